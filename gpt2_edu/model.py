@@ -1,0 +1,242 @@
+"""GPT-2, whole, in one file. Read it from top to bottom.
+
+Letters for sizes, the same everywhere: B batch, T tokens, C = n_embd, H heads, D = C / H,
+F = 4C, V vocabulary, N = n_layer. Each ``note`` names the tensor that it is given and the axes
+it must have; see tape.py.
+
+Sources: Radford et al. 2019 (GPT-2), Radford et al. 2018 (GPT), Vaswani et al. 2017 (attention).
+Parameters carry the names of Hugging Face's ``GPT2LMHeadModel``.
+"""
+
+from __future__ import annotations
+
+import math
+from os import PathLike
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from .config import GPT2Config
+from .tape import note, tracing
+
+# ---------------------------------------------------------------------------------------------
+# Attention. Both roads compute softmax(Q Kᵀ / √D) V under the causal mask (Vaswani et al. 2017,
+# section 3.2.1); tests hold them equal, forward and backward.
+
+
+def attention_explicit(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
+    """Causal attention, step by step, so that every step can be seen.
+
+    q, k, v: (B, H, T, D). Returns the heads' results, (B, H, T, D). Row i of a (T, T) table is
+    the query, the token that looks; column j is the key, the token that is looked at.
+    """
+    T, D = q.shape[-2:]
+    scores = note("scores", q @ k.transpose(-2, -1) / math.sqrt(D), "B H T T")
+    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()  # key j ≤ query i
+    scores = scores.masked_fill(~visible, -torch.inf)  # e^-inf is exactly 0
+    masked_scores = note("masked_scores", scores, "B H T T")
+    weights = note("weights", masked_scores.softmax(dim=-1), "B H T T")  # each row sums to 1
+    return F.dropout(weights, dropout_p) @ v
+
+
+def attention_fused(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
+    """The same in one kernel, which never writes the (T, T) tables to memory (Dao et al. 2022)."""
+    return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p, is_causal=True)
+
+
+class CausalSelfAttention(nn.Module):
+    """H heads that each let every token gather from itself and the tokens before it."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        super().__init__()
+        C = config.n_embd
+        self.n_head = config.n_head
+        self.attn_pdrop = config.attn_pdrop
+        self.c_attn = nn.Linear(C, 3 * C)  # the projections to q, k and v, side by side
+        self.c_proj = nn.Linear(C, C)  # mixes what the heads found
+        self.resid_dropout = nn.Dropout(config.resid_pdrop)
+
+    def forward(self, x: Tensor) -> Tensor:  # (B, T, C) → (B, T, C)
+        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)  # 3 × (B, T, C)
+        q = note("q", self.split_heads(q), "B H T D")
+        k = note("k", self.split_heads(k), "B H T D")
+        v = note("v", self.split_heads(v), "B H T D")
+
+        attend = attention_explicit if tracing() else attention_fused
+        heads = attend(q, k, v, dropout_p=self.attn_pdrop if self.training else 0.0)
+        heads = note("heads", heads, "B H T D")
+
+        merged = note("merged", self.merge_heads(heads), "B T C")
+        return note("out", self.resid_dropout(self.c_proj(merged)), "B T C")
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """(B, T, C) → (B, H, T, D): head h takes columns h·D to (h+1)·D - 1 of every token."""
+        B, T, C = x.shape
+        return x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+
+    def merge_heads(self, x: Tensor) -> Tensor:
+        """(B, H, T, D) → (B, T, C): the heads' columns side by side again."""
+        return x.transpose(1, 2).flatten(start_dim=2)
+
+
+# ---------------------------------------------------------------------------------------------
+# The block: attention moves information between tokens, the MLP works on each token alone.
+
+
+class MLP(nn.Module):
+    """Two linear maps with GELU between, applied to every token by itself."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        super().__init__()
+        C = config.n_embd
+        self.c_fc = nn.Linear(C, 4 * C)
+        self.c_proj = nn.Linear(4 * C, C)
+        self.dropout = nn.Dropout(config.resid_pdrop)
+
+    def forward(self, x: Tensor) -> Tensor:  # (B, T, C) → (B, T, C)
+        pre = note("pre", self.c_fc(x), "B T F")
+        # GPT-2 was trained with the tanh form of GELU; the exact form shifts its logits.
+        act = note("act", F.gelu(pre, approximate="tanh"), "B T F")
+        return note("out", self.dropout(self.c_proj(act)), "B T C")
+
+
+class Block(nn.Module):
+    """Normalise, process, add; twice. The sum x is the residual stream."""
+
+    def __init__(self, config: GPT2Config) -> None:
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
+        self.attn = CausalSelfAttention(config)
+        self.ln_2 = nn.LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
+        self.mlp = MLP(config)
+
+    def forward(self, x: Tensor) -> Tensor:  # (B, T, C) → (B, T, C)
+        normed = note("ln_1", self.ln_1(x), "B T C")
+        x = note("resid_mid", x + self.attn(normed), "B T C")
+        normed = note("ln_2", self.ln_2(x), "B T C")
+        return note("resid_post", x + self.mlp(normed), "B T C")
+
+
+# ---------------------------------------------------------------------------------------------
+# The model.
+
+
+class GPT2(nn.Module):
+    """GPT-2 with its language-model head.
+
+    ``model(idx)`` takes token ids (B, T) and returns logits (B, T, V) and None. With targets
+    (B, T), where -100 means "do not count this position", it returns the mean cross-entropy in
+    nats as well.
+    """
+
+    def __init__(self, config: GPT2Config) -> None:
+        super().__init__()
+        V, C = config.vocab_size, config.n_embd
+        self.config = config
+        self.transformer = nn.ModuleDict(
+            {
+                "wte": nn.Embedding(V, C),  # a vector for each token of the vocabulary
+                "wpe": nn.Embedding(config.block_size, C),  # a vector for each position
+                "drop": nn.Dropout(config.embd_pdrop),
+                "h": nn.ModuleList(Block(config) for _ in range(config.n_layer)),
+                "ln_f": nn.LayerNorm(C, eps=config.layer_norm_epsilon),
+            }
+        )
+        self.lm_head = nn.Linear(C, V, bias=False)
+        self.lm_head.weight = self.get_parameter("transformer.wte.weight")  # one table, two roles
+        self.init_weights()
+
+    def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        self.check_ids(idx, targets)
+        idx = note("idx", idx, "B T")
+        positions = torch.arange(idx.size(1), device=idx.device)
+        tok_emb = note("tok_emb", self.transformer["wte"](idx), "B T C")
+        pos_emb = note("pos_emb", self.transformer["wpe"](positions), "T C")
+        x = note("embd", self.transformer["drop"](tok_emb + pos_emb), "B T C")
+
+        for block in self.transformer["h"].children():
+            x = block(x)
+        x = note("ln_f", self.transformer["ln_f"](x), "B T C")
+        logits = note("logits", self.lm_head(x), "B T V")
+
+        if targets is None:
+            return logits, None
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)
+
+    @torch.no_grad()
+    def init_weights(self) -> None:
+        """GPT-2's initialisation: N(0, 0.02), biases 0, LayerNorm the identity.
+
+        Each block adds to the residual stream twice, so the 2N projections that write to it
+        start smaller by √(2N), and the stream's variance does not grow with depth (Radford et
+        al. 2019, section 2.3).
+        """
+        residual_std = 0.02 / math.sqrt(2 * self.config.n_layer)
+        for name, module in self.named_modules():
+            if isinstance(module, nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02)
+            elif isinstance(module, nn.Linear) and module is not self.lm_head:  # lm_head is wte
+                std = residual_std if name.endswith("c_proj") else 0.02
+                nn.init.normal_(module.weight, std=std)
+                nn.init.zeros_(module.bias)
+            elif isinstance(module, nn.LayerNorm):
+                module.reset_parameters()
+
+    def check_ids(self, idx: Tensor, targets: Tensor | None = None) -> None:
+        """Say clearly what is wrong with a batch, before an indexing kernel says it unclearly."""
+        for name, ids in (("idx", idx), ("targets", targets)):
+            if ids is None:
+                continue
+            if not isinstance(ids, Tensor) or ids.dtype != torch.int64:
+                got = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
+                raise TypeError(f"{name} must be a tensor of int64 token ids, got {got}")
+            if ids.ndim != 2:
+                raise ValueError(
+                    f"{name} must have shape (B, T), got {tuple(ids.shape)}. "
+                    "For one sequence use torch.tensor([ids]), which has shape (1, T)."
+                )
+        T, limit = idx.size(1), self.config.block_size
+        if idx.numel() == 0:
+            raise ValueError("idx holds no tokens: start from at least one, such as <|endoftext|>")
+        if T > limit:
+            raise ValueError(
+                f"idx has T={T} tokens, but this model sees at most block_size={limit}"
+            )
+        if targets is not None and targets.shape != idx.shape:
+            raise ValueError(
+                f"targets must have idx's shape {tuple(idx.shape)}, got {tuple(targets.shape)}"
+            )
+        if not torch.compiler.is_compiling() and idx.device.type != "meta":
+            self.check_range(idx, targets)
+
+    def check_range(self, idx: Tensor, targets: Tensor | None) -> None:
+        """Every id is in the vocabulary, and at least one target counts."""
+        V = self.config.vocab_size
+        counted = None if targets is None else targets[targets != -100]
+        if counted is not None and counted.numel() == 0:
+            raise ValueError("every target is -100, so there is nothing to take the mean of")
+        for name, ids in (("idx", idx), ("targets", counted)):
+            if ids is not None and (ids.min() < 0 or ids.max() >= V):
+                bad = int(ids[(ids < 0) | (ids >= V)][0])
+                raise ValueError(
+                    f"{name} holds the id {bad}, outside the vocabulary 0 … {V - 1}. "
+                    "Does the tokenizer belong to this model?"
+                )
+
+    def num_parameters(self) -> int:
+        """How many numbers are learned. The tied table wte = lm_head counts once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    @classmethod
+    def from_pretrained(cls, name_or_path: str | PathLike[str]) -> GPT2:
+        """A model from a folder with config.json and model.safetensors, ours or Hugging Face's."""
+        from .pretrained import load_pretrained  # that room builds on this one
+
+        return load_pretrained(name_or_path)
+
+    def save_pretrained(self, path: str | PathLike[str]) -> None:
+        """Write config.json and model.safetensors so that ``transformers`` can load them too."""
+        from .pretrained import save_pretrained
+
+        save_pretrained(self, path)

@@ -1,0 +1,60 @@
+"""What the tests share: one thread each, no hub, and a small model of which no two sizes agree."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # a test that reaches for the network should say so
+
+import pytest
+import torch
+from torch import Tensor
+
+from gpt2_edu import GPT2, GPT2Config
+
+torch.set_num_threads(1)  # the tests run side by side
+
+# B, T, V, N, H, D and block_size are seven primes, so a transposition cannot pass. C = H · D.
+B, T = 5, 11
+
+
+@pytest.fixture(autouse=True)
+def same_numbers_every_time() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture
+def config() -> GPT2Config:
+    return GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
+
+
+@pytest.fixture
+def make_model():
+    """A function from a config to a model in eval mode whose every parameter is random.
+
+    Biases and LayerNorms too: with their initial 0 and 1, a forgotten one would pass.
+    """
+
+    def make(config: GPT2Config, seed: int = 0) -> GPT2:
+        model = GPT2(config)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                std = 0.3 if parameter.ndim == 1 else parameter.size(-1) ** -0.5
+                parameter.normal_(std=std, generator=generator)
+                if "ln_" in name and name.endswith("weight"):
+                    parameter += 1
+        return model.eval()
+
+    return make
+
+
+@pytest.fixture
+def model(config, make_model) -> GPT2:
+    return make_model(config)
+
+
+@pytest.fixture
+def idx(config) -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randint(config.vocab_size, (B, T), generator=generator)

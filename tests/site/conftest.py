@@ -1,0 +1,44 @@
+"""The site that `make book` built, for the tests beside this file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "_build" / "html"
+
+
+def pages_of_the_book() -> list[str]:
+    """The pages in the order of _toc.yml, as "notebooks/03_crane"."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    return [toc["root"], *chapters]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "page_name" in metafunc.fixturenames:
+        metafunc.parametrize("page_name", pages_of_the_book(), scope="session")
+
+
+@pytest.fixture(scope="session")
+def page_names() -> list[str]:
+    return pages_of_the_book()
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    if not (SITE / "index.html").is_file():
+        message = "there is no site in _build/html: run `make book` first"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return SITE
+
+
+@pytest.fixture(scope="session")
+def book_config() -> dict:
+    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))

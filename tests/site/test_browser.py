@@ -1,0 +1,164 @@
+"""The built pages in Chromium: light and dark, wide and narrow.
+
+Chromium is the one named by the variable CHROMIUM, or the first found on PATH. Without one these
+tests are skipped on a reader's machine and fail in CI.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+pytestmark = pytest.mark.browser
+
+NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+WIDTHS = [1280, 390]
+
+# Elements that stand out on the right and are not inside a box that scrolls.
+OVERFLOWING = """() => {
+  const width = document.documentElement.clientWidth;
+  const boxed = (e) => {
+    for (let p = e; p && p !== document.body; p = p.parentElement) {
+      const style = getComputedStyle(p);
+      if (p !== e && style.overflowX !== "visible") return true;
+      if (style.position === "fixed") return true;
+    }
+    return false;
+  };
+  const out = [...document.querySelectorAll("body *")].filter(
+    (e) => e.getBoundingClientRect().right > width + 1 && !boxed(e));
+  return { page: document.documentElement.scrollWidth, width,
+           elements: out.slice(0, 5).map((e) => `${e.tagName} ${e.className}`.slice(0, 80)) };
+}"""
+
+MATHEMATICS = r"""async () => {
+  const sources = document.querySelectorAll("article .math");
+  if (sources.length) {
+    if (!window.MathJax?.startup?.promise) return { error: "MathJax is not loaded" };
+    await window.MathJax.startup.promise;
+  }
+  const article = document.querySelector("article").cloneNode(true);
+  for (const e of article.querySelectorAll("pre, code, script, style, mjx-container")) e.remove();
+  return {
+    unrendered: [...sources].filter((e) => !e.querySelector("mjx-container"))
+      .map((e) => e.textContent.slice(0, 80)),
+    wrong: [...document.querySelectorAll("mjx-merror, [data-mjx-error]")]
+      .map((e) => e.getAttribute("data-mjx-error") ?? e.textContent),
+    raw: article.textContent.match(/.{0,30}(\\\(|\\\[|\$\$).{0,30}/g) ?? [],
+  };
+}"""
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="session")
+def address(site: Path) -> Iterator[str]:
+    handler = functools.partial(QuietHandler, directory=str(site))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser(site: Path) -> Iterator[Browser]:
+    named = os.environ.get("CHROMIUM")
+    path = next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
+    if path is None:
+        message = "no Chromium: none of " + ", ".join([named] if named else NAMES) + " is on PATH"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(params=["light", "dark"], scope="session")
+def theme(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def tab(browser: Browser, theme: str) -> Iterator[Page]:
+    context = browser.new_context(color_scheme=theme, viewport={"width": 1280, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def heard(tab: Page, address: str) -> Iterator[list[str]]:
+    """What goes wrong while the page is open: requests to others, failures, console errors."""
+    heard: list[str] = []
+
+    def on_request(request):
+        if not request.url.startswith((address, "data:", "blob:")):
+            heard.append(f"request to another host: {request.url}")
+
+    def on_response(response):
+        if response.status >= 400:
+            heard.append(f"{response.status}: {response.url}")
+
+    def on_console(message):
+        if message.type in ("error", "warning"):
+            heard.append(f"console {message.type}: {message.text}")
+
+    def on_page_error(error):
+        heard.append(f"script error: {error}")
+
+    listeners = {
+        "request": on_request,
+        "response": on_response,
+        "console": on_console,
+        "pageerror": on_page_error,
+    }
+    for event, listener in listeners.items():
+        tab.on(event, listener)
+    yield heard
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)
+
+
+def test_page_stands_alone_fits_and_shows_its_mathematics(tab, heard, address, theme, page_name):
+    tab.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    tab.goto(f"{address}/{page_name}.html", wait_until="load")
+    mathematics = tab.evaluate(MATHEMATICS)
+    assert mathematics == {"unrendered": [], "wrong": [], "raw": []}
+    assert tab.evaluate("document.documentElement.dataset.theme") == theme
+    # Font Awesome puts an animated question mark where it lacks the icon.
+    assert tab.locator("svg.svg-inline--fa:has(animate)").count() == 0
+    for width in WIDTHS:
+        tab.set_viewport_size({"width": width, "height": 900})
+        overflow = tab.evaluate(OVERFLOWING)
+        assert overflow["page"] <= overflow["width"], f"at {width} px: {overflow}"
+    assert heard == []
+
+
+def test_site_root_leads_to_the_front_page(tab, heard, address, page_names):
+    tab.goto(f"{address}/", wait_until="load")
+    tab.wait_for_url(f"{address}/{page_names[0]}.html")
+    assert heard == []

@@ -1,0 +1,146 @@
+"""The built pages, read as files: links, alternative text, other hosts, Colab."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+
+# What a browser fetches by itself, as opposed to links that a reader may follow.
+FETCHED = [
+    ("script", "src"),
+    ("img", "src"),
+    ("img", "srcset"),
+    ("source", "src"),
+    ("source", "srcset"),
+    ("iframe", "src"),
+    ("embed", "src"),
+    ("object", "data"),
+    ("video", "src"),
+    ("video", "poster"),
+    ("audio", "src"),
+    ("link", "href"),
+    ("image", "href"),
+    ("use", "href"),
+]
+OTHER_HOST = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.I)
+STYLE_FETCHES = re.compile(r"@import\s+[\"']([^\"']+)|url\(\s*[\"']?([^\"')]+)")
+
+
+@cache
+def parse(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+@cache
+def anchors(path: Path) -> frozenset[str]:
+    page = parse(path)
+    return frozenset(
+        name for tag in page.find_all(True) for name in (tag.get("id"), tag.get("name")) if name
+    )
+
+
+@pytest.fixture(scope="session")
+def files(site: Path) -> list[Path]:
+    """Every page but the search page, whose links are made in the browser."""
+    return sorted(p for p in site.rglob("*.html") if "_static" not in p.parts)
+
+
+def attribute(tag: Tag, name: str) -> str:
+    value = tag.get(name) or ""
+    return value if isinstance(value, str) else " ".join(value)
+
+
+def test_every_page_of_the_table_of_contents_is_built(site, page_names):
+    assert [name for name in page_names if not (site / f"{name}.html").is_file()] == []
+
+
+def test_every_internal_link_leads_to_a_file_and_an_anchor(site, files):
+    broken = []
+    for file in files:
+        for tag in parse(file).find_all(["a", "link", "script", "img"]):
+            target = attribute(tag, "href") or attribute(tag, "src")
+            parts = urlsplit(target)
+            if not target or parts.scheme or parts.netloc:
+                continue
+            path = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            path = path / "index.html" if path.is_dir() else path
+            where = f"{file.relative_to(site)}: {target}"
+            if not path.is_file() or not path.is_relative_to(site):
+                broken.append(f"{where}: no such file")
+            elif tag.name == "a" and parts.fragment and path.suffix == ".html":
+                if unquote(parts.fragment) not in anchors(path):
+                    broken.append(f"{where}: no such anchor")
+    assert broken == []
+
+
+def test_no_page_fetches_from_another_host(site, files):
+    found = []
+    for file in files:
+        page = parse(file)
+        where = file.relative_to(site)
+        for name, key in FETCHED:
+            for tag in page.find_all(name):
+                only_named = set(tag.get("rel") or []) & {"canonical", "author", "license"}
+                if not only_named and OTHER_HOST.match(attribute(tag, key)):
+                    found.append(f"{where}: <{name} {key}={attribute(tag, key)}>")
+        inline = [tag.get_text() for tag in page.find_all("style")]
+        inline += [attribute(tag, "style") for tag in page.find_all(style=True)]
+        found += [f"{where}: style {url}" for text in inline for url in other_hosts(text)]
+        refresh = page.find("meta", attrs={"http-equiv": re.compile("^refresh$", re.I)})
+        if refresh and "//" in attribute(refresh, "content"):
+            found.append(f"{where}: {refresh}")
+    for file in site.rglob("*.css"):
+        text = file.read_text(encoding="utf-8")
+        found += [f"{file.relative_to(site)}: {url}" for url in other_hosts(text)]
+    assert found == []
+
+
+def other_hosts(css: str) -> list[str]:
+    urls = (a or b for a, b in STYLE_FETCHES.findall(css))
+    return [url for url in urls if OTHER_HOST.match(url)]
+
+
+def test_every_picture_says_what_it_shows(site, files):
+    """A path, a file name or a word is what tools put there when the author has said nothing."""
+    silent = []
+    for file in files:
+        for image in parse(file).find_all("img"):
+            alt = attribute(image, "alt").strip()
+            decorative = image.get("role") == "presentation" or image.get("aria-hidden") == "true"
+            of_theme = image.find_parent(class_=["navbar-brand", "btn__icon-container"])
+            looks_like_path = re.search(r"[/\\]|\.(png|svg|jpe?g|gif|webp)\b", alt, re.I)
+            if decorative:
+                continue
+            if not alt or looks_like_path or (len(alt.split()) < 4 and not of_theme):
+                silent.append(f"{file.relative_to(site)}: alt={alt!r}, src={image.get('src')}")
+    assert silent == []
+
+
+def test_colab_links_open_the_notebook_in_the_public_repository(site, page_names, book_config):
+    repository = book_config["repository"]
+    owner_and_name = urlsplit(repository["url"]).path.strip("/")
+    root = f"https://colab.research.google.com/github/{owner_and_name}/blob/{repository['branch']}"
+    notebooks = [name for name in page_names if name.startswith("notebooks/")]
+    assert notebooks
+    for name in notebooks:
+        links = {attribute(a, "href") for a in parse(site / f"{name}.html").find_all("a")}
+        colab = {link for link in links if "colab.research.google.com" in link}
+        assert colab == {f"{root}/{name}.ipynb"}
+        assert (Path(__file__).resolve().parents[2] / f"{name}.ipynb").is_file()
+
+
+def test_notebooks_can_be_downloaded_rather_than_shown_as_json(site, page_names):
+    for name in page_names:
+        for link in parse(site / f"{name}.html").find_all("a", href=re.compile("_sources/")):
+            assert link.has_attr("download"), f"{name}: {link}"
+
+
+def test_pages_load_only_the_icons_in_use(site):
+    """The theme's own script is 1.5 MB; see book/_ext/site_tidy.py."""
+    assert (site / "_static/scripts/fontawesome.js").stat().st_size < 200_000
+    assert list(site.rglob("*.map")) == []

@@ -1,0 +1,216 @@
+"""Attention: both roads give the same, nothing looks ahead, heads keep to their columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from contextlib import nullcontext
+
+import pytest
+import torch
+
+from gpt2_edu import trace
+from gpt2_edu.model import CausalSelfAttention, attention_explicit, attention_fused
+
+ROADS = [attention_explicit, attention_fused]
+B, H, D = 5, 3, 7
+
+
+def qkv(T, seed=0, dtype=torch.float32, sizes=(B, H, D)):
+    b, h, d = sizes
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(
+        torch.randn(b, h, T, d, generator=generator, dtype=dtype).requires_grad_() for _ in "qkv"
+    )
+
+
+@pytest.fixture(params=["explicit", "fused"])
+def road(request):
+    """A context in which the model takes one road: a tape asks for the explicit one."""
+    return trace if request.param == "explicit" else nullcontext
+
+
+# T = 1, odd, even, a power of two, past the kernel's own tile sizes, and GPT-2's whole window.
+@pytest.mark.parametrize("T", [1, 2, 3, 11, 32, 127, 1024])
+def test_both_roads_agree_forward_and_backward(T):
+    sizes = (B, H, D) if T < 1024 else (1, 2, 5)
+    explicit, fused = qkv(T, sizes=sizes), qkv(T, sizes=sizes)
+    up = torch.randn(sizes[0], sizes[1], T, sizes[2], generator=torch.Generator().manual_seed(9))
+    results = []
+    for attend, tensors in ((attention_explicit, explicit), (attention_fused, fused)):
+        out = attend(*tensors)
+        out.backward(up)
+        results.append([out, *(tensor.grad for tensor in tensors)])
+    for name, one, other in zip(("out", "q", "k", "v"), *results, strict=True):
+        scale = max(1.0, one.abs().max().item())
+        assert (one - other).abs().max().item() < 1e-5 * scale, name
+
+
+@pytest.mark.parametrize("attend", ROADS)
+def test_attention_is_the_formula_written_out_for_every_pair(attend):
+    T = 11
+    q, k, v = qkv(T, dtype=torch.float64)
+    expected = torch.zeros_like(v)
+    for b in range(B):
+        for h in range(H):
+            for i in range(T):
+                scores = [(q[b, h, i] @ k[b, h, j] / math.sqrt(D)).exp() for j in range(i + 1)]
+                for j in range(i + 1):
+                    expected[b, h, i] += scores[j] / sum(scores) * v[b, h, j]
+    torch.testing.assert_close(attend(q, k, v), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_looking_at_the_weights_never_changes_the_numbers(model, config, idx):
+    """At T = 1, an odd T and T = block_size: logits and gradients, with a tape and without."""
+    whole = torch.randint(config.vocab_size, (B, config.block_size))
+    for ids in (idx[:, :1], idx, whole):
+        found = []
+        for tape in (False, True):
+            model.zero_grad()
+            if tape:
+                with trace(model):
+                    logits, loss = model(ids, ids)
+            else:
+                logits, loss = model(ids, ids)
+            loss.backward()
+            gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
+            found.append({"logits": logits, "loss": loss, **gradients})
+        for name, fused in found[0].items():
+            scale = max(1e-3, fused.abs().max().item())
+            assert (fused - found[1][name]).abs().max().item() < 1e-5 * scale, name
+
+
+def test_a_later_token_never_changes_an_earlier_output(model, config, idx, road):
+    with road():
+        before, _ = model(idx)
+        for t in range(idx.size(1) - 1):
+            changed = idx.clone()
+            changed[:, t + 1] = (changed[:, t + 1] + 1) % config.vocab_size
+            after, _ = model(changed)
+            assert torch.equal(after[:, : t + 1], before[:, : t + 1])  # bitwise
+            assert not after[:, t + 1].isclose(before[:, t + 1]).all()  # and the change was real
+
+
+def test_a_logit_never_sends_gradient_to_a_later_embedding(model, idx, road):
+    embedded = []
+    hook = model.transformer["drop"].register_forward_hook(lambda m, a, out: embedded.append(out))
+    with road():
+        logits, _ = model(idx)
+    hook.remove()
+    for i in range(idx.size(1)):
+        (gradient,) = torch.autograd.grad(logits[:, i].sum(), embedded[0], retain_graph=True)
+        assert gradient[:, i + 1 :].eq(0).all()  # exactly
+        assert gradient[:, : i + 1].ne(0).any(dim=-1).all()  # every token up to i is heard
+
+
+def test_every_row_of_attention_weights_sums_to_one(model, idx):
+    with trace(model) as t:
+        model(idx)
+    for layer in range(2):
+        weights = t[f"transformer.h.{layer}.attn.weights"]
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+        assert weights.triu(1).eq(0).all()  # exactly
+        assert weights.tril().ge(0).all()
+        assert weights[:, :, 0, 0].eq(1).all()  # the first token sees only itself
+
+
+def test_scores_are_scaled_by_the_root_of_the_head_size(model, idx):
+    with trace(model) as t:
+        model(idx)
+    q, k, scores = (t[f"transformer.h.0.attn.{name}"] for name in ("q", "k", "scores"))
+    assert q.size(-1) == D
+    torch.testing.assert_close(scores, torch.einsum("bhid,bhjd->bhij", q, k) / D**0.5)
+
+
+def test_the_mask_takes_the_future_and_nothing_else(model, idx):
+    with trace(model) as t:
+        model(idx)
+    scores, masked = t["transformer.h.1.attn.scores"], t["transformer.h.1.attn.masked_scores"]
+    visible = torch.ones(idx.size(1), idx.size(1), dtype=torch.bool).tril()
+    assert torch.equal(masked[..., visible], scores[..., visible])
+    assert masked[..., ~visible].eq(-math.inf).all()
+
+
+def test_merging_undoes_splitting(config):
+    attention = CausalSelfAttention(config)
+    x = torch.randn(B, 11, config.n_embd)
+    assert torch.equal(attention.merge_heads(attention.split_heads(x)), x)
+    heads = torch.randn(B, H, 11, D)
+    assert torch.equal(attention.split_heads(attention.merge_heads(heads)), heads)
+
+
+def test_a_head_takes_its_own_columns(config):
+    attention = CausalSelfAttention(config)
+    x = torch.arange(B * 11 * config.n_embd, dtype=torch.float32).view(B, 11, config.n_embd)
+    heads = attention.split_heads(x)
+    assert heads.shape == (B, H, 11, D)
+    for h in range(H):
+        assert torch.equal(heads[:, h], x[..., h * D : (h + 1) * D])
+
+
+def test_q_k_and_v_come_from_their_thirds_of_c_attn(model, idx):
+    with trace(model) as t:
+        model(idx)
+    attn = model.transformer["h"][0].attn
+    C = H * D
+    for part, name in enumerate("qkv"):
+        rows = slice(part * C, (part + 1) * C)
+        expected = t["transformer.h.0.ln_1"] @ attn.c_attn.weight[rows].T + attn.c_attn.bias[rows]
+        torch.testing.assert_close(
+            attn.merge_heads(t[f"transformer.h.0.attn.{name}"]), expected.detach()
+        )
+
+
+def only_dropout_on(config, name, p=0.5):
+    off = {"embd_pdrop": 0.0, "attn_pdrop": 0.0, "resid_pdrop": 0.0}
+    return dataclasses.replace(config, **(off | {name: p}))
+
+
+@pytest.mark.parametrize("name", ["embd_pdrop", "attn_pdrop", "resid_pdrop"])
+def test_dropout_is_off_in_eval_mode_and_on_in_training(config, make_model, idx, road, name):
+    model = make_model(only_dropout_on(config, name))
+    silent = make_model(only_dropout_on(config, name, p=0.0))
+    with road(), torch.no_grad():
+        expected = silent(idx)[0]
+        assert torch.equal(model(idx)[0], expected)
+        model.train()
+        assert not model(idx)[0].allclose(expected)
+        assert not model(idx)[0].allclose(model(idx)[0])  # another mask each time
+        assert torch.equal(silent.train()(idx)[0], expected)
+
+
+@pytest.mark.parametrize("attend", ROADS)
+def test_attention_dropout_zeroes_weights_and_keeps_their_mean(attend):
+    """Seen through v = the identity, a head's result is its weights: some 0, the rest scaled up."""
+    torch.manual_seed(0)
+    T, p = 7, 0.3
+    q, k, _ = qkv(T, sizes=(2000, H, D))
+    v = torch.eye(T).expand(2000, H, T, T)
+    with torch.no_grad():
+        q, k = (x[:1].expand(2000, H, T, D) for x in (q, k))
+        weights, dropped = attend(q, k, v), attend(q, k, v, dropout_p=p)
+    past = torch.ones(T, T, dtype=torch.bool).tril()
+    zeros = dropped.eq(0)[..., past].float().mean().item()
+    assert abs(zeros - p) < 0.01
+    kept = dropped.ne(0)
+    torch.testing.assert_close(dropped[kept], weights[kept] / (1 - p))
+    assert (dropped.mean(0) - weights.mean(0)).abs().max() < 0.05
+
+
+def test_recorded_weights_are_those_before_dropout(config, make_model, idx):
+    """So that their rows sum to 1 in training too."""
+    model = make_model(only_dropout_on(config, "attn_pdrop")).train()
+    with trace(model) as t:
+        model(idx)
+    weights = t["transformer.h.0.attn.weights"]
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+
+
+def test_without_positions_attention_is_blind_to_the_order_of_the_past(config, make_model):
+    """Chapter 02's claim: the last token's result is the same for any order of those before it."""
+    model = make_model(config)
+    torch.nn.init.zeros_(model.transformer["wpe"].weight)
+    block = model.transformer["h"][0]
+    x = torch.randn(B, 11, config.n_embd)
+    shuffled = torch.cat([x[:, torch.randperm(10)], x[:, 10:]], dim=1)
+    torch.testing.assert_close(block(x)[:, -1], block(shuffled)[:, -1])

@@ -1,0 +1,502 @@
+"""Generation: what is kept, what is drawn and how often, when it stops, and what it leaves."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+from torch import Tensor
+
+import gpt2_edu.generation
+from gpt2_edu import GPT2, generate, sample_next, stream
+
+
+@pytest.fixture
+def model(config, make_model) -> GPT2:
+    """One that does not repeat itself: its positions speak louder than its tokens."""
+    model = make_model(config)
+    with torch.no_grad():
+        model.transformer["wpe"].weight *= 3
+        model.transformer["ln_f"].bias.zero_()
+    return model
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def distribution(logits: list[float] | Tensor, **knobs) -> Tensor:
+    """The probabilities (V,) that sample_next draws from, caught as it draws."""
+    caught = []
+
+    def multinomial(probs, n, generator=None):
+        caught.append(probs / probs.sum(dim=-1, keepdim=True))
+        return probs.argmax(dim=-1, keepdim=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gpt2_edu.generation.torch, "multinomial", multinomial)
+        sample_next(torch.as_tensor(logits).unsqueeze(0), **knobs)
+    return caught[0][0]
+
+
+def logits_of(*probabilities: float) -> Tensor:
+    """Logits whose softmax is these probabilities. In float64, so that halves stay halves."""
+    return torch.tensor(probabilities, dtype=torch.float64).log()
+
+
+def kept(logits, **knobs) -> list[int]:
+    """The ids that can still be drawn."""
+    return distribution(logits, **knobs).nonzero().flatten().tolist()
+
+
+# ---- One step: what is kept ---------------------------------------------------------------------
+
+
+def test_without_knobs_the_softmax_is_drawn_from():
+    logits = torch.randn(11, generator=seeded())
+    torch.testing.assert_close(distribution(logits), logits.softmax(-1))
+
+
+@pytest.mark.parametrize("temperature", [0.25, 0.8, 1.0, 3.0])
+def test_temperature_divides_the_logits(temperature):
+    logits = torch.randn(11, generator=seeded())
+    expected = (logits / temperature).softmax(-1)
+    torch.testing.assert_close(distribution(logits, temperature=temperature), expected)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-3, 1e-6, 1e-30])
+def test_as_temperature_nears_zero_the_argmax_wins(temperature):
+    logits = torch.stack([torch.randperm(11, generator=seeded(i)) for i in range(500)]).float()
+    drawn = sample_next(logits, temperature=temperature, generator=seeded())
+    assert torch.equal(drawn, logits.argmax(-1))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_low_temperature_does_not_overflow_half_precision(dtype):
+    logits = (20 * torch.randn(1000, 11, generator=seeded())).to(dtype)
+    top = logits.max(dim=-1, keepdim=True).values
+    drawn = sample_next(logits, temperature=1e-4, generator=seeded())
+    assert logits.gather(1, drawn[:, None]).eq(top).all()
+
+
+def test_a_higher_temperature_is_flatter():
+    logits = torch.randn(11, generator=seeded())
+    entropies = [
+        torch.special.entr(distribution(logits, temperature=t)).sum().item()
+        for t in (0.1, 0.5, 1.0, 2.0, 100.0)
+    ]
+    assert entropies == sorted(entropies)
+    assert entropies[-1] == pytest.approx(math.log(11), abs=1e-3)
+
+
+def test_top_k_keeps_the_k_largest_in_proportion():
+    logits = torch.randn(11, generator=seeded())
+    for k in range(1, 12):
+        probs = distribution(logits, top_k=k)
+        best = logits.argsort(descending=True)[:k]
+        assert sorted(best.tolist()) == probs.nonzero().flatten().tolist()
+        torch.testing.assert_close(probs[best], logits[best].softmax(-1))
+
+
+def test_top_k_keeps_every_token_that_ties_with_the_last():
+    assert kept([1.0, 3.0, 2.0, 2.0, 2.0, 0.0], top_k=2) == [1, 2, 3, 4]
+    assert kept([5.0, 5.0, 5.0], top_k=1) == [0, 1, 2]
+    assert kept([1.0, 3.0, 2.0, 2.0, 2.0, 0.0], top_k=1) == [1]
+    assert kept([1.0, 3.0, 2.0, 2.0, 2.0, 0.0], top_k=5) == [0, 1, 2, 3, 4]
+
+
+def test_top_k_beyond_the_vocabulary_keeps_everything():
+    logits = torch.randn(11, generator=seeded())
+    for k in (11, 12, 10_000):
+        assert torch.equal(distribution(logits, top_k=k), distribution(logits))
+
+
+def test_top_p_keeps_the_fewest_tokens_that_reach_p():
+    logits = logits_of(0.1, 0.4, 0.2, 0.3)
+    assert kept(logits, top_p=0.39) == [1]
+    assert kept(logits, top_p=0.41) == [1, 3]
+    assert kept(logits, top_p=0.69) == [1, 3]
+    assert kept(logits, top_p=0.71) == [1, 2, 3]
+    assert kept(logits, top_p=0.89) == [1, 2, 3]
+    assert kept(logits, top_p=0.91) == [0, 1, 2, 3]
+    probs = distribution(logits, top_p=0.69).double()
+    torch.testing.assert_close(
+        probs, torch.tensor([0, 4 / 7, 0, 3 / 7]).double(), atol=1e-6, rtol=0
+    )
+
+
+def test_a_tiny_top_p_keeps_the_likeliest_token_alone():
+    logits = torch.randn(11, generator=seeded())
+    for p in (1e-9, 1e-45, 5e-324):
+        assert kept(logits, top_p=p) == [logits.argmax().item()]
+    assert kept([2.0, 2.0, 2.0], top_p=1e-9) == [0]  # of equals, the first
+
+
+def test_top_p_of_one_keeps_everything():
+    logits = torch.randn(11, generator=seeded())
+    assert torch.equal(distribution(logits, top_p=1.0), distribution(logits))
+    long_tail = torch.cat([torch.zeros(1), torch.full((1000,), -20.0)])
+    assert len(kept(long_tail, top_p=1.0)) == 1001
+
+
+def test_top_p_that_is_met_exactly_adds_no_token():
+    logits = logits_of(0.5, 0.25, 0.125, 0.125)
+    assert kept(logits, top_p=0.5) == [0]
+    assert kept(logits, top_p=0.75) == [0, 1]
+    assert kept(logits, top_p=0.875) == [0, 1, 2]  # of equals, the first
+    assert kept(logits, top_p=0.876) == [0, 1, 2, 3]
+
+
+def test_top_p_breaks_ties_in_order():
+    assert kept([0.0] * 4, top_p=0.5) == [0, 1]
+    assert kept([0.0] * 4, top_p=0.51) == [0, 1, 2]
+
+
+def test_top_k_applies_before_top_p_and_its_lost_mass_is_shared_out():
+    """Of 0.4, 0.3, 0.2, 0.1 two are kept and become 0.57 and 0.43: 0.5 then needs one token.
+
+    The other way round, or without normalising between, 0.5 would need both.
+    """
+    logits = logits_of(0.4, 0.3, 0.2, 0.1)
+    assert kept(logits, top_p=0.5) == [0, 1]
+    assert kept(logits, top_k=2) == [0, 1]
+    assert kept(logits, top_k=2, top_p=0.5) == [0]
+    assert kept(logits, top_k=2, top_p=0.6) == [0, 1]
+
+
+def test_temperature_applies_before_top_p():
+    logits = logits_of(0.4, 0.3, 0.2, 0.1)
+    assert kept(logits, top_p=0.45, temperature=0.5) == [0]  # 0.16 / 0.30 is more than half
+    assert kept(logits, top_p=0.45, temperature=100.0) == [0, 1]
+
+
+def test_each_row_of_a_batch_is_filtered_by_itself():
+    rows = torch.randn(7, 11, generator=seeded())
+    caught = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            gpt2_edu.generation.torch,
+            "multinomial",
+            lambda probs, n, generator=None: caught.append(probs) or probs.argmax(-1, keepdim=True),
+        )
+        drawn = sample_next(rows, top_k=5, top_p=0.7, temperature=0.9)
+    assert drawn.shape == (7,)
+    for row, probs in zip(rows, caught[0], strict=True):
+        expected = distribution(row, top_k=5, top_p=0.7, temperature=0.9)
+        torch.testing.assert_close(probs / probs.sum(), expected)
+
+
+def test_sampling_leaves_the_logits_as_they_were():
+    logits = torch.randn(7, 11, generator=seeded())
+    before = logits.clone()
+    sample_next(logits, temperature=0.7, top_k=3, top_p=0.5)
+    assert torch.equal(logits, before)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@given(
+    weights=st.lists(st.integers(1, 64), min_size=1, max_size=13),
+    top_k=st.none() | st.integers(1, 17),
+    top_p=st.none() | st.floats(0.01, 1.0),
+)
+def test_the_kept_tokens_are_those_that_the_definition_keeps(weights, top_k, top_p):
+    """Against the definition in plain Python, ties included. Whole numbers stand for masses."""
+    probs = distribution(torch.tensor(weights, dtype=torch.float64).log(), top_k=top_k, top_p=top_p)
+    last = sorted(weights, reverse=True)[min(top_k or len(weights), len(weights)) - 1]
+    order = sorted((i for i, w in enumerate(weights) if w >= last), key=lambda i: -weights[i])
+    total = sum(weights[i] for i in order)
+    chosen, mass = [], 0
+    for i in order:
+        if top_p is not None and top_p < 1 and chosen and mass / total >= top_p - 1e-6:
+            if abs(mass / total - top_p) < 1e-6:
+                return  # too close to call in float32
+            break
+        chosen.append(i)
+        mass += weights[i]
+    assert probs.nonzero().flatten().tolist() == sorted(chosen)
+    for i in chosen:
+        assert probs[i].item() == pytest.approx(weights[i] / mass, rel=1e-5)
+
+
+# ---- One step: how often ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {},
+        {"temperature": 0.5},
+        {"temperature": 1.7},
+        {"top_k": 5},
+        {"top_p": 0.8},
+        {"temperature": 1.3, "top_k": 7, "top_p": 0.9},
+    ],
+    ids=str,
+)
+def test_tokens_are_drawn_as_often_as_their_probabilities_say(knobs):
+    logits = torch.randn(11, generator=seeded(3))
+    n = 20_000
+    drawn = sample_next(logits.expand(n, 11), generator=seeded(4), **knobs)
+    counts = drawn.bincount(minlength=11).double()
+
+    # What should come out, written anew: float64, no help from the package.
+    expected = (logits.double() / knobs.get("temperature", 1.0)).softmax(-1)
+    order = expected.argsort(descending=True)
+    expected[order[knobs.get("top_k", 11) :]] = 0
+    expected /= expected.sum()
+    mass = 0.0
+    for i in order.tolist():
+        if mass >= knobs.get("top_p", 1.1):
+            expected[i] = 0
+        mass += expected[i].item()
+    expected /= expected.sum()
+
+    assert counts[expected == 0].sum() == 0
+    alive = expected > 0
+    assert chisquare(counts[alive].numpy(), (n * expected[alive]).numpy()).pvalue > 1e-3
+
+
+def test_the_first_generated_token_is_drawn_as_often_as_the_model_says(model, idx):
+    n = 3_000
+    prompt = idx[:1, :3].expand(n, 3)
+    drawn = generate(model, prompt, 1, top_k=7, generator=seeded(5))[:, 3]
+    logits = model(idx[:1, :3])[0][0, -1].detach().double()
+    best = logits.argsort(descending=True)[:7]
+    counts = drawn.bincount(minlength=101)[best].double()
+    assert counts.sum() == n
+    assert chisquare(counts.numpy(), (n * logits[best].softmax(-1)).numpy()).pvalue > 1e-3
+
+
+# ---- Whole texts --------------------------------------------------------------------------------
+
+
+def step_by_step(model, idx, n) -> Tensor:
+    for _ in range(n):
+        logits, _ = model(idx[:, -model.config.block_size :])
+        idx = torch.cat([idx, logits[:, -1:].argmax(-1)], dim=1)
+    return idx
+
+
+def test_greedy_is_the_argmax_step_by_step(model, idx):
+    prompt = idx[:, :4]
+    out = generate(model, prompt, 9, temperature=0)
+    assert out.shape == (5, 13)
+    assert out.dtype == torch.int64
+    assert torch.equal(out[:, :4], prompt)
+    assert torch.equal(out, step_by_step(model, prompt, 9))
+    assert len(out[:, 4:].unique()) > 5  # it says something
+    assert torch.equal(generate(model, prompt, 9, top_k=1), out)
+    assert torch.equal(generate(model, prompt, 9, top_p=1e-9), out)
+
+
+def test_each_prompt_of_a_batch_is_continued_by_itself(model, idx):
+    together = generate(model, idx[:, :4], 9, temperature=0)
+    for row, prompt in zip(together, idx[:, :4], strict=True):
+        assert torch.equal(generate(model, prompt[None], 9, temperature=0)[0], row)
+
+
+def test_a_stream_yields_what_generate_returns(model, idx):
+    prompt = idx[:, :4]
+    new = list(stream(model, prompt, 9, top_k=7, generator=seeded(1)))
+    assert [ids.shape for ids in new] == [(5,)] * 9
+    whole = generate(model, prompt, 9, top_k=7, generator=seeded(1))
+    assert torch.equal(torch.stack(new, dim=1), whole[:, 4:])
+
+
+def test_the_same_generator_gives_the_same_text(model, idx):
+    prompt = idx[:, :4]
+    state = torch.get_rng_state()
+    one = generate(model, prompt, 9, generator=seeded(1))
+    assert torch.equal(generate(model, prompt, 9, generator=seeded(1)), one)
+    assert not torch.equal(generate(model, prompt, 9, generator=seeded(2)), one)
+    assert torch.equal(torch.get_rng_state(), state)  # the global one was not touched
+
+    torch.manual_seed(1)
+    two = generate(model, prompt, 9)
+    torch.manual_seed(1)
+    assert torch.equal(generate(model, prompt, 9), two)
+
+
+def test_greedy_draws_nothing(model, idx):
+    state = torch.get_rng_state()
+    generate(model, idx[:, :4], 9, temperature=0)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_no_new_tokens_gives_the_prompt_back(model, idx):
+    assert torch.equal(generate(model, idx, 0), idx)
+    assert list(stream(model, idx, 0)) == []
+
+
+# ---- The end of a text --------------------------------------------------------------------------
+
+
+def test_a_text_that_has_ended_yields_only_the_end(model, idx):
+    prompt = idx[:, :4]
+    free = generate(model, prompt, 9, temperature=0)
+    some, others = free[:, 4:].eq(free[0, 11]).any(dim=1), free[:, 4:].ne(free[0, 11]).all(dim=1)
+    assert some.any()
+    assert others.any()
+    for eos in free[:, 4:].unique().tolist():
+        expected = free.clone()
+        for row in expected[:, 4:]:
+            ends = (row == eos).nonzero()
+            if len(ends):
+                row[ends[0, 0] :] = eos
+        out = generate(model, prompt, 9, temperature=0, eos_id=eos)
+        assert torch.equal(out, expected[:, : out.size(1)])
+        assert out.size(1) == 13 or out[:, -1].eq(eos).all()
+
+
+def test_the_stream_stops_when_every_text_has_ended(model, idx):
+    prompt = idx[:1, :4]
+    free = generate(model, prompt, 9, temperature=0)
+    eos = free[0, 7].item()
+    first = (free[0, 4:] == eos).nonzero()[0, 0].item()
+    out = generate(model, prompt, 9, temperature=0, eos_id=eos)
+    assert torch.equal(out, free[:, : 4 + first + 1])  # eos itself is part of the text
+    twins = generate(model, prompt.expand(3, 4), 9, temperature=0, eos_id=eos)
+    assert torch.equal(twins, out.expand(3, -1))
+
+
+def test_an_end_in_the_prompt_ends_nothing(model, idx):
+    """<|endoftext|> at the front is how an unprompted text starts."""
+    free = generate(model, idx[:1, :4], 9, temperature=0)
+    absent = next(i for i in range(101) if i not in free[0, 4:])
+    prompt = torch.cat([torch.tensor([[absent]]), idx[:1, :3]], dim=1)
+    assert generate(model, prompt, 1, temperature=0, eos_id=absent).shape == (1, 5)
+
+
+# ---- The window ---------------------------------------------------------------------------------
+
+
+def test_a_text_that_outgrows_the_window_is_refused_with_the_numbers(model, idx):
+    with pytest.raises(ValueError) as error:
+        generate(model, idx, 4)
+    for part in ("11 prompt tokens and 4 new", "window of 14", "block_size=13", "at most 3 new"):
+        assert part in str(error.value)
+    assert 'overflow="crop"' in str(error.value)
+    assert generate(model, idx, 3).shape == (5, 14)  # the last token need not be looked at
+
+
+def test_cropping_forgets_the_oldest_tokens(model, idx):
+    out = generate(model, idx, 17, temperature=0, overflow="crop")
+    assert out.shape == (5, 28)
+    assert torch.equal(out, step_by_step(model, idx, 17))
+    assert torch.equal(
+        generate(model, idx, 3, temperature=0, overflow="crop"),
+        generate(model, idx, 3, temperature=0),
+    )
+
+
+def test_cropping_takes_a_prompt_that_is_longer_than_the_window(model):
+    prompt = torch.randint(101, (5, 29))
+    out = generate(model, prompt, 3, temperature=0, overflow="crop")
+    assert torch.equal(out, step_by_step(model, prompt, 3))
+    with pytest.raises(ValueError, match=r"T=29 tokens.*block_size=13"):
+        generate(model, prompt, 3)
+
+
+# ---- What it leaves behind ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_the_mode_is_restored_however_it_ends(model, idx, training, monkeypatch):
+    model.train(training)
+
+    def as_before() -> bool:
+        return all(module.training == training for module in model.modules())
+
+    generate(model, idx[:, :4], 3)
+    assert as_before()
+
+    tokens = stream(model, idx[:, :4], 9)
+    next(tokens)
+    assert not model.training  # in between it is in eval mode
+    tokens.close()
+    assert as_before()
+
+    for _ in stream(model, idx[:, :4], 9):
+        break  # the abandoned stream closes itself
+    assert as_before()
+
+    with pytest.raises(ValueError):
+        generate(model, idx, 4)
+    assert as_before()
+
+    def fail(*args: object, **knobs: object) -> Tensor:
+        raise ArithmeticError
+
+    monkeypatch.setattr(gpt2_edu.generation, "sample_next", fail)
+    with pytest.raises(ArithmeticError):
+        generate(model, idx[:, :4], 3)
+    assert as_before()
+
+
+def test_dropout_is_off_while_a_model_in_training_generates(model, idx):
+    expected = generate(model, idx[:, :4], 9, temperature=0)
+    assert torch.equal(generate(model.train(), idx[:, :4], 9, temperature=0), expected)
+
+
+def test_no_graph_is_kept_and_the_callers_gradients_stay_on(model, idx):
+    seen = []
+    hook = model.lm_head.register_forward_hook(lambda m, a, out: seen.append(out.requires_grad))
+    for new in stream(model, idx[:, :4], 3):
+        assert not new.requires_grad
+        assert torch.is_grad_enabled()
+    hook.remove()
+    assert seen == [False] * 3
+    assert torch.is_grad_enabled()
+    assert model(idx)[0].requires_grad
+    assert all(p.grad is None for p in model.parameters())
+
+
+# ---- Bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("knobs", "message"),
+    [
+        ({"temperature": -0.1}, r"temperature must be 0 \(greedy\) or above, got -0.1"),
+        ({"temperature": float("nan")}, "temperature must be .* got nan"),
+        ({"temperature": float("inf")}, "temperature must be .* got inf"),
+        ({"top_k": 0}, "top_k keeps at least 1 token, got 0"),
+        ({"top_k": -5}, "top_k keeps at least 1 token, got -5"),
+        ({"top_p": 0.0}, r"top_p is a probability mass in \(0, 1\], got 0.0"),
+        ({"top_p": 1.01}, r"top_p is a probability mass in \(0, 1\], got 1.01"),
+        ({"top_p": -0.5}, r"top_p is a probability mass in \(0, 1\], got -0.5"),
+        ({"top_p": float("nan")}, r"top_p is a probability mass in \(0, 1\], got nan"),
+    ],
+    ids=str,
+)
+def test_a_knob_that_means_nothing_is_refused(model, idx, knobs, message):
+    with pytest.raises(ValueError, match=message):
+        sample_next(torch.zeros(5, 11), **knobs)
+    with pytest.raises(ValueError, match=message):
+        generate(model, idx[:, :4], 3, **knobs)
+    with pytest.raises(ValueError, match=message):
+        generate(model, idx[:, :4], 0, **knobs)  # even if nothing would be drawn
+
+
+def test_a_request_that_means_nothing_is_refused(model, idx):
+    with pytest.raises(ValueError, match="max_new_tokens must be 0 or more, got -1"):
+        generate(model, idx, -1)
+    with pytest.raises(ValueError, match='overflow must be "raise" or "crop", got \'drop\''):
+        generate(model, idx, 1, overflow="drop")
+
+
+def test_a_bad_prompt_is_refused_before_anything_is_drawn(model, idx):
+    for overflow in ("raise", "crop"):
+        for prompt, kind, message in (
+            ([[1, 2]], TypeError, "idx must be a tensor of int64 token ids, got list"),
+            (idx.float(), TypeError, "got torch.float32"),
+            (idx[0], ValueError, r"idx must have shape \(B, T\), got \(11,\)"),
+            (idx[:, :0], ValueError, "idx holds no tokens"),
+            (idx + 101, ValueError, "outside the vocabulary"),
+        ):
+            with pytest.raises(kind, match=message):
+                generate(model, prompt, 0, overflow=overflow)

@@ -1,0 +1,332 @@
+"""The model: parity with transformers, initialisation, tying, counts, the loss, bad input.
+
+    python -m pytest -s -k parity tests/test_model.py
+
+prints the worst differences from transformers at each size.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu.pretrained import config_to_hugging_face, to_hugging_face
+
+COUNTS = {
+    "gpt2": 124_439_808,
+    "gpt2-medium": 354_823_168,
+    "gpt2-large": 774_030_080,
+    "gpt2-xl": 1_557_611_200,
+}
+
+
+# ---- Parity with transformers -----------------------------------------------------------------
+
+
+def theirs(config: GPT2Config, state: dict[str, Tensor] | None = None) -> nn.Module:
+    """transformers' model of the same config, with these weights, or else on the meta device."""
+    import transformers
+
+    settings = transformers.GPT2Config(
+        **config_to_hugging_face(config), attn_implementation="eager"
+    )
+    with torch.device("meta"):  # no time is lost on an initialisation that nobody reads
+        model = transformers.GPT2LMHeadModel(settings)
+    if state is not None:
+        state = {name: value.clone() for name, value in state.items()}
+        state["lm_head.weight"] = state["transformer.wte.weight"]
+        model.load_state_dict(state, assign=True)
+        model.tie_weights()
+    model.loss_type = "ForCausalLM"  # what it falls back to anyway, with a remark
+    return model.eval()
+
+
+def worst(ours: dict[str, Tensor], reference: dict[str, Tensor]) -> tuple[float, str]:
+    """The largest difference, relative to each tensor's own largest number, and where it is."""
+    assert ours.keys() == reference.keys()
+    found = []
+    for name, expected in reference.items():
+        assert ours[name].shape == expected.shape, name
+        scale = expected.abs().max().item()
+        assert scale > 0, f"{name} is all zeros, so nothing would be compared"
+        found.append(((ours[name] - expected).abs().max().item() / scale, name))
+    return max(found)
+
+
+def parity(model: GPT2, idx: Tensor) -> dict[str, tuple[float, str]]:
+    """Worst relative differences of logits, loss and every parameter's gradient."""
+    reference = theirs(model.config, to_hugging_face(model.state_dict()))
+    targets = torch.cat([idx[:, 1:], torch.full_like(idx[:, :1], -100)], dim=1)
+    logits, loss = model(idx, targets)
+    loss.backward()
+    answer = reference(idx, labels=idx)  # which shifts the labels itself
+    answer.loss.backward()
+    ours = to_hugging_face({name: p.grad for name, p in model.named_parameters()})
+    gradients = {name: p.grad for name, p in reference.named_parameters()}
+    return {
+        "logits": worst({"logits": logits}, {"logits": answer.logits}),
+        "loss": worst({"loss": loss}, {"loss": answer.loss}),
+        "gradient": worst(ours, gradients),
+    }
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_parity_with_transformers_in_logits_and_gradients(name, make_model, record_property):
+    """At the real widths, heads and vocabulary; two layers, random weights, float32."""
+    config = dataclasses.replace(GPT2Config.preset(name), n_layer=2)
+    generator = torch.Generator().manual_seed(1)
+    idx = torch.randint(config.vocab_size, (2, 11), generator=generator)
+    found = parity(make_model(config), idx)
+    line = f"{name:12} " + ", ".join(f"{k} {v:.1e} ({n})" for k, (v, n) in found.items())
+    print("\n" + line)
+    record_property("parity", line)
+    assert all(difference < 1e-5 for difference, _ in found.values()), line
+
+
+def test_parity_with_transformers_over_a_whole_window(config, model, idx):
+    whole = torch.randint(config.vocab_size, (5, config.block_size))
+    for ids in (idx[:, :2], idx, whole):
+        model.zero_grad()
+        found = parity(model, ids)
+        assert all(difference < 1e-5 for difference, _ in found.values()), found
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_the_full_model_has_every_tensor_of_transformers_by_name_and_shape(name):
+    config = GPT2Config.preset(name)
+    with torch.device("meta"):
+        model = GPT2(config)
+    reference = theirs(config)
+    expected = {key: tuple(value.shape) for key, value in reference.state_dict().items()}
+    assert expected.pop("lm_head.weight") == (50257, config.n_embd)  # tied: stored once, as wte
+    ours = {key: tuple(value.shape) for key, value in to_hugging_face(model.state_dict()).items()}
+    assert ours == expected
+    assert len(ours) == 12 * config.n_layer + 4
+    assert set(model.state_dict()) == set(reference.state_dict())
+
+
+# ---- Counts, tying, initialisation ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "count"), COUNTS.items())
+def test_parameters_are_counted_once(name, count):
+    with torch.device("meta"):
+        model = GPT2(GPT2Config.preset(name))
+    assert model.num_parameters() == count
+    everything = sum(value.numel() for value in model.state_dict().values())
+    assert everything == count + 50257 * model.config.n_embd  # the tied table, named twice
+
+
+def test_a_block_of_the_124m_model_has_7_087_872_parameters():
+    with torch.device("meta"):
+        block = GPT2(GPT2Config()).transformer["h"][0]
+    assert sum(p.numel() for p in block.parameters()) == 7_087_872
+
+
+def test_the_tied_table_stays_one_object(model, config, tmp_path):
+    def tied(m: GPT2) -> bool:
+        return m.lm_head.weight is m.transformer["wte"].weight
+
+    assert tied(GPT2(config))
+    assert tied(copy.deepcopy(model))
+    assert copy.deepcopy(model).lm_head.weight is not model.lm_head.weight
+    assert tied(copy.deepcopy(model).to(torch.float64))
+    assert tied(copy.deepcopy(model).to("cpu", torch.bfloat16).float())
+    fresh = GPT2(config)
+    fresh.load_state_dict(model.state_dict())
+    assert tied(fresh)
+    assert torch.equal(fresh.lm_head.weight, model.lm_head.weight)
+    model.save_pretrained(tmp_path)
+    assert tied(GPT2.from_pretrained(tmp_path))
+
+
+def test_both_roles_of_the_tied_table_send_it_gradient(model, idx):
+    model(idx, idx)[1].backward()
+    unused = torch.ones(101, dtype=torch.bool)
+    unused[idx.unique()] = False
+    gradient = model.lm_head.weight.grad
+    assert gradient[unused].ne(0).any(dim=-1).all()  # the output reaches every row
+    with torch.no_grad():
+        model.lm_head.weight[7] += 1.0
+    assert model.transformer["wte"](torch.tensor([7]))[0].equal(model.lm_head.weight[7])
+
+
+def test_each_kind_of_parameter_starts_as_gpt2_starts_it():
+    torch.manual_seed(0)
+    model = GPT2(GPT2Config(vocab_size=1009, block_size=131, n_layer=3, n_head=2, n_embd=134))
+    residual = 0.02 / math.sqrt(2 * 3)
+    seen = []
+    for name, parameter in model.named_parameters():
+        kind = name.split(".")[-2]
+        seen.append(kind)
+        if name.endswith("bias"):
+            assert parameter.eq(0).all(), name
+        elif kind in ("ln_1", "ln_2", "ln_f"):
+            assert parameter.eq(1).all(), name
+        else:
+            std = residual if kind == "c_proj" else 0.02
+            n = parameter.numel()
+            assert abs(parameter.std().item() / std - 1) < 4 / math.sqrt(2 * n), name
+            assert abs(parameter.mean().item()) < 4 * std / math.sqrt(n), name
+            tail = (parameter.abs() > 2 * std).float().mean().item()
+            assert abs(tail - 0.0455) < 4 * math.sqrt(0.0455 * 0.9545 / n), name  # it is normal
+    assert set(seen) == {"wte", "wpe", "ln_1", "c_attn", "c_proj", "ln_2", "c_fc", "ln_f"}
+    assert seen.count("c_proj") == 3 * 4
+    # Nothing repeats: the same numbers drawn for two tensors would show here.
+    projections = [p for name, p in model.named_parameters() if name.endswith("c_proj.weight")]
+    assert len({p[0, 0].item() for p in projections}) == 6
+
+
+def test_an_untrained_model_guesses_evenly():
+    torch.manual_seed(0)
+    config = GPT2Config(vocab_size=1009, block_size=131, n_layer=3, n_head=2, n_embd=134)
+    model = GPT2(config).eval()
+    idx = torch.randint(1009, (5, 131))
+    _, loss = model(idx, torch.randint(1009, (5, 131)))
+    assert abs(loss.item() - math.log(1009)) < 0.05
+
+
+def test_the_residual_stream_does_not_grow_with_depth_at_the_start():
+    """What the smaller c_proj is for: after 48 blocks the stream is about as wide as after 3."""
+    spreads = []
+    for n_layer in (3, 48):
+        torch.manual_seed(0)
+        sizes = {"vocab_size": 101, "block_size": 13, "n_head": 2, "n_embd": 62}
+        model = GPT2(GPT2Config(n_layer=n_layer, **sizes)).eval()
+        x = torch.randn(5, 13, 62)
+        start = x.std().item()
+        with torch.no_grad():
+            for block in model.transformer["h"]:
+                x = block(x)
+        spreads.append(x.std().item() / start)
+    assert spreads[1] / spreads[0] < 1.1
+
+
+def test_dropout_off_makes_training_mode_equal_eval_mode(config, make_model, idx):
+    off = dataclasses.replace(config, embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0)
+    model = make_model(off)
+    assert torch.equal(model(idx)[0], model.train()(idx)[0])
+
+
+def test_layer_norm_takes_its_epsilon_from_the_config(config, make_model, idx):
+    large = make_model(dataclasses.replace(config, layer_norm_epsilon=0.5))
+    found = {m.eps for m in large.modules() if isinstance(m, nn.LayerNorm)}
+    assert found == {0.5}
+
+
+def test_a_model_on_the_meta_device_runs_for_its_shapes(config):
+    with torch.device("meta"):
+        model = GPT2(config)
+        logits, loss = model(torch.zeros(5, 11, dtype=torch.int64), torch.zeros(5, 11).long())
+    assert logits.shape == (5, 11, 101)
+    assert loss.shape == ()
+
+
+# ---- The loss ---------------------------------------------------------------------------------
+
+
+def test_without_targets_there_is_no_loss(model, idx):
+    logits, loss = model(idx)
+    assert logits.shape == (5, 11, 101)
+    assert loss is None
+
+
+def test_targets_of_all_zeros_count(model, idx):
+    """`if targets:` instead of `if targets is not None` would fail here."""
+    _, loss = model(idx, torch.zeros_like(idx))
+    _, single = model(idx[:1, :1], torch.zeros_like(idx[:1, :1]))
+    assert loss.item() > 0
+    assert single.item() > 0
+
+
+def test_the_loss_is_the_mean_over_the_counted_targets(model, idx):
+    targets = torch.randint(101, idx.shape, generator=torch.Generator().manual_seed(2))
+    targets[0] = -100
+    targets[1:, 3] = -100
+    logits, loss = model(idx, targets)
+    terms = [
+        -logits[b, t].log_softmax(-1)[targets[b, t]]
+        for b in range(5)
+        for t in range(11)
+        if targets[b, t] != -100
+    ]
+    assert len(terms) == 4 * 10
+    torch.testing.assert_close(loss, torch.stack(terms).mean())
+    torch.testing.assert_close(
+        model(idx, idx)[1], F.cross_entropy(model(idx)[0].view(55, 101), idx.view(55))
+    )
+
+
+# ---- Bad input --------------------------------------------------------------------------------
+
+
+def refused(call, kind, *parts: str) -> None:
+    with pytest.raises(kind) as error:
+        call()
+    for part in parts:
+        assert part in str(error.value)
+
+
+def test_ids_that_are_no_tensor_of_integers_are_refused(model, idx):
+    refused(lambda: model([[1, 2, 3]]), TypeError, "idx must be a tensor of int64", "got list")
+    refused(lambda: model("text"), TypeError, "idx must be a tensor of int64", "got str")
+    refused(lambda: model(idx.float()), TypeError, "idx must be a", "got torch.float32")
+    refused(lambda: model(idx.int()), TypeError, "idx must be a", "got torch.int32")
+    refused(lambda: model(idx, idx.float()), TypeError, "targets must be a", "got torch.float32")
+    refused(lambda: model(idx, idx.tolist()), TypeError, "targets must be a", "got list")
+
+
+def test_ids_without_a_batch_are_refused_with_the_way_to_one(model, idx):
+    for bad in (idx[0], idx[0, 0], idx[None]):
+        refused(lambda bad=bad: model(bad), ValueError, "idx must have shape (B, T), got ")
+    refused(lambda: model(idx[0]), ValueError, "got (11,)", "torch.tensor([ids])", "(1, T)")
+
+
+def test_an_empty_batch_is_refused(model, idx):
+    for bad in (idx[:, :0], idx[:0]):
+        refused(lambda bad=bad: model(bad), ValueError, "no tokens", "<|endoftext|>")
+
+
+def test_more_tokens_than_the_window_are_refused_with_both_numbers(model):
+    for T in (14, 127):
+        idx = torch.zeros(5, T, dtype=torch.int64)
+        refused(lambda idx=idx, T=T: model(idx), ValueError, f"T={T}", "block_size=13")
+    assert model(torch.zeros(5, 13, dtype=torch.int64))[0].shape == (5, 13, 101)
+
+
+@pytest.mark.parametrize("bad", [-1, 101, 50256, -(2**40)])
+def test_an_id_outside_the_vocabulary_is_refused_by_its_number(model, idx, bad):
+    idx = idx.clone()
+    idx[4, 10] = bad
+    refused(lambda: model(idx), ValueError, f"idx holds the id {bad}", "0 … 100", "tokenizer")
+    idx[4, 10] = 100
+    model(idx)
+
+
+@pytest.mark.parametrize("bad", [-1, -99, -101, 101])
+def test_a_target_outside_the_vocabulary_is_refused_by_its_number(model, idx, bad):
+    targets = idx.clone()
+    targets[4, 10] = bad
+    refused(lambda: model(idx, targets), ValueError, f"targets holds the id {bad}", "0 … 100")
+
+
+def test_targets_of_another_shape_are_refused_with_both(model, idx):
+    parts = ("targets must have the shape of idx, (5, 11), got (5, 10)",)
+    refused(lambda: model(idx, idx[:, 1:]), ValueError, *parts)
+    refused(lambda: model(idx, idx[0]), ValueError, "targets must have shape (B, T), got (11,)")
+    refused(lambda: model(idx, idx.T), ValueError, "(5, 11), got (11, 5)")
+
+
+def test_targets_that_all_count_for_nothing_are_refused(model, idx):
+    """Their mean would be 0 / 0, which trains every weight to NaN."""
+    nothing = torch.full_like(idx, -100)
+    refused(lambda: model(idx, nothing), ValueError, "every target is -100")
+    nothing[4, 10] = 7
+    assert model(idx, nothing)[1].isfinite()

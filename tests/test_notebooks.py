@@ -1,0 +1,130 @@
+"""The notebooks as files: what nbval and the site take for granted, and what stays out of git.
+
+nbval passes a notebook without execution counts silently, whatever its code does; it fails a cell
+that ends in a semicolon; it compares no picture. So this is checked here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOT_COMPARED = {"nbval-ignore-output", "nbval-skip"}
+# What stands in a traceback or a warning, on Linux, macOS, Windows and Colab.
+FOLDERS = "home|root|Users|tmp|usr|opt|work|var|content"
+ABSOLUTE_PATH = re.compile(rf"(?<![\w.:/])/(?:{FOLDERS})/|\b[A-Z]:\\\w")
+
+
+@cache
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(path: Path) -> list[Any]:
+    return [c for c in read(path).cells if c.cell_type == "code" and c.source.strip()]
+
+
+def tags(cell: Any) -> set[str]:
+    return set(cell.metadata.get("tags", []))
+
+
+def output_texts(cell: Any) -> list[str]:
+    """All text that a cell's stored outputs hold, of whatever kind."""
+    texts = []
+    for output in cell.outputs:
+        texts.append(output.get("text", ""))
+        texts += [v for v in output.get("data", {}).values() if isinstance(v, str)]
+        texts += output.get("traceback", [])
+    return texts
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def test_every_notebook_is_a_chapter_of_the_book():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    listed = [name for name in chapters if name.startswith("notebooks/")]
+    assert listed == [f"notebooks/{path.stem}" for path in NOTEBOOKS]
+
+
+def test_notebook_is_valid_and_its_cells_have_distinct_ids(path):
+    nb = read(path)
+    nbformat.validate(nb)
+    ids = [cell.id for cell in nb.cells]
+    assert len(set(ids)) == len(ids)
+
+
+def test_every_code_cell_was_run_once_in_order(path):
+    counts = [cell.execution_count for cell in code_cells(path) if "nbval-skip" not in tags(cell)]
+    assert counts == list(range(1, len(counts) + 1)), f"run: make notebooks NB={path.name}"
+
+
+def test_no_widget_state_is_stored(path):
+    assert "widgets" not in read(path).metadata
+
+
+def test_notebook_asks_for_the_common_kernel_and_on_colab_for_a_gpu(path):
+    metadata = read(path).metadata
+    assert metadata.kernelspec.name == "python3"
+    assert metadata.accelerator == "GPU"
+    assert metadata.colab.gpuType == "T4"
+
+
+def test_no_cell_ends_in_a_semicolon(path):
+    ending = [cell.source for cell in code_cells(path) if cell.source.rstrip().endswith(";")]
+    assert ending == [], "nbval fails on it; end a plot with plt.show()"
+
+
+def test_at_most_a_third_of_the_cells_is_not_compared(path):
+    cells = code_cells(path)
+    ignored = [cell for cell in cells if tags(cell) & NOT_COMPARED]
+    assert len(ignored) <= len(cells) / 3
+
+
+def test_every_picture_has_a_sentence_for_those_who_cannot_see_it(path):
+    for cell in code_cells(path):
+        pictures = [o for o in cell.outputs if "image/png" in o.get("data", {})]
+        if not pictures:
+            continue
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        assert len(alt.split()) >= 5, f"metadata mystnb.image.alt says {alt!r} for:\n{cell.source}"
+        assert alt.rstrip().endswith("."), f"not a sentence: {alt!r}"
+        assert len(pictures) == 1, f"{len(pictures)} pictures share one text:\n{cell.source}"
+
+
+def test_no_error_warning_or_path_of_a_machine_is_stored(path):
+    for cell in code_cells(path):
+        kinds = {o.output_type for o in cell.outputs} | {o.get("name") for o in cell.outputs}
+        assert "error" not in kinds, f"an error is stored under:\n{cell.source}"
+        assert "stderr" not in kinds, f"a warning is stored under:\n{cell.source}"
+        for text in output_texts(cell):
+            found = ABSOLUTE_PATH.search(text)
+            assert not found, f"{found and found[0]!r} in the output of:\n{cell.source}"
+
+
+def test_first_code_cell_is_the_same_hidden_bootstrap_everywhere():
+    first = {path.stem: code_cells(path)[0] for path in NOTEBOOKS}
+    assert len({cell.source for cell in first.values()}) == 1
+    assert [name for name, cell in first.items() if "remove-cell" not in tags(cell)] == []
+
+
+def test_bootstrap_installs_this_version_from_the_public_repository():
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bootstrap = code_cells(NOTEBOOKS[0])[0].source
+    address = f"git+{config['repository']['url']}@v{project['version']}"
+    assert f'%pip install -q --no-deps "{address}"' in bootstrap
+    # Only on Colab: anywhere else it would overwrite what the reader installed.
+    assert 'if "google.colab" in sys.modules:' in bootstrap
