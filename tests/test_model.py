@@ -318,8 +318,7 @@ def test_a_target_outside_the_vocabulary_is_refused_by_its_number(model, idx, ba
 
 
 def test_targets_of_another_shape_are_refused_with_both(model, idx):
-    parts = ("targets must have the shape of idx, (5, 11), got (5, 10)",)
-    refused(lambda: model(idx, idx[:, 1:]), ValueError, *parts)
+    refused(lambda: model(idx, idx[:, 1:]), ValueError, "targets must", "(5, 11), got (5, 10)")
     refused(lambda: model(idx, idx[0]), ValueError, "targets must have shape (B, T), got (11,)")
     refused(lambda: model(idx, idx.T), ValueError, "(5, 11), got (11, 5)")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from html import escape
 
-DARK_TEXT_UP_TO = 0.6  # beyond this heat the number is printed in the page's own colour
-
 
 def number(value: float, decimals: int) -> str:
     """A number as text, rounded, with a real minus sign and never a negative zero."""
@@ -22,11 +20,8 @@ def cell(value: float, scale: float, decimals: int, hidden: bool = False) -> str
     if hidden or value == float("-inf"):
         return f'<td class="off">{"0" if value == 0 else number(value, decimals)}</td>'
     heat = min(abs(value) / scale, 1.0) if scale > 0 else 0.0
-    classes = " ".join(
-        name for name, holds in (("neg", value < 0), ("hot", heat > DARK_TEXT_UP_TO)) if holds
-    )
-    attribute = f' class="{classes}"' if classes else ""
-    return f'<td{attribute} style="--heat:{heat:.2f}">{number(value, decimals)}</td>'
+    sign = ' class="neg"' if value < 0 else ""
+    return f'<td{sign} style="--heat:{heat:.2f}">{number(value, decimals)}</td>'
 
 
 def figure(kind: str, caption: str, body: str, legend: str = "") -> str:

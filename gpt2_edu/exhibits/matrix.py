@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .html import DARK_TEXT_UP_TO, cell, figure, number
-from .setup import COLOURS
+from .html import cell, figure, number
+from .setup import COLOURS, HEAT
 
 
 class Matrix:
@@ -87,13 +87,12 @@ class Matrix:
                 figsize=(1.2 + 0.7 * self.values.size(1), 0.8 + 0.5 * self.values.size(0))
             )
         heat = self.values.abs().clamp(max=self.scale) / self.scale
-        colours = LinearSegmentedColormap.from_list(self.role, ["white", COLOURS[self.role]])
-        ax.imshow(heat.nan_to_num(posinf=0.0), cmap=colours, vmin=0, vmax=1, aspect="auto")
+        colours = LinearSegmentedColormap.from_list(self.role, ["white", HEAT[self.role]])
+        ax.imshow(heat.nan_to_num(posinf=0.0).numpy(), cmap=colours, vmin=0, vmax=1, aspect="auto")
         for i, row in enumerate(self.values.tolist()):
             for j, value in enumerate(row):
-                dark = heat[i, j] <= DARK_TEXT_UP_TO or self._hidden(i, j)
                 text = "" if self._hidden(i, j) else number(value, self.decimals)
-                ax.text(j, i, text, ha="center", va="center", color="black" if dark else "white")
+                ax.text(j, i, text, ha="center", va="center")
         ax.set_xticks(range(self.values.size(1)), self.columns or [""] * self.values.size(1))
         ax.set_yticks(range(self.values.size(0)), self.rows or [""] * self.values.size(0))
         ax.xaxis.tick_top()

@@ -18,6 +18,15 @@ COLOURS = {
     "plain": "#56606b",
 }
 
+# The deepest heat behind a number. Text stands on it, so it is light; the stylesheet has the same.
+HEAT = {
+    "q": "#66abdd",
+    "k": "#ee8f55",
+    "v": "#43b892",
+    "weights": "#b47fca",
+    "plain": "#98a4b0",
+}
+
 
 def stylesheet() -> str:
     """The exhibits' CSS, as text."""

@@ -60,8 +60,8 @@ MATHEMATICS = r"""async () => {
   return {
     unrendered: [...sources].filter((e) => !e.querySelector("mjx-container"))
       .map((e) => e.textContent.slice(0, 80)),
-    wrong: [...document.querySelectorAll("mjx-merror, [data-mjx-error]")]
-      .map((e) => e.getAttribute("data-mjx-error") ?? e.textContent),
+    wrong: [...document.querySelectorAll("mjx-merror, [data-mjx-error], mjx-mtext[style*=red]")]
+      .map((e) => [...MathJax.startup.document.math].find((m) => m.typesetRoot.contains(e)).math),
     raw: article.textContent.match(/.{0,30}(\\\(|\\\[|\$\$).{0,30}/g) ?? [],
   };
 }"""

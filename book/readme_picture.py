@@ -1,0 +1,19 @@
+"""Draw the picture in README.md: the heat maps that chapter 6 ends with, from its own code.
+
+Usage: python book/readme_picture.py
+"""
+
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parent.parent
+DRAW = """
+figure = exhibits.Attention(learned, labels).plot()
+figure.savefig("../book/_static/heads.png", dpi=110, bbox_inches="tight")
+"""
+
+nb = nbformat.read(ROOT / "notebooks" / "06_heads.ipynb", as_version=4)
+nb.cells.append(nbformat.v4.new_code_cell(DRAW))
+NotebookClient(nb, resources={"metadata": {"path": str(ROOT / "notebooks")}}).execute()

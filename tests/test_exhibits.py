@@ -1,0 +1,307 @@
+"""Exhibits: their HTML is a plain table with the right numbers, and it never changes by itself."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import matplotlib
+import pytest
+import torch
+from bs4 import BeautifulSoup
+
+from gpt2_edu import course, exhibits, load_tokenizer, note, trace
+from gpt2_edu.exhibits.html import number
+from gpt2_edu.exhibits.setup import COLOURS, HEAT, stylesheet
+from gpt2_edu.exhibits.tokens import token_label
+
+matplotlib.use("Agg")
+
+WORDS = ["A", "crane", "ate"]
+CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.3, 0.5]])
+
+
+def parse(exhibit) -> BeautifulSoup:
+    return BeautifulSoup(exhibit._repr_html_(), "html.parser")
+
+
+def table(soup) -> list[list[str]]:
+    return [
+        [cell.get_text() for cell in row.find_all(["th", "td"])] for row in soup.find_all("tr")
+    ]
+
+
+def ledger() -> exhibits.Ledger:
+    with trace() as t:
+        note("q", torch.zeros(2, 3), "T D")
+        note("<i>", torch.zeros(2), "T")
+    return t.ledger()
+
+
+ALL = {
+    "attention": lambda: exhibits.Attention(CAUSAL, WORDS, caption="<b>"),
+    "heads": lambda: exhibits.Attention(torch.stack([CAUSAL] * 5), WORDS),
+    "ledger": ledger,
+    "matrix": lambda: exhibits.Matrix([[1.5, -2.0]], rows=["<r>"], columns=["a", "b"]),
+    "vector": lambda: exhibits.Matrix([1.0, float("-inf")]),
+    "tokens": lambda: exhibits.Tokens("A <b>crane</b>"),
+}
+
+
+@pytest.fixture(params=ALL, ids=str)
+def make(request):
+    return ALL[request.param]
+
+
+def test_two_exhibits_of_the_same_data_are_the_same_html(make):
+    assert make()._repr_html_() == make()._repr_html_()
+    assert repr(make()) == repr(make())
+    assert "0x" not in repr(make()), "a memory address would differ on every run"
+
+
+def test_text_is_shown_as_text_and_never_as_markup(make):
+    assert not parse(make()).find_all(["b", "i", "r", "script"])
+
+
+def test_an_exhibit_needs_no_javascript_and_no_other_host(make):
+    html = make()._repr_html_()
+    assert not re.search(r"<script|\son\w+=|https?:|src=", html)
+
+
+def test_every_exhibit_can_be_plotted(make):
+    figure = make().plot()
+    figure.canvas.draw()
+    matplotlib.pyplot.close(figure)
+
+
+def test_a_matrix_shows_rounded_numbers_with_their_labels():
+    shown = exhibits.Matrix(
+        [[0.12345, -1.0], [-0.0001, float("-inf")]],
+        rows=["r0", "r1"],
+        columns=["c0", "c1"],
+        corner="row ↓ column →",
+    )
+    assert table(parse(shown)) == [
+        ["row ↓ column →", "c0", "c1"],
+        ["r0", "0.12", "−1.00"],
+        ["r1", "0.00", "−∞"],
+    ]
+
+
+def test_negative_and_hidden_cells_are_marked_by_more_than_colour():
+    soup = parse(exhibits.Matrix([[1.0, -1.0, float("-inf")]]))
+    assert [cell.get("class") for cell in soup.find_all("td")] == [None, ["neg"], ["off"]]
+
+
+def test_heat_is_the_share_of_the_scale_and_never_more_than_one():
+    soup = parse(exhibits.Matrix([0.0, 1.0, -2.0, 4.0], scale=2.0))
+    heats = [float(td["style"].removeprefix("--heat:")) for td in soup.find_all("td")]
+    assert heats == [0.0, 0.5, 1.0, 1.0]
+
+
+def test_a_matrix_of_zeros_does_not_divide_by_zero():
+    assert "0.00" in exhibits.Matrix(torch.zeros(2, 2))._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(-0.00001, "0.00"), (-0.5, "−0.50"), (float("-inf"), "−∞"), (2, "2.00")]
+)
+def test_numbers_have_a_real_minus_and_no_negative_zero(value, text):
+    assert number(value, 2) == text
+
+
+def test_attention_says_which_side_is_the_query_and_which_the_key():
+    soup = parse(exhibits.Attention(CAUSAL, WORDS))
+    assert "Row = query" in soup.figcaption.get_text()
+    assert "Column = key" in soup.figcaption.get_text()
+    rows = table(soup)
+    assert rows[0] == ["query ↓ key →", *WORDS]
+    assert rows[2] == ["crane", "0.25", "0.75", "0"]  # row = who looks
+
+
+def test_attention_hides_what_lies_ahead_only_if_the_map_is_causal():
+    causal = parse(exhibits.Attention(CAUSAL, WORDS))
+    assert len(causal.find_all("td", class_="off")) == 3
+    open_map = exhibits.Attention(torch.full((3, 3), 1 / 3), WORDS)
+    assert not parse(open_map).find_all("td", class_="off")
+
+
+def test_every_head_has_a_table_with_its_own_name():
+    soup = parse(exhibits.Attention(torch.stack([CAUSAL] * 5), WORDS))
+    assert [c.get_text() for c in soup.find_all("caption")] == [f"head {h}" for h in range(5)]
+
+
+def test_attention_refuses_scores_and_weights_normalised_along_the_wrong_axis():
+    with pytest.raises(ValueError, match=r"each row of attention weights sums to 1.*3\.0000"):
+        exhibits.Attention(torch.ones(3, 3), WORDS)
+    with pytest.raises(ValueError, match="along another axis"):
+        exhibits.Attention(torch.randn(3, 3).softmax(dim=0), WORDS)
+
+
+def test_attention_refuses_a_batch_and_says_how_to_choose_one():
+    with pytest.raises(ValueError, match=r"weights\[0\]"):
+        exhibits.Attention(CAUSAL.expand(2, 4, 3, 3), WORDS)
+    with pytest.raises(ValueError, match=r"over 2 tokens.*got \(3, 3\)"):
+        exhibits.Attention(CAUSAL, WORDS[:2])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"values": torch.zeros(2, 2, 2)}, r"1 or 2 axes, got shape \(2, 2, 2\)"),
+        ({"values": [1.0, 2.0], "columns": ["a"]}, "1 labels for 2 columns"),
+        ({"values": [1.0, 2.0], "rows": ["a", "b"]}, "2 labels for 1 rows"),
+        ({"values": [1.0], "role": "query"}, "unknown role 'query'. Known: q, k, v"),
+    ],
+)
+def test_a_matrix_says_what_does_not_fit(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        exhibits.Matrix(**arguments)
+
+
+def test_tokens_show_spaces_line_breaks_and_halves_of_characters():
+    shown = exhibits.Tokens("A crane\n🐟")
+    assert shown.labels[:3] == ["A", "␣crane", "↵"]
+    assert all(re.fullmatch(r"[0-9A-F]{2}( [0-9A-F]{2})*", label) for label in shown.labels[3:])
+    assert shown.ids == load_tokenizer("gpt2").encode("A crane\n🐟")
+
+
+def test_tokens_take_ids_as_well_as_text():
+    text = "A crane ate fish"
+    ids = torch.tensor(load_tokenizer("gpt2").encode(text))
+    assert exhibits.Tokens(ids)._repr_html_() == exhibits.Tokens(text)._repr_html_()
+
+
+def test_no_token_has_an_invisible_label():
+    encoding = load_tokenizer("gpt2")
+    labels = [token_label(encoding.decode_single_token_bytes(i)) for i in range(50257)]
+    assert all(label.strip() and label.isprintable() for label in labels)
+
+
+def test_a_ledger_lists_names_axes_and_shapes():
+    assert table(parse(ledger())) == [
+        ["tensor", "axes", "shape"],
+        ["q", "T D", "2 × 3"],
+        ["<i>", "T", "2"],
+    ]
+
+
+def test_adding_ledgers_keeps_the_place_and_takes_the_later_row():
+    early = exhibits.Ledger((("a", "T", (3,)), ("b", "T", (3,))))
+    late = exhibits.Ledger((("a", "B T", (2, 3)), ("c", "T", (3,))))
+    assert [row[:2] for row in (early + late).rows()] == [("a", "B T"), ("b", "T"), ("c", "T")]
+
+
+# Text stands on the heat, so the two must be told apart at every heat, in both themes.
+
+
+def luminance(colour: tuple[float, ...]) -> float:
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def rgb(text: str) -> tuple[float, ...]:
+    text = text.strip()
+    if text.startswith("#"):
+        return tuple(int(text[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    return tuple(int(part) / 255 for part in text.split(","))
+
+
+def contrast(a: tuple[float, ...], b: tuple[float, ...]) -> float:
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def themes() -> dict[str, dict[str, str]]:
+    """The stylesheet's variables, in light and dark, with each role's hue under its name."""
+    found: dict[str, dict[str, str]] = {"light": {}, "dark": {}}
+    css = re.sub(r"/\*.*?\*/", "", stylesheet(), flags=re.S)
+    for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
+        theme = "dark" if "dark" in selector else "light"
+        role = re.search(r"\.g2-(q|k|v|weights)\b", selector)
+        for name, value in re.findall(r"--([a-z-]+):\s*([^;]+);", body):
+            found[theme][role[1] if role and name == "hue" else name] = value.strip()
+    return found
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_numbers_can_be_read_on_every_heat(theme):
+    variables = themes()[theme]
+    paper, ink = rgb(variables["paper"]), rgb(variables["ink"])
+    for role in ("hue", "q", "k", "v", "weights", "negative"):
+        hue = rgb(variables[role])
+        for heat in range(0, 101, 5):
+            mixed = tuple(heat / 100 * h + (1 - heat / 100) * p for h, p in zip(hue, paper))
+            assert contrast(ink, mixed) >= 4.5, (theme, role, heat)
+    assert contrast(rgb(variables["soft"]), paper) >= 4.5
+
+
+def test_pictures_and_tables_use_the_same_colours():
+    light = themes()["light"]
+    assert {role: light["hue" if role == "plain" else role] for role in HEAT} == HEAT
+    assert HEAT.keys() == COLOURS.keys()
+
+
+def test_importing_exhibits_is_enough_to_find_the_stylesheet():
+    assert (files("gpt2_edu") / "exhibits" / "static" / "exhibits.css").is_file()
+
+
+class FakeShell:
+    """What setup needs of IPython's shell."""
+
+    def __init__(self) -> None:
+        from IPython.core.formatters import DisplayFormatter
+
+        self.display_formatter = DisplayFormatter()
+
+
+def test_on_colab_every_exhibit_brings_its_stylesheet_along(monkeypatch):
+    shell = FakeShell()
+    monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
+    monkeypatch.setitem(__import__("sys").modules, "google.colab", object())
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    exhibits.setup()
+    for make_one in ALL.values():
+        formatted, _ = shell.display_formatter.format(make_one())
+        assert formatted["text/html"].startswith("<style>")
+        assert formatted["text/html"].endswith(make_one()._repr_html_())
+
+
+def test_in_jupyter_the_stylesheet_is_shown_once_and_on_the_page_never(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.get_ipython", FakeShell)
+    monkeypatch.setattr("IPython.display.display", lambda item: shown.append(item.data))
+    monkeypatch.setenv("GPT2_EDU_BOOK", "1")
+    exhibits.setup()
+    assert shown == []
+    monkeypatch.delenv("GPT2_EDU_BOOK")
+    exhibits.setup()
+    assert shown == [f"<style>{stylesheet()}</style>"]
+
+
+# The running example.
+
+
+def test_the_two_sentences_have_five_tokens_and_differ_in_two():
+    idx = course.toy_batch()
+    assert idx.shape == (course.SIZES["B"], course.SIZES["T"])
+    assert (idx[0] != idx[1]).nonzero().flatten().tolist() == [2, 3]
+
+
+def test_the_toy_sizes_are_those_of_the_toy_model_and_all_different():
+    toy, sizes = course.TOY, course.SIZES
+    assert (toy.n_embd, toy.n_head, toy.head_size) == (sizes["C"], sizes["H"], sizes["D"])
+    assert (4 * toy.n_embd, toy.vocab_size) == (sizes["F"], sizes["V"])
+    assert len({*sizes.values(), toy.block_size}) == len(sizes) + 1
+
+
+def test_the_book_ledger_is_what_the_model_notes():
+    from gpt2_edu import GPT2
+
+    model = GPT2(course.TOY).eval()
+    with trace(model) as t:
+        model(course.toy_batch())
+    block = "transformer.h.0."
+    noted = [(n.removeprefix(block), axes, shape) for n, axes, shape in t.ledger().rows()]
+    told = course.ledger_after(max(course.CHAPTERS)).rows()
+    assert [row for row in noted if row[0] in {name for name, _, _ in told}] == told

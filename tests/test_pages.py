@@ -1,0 +1,91 @@
+"""The book's other pages: their code runs, and their numbers are those that code computes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from gpt2_edu import GPT2, GPT2Config, course, load_tokenizer, trace
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*sorted((ROOT / "book").glob("*.md")), ROOT / "README.md"]
+
+
+def text_of(name: str) -> str:
+    return (ROOT / "book" / name).read_text(encoding="utf-8")
+
+
+def section(name: str, label: str) -> str:
+    return text_of(name).split(f"({label})=")[1].split("\n(")[0]
+
+
+def numbers(block: str) -> list[list[float]]:
+    return [[float(word) for word in line.split()] for line in block.strip().splitlines()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_on_a_page_runs(page, capsys):
+    for source in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+        exec(compile(source, page.name, "exec"), {"__name__": "page"})
+
+
+def test_errata_tokenized():
+    right = re.search(r"\| right \| ([\d ]+) \|", section("errata.md", "errata-tokenized"))[1]
+    assert load_tokenizer("gpt2").encode("This will be tokenized") == list(map(int, right.split()))
+
+
+def test_errata_masked_softmax():
+    blocks = re.findall(r"```text\n(.*?)```", section("errata.md", "errata-mask"), re.S)
+    scores, printed = torch.tensor(numbers(blocks[0])), numbers(blocks[1])
+    visible = torch.ones(4, 4, dtype=torch.bool).tril()
+    weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
+    for t, row in enumerate(printed):
+        assert row == pytest.approx(weights[t, : t + 1].tolist(), abs=6e-5)
+    assert (scores[1, 1] - scores[1, 0]).exp().item() == pytest.approx(2.354, abs=6e-4)
+
+
+def test_the_notation_page_names_every_noted_tensor_with_its_axes():
+    table = text_of("notation.md").split("## Names of tensors")[1].split("\n(naming")[0]
+    told = {}
+    for names, axes in re.findall(r"^\| (`.*?) \| ([A-Z ]+) \|", table, re.M):
+        told |= dict.fromkeys(re.findall(r"`([\w.]+)`", names), axes)
+
+    model = GPT2(course.TOY).eval()
+    with trace(model) as t:
+        model(course.toy_batch())
+    rows = [row for row in t.ledger().rows() if "h.1" not in row[0]]
+    assert {name.removeprefix("transformer.h.0."): axes for name, axes, _ in rows} == told
+
+
+def test_the_notation_page_has_the_sizes_of_the_toy_and_of_gpt2():
+    table = text_of("notation.md").split("## Names of tensors")[0]
+    rows = dict(re.findall(r"^\| ([A-Z]) \| .*? \| ([\d,]+) \| [\w ,]+ \|", table, re.M))
+    toy = {letter: f"{size:,}" for letter, size in (course.SIZES | {"N": 2}).items()}
+    assert rows == toy
+    gpt2 = GPT2Config.preset("gpt2")
+    for letter, size in (("C", gpt2.n_embd), ("H", gpt2.n_head), ("D", gpt2.head_size)):
+        assert re.search(rf"^\| {letter} \|.*\| {size} \|$", table, re.M)
+
+
+def test_every_term_that_a_chapter_links_is_in_the_glossary():
+    headings = re.findall(r"^## (.+)$", text_of("glossary.md"), re.M)
+    assert headings == sorted(headings, key=str.lower), "terms stand in alphabetical order"
+    anchors = {re.sub(r"\W+", "-", heading.lower()) for heading in headings}
+    linked = {
+        anchor
+        for path in (ROOT / "notebooks").glob("*.ipynb")
+        for anchor in re.findall(r"glossary\.md#([\w-]+)", path.read_text(encoding="utf-8"))
+    }
+    assert linked and linked <= anchors
+
+
+def test_every_work_that_a_chapter_names_is_in_the_bibliography():
+    bibliography = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
+    titles = re.sub(r"\s+", " ", re.sub(r"[{}]", "", bibliography)).lower()
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        references = path.read_text(encoding="utf-8").split("## References")[1]
+        for title in re.findall(r"\d{4}, \*(.+?)\*", references):
+            assert title.lower() in titles, f"{path.name}: {title}"
