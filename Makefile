@@ -51,7 +51,7 @@ clean:          ## remove what was built; .venv stays
 	rm -rf _build book/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(READY): requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	@test -x $(BIN)/pip || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	    echo "This needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo not here)."; \
 	    echo "Name another one: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; exit 1; } >&2
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv

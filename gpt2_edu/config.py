@@ -40,6 +40,9 @@ class GPT2Config:
                 raise TypeError(f"{name} must be an int, got {value!r}")
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, got {value}")
+        for name in ("embd_pdrop", "attn_pdrop", "resid_pdrop", "layer_norm_epsilon"):
+            if not isinstance(getattr(self, name), int | float):
+                raise TypeError(f"{name} must be a float, got {getattr(self, name)!r}")
         for name in ("embd_pdrop", "attn_pdrop", "resid_pdrop"):
             if not 0.0 <= getattr(self, name) < 1.0:
                 raise ValueError(f"{name} is a probability in [0, 1), got {getattr(self, name)}")

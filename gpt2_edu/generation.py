@@ -96,7 +96,7 @@ def stream(
                 new = new.masked_fill(ended, eos_id)
                 ended |= new == eos_id
             yield new
-            if ended.all():
+            if eos_id is not None and ended.all():
                 break
             idx = torch.cat([idx, new.unsqueeze(1)], dim=1)
     finally:

@@ -26,9 +26,7 @@ def parse(exhibit) -> BeautifulSoup:
 
 
 def table(soup) -> list[list[str]]:
-    return [
-        [cell.get_text() for cell in row.find_all(["th", "td"])] for row in soup.find_all("tr")
-    ]
+    return [[cell.get_text() for cell in row.find_all(["th", "td"])] for row in soup.find_all("tr")]
 
 
 def ledger() -> exhibits.Ledger:

@@ -198,9 +198,9 @@ def test_the_residual_stream_does_not_grow_with_depth_at_the_start():
     spreads = []
     for n_layer in (3, 48):
         torch.manual_seed(0)
-        sizes = {"vocab_size": 101, "block_size": 13, "n_head": 2, "n_embd": 62}
+        sizes = {"vocab_size": 101, "block_size": 13, "n_head": 2, "n_embd": 254}
         model = GPT2(GPT2Config(n_layer=n_layer, **sizes)).eval()
-        x = torch.randn(5, 13, 62)
+        x = torch.randn(5, 13, 254)
         start = x.std().item()
         with torch.no_grad():
             for block in model.transformer["h"]:
