@@ -30,6 +30,7 @@ test: lint unit nbval book site  ## everything that CI checks
 
 lint: $(READY)  ## style and types
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 unit: $(READY)  ## tests of the package and the house

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -41,13 +40,6 @@ def test_pinned_environment_satisfies_the_floors_of_the_package():
 
 def parts(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
-
-
-def test_importing_the_package_loads_neither_plots_nor_widgets_nor_transformers():
-    heavy = ["matplotlib", "IPython", "ipywidgets", "transformers"]
-    code = f"import sys, gpt2_edu; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def tracked_files() -> list[Path]:
