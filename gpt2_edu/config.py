@@ -20,7 +20,8 @@ class GPT2Config:
     """Sizes of a GPT-2. The defaults are the 124-million-parameter model.
 
     Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", table 2,
-    and the hyper-parameters published with the weights.
+    for the sizes. OpenAI published no dropout rates for GPT-2; 0.1 is that of the first GPT
+    (Radford et al. 2018) and of Hugging Face's config.
     """
 
     vocab_size: int = 50257  # V: how many different tokens exist

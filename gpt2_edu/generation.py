@@ -29,7 +29,8 @@ def sample_next(
     check_knobs(temperature, top_k, top_p)
     if temperature == 0:
         return logits.argmax(dim=-1)
-    logits = logits.float() / temperature  # half precision would overflow at a low temperature
+    logits = logits.float()  # half precision would overflow at a low temperature, and so would
+    logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature  # logits far above 0
     if top_k is not None and top_k < logits.size(-1):
         smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < smallest_kept, -torch.inf)

@@ -41,7 +41,9 @@ def attention_explicit(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) 
 
 
 def attention_fused(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
-    """The same in one kernel, which never writes the (T, T) tables to memory (Dao et al. 2022)."""
+    """The same in one call. Where a fused kernel applies, no (T, T) table is ever written to memory
+    (Dao et al. 2022).
+    """
     return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p, is_causal=True)
 
 
@@ -169,8 +171,8 @@ class GPT2(nn.Module):
         """GPT-2's initialisation: N(0, 0.02), biases 0, LayerNorm the identity.
 
         Each block adds to the residual stream twice, so the 2N projections that write to it
-        start smaller by √(2N), and the stream's variance does not grow with depth (Radford et
-        al. 2019, section 2.3).
+        start smaller by √(2N): how far the stream grows then hardly depends on N (Radford et al.
+        2019, section 2.3).
         """
         residual_std = 0.02 / math.sqrt(2 * self.config.n_layer)
         for name, module in self.named_modules():

@@ -64,9 +64,14 @@ def save_pretrained(model: GPT2, path: str | PathLike[str]) -> None:
     Each file is written under another name first and renamed when whole, so an interrupted save
     leaves the old file as it was.
     """
-    folder = Path(path)
+    folder = Path(path).expanduser()
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: save_pretrained needs a folder")
+    if model.lm_head.weight is not model.get_parameter("transformer.wte.weight"):
+        raise ValueError(
+            "lm_head.weight is no longer tied to transformer.wte.weight. A GPT-2 checkpoint holds "
+            "one table for both, so saving would lose lm_head."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     state = to_hugging_face(model.state_dict())
 

@@ -89,6 +89,13 @@ class Ledger:
         return figure
 
 
+def _kind(value: object) -> str:
+    """A tensor's shape, type and device in words, or the name of what is no tensor."""
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    return f"a tensor of shape {tuple(value.shape)}, {value.dtype}, on {value.device}"
+
+
 class Tape:
     """What ``trace`` yields: every noted tensor of the last forward pass, by its full path.
 
@@ -119,11 +126,10 @@ class Tape:
         if path in self._edits:
             edit = self._edits[path]
             edited = edit(tensor) if callable(edit) else edit
-            if not isinstance(edited, Tensor) or edited.shape != tensor.shape:
-                got = tuple(edited.shape) if isinstance(edited, Tensor) else type(edited).__name__
+            if _kind(edited) != _kind(tensor):
                 raise ValueError(
-                    f"the edit of {path!r} must give a tensor of shape {tuple(tensor.shape)} "
-                    f"({axes}), but gave {got}"
+                    f"the edit of {path!r} ({axes}) must give {_kind(tensor)}, "
+                    f"but gave {_kind(edited)}"
                 )
             tensor = edited
             self._used.add(path)

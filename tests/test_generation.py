@@ -500,3 +500,8 @@ def test_a_bad_prompt_is_refused_before_anything_is_drawn(model, idx):
         ):
             with pytest.raises(kind, match=message):
                 generate(model, prompt, 0, overflow=overflow)
+
+
+def test_the_smallest_temperature_is_greedy_and_not_nan():
+    logits = torch.tensor([[50.0, 51.0, -3.0]])
+    assert sample_next(logits, temperature=1e-45).item() == 1

@@ -408,3 +408,17 @@ def test_a_head_that_is_not_the_table_is_refused(folder):
 
     rewrite(folder, untie)
     refused(folder, ValueError, "lm_head.weight differs from transformer.wte.weight; GPT-2 ties")
+
+
+def test_a_model_whose_head_was_untied_is_not_saved_without_it(model, tmp_path):
+    model.lm_head.weight = torch.nn.Parameter(torch.zeros_like(model.lm_head.weight))
+    with pytest.raises(ValueError, match=r"no longer tied.*would lose lm_head"):
+        model.save_pretrained(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_home_folder_means_the_same_when_saving_and_loading(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    model.save_pretrained("~/m")
+    assert (tmp_path / "m" / "model.safetensors").is_file()
+    GPT2.from_pretrained("~/m")

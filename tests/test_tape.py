@@ -332,7 +332,10 @@ def test_an_edit_of_nothing_is_refused_with_the_nearest_names(model, idx):
 )
 def test_an_edit_of_another_shape_is_refused_with_both(model, idx, edit, got):
     before = copy.deepcopy(model)
-    message = rf"edit of 'embd' must give a tensor of shape \(5, 11, 21\) \(B T C\), but gave {got}"
+    message = (
+        r"edit of 'embd' \(B T C\) must give a tensor of shape \(5, 11, 21\), torch.float32, on cpu, "
+        rf"but gave (a tensor of shape )?{got}"
+    )
     with pytest.raises(ValueError, match=message), trace(model, edits={"embd": edit}):
         model(idx)
     assert_untouched(model, before, idx)
@@ -518,3 +521,10 @@ def test_a_compiled_model_can_be_traced_and_stays_compiled(model, idx, fresh_com
     torch.testing.assert_close(traced, expected)
     assert not edited.allclose(expected)
     assert hooks_of(model) == 0
+
+
+def test_an_edit_of_another_type_is_refused_with_both_types(model, idx):
+    edits = {"embd": lambda embd: embd.double()}
+    with pytest.raises(ValueError, match=r"'embd'.*float32.*gave a tensor.*float64"):
+        with trace(model, edits=edits):
+            model(idx)
