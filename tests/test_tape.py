@@ -333,8 +333,8 @@ def test_an_edit_of_nothing_is_refused_with_the_nearest_names(model, idx):
 def test_an_edit_of_another_shape_is_refused_with_both(model, idx, edit, got):
     before = copy.deepcopy(model)
     message = (
-        r"edit of 'embd' \(B T C\) must give a tensor of shape \(5, 11, 21\), torch.float32, on cpu, "
-        rf"but gave (a tensor of shape )?{got}"
+        r"edit of 'embd' \(B T C\) must give a tensor of shape \(5, 11, 21\), torch.float32, "
+        rf"on cpu, but gave (a tensor of shape )?{got}"
     )
     with pytest.raises(ValueError, match=message), trace(model, edits={"embd": edit}):
         model(idx)
