@@ -41,9 +41,7 @@ def attention_explicit(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) 
 
 
 def attention_fused(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
-    """The same in one call. Where a fused kernel applies, no (T, T) table is ever written to memory
-    (Dao et al. 2022).
-    """
+    """The same in one call; a fused kernel writes no (T, T) table to memory (Dao et al. 2022)."""
     return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p, is_causal=True)
 
 
