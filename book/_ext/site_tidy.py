@@ -1,7 +1,8 @@
 """Sphinx extension: what the theme leaves to be done once the pages are written.
 
-- The download button of a notebook page opens JSON in a tab: it gets the `download` attribute.
 - Source maps (5 MB) serve only those who debug the theme: they are left out.
+- Some markup shuts out readers who use a keyboard or a screen reader, or no JavaScript: it is
+  put right.
 - The site's root is a bare redirect: it gets a title, the icon and a link.
 - Font Awesome ships 2,000 icons, 1.5 MB of JavaScript on every page: the ones in use are kept.
 """
@@ -26,6 +27,20 @@ ROOT_PAGE = """<!doctype html>
 <body><p>The book begins at <a href="{front}">{title}</a>.</p></body>
 </html>
 """
+
+# What the pages' makers write, and what they should have written.
+MARKUP = [
+    # The notebook's download button opens JSON in a tab.
+    (re.compile(r'(<a href="[^"]*_sources/[^"]*") target="_blank"'), r"\1 download"),
+    # Tables that scroll: the theme's script lets the keyboard into those that overflow.
+    (re.compile(r'class="(g2-scroll|g2 g2-ledger)"'), r'class="\1 pst-scrollable-table-container"'),
+    # A folded cell says what it holds; the label would be read out instead.
+    (re.compile(r'(<summary) aria-label="Toggle hidden content"'), r"\1"),
+    # The bibliography's roles are deprecated, and do not fit each other.
+    (re.compile(r' role="(?:list|doc-biblioentry)"'), ""),
+    # Without JavaScript the theme knows no "auto", and leaves the page without colours.
+    (re.compile(r'(<html[^>]*) data-theme="auto"'), r'\1 data-theme="light"'),
+]
 
 
 def keep_used_icons(script: Path, used: set[str]) -> None:
@@ -53,9 +68,9 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
     used: set[str] = set()
     for page in out.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
-        linked = re.sub(r'(<a href="[^"]*_sources/[^"]*") target="_blank"', r"\1 download", html)
-        if linked != html:
-            page.write_text(linked, encoding="utf-8")
+        for written, meant in MARKUP:
+            html = written.sub(meant, html)
+        page.write_text(html, encoding="utf-8")
         used.update(re.findall(r"\bfa-([a-z0-9-]+)", html))
     fontawesome = static / "scripts" / "fontawesome.js"
     for script in static.rglob("*.js"):

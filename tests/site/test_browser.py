@@ -67,6 +67,20 @@ MATHEMATICS = r"""async () => {
 }"""
 
 
+# What keeps readers out who see little, hear the page or use no mouse (WCAG 2.1, levels A and AA).
+AXE = Path(__file__).resolve().parents[2] / "book" / "node_modules" / "axe-core" / "axe.min.js"
+BARRIERS = """async () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+  const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
+  // The theme's buttons show an icon and have a label in words: no barrier.
+  const rules = { "label-content-name-mismatch": { enabled: false } };
+  const options = { runOnly: tags, rules, resultTypes: ["violations"] };
+  const { violations } = await axe.run(document, options);
+  return violations.filter((v) => ["serious", "critical"].includes(v.impact))
+    .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join("; ")}`);
+}"""
+
+
 class QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         pass
@@ -105,7 +119,10 @@ def theme(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def tab(browser: Browser, theme: str) -> Iterator[Page]:
-    context = browser.new_context(color_scheme=theme, viewport={"width": 1280, "height": 900})
+    # Reduced motion: nothing fades in, so colours are what they will be.
+    context = browser.new_context(
+        color_scheme=theme, reduced_motion="reduce", viewport={"width": 1280, "height": 900}
+    )
     yield context.new_page()
     context.close()
 
@@ -143,7 +160,9 @@ def heard(tab: Page, address: str) -> Iterator[list[str]]:
         tab.remove_listener(event, listener)
 
 
-def test_page_stands_alone_fits_and_shows_its_mathematics(tab, heard, address, theme, page_name):
+def test_page_stands_alone_shows_its_mathematics_and_keeps_nobody_out(
+    tab, heard, address, theme, page_name
+):
     tab.set_viewport_size({"width": WIDTHS[0], "height": 900})
     tab.goto(f"{address}/{page_name}.html", wait_until="load")
     mathematics = tab.evaluate(MATHEMATICS)
@@ -155,6 +174,9 @@ def test_page_stands_alone_fits_and_shows_its_mathematics(tab, heard, address, t
         tab.set_viewport_size({"width": width, "height": 900})
         overflow = tab.evaluate(OVERFLOWING)
         assert overflow["page"] <= overflow["width"], f"at {width} px: {overflow}"
+    tab.wait_for_timeout(500)  # after a change of width the theme sets tab stops anew, with a delay
+    tab.evaluate(AXE.read_text(encoding="utf-8"))
+    assert tab.evaluate(BARRIERS) == []
     assert heard == []
 
 
