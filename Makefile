@@ -40,7 +40,7 @@ nbval: $(READY)  ## run the notebooks and compare with their stored outputs
 	$(NBVAL) notebooks
 
 site: $(READY)  ## tests of the site that `make book` built
-	$(PYTEST) -q tests/site
+	$(PYTEST) -q -n 2 tests/site
 
 notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ipynb for one
 	$(BIN)/python book/execute_notebooks.py $(NB)
