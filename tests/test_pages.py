@@ -49,6 +49,7 @@ def test_errata_masked_softmax():
 
 def test_the_notation_page_names_every_noted_tensor_with_its_axes():
     table = text_of("notation.md").split("## Names of tensors")[1].split("\n(naming")[0]
+    table = table.replace("\N{NO-BREAK SPACE}", " ")
     told = {}
     for names, axes in re.findall(r"^\| (`.*?) \| ([A-Z ]+) \|", table, re.M):
         told |= dict.fromkeys(re.findall(r"`([\w.]+)`", names), axes)

@@ -70,7 +70,8 @@ class Attention:
         self.heads = [_Head(head, list(tokens), decimals) for head in maps]
 
     def __repr__(self) -> str:
-        return f"Attention({len(self.heads)} heads, {len(self.heads[0].values)} tokens)"
+        heads = "1 head" if len(self.heads) == 1 else f"{len(self.heads)} heads"
+        return f"Attention({heads}, {len(self.heads[0].values)} tokens)"
 
     def _repr_html_(self) -> str:
         legend = "Row = query, the token that looks. Column = key, the token that is looked at."
