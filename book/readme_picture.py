@@ -1,8 +1,9 @@
 """Draw the picture in README.md: the heat maps that chapter 6 ends with, from its own code.
 
-Usage: python book/readme_picture.py
+Usage: .venv/bin/python book/readme_picture.py
 """
 
+import os
 from pathlib import Path
 
 import nbformat
@@ -14,6 +15,7 @@ figure = exhibits.Attention(learned, labels).plot()
 figure.savefig("../book/_static/heads.png", dpi=110, bbox_inches="tight")
 """
 
+os.environ["GPT2_EDU_BOOK"] = "1"
 nb = nbformat.read(ROOT / "notebooks" / "06_heads.ipynb", as_version=4)
 nb.cells.append(nbformat.v4.new_code_cell(DRAW))
 NotebookClient(nb, resources={"metadata": {"path": str(ROOT / "notebooks")}}).execute()

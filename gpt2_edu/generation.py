@@ -24,13 +24,15 @@ def sample_next(
     The knobs apply in this order. ``temperature`` divides the logits; at 0 the largest logit wins
     and nothing is drawn. ``top_k`` keeps the k largest, and whatever ties with the last of them.
     ``top_p`` keeps the fewest tokens whose probabilities sum to at least p (Holtzman et al. 2020).
-    What is kept is normalised again, so that it sums to 1.
+    What is kept is normalised again, so that it sums to 1. Raises ValueError for a negative
+    temperature, top_k below 1 or top_p outside (0, 1].
     """
     check_knobs(temperature, top_k, top_p)
     if temperature == 0:
         return logits.argmax(dim=-1)
-    logits = logits.float()  # half precision would overflow at a low temperature, and so would
-    logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature  # logits far above 0
+    logits = logits.float()
+    # The largest becomes 0 and the others negative, so that no low temperature can overflow.
+    logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature
     if top_k is not None and top_k < logits.size(-1):
         smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
         logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
@@ -63,6 +65,8 @@ def stream(
     yields only ``eos_id``, and when all have ended so does the stream. Text that would outgrow
     the window of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget
     its oldest tokens. The model runs in eval mode and afterwards is in the mode that it was in.
+    Raises ValueError or TypeError, at the first token, for what ``sample_next`` and the model
+    refuse.
     """
     check_knobs(temperature, top_k, top_p)
     window = model.config.block_size

@@ -127,7 +127,8 @@ class GPT2(nn.Module):
 
     ``model(idx)`` takes token ids (B, T) and returns logits (B, T, V) and None. With targets
     (B, T), where -100 means "do not count this position", it returns the mean cross-entropy in
-    nats as well.
+    nats as well. Both are int64. Raises TypeError or ValueError, saying what is allowed, for ids
+    of another type or shape, outside the vocabulary, none at all, or more than block_size.
     """
 
     def __init__(self, config: GPT2Config) -> None:

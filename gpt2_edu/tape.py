@@ -196,7 +196,8 @@ def trace(
     the model's last forward pass, and other models are not heard. Without one, names stand as
     they are noted. ``edits`` maps a path to a tensor or to a function of the tensor; the rest of
     the pass goes on from the edited value. A compiled model runs uncompiled in here. On leaving,
-    even by an exception, everything is as before.
+    even by an exception, everything is as before. Raises ValueError for an edit that changes shape,
+    type or device, or that met no tensor, and RuntimeError if a tape is running already.
     """
     global _running
     if _running is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from importlib.resources import files
 
 import matplotlib
@@ -256,7 +257,7 @@ class FakeShell:
 def test_on_colab_every_exhibit_brings_its_stylesheet_along(monkeypatch):
     shell = FakeShell()
     monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
-    monkeypatch.setitem(__import__("sys").modules, "google.colab", object())
+    monkeypatch.setitem(sys.modules, "google.colab", object())
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
     exhibits.setup()
     for make_one in ALL.values():
