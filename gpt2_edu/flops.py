@@ -1,0 +1,519 @@
+"""What a GPT-2 costs, worked out on paper: FLOPs, bytes and seconds for any size.
+
+Nothing here runs a model. The letters are those of model.py: B batch, T tokens, C = n_embd,
+H heads, V vocabulary, N = n_layer. A FLOP is one addition or one multiplication, so a matrix
+product (m, k) × (k, n) costs 2·m·k·n. Memory is in bytes, time in seconds, rates in FLOP/s and
+bytes/s, all without prefixes: 1e12, not "tera". Tests hold the formulas against what torch counts.
+
+Sources: Kaplan et al. 2020, "Scaling Laws for Neural Language Models", section 2.1, and
+Chowdhery et al. 2022, "PaLM", appendix B, for FLOPs and utilisation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+import torch
+
+from .config import GPT2Config, nearest
+
+# Bytes of one number. TF32 is a way to multiply float32 numbers: they are stored in 4 bytes.
+BYTES = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
+
+
+def _bytes(precision: str) -> int:
+    if precision not in BYTES:
+        raise ValueError(f"unknown precision {precision!r}. {nearest(precision, BYTES)}")
+    return BYTES[precision]
+
+
+def _require_positive(**values: float) -> None:
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise ValueError(f"{name} must be above 0 and finite, got {value!r}")
+
+
+# ---------------------------------------------------------------------------------------------
+# Parameters.
+
+
+def parameter_shapes(config: GPT2Config) -> dict[str, tuple[int, ...]]:
+    """The shape of every learned tensor, under its name in ``model.state_dict()``.
+
+    lm_head.weight is wte itself, so it does not stand here a second time.
+    """
+    V, C = config.vocab_size, config.n_embd
+    block: dict[str, tuple[int, ...]] = {
+        "ln_1.weight": (C,),
+        "ln_1.bias": (C,),
+        "attn.c_attn.weight": (3 * C, C),
+        "attn.c_attn.bias": (3 * C,),
+        "attn.c_proj.weight": (C, C),
+        "attn.c_proj.bias": (C,),
+        "ln_2.weight": (C,),
+        "ln_2.bias": (C,),
+        "mlp.c_fc.weight": (4 * C, C),
+        "mlp.c_fc.bias": (4 * C,),
+        "mlp.c_proj.weight": (C, 4 * C),
+        "mlp.c_proj.bias": (C,),
+    }
+    return {
+        "transformer.wte.weight": (V, C),
+        "transformer.wpe.weight": (config.block_size, C),
+        **{
+            f"transformer.h.{layer}.{name}": shape
+            for layer in range(config.n_layer)
+            for name, shape in block.items()
+        },
+        "transformer.ln_f.weight": (C,),
+        "transformer.ln_f.bias": (C,),
+    }
+
+
+def parameters_by_part(config: GPT2Config) -> dict[str, int]:
+    """How many numbers each part of the model learns: wte, wpe, attn, mlp and the LayerNorms."""
+    parts = dict.fromkeys(("wte", "wpe", "attn", "mlp", "ln"), 0)
+    for name, shape in parameter_shapes(config).items():
+        part = next(part for part in parts if f".{part}." in name or f".{part}_" in name)
+        parts[part] += math.prod(shape)
+    return parts
+
+
+def num_parameters(config: GPT2Config) -> int:
+    """How many numbers the model learns; what ``GPT2(config).num_parameters()`` counts."""
+    return sum(parameters_by_part(config).values())
+
+
+def _matrix_weights(config: GPT2Config) -> int:
+    """12·N·C² + V·C: the weights that take part in matrix products, lm_head among them."""
+    return 12 * config.n_layer * config.n_embd**2 + config.vocab_size * config.n_embd
+
+
+# ---------------------------------------------------------------------------------------------
+# FLOPs.
+
+
+def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
+    """FLOPs per token of one forward pass over T tokens, by part; the mean over the T positions.
+
+    Each weight of a matrix multiplies and adds once: 2 FLOPs. "attention" is q·k and weights·v,
+    4·C for each key that a token looks at. Under the causal mask it looks at T/2 on average, so
+    the table's other half is not counted. A kernel that computes it anyway does more work, but
+    no more that is useful.
+
+    Left out is what is no matrix product: biases, LayerNorm, softmax, GELU, dropout, sums, the
+    loss, the optimiser. That is about 70·C + 2.5·H·T FLOPs a token and block, for "gpt2" at
+    T = 1024 half a percent of what is counted. In time it is far more than that, since such steps
+    wait for memory.
+    """
+    _require_positive(T=T)
+    N, C, V = config.n_layer, config.n_embd, config.vocab_size
+    return {
+        "attn.c_attn": 2 * N * 3 * C * C,
+        "attention": 2 * N * C * T,
+        "attn.c_proj": 2 * N * C * C,
+        "mlp": 2 * N * 8 * C * C,
+        "lm_head": 2 * V * C,
+    }
+
+
+def flops_per_token(config: GPT2Config, T: int, *, training: bool = True) -> int:
+    """FLOPs per token at a context of T: 6·(12·N·C² + V·C) + 6·N·C·T to train, a third forward.
+
+    The backward pass costs twice the forward pass: each product is differentiated by both of
+    its factors. See ``forward_flops_by_part`` for what is counted.
+    """
+    return (3 if training else 1) * sum(forward_flops_by_part(config, T).values())
+
+
+def utilisation(
+    config: GPT2Config,
+    T: int,
+    tokens_per_second: float,
+    peak_flops_per_second: float,
+    *,
+    training: bool = True,
+) -> float:
+    """The share of a device's peak that useful work takes up; "model FLOPs utilisation".
+
+    With several devices, give the rate and the peak of all together. Source: Chowdhery et al.
+    2022, appendix B. There the whole attention table is counted, here half of it.
+    """
+    _require_positive(peak_flops_per_second=peak_flops_per_second)
+    return flops_per_token(config, T, training=training) * tokens_per_second / peak_flops_per_second
+
+
+# ---------------------------------------------------------------------------------------------
+# Memory for training.
+
+
+@dataclass(frozen=True)
+class TrainingMemory:
+    """Bytes that one training step needs at its peak, by part. See ``memory``."""
+
+    weights: int
+    gradients: int
+    optimiser: int  # AdamW's two averages
+    autocast_copies: int  # of the weights, in the precision of the products
+    activations: int  # what the forward pass keeps for the backward pass
+    logits: int  # and what the loss makes of them
+
+    @property
+    def total(self) -> int:
+        return sum(asdict(self).values())
+
+
+def memory(
+    config: GPT2Config,
+    batch: int,
+    T: int,
+    precision: str = "float32",
+    *,
+    device_type: str = "cuda",
+) -> TrainingMemory:
+    """Bytes to train on one device with AdamW, B = batch sequences of T tokens at a time.
+
+    ``precision`` is that of the matrix products: "float32", "tf32", or under autocast "bfloat16"
+    or "float16". Weights, gradients and optimiser stay in float32. The peak is the start of the
+    backward pass, with gradients of an earlier micro-batch already there; without them it is
+    lower by up to their size. (Where B·T is smaller than C, the end of the backward pass can be
+    higher.) ``torch.compile`` keeps the same activations, but never writes the log-softmax, so of
+    ``logits`` only a quarter (bfloat16: two sevenths) remains. Not counted: what the allocator
+    keeps in reserve, the CUDA context (about half a gigabyte), workspaces of kernels.
+    """
+    _require_positive(batch=batch, T=T)
+    P, C, V = num_parameters(config), config.n_embd, config.vocab_size
+    tokens, width = batch * T, _bytes(precision)
+    # Autocast copies the weights and biases of each Linear once, and keeps them to the end.
+    copied = _matrix_weights(config) + 9 * config.n_layer * C if width < 4 else 0
+    # The logits; in float32: their log-softmax, its gradient, and the gradient of the logits.
+    logits = V * (width + 3 * 4)
+    return TrainingMemory(
+        weights=4 * P,
+        gradients=4 * P,
+        optimiser=8 * P,
+        autocast_copies=width * copied,
+        activations=tokens * _activation_bytes_per_token(config, T, width, device_type),
+        logits=tokens * logits,
+    )
+
+
+def _activation_bytes_per_token(config: GPT2Config, T: int, width: int, device_type: str) -> int:
+    """What eager autograd saves, in the order of the forward pass; ``width`` bytes a product.
+
+    The residual stream and LayerNorm's statistics stay in float32 under autocast. The fused
+    attention kernel needs no table. The CPU has none with dropout: there torch falls back to the
+    explicit way, in float32, and dropout keeps what it multiplied by, where CUDA keeps a byte.
+    """
+    C, H = config.n_embd, config.n_head
+    on_cpu = device_type == "cpu"
+    norm = 4 * C + 2 * 4  # a LayerNorm's input, mean and scale
+    dropped = C * (width if on_cpu else 1) if config.resid_pdrop else 0
+    if on_cpu and config.attn_pdrop:  # q, k, v; softmax, what it is multiplied by, their product
+        attention = 3 * 4 * C + 3 * 4 * H * T
+    else:  # q, k, v, and the logarithm of each softmax's sum
+        attention = 3 * width * C + 4 * H
+    block = (
+        norm  # ln_1
+        + width * C  # into c_attn
+        + attention
+        + width * C  # the heads, into c_proj
+        + dropped
+        + norm  # ln_2
+        + width * C  # into c_fc
+        + 2 * width * 4 * C  # into GELU, and out of it into c_proj
+        + dropped
+    )
+    embedding = C * (4 if on_cpu else 1) if config.embd_pdrop else 0
+    return embedding + config.n_layer * block + norm + width * C  # ln_f, and into lm_head
+
+
+def largest_batch(
+    config: GPT2Config,
+    T: int,
+    bytes_available: int,
+    precision: str = "float32",
+    *,
+    device_type: str = "cuda",
+) -> int:
+    """The most sequences of T tokens whose training step fits into so many bytes; 0 if not one."""
+    one = memory(config, 1, T, precision, device_type=device_type)
+    each = one.activations + one.logits  # all else does not depend on the batch
+    return max(0, (bytes_available - (one.total - each)) // each)
+
+
+# ---------------------------------------------------------------------------------------------
+# Generation: memory, and the rate that memory allows.
+
+
+@dataclass(frozen=True)
+class GenerationMemory:
+    """Bytes that generation with a cache holds, by part."""
+
+    weights: int
+    cache: int
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.cache
+
+
+def cache_bytes_per_token(config: GPT2Config, precision: str = "float32") -> int:
+    """A key and a value in every layer: 2·N·C numbers for each token of each sequence."""
+    return 2 * config.n_layer * config.n_embd * _bytes(precision)
+
+
+def generation_memory(
+    config: GPT2Config, batch: int, length: int, precision: str = "float32"
+) -> GenerationMemory:
+    """Bytes to generate ``batch`` texts with a cache of ``length`` tokens each.
+
+    Weights and cache are both stored in ``precision``.
+    """
+    _require_positive(batch=batch, length=length)
+    return GenerationMemory(
+        weights=num_parameters(config) * _bytes(precision),
+        cache=batch * length * cache_bytes_per_token(config, precision),
+    )
+
+
+def bytes_read_per_step(
+    config: GPT2Config, batch: int, length: int, precision: str = "float32"
+) -> int:
+    """Bytes that must be read to give each of ``batch`` texts its next token.
+
+    Every weight once, however many texts share it, and every text's cache of ``length`` tokens.
+    Of wpe one row is read, which does not count; wte is read whole, as lm_head.
+    """
+    held = generation_memory(config, batch, length, precision)
+    return held.total - config.block_size * config.n_embd * _bytes(precision)
+
+
+def decode_tokens_per_second_bound(
+    config: GPT2Config,
+    batch: int,
+    length: int,
+    memory_bytes_per_second: float,
+    precision: str = "float32",
+) -> float:
+    """The most tokens per second, of all texts together, that the memory's bandwidth allows."""
+    _require_positive(memory_bytes_per_second=memory_bytes_per_second)
+    steps = memory_bytes_per_second / bytes_read_per_step(config, batch, length, precision)
+    return batch * steps
+
+
+# ---------------------------------------------------------------------------------------------
+# Many devices: what they send, and how long training takes.
+
+
+def ddp_bytes_per_step(config: GPT2Config, devices: int, bytes_per_gradient: int = 4) -> float:
+    """Bytes that each of n devices sends in a step of data-parallel training (DDP).
+
+    A ring all-reduce sends 2·(n-1)/n times the gradients: once around to sum them, once around
+    to hand out the sums (Patarasuk and Yuan 2009).
+    """
+    _require_positive(devices=devices, bytes_per_gradient=bytes_per_gradient)
+    return 2 * (devices - 1) / devices * num_parameters(config) * bytes_per_gradient
+
+
+def fsdp_bytes_per_step(
+    config: GPT2Config, devices: int, bytes_per_weight: int = 4, bytes_per_gradient: int = 4
+) -> float:
+    """Bytes that each of n devices sends in a step of fully sharded training (FSDP2, ZeRO 3).
+
+    Weights are gathered for the forward pass and again for the backward pass, gradients are
+    summed and scattered: (n-1)/n of them each time (Rajbhandari et al. 2020, section 7).
+    """
+    _require_positive(
+        devices=devices, bytes_per_weight=bytes_per_weight, bytes_per_gradient=bytes_per_gradient
+    )
+    numbers = (devices - 1) / devices * num_parameters(config)
+    return numbers * (2 * bytes_per_weight + bytes_per_gradient)
+
+
+@dataclass(frozen=True)
+class TimeEstimate:
+    """How long training takes. Communication may hide behind computation, or not at all."""
+
+    steps: int
+    compute_seconds: float
+    communication_seconds: float
+
+    @property
+    def shortest_seconds(self) -> float:
+        """If all communication is hidden behind computation, or the other way round."""
+        return max(self.compute_seconds, self.communication_seconds)
+
+    @property
+    def longest_seconds(self) -> float:
+        """If none is hidden."""
+        return self.compute_seconds + self.communication_seconds
+
+
+def training_time(
+    config: GPT2Config,
+    T: int,
+    *,
+    tokens: float,
+    tokens_per_step: int,
+    peak_flops_per_second: float,
+    utilisation: float,
+    devices: int = 1,
+    bytes_sent_per_step: float = 0.0,
+    network_bytes_per_second: float | None = None,
+) -> TimeEstimate:
+    """Estimate the time to train on ``tokens`` tokens in sequences of T.
+
+    ``tokens_per_step`` counts the whole batch, of all devices and micro-batches.
+    ``peak_flops_per_second`` is that of one device, and ``utilisation``, in (0, 1], the share of
+    it that one hopes for: 0.3 to 0.5 is common. With several devices, ``bytes_sent_per_step``
+    comes from ``ddp_bytes_per_step`` or ``fsdp_bytes_per_step``, and ``network_bytes_per_second``
+    is what one device can send. Evaluation, checkpoints and compilation are not counted.
+    """
+    _require_positive(
+        tokens=tokens,
+        tokens_per_step=tokens_per_step,
+        peak_flops_per_second=peak_flops_per_second,
+        utilisation=utilisation,
+        devices=devices,
+    )
+    if utilisation > 1:
+        raise ValueError(f"utilisation is a share of the peak, in (0, 1], got {utilisation}")
+    if bytes_sent_per_step and network_bytes_per_second is None:
+        raise ValueError(
+            f"{bytes_sent_per_step:,.0f} bytes are sent per step: give network_bytes_per_second too"
+        )
+    steps = math.ceil(tokens / tokens_per_step)
+    flops = flops_per_token(config, T) * tokens_per_step * steps
+    sent = 0.0
+    if network_bytes_per_second is not None:
+        _require_positive(network_bytes_per_second=network_bytes_per_second)
+        sent = steps * bytes_sent_per_step / network_bytes_per_second
+    return TimeEstimate(
+        steps=steps,
+        compute_seconds=flops / (devices * peak_flops_per_second * utilisation),
+        communication_seconds=sent,
+    )
+
+
+# ---------------------------------------------------------------------------------------------
+# What devices can do, from their makers' data sheets.
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU's rates as its maker states them.
+
+    ``peak`` holds FLOP/s of dense matrix products by precision, accumulated in float32, on the
+    matrix units ("tensor cores") where there are any for that precision. Data sheets since the
+    A100 print twice as much, "with sparsity": for matrices of which half is known to be zero.
+    Ours are not.
+    """
+
+    name: str  # as torch.cuda.get_device_name() gives it, without the brand
+    peak: Mapping[str, float] = field(hash=False)
+    memory_bytes_per_second: float
+    source: str
+
+
+_AMPERE = {"float32": 19.5e12, "tf32": 156e12, "bfloat16": 312e12, "float16": 312e12}
+_HOPPER = {"float32": 67e12, "tf32": 494.7e12, "bfloat16": 989.4e12, "float16": 989.4e12}
+_A100_SHEET = "NVIDIA A100 Tensor Core GPU data sheet; 40 GB: A100 architecture whitepaper, 2020"
+_H100_SHEET = "NVIDIA H100 Tensor Core GPU data sheet (sparse figures halved); H100 whitepaper"
+
+DEVICES = (
+    Device(
+        "T4",
+        {"float32": 8.1e12, "float16": 65e12},
+        320e9,
+        "NVIDIA T4 data sheet",
+    ),
+    Device(
+        "V100-PCIE-16GB",
+        {"float32": 14e12, "float16": 112e12},
+        900e9,
+        "NVIDIA V100 data sheet",
+    ),
+    Device(
+        "V100-SXM2-16GB",
+        {"float32": 15.7e12, "float16": 125e12},
+        900e9,
+        "NVIDIA V100 data sheet",
+    ),
+    Device(
+        "V100-SXM2-32GB",
+        {"float32": 15.7e12, "float16": 125e12},
+        900e9,
+        "NVIDIA V100 data sheet",
+    ),
+    Device("A100-PCIE-40GB", _AMPERE, 1555e9, _A100_SHEET),
+    Device("A100-SXM4-40GB", _AMPERE, 1555e9, _A100_SHEET),
+    Device("A100 80GB PCIe", _AMPERE, 1935e9, _A100_SHEET),
+    Device("A100-SXM4-80GB", _AMPERE, 2039e9, _A100_SHEET),
+    Device(
+        "A10G",
+        {"float32": 35e12, "tf32": 35e12, "bfloat16": 70e12, "float16": 70e12},
+        600e9,
+        "NVIDIA A10G data sheet (AWS, 2022)",
+    ),
+    Device(
+        "L4",
+        {"float32": 30.3e12, "tf32": 60e12, "bfloat16": 121e12, "float16": 121e12},
+        300e9,
+        "NVIDIA L4 data sheet (sparse figures halved)",
+    ),
+    Device(
+        "RTX 3090",
+        {"float32": 35.6e12, "tf32": 35.6e12, "bfloat16": 71e12, "float16": 71e12},
+        936e9,
+        "NVIDIA Ampere GA102 whitepaper, table of the RTX 3090",
+    ),
+    Device(
+        "RTX 4090",
+        {"float32": 82.6e12, "tf32": 82.6e12, "bfloat16": 165.2e12, "float16": 165.2e12},
+        1008e9,
+        "NVIDIA Ada GPU architecture whitepaper, table of the RTX 4090",
+    ),
+    Device(
+        "H100 PCIe",
+        {"float32": 51e12, "tf32": 378e12, "bfloat16": 756e12, "float16": 756e12},
+        2000e9,
+        _H100_SHEET,
+    ),
+    Device("H100 80GB HBM3", _HOPPER, 3350e9, _H100_SHEET),
+    Device("H200", _HOPPER, 4800e9, "NVIDIA H200 Tensor Core GPU data sheet (halved)"),
+    Device(
+        "B200",
+        {"float32": 75e12, "tf32": 1125e12, "bfloat16": 2250e12, "float16": 2250e12},
+        8000e9,
+        "NVIDIA HGX B200 data sheet (an eighth of the board, sparse figures halved)",
+    ),
+)
+
+
+def find_device(device: str | torch.device) -> Device | None:
+    """The table's entry for a GPU, by torch's device or by name; None if the table lacks it.
+
+    A name counts only whole: an H100 NVL or a slice of an A100 has other rates than its cousins.
+    """
+    if isinstance(device, torch.device):
+        if device.type != "cuda":
+            return None
+        device = torch.cuda.get_device_name(device)
+    wanted = device.lower()
+    for brand in ("nvidia ", "tesla ", "geforce "):
+        wanted = wanted.removeprefix(brand)
+    return next((known for known in DEVICES if known.name.lower() == wanted), None)
+
+
+def device_peak(device: str | torch.device, precision: str) -> float | None:
+    """Peak FLOP/s of dense matrix products, or None where no data sheet tells.
+
+    None stands for a GPU that is not in the table, for a precision that its matrix units lack
+    (bfloat16 on a T4), and for every CPU: what a CPU reaches must be measured.
+    """
+    _bytes(precision)
+    found = find_device(device)
+    return found.peak.get(precision) if found else None
