@@ -104,9 +104,9 @@ def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
     no more that is useful.
 
     Left out is what is no matrix product: biases, LayerNorm, softmax, GELU, dropout, sums, the
-    loss, the optimiser. That is about 70·C + 2.5·H·T FLOPs a token and block, for "gpt2" at
-    T = 1024 half a percent of what is counted. In time it is far more than that, since such steps
-    wait for memory.
+    loss, the optimiser. That is about 70·C + 3·H·T FLOPs a token and block, for "gpt2" at
+    T = 1024 less than half a percent of what is counted. In time it is far more than that, since
+    such steps wait for memory.
     """
     _require_positive(T=T)
     N, C, V = config.n_layer, config.n_embd, config.vocab_size

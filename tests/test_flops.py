@@ -1,0 +1,448 @@
+"""The arithmetic of flops.py, held against what torch counts: FLOPs, saved tensors, live bytes."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import asdict
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_iter
+from torch.utils.flop_counter import FlopCounterMode
+
+from gpt2_edu import GPT2, GPT2Config, flops
+from gpt2_edu.config import PRESETS
+
+SIZES = {
+    "small": GPT2Config(vocab_size=101, block_size=37, n_layer=2, n_head=3, n_embd=21),
+    "deep": GPT2Config(vocab_size=53, block_size=37, n_layer=7, n_head=2, n_embd=22),
+    "wide": GPT2Config(vocab_size=211, block_size=37, n_layer=3, n_head=5, n_embd=85),
+}
+B, T = 7, 31
+CLOSE = {"rel": 0.05}
+
+each_size = pytest.mark.parametrize("name", SIZES)
+each_precision = pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+# Attention with dropout takes another road on the CPU, so each rate is switched by itself.
+each_dropout = pytest.mark.parametrize("resid, attn", [(0.0, 0.0), (0.1, 0.1), (0.1, 0.0)])
+
+
+def with_dropout(config: GPT2Config, resid: float, attn: float) -> GPT2Config:
+    sizes = {k: v for k, v in asdict(config).items() if not k.endswith("pdrop")}
+    return GPT2Config(**sizes, embd_pdrop=resid, resid_pdrop=resid, attn_pdrop=attn)
+
+
+def some_ids(config: GPT2Config) -> Tensor:
+    return torch.randint(config.vocab_size, (B, T))
+
+
+# ---- Parameters -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("config", [*PRESETS.values(), *SIZES.values()], ids=str)
+def test_every_tensor_has_the_shape_that_the_model_gives_it(config):
+    with torch.device("meta"):
+        model = GPT2(config)
+    shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    assert flops.parameter_shapes(config) == shapes
+    assert flops.num_parameters(config) == model.num_parameters()
+
+
+def test_the_124_million_are_shared_out_among_the_parts():
+    parts = flops.parameters_by_part(GPT2Config.preset("gpt2"))
+    assert parts == {
+        "wte": 50257 * 768,
+        "wpe": 1024 * 768,
+        "attn": 12 * (768 * 4 * 768 + 4 * 768),
+        "mlp": 12 * (768 * 8 * 768 + 5 * 768),
+        "ln": (12 * 2 + 1) * 2 * 768,
+    }
+    assert sum(parts.values()) == 124_439_808
+
+
+# ---- FLOPs ------------------------------------------------------------------------------------
+
+
+@each_size
+def test_flops_are_those_that_torch_counts(name):
+    """Torch's counter knows matrix products. With the explicit kernel it sees the whole attention
+    table, of which flops.py counts the half under the mask."""
+    config = with_dropout(SIZES[name], 0.0, 0.0)
+    model, idx = GPT2(config), some_ids(config)
+    hidden_half = B * T * flops.forward_flops_by_part(config, T)["attention"]
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as forward:
+        _, loss = model(idx, idx)
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as backward:
+        loss.backward()
+    paper = B * T * flops.flops_per_token(config, T, training=False)
+    assert forward.get_total_flops() == pytest.approx(paper + hidden_half, rel=1e-9)
+    paper = B * T * flops.flops_per_token(config, T)
+    both = forward.get_total_flops() + backward.get_total_flops()
+    assert both == pytest.approx(paper + 3 * hidden_half, rel=1e-9)
+
+
+@each_size
+def test_without_attention_the_counter_agrees_too(name):
+    """The CPU's fused kernel is unknown to the counter: what it then sees is all the rest."""
+    config = with_dropout(SIZES[name], 0.0, 0.0)
+    parts = flops.forward_flops_by_part(config, T)
+    with FlopCounterMode(display=False) as counted:
+        GPT2(config)(some_ids(config))
+    rest = sum(parts.values()) - parts["attention"]
+    assert counted.get_total_flops() == pytest.approx(B * T * rest, rel=1e-9)
+
+
+def test_flops_follow_the_formula_that_the_chapter_prints():
+    config = SIZES["wide"]
+    N, C, V = config.n_layer, config.n_embd, config.vocab_size
+    assert flops.flops_per_token(config, T) == 6 * (12 * N * C**2 + V * C) + 6 * N * C * T
+    assert flops.flops_per_token(config, T, training=False) * 3 == flops.flops_per_token(config, T)
+
+
+def test_what_is_left_out_is_as_small_as_the_docstring_says():
+    config = GPT2Config.preset("gpt2")
+    left_out = config.n_layer * (70 * config.n_embd + 3 * config.n_head * 1024)
+    counted = flops.flops_per_token(config, 1024, training=False)
+    assert 0.003 < left_out / counted < 0.005
+
+
+def test_utilisation_is_work_done_over_work_possible():
+    config = GPT2Config.preset("gpt2")
+    full_speed = 312e12 / flops.flops_per_token(config, 1024)
+    assert flops.utilisation(config, 1024, full_speed / 4, 312e12) == pytest.approx(0.25)
+    forward = flops.utilisation(config, 1024, full_speed, 312e12, training=False)
+    assert forward == pytest.approx(1 / 3)
+    # 515,000 tokens a second on an H100's matrix units (989 TFLOP/s): about two fifths.
+    assert flops.utilisation(config, 1024, 515e3, 989e12) == pytest.approx(0.415, abs=0.001)
+
+
+# ---- Memory for training ----------------------------------------------------------------------
+
+
+class LiveBytes(TorchDispatchMode):
+    """The bytes of all storages that operations made and that still live, and the most ever."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.live = self.peak = 0
+        self._known: set[int] = set()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for leaf in tree_iter(result):
+            if isinstance(leaf, Tensor):
+                self.meet(leaf)
+        return result
+
+    def meet(self, tensor: Tensor) -> None:
+        storage = tensor.untyped_storage()
+        address, size = storage._cdata, storage.nbytes()
+        if address in self._known:
+            return
+        self._known.add(address)
+        self.live += size
+        self.peak = max(self.peak, self.live)
+        weakref.finalize(storage, self.forget, address, size)
+
+    def forget(self, address: int, size: int) -> None:
+        self._known.remove(address)
+        self.live -= size
+
+
+def measured_activations(config: GPT2Config, precision: str) -> int:
+    """Bytes of what autograd saves in one forward pass, each storage once.
+
+    The parameters, their copies for autocast and the log-softmax are accounted for elsewhere.
+    """
+    model, idx = GPT2(config), some_ids(config)
+    weights = {p.untyped_storage()._cdata for p in model.parameters()}
+    copies = {tuple(p.shape) for p in model.parameters()}
+    saved: dict[int, int] = {}
+
+    def pack(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        is_copy = {tuple(tensor.shape), tuple(tensor.T.shape)} & copies if tensor.ndim == 2 else ()
+        is_log_softmax = tensor.shape == (B * T, config.vocab_size)
+        if storage._cdata not in weights and not is_copy and not is_log_softmax:
+            saved[storage._cdata] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+            _, loss = model(idx, idx)
+    assert loss.requires_grad
+    return sum(saved.values())
+
+
+@each_size
+@each_precision
+@each_dropout
+def test_activations_are_what_autograd_saves(name, precision, resid, attn):
+    config = with_dropout(SIZES[name], resid, attn)
+    paper = flops.memory(config, B, T, precision, device_type="cpu")
+    measured = measured_activations(config, precision)
+    assert paper.activations == pytest.approx(measured, rel=0.01)
+
+
+def measured_peak(config: GPT2Config, precision: str) -> int:
+    """The most bytes alive while the second micro-batch of a step runs, gradients kept."""
+    with LiveBytes() as bytes_:
+        model, idx = GPT2(config), some_ids(config)
+        for parameter in model.parameters():
+            bytes_.meet(parameter)
+        optimiser = torch.optim.AdamW(model.parameters())
+
+        def micro_batch() -> None:
+            with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
+                _logits, loss = model(idx, idx)
+            loss.backward()
+
+        micro_batch()
+        optimiser.step()  # makes its averages
+        bytes_.peak = bytes_.live
+        micro_batch()
+    return bytes_.peak
+
+
+@each_size
+@each_precision
+@each_dropout
+def test_a_training_step_peaks_where_the_sum_of_the_parts_says(name, precision, resid, attn):
+    config = with_dropout(SIZES[name], resid, attn)
+    paper = flops.memory(config, B, T, precision, device_type="cpu")
+    assert paper.total == pytest.approx(measured_peak(config, precision), **CLOSE)
+
+
+def test_cuda_needs_no_attention_table_and_a_byte_for_each_dropped_number():
+    config = with_dropout(SIZES["wide"], 0.1, 0.1)
+    plain = flops.memory(with_dropout(config, 0.0, 0.0), B, T).activations
+    masks = B * T * (1 + 2 * config.n_layer) * config.n_embd
+    assert flops.memory(config, B, T).activations == plain + masks
+
+
+def test_the_largest_batch_fits_and_one_more_does_not():
+    config = SIZES["deep"]
+    for bytes_available in (2 * 10**6, 10**7, 12_345_678):
+        batch = flops.largest_batch(config, T, bytes_available, "bfloat16", device_type="cpu")
+        assert batch >= 1
+        fits = flops.memory(config, batch, T, "bfloat16", device_type="cpu").total
+        more = flops.memory(config, batch + 1, T, "bfloat16", device_type="cpu").total
+        assert fits <= bytes_available < more
+    assert flops.largest_batch(config, T, 1000) == 0
+    exactly = flops.memory(config, 3, T).total
+    assert flops.largest_batch(config, T, exactly) == 3
+    assert flops.largest_batch(config, T, exactly - 1) == 2
+
+
+def test_a_known_model_needs_known_amounts():
+    parts = flops.memory(GPT2Config.preset("gpt2"), 1, 1024, "bfloat16")
+    assert parts.weights == parts.gradients == 4 * 124_439_808
+    assert parts.optimiser == 2 * 4 * 124_439_808
+    assert parts.logits == 1024 * 50257 * 14
+    assert parts.total == sum(asdict(parts).values())
+
+
+# ---- Generation -------------------------------------------------------------------------------
+
+
+def test_the_cache_holds_a_key_and_a_value_in_every_layer():
+    config = SIZES["deep"]
+    keys_and_values: list[Tensor] = []
+
+    def keep(module, args, output):
+        keys_and_values.extend(output.split(config.n_embd, dim=-1)[1:])
+
+    model = GPT2(config).bfloat16().eval()
+    for name, module in model.named_modules():
+        if name.endswith("c_attn"):
+            module.register_forward_hook(keep)
+    model(some_ids(config))
+    measured = sum(tensor.numel() * tensor.element_size() for tensor in keys_and_values)
+    held = flops.generation_memory(config, B, T, "bfloat16")
+    assert held.cache == measured
+    assert held.weights == sum(p.numel() * p.element_size() for p in model.parameters())
+    assert held.total == held.weights + held.cache
+
+
+def test_a_step_reads_the_weights_once_and_every_cache():
+    config = GPT2Config.preset("gpt2")
+    weights = 2 * (124_439_808 - 1024 * 768)
+    cache = 256 * 2 * 12 * 768 * 2
+    assert flops.bytes_read_per_step(config, 1, 256, "bfloat16") == weights + cache
+    assert flops.bytes_read_per_step(config, 64, 256, "bfloat16") == weights + 64 * cache
+    alone = flops.decode_tokens_per_second_bound(config, 1, 256, 4.8e12, "bfloat16")
+    assert alone == pytest.approx(4.8e12 / (weights + cache))
+    together = flops.decode_tokens_per_second_bound(config, 64, 256, 4.8e12, "bfloat16")
+    assert together == pytest.approx(64 * 4.8e12 / (weights + 64 * cache))
+
+
+# ---- Many devices, and time -------------------------------------------------------------------
+
+
+def ring_all_reduce(vectors: list[list[float]]) -> tuple[list[list[float]], int]:
+    """Sum n vectors around a ring of n devices, in n chunks; what each one sent, in numbers."""
+    n = len(vectors)
+    chunk = len(vectors[0]) // n
+    sent = 0
+
+    def piece(index: int) -> slice:
+        return slice(index % n * chunk, index % n * chunk + chunk)
+
+    for round_ in range(2 * (n - 1)):
+        summing = round_ < n - 1
+        moves = []
+        for device in range(n):
+            part = piece(device - round_ + (0 if summing else n))
+            moves.append((part, vectors[device][part]))
+        for device, (part, values) in enumerate(moves):
+            target = vectors[(device + 1) % n]
+            own = target[part]
+            target[part] = [a + b for a, b in zip(own, values)] if summing else values
+        sent += chunk
+    return vectors, sent
+
+
+@pytest.mark.parametrize("devices", [2, 3, 5])
+def test_ddp_sends_what_a_ring_sends(devices):
+    config = GPT2Config(vocab_size=30, block_size=30, n_layer=1, n_head=1, n_embd=30)
+    P = flops.num_parameters(config)
+    assert P % devices == 0
+    summed, sent = ring_all_reduce([[float(d + 1)] * P for d in range(devices)])
+    assert all(vector == [sum(range(1, devices + 1))] * P for vector in summed)
+    assert flops.ddp_bytes_per_step(config, devices) == pytest.approx(4 * sent)
+
+
+def test_one_device_sends_nothing_and_sharding_sends_half_as_much_again():
+    config = SIZES["small"]
+    assert flops.ddp_bytes_per_step(config, 1) == flops.fsdp_bytes_per_step(config, 1) == 0
+    ddp, fsdp = flops.ddp_bytes_per_step(config, 8), flops.fsdp_bytes_per_step(config, 8)
+    assert fsdp == pytest.approx(1.5 * ddp)
+    halved = flops.fsdp_bytes_per_step(config, 8, bytes_per_weight=2)
+    assert halved == pytest.approx(7 / 8 * flops.num_parameters(config) * (2 + 2 + 4))
+
+
+def test_time_is_work_over_rate_and_traffic_over_bandwidth():
+    config = GPT2Config.preset("gpt2")
+    estimate = flops.training_time(
+        config,
+        1024,
+        tokens=10e9,
+        tokens_per_step=2**19,
+        peak_flops_per_second=312e12,
+        utilisation=0.4,
+        devices=8,
+        bytes_sent_per_step=flops.ddp_bytes_per_step(config, 8),
+        network_bytes_per_second=300e9,
+    )
+    assert estimate.steps == 19074  # 19073.5 steps are 19074
+    work = 797_815_296 * 19074 * 2**19
+    assert estimate.compute_seconds == pytest.approx(work / (8 * 312e12 * 0.4))
+    traffic = 19074 * 2 * 7 / 8 * 4 * 124_439_808
+    assert estimate.communication_seconds == pytest.approx(traffic / 300e9)
+    assert estimate.shortest_seconds == estimate.compute_seconds
+    assert estimate.longest_seconds == pytest.approx(
+        estimate.compute_seconds + estimate.communication_seconds
+    )
+
+
+# ---- Devices ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reported", "precision", "peak"),
+    [
+        ("Tesla T4", "float16", 65e12),
+        ("Tesla V100-SXM2-16GB", "float16", 125e12),
+        ("NVIDIA A100-SXM4-80GB", "bfloat16", 312e12),
+        ("NVIDIA A100-SXM4-40GB", "tf32", 156e12),
+        ("NVIDIA A10G", "bfloat16", 70e12),
+        ("NVIDIA L4", "bfloat16", 121e12),
+        ("NVIDIA GeForce RTX 3090", "bfloat16", 71e12),
+        ("NVIDIA GeForce RTX 4090", "bfloat16", 165.2e12),
+        ("NVIDIA H100 PCIe", "bfloat16", 756e12),
+        ("NVIDIA H100 80GB HBM3", "bfloat16", 989.4e12),
+        ("NVIDIA H200", "bfloat16", 989.4e12),
+        ("NVIDIA B200", "bfloat16", 2250e12),
+        ("h200", "float32", 67e12),
+    ],
+)
+def test_a_device_is_known_by_the_name_that_it_reports(reported, precision, peak):
+    assert flops.device_peak(reported, precision) == peak
+
+
+@pytest.mark.parametrize(
+    ("device", "precision"),
+    [
+        ("NVIDIA H100 NVL", "bfloat16"),  # a cousin with other rates
+        ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", "bfloat16"),  # a slice
+        ("NVIDIA L40S", "bfloat16"),
+        ("AMD Instinct MI300X", "bfloat16"),
+        ("Tesla T4", "bfloat16"),  # its matrix units have no bfloat16
+        ("NVIDIA H200 NVL", "float16"),
+        (torch.device("cpu"), "float32"),
+        (torch.device("meta"), "float32"),
+        ("", "float32"),
+    ],
+)
+def test_what_no_data_sheet_tells_is_none(device, precision):
+    assert flops.device_peak(device, precision) is None
+
+
+def test_a_cuda_device_is_asked_for_its_name(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H200")
+    found = flops.find_device(torch.device("cuda", 1))
+    assert found is not None
+    assert found.memory_bytes_per_second == 4.8e12
+
+
+def test_the_table_is_in_plain_units_dense_and_sourced():
+    """Tensor cores double with each halving of the width; a sparse figure would break the step."""
+    assert len({device.name for device in flops.DEVICES}) == len(flops.DEVICES)
+    for device in flops.DEVICES:
+        assert device.peak.keys() <= flops.BYTES.keys()
+        assert 8e12 <= device.peak["float32"] < device.peak["float16"] < 3e15
+        assert 3e11 <= device.memory_bytes_per_second <= 1e13
+        assert "NVIDIA" in device.source
+        if "bfloat16" in device.peak:
+            assert device.peak["bfloat16"] == device.peak["float16"]
+            assert device.peak["float16"] / device.peak["tf32"] == pytest.approx(2, rel=0.02)
+
+
+# ---- What can be wrong ------------------------------------------------------------------------
+
+
+def test_an_unknown_precision_is_refused_with_the_known_ones():
+    message = r"unknown precision 'bf16'. Known: float32, tf32, bfloat16, float16"
+    with pytest.raises(ValueError, match=message):
+        flops.memory(SIZES["small"], 1, 3, "bf16")
+    with pytest.raises(ValueError, match=message):
+        flops.device_peak("NVIDIA H200", "bf16")
+    with pytest.raises(ValueError, match=message):
+        flops.generation_memory(SIZES["small"], 1, 3, "bf16")
+
+
+@pytest.mark.parametrize("value", [0, -3, float("inf"), float("nan")])
+def test_sizes_and_rates_that_mean_nothing_are_refused_by_name(value):
+    config = SIZES["small"]
+    with pytest.raises(ValueError, match=f"batch must be above 0 and finite, got {value}"):
+        flops.memory(config, value, 3)
+    with pytest.raises(ValueError, match="T must be above 0"):
+        flops.flops_per_token(config, value)
+    with pytest.raises(ValueError, match="devices must be above 0"):
+        flops.ddp_bytes_per_step(config, value)
+    with pytest.raises(ValueError, match="length must be above 0"):
+        flops.bytes_read_per_step(config, 1, value)
+    with pytest.raises(ValueError, match="peak_flops_per_second must be above 0"):
+        flops.utilisation(config, 3, 1000.0, value)
+
+
+def test_an_estimate_says_what_it_lacks():
+    config = SIZES["small"]
+    known = {"tokens": 1e6, "tokens_per_step": 1000, "peak_flops_per_second": 1e12}
+    with pytest.raises(ValueError, match=r"share of the peak, in \(0, 1\], got 40"):
+        flops.training_time(config, 31, **known, utilisation=40)
+    with pytest.raises(ValueError, match="1,234 bytes are sent per step: give network_bytes"):
+        flops.training_time(config, 31, **known, utilisation=0.4, bytes_sent_per_step=1234)
