@@ -1,0 +1,326 @@
+"""What the benchmarks share: alternating rounds, the machine's own limits, one table, one file.
+
+Machines slow down and speed up while they are measured. So contenders take turns, round after
+round, a ratio compares the two runs of one round, and medians are reported. What the hardware
+can do at most is measured in the same run, beside what the models do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import re
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+RESULTS = Path(__file__).resolve().parent / "results"
+
+# ---------------------------------------------------------------------------------------------
+# The command line.
+
+
+def parser(description: str | None, *, device: str | None = None) -> argparse.ArgumentParser:
+    """The options that every benchmark has. ``device`` fixes the default of --device."""
+    made = argparse.ArgumentParser(description=description, allow_abbrev=False)
+    made.add_argument("--json", type=Path, help="where to write the figures (default: results/)")
+    made.add_argument("--rounds", type=int, help="alternating rounds (default: 5, or 2 if --quick)")
+    made.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    made.add_argument("--device", default=device, help="cpu or cuda (default: %(default)s)")
+    return made
+
+
+def rounds(options: argparse.Namespace) -> int:
+    return options.rounds or (2 if options.quick else 5)
+
+
+# ---------------------------------------------------------------------------------------------
+# Measuring.
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait for the GPU, so that the clock sees its work."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def seconds(run: Callable[[], object], device: torch.device) -> float:
+    synchronise(device)
+    start = time.perf_counter()
+    run()
+    synchronise(device)
+    return time.perf_counter() - start
+
+
+def alternate(
+    contenders: Mapping[str, Callable[[], object]],
+    rounds: int,
+    device: torch.device,
+    *,
+    warm_up: int = 2,
+) -> dict[str, list[float]]:
+    """Seconds of each contender in each round. All are warm before the first round."""
+    for run in contenders.values():
+        for _ in range(warm_up):
+            run()
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(rounds):
+        for name, run in contenders.items():
+            taken[name].append(seconds(run, device))
+    return taken
+
+
+def _best_of(run: Callable[[], object], device: torch.device, repeats: int = 5) -> float:
+    run()
+    return min(seconds(run, device) for _ in range(repeats))
+
+
+def hardware_rates(
+    device: torch.device, dtypes: Iterable[torch.dtype], *, quick: bool = False
+) -> dict[str, float]:
+    """What the machine itself reaches now, the best of five: the ceilings for the models.
+
+    ``matrix …`` is the FLOP/s of a large square product, ``matrix-vector …`` the bytes/s at which
+    a matrix is read to be multiplied by one vector, as in decoding, and ``copy`` the bytes/s read
+    and written when a large tensor is copied.
+    """
+    on_gpu = device.type == "cuda"
+    n = 128 if quick else 8192 if on_gpu else 2048
+    rows, columns = (512, 64) if quick else (50304, 8192 if on_gpu else 1024)
+    reached = {}
+    for dtype in dtypes:
+        kind = str(dtype).removeprefix("torch.")
+        a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
+        reached[f"matrix {kind} FLOP/s"] = 2 * n**3 / _best_of(lambda a=a, b=b: a @ b, device)
+        table = torch.randn(rows, columns, device=device).to(dtype)
+        vector = torch.randn(1, columns, device=device).to(dtype)
+        taken = _best_of(
+            lambda x=vector, w=table: torch.nn.functional.linear(x, w), device, repeats=10
+        )
+        reached[f"matrix-vector {kind} bytes/s"] = table.numel() * table.element_size() / taken
+    source = torch.ones(rows * columns, device=device)
+    target = torch.empty_like(source)
+    reached["copy bytes/s"] = 8 * source.numel() / _best_of(lambda: target.copy_(source), device)
+    return reached
+
+
+# ---------------------------------------------------------------------------------------------
+# The machine.
+
+
+def installed(package: str) -> str | None:
+    """The version of a package, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def cpu_name() -> str:
+    try:
+        info = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = re.findall(r"model name\s*:\s*(.+)", info)
+    return names[0] if names else platform.machine()
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """What one must know to compare figures with those of another machine."""
+    described = {
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": installed("transformers"),
+    }
+    if device.type == "cuda":
+        described["gpu"] = torch.cuda.get_device_name(device)
+        described["cuda"] = torch.version.cuda
+    return described
+
+
+# ---------------------------------------------------------------------------------------------
+# The report.
+
+
+@dataclass
+class Row:
+    """One contender's figures in one task, a value for each round."""
+
+    task: str
+    contender: str
+    values: list[float]
+    unit: str
+    higher_is_better: bool = True
+    bound: float | None = None  # what the hardware allows, in the same unit
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+
+@dataclass
+class Report:
+    """All that one run of a benchmark found. It prints a table and writes a file."""
+
+    benchmark: str
+    device: torch.device
+    settings: dict[str, Any]
+    rates: dict[str, float] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def add_rates(
+        self,
+        task: str,
+        taken: Mapping[str, list[float]],
+        work: float,
+        unit: str,
+        bound: float | None = None,
+    ) -> None:
+        """Rows from the seconds that ``alternate`` measured, for ``work`` units of work a run."""
+        for contender, times in taken.items():
+            values = [work / t for t in times]
+            self.rows.append(Row(task, contender, values, unit, bound=bound))
+
+    def ratio(self, row: Row) -> float | None:
+        """How many times better "ours" is than this row's contender, round by round; the median."""
+        ours = next((r for r in self.rows if (r.task, r.contender) == (row.task, "ours")), None)
+        if ours is None or ours is row:
+            return None
+        pairs = zip(ours.values, row.values, strict=True)
+        return statistics.median(a / b if row.higher_is_better else b / a for a, b in pairs)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "benchmark": self.benchmark,
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "machine": machine(self.device),
+            "settings": self.settings,
+            "rates": self.rates,
+            "rows": [
+                {
+                    "task": row.task,
+                    "contender": row.contender,
+                    "unit": row.unit,
+                    "median": row.median,
+                    "values": row.values,
+                    "bound": row.bound,
+                    "ours_is_better_by": self.ratio(row),
+                }
+                for row in self.rows
+            ],
+            **self.extra,
+        }
+
+    def print(self) -> None:
+        described = machine(self.device)
+        print(f"{self.benchmark}: {', '.join(f'{k} {v}' for k, v in self.settings.items())}")
+        print(", ".join(f"{k} {v}" for k, v in described.items() if v is not None))
+        for name, rate in self.rates.items():
+            print(f"  {name:32} {short(rate)}")
+        head = ("task", "contender", "median", "lowest", "highest", "unit", "of bound", "ours is")
+        table = [head]
+        for row in self.rows:
+            ratio = self.ratio(row)
+            table.append(
+                (
+                    row.task,
+                    row.contender,
+                    *(short(x) for x in (row.median, min(row.values), max(row.values))),
+                    row.unit,
+                    f"{row.median / row.bound:.0%}" if row.bound else "",
+                    f"{ratio:.2f} × as good" if ratio else "",
+                )
+            )
+        print_table(table)
+        if described["transformers"] is None:
+            print("transformers is not installed: these are our figures alone.")
+
+    def write(self, path: Path | None) -> Path:
+        """Write JSON, by default to results/, named by benchmark, processor and date."""
+        if path is None:
+            described = machine(self.device)
+            chip = re.sub(r"[^a-z0-9]+", "-", described.get("gpu", described["cpu"]).lower())
+            day = datetime.now(UTC).date().isoformat()
+            path = RESULTS / f"{self.benchmark}-{chip.strip('-')}-{day}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(self.as_dict(), indent=1) + "\n", encoding="utf-8")
+        return path
+
+    def finish(self, path: Path | None) -> None:
+        self.print()
+        print(f"written to {self.write(path)}")
+
+
+def short(x: float) -> str:
+    """Four digits and a prefix: 7.72e14 is "772.0 T"."""
+    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m")):
+        if abs(x) >= size:
+            return f"{x / size:.4g} {prefix}".strip()
+    return f"{x:.4g}"
+
+
+def print_table(table: list[tuple[str, ...]]) -> None:
+    widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
+    for number, line in enumerate(table):
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        )
+        if number == 0:
+            print("  ".join("-" * width for width in widths))
+
+
+# ---------------------------------------------------------------------------------------------
+# Where a GPU's time goes.
+
+
+def top_kernels(run: Callable[[], object], limit: int = 25) -> list[dict[str, Any]]:
+    """The GPU kernels that take the most time in one run, with their share of it."""
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) as profile:
+        run()
+        torch.cuda.synchronize()
+    events = [e for e in profile.key_averages() if e.device_type.name == "CUDA"]
+    whole = sum(e.self_device_time_total for e in events)
+    events.sort(key=lambda e: e.self_device_time_total, reverse=True)
+    return [
+        {
+            "kernel": e.key,
+            "calls": e.count,
+            "milliseconds": e.self_device_time_total / 1e3,
+            "share": e.self_device_time_total / whole,
+        }
+        for e in events[:limit]
+    ]
+
+
+def print_kernels(kernels: list[dict[str, Any]]) -> None:
+    lines = [
+        (f"{k['milliseconds']:.2f}", f"{k['share']:.1%}", str(k["calls"]), k["kernel"][:90])
+        for k in kernels
+    ]
+    print_table([("ms", "share", "calls", "kernel"), *lines])
+
+
+def random_ids(
+    batch: int, length: int, vocab_size: int, device: torch.device, seed: int = 0
+) -> Tensor:
+    """(batch, length) ids, the same on every device."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(vocab_size, (batch, length), generator=generator).to(device)
