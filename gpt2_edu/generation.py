@@ -1,14 +1,56 @@
-"""Predict, sample, append, repeat."""
+"""Predict, sample, append, repeat.
+
+With a cache, which is the default, a step computes one token and looks back at the kept keys and
+values of the others. On a CUDA device the whole step, sampling included, is recorded as a graph
+once and replayed, so that the device never waits for Python.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from .model import GPT2
+from .cache import KVCache
+from .model import GPT2, visible_keys
+from .tape import tracing
+
+
+def next_probabilities(
+    logits: Tensor,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> Tensor:
+    """What the knobs make of the model's prediction: logits (B, V) → probabilities (B, V).
+
+    They apply in this order. ``temperature`` divides the logits; at 0 the largest logit gets
+    everything. ``top_k`` keeps the k largest, and whatever ties with the last of them. ``top_p``
+    keeps the fewest tokens whose probabilities sum to at least p (Holtzman et al. 2020). What is
+    kept is normalised again, so that it sums to 1. Raises ValueError for a negative temperature,
+    top_k below 1 or top_p outside (0, 1].
+    """
+    check_knobs(temperature, top_k, top_p)
+    if temperature == 0:
+        winner = logits.argmax(dim=-1, keepdim=True)
+        return torch.zeros_like(logits, dtype=torch.float32).scatter(-1, winner, 1.0)
+    logits = logits if logits.dtype == torch.float64 else logits.float()
+    # The largest becomes 0 and the others negative, so that no low temperature can overflow.
+    logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature
+    if top_k is not None and top_k < logits.size(-1):
+        smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
+        logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
+    probs = logits.softmax(dim=-1)
+    if top_p is not None and top_p < 1:
+        descending, order = probs.sort(dim=-1, descending=True, stable=True)
+        superfluous = descending.cumsum(dim=-1) - descending >= top_p  # reached without it
+        superfluous[:, 0] = False  # the likeliest token always stays
+        kept = descending.masked_fill(superfluous, 0)
+        probs = torch.zeros_like(probs).scatter(-1, order, kept / kept.sum(dim=-1, keepdim=True))
+    return probs
 
 
 def sample_next(
@@ -21,29 +63,18 @@ def sample_next(
 ) -> Tensor:
     """Draw the next token id of each sequence: logits (B, V) → ids (B,).
 
-    The knobs apply in this order. ``temperature`` divides the logits; at 0 the largest logit wins
-    and nothing is drawn. ``top_k`` keeps the k largest, and whatever ties with the last of them.
-    ``top_p`` keeps the fewest tokens whose probabilities sum to at least p (Holtzman et al. 2020).
-    What is kept is normalised again, so that it sums to 1. Raises ValueError for a negative
-    temperature, top_k below 1 or top_p outside (0, 1].
+    The knobs are those of ``next_probabilities``. At temperature 0 nothing is drawn: the largest
+    logit wins.
     """
-    check_knobs(temperature, top_k, top_p)
     if temperature == 0:
+        check_knobs(temperature, top_k, top_p)
         return logits.argmax(dim=-1)
-    logits = logits.float()
-    # The largest becomes 0 and the others negative, so that no low temperature can overflow.
-    logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature
-    if top_k is not None and top_k < logits.size(-1):
-        smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
-        logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
-    probs = logits.softmax(dim=-1)
-    if top_p is not None and top_p < 1:
-        descending, order = probs.sort(dim=-1, descending=True, stable=True)
-        superfluous = descending.cumsum(dim=-1) - descending >= top_p  # reached without it
-        superfluous[:, 0] = False  # the likeliest token always stays
-        kept = descending.masked_fill(superfluous, 0)
-        probs = torch.zeros_like(probs).scatter(-1, order, kept)
-    return torch.multinomial(probs, 1, generator=generator).squeeze(-1)
+    probs = next_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+    # Divide by exponential noise, take the largest: a draw by these probabilities, the very one
+    # that torch.multinomial makes, but without its wait for the device.
+    noise = torch.empty_like(probs).exponential_(1, generator=generator)
+    noise.clamp_(min=torch.finfo(noise.dtype).tiny)  # 0 / 0 would beat every number
+    return (probs / noise).argmax(dim=-1)
 
 
 @torch.no_grad()
@@ -57,22 +88,29 @@ def stream(
     top_p: float | None = None,
     eos_id: int | None = None,
     generator: torch.Generator | None = None,
+    use_cache: bool = True,
     overflow: Literal["raise", "crop"] = "raise",
+    padding: Tensor | None = None,
+    compile: bool = False,
 ) -> Iterator[Tensor]:
     """Yield the ids (B,) of each new token as it is drawn.
 
     idx (B, T) is the prompt. ``max_new_tokens`` does not count it. After ``eos_id`` a sequence
-    yields only ``eos_id``, and when all have ended so does the stream. Text that would outgrow
-    the window of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget
-    its oldest tokens. The model runs in eval mode and afterwards is in the mode that it was in.
-    Raises ValueError or TypeError, at the first token, for what ``sample_next`` and the model
-    refuse.
+    yields only ``eos_id``, and when all have ended so does the stream. Prompts of different
+    lengths come from ``pad_left`` with their ``padding`` (B,). Text that would outgrow the window
+    of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget its oldest
+    tokens; the others then move to new positions, so each such step computes all of them anew.
+    ``use_cache=False`` does so at every step. ``compile=True`` compiles the step of a CUDA device:
+    half a minute at first, faster ever after.
+
+    The model runs in eval mode and afterwards is in the mode that it was in. Raises ValueError or
+    TypeError, at the first token, for what ``sample_next`` and the model refuse.
     """
     check_knobs(temperature, top_k, top_p)
     window = model.config.block_size
     croppable = overflow == "crop" and isinstance(idx, Tensor) and idx.ndim == 2
-    model.check_ids(idx[:, -window:] if croppable else idx)  # the prompt too may be longer
-    T = idx.size(1)
+    model.check_ids(idx[:, -window:] if croppable else idx, padding=padding)
+    B, T = idx.shape
     if max_new_tokens < 0:
         raise ValueError(f"max_new_tokens must be 0 or more, got {max_new_tokens}")
     if overflow not in ("raise", "crop"):
@@ -82,21 +120,31 @@ def stream(
             f"{T} prompt tokens and {max_new_tokens} new ones need a window of "
             f"{T + max_new_tokens - 1}, but this model sees block_size={window}. Ask for at most "
             f'{window + 1 - T} new tokens, or pass overflow="crop" to go on with the oldest '
-            "tokens forgotten."
+            "tokens forgotten, at the price of recomputing the whole window for each token."
         )
-    ended = torch.zeros(idx.size(0), dtype=torch.bool, device=idx.device)
+
+    def draw(logits: Tensor) -> Tensor:
+        return sample_next(
+            logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+        )
+
+    cache = None
+    if use_cache and max_new_tokens and T <= window:
+        room = min(T + max_new_tokens - 1, window)
+        cache = KVCache(model.config, B, room, idx.device, _cache_dtype(model), padding)
+    replayed = None
+    if cache is not None and idx.device.type == "cuda" and not tracing():
+        replayed = _GraphedStep(model, cache, draw, generator, compile)
+
+    new, ended = idx.new_empty(B), idx.new_zeros(B, dtype=torch.bool)
     was_training = model.training
     model.eval()
     try:
         for _ in range(max_new_tokens):
-            logits, _ = model(idx[:, -window:])
-            new = sample_next(
-                logits[:, -1],
-                temperature=temperature,
-                top_k=top_k,
-                top_p=top_p,
-                generator=generator,
-            )
+            if replayed is not None and 0 < replayed.cache.length < replayed.cache.max_len:
+                new = replayed(new)
+            else:
+                new = draw(_last_logits(model, idx, cache, padding))
             if eos_id is not None:
                 new = new.masked_fill(ended, eos_id)
                 ended |= new == eos_id
@@ -118,7 +166,10 @@ def generate(
     top_p: float | None = None,
     eos_id: int | None = None,
     generator: torch.Generator | None = None,
+    use_cache: bool = True,
     overflow: Literal["raise", "crop"] = "raise",
+    padding: Tensor | None = None,
+    compile: bool = False,
 ) -> Tensor:
     """Continue each prompt: idx (B, T) → (B, T + n), n ≤ max_new_tokens. See ``stream``."""
     new = stream(
@@ -130,9 +181,120 @@ def generate(
         top_p=top_p,
         eos_id=eos_id,
         generator=generator,
+        use_cache=use_cache,
         overflow=overflow,
+        padding=padding,
+        compile=compile,
     )
     return torch.cat([idx, *(ids.unsqueeze(1) for ids in new)], dim=1)
+
+
+def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
+    """Token lists of different lengths as one batch: ids (B, T) and padding (B,).
+
+    Shorter prompts are filled with ``pad_id`` on the left, so that every text ends, and goes on,
+    at the same column. ``padding`` counts the filled places: the model hides them and starts a
+    text's positions behind them, so any id of the vocabulary will do. Raises ValueError for no
+    prompt, or one without tokens.
+    """
+    if not prompts or not all(len(prompt) for prompt in prompts):
+        raise ValueError("every prompt needs at least one token, such as <|endoftext|>")
+    longest = max(map(len, prompts))
+    padding = torch.tensor([longest - len(prompt) for prompt in prompts])
+    return torch.tensor([[pad_id] * (longest - len(p)) + list(p) for p in prompts]), padding
+
+
+def _last_logits(model: GPT2, idx: Tensor, cache: KVCache | None, padding: Tensor | None) -> Tensor:
+    """Logits (B, V) of the token that follows idx, computing what the cache does not hold."""
+    if cache is not None and idx.size(1) <= cache.max_len:
+        logits, _ = model(idx[:, cache.length :], cache=cache, last_only=True)
+    else:
+        forgotten = max(idx.size(1) - model.config.block_size, 0)
+        if padding is not None:
+            padding = (padding - forgotten).clamp(min=0)
+        logits, _ = model(idx[:, forgotten:], padding=padding, last_only=True)
+    return logits[:, -1]
+
+
+def _cache_dtype(model: GPT2) -> torch.dtype:
+    """The type of the kept keys and values: what the model computes; on a CPU float32, faster."""
+    weight = model.get_parameter("transformer.wte.weight")
+    device = weight.device.type
+    if device == "cpu":
+        return torch.promote_types(weight.dtype, torch.float32)
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+
+
+class _GraphedStep:
+    """One step of decoding on a CUDA device, recorded as a graph and replayed.
+
+    A graph has fixed shapes, so attention looks at a bucket of keys, 128, 256, 512 … of them,
+    and the mask hides those that are not there yet. Each bucket is recorded when first needed.
+    """
+
+    def __init__(
+        self,
+        model: GPT2,
+        cache: KVCache,
+        draw: Callable[[Tensor], Tensor],
+        generator: torch.Generator | None,
+        compile: bool,
+    ) -> None:
+        self.model, self.cache, self.draw, self.generator = model, cache, draw, generator
+        self.logits = decode_logits
+        if compile:
+            self.logits = torch.compile(decode_logits, fullgraph=True, dynamic=False)
+        self.ids = torch.zeros(cache.batch_size, dtype=torch.int64, device=cache.k.device)
+        self.graphs: dict[int, Any] = {}
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        """The ids (B,) that follow these; nothing here waits for the device."""
+        self.cache.span = bucket(self.cache.length + 1, self.cache.max_len)
+        if self.cache.span not in self.graphs:
+            self.graphs[self.cache.span] = self.record()
+        self.ids.copy_(ids)
+        self.graphs[self.cache.span].replay()
+        self.cache.length += 1
+        return self.ids.clone()
+
+    def step(self) -> None:
+        self.ids.copy_(self.draw(self.logits(self.model, self.cache, self.ids)))
+        self.cache.position += 1
+
+    def record(self) -> Any:
+        generator = self.generator or torch.cuda.default_generators[self.ids.device.index or 0]
+        position, state = self.cache.position.clone(), generator.get_state()
+        side = torch.cuda.Stream(self.ids.device)
+        side.wait_stream(torch.cuda.current_stream(self.ids.device))
+        with torch.cuda.stream(side):
+            for _ in range(2):  # libraries set themselves up, and the compiler compiles
+                self.step()
+                self.cache.position.copy_(position)
+        torch.cuda.current_stream(self.ids.device).wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        if self.generator is not None:
+            graph.register_generator_state(self.generator)
+        with torch.cuda.graph(graph):
+            self.step()
+        generator.set_state(state)  # as if none of this had drawn anything
+        return graph
+
+
+def decode_logits(model: GPT2, cache: KVCache, ids: Tensor) -> Tensor:
+    """Logits (B, V) of the token after ids (B,), which stands at ``cache.position``.
+
+    The unit of compilation: tensors and fixed shapes only. Attention looks at the first
+    ``cache.span`` keys, whichever of them are there.
+    """
+    positions = cache.position.view(1)
+    visible = visible_keys(positions, cache.span, cache.padding)
+    x = model.hidden(ids.unsqueeze(1), positions, visible, cache.padding, cache)
+    return model.lm_head(x[:, -1])
+
+
+def bucket(needed: int, most: int) -> int:
+    """The fixed number of keys to look at where ``needed`` are there: 128, 256, 512 … most."""
+    return min(max(128, 1 << (needed - 1).bit_length()), most)
 
 
 def check_knobs(temperature: float, top_k: int | None, top_p: float | None) -> None:

@@ -11,12 +11,15 @@ Parameters carry the names of Hugging Face's ``GPT2LMHeadModel``.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from os import PathLike
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .cache import KVCache
 from .config import GPT2Config
 from .tape import note, tracing
 
@@ -25,24 +28,54 @@ from .tape import note, tracing
 # section 3.2.1); tests hold them equal, forward and backward.
 
 
-def attention_explicit(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
+def attention_explicit(
+    q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, visible: Tensor | None = None
+) -> Tensor:
     """Causal attention, step by step, so that every step can be seen.
 
-    q, k, v: (B, H, T, D). Returns the heads' results, (B, H, T, D). Row i of a (T, T) table is
-    the query, the token that looks; column j is the key, the token that is looked at.
+    q: (B, H, T, D). k, v: (B, H, S, D); S is T, unless the keys of earlier tokens were kept.
+    Returns the heads' results, (B, H, T, D). Row i of a table is the query, the token that
+    looks; column j is the key, the token that is looked at. ``visible`` says which keys a query
+    may see; without it, those up to its own, the last query standing at the last key.
     """
-    T, D = q.shape[-2:]
-    scores = note("scores", q @ k.transpose(-2, -1) / math.sqrt(D), "B H T T")
-    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()  # key j ≤ query i
+    T, S, D = q.size(-2), k.size(-2), q.size(-1)
+    table = "B H T T" if S == T else "B H T S"
+    scores = note("scores", q @ k.transpose(-2, -1) / math.sqrt(D), table)
+    if visible is None:
+        visible = torch.ones(T, S, dtype=torch.bool, device=q.device).tril(S - T)
     scores = scores.masked_fill(~visible, -torch.inf)  # e^-inf is exactly 0
-    masked_scores = note("masked_scores", scores, "B H T T")
-    weights = note("weights", masked_scores.softmax(dim=-1), "B H T T")  # each row sums to 1
+    masked_scores = note("masked_scores", scores, table)
+    weights = note("weights", masked_scores.softmax(dim=-1), table)  # each row sums to 1
     return F.dropout(weights, dropout_p) @ v
 
 
-def attention_fused(q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0) -> Tensor:
-    """The same in one call; a fused kernel writes no (T, T) table to memory (Dao et al. 2022)."""
-    return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p, is_causal=True)
+def attention_fused(
+    q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, visible: Tensor | None = None
+) -> Tensor:
+    """The same in one call; a fused kernel writes no table to memory (Dao et al. 2022)."""
+    T, S = q.size(-2), k.size(-2)
+    triangle = visible is None and T > 1  # a single query is the last one: it sees every key
+    assert S == T or not triangle, "is_causal would line the triangle up at the top left"
+    return F.scaled_dot_product_attention(
+        q, k, v, attn_mask=visible, dropout_p=dropout_p, is_causal=triangle
+    )
+
+
+def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Tensor:
+    """Which of S keys each query may see: (T, S), or (B, 1, T, S) where texts are padded.
+
+    The query at position i sees the keys 0 … i. With ``padding`` (B,), the number of tokens on
+    the left of each text that are no text, it does not see those. A token of the padding sees
+    itself: a row with nothing to see would have no softmax.
+    """
+    keys, queries = torch.arange(S, device=positions.device), positions.unsqueeze(1)
+    past = keys <= queries  # (T, S)
+    if padding is None:
+        return past
+    return past & ((keys >= padding.view(-1, 1, 1, 1)) | (keys == queries))
+
+
+Remember = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class CausalSelfAttention(nn.Module):
@@ -57,14 +90,19 @@ class CausalSelfAttention(nn.Module):
         self.c_proj = nn.Linear(C, C)  # mixes what the heads found
         self.resid_dropout = nn.Dropout(config.resid_pdrop)
 
-    def forward(self, x: Tensor) -> Tensor:  # (B, T, C) → (B, T, C)
+    def forward(
+        self, x: Tensor, visible: Tensor | None = None, remember: Remember | None = None
+    ) -> Tensor:  # (B, T, C) → (B, T, C)
         q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)  # 3 × (B, T, C)
         q = note("q", self.split_heads(q), "B H T D")
         k = note("k", self.split_heads(k), "B H T D")
         v = note("v", self.split_heads(v), "B H T D")
+        if remember is not None:  # a cache: it keeps these and gives back those of all tokens
+            k, v = remember(k, v)
 
         attend = attention_explicit if tracing() else attention_fused
-        heads = attend(q, k, v, dropout_p=self.attn_pdrop if self.training else 0.0)
+        dropout_p = self.attn_pdrop if self.training else 0.0
+        heads = attend(q.to(k.dtype), k, v, dropout_p, visible).to(x.dtype)
         heads = note("heads", heads, "B H T D")
 
         merged = note("merged", self.merge_heads(heads), "B T C")
@@ -111,9 +149,11 @@ class Block(nn.Module):
         self.ln_2 = nn.LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
         self.mlp = MLP(config)
 
-    def forward(self, x: Tensor) -> Tensor:  # (B, T, C) → (B, T, C)
+    def forward(
+        self, x: Tensor, visible: Tensor | None = None, remember: Remember | None = None
+    ) -> Tensor:  # (B, T, C) → (B, T, C)
         normed = note("ln_1", self.ln_1(x), "B T C")
-        x = note("resid_mid", x + self.attn(normed), "B T C")
+        x = note("resid_mid", x + self.attn(normed, visible, remember), "B T C")
         normed = note("ln_2", self.ln_2(x), "B T C")
         return note("resid_post", x + self.mlp(normed), "B T C")
 
@@ -127,8 +167,11 @@ class GPT2(nn.Module):
 
     ``model(idx)`` takes token ids (B, T) and returns logits (B, T, V) and None. With targets
     (B, T), where -100 means "do not count this position", it returns the mean cross-entropy in
-    nats as well. Both are int64. Raises TypeError or ValueError, saying what is allowed, for ids
-    of another type or shape, outside the vocabulary, none at all, or more than block_size.
+    nats as well. Both are int64. ``last_only=True`` gives the last position's logits, (B, 1, V).
+    ``padding`` (B,) int64 says how many tokens on the left of each text are no text: their logits
+    mean nothing. With a ``cache``, which has its own padding, idx goes on where the cache ends.
+    Raises TypeError or ValueError, saying what is allowed, for ids of another type or shape,
+    outside the vocabulary, none at all, or more than block_size.
     """
 
     def __init__(self, config: GPT2Config) -> None:
@@ -148,22 +191,62 @@ class GPT2(nn.Module):
         self.lm_head.weight = self.get_parameter("transformer.wte.weight")  # one table, two roles
         self.init_weights()
 
-    def forward(self, idx: Tensor, targets: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        self.check_ids(idx, targets)
-        idx = note("idx", idx, "B T")
-        positions = torch.arange(idx.size(1), device=idx.device)
-        tok_emb = note("tok_emb", self.transformer["wte"](idx), "B T C")
-        pos_emb = note("pos_emb", self.transformer["wpe"](positions), "T C")
-        x = note("embd", self.transformer["drop"](tok_emb + pos_emb), "B T C")
-
-        for block in self.transformer["h"].children():
-            x = block(x)
-        x = note("ln_f", self.transformer["ln_f"](x), "B T C")
-        logits = note("logits", self.lm_head(x), "B T V")
+    def forward(
+        self,
+        idx: Tensor,
+        targets: Tensor | None = None,
+        *,
+        cache: KVCache | None = None,
+        padding: Tensor | None = None,
+        last_only: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        self.check_ids(idx, targets, padding)
+        T = idx.size(1)
+        positions, visible = torch.arange(T, device=idx.device), None
+        if cache is None:
+            if padding is not None:
+                visible = visible_keys(positions, T, padding)
+            x = self.hidden(idx, positions, visible, padding)
+        else:
+            if padding is not None or targets is not None:
+                raise ValueError("with a cache, give the padding to the cache, and no targets")
+            cache.begin(self, self.config, idx)
+            positions = positions + cache.position
+            if cache.padding is not None or 1 < T < cache.span:
+                visible = visible_keys(positions, cache.span, cache.padding)
+            x = self.hidden(idx, positions, visible, cache.padding, cache)
+            cache.advance(T)
+        if last_only:
+            logits = note("logits", self.lm_head(x[:, [-1]]), "B 1 V")
+        else:
+            logits = note("logits", self.lm_head(x), "B T V")
 
         if targets is None:
             return logits, None
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)
+
+    def hidden(
+        self,
+        idx: Tensor,
+        positions: Tensor,
+        visible: Tensor | None = None,
+        padding: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Everything before the head: ids (B, T) at positions (T,) → vectors (B, T, C)."""
+        idx = note("idx", idx, "B T")
+        tok_emb = note("tok_emb", self.transformer["wte"](idx), "B T C")
+        if padding is None:
+            pos_emb = note("pos_emb", self.transformer["wpe"](positions), "T C")
+        else:  # a text's own positions begin where its padding ends
+            own = (positions - padding.unsqueeze(1)).clamp(min=0)
+            pos_emb = note("pos_emb", self.transformer["wpe"](own), "B T C")
+        x = note("embd", self.transformer["drop"](tok_emb + pos_emb), "B T C")
+
+        for layer, block in enumerate(self.transformer["h"].children()):
+            remember = None if cache is None else partial(cache.update, layer, positions)
+            x = block(x, visible, remember)
+        return note("ln_f", self.transformer["ln_f"](x), "B T C")
 
     @torch.no_grad()
     def init_weights(self) -> None:
@@ -184,7 +267,9 @@ class GPT2(nn.Module):
             elif isinstance(module, nn.LayerNorm):
                 module.reset_parameters()
 
-    def check_ids(self, idx: Tensor, targets: Tensor | None = None) -> None:
+    def check_ids(
+        self, idx: Tensor, targets: Tensor | None = None, padding: Tensor | None = None
+    ) -> None:
         """Say clearly what is wrong with a batch, before an indexing kernel says it unclearly."""
         for name, ids in (("idx", idx), ("targets", targets)):
             if ids is None:
@@ -208,15 +293,23 @@ class GPT2(nn.Module):
             raise ValueError(
                 f"targets must have idx's shape {tuple(idx.shape)}, got {tuple(targets.shape)}"
             )
+        if padding is not None and (padding.shape != idx.shape[:1] or padding.dtype != torch.int64):
+            raise ValueError(
+                f"padding must be int64 of shape ({idx.size(0)},), the tokens to skip on the left "
+                f"of each text; got {padding.dtype} of shape {tuple(padding.shape)}"
+            )
         if not torch.compiler.is_compiling() and idx.device.type != "meta":
-            self.check_range(idx, targets)
+            self.check_range(idx, targets, padding)
 
-    def check_range(self, idx: Tensor, targets: Tensor | None) -> None:
-        """Every id is in the vocabulary, and at least one target counts."""
+    def check_range(self, idx: Tensor, targets: Tensor | None, padding: Tensor | None) -> None:
+        """Every id is in the vocabulary, at least one target counts, each text has a token."""
         V = self.config.vocab_size
         counted = None if targets is None else targets[targets != -100]
         if counted is not None and counted.numel() == 0:
             raise ValueError("every target is -100, so there is nothing to take the mean of")
+        if padding is not None and (padding.min() < 0 or padding.max() >= idx.size(1)):
+            bad = int(padding[(padding < 0) | (padding >= idx.size(1))][0])
+            raise ValueError(f"padding holds {bad}, but it must lie in 0 … {idx.size(1) - 1}")
         for name, ids in (("idx", idx), ("targets", counted)):
             if ids is not None and (ids.min() < 0 or ids.max() >= V):
                 bad = int(ids[(ids < 0) | (ids >= V)][0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import as_file, files
 
@@ -40,3 +42,15 @@ def load_tokenizer(name: str = "gpt2") -> tiktoken.Encoding:
         special_tokens={END_OF_TEXT: len(ranks)},
         explicit_n_vocab=len(ranks) + 1,
     )
+
+
+def stream_text(tokenizer: tiktoken.Encoding, ids: Iterable[int]) -> Iterator[str]:
+    """The text of each id as it comes, never half a character.
+
+    A token can end in the middle of a character's bytes. Those wait for the rest, so a piece may
+    be empty; what is still half when the ids end becomes "�".
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    for i in ids:
+        yield decoder.decode(tokenizer.decode_single_token_bytes(i))
+    yield decoder.decode(b"", final=True)

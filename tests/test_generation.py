@@ -12,7 +12,8 @@ from scipy.stats import chisquare
 from torch import Tensor
 
 import gpt2_edu.generation
-from gpt2_edu import GPT2, generate, sample_next, stream
+from gpt2_edu import GPT2, generate, pad_left, sample_next, stream
+from gpt2_edu.generation import next_probabilities
 
 
 @pytest.fixture
@@ -30,17 +31,8 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 
 def distribution(logits: list[float] | Tensor, **knobs) -> Tensor:
-    """The probabilities (V,) that sample_next draws from, caught as it draws."""
-    caught = []
-
-    def multinomial(probs, n, generator=None):
-        caught.append(probs / probs.sum(dim=-1, keepdim=True))
-        return probs.argmax(dim=-1, keepdim=True)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gpt2_edu.generation.torch, "multinomial", multinomial)
-        sample_next(torch.as_tensor(logits).unsqueeze(0), **knobs)
-    return caught[0][0]
+    """The probabilities (V,) that sample_next draws from."""
+    return next_probabilities(torch.as_tensor(logits).unsqueeze(0), **knobs)[0]
 
 
 def logits_of(*probabilities: float) -> Tensor:
@@ -176,18 +168,28 @@ def test_temperature_applies_before_top_p():
 
 def test_each_row_of_a_batch_is_filtered_by_itself():
     rows = torch.randn(7, 11, generator=seeded())
-    caught = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            gpt2_edu.generation.torch,
-            "multinomial",
-            lambda probs, n, generator=None: caught.append(probs) or probs.argmax(-1, keepdim=True),
-        )
-        drawn = sample_next(rows, top_k=5, top_p=0.7, temperature=0.9)
-    assert drawn.shape == (7,)
-    for row, probs in zip(rows, caught[0], strict=True):
+    probs = next_probabilities(rows, top_k=5, top_p=0.7, temperature=0.9)
+    for row, of_row in zip(rows, probs, strict=True):
         expected = distribution(row, top_k=5, top_p=0.7, temperature=0.9)
-        torch.testing.assert_close(probs / probs.sum(), expected)
+        torch.testing.assert_close(of_row, expected)
+
+
+@pytest.mark.parametrize("knobs", [{}, {"temperature": 0.7, "top_k": 5, "top_p": 0.8}], ids=str)
+def test_a_draw_is_the_one_that_multinomial_makes(knobs):
+    logits = torch.randn(1000, 11, generator=seeded())
+    probs = next_probabilities(logits, **knobs)
+    expected = torch.multinomial(probs, 1, generator=seeded(9)).squeeze(1)
+    assert torch.equal(sample_next(logits, generator=seeded(9), **knobs), expected)
+
+
+def test_noise_of_zero_does_not_draw_what_has_no_probability(monkeypatch):
+    monkeypatch.setattr(Tensor, "exponential_", lambda self, rate, generator=None: self.zero_())
+    logits = torch.tensor([[-torch.inf, 1.0, 2.0]])
+    assert sample_next(logits).item() == 2
+
+
+def test_probabilities_at_temperature_zero_are_all_on_the_largest():
+    assert distribution([1.0, 3.0, 2.0], temperature=0).tolist() == [0, 1, 0]
 
 
 def test_sampling_leaves_the_logits_as_they_were():
@@ -505,3 +507,68 @@ def test_a_bad_prompt_is_refused_before_anything_is_drawn(model, idx):
 def test_the_smallest_temperature_is_greedy_and_not_nan():
     logits = torch.tensor([[50.0, 51.0, -3.0]])
     assert sample_next(logits, temperature=1e-45).item() == 1
+
+
+# ---- With and without a cache -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("knobs", [{"temperature": 0}, {"top_k": 7}, {"temperature": 1.5}], ids=str)
+@pytest.mark.parametrize("prompt", [1, 4, 11])
+def test_the_cache_changes_no_token(model, idx, prompt, knobs):
+    prompt = idx[:, :prompt]
+    n = 14 - prompt.size(1)  # to the end of the window
+    plain = generate(model, prompt, n, generator=seeded(1), use_cache=False, **knobs)
+    assert torch.equal(generate(model, prompt, n, generator=seeded(1), **knobs), plain)
+
+
+def test_with_the_cache_each_step_computes_one_token(model, idx):
+    widths = []
+    model.register_forward_pre_hook(lambda module, args: widths.append(args[0].size(1)))
+    generate(model, idx[:, :4], 5)
+    assert widths == [4, 1, 1, 1, 1]
+    widths.clear()
+    generate(model, idx[:, :4], 5, use_cache=False)
+    assert widths == [4, 5, 6, 7, 8]
+    widths.clear()
+    generate(model, idx[:, :11], 5, overflow="crop")  # past the window all move: no cache helps
+    assert widths == [11, 1, 1, 13, 13]
+
+
+def test_only_the_last_position_gets_logits(model, idx):
+    shapes = []
+    model.lm_head.register_forward_hook(lambda module, args, out: shapes.append(out.shape))
+    generate(model, idx[:, :4], 3)
+    generate(model, idx[:, :4], 3, use_cache=False)
+    assert shapes == [(5, 1, 101)] * 6
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_prompts_of_different_lengths_go_on_as_if_alone(model, idx, use_cache):
+    prompts = [row[:n].tolist() for row, n in zip(idx, [7, 3, 1, 6, 7], strict=True)]
+    batch, padding = pad_left(prompts, pad_id=0)
+    together = generate(model, batch, 7, temperature=0, padding=padding, use_cache=use_cache)
+    for row, prompt in zip(together, prompts, strict=True):
+        alone = generate(model, torch.tensor([prompt]), 7, temperature=0)
+        assert torch.equal(row[7:], alone[0, len(prompt) :])
+
+
+def test_padding_is_forgotten_first_when_a_text_is_cropped(model, idx):
+    prompts = [idx[0, :9].tolist(), idx[1, :4].tolist()]
+    batch, padding = pad_left(prompts, pad_id=0)
+    together = generate(model, batch, 19, temperature=0, padding=padding, overflow="crop")
+    short = generate(model, torch.tensor([prompts[1]]), 19, temperature=0, overflow="crop")
+    # The short text is alone in its window for as long as its padding lasts, and equal when the
+    # window holds the same thirteen tokens of it.
+    assert torch.equal(together[1, 9:], short[0, 4:])
+    assert torch.equal(
+        together[0], generate(model, batch[:1], 19, temperature=0, overflow="crop")[0]
+    )
+
+
+def test_padding_on_the_left_says_what_it_added():
+    batch, padding = pad_left([[1, 2, 3], [4], [5, 6]], pad_id=9)
+    assert batch.tolist() == [[1, 2, 3], [9, 9, 4], [9, 5, 6]]
+    assert padding.tolist() == [0, 2, 1]
+    for empty in ([], [[1], []]):
+        with pytest.raises(ValueError, match="at least one token"):
+            pad_left(empty, pad_id=9)

@@ -14,7 +14,7 @@ import tiktoken
 import tiktoken_ext.openai_public
 
 import gpt2_edu.tokenizer
-from gpt2_edu import load_tokenizer
+from gpt2_edu import load_tokenizer, stream_text
 from gpt2_edu.tokenizer import END_OF_TEXT
 
 
@@ -249,3 +249,34 @@ def test_an_unknown_tokenizer_is_answered_with_the_known(name):
         load_tokenizer(name)
     assert f"unknown tokenizer {name!r}. Known: gpt2" in str(error.value)
     assert ("Did you mean 'gpt2'?" in str(error.value)) == (name in ("gtp2", "gpt-2"))
+
+
+# ---- Text as it comes ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["naïve café 東京 🦩🐟", "a crane ate fish", "👩‍🔬" * 5, ""])
+def test_a_stream_of_ids_never_shows_half_a_character(tokenizer, text):
+    pieces = list(stream_text(tokenizer, tokenizer.encode_ordinary(text)))
+    assert "".join(pieces) == text
+    assert "\ufffd" not in text
+    assert len(pieces) == len(tokenizer.encode_ordinary(text)) + 1  # one for each, and the rest
+
+
+def test_a_piece_comes_as_soon_as_its_character_is_whole(tokenizer):
+    ids = tokenizer.encode_ordinary("🦩 crane")
+    arrived = []
+    for piece in stream_text(tokenizer, iter(ids)):
+        arrived.append(piece)
+        if piece == "🦩":
+            break
+    assert arrived[:-1] == [""] * (len(arrived) - 1)
+    assert len(arrived) == len(ids) - 1  # before " crane" was asked for
+
+
+def test_half_a_character_at_the_end_is_shown_as_such(tokenizer):
+    ids = tokenizer.encode_ordinary("crane🦩")[:-1]
+    assert "".join(stream_text(tokenizer, ids)) == "crane\ufffd"
+
+
+def test_the_end_of_the_text_is_streamed_as_it_is_written(tokenizer):
+    assert "".join(stream_text(tokenizer, [64, 50256, 65])) == "a<|endoftext|>b"

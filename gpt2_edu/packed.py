@@ -1,0 +1,95 @@
+"""A copy of a model for inference: weights cast once, laid out as the processor reads them best.
+
+Decoding one token multiplies every weight with one number and adds it up: the time goes into
+reading the weights. Half the bytes is half the time, so the copy is in bfloat16 where one asks
+for it. And on a CPU the order of the numbers matters: oneDNN's kernels read a matrix in blocks of
+their own, about half again as fast as row by row. They can rearrange it for each product or,
+as here, once.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import torch
+from torch import Tensor, nn
+
+from .model import GPT2
+
+
+class PackedLinear(nn.Module):
+    """``nn.Linear`` on a CPU, the weight rearranged for oneDNN: (…, in) → (…, out)."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        self.bias = linear.bias
+        self.packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.ops.mkldnn._linear_pointwise(x, self.packed, self.bias, "none", [], "")
+
+
+class PackedGPT2(GPT2):
+    """What ``pack`` returns: a GPT2 to read from, not to train or save."""
+
+    source_parameters: int
+
+    def num_parameters(self) -> int:
+        return self.source_parameters
+
+    def save_pretrained(self, path: str | PathLike[str]) -> None:
+        raise ValueError("a packed model cannot be saved: save the model that it was packed from")
+
+
+def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
+    """A frozen copy in eval mode on the model's device, in ``dtype`` or else the model's own.
+
+    It is used as any GPT2 is; ``generate(pack(model, torch.bfloat16), …)`` is the fast road.
+    Where this build of torch has no oneDNN kernel for the type, the weights are cast only. Later
+    changes of the model do not reach the copy. Raises TypeError for a type that is not a float.
+    """
+    source = model.get_parameter("transformer.wte.weight")
+    dtype = source.dtype if dtype is None else dtype
+    if not dtype.is_floating_point:
+        raise TypeError(f"weights are floating-point numbers, so dtype cannot be {dtype}")
+    with torch.device("meta"):  # shapes only: the weights are those of the model
+        fast = PackedGPT2(model.config)
+    fast.source_parameters = model.num_parameters()
+    state = {
+        key: value.detach().to(dtype, copy=True)
+        for key, value in model.state_dict().items()
+        if key != "lm_head.weight"
+    }
+    state["lm_head.weight"] = state["transformer.wte.weight"]
+    fast.load_state_dict(state, assign=True)
+    fast.lm_head.weight = fast.get_parameter("transformer.wte.weight")  # assigning untied them
+    if source.device.type == "cpu" and _onednn_knows(dtype):
+        for module in list(fast.modules()):
+            for name, child in list(module.named_children()):
+                if isinstance(child, nn.Linear):
+                    setattr(module, name, PackedLinear(child))
+    return fast.eval().requires_grad_(False)
+
+
+def fast_dtype(device: torch.device) -> torch.dtype:
+    """The type to generate in: bfloat16 where the device computes in it, else float32.
+
+    A GPU without it, such as a T4, computes in float16.
+    """
+    if device.type == "cuda":
+        native = torch.cuda.is_bf16_supported(including_emulation=False)
+        return torch.bfloat16 if native else torch.float16
+    if device.type == "cpu" and _onednn_knows(torch.bfloat16):
+        return torch.bfloat16
+    return torch.float32
+
+
+def _onednn_knows(dtype: torch.dtype) -> bool:
+    """Whether this processor and this build of torch have oneDNN's kernels for the type."""
+    if not torch.backends.mkldnn.is_available():
+        return False
+    if dtype == torch.bfloat16:
+        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    if dtype == torch.float16:
+        return bool(torch.ops.mkldnn._is_mkldnn_fp16_supported())
+    return dtype == torch.float32

@@ -1,0 +1,265 @@
+"""The cache: whatever way the tokens went in, the logits are those of one full pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch._dynamo.testing import CompileCounterWithBackend
+
+from gpt2_edu import GPT2, GPT2Config, KVCache, generate, pad_left, sample_next, trace
+from gpt2_edu.generation import _GraphedStep, bucket, decode_logits
+from gpt2_edu.model import attention_explicit, attention_fused, visible_keys
+
+B, T = 5, 11
+CONFIG = GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
+
+
+def close(actual: Tensor, expected: Tensor) -> None:
+    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
+
+
+def in_chunks(model: GPT2, idx: Tensor, sizes: list[int], cache: KVCache) -> Tensor:
+    """The logits (B, T, V), computed chunk by chunk."""
+    with torch.no_grad():
+        return torch.cat([model(chunk, cache=cache)[0] for chunk in idx.split(sizes, 1)], dim=1)
+
+
+# ---- Equal to the full pass ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", range(1, T + 1))
+def test_every_split_of_prompt_and_decoding_gives_the_full_pass(model, idx, prompt):
+    expected, _ = model(idx)
+    cache = KVCache(model.config, B, T)
+    close(in_chunks(model, idx, [prompt] + [1] * (T - prompt), cache), expected)
+    assert cache.length == cache.position.item() == T
+
+
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@given(st.data())
+def test_a_prompt_may_come_in_chunks_of_any_size(data):
+    torch.manual_seed(3)
+    model, idx = GPT2(CONFIG).eval(), torch.randint(101, (B, T))
+    sizes = []
+    while sum(sizes) < T:
+        sizes.append(data.draw(st.integers(1, T - sum(sizes))))
+    close(in_chunks(model, idx, sizes, KVCache(CONFIG, B)), model(idx)[0])
+
+
+@pytest.mark.parametrize("sizes", [[11], [10, 1], [3, 4, 4], [1] * 11], ids=str)
+def test_texts_padded_on_the_left_are_as_if_alone(model, idx, sizes):
+    lengths = [11, 7, 10, 1, 3]
+    batch, padding = pad_left([row[:n].tolist() for row, n in zip(idx, lengths)], pad_id=5)
+    assert padding.tolist() == [T - n for n in lengths]
+    cached = in_chunks(model, batch, sizes, KVCache(model.config, B, padding=padding))
+    full, _ = model(batch, padding=padding)
+    for row, (text, n) in enumerate(zip(idx, lengths)):
+        alone, _ = model(text[None, :n])
+        close(cached[row, T - n :], alone[0])
+        close(full[row, T - n :], alone[0])
+    assert cached.isfinite().all()
+
+
+def test_what_stands_in_the_padding_does_not_matter(model, idx):
+    padding = torch.tensor([4, 0, 1, 10, 7])
+    other = torch.where(torch.arange(T) < padding[:, None], (idx + 1) % 101, idx)
+    one, two = model(idx, padding=padding)[0], model(other, padding=padding)[0]
+    assert torch.equal(one[:, -1], two[:, -1])
+
+
+def test_a_cached_pass_can_be_watched_and_is_the_same(model, idx):
+    cache, watched = KVCache(model.config, B), KVCache(model.config, B)
+    with trace(model) as t:
+        seen = in_chunks(model, idx[:, :10], [4, 6], watched)
+        model(idx[:, 10:], cache=watched, last_only=True)
+    close(seen, in_chunks(model, idx[:, :10], [4, 6], cache))
+    rows = {name: (axes, shape) for name, axes, shape in t.ledger().rows()}
+    assert rows["transformer.h.1.attn.weights"] == ("B H T S", (B, 3, 1, T))
+    assert rows["transformer.h.1.attn.k"] == ("B H T D", (B, 3, 1, 7))
+    assert rows["logits"] == ("B 1 V", (B, 1, 101))
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(1, 1), (1, 11), (4, 11), (11, 11)])
+def test_both_roads_agree_where_keys_were_kept(queries, keys):
+    q, k, v = torch.randn(B, 3, queries, 7), torch.randn(B, 3, keys, 7), torch.randn(B, 3, keys, 7)
+    positions = torch.arange(keys - queries, keys)
+    for padding in (None, torch.tensor([0, 1, 5, 9, 0]).clamp(max=keys - queries)):
+        visible = visible_keys(positions, keys, padding)
+        close(attention_fused(q, k, v, 0.0, visible), attention_explicit(q, k, v, 0.0, visible))
+    unmasked = attention_explicit(q, k, v)
+    close(unmasked, attention_explicit(q, k, v, 0.0, visible_keys(positions, keys)))
+    if queries in (1, keys):
+        close(unmasked, attention_fused(q, k, v))
+    else:
+        with pytest.raises(AssertionError, match="top left"):
+            attention_fused(q, k, v)
+
+
+def test_the_last_logits_alone_are_the_last_of_all(model, idx):
+    close(model(idx, last_only=True)[0], model(idx)[0][:, [-1]])
+
+
+def test_a_cache_keeps_no_gradient(model, idx):
+    cache = KVCache(model.config, B)
+    logits, _ = model(idx, cache=cache)
+    assert logits.requires_grad
+    assert not cache.k.requires_grad
+    assert not cache.v.requires_grad
+
+
+def test_its_size_is_what_the_book_says():
+    cache = KVCache(GPT2Config.preset("gpt2"), 1, 1, dtype=torch.bfloat16, device="meta")
+    assert cache.nbytes() == 36_864
+    assert cache.k.shape == (12, 1, 12, 1, 64)
+
+
+def test_a_half_precision_model_may_keep_its_keys_in_float32(model, idx):
+    cache = KVCache(model.config, B, dtype=torch.float32)
+    logits, _ = model.bfloat16()(idx, cache=cache)
+    assert logits.dtype == torch.bfloat16
+    assert cache.k.dtype == torch.float32
+    torch.testing.assert_close(logits, model(idx)[0], atol=0.1, rtol=0.05)
+
+
+# ---- What does not fit --------------------------------------------------------------------------
+
+
+def test_a_full_cache_is_an_error_that_loses_nothing(model, idx):
+    expected, _ = model(idx)
+    cache = KVCache(model.config, B, T)
+    model(idx[:, :8], cache=cache)
+    with pytest.raises(ValueError, match=r"full: it holds 8 of max_len=11 tokens and 5 more"):
+        model(idx[:, :5], cache=cache)
+    assert (cache.length, cache.position.item()) == (8, 8)
+    close(model(idx[:, 8:], cache=cache)[0], expected[:, 8:])
+    with pytest.raises(ValueError, match="full"):
+        model(idx[:, :1], cache=cache)
+    cache.reset()
+    close(model(idx, cache=cache)[0], expected)
+
+
+def test_a_pass_that_fails_half_way_can_be_done_again(model, idx):
+    expected, _ = model(idx)
+    cache = KVCache(model.config, B)
+    model(idx[:, :4], cache=cache)
+
+    def fail(x: Tensor) -> Tensor:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError), trace(model, edits={"transformer.h.1.ln_2": fail}):
+        model(idx[:, 6:9], cache=cache)
+    assert cache.length == 4
+    close(model(idx[:, 4:], cache=cache)[0], expected[:, 4:])
+
+
+def test_a_cache_of_something_else_is_refused(model, idx, make_model):
+    config = model.config
+    held = r"\(n_layer, n_head, head_size\) = \(2, 3, 7\), this model has \(3, 3, 7\)"
+    with pytest.raises(ValueError, match=held):
+        make_model(replace(config, n_layer=3))(idx, cache=KVCache(config, B))
+    with pytest.raises(ValueError, match="a batch of 7, idx has 5"):
+        model(idx, cache=KVCache(config, 7))
+    with pytest.raises(ValueError, match="on meta, idx on cpu"):
+        model(idx, cache=KVCache(config, B, device="meta"))
+    cache = KVCache(config, B)
+    model(idx[:, :1], cache=cache)
+    with pytest.raises(ValueError, match=r"1 tokens of another model. Call cache.reset\(\)"):
+        make_model(config, seed=1)(idx[:, 1:], cache=cache)
+
+
+def test_sizes_that_mean_nothing_are_refused(config):
+    with pytest.raises(ValueError, match="max_len must lie in 1 … block_size=13, got 14"):
+        KVCache(config, B, 14)
+    with pytest.raises(ValueError, match="got 0"):
+        KVCache(config, B, 0)
+    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
+        KVCache(config, 0)
+
+
+def test_a_cache_refuses_the_padding_of_another_batch(config):
+    with pytest.raises(ValueError, match=r"padding must have shape \(5,\), got \(4,\)"):
+        KVCache(config, B, padding=torch.zeros(4, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(
+    "padding", [torch.zeros(4, dtype=torch.int64), torch.zeros(B), torch.zeros(B, 1).long()]
+)
+def test_padding_of_another_shape_or_type_is_refused(model, idx, padding):
+    with pytest.raises(ValueError, match=r"padding must be int64 of shape \(5,\)"):
+        model(idx, padding=padding)
+    with pytest.raises(ValueError, match=r"padding must be int64 of shape \(5,\)"):
+        generate(model, idx, 1, padding=padding)
+
+
+@pytest.mark.parametrize("count", [-1, T, T + 1])
+def test_padding_that_leaves_no_text_is_refused(model, idx, count):
+    padding = torch.tensor([0, 0, count, 0, 0])
+    with pytest.raises(ValueError, match=f"padding holds {count}, but it must lie in 0 … 10"):
+        model(idx, padding=padding)
+
+
+def test_padding_and_targets_stay_out_of_a_cached_pass(model, idx):
+    cache = KVCache(model.config, B)
+    for wrong in ({"padding": torch.zeros(B, dtype=torch.int64)}, {"targets": idx}):
+        with pytest.raises(ValueError, match="give the padding to the cache, and no targets"):
+            model(idx, cache=cache, **wrong)
+
+
+# ---- The step that a GPU replays ----------------------------------------------------------------
+
+
+LONG = GPT2Config(vocab_size=101, block_size=307, n_layer=2, n_head=3, n_embd=21)
+
+
+def test_buckets_double_up_to_the_room_that_there_is():
+    sizes = [bucket(n, 307) for n in range(1, 308)]
+    assert sorted(set(sizes)) == [128, 256, 307]
+    assert all(size >= n for n, size in enumerate(sizes, start=1))
+    assert bucket(3, 11) == 11
+
+
+class Stepped(_GraphedStep):
+    """The graph's bookkeeping without a GPU: a replay is the step itself."""
+
+    def record(self):
+        return SimpleNamespace(replay=self.step)
+
+
+def test_the_step_in_buckets_draws_what_the_plain_loop_draws(make_model):
+    model, prompt = make_model(LONG), torch.randint(101, (3, 100))
+    cache = KVCache(LONG, 3, 290, padding=torch.tensor([0, 7, 31]))
+    with torch.no_grad():
+        logits, _ = model(prompt, cache=cache, last_only=True)
+        new = sample_next(logits[:, 0], temperature=0)
+        step = Stepped(model, cache, lambda x: sample_next(x, temperature=0), None, compile=False)
+        ids = [new]
+        for _ in range(180):
+            ids.append(step(ids[-1]))
+    expected = generate(
+        model, prompt, 181, temperature=0, padding=torch.tensor([0, 7, 31]), use_cache=False
+    )
+    assert torch.equal(torch.stack(ids, dim=1), expected[:, 100:])
+    assert cache.length == cache.position.item() == 280
+    assert list(step.graphs) == [128, 256, 290]
+
+
+def test_the_compiled_step_has_no_graph_break_and_one_compilation_per_bucket(make_model):
+    model, idx = make_model(LONG), torch.randint(101, (3, 300))
+    expected, _ = model(idx)
+    torch._dynamo.reset()
+    counter = CompileCounterWithBackend("aot_eager")
+    compiled = torch.compile(decode_logits, backend=counter, fullgraph=True, dynamic=False)
+    cache = KVCache(LONG, 3)
+    with torch.no_grad():
+        for i in range(300):
+            cache.span = bucket(i + 1, 307)
+            close(compiled(model, cache, idx[:, i]), expected[:, i])
+            cache.position += 1
+    assert counter.frame_count == 3
+    assert torch._dynamo.utils.counters["graph_break"] == {}
