@@ -15,14 +15,14 @@ from os import PathLike
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
-from .config import PRESETS, GPT2Config
+from .config import GPT2Config, nearest
+from .hub import CONFIG, PUBLISHED, WEIGHTS, fetch
 from .model import GPT2
 
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 _MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")
 _SIZES = ("vocab_size", "n_layer", "n_head", "n_embd")
@@ -40,20 +40,23 @@ _GPT2_ONLY: dict[str, tuple[object, ...]] = {
 
 
 def load_pretrained(name_or_path: str | PathLike[str]) -> GPT2:
-    """A GPT-2 in float32, in eval mode, with the weights of a checkpoint folder.
+    """A GPT-2 in float32, in eval mode, with the weights of a checkpoint.
 
-    Raises FileNotFoundError if there is no such folder or a file is missing in it, and ValueError
-    if the config is not a GPT-2's, the file is damaged, or tensors are missing, unknown or of the
-    wrong shape; then all of them are named together.
+    ``name_or_path`` is a folder, or "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl" for OpenAI's
+    weights from the Hugging Face hub; if a folder has such a name, it is the folder. The sizes
+    are those of its config.json. Raises FileNotFoundError if there is no such folder, a file is
+    missing in it or the hub cannot be reached, and ValueError if the config is not a GPT-2's, the
+    file is damaged, or tensors are missing, unknown or of the wrong shape; then all of them are
+    named together.
     """
     folder = locate(name_or_path)
     config = read_config(folder / CONFIG)
     with torch.device("meta"):  # shapes only: the weights come from the file
         model = GPT2(config)
-    state = from_hugging_face(_read_weights(folder / WEIGHTS))
+    state = _read_weights(folder / WEIGHTS)
     _check_state(state, model, folder / WEIGHTS)
     state["lm_head.weight"] = state["transformer.wte.weight"]
-    model.load_state_dict({key: value.float() for key, value in state.items()}, assign=True)
+    model.load_state_dict(state, assign=True)
     model.lm_head.weight = model.get_parameter("transformer.wte.weight")  # assigning untied them
     return model.eval()
 
@@ -85,7 +88,7 @@ def save_pretrained(model: GPT2, path: str | PathLike[str]) -> None:
 
 
 def locate(name_or_path: str | PathLike[str]) -> Path:
-    """The folder that a name stands for."""
+    """The folder that a name stands for; one from the hub is fetched first."""
     folder = Path(name_or_path).expanduser()
     if folder.is_dir():
         missing = [name for name in (CONFIG, WEIGHTS) if not (folder / name).is_file()]
@@ -95,15 +98,14 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
                 f"{folder} lacks {' and '.join(missing)}. It holds: {', '.join(held) or 'nothing'}."
             )
         return folder
-    hint = ""
-    if str(name_or_path) in PRESETS:
-        hint = (
-            f" For a new, untrained model of that size use "
-            f'GPT2(GPT2Config.preset("{name_or_path}")).'
-        )
+    if isinstance(name_or_path, str) and name_or_path in PUBLISHED:
+        return fetch(name_or_path)
+    names = ""
+    if folder.name == str(name_or_path):  # no path: perhaps a name, mistyped
+        names = f" Or the name of published weights. {nearest(folder.name.lower(), PUBLISHED)}"
     raise FileNotFoundError(
         f"there is no folder {str(folder)!r}. Give the path of a folder with {CONFIG} and "
-        f"{WEIGHTS}, such as one written by save_pretrained, ours or that of transformers.{hint}"
+        f"{WEIGHTS}, such as one written by save_pretrained, ours or that of transformers.{names}"
     )
 
 
@@ -117,7 +119,7 @@ def to_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def from_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Hugging Face's layout in ours. OpenAI's files leave out the prefix ``transformer.``."""
+    """Hugging Face's layout in ours, copied. OpenAI's files leave out ``transformer.``."""
     ours = {}
     for key, value in state.items():
         if key.endswith(_MASK_BUFFERS):
@@ -125,7 +127,7 @@ def from_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         if not key.startswith(("transformer.", "lm_head.")):
             key = "transformer." + key
         is_conv1d = key.endswith(_CONV1D) and value.ndim == 2
-        ours[key] = value.t().contiguous() if is_conv1d else value
+        ours[key] = (value.t() if is_conv1d else value).clone(memory_format=torch.contiguous_format)
     return ours
 
 
@@ -167,13 +169,23 @@ def read_config(path: Path) -> GPT2Config:
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
+    """The file's tensors in our layout, floats as float32.
+
+    The file is mapped, and its tensors are copied out one at a time. So there is one copy of the
+    weights in memory, and later changes of the file cannot reach it.
+    """
+    state: dict[str, Tensor] = {}
     try:
-        return load_file(path)
+        with safe_open(path, framework="pt") as file:
+            for key in file.keys():
+                for name, value in from_hugging_face({key: file.get_tensor(key)}).items():
+                    state[name] = value.float() if value.is_floating_point() else value
     except (SafetensorError, OSError) as error:
         raise ValueError(
             f"{path} cannot be read as safetensors ({error}). It is {path.stat().st_size:,} bytes; "
             "a download that was cut off looks like this. Fetch the file again."
         ) from error
+    return state
 
 
 def _check_state(state: Mapping[str, Tensor], model: GPT2, path: Path) -> None:

@@ -281,14 +281,23 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
     assert "preset" not in message
 
 
-def test_the_name_of_a_size_says_how_to_start_untrained(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("gtp2", "'gpt2'"), ("gpt2-meduim", "'gpt2-medium'"), ("GPT2-XL", "'gpt2-xl'")],
+)
+def test_a_mistyped_name_is_offered_the_nearest(name, hint, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    refused(
-        "gpt2-medium",
-        FileNotFoundError,
-        "there is no folder 'gpt2-medium'",
-        'GPT2(GPT2Config.preset("gpt2-medium"))',
-    )
+    refused(name, FileNotFoundError, f"no folder '{name}'", "gpt2, gpt2-medium", "mean " + hint)
+
+
+def test_loaded_weights_are_copies_that_no_change_of_the_file_can_reach(model, folder):
+    """A mapped file that another program overwrites in place would change the model under us."""
+    again = GPT2.from_pretrained(folder)
+    path = folder / "model.safetensors"
+    with path.open("r+b") as file:
+        file.seek(-2000, os.SEEK_END)
+        file.write(b"\xff" * 2000)
+    assert_same_weights(again, model)
 
 
 def test_a_missing_file_is_named_with_what_there_is(folder):

@@ -1,0 +1,124 @@
+"""A stand-in for the Hugging Face hub, on loopback: as much of its protocol as a download needs.
+
+A small file is served where it is asked for, under git's digest of it. A large one is a redirect
+to another host, with its size and SHA-256 in headers, as the hub does for files kept with LFS.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+
+def git_sha1(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+class StandInHub:
+    """``with StandInHub() as hub``: serves what was published and notes what was asked of it.
+
+    The other attributes are what can go wrong. Each counts down or stays as a test sets it.
+    """
+
+    def __init__(self) -> None:
+        self.files: dict[str, tuple[bytes, str]] = {}  # path → content, commit
+        self.requests: list[tuple[str, str, str | None]] = []  # method, file's name, Range
+        self.cut = 0  # so many downloads of a large file break off half-way
+        self.spoil = 0  # so many arrive with a wrong byte
+        self.missing_bytes = 0  # each arrives shorter than its announced size
+        self.failures = 0  # so many requests are answered with HTTP 500
+        self.pause = 0.0  # seconds between the first and the second half of a large file
+
+    def publish(self, repo: str, commit: str, folder: Path) -> None:
+        for file in folder.iterdir():
+            self.files[f"/{repo}/resolve/{commit}/{file.name}"] = (file.read_bytes(), commit)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def asked(self, method: str, name: str = "model.safetensors") -> list[str | None]:
+        """The Range headers of all requests of this kind for one file."""
+        return [r for m, n, r in self.requests if (m, n) == (method, name)]
+
+    def __enter__(self) -> StandInHub:
+        hub = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_HEAD(self) -> None:
+                hub.answer(self)
+
+            def do_GET(self) -> None:
+                hub.answer(self)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        path = request.path.removeprefix("/cdn")
+        wanted = request.headers.get("Range")
+        self.requests.append((request.command, path.rsplit("/", 1)[-1], wanted))
+        if self.failures:
+            self.failures -= 1
+            return reply(request, 500)
+        if path not in self.files:
+            return reply(request, 404, {"X-Error-Code": "EntryNotFound"})
+        content, commit = self.files[path]
+        if request.path.startswith("/cdn"):
+            return self.send_large(request, content, wanted)
+        headers = {"X-Repo-Commit": commit, "ETag": f'"{git_sha1(content)}"'}
+        if path.endswith(".safetensors"):
+            headers["X-Linked-ETag"] = f'"{hashlib.sha256(content).hexdigest()}"'
+            headers["X-Linked-Size"] = str(len(content))
+            headers["Location"] = f"http://localhost:{self.server.server_port}/cdn{path}"
+            return reply(request, 302, headers)
+        reply(request, 200, headers, content)
+
+    def send_large(self, request: BaseHTTPRequestHandler, content: bytes, wanted: str | None):
+        if self.spoil:
+            self.spoil -= 1
+            content = content[:-1] + bytes([content[-1] ^ 1])
+        content = content[: len(content) - self.missing_bytes]
+        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        headers = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
+        content = content[start:]
+        half = len(content) // 2
+        reply(
+            request, 206 if wanted else 200, headers if wanted else {}, content[:half], len(content)
+        )
+        request.wfile.flush()
+        threading.Event().wait(self.pause)
+        if self.cut:
+            self.cut -= 1
+            request.close_connection = True
+        elif request.command == "GET":
+            request.wfile.write(content[half:])
+
+
+def reply(
+    request: BaseHTTPRequestHandler,
+    status: int,
+    headers: dict[str, str] | None = None,
+    content: bytes = b"",
+    length: int | None = None,
+) -> None:
+    request.send_response(status)
+    for name, value in (headers or {}).items():
+        request.send_header(name, value)
+    request.send_header("Content-Length", str(len(content) if length is None else length))
+    request.end_headers()
+    if request.command == "GET":
+        request.wfile.write(content)
