@@ -20,7 +20,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from .config import GPT2Config, nearest
-from .hub import CONFIG, PUBLISHED, WEIGHTS, fetch
+from .hub import CONFIG as CONFIG
+from .hub import PUBLISHED, fetch
+from .hub import WEIGHTS as WEIGHTS
 from .model import GPT2
 
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
