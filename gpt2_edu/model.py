@@ -102,7 +102,7 @@ class CausalSelfAttention(nn.Module):
 
         attend = attention_explicit if tracing() else attention_fused
         dropout_p = self.attn_pdrop if self.training else 0.0
-        heads = attend(q.to(k.dtype), k, v, dropout_p, visible).to(x.dtype)
+        heads = attend(q.to(k.dtype), k, v, dropout_p, visible).to(q.dtype)
         heads = note("heads", heads, "B H T D")
 
         merged = note("merged", self.merge_heads(heads), "B T C")
