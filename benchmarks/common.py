@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -82,15 +83,23 @@ def alternate(
     return taken
 
 
-def _best_of(run: Callable[[], object], device: torch.device, repeats: int = 5) -> float:
+def fastest(run: Callable[[], object], device: torch.device, at_least: float) -> float:
+    """Seconds of one run, the best of five or of as many as ``at_least`` seconds allow.
+
+    A GPU gets ten runs at once, so that it need not wait for the next.
+    """
     run()
-    return min(seconds(run, device) for _ in range(repeats))
+    times = 10 if device.type == "cuda" else 1
+    taken: list[float] = []
+    while len(taken) < 5 or sum(taken) < at_least:
+        taken.append(seconds(lambda: [run() for _ in range(times)], device))
+    return min(taken) / times
 
 
 def hardware_rates(
     device: torch.device, dtypes: Iterable[torch.dtype], *, quick: bool = False
 ) -> dict[str, float]:
-    """What the machine itself reaches now, the best of five: the ceilings for the models.
+    """What the machine itself reaches now, at its best: the ceilings for the models.
 
     ``matrix …`` is the FLOP/s of a large square product, ``matrix-vector …`` the bytes/s at which
     a matrix is read to be multiplied by one vector, as in decoding, and ``copy`` the bytes/s read
@@ -99,20 +108,19 @@ def hardware_rates(
     on_gpu = device.type == "cuda"
     n = 128 if quick else 8192 if on_gpu else 2048
     rows, columns = (512, 64) if quick else (50304, 8192 if on_gpu else 1024)
+    best = partial(fastest, device=device, at_least=0.01 if quick else 1.0)
     reached = {}
     for dtype in dtypes:
         kind = str(dtype).removeprefix("torch.")
         a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
-        reached[f"matrix {kind} FLOP/s"] = 2 * n**3 / _best_of(lambda a=a, b=b: a @ b, device)
+        reached[f"matrix {kind} FLOP/s"] = 2 * n**3 / best(lambda a=a, b=b: a @ b)
         table = torch.randn(rows, columns, device=device).to(dtype)
         vector = torch.randn(1, columns, device=device).to(dtype)
-        taken = _best_of(
-            lambda x=vector, w=table: torch.nn.functional.linear(x, w), device, repeats=10
-        )
+        taken = best(lambda x=vector, w=table: torch.nn.functional.linear(x, w))
         reached[f"matrix-vector {kind} bytes/s"] = table.numel() * table.element_size() / taken
     source = torch.ones(rows * columns, device=device)
     target = torch.empty_like(source)
-    reached["copy bytes/s"] = 8 * source.numel() / _best_of(lambda: target.copy_(source), device)
+    reached["copy bytes/s"] = 8 * source.numel() / best(lambda: target.copy_(source))
     return reached
 
 
@@ -167,11 +175,19 @@ class Row:
     values: list[float]
     unit: str
     higher_is_better: bool = True
-    bound: float | None = None  # what the hardware allows, in the same unit
+    limit: float | None = None  # what the hardware or flops.py's arithmetic allows, same unit
+    note: str = ""
 
     @property
     def median(self) -> float:
         return statistics.median(self.values)
+
+    @property
+    def of_limit(self) -> float | None:
+        """How near to the limit the median is; 1 is as good as can be."""
+        if self.limit is None:
+            return None
+        return self.median / self.limit if self.higher_is_better else self.limit / self.median
 
 
 @dataclass
@@ -191,12 +207,12 @@ class Report:
         taken: Mapping[str, list[float]],
         work: float,
         unit: str,
-        bound: float | None = None,
+        limit: float | None = None,
     ) -> None:
         """Rows from the seconds that ``alternate`` measured, for ``work`` units of work a run."""
         for contender, times in taken.items():
             values = [work / t for t in times]
-            self.rows.append(Row(task, contender, values, unit, bound=bound))
+            self.rows.append(Row(task, contender, values, unit, limit=limit))
 
     def ratio(self, row: Row) -> float | None:
         """How many times better "ours" is than this row's contender, round by round; the median."""
@@ -220,8 +236,10 @@ class Report:
                     "unit": row.unit,
                     "median": row.median,
                     "values": row.values,
-                    "bound": row.bound,
+                    "limit": row.limit,
+                    "of_limit": row.of_limit,
                     "ours_is_better_by": self.ratio(row),
+                    "note": row.note,
                 }
                 for row in self.rows
             ],
@@ -230,11 +248,12 @@ class Report:
 
     def print(self) -> None:
         described = machine(self.device)
-        print(f"{self.benchmark}: {', '.join(f'{k} {v}' for k, v in self.settings.items())}")
+        settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        print(f"{self.benchmark}: {settings}" if settings else self.benchmark)
         print(", ".join(f"{k} {v}" for k, v in described.items() if v is not None))
         for name, rate in self.rates.items():
             print(f"  {name:32} {short(rate)}")
-        head = ("task", "contender", "median", "lowest", "highest", "unit", "of bound", "ours is")
+        head = ("task", "contender", "median", "lowest", "highest", "unit", "of limit", "")
         table = [head]
         for row in self.rows:
             ratio = self.ratio(row)
@@ -244,8 +263,8 @@ class Report:
                     row.contender,
                     *(short(x) for x in (row.median, min(row.values), max(row.values))),
                     row.unit,
-                    f"{row.median / row.bound:.0%}" if row.bound else "",
-                    f"{ratio:.2f} × as good" if ratio else "",
+                    f"{row.of_limit:.0%}" if row.of_limit else "",
+                    f"ours is {ratio:.2f} × as good" if ratio else row.note,
                 )
             )
         print_table(table)
@@ -269,11 +288,10 @@ class Report:
 
 
 def short(x: float) -> str:
-    """Four digits and a prefix: 7.72e14 is "772.0 T"."""
-    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""), (1e-3, "m")):
-        if abs(x) >= size:
-            return f"{x / size:.4g} {prefix}".strip()
-    return f"{x:.4g}"
+    """Four digits and a prefix: 7.72e14 is "772 T"."""
+    prefixes = {1e12: "T", 1e9: "G", 1e6: "M", 1e3: "k", 1: "", 1e-3: "m", 1e-6: "µ"}
+    size = next((size for size in prefixes if abs(x) >= size), 1)
+    return f"{x / size:.4g} {prefixes[size]}".strip()
 
 
 def print_table(table: list[tuple[str, ...]]) -> None:

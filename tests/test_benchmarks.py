@@ -1,0 +1,211 @@
+"""The benchmarks run, on a machine without a GPU too, and what they report is whole.
+
+No speed is asserted: that depends on who else is using the machine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = {
+    "cpu_generation": ["decode, float32", "decode, bfloat16"],
+    "decode": ["decode, batch 1", "decode, batch 3"],
+    "first_token": ["first token"],
+    "gpu_training": ["training"],
+    "import_time": ["import"],
+    "memory": ["training", "generation"],
+    "speed_ladder": ["training"],
+}
+# These two start a Python for each figure. Here they do it for ours alone, to be quick.
+APART = {"import_time", "memory"}
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(monkeypatch):
+    """Benchmarks may set what belongs to all of torch."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    before = torch.get_float32_matmul_precision()
+    yield
+    torch.set_float32_matmul_precision(before)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+# Warnings of transformers under torch.compile are not ours to mend.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
+def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
+    name, tmp_path, capsys, monkeypatch
+):
+    contenders = importlib.import_module("benchmarks.contenders")
+    assert contenders.has_transformers(), "the test environment lacks transformers"
+    if name in APART:
+        monkeypatch.setattr(contenders, "has_transformers", lambda: False)
+    path = tmp_path / "new" / "figures.json"
+    script = importlib.import_module(f"benchmarks.{name}")
+    rounds = 1 if name in APART else 2
+    script.main(["--quick", "--device", "cpu", "--rounds", str(rounds), "--json", str(path)])
+    printed = capsys.readouterr().out
+    figures = json.loads(path.read_text(encoding="utf-8"))
+
+    assert figures["benchmark"] == name
+    assert figures["machine"]["torch"] == torch.__version__
+    assert figures["machine"]["threads"] == torch.get_num_threads()
+    assert figures["machine"]["cpu"]
+    assert list(dict.fromkeys(row["task"] for row in figures["rows"])) == SCRIPTS[name]
+    for row in figures["rows"]:
+        assert len(row["values"]) == rounds
+        assert all(math.isfinite(value) and value > 0 for value in row["values"])
+        assert any(row["task"] in line and row["contender"] in line for line in printed.split("\n"))
+    for rate in figures["rates"].values():
+        assert math.isfinite(rate) and rate > 0
+    contenders_of_task = {
+        task: [row["contender"] for row in figures["rows"] if row["task"] == task]
+        for task in SCRIPTS[name]
+    }
+    for task, names in contenders_of_task.items():
+        assert len(names) == len(set(names)), task
+        if name not in APART and name != "speed_ladder":
+            assert names[0] == "ours" and "transformers" in names
+            theirs = [row for row in figures["rows"] if row["contender"] != "ours"]
+            assert all(row["ours_is_better_by"] > 0 for row in theirs)
+
+
+def test_every_script_is_tested_and_explained():
+    scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
+    scripts -= {"__init__", "common", "contenders", "cpu_training"}
+    assert scripts == set(SCRIPTS)
+    readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}.py`" in readme for name in SCRIPTS)
+
+
+@pytest.mark.parametrize("how", ["-m benchmarks.decode", "benchmarks/decode.py"])
+def test_a_script_runs_from_the_repository_both_ways(how):
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    command = [sys.executable, *how.split(), "--help"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--quick" in done.stdout
+
+
+def test_memory_measures_transformers_in_a_process_of_its_own_too():
+    """Within this process the figures mean nothing, but the road is the same."""
+    memory = importlib.import_module("benchmarks.memory")
+    for task in ("training", "generation"):
+        assert memory.measure(task, "transformers", "cpu", True, torch.get_num_threads()) >= 0
+
+
+# ---- The figures ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def report():
+    common = importlib.import_module("benchmarks.common")
+    made = common.Report("some", torch.device("cpu"), {"batch": 3})
+    # Two seconds against four, and once, when the machine was busy, ten against twenty.
+    made.add_rates("work", {"ours": [2.0, 2.0, 10.0], "other": [4.0, 4.0, 20.0]}, 8, "tokens/s", 16)
+    made.rows.append(common.Row("size", "ours", [3.0], "bytes", higher_is_better=False, limit=1.5))
+    made.rows.append(common.Row("size", "other", [6.0], "bytes", higher_is_better=False))
+    return made
+
+
+def test_rates_are_work_over_time_and_ratios_compare_within_a_round(report):
+    ours, other, small, large = report.rows
+    assert (ours.values, ours.median) == ([4.0, 4.0, 0.8], 4.0)
+    assert (other.median, report.ratio(other)) == (2.0, pytest.approx(2.0))
+    assert report.ratio(large) == 2.0  # half as many bytes are twice as good
+    assert report.ratio(ours) is None and report.ratio(small) is None
+    assert (ours.of_limit, small.of_limit, large.of_limit) == (0.25, 0.5, None)
+
+
+def test_the_report_prints_what_it_writes(report, tmp_path, capsys):
+    report.finish(tmp_path / "x.json")
+    printed = capsys.readouterr().out
+    assert "batch 3" in printed
+    assert "ours is 2.00 × as good" in printed
+    written = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert [row["median"] for row in written["rows"]] == [4.0, 2.0, 3.0, 6.0]
+    assert [row["ours_is_better_by"] for row in written["rows"]] == [
+        None,
+        pytest.approx(2.0),
+        None,
+        2.0,
+    ]
+
+
+def test_without_a_path_the_file_is_named_by_benchmark_processor_and_day(
+    report, tmp_path, monkeypatch
+):
+    common = importlib.import_module("benchmarks.common")
+    monkeypatch.setattr(common, "RESULTS", tmp_path)
+    monkeypatch.setattr(common, "cpu_name", lambda: "Some(R) CPU @ 2.00GHz")
+    written = report.write(None)
+    assert written.parent == tmp_path
+    assert written.name.startswith("some-some-r-cpu-2-00ghz-20")
+    assert written.suffix == ".json"
+
+
+def test_contenders_take_turns_and_none_is_cold():
+    common = importlib.import_module("benchmarks.common")
+    calls: list[str] = []
+    runs = {name: (lambda name=name: calls.append(name)) for name in "ab"}
+    taken = common.alternate(runs, 3, torch.device("cpu"), warm_up=2)
+    assert "".join(calls) == "aabb" + "ab" * 3
+    assert {name: len(times) for name, times in taken.items()} == {"a": 3, "b": 3}
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (7.72e14, "772 T"),
+        (2.1e10, "21 G"),
+        (1234.5, "1.234 k"),
+        (12.5, "12.5"),
+        (0.0021, "2.1 m"),
+        (8.1e-4, "810 µ"),
+        (0.0, "0"),
+    ],
+)
+def test_numbers_are_short(number, words):
+    assert importlib.import_module("benchmarks.common").short(number) == words
+
+
+def test_both_models_are_the_same_size_and_neither_drops():
+    contenders = importlib.import_module("benchmarks.contenders")
+    cpu = torch.device("cpu")
+    ours, theirs = contenders.ours(contenders.TINY, cpu), contenders.theirs(contenders.TINY, cpu)
+    assert ours.num_parameters() == theirs.num_parameters()
+    assert theirs.config._attn_implementation == "sdpa"
+    for model in (ours, theirs):
+        rates = [m.p for m in model.modules() if isinstance(m, torch.nn.Dropout)]
+        assert rates and set(rates) == {0.0}
+
+
+def test_both_generate_as_many_tokens_as_asked():
+    contenders = importlib.import_module("benchmarks.contenders")
+    cpu = torch.device("cpu")
+    idx = torch.zeros(3, 5, dtype=torch.int64)
+    ours, theirs = contenders.ours(contenders.TINY, cpu), contenders.theirs(contenders.TINY, cpu)
+    assert contenders.our_generation(ours, idx, 7)().shape == (3, 12)
+    assert contenders.their_generation(theirs, idx, 7)().shape == (3, 12)
+
+
+def test_rungs_change_one_thing_each_and_keep_the_others():
+    ladder = importlib.import_module("benchmarks.speed_ladder").ladder
+    for on_gpu in (False, True):
+        loops = [vars(loop) for loop in ladder(16, on_gpu).values()]
+        for lower, higher in itertools.pairwise(loops):
+            changed = [name for name in lower if lower[name] != higher[name]]
+            assert len(changed) == 1
+        assert loops[-1]["batch"] == 64
