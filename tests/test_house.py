@@ -34,7 +34,7 @@ def test_pinned_environment_satisfies_the_floors_of_the_package():
     assert len(versions) == len(pins), "a package is pinned twice"
     for requirement in PROJECT["dependencies"]:
         name, floor = requirement.split(">=")
-        assert parts(versions[name]) >= parts(floor)
+        assert parts(versions[name.lower().replace("_", "-")]) >= parts(floor)
 
 
 def parts(version: str) -> list[int]:
