@@ -63,7 +63,7 @@ def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
     state["lm_head.weight"] = state["transformer.wte.weight"]
     fast.load_state_dict(state, assign=True)
     fast.lm_head.weight = fast.get_parameter("transformer.wte.weight")  # assigning untied them
-    if source.device.type == "cpu" and _onednn_knows(dtype):
+    if source.device.type == "cpu" and onednn_knows(dtype):
         for module in list(fast.modules()):
             for name, child in list(module.named_children()):
                 if isinstance(child, nn.Linear):
@@ -79,12 +79,12 @@ def fast_dtype(device: torch.device) -> torch.dtype:
     if device.type == "cuda":
         native = torch.cuda.is_bf16_supported(including_emulation=False)
         return torch.bfloat16 if native else torch.float16
-    if device.type == "cpu" and _onednn_knows(torch.bfloat16):
+    if device.type == "cpu" and onednn_knows(torch.bfloat16):
         return torch.bfloat16
     return torch.float32
 
 
-def _onednn_knows(dtype: torch.dtype) -> bool:
+def onednn_knows(dtype: torch.dtype) -> bool:
     """Whether this processor and this build of torch have oneDNN's kernels for the type."""
     if not torch.backends.mkldnn.is_available():
         return False
