@@ -91,23 +91,23 @@ def _download(name: str, filename: str) -> Path:
         if constants.HF_HUB_OFFLINE:
             problem = f"{wanted} is not in the cache, and HF_HUB_OFFLINE=1 forbids to fetch it"
         elif isinstance(reason, HfHubHTTPError) and reason.response is not None:
-            problem = f"{constants.ENDPOINT} {_answer(reason.response.status_code)} to {wanted}"
-        elif isinstance(error, LocalEntryNotFoundError):
-            problem = f"no connection to {constants.ENDPOINT} to fetch {wanted} ({reason})"
+            answer = _meaning(reason.response.status_code)
+            problem = f"asked for {wanted}, {constants.ENDPOINT} answered {answer}"
         else:
-            problem = f"fetching {wanted} from {constants.ENDPOINT} failed ({error})"
+            why = str(reason).partition("\n")[0]
+            problem = f"{wanted} could not be fetched from {constants.ENDPOINT} ({why})"
         raise FileNotFoundError(f"{problem}. {_ways_out(name, constants.HF_HUB_CACHE)}") from error
 
 
-def _answer(status: int) -> str:
-    """What a status code of HTTP means for someone who wanted a file."""
+def _meaning(status: int) -> str:
+    """A status code of HTTP, and what it means for someone who wanted a file."""
     meaning = {
-        401: "; if a token is set, it may be wrong or expired: see `hf auth whoami`",
-        403: "; this token or network has no access",
-        404: ", not found; a mirror named in HF_ENDPOINT may lack this commit",
-        429: ", too many requests; wait a little",
-    }.get(status, ", an error of its own; wait a little" if status >= 500 else "")
-    return f"answered HTTP {status}{meaning}, when asked" if meaning else f"answered HTTP {status}"
+        401: ": if a token is set, it may be wrong or expired (`hf auth whoami` tells)",
+        403: ": this token or network has no access",
+        404: ", not found: a mirror named in HF_ENDPOINT may lack this commit",
+        429: ", too many requests: wait a little",
+    }
+    return f"HTTP {status}" + meaning.get(status, ", its own failure" if status >= 500 else "")
 
 
 def _ways_out(name: str, cache: str) -> str:

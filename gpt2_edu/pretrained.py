@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -78,15 +79,12 @@ def save_pretrained(model: GPT2, path: str | PathLike[str]) -> None:
             "one table for both, so saving would lose lm_head."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    state = to_hugging_face(model.state_dict())
-
-    part = folder / (WEIGHTS + ".part")
-    save_file(state, part, metadata={"format": "pt"})
-    os.replace(part, folder / WEIGHTS)
-
-    part = folder / (CONFIG + ".part")
-    part.write_text(json.dumps(config_to_hugging_face(model.config), indent=2) + "\n")
-    os.replace(part, folder / CONFIG)
+    config, weights = folder / (CONFIG + ".part"), folder / (WEIGHTS + ".part")
+    config.write_text(json.dumps(config_to_hugging_face(model.config), indent=2) + "\n")
+    save_file(to_hugging_face(model.state_dict()), weights, metadata={"format": "pt"})
+    shutil.copymode(config, weights)  # save_file lets nobody but the owner read
+    os.replace(weights, folder / WEIGHTS)
+    os.replace(config, folder / CONFIG)
 
 
 def locate(name_or_path: str | PathLike[str]) -> Path:

@@ -28,7 +28,8 @@ class StandInHub:
         self.cut = 0  # so many downloads of a large file break off half-way
         self.spoil = 0  # so many arrive with a wrong byte
         self.missing_bytes = 0  # each arrives shorter than its announced size
-        self.failures = 0  # so many requests are answered with HTTP 500
+        self.failures = 0  # so many requests are answered with ``status``
+        self.status = 500
         self.pause = 0.0  # seconds between the first and the second half of a large file
 
     def publish(self, repo: str, commit: str, folder: Path) -> None:
@@ -73,7 +74,7 @@ class StandInHub:
         self.requests.append((request.command, path.rsplit("/", 1)[-1], wanted))
         if self.failures:
             self.failures -= 1
-            return reply(request, 500)
+            return reply(request, self.status)
         if path not in self.files:
             return reply(request, 404, {"X-Error-Code": "EntryNotFound"})
         content, commit = self.files[path]

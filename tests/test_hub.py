@@ -178,6 +178,12 @@ def test_a_server_that_keeps_failing_is_named_with_the_ways_out(hub, tmp_path):
     assert cached(tmp_path) == []
 
 
+@pytest.mark.parametrize("status, meaning", [(401, "token"), (403, "access"), (429, "wait")])
+def test_an_answer_of_the_server_is_explained(hub, status, meaning):
+    hub.failures, hub.status = 99, status
+    refused(FileNotFoundError, f"answered HTTP {status}", meaning, "hf download")
+
+
 def test_a_file_that_is_not_there_is_named(hub):
     hub.files = {path: file for path, file in hub.files.items() if path.endswith("json")}
     refused(FileNotFoundError, "HTTP 404", f"model.safetensors of {REPO}", "mirror")
@@ -190,7 +196,7 @@ def test_no_network_names_the_ways_to_do_without(hub, monkeypatch):
         point_at(nobody, monkeypatch)
         refused(
             FileNotFoundError,
-            f"no connection to {nobody}",
+            f"config.json of {REPO} could not be fetched from {nobody} (",
             f"hf download {REPO} config.json model.safetensors --revision {COMMIT}",
             "HF_ENDPOINT",
             "cache",
@@ -199,7 +205,8 @@ def test_no_network_names_the_ways_to_do_without(hub, monkeypatch):
 
 def test_a_file_of_the_wrong_size_is_not_kept(hub, tmp_path):
     hub.missing_bytes = 7
-    refused(FileNotFoundError, "model.safetensors", "failed", "size")
+    message = refused(FileNotFoundError, "model.safetensors", "could not be fetched", "size")
+    assert "force_download" not in message  # the library's advice is for its own callers
     assert cached(tmp_path) == ["config.json"]
     hub.missing_bytes = 0
     GPT2.from_pretrained("gpt2")

@@ -242,6 +242,13 @@ def test_saving_makes_the_folders_above_and_leaves_two_files(model, tmp_path):
     assert held == ["config.json", "model.safetensors"]
 
 
+def test_whoever_may_read_the_config_may_read_the_weights(model, tmp_path):
+    """safetensors writes files that only their owner can read: no web server, no colleague."""
+    model.save_pretrained(tmp_path)
+    modes = {(tmp_path / n).stat().st_mode for n in ("config.json", "model.safetensors")}
+    assert len(modes) == 1
+
+
 def test_an_interrupted_save_leaves_the_old_checkpoint(
     model, folder, make_model, config, monkeypatch
 ):
