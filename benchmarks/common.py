@@ -13,17 +13,17 @@ import os
 import platform
 import re
 import statistics
-import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from gpt2_edu.measure import copy_rate, matrix_rate, matrix_vector_rate, seconds
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
@@ -51,20 +51,6 @@ def rounds(options: argparse.Namespace) -> int:
 # Measuring.
 
 
-def synchronise(device: torch.device) -> None:
-    """Wait for the GPU, so that the clock sees its work."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-
-
-def seconds(run: Callable[[], object], device: torch.device) -> float:
-    synchronise(device)
-    start = time.perf_counter()
-    run()
-    synchronise(device)
-    return time.perf_counter() - start
-
-
 def alternate(
     contenders: Mapping[str, Callable[[], object]],
     rounds: int,
@@ -83,19 +69,6 @@ def alternate(
     return taken
 
 
-def fastest(run: Callable[[], object], device: torch.device, at_least: float) -> float:
-    """Seconds of one run, the best of five or of as many as ``at_least`` seconds allow.
-
-    A GPU gets ten runs at once, so that it need not wait for the next.
-    """
-    run()
-    times = 10 if device.type == "cuda" else 1
-    taken: list[float] = []
-    while len(taken) < 5 or sum(taken) < at_least:
-        taken.append(seconds(lambda: [run() for _ in range(times)], device))
-    return min(taken) / times
-
-
 def hardware_rates(
     device: torch.device, dtypes: Iterable[torch.dtype], *, quick: bool = False
 ) -> dict[str, float]:
@@ -103,24 +76,20 @@ def hardware_rates(
 
     ``matrix …`` is the FLOP/s of a large square product, ``matrix-vector …`` the bytes/s at which
     a matrix is read to be multiplied by one vector, as in decoding, and ``copy`` the bytes/s read
-    and written when a large tensor is copied.
+    and written when a large tensor is copied. On a GPU the tensors are gigabytes, beside which
+    the microseconds of a launch do not count.
     """
-    on_gpu = device.type == "cuda"
-    n = 128 if quick else 8192 if on_gpu else 2048
-    rows, columns = (512, 64) if quick else (50304, 8192 if on_gpu else 1024)
-    best = partial(fastest, device=device, at_least=0.01 if quick else 1.0)
+    size, shape, copied = None, None, 2**27
+    if device.type == "cuda":
+        shape, copied = (50304, 32768), 2**32
+    if quick:
+        size, shape, copied = 128, (512, 64), 2**20
     reached = {}
     for dtype in dtypes:
         kind = str(dtype).removeprefix("torch.")
-        a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
-        reached[f"matrix {kind} FLOP/s"] = 2 * n**3 / best(lambda a=a, b=b: a @ b)
-        table = torch.randn(rows, columns, device=device).to(dtype)
-        vector = torch.randn(1, columns, device=device).to(dtype)
-        taken = best(lambda x=vector, w=table: torch.nn.functional.linear(x, w))
-        reached[f"matrix-vector {kind} bytes/s"] = table.numel() * table.element_size() / taken
-    source = torch.ones(rows * columns, device=device)
-    target = torch.empty_like(source)
-    reached["copy bytes/s"] = 8 * source.numel() / best(lambda: target.copy_(source))
+        reached[f"matrix {kind} FLOP/s"] = matrix_rate(device, dtype, size)
+        reached[f"matrix-vector {kind} bytes/s"] = matrix_vector_rate(device, dtype, shape)
+    reached["copy bytes/s"] = copy_rate(device, copied)
     return reached
 
 
