@@ -264,7 +264,7 @@ def _claim(out: Path, identity: dict[str, Any], overwrite: bool) -> dict[str, An
     record = _read_record(out)
     if record and record["identity"] == identity:
         return None if (out / HEADER).is_file() else record
-    held = sorted(path.name for path in out.iterdir())
+    held = sorted(path.name for path in out.iterdir() if path.name != f"{UNFINISHED}.part")
     if held and not overwrite and not (record and record["batches"] == 0):
         raise ValueError(
             f"{_what_is_there(out, held, record, identity)} Choose another folder, or replace the "
@@ -307,7 +307,8 @@ def _read_record(out: Path) -> dict[str, Any] | None:
 
 
 def _is_ours(name: str) -> bool:
-    return name == UNFINISHED or bool(SHARD_NAME.fullmatch(name.removesuffix(".part")))
+    name = name.removesuffix(".part")
+    return name in (HEADER, UNFINISHED) or bool(SHARD_NAME.fullmatch(name))
 
 
 class _Writer:
@@ -381,6 +382,7 @@ class _Writer:
             for i, tokens in enumerate(self.lengths[split]):
                 part = self._part(split, i)
                 final = part.with_suffix("")
+                _sync(part)
                 shards.append(Shard(final.name, split, tokens, file_sha256(part)))
                 os.replace(part, final)
         _sync(self.out)
@@ -409,7 +411,6 @@ class _Writer:
                     "cannot go on. Start it anew in an empty folder."
                 )
             os.truncate(path, size)
-            self._unsynced.add(path)
         for path in self.out.glob("*.part"):
             if _is_ours(path.name) and path not in wanted:
                 path.unlink()
