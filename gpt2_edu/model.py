@@ -324,8 +324,8 @@ class GPT2(nn.Module):
 
     @classmethod
     def from_pretrained(cls, name_or_path: str | PathLike[str]) -> GPT2:
-        """OpenAI's weights, as "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl", or those of a folder
-        with config.json and model.safetensors, ours or Hugging Face's. See pretrained.py.
+        """OpenAI's weights by name: "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl"; or those of
+        a folder with config.json and model.safetensors, ours or Hugging Face's.
         """
         from .pretrained import load_pretrained  # that room builds on this one
 
