@@ -155,7 +155,7 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
     error, about √n · 2⁻²⁴ of its size, and softmax and depth magnify it. How much, depends on
     the weights, so it is not guessed: the reference runs once more in float64, and how far its
     own float32 results are from that is what rounding does to this module here. A difference of
-    up to ``MARGIN`` = 8 times this is called the same; where the reference happens to be exact,
+    up to ``MARGIN`` = 8 times this is called the same; where the reference is exact, by luck,
     2⁻²³ of the module's largest value stands in. Right models were seen to need up to 2.1, with 1
     to 48 blocks, C from 21 to 768, and SSE4, AVX2 or AVX-512. GELU by erf makes 450. ε outside of
     the root makes thousands in a new model's first block, but where the stream has grown to a
