@@ -89,7 +89,7 @@ def _download(name: str, filename: str) -> Path:
         # What the library puts "not in the cache" around is the reason why it could not ask.
         reason = error.__cause__ if isinstance(error, LocalEntryNotFoundError) else error
         if constants.HF_HUB_OFFLINE:
-            problem = f"{wanted} is not in the cache, and HF_HUB_OFFLINE=1 forbids to fetch it"
+            problem = f"{wanted} is not in the cache; unset HF_HUB_OFFLINE=1 to fetch it"
         elif isinstance(reason, HfHubHTTPError) and reason.response is not None:
             answer = _meaning(reason.response.status_code)
             problem = f"asked for {wanted}, {constants.ENDPOINT} answered {answer}"
