@@ -377,7 +377,6 @@ def validation_batches(
     batch_size: int,
     block_size: int,
     n_batches: int,
-    *,
     rank: int = 0,
     world_size: int = 1,
     device: torch.device | str | None = None,

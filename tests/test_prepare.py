@@ -67,10 +67,11 @@ def jsonl(tmp_path):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    """Many pieces and batches out of little text, and a record after each."""
+    """Many pieces and batches out of little text, and a record after each; the disk can be slow."""
     monkeypatch.setattr(gpt2_edu.sources, "BLOCK", 101)
     monkeypatch.setattr(gpt2_edu.prepare, "BATCH", 307)
     monkeypatch.setattr(gpt2_edu.prepare, "COMMIT_EVERY", 0.0)
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 # ---- Sources ----------------------------------------------------------------------------------
@@ -184,6 +185,7 @@ def test_a_text_cut_in_two_has_the_same_tokens(text):
 def test_a_long_text_is_not_held_whole():
     assert last_cut("one two three") == len("one two")
     assert last_cut("one\n\n\nthree") == len("one")
+    assert last_cut("no!\x1c!") == 0  # white space to Python, not to the pattern
     assert last_cut("unbroken") == last_cut("") == last_cut("  \n ") == 0
 
 
@@ -221,7 +223,7 @@ def test_the_draw_follows_number_and_seed_and_keeps_the_fraction():
     assert drawn[0] != drawn[1]
     for of_seed in drawn:
         assert 1800 < sum(of_seed) < 2200
-        assert not of_seed[0]  # the first document always trains
+    assert not any(is_for_validation(0, seed, 0.9) for seed in range(9))  # the first always trains
     assert not any(is_for_validation(i, 0, 0.0) for i in range(1000))
     # A larger fraction keeps what a smaller one drew.
     assert all(is_for_validation(i, 0, 0.2) for i in range(20000) if drawn[0][i])
@@ -350,6 +352,27 @@ def test_finished_work_is_not_done_twice(tmp_path, jsonl, small_pieces, monkeypa
         patch.setattr(gpt2_edu.prepare, "_encode", lambda *a: again.append(a[0]) or encode(*a))
         run(tmp_path, jsonl, workers=1)
     assert again[0] == encoded[6]
+
+
+def test_stopped_after_its_header_a_preparation_has_nothing_left_to_do(
+    tmp_path, jsonl, monkeypatch
+):
+    unlink = Path.unlink
+
+    def dies(path, missing_ok=False):
+        if path.name == "unfinished.json":
+            raise KeyboardInterrupt
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", dies)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, jsonl)
+    before = content(tmp_path / "out")
+    monkeypatch.setattr(gpt2_edu.prepare, "_encode_all", pytest.fail)
+    assert run(tmp_path, jsonl) == TokenShards(tmp_path / "out").header
+    assert before.pop("unfinished.json")
+    assert content(tmp_path / "out") == before
 
 
 # ---- The folder -------------------------------------------------------------------------------
