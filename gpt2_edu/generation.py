@@ -131,6 +131,8 @@ def stream(
     cache = None
     if use_cache and max_new_tokens and T <= window:
         room = min(T + max_new_tokens - 1, window)
+        if idx.device.type == "cuda":  # few different sizes, so that few have to be compiled
+            room = bucket(room, window)
         cache = KVCache(model.config, B, room, idx.device, _cache_dtype(model), padding)
     replayed = None
     if cache is not None and idx.device.type == "cuda" and not tracing():
