@@ -23,7 +23,7 @@ import time
 import types
 import typing
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,6 +32,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import checkpoint as ck
 from .config import GPT2Config
@@ -424,6 +425,7 @@ class Trainer:
         train = TokenShards(config.data)
         self.val = TokenShards(config.data, "val") if config.eval_every else None
         self.tokenizer = load_tokenizer(train.tokenizer)
+        self.prompt = self.tokenizer.encode(config.prompt, allowed_special="all")
         self.loader = BatchLoader(
             train,
             config.batch_size,
@@ -434,14 +436,14 @@ class Trainer:
             device=self.device,
         )
         self.log = self.run / ck.LOG
-        latest = self._open_run()
+        latest = self._find_checkpoint()
 
         _seed(config.seed)  # the same weights on every rank
         if latest is None:
             self.model = config.new_model(train.vocab_size)
         else:
             self.model = GPT2(read_config(latest / CONFIG))
-        self._refuse_too_large()
+        self._check_fit(train)
         self.model.train()
         self.training_model = self._distribute(compiled)
         self.optimizer = make_optimizer(
@@ -457,31 +459,32 @@ class Trainer:
         _seed(config.seed + ((ranks.rank + 1) << 32))  # but other dropout on each
         if latest is not None:
             self._restore(latest)
+        self._open_run()
 
-    def _open_run(self) -> Path | None:
-        """Make the run folder, or find the checkpoint to resume from; None: from the start."""
-        settings = asdict(self.config)
-        known = (self.run / CONFIG).is_file()
-        latest = None
+    def _find_checkpoint(self) -> Path | None:
+        """Where to resume; None for a run that starts. Nothing is written yet."""
+        if not self.config.resume:
+            if (self.run / CONFIG).is_file():
+                raise ValueError(
+                    f"{self.run} already holds a run. To go on with it, pass resume=True; to "
+                    "start another one, choose another out."
+                )
+            return None
+        self._compare(asdict(read_train_config(self.run)), asdict(self.config))
+        return ck.newest_checkpoint(self.run)
+
+    def _open_run(self) -> None:
+        """Make the run folder, or clear it of what came after the checkpoint."""
+        self.ranks.gather(None)  # all have looked before the first one writes
+        if not self.ranks.first:
+            return
+        (self.run / "checkpoints").mkdir(parents=True, exist_ok=True)
         if self.config.resume:
-            self._compare(asdict(read_train_config(self.run)), settings)
-            if self.ranks.first:
-                ck.clean(self.run)
-            self.ranks.gather(None)  # wait until that is done
-            latest = ck.newest_checkpoint(self.run)
-        elif known:
-            raise ValueError(
-                f"{self.run} already holds a run. To go on with it, pass resume=True; to start "
-                "another one, choose another out."
-            )
-        self.ranks.gather(None)  # all have looked before anyone writes
-        if self.ranks.first:
-            if not known:
-                (self.run / "checkpoints").mkdir(parents=True, exist_ok=True)
-                stored = settings | {"resume": False}
-                ck.write_text(self.run / CONFIG, json.dumps(stored, indent=2) + "\n")
-            ck.cut_log(self.log, -1 if latest is None else ck.read_state(latest)["step"])
-        return latest
+            ck.clean(self.run)
+            ck.cut_log(self.log, self.step if self.step else -1)
+        else:
+            stored = json.dumps(asdict(self.config), indent=2)
+            ck.write_text(self.run / CONFIG, stored + "\n")
 
     def _compare(self, before: Row, now: Row) -> None:
         """Refuse to go on with settings that would make it another run."""
@@ -530,8 +533,15 @@ class Trainer:
             self.model.compile()  # in place, so that no name of a weight changes
         return self.model if self.ranks.world_size == 1 else replicate(self.model, self.ranks)
 
-    def _refuse_too_large(self) -> None:
-        """On a CPU the system would kill the process without a word, so look beforehand."""
+    def _check_fit(self, train: TokenShards) -> None:
+        """Refuse what would fail later: a prompt of unknown ids, a batch beyond the memory."""
+        V = self.model.config.vocab_size
+        if self.config.sample_every and max(self.prompt) >= V:
+            raise ValueError(
+                f"the prompt {self.config.prompt!r} has the id {max(self.prompt)}, outside the "
+                f"vocabulary 0 … {V - 1} of {train.folder}: choose another one"
+            )
+        # On a CPU the system would kill the process without a word.
         available = available_memory(self.device)
         if self.device.type == "cpu" and available and self._needed_memory() > available:
             raise ValueError(self._memory_advice())
@@ -632,7 +642,7 @@ class Trainer:
         for i in range(config.grad_accum):
             idx, targets = self.loader.next_batch()
             with micro_step(self.training_model, last=i == config.grad_accum - 1):
-                with self._autocast():
+                with self._numerics():
                     _, loss = self.training_model(idx, targets)
                 # All micro-batches have equally many targets: the mean of their means is the mean.
                 self.scaler.scale(loss / config.grad_accum).backward()
@@ -651,10 +661,19 @@ class Trainer:
         optimizer.zero_grad(set_to_none=True)
         return mean, grad_norm, lr, stops > 0
 
-    def _autocast(self) -> AbstractContextManager[Any]:
-        return torch.autocast(
-            self.device.type, dtype=self.dtype, enabled=self.dtype != torch.float32
-        )
+    @contextmanager
+    def _numerics(self) -> Iterator[None]:
+        """Autocast, and on a CPU the kernel for attention that is fast there.
+
+        In bfloat16, torch's fused kernel for CPUs takes three times as long backward as plain
+        products over a short window.
+        """
+        reduced = self.dtype != torch.float32
+        short = self.config.block_size <= 128
+        plain = reduced and short and self.device.type == "cpu"
+        with torch.autocast(self.device.type, dtype=self.dtype, enabled=reduced):
+            with sdpa_kernel(SDPBackend.MATH) if plain else nullcontext():
+                yield
 
     @torch.no_grad()
     def _evaluate(self) -> float | None:
@@ -680,7 +699,7 @@ class Trainer:
         with self._aside():
             while ranks.sum((batch := next(own, None)) is not None)[0]:
                 idx, targets = batch or (idle, idle)
-                with self._autocast():
+                with self._numerics():
                     _, loss = self.model(idx, targets)
                 if batch:
                     total, rows = total + float(loss) * len(idx), rows + len(idx)
@@ -690,12 +709,11 @@ class Trainer:
     def _sample(self) -> str:
         """A text of the model's own. All ranks draw the same: under FSDP each pass needs them."""
         config = self.config
-        ids = self.tokenizer.encode(config.prompt, allowed_special="all")
         generator = torch.Generator(self.device).manual_seed(config.seed + self.step)
         with self._aside():
             text = generate(
                 self.model,
-                torch.tensor([ids], device=self.device),
+                torch.tensor([self.prompt], device=self.device),
                 config.sample_tokens,
                 generator=generator,
                 overflow="crop",
@@ -708,7 +726,7 @@ class Trainer:
         """Eval mode, uncompiled: other shapes would be compiled anew. Training mode afterwards."""
         self.model.eval()
         try:
-            with torch.compiler.set_stance("force_eager") if self.compiled else ExitStack():
+            with torch.compiler.set_stance("force_eager") if self.compiled else nullcontext():
                 yield
         finally:
             self.model.train()

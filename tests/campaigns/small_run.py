@@ -1,0 +1,77 @@
+"""A folder of shards and the settings of a run so small that it takes a second."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpt2_edu import load_tokenizer
+from gpt2_edu.checkpoint import LOG, OPTIMIZER, WEIGHTS, checkpoints, read_log
+from gpt2_edu.data import HEADER, Header, Shard, tokenizer_hash
+from gpt2_edu.trainer import TIMINGS, TrainConfig
+
+VOCAB = 97  # of GPT-2's tokenizer, whose first ids are single characters
+
+
+def write_shards(folder: Path, train: int = 4999, val: int = 499) -> Path:
+    """Ids that a model can learn something about: each is the last one plus 0, 1, 2 or 3."""
+    folder.mkdir(parents=True)
+    random, shards = np.random.RandomState(0), []
+    for split, count in (("train", train), ("val", val)):
+        raw = (np.cumsum(random.randint(0, 4, count)) % VOCAB).astype("<u2").tobytes()
+        name = f"{split}-00000.bin"
+        (folder / name).write_bytes(raw)
+        shards.append(Shard(name, split, count, hashlib.sha256(raw).hexdigest()))
+    hashed = tokenizer_hash(load_tokenizer("gpt2"))
+    header = Header("gpt2", hashed, VOCAB, "uint16", 1, tuple(shards), {})
+    (folder / HEADER).write_text(header.to_json())
+    return folder
+
+
+def small_config(data: Path, out: Path, **changed: Any) -> TrainConfig:
+    """Dropout, validation, samples and checkpoints: all that a resumed run can get wrong."""
+    settings: dict[str, Any] = {
+        "data": str(data),
+        "out": str(out),
+        "n_layer": 2,
+        "n_head": 3,
+        "n_embd": 21,
+        "block_size": 13,
+        "dropout": 0.1,
+        "steps": 12,
+        "batch_size": 4,
+        "lr": 1e-2,
+        "min_lr": 1e-3,
+        "warmup_steps": 3,
+        "device": "cpu",
+        "precision": "float32",
+        "eval_every": 4,
+        "eval_batches": 3,
+        "sample_every": 5,
+        "prompt": "a",
+        "sample_tokens": 7,
+        "save_every": 3,
+        "log_every": 1,
+        "quiet": True,
+    }
+    return TrainConfig(**(settings | changed))
+
+
+def story(run: Path) -> list[dict[str, Any]]:
+    """The log without what two identical runs log differently."""
+    rows = read_log(run / LOG)
+    return [{name: row[name] for name in row if name not in TIMINGS} for row in rows]
+
+
+def result(run: Path) -> tuple[bytes, bytes, str]:
+    """All that a run leaves: the bytes of its last weights and averages, and its log."""
+    last = checkpoints(run)[-1]
+    return (
+        (last / WEIGHTS).read_bytes(),
+        (last / OPTIMIZER).read_bytes(),
+        json.dumps(story(run), indent=1),
+    )
