@@ -12,7 +12,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -32,6 +32,7 @@ from .prepare import prepare as run_prepare
 from .pretrained import locate, read_config
 from .tape import trace
 from .tokenizer import load_tokenizer, stream_text
+from .trainer import TrainConfig, Trainer, read_train_config
 
 
 def _help(text: str, default: Any = MISSING) -> Any:
@@ -51,8 +52,28 @@ def prepare(config: PrepareConfig) -> None:
     print(f"in {config.out}. Train on it: gpt2-edu train --data {config.out} --out runs/first")
 
 
+def train(config: TrainConfig) -> None:
+    """Train a model on token shards, on one device or, under torchrun, on many."""
+    done = Trainer(config).train()
+    if config.quiet or int(os.environ.get("RANK", "0")) or not done.finished:
+        return
+    best = done.best_checkpoint or done.checkpoint
+    loss = "" if done.best_val_loss is None else f", validation loss {done.best_val_loss:.4f}"
+    print(f"{done.step} steps in {done.seconds:,.0f} s{loss}. The best weights: {best}")
+    print(f'Let it write: gpt2-edu generate "Once" --model {config.out}')
+
+
+def train_config(**given: Any) -> TrainConfig:
+    """The settings of a run; one that is resumed keeps those that it began with."""
+    if given.get("resume") and "out" in given:
+        return replace(read_train_config(given["out"]), **given)
+    return TrainConfig(**given)
+
+
 @dataclass(frozen=True, kw_only=True)
 class GenerateOptions:
+    """What to continue, with which model, and how to draw."""
+
     prompt: str = _help('the text to continue; "-" reads it from standard input')
     model: str = _help(
         "a published size, a run folder, or a folder with config.json and weights", "gpt2"
@@ -126,6 +147,8 @@ def generate(options: GenerateOptions) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizeOptions:
+    """What to cut into tokens."""
+
     text: str = _help('the text; "-" reads it from standard input')
     tokenizer: str = _help("name of the tokenizer", "gpt2")
     decode: bool = _help("the text is a list of ids: turn them into text", False)
@@ -162,6 +185,8 @@ def tokenize(options: TokenizeOptions) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class InspectOptions:
+    """What to look at."""
+
     model: str = _help(
         "a published size, a run folder, or a folder with config.json and weights", "gpt2"
     )
@@ -202,6 +227,8 @@ def inspect(options: InspectOptions) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportOptions:
+    """Which weights to write where."""
+
     run: str = _help("a run folder of gpt2-edu train, or one of its checkpoints")
     out: str = _help("folder to write: new or empty")
     which: Literal["best", "last"] = _help("of a run folder: which checkpoint", "best")
@@ -223,6 +250,8 @@ def export(options: ExportOptions) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchOptions:
+    """What to measure."""
+
     preset: str = _help("the size to measure, with random weights", "gpt2")
     batch_size: int = _help("texts at once, generating and training", 1)
     prompt: int = _help("tokens in the prompt", 32)
@@ -277,6 +306,7 @@ class Command:
     options: Any
     examples: Sequence[str]
     positional: Sequence[str] = ()
+    make: Callable[..., Any] | None = None  # the options from what was given, if not by itself
 
 
 COMMANDS = {
@@ -289,6 +319,19 @@ COMMANDS = {
             "gpt2-edu prepare dataset:roneneldan/TinyStories --out data/stories",
         ),
         positional=("sources",),
+    ),
+    "train": Command(
+        train,
+        TrainConfig,
+        (
+            "gpt2-edu train --data data/shakespeare --out runs/first --n-layer 6 --n-head 6 "
+            "--n-embd 192 --block-size 128 --batch-size 16 --steps 2000",
+            "gpt2-edu train --out runs/first --resume",
+            "gpt2-edu train --data data/shakespeare --out runs/tuned --init-from gpt2 --lr 3e-5 "
+            "--min-lr 3e-6",
+            "torchrun --nproc-per-node=8 -m gpt2_edu train --data data/books --out runs/large",
+        ),
+        make=train_config,
     ),
     "generate": Command(
         generate,
@@ -339,11 +382,12 @@ def add_options(parser: argparse.ArgumentParser, options: Any, positional: Seque
     hints = get_type_hints(options)
     for f in fields(options):
         kind, many = _kind(hints[f.name])
-        settings: dict[str, Any] = {"help": f.metadata.get("help", "").replace("%", "%%")}
-        if f.default is not MISSING:
-            settings["default"] = f.default
-            if f.default not in (None, ""):
-                settings["help"] += " (default: %(default)s)"
+        # What is not given is left to the dataclass: its defaults are not repeated here.
+        settings: dict[str, Any] = {"default": argparse.SUPPRESS}
+        settings["help"] = f.metadata["help"].replace("%", "%%")
+        if f.default not in (MISSING, None, ""):
+            shown = ("off", "on")[f.default] if kind is bool else f.default
+            settings["help"] += f" (default: {shown})"
         if get_origin(kind) is Literal:
             settings |= {"choices": get_args(kind)}
         elif kind is bool:
@@ -405,7 +449,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     command = COMMANDS[name]
     try:
         values = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-        command.run(command.options(**values))
+        command.run((command.make or command.options)(**values))
     except KeyboardInterrupt:
         print(f"\ngpt2-edu {name}: stopped", file=sys.stderr)
         sys.exit(130)
