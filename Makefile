@@ -9,7 +9,7 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300
 
-.PHONY: help book serve test lint unit nbval site notebooks lab clean
+.PHONY: help book serve test lint unit nbval site notebooks lab campaign bench clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -47,6 +47,12 @@ notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ip
 
 lab: $(READY)   ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks
+
+campaign: $(READY)  ## long tests: a training run is killed thirty times and taken up again
+	$(BIN)/python tests/campaigns/kill.py --kills 30
+
+bench: $(READY) ## measure beside transformers what can be measured here; on a machine that rests
+	for script in import_time first_token cpu_generation cpu_training memory; do $(BIN)/python -m benchmarks.$$script || exit 1; done
 
 clean:          ## remove what was built; .venv stays
 	rm -rf _build book/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
