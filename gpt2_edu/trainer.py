@@ -31,7 +31,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import checkpoint as ck
@@ -456,7 +456,7 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.dtype == torch.float16)
         self.step, self.compiled = 0, compiled
         self.best: float | None = None
-        _seed(config.seed + ((ranks.rank + 1) << 32))  # but other dropout on each
+        _seed(config.seed, ranks.rank + 1)  # but other dropout on each
         if latest is not None:
             self._restore(latest)
         self._open_run()
@@ -534,7 +534,9 @@ class Trainer:
         return self.model if self.ranks.world_size == 1 else replicate(self.model, self.ranks)
 
     def _check_fit(self, train: TokenShards) -> None:
-        """Refuse what would fail later: a prompt of unknown ids, a batch beyond the memory."""
+        """Refuse what would fail later: a short validation split, a prompt of unknown ids, memory."""
+        if self.val is not None:
+            self._validation(self.val)
         V = self.model.config.vocab_size
         if self.config.sample_every and max(self.prompt) >= V:
             raise ValueError(
@@ -685,15 +687,7 @@ class Trainer:
         config, ranks = self.config, self.ranks
         if self.val is None:
             return None
-        own = validation_batches(
-            self.val,
-            config.batch_size,
-            config.block_size,
-            config.eval_batches,
-            rank=ranks.rank,
-            world_size=ranks.world_size,
-            device=self.device,
-        )
+        own = self._validation(self.val)
         total = rows = 0.0
         idle = torch.zeros(1, config.block_size, dtype=torch.int64, device=self.device)
         with self._aside():
@@ -705,6 +699,18 @@ class Trainer:
                     total, rows = total + float(loss) * len(idx), rows + len(idx)
         total, rows = ranks.sum(total, rows)
         return total / rows
+
+    def _validation(self, shards: TokenShards) -> Iterator[tuple[Tensor, Tensor]]:
+        """This rank's share of the fixed windows, in batches."""
+        return validation_batches(
+            shards,
+            self.config.batch_size,
+            self.config.block_size,
+            self.config.eval_batches,
+            rank=self.ranks.rank,
+            world_size=self.ranks.world_size,
+            device=self.device,
+        )
 
     def _sample(self) -> str:
         """A text of the model's own. All ranks draw the same: under FSDP each pass needs them."""
@@ -871,10 +877,11 @@ def _device(name: str) -> torch.device:
     return device
 
 
-def _seed(seed: int) -> None:
-    """Seed all generators that a run may draw from."""
+def _seed(*numbers: int) -> None:
+    """Seed all generators that a run may draw from. Torch's for the CPU takes 32 bits."""
+    seed = int(np.random.SeedSequence(numbers).generate_state(1)[0])
     random.seed(seed)
-    np.random.seed(seed % 2**32)
+    np.random.seed(seed)
     torch.manual_seed(seed)
 
 
