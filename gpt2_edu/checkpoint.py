@@ -90,7 +90,7 @@ def whole_folder(final: Path) -> Iterator[Path]:
         sync(part)
         os.rename(part, final)
         sync(final.parent)
-    except OSError:
+    except Exception:  # OSError, and safetensors has an error of its own for a full disk
         shutil.rmtree(part, ignore_errors=True)
         raise
 

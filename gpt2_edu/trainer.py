@@ -534,7 +534,7 @@ class Trainer:
         return self.model if self.ranks.world_size == 1 else replicate(self.model, self.ranks)
 
     def _check_fit(self, train: TokenShards) -> None:
-        """Refuse what would fail later: a short validation split, a prompt of unknown ids, memory."""
+        """Refuse what would fail later: short validation data, an unknown prompt, no memory."""
         if self.val is not None:
             self._validation(self.val)
         V = self.model.config.vocab_size
@@ -789,8 +789,14 @@ class Trainer:
         """Add a row to the log, and tell whoever listens. One log for all ranks."""
         if not self.ranks.first:
             return
-        with self.log.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        try:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise OSError(
+                f"{self.log} could not be written ({error}). Make room and resume: the run goes on "
+                "from its newest checkpoint."
+            ) from error
         if self.board is not None:
             for name, value in row.items():
                 if isinstance(value, int | float):

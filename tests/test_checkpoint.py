@@ -11,6 +11,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from gpt2_edu import GPT2
@@ -189,14 +190,21 @@ def test_a_removal_that_is_cut_short_leaves_no_half_checkpoint(run, monkeypatch)
 
 
 @pytest.mark.parametrize("full_at", ["model.safetensors", "optimizer.safetensors"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        SafetensorError("Error while serializing: I/O error: No space left on device"),
+    ],
+)
 def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
-    finished, tmp_path, monkeypatch, full_at
+    finished, tmp_path, monkeypatch, full_at, error
 ):
     def write_until_full(tensors, path, metadata=None):
         save_file(tensors, path, metadata)
         if path.name == full_at and "step-00000006" in str(path):
             os.truncate(path, 99)
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise error
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
@@ -207,6 +215,23 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
         assert part in str(caught.value)
     assert [path.name for path in ck.checkpoints(out)][-1] == "step-00000004"
     assert not list((out / "checkpoints").glob(".unfinished*"))
+    Trainer.resume(out).train()
+    assert result(out) == result(finished / "run")
+
+
+def test_a_log_that_cannot_be_written_is_named_with_the_way_on(finished, tmp_path):
+    """Its place is taken by a folder, after the third step."""
+
+    def spoil(row):
+        if row["step"] == 3:
+            (out / "log.jsonl").rename(out / "aside")
+            (out / "log.jsonl").mkdir()
+
+    out = tmp_path / "run"
+    with pytest.raises(OSError, match=r"log\.jsonl could not be written .*Make room and resume"):
+        Trainer(small_config(finished / "shards", out), on_log=spoil).train()
+    (out / "log.jsonl").rmdir()
+    (out / "aside").rename(out / "log.jsonl")
     Trainer.resume(out).train()
     assert result(out) == result(finished / "run")
 
