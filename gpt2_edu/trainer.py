@@ -751,6 +751,7 @@ class Trainer:
         ck.save_checkpoint(self.run, self.step, self.model, self.optimizer, state, self.ranks)
         if self.ranks.first:
             ck.prune(self.run, self.config.keep)
+        self.ranks.gather(None)  # none looks at the checkpoints while one of them goes
 
     # ---- What the run says
 
