@@ -52,7 +52,7 @@ campaign: $(READY)  ## long tests: a training run is killed thirty times and tak
 	$(BIN)/python tests/campaigns/kill.py --kills 30
 
 bench: $(READY) ## measure beside transformers what can be measured here; on a machine that rests
-	for script in import_time first_token cpu_generation cpu_training memory; do $(BIN)/python -m benchmarks.$$script || exit 1; done
+	for script in import_time first_token cpu_generation cpu_training memory speed_ladder; do $(BIN)/python -m benchmarks.$$script || exit 1; done
 
 clean:          ## remove what was built; .venv stays
 	rm -rf _build book/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis

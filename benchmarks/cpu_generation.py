@@ -1,10 +1,13 @@
-"""Tokens per second of greedy generation on a CPU, one text at a time, in float32 and bfloat16.
+"""Tokens per second of greedy generation on a CPU, one text at a time.
 
-"ours" is ``generate(pack(model), …)``, the fast road; "ours, not packed" is the model as it is.
+"ours" is ``generate(pack(model, torch.bfloat16), …)``, the fast road. The limit of each row is
+what a matrix-vector product of its type reaches in the same rounds, with nothing but weights and
+cache to read. A second task measures what a token costs late in a text and early in it.
 """
 
 from __future__ import annotations
 
+import statistics
 import sys
 from pathlib import Path
 
@@ -13,40 +16,81 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the repository: 
 import torch
 
 from benchmarks import contenders
-from benchmarks.common import Report, alternate, hardware_rates, parser, random_ids, rounds
-from gpt2_edu import flops
+from benchmarks.common import Report, Row, alternate, parser, random_ids, rounds
+from gpt2_edu import GPT2, flops, stream
+from gpt2_edu.measure import matrix_vector_rate, seconds
 from gpt2_edu.packed import pack
+
+TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
 
 def main(argv: list[str] | None = None) -> None:
     options = parser(__doc__, device="cpu").parse_args(argv)
     device = torch.device(options.device)
     config = contenders.size(options.quick)
-    prompt, new = (5, 7) if options.quick else (16, 64)
-    dtypes = [torch.float32, torch.bfloat16]
+    prompt, new = (5, 7) if options.quick else (32, 128)
+    lengths, steps = ((8, 32), 4) if options.quick else ((64, 960), 32)
 
     report = Report(
         "cpu_generation",
         device,
         {"parameters": flops.num_parameters(config), "prompt": prompt, "new_tokens": new},
-        rates=hardware_rates(device, dtypes, quick=options.quick),
     )
     idx = random_ids(1, prompt, config.vocab_size, device)
-    for dtype in dtypes:
-        kind = str(dtype).removeprefix("torch.")
-        model = contenders.ours(config, device, dtype)
-        runs = {
-            "ours": contenders.our_generation(pack(model), idx, new),
-            "ours, not packed": contenders.our_generation(model, idx, new),
-        }
-        if contenders.has_transformers():
+    plain = contenders.ours(config, device)
+    fast = {kind: pack(plain, dtype) for kind, dtype in TYPES.items()}
+    runs = {
+        "ours": contenders.our_generation(fast["bfloat16"], idx, new),
+        "ours, float32": contenders.our_generation(fast["float32"], idx, new),
+        "ours, float32, not packed": contenders.our_generation(plain, idx, new),
+    }
+    if contenders.has_transformers():
+        for kind, dtype in TYPES.items():
             theirs = contenders.theirs(config, device, dtype)
-            runs["transformers"] = contenders.their_generation(theirs, idx, new)
-        taken = alternate(runs, rounds(options), device, warm_up=1)
-        reading = report.rates[f"matrix-vector {kind} bytes/s"]
-        limit = flops.decode_tokens_per_second_bound(config, 1, prompt + new // 2, reading, kind)
-        report.add_rates(f"decode, {kind}", taken, new, "tokens/s", limit)
+            runs[f"transformers, {kind}"] = contenders.their_generation(theirs, idx, new)
+
+    taken: dict[str, list[float]] = {name: [] for name in runs}
+    reading: dict[str, list[float]] = {kind: [] for kind in TYPES}
+    for turn in range(rounds(options)):  # the limit takes its turn with the contenders
+        for kind, dtype in TYPES.items():
+            shape = (512, 64) if options.quick else None
+            reading[kind].append(matrix_vector_rate(device, dtype, shape))
+        for name, times in alternate(runs, 1, device, warm_up=int(turn == 0)).items():
+            taken[name] += times
+    for name, times in taken.items():
+        kind = "bfloat16" if name == "ours" or "bfloat16" in name else "float32"
+        rate = statistics.median(reading[kind])
+        limit = flops.decode_tokens_per_second_bound(config, 1, prompt + new // 2, rate, kind)
+        report.add_rates("decode", {name: times}, new, "tokens/s", limit)
+    report.rates = {
+        f"matrix-vector {kind} bytes/s": statistics.median(rates) for kind, rates in reading.items()
+    }
+
+    by_length = {length: [] for length in lengths}
+    for _ in range(rounds(options)):
+        for length in lengths:
+            ids = random_ids(1, length, config.vocab_size, device)
+            by_length[length].append(one_token(fast["bfloat16"], ids, steps))
+    early, late = (by_length[length] for length in lengths)
+    report.rows += [
+        Row(f"a token after {lengths[0]}", "ours", early, "s", higher_is_better=False),
+        Row(
+            f"a token after {lengths[1]}",
+            "ours",
+            late,
+            "s",
+            higher_is_better=False,
+            note=f"{statistics.median(b / a for a, b in zip(early, late, strict=True)):.2f} × it",
+        ),
+    ]
     report.finish(options.json)
+
+
+def one_token(model: GPT2, idx: torch.Tensor, steps: int) -> float:
+    """Median seconds of a token behind idx."""
+    new = stream(model, idx, steps + 1, temperature=0)
+    next(new)  # the prompt's own pass
+    return statistics.median(seconds(lambda: next(new), idx.device) for _ in range(steps))
 
 
 if __name__ == "__main__":

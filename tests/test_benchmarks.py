@@ -19,7 +19,7 @@ import torch
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = {
-    "cpu_generation": ["decode, float32", "decode, bfloat16"],
+    "cpu_generation": ["decode", "a token after 8", "a token after 32"],
     "decode": ["decode, batch 1", "decode, batch 3"],
     "first_token": ["first token"],
     "gpu_training": ["training"],
@@ -75,7 +75,8 @@ def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
     for task, names in contenders_of_task.items():
         assert len(names) == len(set(names)), task
         if name not in APART and name != "speed_ladder":
-            assert names[0] == "ours" and "transformers" in names
+            assert names[0] == "ours"
+            assert any("transformers" in n for n in names) or task.startswith("a token after")
             theirs = [row for row in figures["rows"] if row["contender"] != "ours"]
             assert all(row["ours_is_better_by"] > 0 for row in theirs)
 
