@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from safetensors.torch import load_file
 
 from gpt2_edu.checkpoint import LOG, checkpoints, read_log
-from gpt2_edu.distributed import Ranks, joined
+from gpt2_edu.distributed import Ranks, joined, micro_step, replicate, shard
 from gpt2_edu.trainer import Trainer
 from tests.campaigns.small_run import result, small_config, write_shards
 from tests.campaigns.two_ranks import TWO_RANKS
@@ -74,7 +75,7 @@ def assert_same_run(run: Path, reference: Path, tolerance: float = 2e-6) -> None
     [("ddp", "single"), ("ddp-4", "single-8"), ("fsdp", "single-4")],
 )
 def test_two_ranks_compute_what_one_computes(runs, two, one):
-    """With accumulation too: a wrong no_sync shows in the second step at the latest."""
+    """With accumulation too."""
     assert_same_run(runs / two, runs / one)
     assert read_log(runs / two / LOG)[0]["devices"] == 2
 
@@ -108,6 +109,41 @@ def test_a_disk_that_fails_on_rank_0_fails_on_all_and_none_waits(runs):
         message = (runs / f"lost-{rank}.txt").read_text()
         assert "No space left on device" in message and "step-00000003" in message
     assert checkpoints(runs / "lost") == []
+
+
+@pytest.fixture
+def group_of_one():
+    """Enough to see when gradients are exchanged."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield Ranks(0, 1, torch.device("cpu"))
+    dist.destroy_process_group()
+
+
+def test_ddp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group_of_one):
+    """The sum is right either way, but each exchange costs as much as all of them need."""
+    exchanged = []
+
+    def count(state, bucket):
+        exchanged.append(bucket.index())
+        future = torch.futures.Future()
+        future.set_result(bucket.buffer())
+        return future
+
+    training = replicate(model, group_of_one)
+    training.register_comm_hook(None, count)
+    for last in (False, False, True):
+        before = len(exchanged)
+        with micro_step(training, last=last):
+            training(idx, idx)[1].backward()
+        assert (len(exchanged) > before) == last
+
+
+def test_fsdp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group_of_one):
+    shard(model)
+    for last in (False, False, True):
+        with micro_step(model, last=last):
+            model(idx, idx)[1].backward()
+        assert all((p.grad is not None) == last for p in model.parameters())
 
 
 def test_alone_nothing_is_exchanged(monkeypatch):
