@@ -205,13 +205,16 @@ def _activation_bytes_per_token(config: GPT2Config, T: int, width: int, device_t
 
     The residual stream and LayerNorm's statistics stay in float32 under autocast. The fused
     attention kernel needs no table. The CPU has none with dropout: there torch falls back to the
-    explicit way, in float32, and dropout keeps what it multiplied by, where CUDA keeps a byte.
+    explicit way, in float32, and dropout keeps what it multiplied by, where CUDA keeps a byte. In
+    half precision our model goes the explicit way there itself, unless T is long.
     """
     C, H = config.n_embd, config.n_head
     on_cpu = device_type == "cpu"
     norm = 4 * C + 2 * 4  # a LayerNorm's input, mean and scale
     dropped = C * (width if on_cpu else 1) if config.resid_pdrop else 0
-    if on_cpu and config.attn_pdrop:  # q, k, v; softmax, what it is multiplied by, their product
+    if on_cpu and width == 2 and T <= 512:  # model.py's explicit way: q, k, v; softmax, dropout
+        attention = width * (3 * C + (3 if config.attn_pdrop else 1) * H * T)
+    elif on_cpu and config.attn_pdrop:  # q, k, v; softmax, what it is multiplied by, their product
         attention = 3 * 4 * C + 3 * 4 * H * T
     else:  # q, k, v, and the logarithm of each softmax's sum
         attention = 3 * width * C + 4 * H

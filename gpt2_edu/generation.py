@@ -219,11 +219,9 @@ def _last_logits(model: GPT2, idx: Tensor, cache: KVCache | None, padding: Tenso
 
 
 def _cache_dtype(model: GPT2) -> torch.dtype:
-    """The type of the kept keys and values: what the model computes; on a CPU float32, faster."""
+    """The type of the keys and values that the model will compute."""
     weight = model.get_parameter("transformer.wte.weight")
     device = weight.device.type
-    if device == "cpu":
-        return torch.promote_types(weight.dtype, torch.float32)
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
 
 

@@ -32,7 +32,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from . import checkpoint as ck
 from .config import GPT2Config
@@ -663,19 +662,10 @@ class Trainer:
         optimizer.zero_grad(set_to_none=True)
         return mean, grad_norm, lr, stops > 0
 
-    @contextmanager
-    def _numerics(self) -> Iterator[None]:
-        """Autocast, and on a CPU the kernel for attention that is fast there.
-
-        In bfloat16, torch's fused kernel for CPUs takes three times as long backward as plain
-        products over a short window.
-        """
+    def _numerics(self) -> torch.autocast:
+        """Matrix products in the chosen precision."""
         reduced = self.dtype != torch.float32
-        short = self.config.block_size <= 128
-        plain = reduced and short and self.device.type == "cpu"
-        with torch.autocast(self.device.type, dtype=self.dtype, enabled=reduced):
-            with sdpa_kernel(SDPBackend.MATH) if plain else nullcontext():
-                yield
+        return torch.autocast(self.device.type, dtype=self.dtype, enabled=reduced)
 
     @torch.no_grad()
     def _evaluate(self) -> float | None:

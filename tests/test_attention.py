@@ -9,6 +9,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 
+import gpt2_edu.model
 from gpt2_edu import trace
 from gpt2_edu.model import CausalSelfAttention, attention_explicit, attention_fused
 
@@ -214,3 +215,28 @@ def test_without_positions_attention_is_blind_to_the_order_of_the_past(config, m
     x = torch.randn(B, 11, config.n_embd)
     shuffled = torch.cat([x[:, torch.randperm(10)], x[:, 10:]], dim=1)
     torch.testing.assert_close(block(x)[:, -1], block(shuffled)[:, -1])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "T", "learns", "explicit"),
+    [
+        (torch.bfloat16, 7, True, True),
+        (torch.bfloat16, 513, True, False),  # so long a table costs more than the kernel
+        (torch.bfloat16, 7, False, False),  # forward alone the kernel is fast
+        (torch.float32, 7, True, False),
+    ],
+    ids=str,
+)
+def test_on_a_cpu_half_precision_learns_by_the_explicit_way(
+    dtype, T, learns, explicit, monkeypatch
+):
+    calls = []
+    real = gpt2_edu.model.attention_explicit
+    monkeypatch.setattr(
+        gpt2_edu.model, "attention_explicit", lambda *a: calls.append(a) or real(*a)
+    )
+    q, k, v = (torch.randn(1, 2, T, 3).to(dtype).requires_grad_(learns) for _ in range(3))
+    out = attention_fused(q, k, v)
+    assert bool(calls) == explicit
+    expected = real(q.float(), k.float(), v.float())
+    torch.testing.assert_close(out.float(), expected, atol=0.05, rtol=0.05)

@@ -119,11 +119,12 @@ def test_its_size_is_what_the_book_says():
     assert cache.k.shape == (12, 1, 12, 1, 64)
 
 
-def test_a_half_precision_model_may_keep_its_keys_in_float32(model, idx):
-    cache = KVCache(model.config, B, dtype=torch.float32)
-    logits, _ = model.bfloat16()(idx, cache=cache)
+@pytest.mark.parametrize("kept", [torch.bfloat16, torch.float32])
+def test_a_half_precision_model_attends_to_what_is_kept_in_either_type(model, idx, kept):
+    cache = KVCache(model.config, B, dtype=kept)
+    logits = in_chunks(model.bfloat16(), idx, [6, 5], cache)
     assert logits.dtype == torch.bfloat16
-    assert cache.k.dtype == torch.float32
+    assert cache.k.dtype == kept
     torch.testing.assert_close(logits, model(idx)[0], atol=0.1, rtol=0.05)
 
 
