@@ -48,8 +48,9 @@ notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ip
 lab: $(READY)   ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks
 
-campaign: $(READY)  ## long tests: a training run is killed thirty times and taken up again
-	$(BIN)/python tests/campaigns/kill.py --kills 30
+campaign: $(READY)  ## long tests: a training run is killed thirty times; a disk runs full (as root)
+	$(BIN)/python -m tests.campaigns.kill --kills 30
+	$(BIN)/python -m tests.campaigns.full_disk
 
 bench: $(READY) ## measure beside transformers what can be measured here; on a machine that rests
 	for script in import_time first_token cpu_generation cpu_training memory speed_ladder; do $(BIN)/python -m benchmarks.$$script || exit 1; done

@@ -22,17 +22,18 @@ from . import __version__, flops
 from .bench import bench as run_bench
 from .checkpoint import best_checkpoint, checkpoints, newest_checkpoint
 from .config import PRESETS, GPT2Config
-from .device import pick_device
+from .device import named_device, pick_device, pick_precision
 from .doctor import findings
 from .generation import stream
 from .model import GPT2
-from .packed import fast_dtype, pack
+from .packed import pack
 from .prepare import PrepareConfig
 from .prepare import prepare as run_prepare
 from .pretrained import locate, read_config
 from .tape import trace
 from .tokenizer import load_tokenizer, stream_text
-from .trainer import TrainConfig, Trainer, read_train_config
+from .train_config import TrainConfig, read_train_config
+from .trainer import Trainer
 
 
 def _help(text: str, default: Any = MISSING) -> Any:
@@ -111,7 +112,7 @@ def generate(options: GenerateOptions) -> None:
             f"the model {options.model!r} has {model.config.vocab_size:,} tokens, the tokenizer "
             f"{tokenizer.name!r} {tokenizer.n_vocab:,}: name the model's own with --tokenizer"
         )
-    fast = pack(model.to(device), _dtype(options.precision, device))
+    fast = pack(model.to(device), pick_precision(options.precision, device))
     generator = None
     if options.seed is not None:
         generator = torch.Generator(device).manual_seed(options.seed)
@@ -265,11 +266,12 @@ class BenchOptions:
 
 def bench(options: BenchOptions) -> None:
     """Measure tokens/s, utilisation and the share of this machine's bandwidth."""
+    device = _device(options.device)
     print(options.preset, end=": ")
     run_bench(
         GPT2Config.preset(options.preset),
-        device=_device(options.device),
-        dtype=_dtype(options.precision, _device(options.device)),
+        device=device,
+        dtype=pick_precision(options.precision, device),
         batch_size=options.batch_size,
         prompt=options.prompt,
         new_tokens=options.new_tokens,
@@ -476,20 +478,5 @@ def _model_folder(name: str, which: Literal["best", "last"] = "best") -> str:
 
 
 def _device(name: str) -> torch.device:
-    """A torch device; "auto" is the fastest here."""
-    if name == "auto":
-        return pick_device()
-    try:
-        device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(
-            f"the device {name!r} is not to be had: {str(error).splitlines()[0]}"
-        ) from error
-    return device
-
-
-def _dtype(precision: str, device: torch.device) -> torch.dtype:
-
-    named = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-    return fast_dtype(device) if precision == "auto" else named[precision]
+    """A device by its name; "auto" is the fastest here."""
+    return pick_device() if name == "auto" else named_device(name)

@@ -1,8 +1,12 @@
-"""Which device to run on."""
+"""Which device to run on, and what it can do."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import torch
 
@@ -20,3 +24,83 @@ def pick_device() -> torch.device:
     if torch.backends.mps.is_available():
         return torch.device("mps")
     return torch.device("cpu")
+
+
+def named_device(name: str) -> torch.device:
+    """The device of this name, if it is here."""
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ValueError(f"unknown device {name!r}: use auto, cpu, cuda, cuda:1 or mps") from error
+    here = {
+        "cpu": 1,
+        "cuda": torch.cuda.device_count(),
+        "mps": int(torch.backends.mps.is_available()),
+    }
+    if (device.index or 0) >= here.get(device.type, 0):
+        raise ValueError(f"device {name!r} is not here: use auto to take what there is")
+    return device
+
+
+def pick_precision(precision: str, device: torch.device) -> torch.dtype:
+    """The type in which matrices are multiplied: float32, bfloat16 or float16.
+
+    "auto" takes bfloat16 where hardware has it: on CUDA since Ampere, on CPUs with AVX512-BF16 or
+    AMX. Older CUDA devices get float16, all else float32, and so does the book, whose numbers
+    every reader shall get. Raises ValueError for what a device has not.
+    """
+    kind = device.type
+    fast_bf16 = {
+        "cuda": lambda: torch.cuda.get_device_capability(device) >= (8, 0),
+        "cpu": lambda: torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported(),
+    }.get(kind, lambda: False)()
+    if precision == "auto":
+        if os.environ.get("GPT2_EDU_BOOK") == "1":
+            return torch.float32
+        if fast_bf16:
+            return torch.bfloat16
+        return torch.float16 if kind == "cuda" else torch.float32
+    if precision == "fp16" and kind != "cuda":
+        raise ValueError(f"precision=fp16 is for CUDA, this is {kind}: use bf16 or float32")
+    if precision == "bf16" and (kind == "mps" or (kind == "cuda" and not fast_bf16)):
+        raise ValueError(f"precision=bf16 is not fast on this {kind} device: use auto or float32")
+    return {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
+
+
+def pick_compile(choice: str, device: torch.device) -> bool:
+    """Whether to compile. On a CPU it takes half a minute and wins a few percent, so only if asked.
+
+    Raises ValueError if it is asked for and the compiler it needs is not installed.
+    """
+    on_cuda = device.type == "cuda"
+    if on_cuda:
+        there, needs = find_spec("triton") is not None, "the package triton"
+    else:
+        names = (os.environ.get("CXX", "c++"), "g++", "clang++", "cl")
+        there, needs = any(map(shutil.which, names)), "a C++ compiler such as g++"
+    if choice == "on" and not there:
+        raise ValueError(f"compile=on needs {needs}, which is not here: install it or use auto")
+    return choice == "on" or (choice == "auto" and on_cuda and there)
+
+
+def available_memory(device: torch.device) -> int | None:
+    """Bytes that a device can still give, or None where the system does not tell."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    table = Path("/proc/meminfo")
+    if device.type != "cpu" or not table.is_file():
+        return None
+    lines = dict(line.split(":", 1) for line in table.read_text().splitlines())
+    return int(lines["MemAvailable"].split()[0]) * 1024
+
+
+def peak_memory(device: torch.device) -> int | None:
+    """The most bytes in use so far, by torch on CUDA, by the process on a CPU; None elsewhere."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    if device.type != "cpu" or find_spec("resource") is None:
+        return None
+    import resource  # not on Windows
+
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024

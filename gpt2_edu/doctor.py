@@ -15,9 +15,9 @@ from typing import NamedTuple
 import torch
 
 from . import flops
-from .device import pick_device
+from .device import pick_device, pick_precision
 from .hub import PUBLISHED, WEIGHTS
-from .packed import fast_dtype, onednn_knows
+from .packed import onednn_knows
 
 NEEDED = ("torch", "tiktoken", "numpy", "safetensors", "huggingface_hub", "tqdm")
 OPTIONAL = {
@@ -77,10 +77,10 @@ def _device() -> Iterator[Finding]:
         yield Finding("device", device.type, advice)
     threads = torch.get_num_threads()
     yield Finding("threads", f"{threads}, of {os.cpu_count()} processors")
-    chosen = str(fast_dtype(device)).removeprefix("torch.")
+    chosen = str(pick_precision("auto", device)).removeprefix("torch.")
     peak = flops.device_peak(device, chosen)
     rate = f"{peak / 1e12:.0f} TFLOP/s by its data sheet" if peak else "peak rate not in our table"
-    yield Finding("precision", f"{chosen} to generate in; {rate}")
+    yield Finding("precision", f"{chosen}; {rate}")
 
 
 def _fast_paths() -> Iterator[Finding]:

@@ -71,19 +71,6 @@ def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
     return fast.eval().requires_grad_(False)
 
 
-def fast_dtype(device: torch.device) -> torch.dtype:
-    """The type to generate in: bfloat16 where the device computes in it, else float32.
-
-    A GPU without it, such as a T4, computes in float16.
-    """
-    if device.type == "cuda":
-        native = torch.cuda.is_bf16_supported(including_emulation=False)
-        return torch.bfloat16 if native else torch.float16
-    if device.type == "cpu" and onednn_knows(torch.bfloat16):
-        return torch.bfloat16
-    return torch.float32
-
-
 def onednn_knows(dtype: torch.dtype) -> bool:
     """Whether this processor and this build of torch have oneDNN's kernels for the type."""
     if not torch.backends.mkldnn.is_available():

@@ -254,6 +254,7 @@ def test_the_compiled_step_has_no_graph_break_and_one_compilation_per_bucket(mak
     model, idx = make_model(LONG), torch.randint(101, (3, 300))
     expected, _ = model(idx)
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()  # of what other tests have compiled
     counter = CompileCounterWithBackend("aot_eager")
     compiled = torch.compile(decode_logits, backend=counter, fullgraph=True, dynamic=False)
     cache = KVCache(LONG, 3)

@@ -7,7 +7,7 @@ import torch
 
 import gpt2_edu.packed
 from gpt2_edu import generate, pack
-from gpt2_edu.packed import PackedLinear, fast_dtype
+from gpt2_edu.packed import PackedLinear
 
 
 @pytest.mark.parametrize("onednn", [True, False])
@@ -59,8 +59,3 @@ def test_a_copy_is_not_saved(model, tmp_path):
 def test_a_type_that_is_no_float_is_refused(model):
     with pytest.raises(TypeError, match=r"dtype cannot be torch\.int8"):
         pack(model, torch.int8)
-
-
-def test_the_fast_type_is_one_that_the_device_has():
-    assert fast_dtype(torch.device("cpu")) in (torch.bfloat16, torch.float32)
-    assert fast_dtype(torch.device("mps")) == torch.float32

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,12 +18,14 @@ from pathlib import Path
 import pytest
 import torch
 
+import gpt2_edu.device
 import gpt2_edu.trainer
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.checkpoint import LOG, checkpoints, read_log
-from gpt2_edu.data import BatchLoader, TokenShards, validation_batches
+from gpt2_edu.data import HEADER, BatchLoader, TokenShards, validation_batches
+from gpt2_edu.device import pick_compile, pick_precision
 from gpt2_edu.flops import flops_per_token
-from gpt2_edu.trainer import Stop, TrainConfig, Trainer, pick_compile, pick_precision
+from gpt2_edu.trainer import Stop, TrainConfig, Trainer
 from tests.campaigns.small_run import VOCAB, result, small_config, story, write_shards
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -435,11 +438,11 @@ def test_what_fits_neither_data_nor_device_is_refused(data, tmp_path, changed, m
 def test_weights_to_start_from_must_fit_the_data(data, tmp_path):
     sizes = {"n_layer": None, "n_head": None, "n_embd": None}
     start = {"init_from": str(tmp_path / "m")} | sizes
-    GPT2(GPT2Config(vocab_size=89, block_size=13, n_layer=1, n_head=1, n_embd=7)).save_pretrained(
-        tmp_path / "m"
-    )
-    with pytest.raises(ValueError, match=r"97 different ids.*knows 89"):
-        Trainer(small_config(data, tmp_path / "run", **start)).train()
+    for V in (89, 101):  # more ids than the data has are another tokenizer too
+        other = GPT2Config(vocab_size=V, block_size=13, n_layer=1, n_head=1, n_embd=7)
+        GPT2(other).save_pretrained(tmp_path / "m")
+        with pytest.raises(ValueError, match=rf"a vocabulary of 97 ids.*has {V}"):
+            Trainer(small_config(data, tmp_path / "run", **start)).train()
     GPT2(GPT2Config(vocab_size=97, block_size=11, n_layer=1, n_head=1, n_embd=7)).save_pretrained(
         tmp_path / "m"
     )
@@ -526,7 +529,7 @@ def test_mps_stays_in_float32():
 
 def test_compiling_without_a_compiler_is_refused_only_if_it_was_asked_for(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(gpt2_edu.trainer, "find_spec", lambda name: None)
+    monkeypatch.setattr(gpt2_edu.device, "find_spec", lambda name: None)
     for device, needs in ((CPU, r"C\+\+ compiler"), (torch.device("cuda"), "triton")):
         assert not pick_compile("auto", device) and not pick_compile("off", device)
         with pytest.raises(ValueError, match=needs):
@@ -598,3 +601,14 @@ def test_a_bar_and_samples_are_shown_unless_it_is_quiet(run, capsys):
     assert "12/12" in shown.err
     run("silent")
     assert capsys.readouterr() == ("", "")
+
+
+def test_shards_of_another_tokenizer_of_the_same_name_are_refused(data, tmp_path):
+    shards = tmp_path / "shards"
+    shutil.copytree(data, shards)
+    header = json.loads((shards / HEADER).read_text())
+    header["tokenizer_hash"] = "0" * 64
+    (shards / HEADER).write_text(json.dumps(header))
+    with pytest.raises(ValueError, match=r"another tokenizer.*hash 0000"):
+        Trainer(small_config(shards, tmp_path / "run")).train()
+    assert not (tmp_path / "run").exists()
