@@ -123,8 +123,9 @@ class TrainConfig:
         loaded = GPT2.from_pretrained(self.init_from)
         if loaded.config.vocab_size != vocab_size:
             raise ValueError(
-                f"the shards in {self.data} have a vocabulary of {vocab_size} ids, {self.init_from} "
-                f"has {loaded.config.vocab_size}: prepare the text with that model's tokenizer"
+                f"the shards in {self.data} have a vocabulary of {vocab_size} ids, "
+                f"{self.init_from} has {loaded.config.vocab_size}: prepare the text with that "
+                "model's tokenizer"
             )
         if loaded.config.block_size < self.block_size:
             raise ValueError(
