@@ -68,7 +68,7 @@ def sample_next(
     """
     if temperature == 0:
         check_knobs(temperature, top_k, top_p)
-        return logits.argmax(dim=-1)
+        return logits.float().argmax(dim=-1)  # a CPU is slow to compare half-precision numbers
     probs = next_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     # Divide by exponential noise, take the largest: a draw by these probabilities, the very one
     # that torch.multinomial makes, but without its wait for the device.
@@ -206,6 +206,7 @@ def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Ten
     return torch.tensor([[pad_id] * (longest - len(p)) + list(p) for p in prompts]), padding
 
 
+@torch.inference_mode()
 def _last_logits(model: GPT2, idx: Tensor, cache: KVCache | None, padding: Tensor | None) -> Tensor:
     """Logits (B, V) of the token that follows idx, computing what the cache does not hold."""
     if cache is not None and idx.size(1) <= cache.max_len:
