@@ -394,7 +394,7 @@ class Trainer:
                 self._save(row.get("val_loss"))
                 saved = self.step
         assert saved == self.step, "the last step is always due"
-        if self.step < config.steps and self._talks():
+        if self.step < config.steps and self.ranks.first:  # even a quiet run says how to go on
             bar.write(self._how_to_go_on())
         return loss, val_loss
 

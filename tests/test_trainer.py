@@ -219,6 +219,15 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(data, finished, tmp_pa
     assert result(out) == result(finished)
 
 
+def test_a_stopped_run_says_where_it_stands_and_how_to_go_on(data, tmp_path, capsys):
+    out = tmp_path / "run"
+    Trainer(small_config(data, out, quiet=True), on_log=press_ctrl_c(3)).train()
+    said = capsys.readouterr().out
+    assert "Stopped after step 4 of 12" in said
+    assert str(out / "checkpoints" / "step-00000004") in said
+    assert "--resume" in said and "Trainer.resume" in said
+
+
 def test_many_interruptions_in_one_run_leave_no_trace(data, finished, tmp_path):
     out = tmp_path / "run"
     Trainer(small_config(data, out), on_log=press_ctrl_c(0)).train()
