@@ -207,6 +207,8 @@ class GPT2(nn.Module):
         last_only: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         self.check_ids(idx, targets, padding)
+        if last_only and targets is not None:
+            raise ValueError("last_only leaves no logits for most targets: give one or the other")
         T = idx.size(1)
         positions, visible = torch.arange(T, device=idx.device), None
         if cache is None:

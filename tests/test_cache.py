@@ -105,6 +105,11 @@ def test_the_last_logits_alone_are_the_last_of_all(model, idx):
     close(model(idx, last_only=True)[0], model(idx)[0][:, [-1]])
 
 
+def test_targets_need_all_logits(model, idx):
+    with pytest.raises(ValueError, match="last_only leaves no logits for most targets"):
+        model(idx, idx, last_only=True)
+
+
 def test_a_cache_keeps_no_gradient(model, idx):
     cache = KVCache(model.config, B)
     logits, _ = model(idx, cache=cache)
