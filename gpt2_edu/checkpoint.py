@@ -32,8 +32,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
-from .data import file_sha256
 from .distributed import Ranks, fill, whole
+from .files import PART, file_sha256, sync, write_text
 from .model import GPT2
 from .pretrained import (
     CONFIG,
@@ -51,26 +51,6 @@ UNFINISHED = ".unfinished-"  # begins the name of a folder that is being written
 
 
 # ---- Files that are there whole or not at all --------------------------------------------------
-
-
-def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk and not only in memory."""
-    if path.is_dir() and os.name == "nt":
-        return  # Windows writes a folder's names by itself and opens no folder
-    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def write_text(path: Path, text: str) -> None:
-    """Put a text in the place of a file: whoever reads it finds the old one or the new one."""
-    part = path.with_name(UNFINISHED + path.name)
-    part.write_text(text, encoding="utf-8")
-    sync(part)
-    os.replace(part, path)
-    sync(path.parent)
 
 
 @contextmanager
@@ -109,9 +89,8 @@ def remove(folder: Path) -> None:
 
 def clean(run: Path) -> None:
     """Remove what a killed process left unfinished in a run folder."""
-    for folder in (run, run / "checkpoints"):
-        for path in folder.glob(UNFINISHED + "*"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for path in [*run.glob(f"*{PART}"), *(run / "checkpoints").glob(f"{UNFINISHED}*")]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 # ---- The checkpoints of a run ------------------------------------------------------------------

@@ -25,6 +25,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from .files import file_sha256
 from .tokenizer import load_tokenizer
 
 HEADER = "header.json"
@@ -249,12 +250,6 @@ class TokenShards:
                 f"{path} is damaged or comes from another preparation: its SHA-256 is {found}, "
                 f"{HEADER} says {shard.sha256}. {repair}"
             )
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, read piece by piece."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # ---- Training batches --------------------------------------------------------------------------

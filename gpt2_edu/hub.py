@@ -14,6 +14,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from .files import file_sha256
+
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 
 
@@ -131,8 +133,7 @@ def _check_content(path: Path, sha256: str | None) -> None:
     blob = path.parent / os.readlink(path) if path.is_symlink() else path
     promised = sha256 or blob.name
     if re.fullmatch("[0-9a-f]{64}", promised):
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = file_sha256(path)
     elif re.fullmatch("[0-9a-f]{40}", promised):
         content = path.read_bytes()
         found = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()

@@ -36,10 +36,10 @@ from .data import (
     VERSION,
     Header,
     Shard,
-    file_sha256,
     read_header,
     tokenizer_hash,
 )
+from .files import file_sha256, sync, write_text
 from .sources import Piece, Reading, Source, find_sources
 from .tokenizer import load_tokenizer
 
@@ -276,7 +276,7 @@ def _claim(out: Path, identity: dict[str, Any], overwrite: bool) -> dict[str, An
         )
     for name in [HEADER, *(n for n in held if _is_ours(n))]:  # the header first: it vouches for all
         (out / name).unlink(missing_ok=True)
-    _write_atomically(out / UNFINISHED, json.dumps(fresh))
+    write_text(out / UNFINISHED, json.dumps(fresh))
     return fresh
 
 
@@ -356,10 +356,10 @@ class _Writer:
     def commit(self) -> None:
         """From here on, what is written so far is kept whatever happens."""
         for path in sorted(self._unsynced):
-            _sync(path)
+            sync(path)
         self._unsynced.clear()
         record = {"identity": self.identity, "batches": self.batches, "lengths": self.lengths}
-        _write_atomically(self.out / UNFINISHED, json.dumps(record))
+        write_text(self.out / UNFINISHED, json.dumps(record))
         self.committed = time.monotonic()
 
     def cut_tail(self, count: int) -> None:
@@ -386,12 +386,12 @@ class _Writer:
             for i, tokens in enumerate(self.lengths[split]):
                 part = self._part(split, i)
                 final = part.with_suffix("")
-                _sync(part)
+                sync(part)
                 shards.append(Shard(final.name, split, tokens, file_sha256(part)))
                 os.replace(part, final)
-        _sync(self.out)
+        sync(self.out)
         header = make_header(tuple(shards))
-        _write_atomically(self.out / HEADER, header.to_json())
+        write_text(self.out / HEADER, header.to_json())
         (self.out / UNFINISHED).unlink()
         return header
 
@@ -418,20 +418,3 @@ class _Writer:
         for path in self.out.glob("*.part"):
             if _is_ours(path.name) and path not in wanted:
                 path.unlink()
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    """A reader sees the old file or the new one, also after a power cut."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text, encoding="utf-8")
-    _sync(part)
-    os.replace(part, path)
-    _sync(path.parent)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

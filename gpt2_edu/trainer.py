@@ -40,6 +40,7 @@ from .device import (
     pick_precision,
 )
 from .distributed import joined, micro_step, replicate, shard, whole
+from .files import write_text
 from .flops import device_peak, largest_batch, memory, utilisation
 from .generation import generate
 from .model import GPT2
@@ -257,7 +258,7 @@ class Trainer:
             ck.cut_log(self.log, self.step if self.step else -1)
         else:
             stored = json.dumps(asdict(self.config), indent=2)
-            ck.write_text(self.run / CONFIG, stored + "\n")
+            write_text(self.run / CONFIG, stored + "\n")
 
     def _compare(self, before: Row, now: Row) -> None:
         """Refuse to go on with settings that would make it another run."""

@@ -173,10 +173,10 @@ def test_what_a_killed_process_left_is_no_checkpoint_and_is_cleaned_away(run):
     newest = run / "checkpoints/step-00000012"
     left = run / "checkpoints/.unfinished-step-00000013"
     shutil.copytree(newest, left)
-    (run / ".unfinished-config.json").write_text("{")
+    (run / "config.json.part").write_text("{")
     assert ck.newest_checkpoint(run) == newest
     ck.clean(run)
-    assert not left.exists() and not (run / ".unfinished-config.json").exists()
+    assert not left.exists() and not (run / "config.json.part").exists()
     assert ck.newest_checkpoint(run) == newest
 
 
