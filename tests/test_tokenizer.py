@@ -7,15 +7,22 @@ import itertools
 import json
 import random
 import socket
+from collections import Counter
 from pathlib import Path
+from unicodedata import category
 
 import pytest
+import regex
 import tiktoken
 import tiktoken_ext.openai_public
+import tokenizers
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from tokenizers import models, pre_tokenizers, trainers
 
 import gpt2_edu.tokenizer
 from gpt2_edu import load_tokenizer, stream_text
-from gpt2_edu.tokenizer import END_OF_TEXT
+from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN, make_encoding, save_ranks, train_bpe
 
 
 @pytest.fixture(scope="module")
@@ -148,13 +155,19 @@ def split_in_two(token: bytes, ranks: dict[bytes, int]) -> list[bytes]:
     return parts
 
 
-def openais_files(ranks: dict[bytes, int]) -> tuple[bytes, bytes]:
-    """vocab.bpe and encoder.json as OpenAI published them, rebuilt from the ranks."""
+def letters_for_bytes() -> dict[int, str]:
+    """The letter that stands for each byte in OpenAI's and Hugging Face's files, in their order."""
     printable = [b for b in range(256) if chr(b).isprintable() and chr(b) != " "]
     letters = {b: chr(b) for b in printable}
     for b in range(256):
         if b not in letters:
             letters[b] = chr(256 + len(letters) - len(printable))
+    return letters
+
+
+def openais_files(ranks: dict[bytes, int]) -> tuple[bytes, bytes]:
+    """vocab.bpe and encoder.json as OpenAI published them, rebuilt from the ranks."""
+    letters = letters_for_bytes()
 
     def shown(token: bytes) -> str:
         return "".join(letters[b] for b in token)
@@ -249,6 +262,233 @@ def test_an_unknown_tokenizer_is_answered_with_the_known(name):
         load_tokenizer(name)
     assert f"unknown tokenizer {name!r}. Known: gpt2" in str(error.value)
     assert ("Did you mean 'gpt2'?" in str(error.value)) == (name in ("gtp2", "gpt-2"))
+
+
+# ---- New ranks ----------------------------------------------------------------------------------
+
+CHAPTER_1 = "a crane ate a crab, a crane ate a fish"
+
+
+def made_up_texts(seed: int, n_words: int = 300, n_texts: int = 100) -> list[str]:
+    """Sentences of made-up words, most of which occur a few times: hundreds of equal counts."""
+    rng = random.Random(seed)
+    signs = "abcdefgh" * 4 + "é鶴🐟0123'"
+    words = ["".join(rng.choices(signs, k=rng.randrange(1, 9))) for _ in range(n_words)]
+    return [rng.choice(["", " "]).join(rng.choices(words, k=12)) + "  \n" for _ in range(n_texts)]
+
+
+def assigned(texts: list[str]) -> list[str]:
+    """Texts without the code points that this Python does not know.
+
+    A newer edition of Unicode may call one a letter, and the libraries follow different editions.
+    """
+    return ["".join(sign for sign in text if category(sign) != "Cn") for text in texts]
+
+
+def pairs_merged(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
+    tokens = sorted(ranks, key=ranks.__getitem__)
+    return [tuple(split_in_two(token, ranks)) for token in tokens[256:]]
+
+
+def merged(word: list[bytes], pair: tuple[bytes, bytes]) -> list[bytes]:
+    result, i = [], 0
+    while i < len(word):
+        if tuple(word[i : i + 2]) == pair:
+            result.append(word[i] + word[i + 1])
+            i += 2
+        else:
+            result.append(word[i])
+            i += 1
+    return result
+
+
+def tokens_by_hand(texts: list[str], bytes_in_order: list[bytes]) -> list[bytes]:
+    """Chapter 1's way, and all the way: count every pair anew, merge the winner, repeat."""
+    tokens = list(bytes_in_order)
+    pieces = [piece for text in texts for piece in regex.findall(SPLIT_PATTERN, text)]
+    words = [[bytes([byte]) for byte in piece.encode()] for piece in pieces]
+    while counts := Counter(pair for word in words for pair in itertools.pairwise(word)):
+        pair = min(counts, key=lambda pair: (-counts[pair], *map(tokens.index, pair)))
+        words = [merged(word, pair) for word in words]
+        tokens.append(pair[0] + pair[1])
+    return tokens
+
+
+def hugging_face(texts: list[str], vocab_size: int) -> tokenizers.Tokenizer:
+    """The same training by the library ``tokenizers``, whose ids are ours plus one."""
+    other = tokenizers.Tokenizer(models.BPE())
+    other.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[END_OF_TEXT],  # this library puts it first
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    other.train_from_iterator(texts, trainer)
+    return other
+
+
+@pytest.mark.parametrize(
+    ("texts", "vocab_size"),
+    [
+        ([CHAPTER_1], 257 + 8),
+        ([CHAPTER_1], 257 + 13),
+        (made_up_texts(seed=1), 257 + 900),
+        (made_up_texts(seed=2, n_words=40, n_texts=400), 257 + 150),
+        (assigned(random_texts(1_000, seed=3)), 257 + 600),
+    ],
+    ids=["chapter 1", "chapter 1 to its end", "many ties", "few words", "any signs"],
+)
+def test_hugging_faces_trainer_learns_the_same_merges_in_the_same_order(texts, vocab_size):
+    ranks = train_bpe(texts, vocab_size)
+    other = hugging_face(texts, vocab_size)
+    byte_of = {letter: byte for byte, letter in letters_for_bytes().items()}
+
+    def as_bytes(shown: str) -> bytes:
+        return bytes(byte_of[letter] for letter in shown)
+
+    merges = json.loads(other.to_str())["model"]["merges"]
+    assert pairs_merged(ranks) == [(as_bytes(left), as_bytes(right)) for left, right in merges]
+    vocabulary = other.get_vocab()
+    assert vocabulary.pop(END_OF_TEXT) == 0
+    assert ranks == {as_bytes(shown): i - 1 for shown, i in vocabulary.items()}
+
+    encoding = make_encoding("new", ranks)
+    held_out = [
+        *("A crane ate 2 fish.", "🐟🦩 👩‍🔬 鶴é", "  two  spaces\t\n\n", "1234567 0 x2"),
+        *made_up_texts(seed=4, n_texts=20),
+        *assigned(random_texts(300, seed=5)),
+    ]
+    for text in held_out:
+        ids = encoding.encode_ordinary(text)
+        assert ids == [i - 1 for i in other.encode(text).ids]
+        assert encoding.decode(ids) == text
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.text(st.sampled_from("aab '1é\n") | st.sampled_from("abcdst"), max_size=25)))
+@example([CHAPTER_1])
+@example(["aaaaaaa aaaa aaa", "abababa"])
+@example([])
+def test_counting_only_what_changed_learns_what_counting_all_anew_learns(texts):
+    in_order = list(train_bpe([], 257))
+    expected = tokens_by_hand(texts, in_order)
+    assert list(train_bpe(texts, len(expected) + 1).items()) == [
+        (token, i) for i, token in enumerate(expected)
+    ]
+    fewer = (256 + len(expected)) // 2
+    assert list(train_bpe(texts, fewer + 1)) == expected[:fewer]
+    with pytest.raises(ValueError, match=f"at most {len(expected) + 1}"):
+        train_bpe(texts, len(expected) + 2)
+
+
+def test_chapter_1s_small_text_shrinks_to_16_tokens():
+    """Of equals, the lowest ids win: so the merges after the first are not the first ones met."""
+    ranks = train_bpe([CHAPTER_1], 265)
+    assert list(ranks)[256:] == [b" a", b"cr", b" cr", b" cra", b"ne", b"te", b" ate", b" crane"]
+    encoding = make_encoding("chapter 1", ranks)
+    assert len(encoding.encode(CHAPTER_1)) == 16
+    assert encoding.encode(" crane") == [263]
+    assert len(encoding.encode(" fish")) == 5
+    assert encoding.encode(END_OF_TEXT, allowed_special="all") == [264]
+
+
+def test_the_bytes_have_the_ids_that_they_have_in_gpt2(tokenizer):
+    assert list(train_bpe([], 257).items()) == [
+        (tokenizer.decode_single_token_bytes(i), i) for i in range(256)
+    ]
+
+
+def test_a_piece_counts_as_often_as_it_occurs():
+    assert list(train_bpe(["ab", "cd", "ab"], 258))[256] == b"ab"
+    assert list(train_bpe(["ab", "cd", "cd"], 258))[256] == b"cd"  # else ab, with the lower ids
+
+
+def test_neither_the_order_of_the_texts_nor_their_container_matters():
+    texts = made_up_texts(seed=6)
+    ranks = train_bpe(texts, 700)
+    random.Random(7).shuffle(texts)
+    assert list(train_bpe(iter(texts), 700).items()) == list(ranks.items())
+    assert list(train_bpe(dict.fromkeys(texts), 700).items()) == list(ranks.items())
+
+
+def test_no_merge_reaches_across_pieces_or_texts():
+    with pytest.raises(ValueError, match="at most 257"):
+        train_bpe(["a", "b"] * 9 + ["a1b2"], 258)
+
+
+def test_the_special_token_is_not_learned_from_texts_that_spell_it():
+    ranks = train_bpe(["<|endoftext|>fish"] * 9, 257 + 13)
+    assert END_OF_TEXT.encode() not in ranks
+    assert b"endoftext" in ranks
+
+
+def test_more_merges_than_the_texts_hold_are_refused():
+    message = "vocab_size=300 is too many: after 2 merges .* at most 259"
+    with pytest.raises(ValueError, match=message):
+        train_bpe(["abc", "abc"], 300)
+
+
+@pytest.mark.parametrize("vocab_size", [256, 0, -1])
+def test_a_vocabulary_without_room_for_the_bytes_is_refused(vocab_size):
+    with pytest.raises(ValueError, match=f"at least 257, .* got {vocab_size}"):
+        train_bpe([CHAPTER_1], vocab_size)
+
+
+@pytest.mark.parametrize("vocab_size", [300.0, "300", None, True])
+def test_a_vocab_size_that_is_no_int_is_refused(vocab_size):
+    with pytest.raises(TypeError, match="vocab_size must be an int, got"):
+        train_bpe([CHAPTER_1], vocab_size)
+
+
+def test_one_string_is_not_taken_for_many_of_one_letter():
+    with pytest.raises(TypeError, match=r"Write \[text\]"):
+        train_bpe(CHAPTER_1, 258)
+
+
+@pytest.mark.parametrize("wrong", [b"fish", 7, None, ["fish"]])
+def test_a_text_that_is_no_string_is_named(wrong):
+    with pytest.raises(TypeError, match=f"text 1 is a {type(wrong).__name__}"):
+        train_bpe(["fish", wrong], 258)
+
+
+def test_saved_ranks_are_tiktokens_file_byte_for_byte(tokenizer, tmp_path):
+    shipped = Path(gpt2_edu.tokenizer.__file__).parent / "assets" / "gpt2.tiktoken"
+    shuffled = dict(sorted(tokenizer._mergeable_ranks.items()))
+    save_ranks(shuffled, tmp_path / "again.tiktoken")
+    assert (tmp_path / "again.tiktoken").read_bytes() == shipped.read_bytes()
+
+
+def test_a_trained_tokenizer_is_loaded_by_one_entry_in_the_table(
+    from_the_start, monkeypatch, tmp_path
+):
+    ranks = train_bpe(made_up_texts(seed=8), 500)
+    file = tmp_path / "assets" / "new" / "new.tiktoken"
+    file.parent.mkdir(parents=True)
+    save_ranks(ranks, str(file))
+    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setattr(gpt2_edu.tokenizer, "files", lambda package: tmp_path)
+    monkeypatch.setitem(gpt2_edu.tokenizer._RANKS, "new", ("new/new.tiktoken", sha256))
+
+    loaded, at_once = load_tokenizer("new"), make_encoding("new", ranks)
+    assert loaded._mergeable_ranks == ranks
+    assert (loaded.name, loaded.n_vocab, loaded.eot_token) == ("new", 500, 499)
+    for text in [END_OF_TEXT, *made_up_texts(seed=9), *random_texts(100)]:
+        ids = at_once.encode(text, allowed_special="all")
+        assert loaded.encode(text, allowed_special="all") == ids
+        assert loaded.decode(ids) == text
+    with pytest.raises(ValueError, match="Known: gpt2, new"):
+        load_tokenizer("knew")
+
+
+def test_ranks_that_cannot_encode_every_text_are_refused():
+    ranks = train_bpe([CHAPTER_1], 265)
+    without = {token: i - (i > 32) for token, i in ranks.items() if i != 32}
+    with pytest.raises(ValueError, match=r"all 256 bytes.*not \[65\]"):
+        make_encoding("no A", without)
+    for wrong in ({b" fish": 300}, {b" crane": 0}, {b" crane": -1}):
+        with pytest.raises(ValueError, match="each once"):
+            make_encoding("gap", ranks | wrong)
 
 
 # ---- Text as it comes ---------------------------------------------------------------------------
