@@ -1,0 +1,23 @@
+"""Crane World: a language of short stories in which the truth is known.
+
+``story(seed)`` writes a story, ``judge(text)`` marks one, ``entropy()`` says how well the next
+token could be guessed. All three read the same page: grammar.md.
+"""
+
+from .entropy import Floor, entropy, random_seeds, surprisals
+from .judge import Sense, Verdict, judge
+from .story import Test, Told, story, tell
+
+__all__ = [
+    "Floor",
+    "Sense",
+    "Test",
+    "Told",
+    "Verdict",
+    "entropy",
+    "judge",
+    "random_seeds",
+    "story",
+    "surprisals",
+    "tell",
+]

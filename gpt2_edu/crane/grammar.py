@@ -1,0 +1,258 @@
+"""The grammar at work: what may be said next, and how likely it is.
+
+A text is told from a stack of what is still to be said and from what is remembered. Saying it
+(story.py), judging it (judge.py) and computing its probability (entropy.py) all ask this file for
+the ways to fill the next slot, so there is one meaning of the grammar.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import accumulate
+
+from .chance import Chance
+from .notation import Alternative, Item, Slot, Source, alternatives, read
+
+Value = tuple[str, int]  # what a variable remembers: the name of a list, and a place in it
+Memory = tuple[Value | None, ...]  # one entry for each variable of the grammar
+
+TRAINING, EVERYTHING = "training", "everything"  # without and with what is withheld
+_APART = 6  # every sixth pair of choices is withheld
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to fill a slot."""
+
+    items: tuple[Item, ...]
+    value: Value
+
+
+@dataclass(frozen=True)
+class Options:
+    """All ways to fill a slot, with their weights summed up from the first on."""
+
+    options: tuple[Option, ...]
+    sums: tuple[int, ...]
+
+    def draw(self, chance: Chance) -> Option:
+        """One of them, by weight."""
+        return self.options[bisect_right(self.sums, chance.below(self.sums[-1]))]
+
+    def probabilities(self) -> Iterator[tuple[float, Option]]:
+        """Each of them with its probability."""
+        before = 0
+        for option, until in zip(self.options, self.sums, strict=True):
+            yield (until - before) / self.sums[-1], option
+            before = until
+
+
+class Grammar:
+    """The rules and tables of a page. Raises ValueError if they do not fit together."""
+
+    def __init__(self, page: str) -> None:
+        source = read(page)
+        self.tables = source.tables
+        self.lists = _lists(source)
+        slots = [
+            item
+            for entries in self.lists.values()
+            for entry in entries
+            for item in entry.items
+            if isinstance(item, Slot)
+        ]
+        # A variable is defined by the slots that name it, always from the same list.
+        self.variables = {slot.name: slot.source[0] for slot in slots if slot.name}
+        self._number = {name: i for i, name in enumerate(self.variables)}
+        self._tested = self._column("tested", "as")
+        first, second = self._column("withheld", "first"), self._column("withheld", "second")
+        self.withheld = {name: (first[name], second[name]) for name in first}
+        self._depends = {slot: self._check(slot) for slot in slots}
+        self._filled: dict[tuple[Slot, str, tuple[Value | None, ...]], Options] = {}
+
+    @property
+    def empty(self) -> Memory:
+        """Nothing remembered."""
+        return (None,) * len(self.variables)
+
+    def remember(self, memory: Memory, slot: Slot, option: Option) -> Memory:
+        """The memory after a slot was filled."""
+        if slot.name is None:
+            return memory
+        i = self._number[slot.name]
+        return memory[:i] + (option.value,) + memory[i + 1 :]
+
+    def recall(self, memory: Memory, name: str) -> str | None:
+        """The key or words that a variable stands for; None if it was not set."""
+        value = memory[self._number[name]]
+        if value is None:
+            return None
+        table, i = value
+        return self.tables[table].keys[i] if table in self.tables else " ".join(self.words(value))
+
+    def words(self, value: Value) -> tuple[str, ...]:
+        """The words of an entry that has no slots in it."""
+        items = self.lists[value[0]][value[1]].items
+        if not all(isinstance(item, str) for item in items):
+            raise ValueError(f"an entry of {value[0]!r} has slots, so it cannot be said again")
+        return items  # type: ignore[return-value]
+
+    # ---- Filling a slot
+
+    def options(self, slot: Slot, memory: Memory, mode: str) -> Options:
+        """The ways to fill a slot. ``mode``: TRAINING, EVERYTHING, or one name in ``withheld``."""
+        key = (slot, mode, tuple([memory[i] for i in self._depends[slot]]))
+        found = self._filled.get(key)
+        if found is None:
+            found = self._filled[key] = self._fill(slot, memory, mode)
+        return found
+
+    def _fill(self, slot: Slot, memory: Memory, mode: str) -> Options:
+        options, weights = [], []
+        name, only = self._list(slot, memory)
+        for i, alternative in enumerate(self.lists[name]):
+            value = (name, i)
+            allowed = (
+                (only is None or only == i)
+                and not (slot.unlike and self._alike(value, memory, slot.unlike))
+                and (mode == EVERYTHING or self._shown(slot, i, memory, mode))
+            )
+            if allowed:
+                options.append(Option(alternative.items, value))
+                weights.append(alternative.weight)
+        return Options(tuple(options), tuple(accumulate(weights)))
+
+    def _list(self, slot: Slot, memory: Memory) -> tuple[str, int | None]:
+        """The list that a slot draws from, and which entry if that is settled."""
+        name, *columns = slot.source
+        if slot.name is not None or name not in self._number:
+            return name, None
+        value = memory[self._number[name]]
+        assert value is not None, f"{name} is used before it is set"
+        for column in columns[:-1]:
+            table, i = value
+            keys = self.tables[table].keys
+            value = (table, keys.index(self.tables[table].cells[column][keys[i]]))
+        table, i = value
+        if not columns:
+            return value[0], i
+        return cell(table, columns[-1], self.tables[table].keys[i]), None
+
+    def _alike(self, value: Value, memory: Memory, other: str) -> bool:
+        """Whether two entries have anything in common."""
+        second = memory[self._number[other]]
+        if second is None or value[0] != second[0]:
+            return False
+        table = self.tables.get(value[0])
+        if table is None:
+            return value == second
+        rows = (table.row(table.keys[i]) for i in (value[1], second[1]))
+        return any(a == b for a, b in zip(*rows, strict=True))
+
+    def _shown(self, slot: Slot, i: int, memory: Memory, mode: str) -> bool:
+        """Whether training, or the test set ``mode``, has this choice with those before it."""
+        for held_out, (first, second) in self.withheld.items():
+            if second != self._chooser(slot):
+                continue
+            before = memory[self._number[first]]
+            if before is not None and ((before[1] + i) % _APART == 0) != (mode == held_out):
+                return False
+        return True
+
+    def withholds(self, slot: Slot, held_out: str) -> bool:
+        """Whether filling this slot completes a pair that the test set is about."""
+        return self.withheld[held_out][1] == self._chooser(slot)
+
+    def _chooser(self, slot: Slot) -> str | None:
+        """The name by which a withheld pair speaks of a slot: its variable, or its rule.
+
+        None where the slot comes back to a variable: the choice was made before.
+        """
+        return slot.name or (None if slot.source[0] in self._number else slot.source[0])
+
+    # ---- What is tested
+
+    def mark(self, slot: Slot) -> str | None:
+        """The name under which filling a slot is counted; None if nothing decides it."""
+        if slot.mark is not None:
+            return slot.mark or None
+        variable, *columns = slot.source
+        if slot.name is not None or variable not in self.variables:
+            return None
+        return self._tested.get(".".join([self.variables[variable], *columns]))
+
+    def wrong(self, slot: Slot, memory: Memory) -> Iterator[tuple[str, ...]]:
+        """What could wrongly fill a tested slot, the most tempting first.
+
+        These are the entries of other rows: first of the other sense, then of rows that the text
+        has mentioned, then of the rest.
+        """
+        name, only = self._list(slot, memory)
+        right = {self.words((name, i)) for i in range(len(self.lists[name])) if only in (None, i)}
+        variable, *columns = slot.source
+        own = memory[self._number[variable]]
+        assert own is not None
+        table = own[0]
+        others = [value[1] for value in memory if value and value[0] == table and value != own]
+        if columns and "other" in self.tables[table].cells:
+            keys = self.tables[table].keys
+            others.insert(0, keys.index(self.tables[table].cells["other"][keys[own[1]]]))
+        others += [i for i in range(len(self.lists[table])) if i not in others]
+        told = set(right)
+        for i in others:
+            where = cell(table, columns[-1], self.tables[table].keys[i]) if columns else table
+            entries = range(len(self.lists[where])) if columns else [i]
+            for entry in entries:
+                words = self.words((where, entry))
+                if words not in told:
+                    told.add(words)
+                    yield words
+
+    # ---- Does it fit together?
+
+    def _column(self, table: str, column: str) -> dict[str, str]:
+        return self.tables[table].cells[column] if table in self.tables else {}
+
+    def _check(self, slot: Slot) -> tuple[int, ...]:
+        """Which variables a slot depends on. Raises ValueError if it names what is not there."""
+        name, *columns = slot.source
+        known = name in self.lists or (name in self.variables and slot.name is None)
+        if not known or (slot.unlike and slot.unlike not in self.variables):
+            raise ValueError(f"the grammar speaks of {name!r}, which it does not define")
+        table = self.variables.get(name) if slot.name is None else None
+        for column in columns:
+            if table not in self.tables or column not in self.tables[table].cells:
+                raise ValueError(f"the grammar speaks of {name}.{column}, which it does not define")
+        needed = [name] if table else []
+        needed += [slot.unlike] if slot.unlike else []
+        chooser = self._chooser(slot)
+        needed += [first for first, second in self.withheld.values() if second == chooser]
+        return tuple(self._number[variable] for variable in needed)
+
+
+def cell(table: str, column: str, key: str) -> str:
+    """The name of the list of alternatives that a cell of a table is."""
+    return f"{table}.{column}.{key}"
+
+
+def _lists(source: Source) -> dict[str, tuple[Alternative, ...]]:
+    """Everything that can fill a slot: rules, the keys of tables, and their cells."""
+    lists = dict(source.rules)
+    for name, table in source.tables.items():
+        if name in lists:
+            raise ValueError(f"{name!r} is both a rule and a table in the grammar")
+        lists[name] = tuple(next(alternatives(key)) for key in table.keys)
+        for column, cells in table.cells.items():
+            for key, text in cells.items():
+                lists[cell(name, column, key)] = tuple(alternatives(text))
+    return lists
+
+
+@cache
+def crane_world() -> Grammar:
+    """The grammar of grammar.md."""
+    return Grammar((files("gpt2_edu.crane") / "grammar.md").read_text(encoding="utf-8"))

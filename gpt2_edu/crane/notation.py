@@ -1,0 +1,146 @@
+"""The notation of grammar.md: rules, tables and slots, read into objects.
+
+The page explains the notation to readers; here it is taken apart. What cannot be read is a
+ValueError that names the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+WORD = re.compile(r'[A-Za-z]+(?:-[a-z]+)*|[.,?!]+"?|"')  # a word, or signs that belong together
+_SLOT = re.compile(
+    r"(?P<open>[{\[])(?P<capital>\^?)(?:(?P<name>\w+): )?(?P<source>\w+(?:\.\w+)*)"
+    r"(?: - (?P<unlike>\w+))?(?P<mark>@\w*)?[}\]]"
+)
+_BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_WEIGHT = re.compile(r"(\d+) \*\s*")
+_CELL = re.compile(r"\s{2,}")
+
+
+@dataclass(frozen=True, eq=False)  # compared by identity: the same text in two places is two slots
+class Slot:
+    """A place in a line that is filled when the line is said."""
+
+    source: tuple[str, ...]  # a rule, a table or a variable, and columns after it
+    name: str | None  # the variable that remembers what was chosen
+    say: bool  # False for square brackets
+    unlike: str | None  # the variable whose row must have nothing in common with this one
+    capital: bool
+    mark: str | None  # what is tested here; "" for nothing, None for what the page says of it
+
+
+Item = str | Slot  # a word, or a slot
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One of the ways to fill a slot."""
+
+    weight: int
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with a key and cells: the text of each, as it stands."""
+
+    keys: list[str] = field(default_factory=list)
+    cells: dict[str, dict[str, str]] = field(default_factory=dict)  # column → key → text
+
+    def row(self, key: str) -> list[str]:
+        """The key and all cells of its row."""
+        return [key, *(column[key] for column in self.cells.values())]
+
+
+@dataclass(frozen=True)
+class Source:
+    """All rules and tables of a page, by name."""
+
+    rules: dict[str, tuple[Alternative, ...]]
+    tables: dict[str, Table]
+
+
+def read(page: str) -> Source:
+    """The rules and tables in the text blocks of a page."""
+    rules: dict[str, tuple[Alternative, ...]] = {}
+    tables: dict[str, Table] = {}
+    for block in _BLOCK.findall(page):
+        for header, body in _paragraphs(block):
+            name, colon, rest = header.partition(":")
+            if colon:
+                if name in rules:
+                    raise ValueError(f"the rule {name!r} stands twice in the grammar")
+                lines = [rest] if rest.strip() else body
+                rules[name] = tuple(a for line in lines for a in alternatives(line))
+            else:
+                _add_columns(tables, header, body)
+    for name, table in tables.items():
+        for column, cells in table.cells.items():
+            if missing := [key for key in table.keys if key not in cells]:
+                raise ValueError(f"the table {name!r} has no {column!r} for {missing[0]!r}")
+    return Source(rules, tables)
+
+
+def _paragraphs(block: str) -> Iterator[tuple[str, list[str]]]:
+    """Each line that is not indented, with the indented lines below it."""
+    header, body = "", []
+    for line in block.splitlines():
+        if line.startswith(" "):
+            body.append(line.strip())
+        elif line.strip():
+            if header:
+                yield header, body
+            header, body = line.strip(), []
+    if header:
+        yield header, body
+
+
+def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None:
+    """A table may stand in several blocks, each with some of its columns."""
+    name, *columns = header.split()
+    table = tables.setdefault(name, Table())
+    for line in body:
+        key, *cells = _CELL.split(line)
+        if len(cells) != len(columns):
+            raise ValueError(
+                f"the table {name!r} has the columns {', '.join(columns)}, but {line!r} has "
+                f"{len(cells)} cells after its key"
+            )
+        if key not in table.keys:
+            table.keys.append(key)
+        for column, cell in zip(columns, cells, strict=True):
+            table.cells.setdefault(column, {})[key] = cell
+
+
+def alternatives(line: str) -> Iterator[Alternative]:
+    """What stands between the slashes of a line, each with its weight."""
+    for part in line.split("/"):
+        text, weight = part.strip(), 1
+        if matched := _WEIGHT.match(text + " "):
+            text, weight = text[matched.end() :], int(matched[1])
+        yield Alternative(weight, tuple(_items(text)))
+
+
+def _items(text: str) -> Iterator[Item]:
+    at = 0
+    while at < len(text):
+        if text[at] == " ":
+            at += 1
+        elif matched := _SLOT.match(text, at):
+            yield Slot(
+                source=tuple(matched["source"].split(".")),
+                name=matched["name"],
+                say=matched["open"] == "{",
+                unlike=matched["unlike"],
+                capital=bool(matched["capital"]),
+                mark=None if matched["mark"] is None else matched["mark"][1:],
+            )
+            at = matched.end()
+        elif matched := WORD.match(text, at):
+            yield matched[0]
+            at = matched.end()
+        else:
+            raise ValueError(f"the grammar cannot be read at {text[at : at + 20]!r} in {text!r}")
