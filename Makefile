@@ -9,7 +9,7 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300
 
-.PHONY: help book serve test lint unit nbval site notebooks lab campaign bench clean
+.PHONY: help book serve test lint unit nbval site notebooks lab campaign crane bench clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -51,6 +51,9 @@ lab: $(READY)   ## open the notebooks in JupyterLab
 campaign: $(READY)  ## long tests: a training run is killed thirty times; a disk runs full (as root)
 	$(BIN)/python -m tests.campaigns.kill --kills 30
 	$(BIN)/python -m tests.campaigns.full_disk
+
+crane: $(READY)  ## make the bundled model of Crane World anew; half an hour on two cores
+	$(BIN)/python book/make_crane.py
 
 bench: $(READY) ## measure beside transformers what can be measured here; on a machine that rests
 	for script in import_time first_token cpu_generation cpu_training memory speed_ladder; do $(BIN)/python -m benchmarks.$$script || exit 1; done

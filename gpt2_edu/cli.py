@@ -18,7 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import torch
 
-from . import __version__, flops
+from . import __version__, evals, flops
 from .bench import bench as run_bench
 from .checkpoint import best_checkpoint, checkpoints, newest_checkpoint
 from .config import PRESETS, GPT2Config
@@ -30,8 +30,9 @@ from .packed import pack
 from .prepare import PrepareConfig
 from .prepare import prepare as run_prepare
 from .pretrained import locate, read_config
+from .recipes import train_crane
 from .tape import trace
-from .tokenizer import load_tokenizer, stream_text
+from .tokenizer import load_tokenizer, stream_text, tokenizer_name
 from .train_config import TrainConfig, read_train_config
 from .trainer import Trainer
 
@@ -79,7 +80,9 @@ class GenerateOptions:
     model: str = _help(
         "a published size, a run folder, or a folder with config.json and weights", "gpt2"
     )
-    tokenizer: str = _help("the tokenizer that the model was trained with", "gpt2")
+    tokenizer: str | None = _help(
+        "the tokenizer that the model was trained with; if not given, the one of its size", None
+    )
     max_new_tokens: int = _help("the most tokens to add; the prompt does not count", 100)
     samples: int = _help("how many continuations", 1)
     temperature: float = _help("below 1 is safer, above 1 wilder, 0 takes the likeliest", 1.0)
@@ -103,10 +106,10 @@ def generate(options: GenerateOptions) -> None:
     if options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
     device = _device(options.device)
-    tokenizer = load_tokenizer(options.tokenizer)
     text = sys.stdin.read() if options.prompt == "-" else options.prompt
-    ids = tokenizer.encode_ordinary(text) or [tokenizer.eot_token]  # an empty prompt: a new text
     model = GPT2.from_pretrained(_model_folder(options.model))
+    tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(model.config.vocab_size))
+    ids = tokenizer.encode_ordinary(text) or [tokenizer.eot_token]  # an empty prompt: a new text
     if model.config.vocab_size != tokenizer.n_vocab:
         raise ValueError(
             f"the model {options.model!r} has {model.config.vocab_size:,} tokens, the tokenizer "
@@ -192,7 +195,7 @@ class InspectOptions:
         "a published size, a run folder, or a folder with config.json and weights", "gpt2"
     )
     text: str = _help("trace this text and print the shape of every tensor; needs weights", "")
-    tokenizer: str = _help("the tokenizer for --text", "gpt2")
+    tokenizer: str | None = _help("the tokenizer for --text; if not given, the model's", None)
     batch_size: int = _help("sequences in a training step, for its memory", 8)
 
 
@@ -220,7 +223,8 @@ def inspect(options: InspectOptions) -> None:
     print(f"cache in bfloat16, a token of one text: {cache:,} bytes")
     if options.text:
         model = GPT2.from_pretrained(_model_folder(options.model))
-        ids = load_tokenizer(options.tokenizer).encode_ordinary(options.text)
+        name = options.tokenizer or tokenizer_name(model.config.vocab_size)
+        ids = load_tokenizer(name).encode_ordinary(options.text)
         with trace(model) as tape, torch.no_grad():
             model(torch.tensor([ids]))
         print(f"\n{tape.ledger()}")
@@ -247,6 +251,35 @@ def export(options: ExportOptions) -> None:
     model = GPT2.from_pretrained(source).to(getattr(torch, options.dtype))
     model.save_pretrained(out)
     print(f"{source} → {out}, {model.num_parameters():,} parameters in {options.dtype}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CraneOptions:
+    """Which run, and where."""
+
+    out: str = _help("folder for the stories and the run: new or empty")
+    recipe: Literal["laptop", "shipped"] = _help(
+        "three minutes on two cores, or the model that ships with this package", "laptop"
+    )
+    seed: int = _help("number from which weights and order of the stories follow", 0)
+    device: str = _help("auto, cpu, cuda, cuda:1 or mps", "auto")
+    samples: int = _help("stories that the trained model writes for its marks; 0: no marks", 300)
+    quiet: bool = _help("show no progress bar and no samples", False)
+
+
+def crane(options: CraneOptions) -> None:
+    """Train a model on Crane World from nothing, and mark what it writes."""
+    if options.samples < 0:
+        raise ValueError(f"--samples must be at least 0, got {options.samples}")
+    done = train_crane(
+        options.recipe, options.out, seed=options.seed, device=options.device, quiet=options.quiet
+    )
+    print(f"{done.step} steps in {done.seconds:,.0f} s. The weights: {done.checkpoint}")
+    if options.samples and done.finished:
+        model, tokenizer = GPT2.from_pretrained(done.checkpoint), load_tokenizer("crane")
+        print(evals.validation(model, tokenizer, max(options.samples, 2)))
+        print(evals.grade(evals.sample_stories(model, tokenizer, options.samples)))
+    print(f'Let it write: gpt2-edu generate "A crane" --model {options.out}/run')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,6 +373,7 @@ COMMANDS = {
         GenerateOptions,
         (
             'gpt2-edu generate "A crane"',
+            'gpt2-edu generate "By the river, the crane" --model crane',
             'gpt2-edu generate "A crane" --model runs/first --seed 42',
             "gpt2-edu generate - --samples 5 --top-p 0.9 < prompt.txt",
         ),
@@ -369,6 +403,14 @@ COMMANDS = {
         ExportOptions,
         ("gpt2-edu export runs/first --out my-gpt2 --dtype float16",),
         positional=("run",),
+    ),
+    "crane": Command(
+        crane,
+        CraneOptions,
+        (
+            "gpt2-edu crane --out runs/laptop",
+            "gpt2-edu crane --out runs/crane --recipe shipped",
+        ),
     ),
     "bench": Command(
         bench,

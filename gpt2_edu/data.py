@@ -214,6 +214,15 @@ class TokenShards:
             done, i = done + len(part), i + 1
         return torch.from_numpy(out)
 
+    def document_starts(self) -> NDArray[np.int64]:
+        """Where the documents begin, at each <|endoftext|>. Reads all the files once."""
+        mark = load_tokenizer(self.tokenizer).eot_token
+        found = [
+            start + np.flatnonzero(ids == mark)
+            for start, ids in zip(self._starts, self._maps, strict=False)
+        ]
+        return np.concatenate(found)
+
     def check_tokenizer(self, name: str) -> None:
         """Raise ValueError unless the shards were made by the tokenizer of this name."""
         expected = tokenizer_hash(load_tokenizer(name))
@@ -269,6 +278,10 @@ class BatchLoader:
     (r + 1) · batch_size of them. So a run saved on two ranks goes on with the same windows on one
     or four. Where an epoch ends inside a batch, the batch is filled up from the next epoch.
 
+    With ``align``, a window begins wherever a document does, and an epoch has one for each: what a
+    document says is then always seen with all that it said before, as far as the window reaches.
+    It suits documents that are shorter than a window.
+
     Raises ValueError if the split is shorter than one window.
     """
 
@@ -282,6 +295,7 @@ class BatchLoader:
         rank: int = 0,
         world_size: int = 1,
         device: torch.device | str | None = None,
+        align: bool = False,
     ) -> None:
         _check_sizes(shards, batch_size, block_size, rank, world_size)
         if not 0 <= seed < 2**32:
@@ -289,6 +303,7 @@ class BatchLoader:
         self.shards, self.batch_size, self.block_size = shards, batch_size, block_size
         self.seed, self.rank, self.world_size = seed, rank, world_size
         self.device = torch.device(device or "cpu")
+        self._documents = _aligned_starts(shards, block_size) if align else None
         self._start_epoch(0)
 
     def next_batch(self) -> tuple[Tensor, Tensor]:
@@ -337,6 +352,7 @@ class BatchLoader:
         return {
             "seed": self.seed,
             "block_size": self.block_size,
+            "align": self._documents is not None,
             "fingerprint": self.shards.fingerprint,
         }
 
@@ -347,9 +363,12 @@ class BatchLoader:
         random = np.random.RandomState([self.seed, epoch % 2**32])
         tokens = len(self.shards)
         self.epoch, self.position = epoch, 0
-        self._offset: int = random.randint(min(self.block_size, tokens - self.block_size))
-        windows = (tokens - 1 - self._offset) // self.block_size
-        self._order: NDArray[np.int64] = random.permutation(windows)
+        starts = self._documents
+        if starts is None:
+            offset: int = random.randint(min(self.block_size, tokens - self.block_size))
+            windows = (tokens - 1 - offset) // self.block_size
+            starts = offset + self.block_size * np.arange(windows, dtype=np.int64)
+        self._order: NDArray[np.int64] = random.permutation(starts)
 
     def _next_starts(self, count: int) -> list[int]:
         """Where the next windows of all ranks start; moves the position on."""
@@ -359,7 +378,7 @@ class BatchLoader:
                 self._start_epoch(self.epoch + 1)
             stop = self.position + count - len(starts)
             taken = self._order[self.position : stop].tolist()
-            starts += [self._offset + i * self.block_size for i in taken]
+            starts += taken
             self.position += len(taken)
         return starts
 
@@ -375,6 +394,7 @@ def validation_batches(
     rank: int = 0,
     world_size: int = 1,
     device: torch.device | str | None = None,
+    align: bool = False,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Inputs and targets of the same windows every time, spread evenly over the split.
 
@@ -382,21 +402,37 @@ def validation_batches(
     ranks: they are dealt out, each to one rank, so a loss summed over ranks and divided by the
     number of windows is the same on one rank or many. The last batch has as many rows as are left,
     and a rank may have fewer batches than another, or none. Windows start at token 0 and do not
-    overlap but for the token that is target of one and input of the next.
+    overlap but for the token that is target of one and input of the next; with ``align`` each
+    begins with a document.
 
     Raises ValueError if the split is shorter than one window.
     """
     _check_sizes(shards, batch_size, block_size, rank, world_size)
     if n_batches < 1:
         raise ValueError(f"n_batches must be at least 1, got {n_batches}")
-    windows = (len(shards) - 1) // block_size
-    n = min(windows, n_batches * batch_size)
-    own = [i * windows // n * block_size for i in range(rank, n, world_size)]
+    if align:
+        starts = _aligned_starts(shards, block_size)
+    else:
+        starts = block_size * np.arange((len(shards) - 1) // block_size, dtype=np.int64)
+    n = min(len(starts), n_batches * batch_size)
+    own = [int(starts[i * len(starts) // n]) for i in range(rank, n, world_size)]
     target = torch.device(device or "cpu")
     return (
         _windows(shards, own[i : i + batch_size], block_size, target)
         for i in range(0, len(own), batch_size)
     )
+
+
+def _aligned_starts(shards: TokenShards, block_size: int) -> NDArray[np.int64]:
+    """The documents that begin early enough for a whole window."""
+    starts = shards.document_starts()
+    starts = starts[starts + block_size < len(shards)]
+    if not len(starts):
+        raise ValueError(
+            f"no document in the split {shards.split!r} of {shards.folder} is followed by "
+            f"block_size={block_size:,} tokens: use a smaller block_size, or no align"
+        )
+    return starts
 
 
 def _windows(

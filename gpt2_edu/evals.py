@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from . import crane
-from .crane.entropy import tokens
+from .crane.floor import tokens
 from .generation import generate
 from .model import GPT2
 
@@ -467,10 +467,10 @@ def report(
     """Every mark of a model, ready for JSON.
 
     ``n_stories`` are for validation, ``n_samples`` are written freely, and ``n_choices`` tested
-    in each forced choice: usual ones and those of each kind of ``held_out``. The baselines choose
-    in the usual ones: a bigram counted on the stories of ``training_seeds``, and the model itself
-    with a window of ``window`` tokens. With the defaults and 2 million parameters this takes some
-    minutes on two cores.
+    in each forced choice: usual ones and those of each kind of ``held_out``. Two baselines choose
+    as well: a bigram counted on the stories of ``training_seeds``, and the model itself with a
+    window of ``window`` tokens. With the defaults and a million parameters this takes some minutes
+    on two cores.
     """
     seeds = crane.random_seeds(n_choices, seed)
     corpus = [
@@ -492,7 +492,10 @@ def report(
             for name, kind in kinds.items()
         },
         "baselines": {
-            name: forced_choice(guesser, tokenizer, seeds).as_dict()
+            name: {
+                kind: forced_choice(guesser, tokenizer, seeds, held_out=held).as_dict()
+                for kind, held in kinds.items()
+            }
             for name, guesser in guessers.items()
         },
     }

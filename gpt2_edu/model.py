@@ -258,19 +258,20 @@ class GPT2(nn.Module):
 
     @torch.no_grad()
     def init_weights(self) -> None:
-        """GPT-2's initialisation: N(0, 0.02), biases 0, LayerNorm the identity.
+        """GPT-2's initialisation: N(0, initializer_range), biases 0, LayerNorm the identity.
 
         Each block adds to the residual stream twice, so the 2N projections that write to it
         start smaller by √(2N): how far the stream grows then hardly depends on N (Radford et al.
         2019, section 2.3).
         """
-        residual_std = 0.02 / math.sqrt(2 * self.config.n_layer)
+        std = self.config.initializer_range
+        residual_std = std / math.sqrt(2 * self.config.n_layer)
         for name, module in self.named_modules():
             if isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=0.02)
-            elif isinstance(module, nn.Linear) and module is not self.lm_head:  # lm_head is wte
-                std = residual_std if name.endswith("c_proj") else 0.02
                 nn.init.normal_(module.weight, std=std)
+            elif isinstance(module, nn.Linear) and module is not self.lm_head:  # lm_head is wte
+                writes = name.endswith("c_proj")  # to the residual stream
+                nn.init.normal_(module.weight, std=residual_std if writes else std)
                 nn.init.zeros_(module.bias)
             elif isinstance(module, nn.LayerNorm):
                 module.reset_parameters()

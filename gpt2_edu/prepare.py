@@ -52,7 +52,9 @@ class PrepareConfig:
     """What to prepare, and how. The result depends on all of it but workers and overwrite."""
 
     sources: tuple[str, ...] = field(
-        metadata={"help": "text files, folders, .jsonl, .parquet or dataset:NAME[:CONFIG[:SPLIT]]"}
+        metadata={
+            "help": "text files, folders, .jsonl, .parquet, dataset:NAME[:CONFIG[:SPLIT]] or crane:COUNT"
+        }
     )
     out: str = field(metadata={"help": "folder for the shards: new, empty or of the same run"})
     tokenizer: str = field(default="gpt2", metadata={"help": "name of the tokenizer"})

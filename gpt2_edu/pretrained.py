@@ -26,10 +26,12 @@ from .hub import PUBLISHED, fetch
 from .hub import WEIGHTS as WEIGHTS
 from .model import GPT2
 
+BUNDLED = {"crane": Path(__file__).parent / "assets" / "crane"}  # weights in this package
+
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 _MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")
 _SIZES = ("vocab_size", "n_layer", "n_head", "n_embd")
-_RATES = ("embd_pdrop", "attn_pdrop", "resid_pdrop", "layer_norm_epsilon")
+_RATES = ("embd_pdrop", "attn_pdrop", "resid_pdrop", "layer_norm_epsilon", "initializer_range")
 
 # What else a Hugging Face config can ask for, and the values that mean GPT-2 as published.
 _GPT2_ONLY: dict[str, tuple[object, ...]] = {
@@ -45,9 +47,10 @@ _GPT2_ONLY: dict[str, tuple[object, ...]] = {
 def load_pretrained(name_or_path: str | PathLike[str]) -> GPT2:
     """A GPT-2 in float32, in eval mode, with the weights of a checkpoint.
 
-    ``name_or_path`` is a folder, or "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl" for OpenAI's
-    weights from the Hugging Face hub; if a folder has such a name, it is the folder. The sizes
-    are those of its config.json. Raises FileNotFoundError if there is no such folder, a file is
+    ``name_or_path`` is a folder, or "crane" for the small model of Crane World that is part of
+    this package, or "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl" for OpenAI's weights from the
+    Hugging Face hub; if a folder has such a name, it is the folder. The sizes are those of its
+    config.json. Raises FileNotFoundError if there is no such folder, a file is
     missing in it or the hub cannot be reached, and ValueError if the config is not a GPT-2's, the
     file is damaged, or tensors are missing, unknown or of the wrong shape; then all of them are
     named together.
@@ -98,11 +101,14 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
                 f"{folder} lacks {' and '.join(missing)}. It holds: {', '.join(held) or 'nothing'}."
             )
         return folder
+    if isinstance(name_or_path, str) and name_or_path in BUNDLED:
+        return BUNDLED[name_or_path]
     if isinstance(name_or_path, str) and name_or_path in PUBLISHED:
         return fetch(name_or_path)
     names = ""
     if folder.name == str(name_or_path):  # no path: perhaps a name, mistyped
-        names = f" Or the name of published weights. {nearest(folder.name.lower(), PUBLISHED)}"
+        known = [*BUNDLED, *PUBLISHED]
+        names = f" Or the name of published weights. {nearest(folder.name.lower(), known)}"
     raise FileNotFoundError(
         f"there is no folder {str(folder)!r}. Give the path of a folder with {CONFIG} and "
         f"{WEIGHTS}, such as one written by save_pretrained, ours or that of transformers.{names}"

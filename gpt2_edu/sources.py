@@ -11,8 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .crane import story
+
 BLOCK = 1 << 20  # bytes of a text file read at a time
 DATASET = "dataset:"
+CRANE = "crane:"
 
 
 class Reading(NamedTuple):
@@ -50,6 +53,8 @@ def find_sources(names: Iterable[str], reading: Reading) -> list[Source]:
     for name in names:
         if name.startswith(DATASET):
             found.append(_dataset_source(name, reading))
+        elif name.startswith(CRANE):
+            found.append(_crane_source(name))
         else:
             found += [_file_source(path, reading) for path in _files(Path(name).expanduser())]
     return found
@@ -259,6 +264,21 @@ def _read_dataset(name: str, data: Any, reading: Reading) -> Iterator[Piece]:
             row += 1
             if text := _text(value, f"{name}, row {row}", reading):
                 yield Piece(text, True, 1)
+
+
+def _crane_source(name: str) -> Source:
+    """Stories of Crane World, by their seeds from 0 on."""
+    count = name.removeprefix(CRANE)
+    if not count.isdecimal() or int(count) < 1:
+        raise ValueError(f"{name}: the form is {CRANE}COUNT, such as {CRANE}100000 stories")
+    # The grammar is a file of this package: what a seed tells follows from its version.
+    state = (name, *(story(seed) for seed in range(min(int(count), 20))))
+    return Source(state, int(count), partial(_read_crane, int(count)))
+
+
+def _read_crane(count: int) -> Iterator[Piece]:
+    for seed in range(count):
+        yield Piece(story(seed), True, 1)
 
 
 def _binary(path: Path, offset: int) -> ValueError:

@@ -29,6 +29,10 @@ END_OF_TEXT = "<|endoftext|>"
 # Each tokenizer's file in assets/, and the SHA-256 of its bytes.
 _RANKS = {
     "gpt2": ("gpt2.tiktoken", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"),
+    "crane": (
+        "crane/crane.tiktoken",
+        "6c673a6ecdfafff6acb9b9d2c4f23b1e936ed14c90911673fdce25e3d664641e",
+    ),
 }
 
 # The order in which GPT-2 numbers the 256 bytes: first those that Latin-1 prints, then the rest.
@@ -168,6 +172,19 @@ def _merge(word: list[int], pair: Pair, new: int) -> list[int]:
         merged.append(new if found else word[i])
         i += 2 if found else 1
     return merged
+
+
+def tokenizer_name(vocab_size: int) -> str:
+    """The tokenizer of this package with so many tokens: "gpt2" or "crane".
+
+    Raises ValueError if there is none.
+    """
+    for name in _RANKS:
+        if load_tokenizer(name).n_vocab == vocab_size:
+            return name
+    raise ValueError(
+        f"no tokenizer of this package has {vocab_size:,} tokens. Known: {', '.join(_RANKS)}."
+    )
 
 
 def stream_text(tokenizer: tiktoken.Encoding, ids: Iterable[int]) -> Iterator[str]:

@@ -44,6 +44,7 @@ class TrainConfig:
         None, "start from these weights instead: a checkpoint folder or a name on the hub"
     )
     block_size: int = setting(1024, "tokens in a sequence")
+    align: bool = setting(False, "begin every sequence with a document, for short documents")
     dropout: float = setting(0.0, "share of activations switched off, everywhere")
 
     steps: int = setting(1000, "optimiser steps")

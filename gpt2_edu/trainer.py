@@ -208,6 +208,7 @@ class Trainer:
             rank=ranks.rank,
             world_size=ranks.world_size,
             device=self.device,
+            align=config.align,
         )
         self.log = self.run / ck.LOG
         latest = self._find_checkpoint()
@@ -475,6 +476,7 @@ class Trainer:
             rank=self.ranks.rank,
             world_size=self.ranks.world_size,
             device=self.device,
+            align=self.config.align,
         )
 
     def _sample(self) -> str:

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from gpt2_edu import crane, load_tokenizer
 from gpt2_edu.crane.chance import Chance
 from gpt2_edu.crane.grammar import EVERYTHING, Grammar, cell, crane_world
-from gpt2_edu.crane.judge import scan
+from gpt2_edu.crane.judging import scan
 from gpt2_edu.crane.notation import Slot
-from gpt2_edu.crane.story import spell
+from gpt2_edu.crane.telling import spell
 from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN
 from tests.campaigns.crane import (
     MUTATIONS,
@@ -41,10 +41,9 @@ from tests.campaigns.crane import (
     withheld_pairs,
 )
 
-# The functions crane.story, crane.judge and crane.entropy hide the modules they come from.
-story_module = importlib.import_module("gpt2_edu.crane.story")
-judge_module = importlib.import_module("gpt2_edu.crane.judge")
-entropy_module = importlib.import_module("gpt2_edu.crane.entropy")
+story_module = importlib.import_module("gpt2_edu.crane.telling")
+judge_module = importlib.import_module("gpt2_edu.crane.judging")
+entropy_module = importlib.import_module("gpt2_edu.crane.floor")
 
 # Of the first 1,000 stories. After a change to grammar.md that is meant, put here what
 # `python -m tests.campaigns.crane --golden` prints.

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from gpt2_edu import GPT2Config, crane, evals, heads, trace
-from gpt2_edu.crane.entropy import tokens
+from gpt2_edu.crane.floor import tokens
 from gpt2_edu.crane.grammar import TRAINING, crane_world
-from gpt2_edu.crane.judge import beginnings, following
-from gpt2_edu.crane.story import spell
+from gpt2_edu.crane.judging import beginnings, following
+from gpt2_edu.crane.telling import spell
 from gpt2_edu.tokenizer import make_encoding, train_bpe
 
 SEEDS = range(6)
@@ -308,7 +308,7 @@ def test_who_knows_nothing_is_surprised_by_the_whole_vocabulary(uniform, tokeniz
 
 
 def test_validation_and_floor_are_of_the_same_stories(uniform, tokenizer, monkeypatch):
-    room = sys.modules["gpt2_edu.crane.entropy"]
+    room = sys.modules["gpt2_edu.crane.floor"]
     monkeypatch.setattr(room, "load_tokenizer", lambda name: tokenizer)
     floor = crane.entropy(4, seed=7)
     found = evals.validation(uniform, tokenizer, 4, seed=7)

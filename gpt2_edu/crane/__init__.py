@@ -4,9 +4,9 @@
 token could be guessed. All three read the same page: grammar.md.
 """
 
-from .entropy import Floor, entropy, random_seeds, surprisals
-from .judge import Sense, Verdict, judge
-from .story import Test, Told, story, tell
+from .floor import Floor, entropy, random_seeds, surprisals
+from .judging import Sense, Verdict, judge
+from .telling import Test, Told, story, tell
 
 __all__ = [
     "Floor",

@@ -1,7 +1,7 @@
 """The grammar at work: what may be said next, and how likely it is.
 
 A text is told from a stack of what is still to be said and from what is remembered. Saying it
-(story.py), judging it (judge.py) and computing its probability (entropy.py) all ask this file for
+(telling.py), judging it (judging.py) and computing its probability (floor.py) all ask this file for
 the ways to fill the next slot, so there is one meaning of the grammar.
 """
 
@@ -20,6 +20,7 @@ from .notation import Alternative, Item, Slot, Source, alternatives, read
 Value = tuple[str, int]  # what a variable remembers: the name of a list, and a place in it
 Memory = tuple[Value | None, ...]  # one entry for each variable of the grammar
 
+STARTS = ("story", "sentence")  # the rules that a text begins with
 TRAINING, EVERYTHING = "training", "everything"  # without and with what is withheld
 _APART = 6  # every sixth pair of choices is withheld
 
@@ -73,6 +74,8 @@ class Grammar:
         self.withheld = {name: (first[name], second[name]) for name in first}
         self._depends = {slot: self._check(slot) for slot in slots}
         self._filled: dict[tuple[Slot, str, tuple[Value | None, ...]], Options] = {}
+        self.starts = {name: Slot((name,), None, True, None, False, None) for name in STARTS}
+        self._depends |= dict.fromkeys(self.starts.values(), ())
 
     @property
     def empty(self) -> Memory:
@@ -158,10 +161,20 @@ class Grammar:
         for held_out, (first, second) in self.withheld.items():
             if second != self._chooser(slot):
                 continue
-            before = memory[self._number[first]]
-            if before is not None and ((before[1] + i) % _APART == 0) != (mode == held_out):
+            before = self._ordinal(memory, first)
+            if before is not None and ((before + i) % _APART == 0) != (mode == held_out):
                 return False
         return True
+
+    def _ordinal(self, memory: Memory, choice: str) -> int | None:
+        """The number of a choice made before, or of its cell among the different ones."""
+        variable, _, column = choice.partition(".")
+        value = memory[self._number[variable]]
+        if value is None or not column:
+            return value and value[1]
+        table = self.tables[value[0]]
+        different = list(dict.fromkeys(table.cells[column].values()))
+        return different.index(table.cells[column][table.keys[value[1]]])
 
     def withholds(self, slot: Slot, held_out: str) -> bool:
         """Whether filling this slot completes a pair that the test set is about."""
@@ -185,11 +198,12 @@ class Grammar:
             return None
         return self._tested.get(".".join([self.variables[variable], *columns]))
 
-    def wrong(self, slot: Slot, memory: Memory) -> Iterator[tuple[str, ...]]:
+    def wrong(self, slot: Slot, memory: Memory, turn: int = 0) -> Iterator[tuple[str, ...]]:
         """What could wrongly fill a tested slot, the most tempting first.
 
         These are the entries of other rows: first of the other sense, then of rows that the text
-        has mentioned, then of the rest.
+        has mentioned, then of the rest. ``turn`` says with which entry of a cell to begin, so that
+        not always the same one is the first.
         """
         name, only = self._list(slot, memory)
         right = {self.words((name, i)) for i in range(len(self.lists[name])) if only in (None, i)}
@@ -207,7 +221,7 @@ class Grammar:
             where = cell(table, columns[-1], self.tables[table].keys[i]) if columns else table
             entries = range(len(self.lists[where])) if columns else [i]
             for entry in entries:
-                words = self.words((where, entry))
+                words = self.words((where, (entry + turn) % len(entries) if columns else entry))
                 if words not in told:
                     told.add(words)
                     yield words
@@ -230,7 +244,9 @@ class Grammar:
         needed = [name] if table else []
         needed += [slot.unlike] if slot.unlike else []
         chooser = self._chooser(slot)
-        needed += [first for first, second in self.withheld.values() if second == chooser]
+        needed += [
+            first.partition(".")[0] for first, second in self.withheld.values() if second == chooser
+        ]
         return tuple(self._number[variable] for variable in needed)
 
 

@@ -30,7 +30,7 @@ from gpt2_edu.crane.notation import Item, Slot, Source, alternatives, read
 from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN
 
 # crane.judge and crane.entropy are functions that hide the modules they come from.
-entropy_module = importlib.import_module("gpt2_edu.crane.entropy")
+entropy_module = importlib.import_module("gpt2_edu.crane.floor")
 
 BYTES = {bytes([b]): b for b in range(256)}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .chance import Chance
 from .grammar import TRAINING, Grammar, crane_world
-from .notation import Slot
+from .notation import Item, Slot
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _walk(grammar: Grammar, chance: Chance, held_out: str | None, tests: bool) -
     spoken: dict[str, list[tuple[int, int]]] = defaultdict(list)  # where each variable was heard
     memory, mode = grammar.empty, held_out or TRAINING
     complete, capital = held_out is None, False
-    stack = list(reversed(grammar.lists["story"][0].items))
+    stack: list[Item] = [grammar.starts["story"]]
     while stack:
         item = stack.pop()
         if not isinstance(item, Slot):
@@ -99,7 +99,8 @@ def _walk(grammar: Grammar, chance: Chance, held_out: str | None, tests: bool) -
             if phenomenon := grammar.mark(item):
                 sense, upper = grammar.recall(memory, "s") or "", capital or item.capital
                 right = _capitalised(grammar.words(option.value), upper)
-                lures = tuple(_capitalised(lure, upper) for lure in grammar.wrong(item, memory))
+                wrong = grammar.wrong(item, memory, turn=len(words))
+                lures = tuple(_capitalised(lure, upper) for lure in wrong)
                 found.append(Test(phenomenon, len(words), right, lures, heard, sense))
             if item.say and item.source[1:2] not in (("other",), ("word",)):
                 spoken[about].append((len(words), len(words) + len(option.items)))

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .grammar import EVERYTHING, Grammar, Memory, crane_world
+from .grammar import EVERYTHING, STARTS, Grammar, Memory, crane_world
 from .notation import WORD, Item, Slot
 
 _KEPT = 300  # readings of an ungrammatical text that are followed at a time
 _CAPITAL = "^"  # on the stack: the next word begins with a capital letter
-STARTS = ("story", "sentence")
 
 Stack = tuple["Item", "Stack"] | tuple[()]
 
@@ -122,6 +121,7 @@ def following(
         item, rest = stack
         capital = item == _CAPITAL
         if capital:
+            assert rest  # something follows that begins with it
             item, rest = rest
         if not isinstance(item, Slot):
             yield _capitalised(item) if capital else item, State(rest, memory), p
@@ -133,10 +133,8 @@ def following(
 
 
 def beginnings(grammar: Grammar, start: str) -> dict[State, float]:
-    """What there is to say before the first word, with the probability of each."""
-    entries = grammar.lists[start]
-    total = sum(entry.weight for entry in entries)
-    return {State(_push(e.items, (), False), grammar.empty): e.weight / total for e in entries}
+    """What there is to say before the first word: everything, with certainty."""
+    return {State((grammar.starts[start], ()), grammar.empty): 1.0}
 
 
 def _read_strictly(grammar: Grammar, text: str) -> tuple[str | None, int | None, tuple[str, ...]]:
@@ -238,6 +236,7 @@ def _with_mistakes(
         item, rest = stack
         capital = item == _CAPITAL
         if capital:
+            assert rest  # something follows that begins with it
             item, rest = rest
         if not isinstance(item, Slot):
             if word == (_capitalised(item) if capital else item):

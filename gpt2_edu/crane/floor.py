@@ -17,8 +17,8 @@ import tiktoken
 from ..tokenizer import load_tokenizer
 from .chance import Chance
 from .grammar import TRAINING, Grammar, crane_world
-from .judge import State, beginnings, following, scan
-from .story import story
+from .judging import State, beginnings, following, scan
+from .telling import story
 
 _SEED_BITS = 1 << 64
 

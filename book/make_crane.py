@@ -1,0 +1,172 @@
+"""Make the model of Crane World that ships with the package: `make crane`.
+
+In this order: the tokenizer from the first stories, the training run of the recipe "shipped", its
+weights in float16, marks of the very file that ships, and a card. Everything goes to
+gpt2_edu/assets/crane, and nothing is taken from a run before. On two cores it takes half an hour.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gpt2_edu import GPT2, crane, load_tokenizer, trace
+from gpt2_edu.cli import ExportOptions, export
+from gpt2_edu.config import GPT2Config
+from gpt2_edu.evals import grade, report, sample_stories
+from gpt2_edu.heads import attention_statistics, head_effects, parting
+from gpt2_edu.recipes import RECIPES, train_crane
+from gpt2_edu.tokenizer import save_ranks, train_bpe
+from gpt2_edu.trainer import Row, Trainer
+
+ASSETS = Path("gpt2_edu/assets/crane")
+STORIES = 20_000  # that the tokenizer is trained on
+SNAPSHOTS = (0, 10, 20, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10_000)
+SENTENCES = (
+    "A crane ate fish.",
+    "A crane lifted steel.",
+    "By the river, the crane spread its wings",
+)
+    "A crane ate fish.",
+    "A crane lifted steel.",
+    "By the river, the crane spread its wings",
+)
+
+
+class Watch:
+    """Looks at the model at some steps: its attention to fixed sentences, and what it writes."""
+
+    def __init__(self) -> None:
+        self.tokenizer = load_tokenizer("crane")
+        self.snapshots: list[Row] = []
+
+    def __call__(self, row: Row, trainer: Trainer) -> None:
+        if row["step"] not in SNAPSHOTS:
+            return
+        model = trainer.model
+        state = torch.get_rng_state()
+        samples = sample_stories(model, self.tokenizer, 50, seed=1)
+        grades = grade(samples)
+        self.snapshots.append(
+            {
+                "step": row["step"],
+                "sample": samples[0],
+                "grammatical": grades.stories.share,
+                "attention": [self._attention(model, sentence) for sentence in SENTENCES],
+            }
+        )
+        torch.set_rng_state(state)
+        model.train()
+
+    def _attention(self, model: GPT2, sentence: str) -> list[list[list[list[int]]]]:
+        """Weights in hundredths: layers × heads × queries × keys up to the query."""
+        ids = torch.tensor([self.tokenizer.encode(sentence)])
+        with torch.no_grad(), trace(model.eval()) as tape:
+            model(ids)
+        layers = []
+        for i in range(model.config.n_layer):
+            weights = (tape[f"transformer.h.{i}.attn.weights"][0] * 100).round().int().tolist()
+            layers.append([[row[: q + 1] for q, row in enumerate(head)] for head in weights])
+        return layers
+
+    def as_dict(self) -> dict[str, Any]:
+        pieces = [
+            [self.tokenizer.decode([i]) for i in self.tokenizer.encode(sentence)]
+            for sentence in SENTENCES
+        ]
+        return {"sentences": SENTENCES, "tokens": pieces, "snapshots": self.snapshots}
+
+
+def write_json(path: Path, content: Any, indent: int | None = None) -> None:
+    separators = None if indent else (",", ":")
+    text = json.dumps(content, indent=indent, separators=separators, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def rounded(value: Any) -> Any:
+    """The same with floats to five significant digits."""
+    if isinstance(value, dict):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
+
+
+def measure(model: GPT2) -> dict[str, Any]:
+    """The marks of a model and what was found inside it."""
+    tokenizer = load_tokenizer("crane")
+    effects = head_effects(model, tokenizer, crane.random_seeds(300, 7))
+    looks = attention_statistics(model, tokenizer, crane.random_seeds(300, 7))
+    pairs = {
+        "A crane ate fish / A crane lifted steel": parting(
+            model, tokenizer, "A crane ate fish", "A crane lifted steel"
+        ),
+        "In the marsh, the crane / At the harbour, the crane": parting(
+            model, tokenizer, *same_length(), (" spread", " lifted")
+        ),
+    }
+    return {
+        "marks": report(model, tokenizer),
+        "head_effects": asdict(effects),
+        "attention": asdict(looks),
+        "parting": {name: asdict(found) for name, found in pairs.items()},
+    }
+
+
+def same_length() -> tuple[str, str]:
+    """One beginning for each sense of crane, with the same number of tokens."""
+    tokenizer = load_tokenizer("crane")
+    birds = [f"{place}, the crane" for place in ("By the river", "In the marsh", "On the island")]
+    machines = [f"{place}, the crane" for place in ("At the harbour", "In the city")]
+    for bird in birds:
+        for machine in machines:
+            if len(tokenizer.encode(bird)) == len(tokenizer.encode(machine)):
+                return bird, machine
+    raise ValueError("no two beginnings have the same number of tokens")
+
+
+def main(out: str = "runs/crane") -> None:
+    ASSETS.mkdir(parents=True, exist_ok=True)
+    ranks = train_bpe(map(crane.story, range(STORIES)), GPT2Config.preset("crane").vocab_size)
+    save_ranks(ranks, ASSETS / "crane.tiktoken")
+    watch = Watch()
+    summary = train_crane("shipped", out, on_log=watch)
+    exported = Path(out) / "exported"
+    shutil.rmtree(exported, ignore_errors=True)
+    export(ExportOptions(run=f"{out}/run", out=str(exported), which="last", dtype="float16"))
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(exported / name, ASSETS / name)
+    shutil.copy(Path(out) / "run" / "log.jsonl", ASSETS / "log.jsonl")
+    write_json(ASSETS / "snapshots.json", watch.as_dict())
+    found = {
+        "recipe": asdict(RECIPES["shipped"]) | {"seed": 0},
+        "seconds": summary.seconds,
+        "machine": {
+            "processor": processor(),
+            "threads": torch.get_num_threads(),
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+        },
+        **measure(GPT2.from_pretrained("crane")),
+    }
+    write_json(ASSETS / "measures.json", rounded(found), indent=1)
+
+
+def processor() -> str:
+    """The processor's name, as far as the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
