@@ -53,7 +53,8 @@ class PrepareConfig:
 
     sources: tuple[str, ...] = field(
         metadata={
-            "help": "text files, folders, .jsonl, .parquet, dataset:NAME[:CONFIG[:SPLIT]] or crane:COUNT"
+            "help": "text files, folders, .jsonl, .parquet, dataset:NAME[:CONFIG[:SPLIT]] or "
+            "crane:COUNT stories"
         }
     )
     out: str = field(metadata={"help": "folder for the shards: new, empty or of the same run"})
