@@ -48,9 +48,10 @@ notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ip
 lab: $(READY)   ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks
 
-campaign: $(READY)  ## long tests: a training run is killed thirty times; a disk runs full (as root)
+campaign: $(READY)  ## long tests: a run is killed thirty times, a disk runs full (as root), a million stories
 	$(BIN)/python -m tests.campaigns.kill --kills 30
 	$(BIN)/python -m tests.campaigns.full_disk
+	$(BIN)/python -m tests.campaigns.crane
 
 crane: $(READY)  ## make the bundled model of Crane World anew; half an hour on two cores
 	$(BIN)/python book/make_crane.py

@@ -28,7 +28,7 @@ from gpt2_edu.trainer import Row, Trainer
 
 ASSETS = Path("gpt2_edu/assets/crane")
 STORIES = 20_000  # that the tokenizer is trained on
-SNAPSHOTS = (0, 10, 20, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 7500, 10_000)
+SNAPSHOTS = (0, 10, 20, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 8000)
 SENTENCES = (
     "A crane ate fish.",
     "A crane lifted steel.",
@@ -98,7 +98,7 @@ def rounded(value: Any) -> Any:
 def measure(model: GPT2) -> dict[str, Any]:
     """The marks of a model and what was found inside it."""
     tokenizer = load_tokenizer("crane")
-    effects = head_effects(model, tokenizer, crane.random_seeds(300, 7))
+    effects = head_effects(model, tokenizer, crane.random_seeds(200, 7))
     looks = attention_statistics(model, tokenizer, crane.random_seeds(300, 7))
     pairs = {
         "A crane ate fish / A crane lifted steel": parting(
@@ -153,6 +153,99 @@ def main(out: str = "runs/crane") -> None:
         **measure(GPT2.from_pretrained("crane")),
     }
     write_json(ASSETS / "measures.json", rounded(found), indent=1)
+    (ASSETS / "README.md").write_text(card(rounded(found)), encoding="utf-8")
+
+
+def card(found: dict[str, Any]) -> str:
+    """The model card."""
+    recipe, machine, marks = found["recipe"], found["machine"], found["marks"]
+    config, check, samples = GPT2Config.preset("crane"), marks["validation"], marks["samples"]
+    settings = ", ".join(f"{name}={value}" for name, value in recipe["settings"].items())
+    guessers = {"this model": marks["forced_choice"], **marks["baselines"]}
+    kinds = list(marks["forced_choice"])
+    rows = [
+        f"| {name.replace('_', ' ')} | "
+        + " | ".join(f"{percent(overall(grades[kind]))}" for kind in kinds)
+        + " |"
+        for name, grades in guessers.items()
+    ]
+    phenomena = [
+        f"| {name} | {percent(samples['phenomena'][name]['share'])} | "
+        + " | ".join(percent(shares(marks["forced_choice"][kind]).get(name)) for kind in kinds)
+        + " |"
+        for name in samples["phenomena"]
+    ]
+    heads = found["head_effects"]["heads"]
+    most = max(heads, key=lambda head: head["sense_drops"].get("crane", 0.0))
+    drops = ", ".join(f"{name} {drop:+.1f}" for name, drop in most["drops"].items())
+    return f"""# The model of Crane World
+
+A GPT-2 with {GPT2(config).num_parameters():,} parameters ({config.n_layer} layers of
+{config.n_head} heads, width {config.n_embd}, window {config.block_size}, vocabulary
+{config.vocab_size:,}), trained on stories of Crane World, a small language whose grammar is part
+of this package (`gpt2_edu/crane/grammar.md`). `GPT2.from_pretrained("crane")` loads it without a
+network. It is meant for learning: small enough to look into, and its every guess can be checked.
+
+- **Data**: {recipe["stories"]:,} stories, of the seeds from 0 on, written by the grammar; none of
+  them is anybody's text.
+- **Command**: `make crane`, which runs the recipe "shipped" with seed {recipe["seed"]}:
+  {settings}.
+- **Machine**: {machine["processor"]}, {machine["threads"]} threads, torch {machine["torch"]},
+  {found["seconds"] / 60:.0f} minutes. The same command gives the same weights on the same machine,
+  and on another one a model of the same quality.
+- **Files**: `model.safetensors` (float16, the layout of Hugging Face), `config.json`,
+  `crane.tiktoken` (the byte-pair ranks, trained on the first {STORIES:,} stories), `log.jsonl`
+  (the whole run), `snapshots.json` (attention and samples at {len(SNAPSHOTS)} steps),
+  `measures.json` (all figures below, and more).
+
+## Marks
+
+Loss on {check["stories"]:,} new stories: {check["loss"]:.4f} nats per token. The grammar's own
+entropy on the same stories, which no model can beat: {check["floor"]:.4f}. The gap:
+{check["gap"]:.4f} ± {check["gap_error"]:.4f}.
+
+Of {samples["stories"]["chances"]:,} stories written freely at temperature 1,
+{percent(samples["stories"]["share"])} are grammatical from the first word to the last.
+
+The right continuation against a tempting wrong one, in per cent, for usual stories and for such as
+training never shows (a homograph in a way of meeting it, a colour with a thing, a name in a plot):
+
+| who chooses | {" | ".join(kind.replace("_", " ") for kind in kinds)} |
+| --- | {" | ".join("---" for _ in kinds)} |
+{chr(10).join(rows)}
+
+By phenomenon, in per cent; the first column counts what the model's own stories get right:
+
+| phenomenon | own stories | {" | ".join(kind.replace("_", " ") for kind in kinds)} |
+| --- | --- | {" | ".join("---" for _ in kinds)} |
+{chr(10).join(phenomena)}
+
+The head whose removal costs *crane* the most is head {most["head"]} of layer {most["layer"]}:
+{most["sense_drops"].get("crane", 0.0):.1f} points of its sense. All phenomena: {drops}.
+
+## Limits
+
+It knows {config.vocab_size:,} tokens, about six hundred words and nothing of the world. Outside of
+its stories it babbles. Its people have two pronouns and no lives.
+
+## Licence
+
+MIT, like the package. The stories and the weights are made by the package itself.
+"""
+
+
+def percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
+
+
+def shares(grades: dict[str, Any]) -> dict[str, float]:
+    return {name: score["share"] for name, score in grades["phenomena"].items()}
+
+
+def overall(grades: dict[str, Any]) -> float:
+    """The share of all choices that were right."""
+    scores = grades["phenomena"].values()
+    return sum(score["right"] for score in scores) / sum(score["chances"] for score in scores)
 
 
 def processor() -> str:

@@ -17,6 +17,7 @@ from gpt2_edu import GPT2, GPT2Config, generate, load_tokenizer
 from gpt2_edu.bench import bench
 from gpt2_edu.cli import COMMANDS, main
 from gpt2_edu.doctor import findings
+from gpt2_edu.recipes import RECIPES, Recipe
 
 SMALL = GPT2Config(vocab_size=50257, block_size=31, n_layer=1, n_head=3, n_embd=15)
 
@@ -183,6 +184,27 @@ def test_samples_are_told_apart(run, folder):
     ]
 
 
+def test_a_model_finds_its_own_tokenizer(run, tmp_path, make_model):
+    make_model(dataclasses.replace(SMALL, vocab_size=1024)).save_pretrained(tmp_path)
+    out = run("generate", "A crane", "--model", tmp_path, "--max-new-tokens", 3, "--seed", 0)
+    assert out.startswith("A crane")
+    assert "transformer.wte.weight" not in out
+    assert "tok_emb" in run("inspect", tmp_path, "--text", "A crane")
+
+
+def test_a_crane_run_goes_from_stories_to_marks(run, refused, tmp_path, monkeypatch):
+    small = {"n_layer": 1, "n_head": 1, "n_embd": 8, "steps": 3, "warmup_steps": 1}
+    small |= {"model": "crane", "block_size": 128, "align": True, "batch_size": 2}
+    monkeypatch.setitem(RECIPES, "laptop", Recipe(60, small | {"eval_batches": 1}))
+    out = run("crane", "--out", tmp_path / "crane", "--samples", 2, "--device", "cpu", "--quiet")
+    assert "3 steps in" in out
+    assert "gap" in out
+    assert "stories" in out
+    assert (tmp_path / "crane" / "run" / "log.jsonl").is_file()
+    said = refused("crane", "--out", tmp_path / "x", "--samples", -1)
+    assert "--samples must be at least 0" in said
+
+
 def test_an_empty_prompt_begins_a_new_text(run, folder):
     assert run("generate", "", "--model", folder, "--max-new-tokens", 3, "--seed", 0).strip()
 
@@ -197,7 +219,10 @@ def test_a_text_that_outgrows_the_window_names_the_option(refused, run, folder):
 
 def test_a_model_with_another_vocabulary_is_refused(refused, tmp_path, make_model):
     make_model(dataclasses.replace(SMALL, vocab_size=101)).save_pretrained(tmp_path)
-    said = refused("generate", "A crane", "--model", tmp_path)
+    assert "no tokenizer of this package has 101 tokens" in refused(
+        "generate", "A crane", "--model", tmp_path
+    )
+    said = refused("generate", "A crane", "--model", tmp_path, "--tokenizer", "gpt2")
     assert "has 101 tokens, the tokenizer 'gpt2' 50,257" in said
     assert "--tokenizer" in said
 

@@ -21,6 +21,7 @@ def test_the_defaults_are_the_124_million_parameter_model():
         "attn_pdrop": 0.1,
         "resid_pdrop": 0.1,
         "layer_norm_epsilon": 1e-5,
+        "initializer_range": 0.02,
     }
     assert GPT2Config.preset("gpt2") == GPT2Config()
 

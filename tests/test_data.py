@@ -23,6 +23,7 @@ from gpt2_edu.data import (
     tokenizer_hash,
     validation_batches,
 )
+from gpt2_edu.prepare import PrepareConfig, prepare
 
 SIZES = (101, 7, 211)  # three shards of primes; the second is shorter than a window
 
@@ -237,6 +238,49 @@ def test_a_header_that_makes_no_sense_is_refused(folder, change, said):
 def test_a_header_that_is_no_header_is_refused(folder, content):
     (folder / "header.json").write_text(content)
     refused(ValueError, lambda: read_header(folder), "header.json cannot be used")
+
+
+# ---- Windows that begin with a document --------------------------------------------------------
+
+
+@pytest.fixture
+def stories(tmp_path):
+    """A folder of 40 short stories, tokenized."""
+    sources, out = ("crane:40",), str(tmp_path / "stories")
+    prepare(PrepareConfig(sources=sources, out=out, tokenizer="crane", shard_tokens=700))
+    return TokenShards(out)
+
+
+def test_aligned_windows_begin_with_a_document_and_each_comes_once_an_epoch(stories):
+    eot, block_size = load_tokenizer("crane").eot_token, 50
+    everything = stories.read(0, len(stories))
+    fits = (everything == eot).nonzero()[:, 0] + block_size < len(stories)
+    loader, seen = BatchLoader(stories, 1, block_size, seed=3, align=True), []
+    while loader.epoch == 0:
+        inputs, targets = loader.next_batch()
+        assert inputs[0, 0] == eot and torch.equal(inputs[0, 1:], targets[0, :-1])
+        seen.append(tuple(inputs[0].tolist()))
+        if len(seen) == int(fits.sum()):
+            break
+    assert len(set(seen)) == len(seen) == int(fits.sum()) > 20
+
+
+def test_aligned_validation_begins_every_window_with_a_document(stories):
+    eot = load_tokenizer("crane").eot_token
+    batches = list(validation_batches(stories, 3, 50, 4, align=True))
+    assert sum(len(inputs) for inputs, _ in batches) == 12
+    assert all((inputs[:, 0] == eot).all() for inputs, _ in batches)
+
+
+def test_aligned_and_unaligned_positions_are_not_exchanged(stories):
+    state = BatchLoader(stories, 1, 50, align=True).state_dict()
+    with pytest.raises(ValueError, match="align was True, is now False"):
+        BatchLoader(stories, 1, 50).load_state_dict(state)
+
+
+def test_alignment_without_a_document_long_enough_is_refused(stories):
+    with pytest.raises(ValueError, match="no document in the split 'train'"):
+        BatchLoader(stories, 1, len(stories) - 1, align=True)
 
 
 # ---- Training batches -------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import gpt2_edu.prepare
 import gpt2_edu.sources
 from gpt2_edu import load_tokenizer
+from gpt2_edu.crane import story
 from gpt2_edu.data import TokenShards
 from gpt2_edu.prepare import PrepareConfig, is_for_validation, prepare
 from gpt2_edu.sources import last_cut
@@ -135,6 +136,25 @@ def test_a_dataset_is_read_from_a_folder_of_data(tmp_path, jsonl, datasets):
     (tmp_path / "data").mkdir()
     jsonl.rename(tmp_path / "data" / "train.jsonl")
     check_stories(tmp_path, f"dataset:{tmp_path / 'data'}")
+
+
+def test_stories_of_crane_world_are_a_source(tmp_path):
+    out = str(tmp_path / "stories")
+    header = prepare(PrepareConfig(sources=("crane:50",), out=out, tokenizer="crane"))
+    shards, encoding = TokenShards(out), load_tokenizer("crane")
+    assert header.documents == 50
+    first = encoding.encode(story(0))
+    assert shards.read(0, len(first) + 2).tolist() == [
+        encoding.eot_token,
+        *first,
+        encoding.eot_token,
+    ]
+
+
+@pytest.mark.parametrize("name", ["crane:", "crane:0", "crane:-3", "crane:many"])
+def test_a_number_of_stories_that_cannot_be_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match="the form is crane:COUNT"):
+        prepare(PrepareConfig(sources=(name,), out=str(tmp_path / "out"), tokenizer="crane"))
 
 
 def test_a_saved_dataset_is_read_with_the_split_that_is_named(tmp_path, datasets):

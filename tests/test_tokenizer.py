@@ -22,7 +22,14 @@ from tokenizers import models, pre_tokenizers, trainers
 
 import gpt2_edu.tokenizer
 from gpt2_edu import load_tokenizer, stream_text
-from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN, make_encoding, save_ranks, train_bpe
+from gpt2_edu.tokenizer import (
+    END_OF_TEXT,
+    SPLIT_PATTERN,
+    make_encoding,
+    save_ranks,
+    tokenizer_name,
+    train_bpe,
+)
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +263,12 @@ def test_a_damaged_file_of_ranks_is_refused(from_the_start, monkeypatch, tmp_pat
     assert load_tokenizer("gpt2").n_vocab == 50257
 
 
+def test_a_tokenizer_is_found_by_the_size_of_a_model(monkeypatch):
+    assert (tokenizer_name(50257), tokenizer_name(1024)) == ("gpt2", "crane")
+    with pytest.raises(ValueError, match=r"has 1,025 tokens. Known: gpt2, crane"):
+        tokenizer_name(1025)
+
+
 @pytest.mark.parametrize("name", ["gtp2", "gpt-2", "GPT2x", "cl100k_base", ""])
 def test_an_unknown_tokenizer_is_answered_with_the_known(name):
     with pytest.raises(ValueError) as error:
@@ -477,7 +490,7 @@ def test_a_trained_tokenizer_is_loaded_by_one_entry_in_the_table(
         ids = at_once.encode(text, allowed_special="all")
         assert loaded.encode(text, allowed_special="all") == ids
         assert loaded.decode(ids) == text
-    with pytest.raises(ValueError, match="Known: gpt2, new"):
+    with pytest.raises(ValueError, match="Known: gpt2, crane, new"):
         load_tokenizer("knew")
 
 
