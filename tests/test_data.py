@@ -278,9 +278,12 @@ def test_aligned_and_unaligned_positions_are_not_exchanged(stories):
         BatchLoader(stories, 1, 50).load_state_dict(state)
 
 
-def test_alignment_without_a_document_long_enough_is_refused(stories):
-    with pytest.raises(ValueError, match="no document in the split 'train'"):
-        BatchLoader(stories, 1, len(stories) - 1, align=True)
+def test_alignment_is_refused_where_no_document_begins(tmp_path):
+    source, out = tmp_path / "one.txt", str(tmp_path / "shards")
+    source.write_text("One long text. " * 99)  # its tail becomes the validation split
+    prepare(PrepareConfig(sources=(str(source),), out=out))
+    with pytest.raises(ValueError, match="no document in the split 'val'"):
+        validation_batches(TokenShards(out, "val"), 1, 5, 1, align=True)
 
 
 # ---- Training batches -------------------------------------------------------------------------
