@@ -21,9 +21,10 @@ from gpt2_edu import GPT2, crane, load_tokenizer, trace
 from gpt2_edu.cli import ExportOptions, export
 from gpt2_edu.config import GPT2Config
 from gpt2_edu.evals import grade, report, sample_stories
+from gpt2_edu.files import file_sha256
 from gpt2_edu.heads import attention_statistics, head_effects, parting
 from gpt2_edu.recipes import RECIPES, train_crane
-from gpt2_edu.tokenizer import save_ranks, train_bpe
+from gpt2_edu.tokenizer import _RANKS, save_ranks, train_bpe
 from gpt2_edu.trainer import Row, Trainer
 
 ASSETS = Path("gpt2_edu/assets/crane")
@@ -132,6 +133,11 @@ def main(out: str = "runs/crane") -> None:
     ASSETS.mkdir(parents=True, exist_ok=True)
     ranks = train_bpe(map(crane.story, range(STORIES)), GPT2Config.preset("crane").vocab_size)
     save_ranks(ranks, ASSETS / "crane.tiktoken")
+    if (found := file_sha256(ASSETS / "crane.tiktoken")) != _RANKS["crane"][1]:
+        sys.exit(
+            "The grammar has changed, and its tokenizer with it. Put the new hash in the place of "
+            f"the old one in gpt2_edu/tokenizer.py, then run this again:\n{found}"
+        )
     watch = Watch()
     summary = train_crane("shipped", out, on_log=watch)
     exported = Path(out) / "exported"
@@ -176,8 +182,7 @@ def card(found: dict[str, Any]) -> str:
         for name in samples["phenomena"]
     ]
     heads = found["head_effects"]["heads"]
-    most = max(heads, key=lambda head: head["sense_drops"].get("crane", 0.0))
-    drops = ", ".join(f"{name} {drop:+.1f}" for name, drop in most["drops"].items())
+    most = max(heads, key=lambda head: head["drops"]["sense"])
     return f"""# The model of Crane World
 
 A GPT-2 with {GPT2(config).num_parameters():,} parameters ({config.n_layer} layers of
@@ -205,7 +210,7 @@ entropy on the same stories, which no model can beat: {check["floor"]:.4f}. The 
 {check["gap"]:.4f} ± {check["gap_error"]:.4f}.
 
 Of {samples["stories"]["chances"]:,} stories written freely at temperature 1,
-{percent(samples["stories"]["share"])} are grammatical from the first word to the last.
+{percent(samples["stories"]["share"])} % are grammatical from the first word to the last.
 
 The right continuation against a tempting wrong one, in per cent, for usual stories and for such as
 training never shows (a homograph in a way of meeting it, a colour with a thing, a name in a plot):
@@ -220,8 +225,9 @@ By phenomenon, in per cent; the first column counts what the model's own stories
 | --- | --- | {" | ".join("---" for _ in kinds)} |
 {chr(10).join(phenomena)}
 
-The head whose removal costs *crane* the most is head {most["head"]} of layer {most["layer"]}:
-{most["sense_drops"].get("crane", 0.0):.1f} points of its sense. All phenomena: {drops}.
+The head whose removal costs the senses most is head
+{most["head"]} of layer {most["layer"]}, with {most["drops"]["sense"]:.1f} points of all senses and
+{most["sense_drops"].get("crane", 0.0):.1f} of *crane*. `measures.json` has all heads.
 
 ## Limits
 

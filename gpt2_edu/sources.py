@@ -271,7 +271,7 @@ def _crane_source(name: str) -> Source:
     count = name.removeprefix(CRANE)
     if not count.isdecimal() or int(count) < 1:
         raise ValueError(f"{name}: the form is {CRANE}COUNT, such as {CRANE}100000 stories")
-    # The grammar is a file of this package: what a seed tells follows from its version.
+    # Another version of the grammar tells other stories: the first few stand for it.
     state = (name, *(story(seed) for seed in range(min(int(count), 20))))
     return Source(state, int(count), partial(_read_crane, int(count)))
 

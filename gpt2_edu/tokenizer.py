@@ -47,8 +47,9 @@ def load_tokenizer(name: str = "gpt2") -> tiktoken.Encoding:
     """A byte-pair encoding, built from the ranks that ship with this package.
 
     ``load_tokenizer("gpt2")`` has 50,257 tokens: 256 bytes, 50,000 merges and ``<|endoftext|>``.
-    It encodes exactly as ``tiktoken.get_encoding("gpt2")`` does, without the download. Raises
-    ValueError for an unknown name or a damaged file of ranks.
+    It encodes exactly as ``tiktoken.get_encoding("gpt2")`` does, without the download.
+    ``load_tokenizer("crane")`` has 1,024, learned from stories of Crane World. Raises ValueError
+    for an unknown name or a damaged file of ranks.
     """
     if name not in _RANKS:
         raise ValueError(f"unknown tokenizer {name!r}. {nearest(name, _RANKS)}")

@@ -118,11 +118,7 @@ def following(
         if not stack:
             yield "", State(stack, memory), p
             continue
-        item, rest = stack
-        capital = item == _CAPITAL
-        if capital:
-            assert rest  # something follows that begins with it
-            item, rest = rest
+        item, capital, rest = _pop(stack)
         if not isinstance(item, Slot):
             yield _capitalised(item) if capital else item, State(rest, memory), p
             continue
@@ -139,7 +135,7 @@ def beginnings(grammar: Grammar, start: str) -> dict[State, float]:
 
 def _read_strictly(grammar: Grammar, text: str) -> tuple[str | None, int | None, tuple[str, ...]]:
     """The kind of a text, or where it fails and what could stand there."""
-    alive = {start: beginnings(grammar, start) for start in STARTS}
+    alive = {start: set(beginnings(grammar, start)) for start in STARTS}
     for word, at in scan(text):
         before = alive
         alive = {start: _after(grammar, states, word) for start, states in alive.items()}
@@ -150,14 +146,19 @@ def _read_strictly(grammar: Grammar, text: str) -> tuple[str | None, int | None,
     return next(iter(alive)), None, ()
 
 
-def _after(grammar: Grammar, states: dict[State, float], word: str | None) -> dict[State, float]:
+def _after(grammar: Grammar, states: set[State], word: str | None) -> set[State]:
     """The states after a word, without those that it contradicts."""
-    found: dict[State, float] = {}
-    for state, probability in states.items():
-        for said, after, p in following(grammar, state, probability, EVERYTHING):
-            if said == word:
-                found[after] = found.get(after, 0.0) + p
-    return found
+    ways = (following(grammar, state, 1.0, EVERYTHING) for state in states)
+    return {after for way in ways for said, after, _ in way if said == word}
+
+
+def _pop(stack: tuple[Item, Stack]) -> tuple[Item, bool, Stack]:
+    """What comes next, whether with a capital letter, and what comes after it."""
+    item, rest = stack
+    if item != _CAPITAL:
+        return item, False, rest
+    assert rest  # something follows that begins with it
+    return rest[0], True, rest[1]
 
 
 def _push(items: tuple[Item, ...], rest: Stack, capital: bool) -> Stack:
@@ -233,11 +234,7 @@ def _with_mistakes(
             if word == "":
                 yield State(stack, memory), _Reading(mistakes, surprise, notes)
             continue
-        item, rest = stack
-        capital = item == _CAPITAL
-        if capital:
-            assert rest  # something follows that begins with it
-            item, rest = rest
+        item, capital, rest = _pop(stack)
         if not isinstance(item, Slot):
             if word == (_capitalised(item) if capital else item):
                 yield State(rest, memory), _Reading(mistakes, surprise, notes)
