@@ -71,10 +71,22 @@ CHAPTERS: dict[int, Chapter] = {
         },
         SIZES,
     ),
+    7: Chapter({"mlp.pre": "B T F", "mlp.act": "B T F", "mlp.out": "B T C"}, SIZES),
+    8: Chapter({"resid_mid": "B T C", "resid_post": "B T C"}, SIZES),
+    9: Chapter({"ln_1": "B T C", "ln_2": "B T C"}, SIZES),
+    11: Chapter({"ln_f": "B T C", "logits": "B T V"}, SIZES),
+    15: Chapter(  # with a cache: one new token asks, and sees the keys of all five
+        {"attn.scores": "B H T S", "attn.masked_scores": "B H T S", "attn.weights": "B H T S"},
+        SIZES | {"T": 1, "S": 5},
+    ),
 }
 
 # The order in which one forward pass meets them.
-ORDER = ("idx", "tok_emb", "pos_emb", "embd", *CHAPTERS[6].axes)
+ORDER = (
+    *("idx", "tok_emb", "pos_emb", "embd", "ln_1"),
+    *CHAPTERS[6].axes,
+    *("resid_mid", "ln_2", "mlp.pre", "mlp.act", "mlp.out", "resid_post", "ln_f", "logits"),
+)
 
 
 def toy_batch() -> Tensor:
@@ -84,7 +96,9 @@ def toy_batch() -> Tensor:
 
 
 def rows_added(chapter: int) -> Ledger:
-    """The ledger rows that one chapter adds, or gives a new form."""
+    """The ledger rows that one chapter adds, or gives a new form; none for most after 11."""
+    if chapter not in CHAPTERS:
+        return Ledger(())
     axes, sizes = CHAPTERS[chapter].axes, CHAPTERS[chapter].sizes
     return Ledger(
         tuple(

@@ -5,7 +5,8 @@
 Under DDP every rank holds the whole model, works on its own rows, and gradients are averaged.
 Under FSDP a rank holds a part of every tensor and gathers the rest when a block needs it, so the
 model may be larger than a device. Sources: Li et al. 2020, "PyTorch Distributed"; Zhao et al.
-2023, "PyTorch FSDP".
+2023, "PyTorch FSDP". What FSDP needs is imported where it is used: it takes torch a second, and
+most runs are not split.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.distributed.fsdp import FSDPModule, fully_shard
-from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from .model import GPT2
@@ -100,6 +99,8 @@ def shard(model: GPT2) -> None:
     One block after the other is gathered, used and dropped. What is left stays together in the
     root, where the tied table is one parameter with two names.
     """
+    from torch.distributed.fsdp import fully_shard
+
     for block in model.transformer["h"].children():
         fully_shard(block)
     fully_shard(model)
@@ -122,6 +123,8 @@ def micro_step(model: nn.Module, *, last: bool) -> Iterator[None]:
         with model.no_sync():
             yield
         return
+    from torch.distributed.fsdp import FSDPModule
+
     if isinstance(model, FSDPModule):
         model.set_requires_gradient_sync(last)
     yield
@@ -129,12 +132,16 @@ def micro_step(model: nn.Module, *, last: bool) -> Iterator[None]:
 
 def whole(tensor: Tensor) -> Tensor:
     """A tensor of which every rank may hold a part, put together; every rank must call this."""
+    from torch.distributed.tensor import DTensor
+
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 @torch.no_grad()
 def fill(target: Tensor, value: Tensor) -> None:
     """Copy a whole tensor into one that may be split over the ranks: each keeps its part."""
+    from torch.distributed.tensor import DTensor, distribute_tensor
+
     if isinstance(target, DTensor):
         value = distribute_tensor(value.to(target.device), target.device_mesh, target.placements)
     target.copy_(value)
