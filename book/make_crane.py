@@ -29,7 +29,7 @@ from gpt2_edu.trainer import Row, Trainer
 
 ASSETS = Path("gpt2_edu/assets/crane")
 STORIES = 20_000  # that the tokenizer is trained on
-SNAPSHOTS = (0, 10, 20, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 8000)
+SNAPSHOTS = (0, 10, 20, 50, 100, 200, 300, 500, 750, 1000, 1500, 2000, 3000, 5000, 10_000)
 SENTENCES = (
     "A crane ate fish.",
     "A crane lifted steel.",

@@ -81,7 +81,7 @@ PRESETS: dict[str, GPT2Config] = {
     "crane": GPT2Config(
         vocab_size=1024,
         block_size=128,
-        n_layer=4,
+        n_layer=3,
         n_head=4,
         n_embd=128,
         embd_pdrop=0.0,

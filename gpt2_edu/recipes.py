@@ -45,9 +45,9 @@ RECIPES = {
     ),
     # The model that ships with this package.
     "shipped": Recipe(
-        150_000,
+        200_000,
         _COMMON
-        | {"steps": 8000, "lr": 4e-3, "min_lr": 4e-5}
+        | {"steps": 10_000, "lr": 4e-3, "min_lr": 4e-5}
         | {"eval_every": 500, "eval_batches": 20, "sample_every": 500, "save_every": 2000},
     ),
 }

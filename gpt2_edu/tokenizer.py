@@ -31,7 +31,7 @@ _RANKS = {
     "gpt2": ("gpt2.tiktoken", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"),
     "crane": (
         "crane/crane.tiktoken",
-        "9b55bf3af3fbf2957892b4ff2893d9e20eea563bdef378b2af3c35a3ea5651d7",
+        "e2276c6bdaebb5f8870725e2e19bfe7a692265dd15a32cf328a4b526afaaffdd",
     ),
 }
 

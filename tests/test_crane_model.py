@@ -46,8 +46,8 @@ def test_it_is_close_to_the_floor_and_not_below_it(shipped, tokenizer):
 
 def test_what_it_writes_freely_is_grammatical(shipped, tokenizer):
     grades = grade(sample_stories(shipped, tokenizer, 200, seed=3))
-    assert grades.stories.share >= 0.9  # measured on 1,000: 0.957; four standard errors less
-    assert grades.phenomena["sense"].share >= 0.96
+    assert grades.stories.share >= 0.935  # measured on 1,000: 0.978; four standard errors less
+    assert grades.phenomena["sense"].share >= 0.98
 
 
 def test_it_prefers_what_is_right_to_what_is_tempting(shipped, tokenizer):
@@ -62,7 +62,7 @@ def test_the_measures_that_ship_are_those_of_the_weights_that_ship(shipped, toke
     assert abs(found.loss - stored["loss"]) < 4 * (found.loss_error + stored["loss_error"])
     assert abs(found.gap - stored["gap"]) < 4 * (found.gap_error + stored["gap_error"]) + 1e-4
     assert stored["gap"] < 0.02
-    assert measures["marks"]["samples"]["stories"]["share"] >= 0.95
+    assert measures["marks"]["samples"]["stories"]["share"] >= 0.97
 
 
 def test_the_log_and_the_snapshots_are_of_the_same_run(measures):
