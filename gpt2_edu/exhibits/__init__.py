@@ -1,14 +1,15 @@
-"""Python objects that show themselves: as HTML in a notebook and on the page, as a matplotlib
-figure with ``.plot()``.
+"""Python objects that show themselves: as HTML in a notebook and on the page, and those
+with numbers also as a matplotlib figure, with ``.plot()``.
 
-The HTML is plain tables and lists with rounded numbers. It needs no JavaScript, reads well aloud,
-and one small stylesheet gives it its colours in light and dark.
+The HTML is plain tables and lists with rounded numbers, and one drawing, the map. It needs no
+JavaScript, reads well aloud, and one small stylesheet gives it its colours in light and dark.
 """
 
 from ..tape import Ledger
 from .attention import Attention
+from .map import Map
 from .matrix import Matrix
 from .setup import COLOURS, setup
 from .tokens import Tokens
 
-__all__ = ["COLOURS", "Attention", "Ledger", "Matrix", "Tokens", "setup"]
+__all__ = ["COLOURS", "Attention", "Ledger", "Map", "Matrix", "Tokens", "setup"]

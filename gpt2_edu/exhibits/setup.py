@@ -65,11 +65,11 @@ def setup() -> None:
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         torch.set_num_threads(1)  # the stored numbers are those of one thread
     elif "google.colab" in sys.modules and shell is not None:
-        from . import Attention, Ledger, Matrix, Tokens
+        from . import Attention, Ledger, Map, Matrix, Tokens
 
         style = f"<style>{stylesheet()}</style>"
         formatter = shell.display_formatter.formatters["text/html"]
-        for exhibit in (Attention, Ledger, Matrix, Tokens):
+        for exhibit in (Attention, Ledger, Map, Matrix, Tokens):
             formatter.for_type(exhibit, lambda shown: style + shown._repr_html_())
     elif shell is not None:
         display(HTML(f"<style>{stylesheet()}</style>"))

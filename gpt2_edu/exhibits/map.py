@@ -1,0 +1,223 @@
+"""The book's map: all of GPT-2 in one picture, with the part that a chapter is about marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import NamedTuple
+
+from ..config import nearest
+from .html import figure
+
+WIDTH, HEIGHT = 360, 736
+SPINE = 62  # x of the residual stream
+
+
+class Part(NamedTuple):
+    """A part of the picture: its name in a sentence, its chapters, its frame, its flag."""
+
+    words: str
+    chapters: str
+    frame: tuple[int, int, int, int]  # x, y, width, height
+    flag: tuple[int, int]  # the middle of "you are here" …
+    tip: tuple[int, int]  # … and the point that it points to
+
+
+# In the order in which they are drawn: what stands inside comes later.
+PARTS = {
+    "whole": Part("the whole of GPT-2", "11, 16–18", (2, 2, 356, 732), (286, 25), (286, 4)),
+    "tokens": Part("tokens", "1", (28, 18, 206, 46), (286, 54), (233, 54)),
+    "weights": Part("the weights", "12", (8, 92, 322, 504), (276, 77), (276, 91)),
+    "embeddings": Part("embeddings", "2", (28, 116, 296, 76), (270, 203), (270, 193)),
+    "block": Part("the block", "10", (28, 218, 296, 276), (274, 476), (274, 493)),
+    "residual": Part("the residual stream", "8", (54, 170, 16, 342), (124, 204), (71, 204)),
+    "ln_1": Part("ln_1", "9", (98, 250, 150, 26), (298, 263), (247, 263)),
+    "attention": Part("attention", "3–6", (98, 296, 150, 46), (278, 284), (247, 304)),
+    "cache": Part("the key-value cache", "15", (266, 296, 52, 46), (278, 358), (292, 343)),
+    "ln_2": Part("ln_2", "9", (98, 392, 150, 26), (298, 400), (247, 400)),
+    "mlp": Part("the MLP", "7", (98, 438, 150, 46), (278, 424), (249, 442)),
+    "ln_f": Part("ln_f", "9, 11", (28, 512, 158, 26), (240, 525), (187, 525)),
+    "lm_head": Part("lm_head", "11", (28, 552, 158, 26), (240, 565), (187, 565)),
+    "training": Part("training", "13", (18, 642, 140, 46), (88, 700), (88, 689)),
+    "sampling": Part("sampling", "14", (180, 642, 140, 46), (250, 700), (250, 689)),
+}
+
+ABOUT = (
+    "Map of GPT-2, from top to bottom: tokens; the embeddings wte and wpe, added; N blocks, each "
+    "ln_1, attention, add, ln_2, MLP, add; then ln_f; lm_head, tied to wte; logits. From there, "
+    "training computes a loss and updates the weights, and sampling gives a token that joins the "
+    "input."
+)
+
+
+class Map:
+    """The whole model as one picture, with the parts named in ``here`` marked "you are here".
+
+    here: one of "whole", "tokens", "weights", "embeddings", "block", "residual", "ln_1",
+    "attention", "cache", "ln_2", "mlp", "ln_f", "lm_head", "training", "sampling", or several.
+    """
+
+    def __init__(self, here: str | Iterable[str] = "whole") -> None:
+        names = [here] if isinstance(here, str) else list(here)
+        for name in names:
+            if name not in PARTS:
+                raise ValueError(f"unknown part {name!r}. {nearest(str(name), PARTS)}")
+        if not names:
+            raise ValueError(f"name at least one part. Known: {', '.join(PARTS)}")
+        self.here = tuple(name for name in PARTS if name in names)
+
+    def __repr__(self) -> str:
+        return f"Map({', '.join(self.here)})"
+
+    def _repr_html_(self) -> str:
+        here = [PARTS[name] for name in self.here]
+        caption = f"You are here: {_several([part.words for part in here])}."
+        legend = "The way of a text through GPT-2, from top to bottom; ch. = chapter."
+        marked = _several([f"{part.words} (chapter {part.chapters})" for part in here])
+        return figure("map", caption, self.svg(f"{ABOUT} You are here: {marked}."), legend)
+
+    def svg(self, label: str) -> str:
+        """The picture. It holds no ids, so that a page can show it more than once."""
+        frames = "".join(self._frame(name) for name in PARTS)
+        flags = "".join(_flag(PARTS[name]) for name in self.here)
+        return (
+            f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}" '
+            f'fill="none" stroke="currentColor" font-size="12">{frames}{LINES}'
+            f'<g fill="currentColor" stroke="none">{TEXTS}{flags}</g></svg>'
+        )
+
+    def _frame(self, name: str) -> str:
+        x, y, width, height = PARTS[name].frame
+        kind = f'"{name} here" stroke-width="3"' if name in self.here else f'"{name}"'
+        return f'<rect class={kind} x="{x}" y="{y}" width="{width}" height="{height}" rx="5"/>'
+
+
+def _several(words: list[str]) -> str:
+    """One, or one and another, or one, another and a third."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _text(x: int, y: int, words: str, kind: str = "", turn: bool = False) -> str:
+    css = f' class="{kind}"' if kind else ""
+    turned = f' transform="rotate(-90 {x} {y})"' if turn else ""
+    return f'<text{css} x="{x}" y="{y}"{turned}>{escape(words)}</text>'
+
+
+def _box(x: int, y: int, width: int, height: int) -> str:
+    """A small box, for what is no part of its own."""
+    return f'<rect class="box" x="{x}" y="{y}" width="{width}" height="{height}" rx="3"/>'
+
+
+def _line(*points: tuple[int, int], kind: str = "", head: bool = True) -> str:
+    """A line through points, with a head at its end."""
+    css = f' class="{kind}"' if kind else ""
+    path = "M" + "L".join(f"{x} {y}" for x, y in points)
+    if head:
+        (x0, y0), (x, y) = points[-2:]
+        dx, dy = (x > x0) - (x < x0), (y > y0) - (y < y0)  # lines run along an axis
+        path += f"M{x - 5 * dx - 4 * dy} {y - 5 * dy - 4 * dx}L{x} {y}"
+        path += f"L{x - 5 * dx + 4 * dy} {y - 5 * dy + 4 * dx}"
+    return f'<path{css} d="{path}"/>'
+
+
+def _plus(y: int) -> str:
+    x = SPINE
+    return (
+        f'<circle class="plus" cx="{x}" cy="{y}" r="8"/>'
+        f'<path d="M{x - 4} {y}H{x + 4}M{x} {y - 4}V{y + 4}"/>'
+    )
+
+
+def _flag(part: Part) -> str:
+    """ "You are here", on a label that ends in a point."""
+    (x, y), (tip_x, tip_y) = part.flag, part.tip
+    across = abs(tip_x - x) > 43  # else the point is above or below
+    base = f"{x} {y - 6}L{x} {y + 6}" if across else f"{x - 6} {y}L{x + 6} {y}"
+    return (
+        f'<path class="flag" d="M{base}L{tip_x} {tip_y}Z"/>'
+        f'<rect class="flag" x="{x - 43}" y="{y - 9}" width="86" height="18" rx="9"/>'
+        f"{_text(x, y + 4, 'you are here', 'flagged mid')}"
+    )
+
+
+CELLS = ((34, 18, "A"), (54, 46, "␣crane"), (102, 34, "␣ate"), (138, 38, "␣fish"), (178, 16, "."))
+
+LINES = "".join(
+    [
+        _line((SPINE, 64), (SPINE, 122)),
+        _line((SPINE, 146), (SPINE, 170)),  # from the embeddings' sum down to ln_f
+        _line((SPINE, 186), (SPINE, 310)),
+        _line((SPINE, 326), (SPINE, 452)),
+        _line((SPINE, 468), (SPINE, 511)),
+        _line((SPINE, 538), (SPINE, 551)),
+        _line((98, 178), (71, 178)),
+        _line((SPINE, 263), (97, 263)),  # attention: a copy out, a sum back
+        _line((173, 276), (173, 295)),
+        _line((98, 318), (71, 318)),
+        _line((248, 312), (265, 312)),
+        _line((266, 328), (249, 328)),
+        _line((SPINE, 405), (97, 405)),  # the MLP
+        _line((173, 418), (173, 437)),
+        _line((98, 460), (71, 460)),
+        _line((SPINE, 578), (SPINE, 641)),  # logits
+        _line((SPINE, 624), (250, 624), (250, 641)),
+        _line((136, 642), (136, 597), kind="dashed"),
+        _line((28, 565), (18, 565), (18, 134), (35, 134), kind="dashed", head=False),
+        _line((320, 665), (344, 665), (344, 36), (235, 36)),
+        _plus(178),
+        _plus(318),
+        _plus(460),
+        _box(36, 122, 84, 24),
+        _box(98, 166, 84, 24),
+        *(_box(x, 40, width, 18) for x, width, _ in CELLS),
+    ]
+)
+
+TEXTS = "".join(
+    [
+        *(_text(x + w // 2, 53, word, "mid small") for x, w, word in CELLS),
+        _text(34, 34, "tokens", "name"),
+        _text(100, 34, "(B, T)"),
+        _text(226, 34, "ch. 1", "soft end"),
+        _text(16, 108, "GPT2", "name"),
+        _text(82, 108, "all its weights"),
+        _text(322, 108, "ch. 12", "soft end"),
+        _text(78, 138, "wte", "name mid"),
+        _text(140, 182, "wpe", "name mid"),
+        _text(132, 138, "a row for each token"),
+        _text(192, 182, "… each position"),
+        _text(316, 138, "ch. 2", "soft end"),
+        _text(82, 238, "h", "name"),
+        _text(98, 238, "the block, × N"),
+        _text(316, 238, "ch. 10", "soft end"),
+        _text(106, 267, "ln_1", "name"),
+        _text(240, 267, "ch. 9", "soft end"),
+        _text(106, 314, "attn", "name"),
+        _text(240, 314, "ch. 3–6", "soft end"),
+        _text(106, 333, "inside (B, H, T, T)"),
+        _text(292, 314, "cache", "name mid"),
+        _text(292, 333, "ch. 15", "soft mid"),
+        _text(82, 380, "residual stream (B, T, C)"),
+        _text(316, 380, "ch. 8", "soft end"),
+        _text(106, 409, "ln_2", "name"),
+        _text(240, 409, "ch. 9", "soft end"),
+        _text(106, 456, "mlp", "name"),
+        _text(240, 456, "ch. 7", "soft end"),
+        _text(106, 475, "inside (B, T, F)"),
+        _text(36, 529, "ln_f", "name"),
+        _text(178, 529, "ch. 9", "soft end"),
+        _text(36, 569, "lm_head", "name"),
+        _text(178, 569, "ch. 11", "soft end"),
+        _text(22, 350, "tied: one table, two roles", "mid on", turn=True),
+        _text(348, 530, "the new token joins the input", "mid on", turn=True),
+        _text(152, 616, "logits (B, T, V)"),
+        _text(130, 616, "update", "end"),
+        _text(26, 661, "training", "name"),
+        _text(150, 661, "ch. 13", "soft end"),
+        _text(26, 679, "loss"),
+        _text(188, 661, "sampling", "name"),
+        _text(312, 661, "ch. 14", "soft end"),
+        _text(188, 679, "the next token"),
+        _text(180, 722, "inside it: ch. 16, speed: ch. 17, bugs: ch. 18", "soft mid"),
+    ]
+)
