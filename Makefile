@@ -9,7 +9,7 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300
 
-.PHONY: help book serve test lint unit nbval site notebooks lab campaign crane bench clean
+.PHONY: help book serve test lint unit nbval site notebooks status lab campaign crane bench clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -44,6 +44,9 @@ site: $(READY)  ## tests of the site that `make book` built
 
 notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ipynb for one
 	$(BIN)/python book/execute_notebooks.py $(NB)
+
+status: $(READY)  ## time the notebooks that changed, and write book/status.md
+	$(BIN)/python book/make_status.py
 
 lab: $(READY)   ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks

@@ -154,13 +154,13 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
     Two right programs differ, for a sum of n products in another order has another rounding
     error, about √n · 2⁻²⁴ of its size, and softmax and depth magnify it. How much, depends on
     the weights, so it is not guessed: the reference runs once more in float64, and how far its
-    own float32 results are from that is what rounding does to this module here. A difference of
-    up to ``MARGIN`` = 8 times this is called the same; where the reference is exact, by luck,
-    2⁻²³ of the module's largest value stands in. Right models were seen to need up to 2.1, with 1
-    to 48 blocks, C from 21 to 768, and SSE4, AVX2 or AVX-512. GELU by erf makes hundreds. ε
-    outside of the root makes 1,000 in GPT-2's first block, but less than 8 where the stream has
-    grown to a standard deviation of 10: there nothing could tell it from rounding. In float64 the
-    reference needs twice the memory of the model.
+    own float32 results are from that is what rounding does to this module here; it counts as at
+    least 2⁻²³ of the module's largest value. A difference of up to ``MARGIN`` = 8 times this is
+    called the same. Right models were seen to need up to 2.1, with 1 to 48 blocks, C from 21 to
+    768, and SSE4, AVX2 or AVX-512. GELU by erf makes hundreds. ε outside of the root makes 1,000
+    in GPT-2's first block, but less than 8 where the stream has grown to a standard deviation of
+    10: there nothing could tell it from rounding. In float64 the reference needs twice the memory
+    of the model.
 
     Raises ModuleNotFoundError without transformers, and ValueError if the model is not in
     float32 or the folder's sizes are others.

@@ -1,0 +1,77 @@
+"""The status page is generated, and names every notebook."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+spec = importlib.util.spec_from_file_location("make_status", ROOT / "book" / "make_status.py")
+status = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(status)
+
+
+def test_the_status_page_lists_every_notebook_in_order():
+    rows = status.read_rows(status.PAGE.read_text(encoding="utf-8"))
+    missing = {path.stem for path in status.notebooks()} - set(rows)
+    assert not missing, f"run: .venv/bin/python book/make_status.py ({missing})"
+    assert list(rows) == [path.stem for path in status.notebooks()]
+
+
+def test_the_status_page_is_as_the_script_writes_it():
+    text = status.PAGE.read_text(encoding="utf-8")
+    assert status.page(list(status.read_rows(text).values())) == text
+
+
+def test_a_notebook_that_has_not_changed_is_not_run_again(monkeypatch, tmp_path):
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    (tmp_path / "book").mkdir()
+    monkeypatch.setattr(status, "ROOT", tmp_path)
+    monkeypatch.setattr(status, "PAGE", tmp_path / "book" / "status.md")
+    monkeypatch.setattr("sys.argv", ["make_status.py"])
+    ran = []
+
+    def run(path: Path) -> status.Row:
+        ran.append(path.stem)
+        code = status.checksum(path)
+        torch = status.version("torch").split("+")[0]
+        return status.Row(path.stem, 1, len(ran), "2026-01-01", "3.11.7", torch, code)
+
+    monkeypatch.setattr(status, "run", run)
+
+    def write(name: str, code: str) -> None:
+        cells = [
+            nbformat.v4.new_markdown_cell("# The [mask](x.md)\n\nText."),
+            nbformat.v4.new_code_cell(code),
+        ]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / f"{name}.ipynb")
+
+    write("01_a", "1")
+    write("02_b", "2")
+    status.main()
+    first = status.PAGE.read_text(encoding="utf-8")
+    assert "| [2 The mask](../notebooks/02_b.ipynb) | 1 | 2 | 2026-01-01 | 3.11.7 |" in first
+    status.main()
+    assert ran == ["01_a", "02_b"]
+    assert status.PAGE.read_text(encoding="utf-8") == first
+    write("02_b", "3")
+    status.main()
+    assert ran == ["01_a", "02_b", "02_b"]
+    monkeypatch.setattr("sys.argv", ["make_status.py", "--all"])
+    status.main()
+    assert ran[3:] == ["01_a", "02_b"]
+
+
+@pytest.mark.slow
+def test_a_run_takes_the_time_and_leaves_the_notebook_alone(tmp_path, monkeypatch):
+    path = tmp_path / "01_a.ipynb"
+    cells = [nbformat.v4.new_code_cell("import os; print(os.environ.get('MPLBACKEND'))")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    before = path.read_bytes()
+    row = status.run(path)
+    assert (row.name, row.cells, row.code) == ("01_a", 1, status.checksum(path))
+    assert path.read_bytes() == before
