@@ -17,6 +17,8 @@ from .cache import KVCache
 from .model import GPT2, visible_keys
 from .tape import tracing
 
+GREEDY_BELOW = torch.finfo(torch.float32).tiny  # less may be 0 in float32, and 0 / 0 is NaN
+
 
 def next_probabilities(
     logits: Tensor,
@@ -30,11 +32,11 @@ def next_probabilities(
     They apply in this order. ``temperature`` divides the logits; at 0 the largest logit gets
     everything. ``top_k`` keeps the k largest, and whatever ties with the last of them. ``top_p``
     keeps the fewest tokens whose probabilities sum to at least p (Holtzman et al. 2020). What is
-    kept is normalised again, so that it sums to 1. Raises ValueError for a negative temperature,
-    top_k below 1 or top_p outside (0, 1].
+    kept is scaled up so that it sums to 1. Raises ValueError for a negative temperature, top_k
+    below 1 or top_p outside (0, 1].
     """
     check_knobs(temperature, top_k, top_p)
-    if temperature == 0:
+    if temperature < GREEDY_BELOW:
         winner = logits.argmax(dim=-1, keepdim=True)
         return torch.zeros_like(logits, dtype=torch.float32).scatter(-1, winner, 1.0)
     logits = logits if logits.dtype == torch.float64 else logits.float()
@@ -47,7 +49,7 @@ def next_probabilities(
     if top_p is not None and top_p < 1:
         descending, order = probs.sort(dim=-1, descending=True, stable=True)
         superfluous = descending.cumsum(dim=-1) - descending >= top_p  # reached without it
-        superfluous[:, 0] = False  # the likeliest token always stays
+        superfluous[:, 0] = False  # the likeliest stays, even where p rounds to 0
         kept = descending.masked_fill(superfluous, 0)
         probs = torch.zeros_like(probs).scatter(-1, order, kept / kept.sum(dim=-1, keepdim=True))
     return probs
@@ -66,7 +68,7 @@ def sample_next(
     The knobs are those of ``next_probabilities``. At temperature 0 nothing is drawn: the largest
     logit wins.
     """
-    if temperature == 0:
+    if temperature < GREEDY_BELOW:
         check_knobs(temperature, top_k, top_p)
         return logits.float().argmax(dim=-1)  # a CPU is slow to compare half-precision numbers
     probs = next_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)

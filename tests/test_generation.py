@@ -504,9 +504,17 @@ def test_a_bad_prompt_is_refused_before_anything_is_drawn(model, idx):
                 generate(model, prompt, 0, overflow=overflow)
 
 
-def test_the_smallest_temperature_is_greedy_and_not_nan():
-    logits = torch.tensor([[50.0, 51.0, -3.0]])
-    assert sample_next(logits, temperature=1e-45).item() == 1
+@pytest.mark.parametrize("temperature", [2e-38, 1e-38, 1e-45, 1e-46, 5e-324])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_the_smallest_temperature_is_greedy_and_not_nan(temperature, dtype):
+    """Some of these are 0 in float32, and (51 - 51) / 0 is NaN."""
+    logits = torch.tensor([[50.0, 51.0, -3.0]], dtype=dtype)
+    for knobs in ({}, {"top_k": 2}, {"top_p": 0.5}, {"top_p": 1e-300}):
+        probs = next_probabilities(logits, temperature=temperature, **knobs)
+        assert probs.tolist() == [[0, 1, 0]]
+        assert sample_next(logits, temperature=temperature, **knobs).item() == 1
+    with pytest.raises(ValueError, match="top_k keeps at least 1"):
+        sample_next(logits, temperature=temperature, top_k=0)
 
 
 # ---- With and without a cache -------------------------------------------------------------------
