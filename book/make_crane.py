@@ -101,13 +101,12 @@ def measure(model: GPT2) -> dict[str, Any]:
     tokenizer = load_tokenizer("crane")
     effects = head_effects(model, tokenizer, crane.random_seeds(200, 7))
     looks = attention_statistics(model, tokenizer, crane.random_seeds(300, 7))
+    crossing = same_length()
     pairs = {
         "A crane ate fish / A crane lifted steel": parting(
             model, tokenizer, "A crane ate fish", "A crane lifted steel"
         ),
-        "In the marsh, the crane / At the harbour, the crane": parting(
-            model, tokenizer, *same_length(), (" spread", " lifted")
-        ),
+        " / ".join(crossing): parting(model, tokenizer, *crossing, (" spread", " lifted")),
     }
     return {
         "marks": report(model, tokenizer),
