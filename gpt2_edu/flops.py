@@ -324,10 +324,11 @@ def ddp_bytes_per_step(config: GPT2Config, devices: int, bytes_per_gradient: int
 def fsdp_bytes_per_step(
     config: GPT2Config, devices: int, bytes_per_weight: int = 4, bytes_per_gradient: int = 4
 ) -> float:
-    """Bytes that each of n devices sends in a step of fully sharded training (FSDP2, ZeRO 3).
+    """Bytes that each of n devices sends at most in a step of sharded training (FSDP2, ZeRO 3).
 
     Weights are gathered for the forward pass and again for the backward pass, gradients are
-    summed and scattered: (n-1)/n of them each time (Rajbhandari et al. 2020, section 7).
+    summed and scattered: (n-1)/n of them each time (Rajbhandari et al. 2020, section 7). What
+    stands outside the blocks stays gathered between the two passes, so it is a little less.
     """
     _require_positive(
         devices=devices, bytes_per_weight=bytes_per_weight, bytes_per_gradient=bytes_per_gradient

@@ -56,11 +56,12 @@ MAY_IMPORT = {
     "crane": {"tokenizer"},
     "evals": {"crane", "generation", "model", "tokenizer"},
     "heads": {"evals", "tape"},
+    "bugs": {"generation"},
     "exhibits": {"tape", "model", "tokenizer"},
     "labs": {"exhibits", "generation", "trainer"},
     "exercises": {"model", "tape"},
 }
-ON_TOP = {"exhibits", "labs", "exercises", "cli", "__main__"}  # no room below knows these
+ON_TOP = {"exhibits", "labs", "exercises", "bugs", "cli", "__main__"}  # no room below knows these
 
 # The one arrow that points back, and only inside of functions: model.from_pretrained.
 BACK = {("model", "pretrained")}
