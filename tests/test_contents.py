@@ -208,6 +208,10 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "0.01": "in OpenAI's code",
         "50,304": "in other people's code",
     },
+    "13_training": {
+        "2.85": "reported by the authors of nanoGPT",
+        "3.12": "reported by the authors of nanoGPT",
+    },
     "14_generation": {
         "0.0001": "a probability taken at will",
         "95": "the level of the intervals, as evals draws them",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
+from unittest import mock
 
 import nbformat
 import pytest
@@ -12,6 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 spec = importlib.util.spec_from_file_location("make_status", ROOT / "book" / "make_status.py")
 status = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(status)
+
+
+@pytest.fixture(autouse=True)
+def own_environment():
+    """The script sets variables for the notebooks; the tests after these must not see them."""
+    with mock.patch.dict(os.environ):
+        yield
 
 
 def test_the_status_page_lists_every_notebook_in_order():
