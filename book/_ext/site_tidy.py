@@ -33,7 +33,10 @@ MARKUP = [
     # The notebook's download button opens JSON in a tab.
     (re.compile(r'(<a href="[^"]*_sources/[^"]*") target="_blank"'), r"\1 download"),
     # Tables that scroll: the theme's script lets the keyboard into those that overflow.
-    (re.compile(r'class="(g2-scroll|g2 g2-ledger)"'), r'class="\1 pst-scrollable-table-container"'),
+    (
+        re.compile(r'class="(g2-scroll|g2 g2-(?:ledger|parity))"'),
+        r'class="\1 pst-scrollable-table-container"',
+    ),
     # A folded cell says what it holds; the label would be read out instead.
     (re.compile(r'(<summary) aria-label="Toggle hidden content"'), r"\1"),
     # The bibliography's roles are deprecated, and do not fit each other.
