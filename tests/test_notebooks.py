@@ -18,7 +18,6 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-NOT_COMPARED = {"nbval-ignore-output", "nbval-skip"}
 # What stands in a traceback or a warning, on Linux, macOS, Windows and Colab.
 FOLDERS = "home|root|Users|tmp|usr|opt|work|var|content"
 ABSOLUTE_PATH = re.compile(rf"(?<![\w.:/])/(?:{FOLDERS})/|\b[A-Z]:\\\w")
@@ -85,12 +84,6 @@ def test_notebook_asks_for_the_common_kernel_and_on_colab_for_a_gpu(path):
 def test_no_cell_ends_in_a_semicolon(path):
     ending = [cell.source for cell in code_cells(path) if cell.source.rstrip().endswith(";")]
     assert ending == [], "nbval fails on it; end a plot with plt.show()"
-
-
-def test_at_most_a_third_of_the_cells_is_not_compared(path):
-    cells = code_cells(path)
-    ignored = [cell for cell in cells if tags(cell) & NOT_COMPARED]
-    assert len(ignored) <= len(cells) / 3
 
 
 def test_every_picture_has_a_sentence_for_those_who_cannot_see_it(path):
