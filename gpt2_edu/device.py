@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 
 def pick_device() -> torch.device:
@@ -104,3 +107,23 @@ def peak_memory(device: torch.device) -> int | None:
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
+
+
+class _Undrawn(TorchFunctionMode):
+    """Leave out starting values, which torch.nn.init would draw."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def shapes_only() -> Iterator[None]:
+    """Modules that are made inside have shapes and no numbers, and take no memory.
+
+    To learn that there is nothing to draw, torch would load its compiler, which takes a second.
+    """
+    with torch.device("meta"), _Undrawn():
+        yield

@@ -14,6 +14,7 @@ from os import PathLike
 import torch
 from torch import Tensor, nn
 
+from .device import shapes_only
 from .model import GPT2
 
 
@@ -52,7 +53,7 @@ def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
     dtype = source.dtype if dtype is None else dtype
     if not dtype.is_floating_point:
         raise TypeError(f"weights are floating-point numbers, so dtype cannot be {dtype}")
-    with torch.device("meta"):  # shapes only: the weights are those of the model
+    with shapes_only():  # the weights are those of the model
         fast = PackedGPT2(model.config)
     fast.source_parameters = model.num_parameters()
     state = {

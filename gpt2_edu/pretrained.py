@@ -19,9 +19,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 from .config import GPT2Config, nearest
+from .device import shapes_only
 from .hub import CONFIG as CONFIG
 from .hub import PUBLISHED, fetch
 from .hub import WEIGHTS as WEIGHTS
@@ -45,18 +45,6 @@ _GPT2_ONLY: dict[str, tuple[object, ...]] = {
 }
 
 
-class _Undrawn(TorchFunctionMode):
-    """Leave out starting values: without memory there is nothing to fill, and to find that out,
-    torch would load its compiler, which takes a second.
-    """
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-        kwargs = kwargs or {}
-        if getattr(func, "__module__", "") == "torch.nn.init":
-            return kwargs["tensor"] if "tensor" in kwargs else args[0]
-        return func(*args, **kwargs)
-
-
 def load_pretrained(name_or_path: str | PathLike[str]) -> GPT2:
     """A GPT-2 in float32, in eval mode, with the weights of a checkpoint.
 
@@ -70,7 +58,7 @@ def load_pretrained(name_or_path: str | PathLike[str]) -> GPT2:
     """
     folder = locate(name_or_path)
     config = read_config(folder / CONFIG)
-    with torch.device("meta"), _Undrawn():  # shapes only: the weights come from the file
+    with shapes_only():  # the weights come from the file
         model = GPT2(config)
     state = _read_weights(folder / WEIGHTS)
     _check_state(state, model, folder / WEIGHTS)
