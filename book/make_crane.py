@@ -22,7 +22,7 @@ from gpt2_edu.cli import ExportOptions, export
 from gpt2_edu.config import GPT2Config
 from gpt2_edu.evals import grade, report, sample_stories
 from gpt2_edu.files import file_sha256
-from gpt2_edu.heads import attention_statistics, head_effects, parting
+from gpt2_edu.heads import attention_statistics, head_effects, parting, told_by_hint
 from gpt2_edu.recipes import RECIPES, train_crane
 from gpt2_edu.tokenizer import _RANKS, save_ranks, train_bpe
 from gpt2_edu.trainer import Row, Trainer
@@ -100,6 +100,8 @@ def measure(model: GPT2) -> dict[str, Any]:
     """The marks of a model and what was found inside it."""
     tokenizer = load_tokenizer("crane")
     effects = head_effects(model, tokenizer, crane.random_seeds(200, 7))
+    hints = [seed for seed in crane.random_seeds(40_000, 9) if told_by_hint("crane", seed)]
+    by_hint = head_effects(model, tokenizer, hints[:300])
     looks = attention_statistics(model, tokenizer, crane.random_seeds(300, 7))
     crossing = same_length()
     pairs = {
@@ -111,6 +113,7 @@ def measure(model: GPT2) -> dict[str, Any]:
     return {
         "marks": report(model, tokenizer),
         "head_effects": asdict(effects),
+        "head_effects_by_hint": asdict(by_hint),
         "attention": asdict(looks),
         "parting": {name: asdict(found) for name, found in pairs.items()},
     }
@@ -182,6 +185,10 @@ def card(found: dict[str, Any]) -> str:
     ]
     heads = found["head_effects"]["heads"]
     most = max(heads, key=lambda head: head["drops"]["sense"])
+    hint = found["head_effects_by_hint"]
+    needed = max(hint["heads"], key=lambda head: head["drops"]["sense"])
+    others = max(drop for name, drop in needed["drops"].items() if name != "sense")
+    hints = hint["intact"]["senses"]["crane"]["chances"]
     return f"""# The model of Crane World
 
 A GPT-2 with {GPT2(config).num_parameters():,} parameters ({config.n_layer} layers of
@@ -224,9 +231,11 @@ By phenomenon, in per cent; the first column counts what the model's own stories
 | --- | --- | {" | ".join("---" for _ in kinds)} |
 {chr(10).join(phenomena)}
 
-The head whose removal costs the senses most is head
-{most["head"]} of layer {most["layer"]}, with {most["drops"]["sense"]:.1f} points of all senses and
-{most["sense_drops"].get("crane", 0.0):.1f} of *crane*. `measures.json` has all heads.
+The head whose removal costs the senses most is head {most["head"]} of block {most["layer"]}, with
+{most["drops"]["sense"]:.1f} points of all senses. Where a hint alone tells the sense of *crane*
+("nothing but feathers and reeds, until the crane …", {hints} stories), it is head {needed["head"]}
+of block {needed["layer"]}: without it {needed["drops"]["sense"]:.1f} points of *crane* are lost,
+and at most {others:.1f} of anything else. `measures.json` has all heads.
 
 ## Limits
 

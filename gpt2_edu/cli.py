@@ -279,6 +279,9 @@ def crane(options: CraneOptions) -> None:
         model, tokenizer = GPT2.from_pretrained(done.checkpoint), load_tokenizer("crane")
         print(evals.validation(model, tokenizer, max(options.samples, 2)))
         print(evals.grade(evals.sample_stories(model, tokenizer, options.samples)))
+        safer = evals.sample_stories(model, tokenizer, options.samples, top_p=0.99)
+        share = evals.grade(safer).stories.share
+        print(f"Without the least likely hundredth of each guess (top_p=0.99): {share:.1%}")
     print(f'Let it write: gpt2-edu generate "A crane" --model {options.out}/run')
 
 

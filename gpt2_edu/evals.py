@@ -234,12 +234,14 @@ def sample_stories(
     *,
     seed: int = 0,
     temperature: float = 1.0,
+    top_p: float | None = None,
     batch_size: int = 128,
 ) -> list[str | None]:
     """n stories from <|endoftext|> to <|endoftext|>; None for one that outgrows the window.
 
-    The same seed and batch_size draw the same stories. Raises ValueError for n below 1, and if
-    the model's vocabulary lacks the tokenizer's <|endoftext|>.
+    ``temperature`` and ``top_p`` are those of ``generate``. The same seed and batch_size draw the
+    same stories. Raises ValueError for n below 1, and if the model's vocabulary lacks the
+    tokenizer's <|endoftext|>.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1 story, got {n}")
@@ -253,6 +255,7 @@ def sample_stories(
             start,
             model.config.block_size,
             temperature=temperature,
+            top_p=top_p,
             eos_id=end,
             generator=generator,
         )

@@ -122,6 +122,17 @@ def head_effects(
     return HeadEffects(grades, margins, tuple(effects))
 
 
+def told_by_hint(word: str, seed: int) -> bool:
+    """Whether a hint alone tells the sense of ``word`` in this seed's story, and tells it once.
+
+    "Ada saw nothing but feathers and reeds, until the crane …": no place has been named before,
+    and the crane does one thing only, so that nothing else helps to choose it.
+    """
+    told = crane.tell(seed)
+    senses = [test.sense for test in told.tests if test.phenomenon == "sense"]
+    return " nothing but " in told.text and len(senses) == 1 and senses[0].startswith(f"{word}-")
+
+
 def without_head(model: GPT2, layer: int, head: int, vector: Tensor | None = None) -> LogProbs:
     """What a model predicts when one head's result is ``vector`` (D,) at every token, or zeros.
 

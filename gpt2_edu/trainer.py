@@ -33,6 +33,7 @@ from . import checkpoint as ck
 from .data import BatchLoader, TokenShards, validation_batches
 from .device import (
     available_memory,
+    keep_freed_memory,
     named_device,
     peak_memory,
     pick_compile,
@@ -66,6 +67,8 @@ def run_settings(device: torch.device) -> Iterator[None]:
     matmul, before = torch.get_float32_matmul_precision(), ck.random_state(device)
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
+    if device.type == "cpu":
+        keep_freed_memory()
     try:
         yield
     finally:

@@ -200,6 +200,7 @@ def test_a_crane_run_goes_from_stories_to_marks(run, refused, tmp_path, monkeypa
     assert "3 steps in" in out
     assert "gap" in out
     assert "stories" in out
+    assert "(top_p=0.99): " in out
     assert (tmp_path / "crane" / "run" / "log.jsonl").is_file()
     said = refused("crane", "--out", tmp_path / "x", "--samples", -1)
     assert "--samples must be at least 0" in said

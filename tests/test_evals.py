@@ -178,14 +178,15 @@ def test_a_sample_ends_where_its_story_does_or_is_none(model, tokenizer, monkeyp
     rows = [[*text, end, end], [*text, 0, 1], [end] * (len(text) + 2)]
 
     def generate(model, idx, max_new_tokens, **knobs):
-        asked.append((idx.tolist(), max_new_tokens, knobs["eos_id"], knobs["temperature"]))
+        drawn = (knobs["eos_id"], knobs["temperature"], knobs["top_p"])
+        asked.append((idx.tolist(), max_new_tokens, drawn))
         return torch.cat([idx, torch.tensor(rows[: idx.size(0)])], dim=1)
 
     monkeypatch.setattr(evals, "generate", generate)
-    stories = evals.sample_stories(model, tokenizer, 4, temperature=0.5, batch_size=3)
+    stories = evals.sample_stories(model, tokenizer, 4, temperature=0.5, top_p=0.9, batch_size=3)
     assert stories == ["A crane ate fish", None, "", "A crane ate fish"]
-    limit = model.config.block_size
-    assert asked == [([[end]] * 3, limit, end, 0.5), ([[end]], limit, end, 0.5)]
+    limit, drawn = model.config.block_size, (end, 0.5, 0.9)
+    assert asked == [([[end]] * 3, limit, drawn), ([[end]], limit, drawn)]
 
 
 def test_the_same_seed_writes_the_same_stories(reader, tokenizer):
@@ -419,6 +420,20 @@ def test_the_mean_of_a_head_counts_each_token_once_and_no_padding(model):
         for batch_size in (1, 3):
             found = heads.mean_heads(model, rows, batch_size=batch_size)[layer]
             torch.testing.assert_close(found, expected)
+
+
+def test_a_hint_is_all_that_tells_the_sense():
+    places = ("by the river", "in the marsh", "on the island", "harbour", "city", "building site")
+    seeds = crane.random_seeds(4000, 3)
+    texts = [crane.story(seed) for seed in seeds if heads.told_by_hint("crane", seed)]
+    assert len(texts) >= 10
+    for text in texts:
+        opening, deed = text.split(", until the crane ")
+        assert "saw nothing but" in opening
+        assert not any(place in text for place in places)
+        assert not any(f"the crane {verb}" in deed for verb in ("ate", "lifted"))
+    bats = [seed for seed in seeds if heads.told_by_hint("bat", seed)]
+    assert bats and all(", until the bat " in crane.story(seed) for seed in bats)
 
 
 def test_what_cannot_be_removed_is_refused(model, tokenizer):
