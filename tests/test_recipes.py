@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gpt2_edu import GPT2, GPT2Config, recipes
+from gpt2_edu import GPT2, GPT2Config, crane, load_tokenizer, recipes
 from gpt2_edu.recipes import RECIPES, Recipe, train_crane
 from gpt2_edu.train_config import TrainConfig
 
@@ -54,4 +54,11 @@ def test_an_unknown_recipe_is_refused_with_the_nearest(tmp_path):
 def test_a_recipe_has_settings_that_a_run_takes_and_stories_enough_for_one_epoch(name, tmp_path):
     config = TrainConfig(data=str(tmp_path), **RECIPES[name].settings)
     assert config.steps * config.batch_size <= RECIPES[name].stories
-    assert config.model == "crane" and config.block_size == GPT2Config.preset("crane").block_size
+    assert config.model == "crane" and config.block_size <= GPT2Config.preset("crane").block_size
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_window_holds_a_whole_story_and_the_marks_around_it(name):
+    encoding = load_tokenizer("crane")
+    longest = max(len(encoding.encode_ordinary(crane.story(seed))) for seed in range(5000))
+    assert longest + 1 <= RECIPES[name].settings["block_size"]
