@@ -56,7 +56,7 @@ campaign: $(READY)  ## long tests: a run is killed thirty times, a disk runs ful
 	$(BIN)/python -m tests.campaigns.full_disk
 	$(BIN)/python -m tests.campaigns.crane
 
-crane: $(READY)  ## make the bundled model of Crane World anew; half an hour on two cores
+crane: $(READY)  ## make the bundled model of Crane World anew; twenty minutes on two cores
 	$(BIN)/python book/make_crane.py
 
 bench: $(READY) ## measure beside transformers what can be measured here; on a machine that rests

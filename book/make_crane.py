@@ -2,7 +2,7 @@
 
 In this order: the tokenizer from the first stories, the training run of the recipe "shipped", its
 weights in float16, marks of the very file that ships, and a card. Everything goes to
-gpt2_edu/assets/crane, and nothing is taken from a run before. On two cores it takes half an hour.
+gpt2_edu/assets/crane, and nothing is taken from a run before. On two cores it takes twenty minutes.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ class CraneOptions:
 
     out: str = _help("folder for the stories and the run: new or empty")
     recipe: Literal["laptop", "shipped"] = _help(
-        "three minutes on two cores, or the model that ships with this package", "laptop"
+        "some three minutes on two cores, or the model that ships with this package", "laptop"
     )
     seed: int = _help("number from which weights and order of the stories follow", 0)
     device: str = _help("auto, cpu, cuda, cuda:1 or mps", "auto")

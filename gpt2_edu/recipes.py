@@ -36,7 +36,7 @@ _COMMON = {
 }
 
 RECIPES = {
-    # Three minutes on two cores: a block less, and windows no longer than the stories need.
+    # Some three minutes on two cores: a block less, and windows no longer than the stories need.
     "laptop": Recipe(
         60_000,
         _COMMON
