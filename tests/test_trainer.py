@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import os
-import platform
 import random
 import shutil
 import signal
@@ -622,27 +621,3 @@ def test_shards_of_another_tokenizer_of_the_same_name_are_refused(data, tmp_path
     with pytest.raises(ValueError, match=r"another tokenizer.*hash 0000"):
         Trainer(small_config(shards, tmp_path / "run")).train()
     assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators are left alone")
-def test_memory_that_was_freed_is_kept_for_the_next_step():
-    """64 MiB are 16,384 pages, each a fault if new; glibc by itself gives them back each time."""
-    program = """
-import resource, sys, torch
-from gpt2_edu.device import keep_freed_memory
-if sys.argv[1] == "keep":
-    keep_freed_memory()
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(5):
-        torch.zeros(16 << 20)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-faults()
-print(faults())
-"""
-
-    def faults(what):
-        command = [sys.executable, "-c", program, what]
-        return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-
-    assert faults("keep") < 0.1 * faults("give back")
