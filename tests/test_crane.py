@@ -863,6 +863,17 @@ def test_the_words_that_the_chapters_look_at_are_single_tokens(word):
         ("story: {x came", r"cannot be read at '\{x came'"),
         ("story: a $ b", r"cannot be read at '\$ b' in 'a \$ b'"),
         ("story: a 3", "cannot be read at '3' in 'a 3'"),
+        ("story: a\n\nx:", "the rule 'x' has nothing to choose from"),
+        ("story: a / 0 * b", "at least 1, but there is a 0 in 'a / 0 [*] b'"),
+        ("story: a\n\np one\n    k  b\n    k  b", "table 'p' has two cells 'one' for 'k'"),
+        ("story: {p: p}\n\np one\n    k  b\n\np one\n    k  c", "two cells 'one' for 'k'"),
+        ("story: a\n\ntested to\n    story  x", "table 'tested' has no column 'as'"),
+        ("story: a\n\ntested as\n    tale  x", "'tested' speaks of 'tale', which nothing"),
+        ("story: a\n\ntested as\n    story.end  x", "'tested' speaks of 'story.end'"),
+        ("story: a\n\nwithheld first\n    x  story", "'withheld' has no column 'second'"),
+        ("story: a\n\nwithheld first second\n    x  story  story", "speaks of 'story', which"),
+        ("story: {p: p}\n\np: a\n\nwithheld first second\n    x  p.one  p", "of 'p.one'"),
+        ("story: {p: p}\n\np: a\n\nwithheld first second\n    x  p  q", "speaks of 'q'"),
     ],
 )
 def test_a_grammar_with_a_mistake_is_refused_with_the_place(rules, message):

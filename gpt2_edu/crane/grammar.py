@@ -8,7 +8,7 @@ the ways to fill the next slot, so there is one meaning of the grammar.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -72,6 +72,7 @@ class Grammar:
         self._tested = self._column("tested", "as")
         first, second = self._column("withheld", "first"), self._column("withheld", "second")
         self.withheld = {name: (first[name], second[name]) for name in first}
+        self._check_names()
         self._depends = {slot: self._check(slot) for slot in slots}
         self._filled: dict[tuple[Slot, str, tuple[Value | None, ...]], Options] = {}
         self.starts = {name: Slot((name,), None, True, None, False, None) for name in STARTS}
@@ -229,7 +230,27 @@ class Grammar:
     # ---- Does it fit together?
 
     def _column(self, table: str, column: str) -> dict[str, str]:
-        return self.tables[table].cells[column] if table in self.tables else {}
+        if table not in self.tables:
+            return {}
+        if column not in self.tables[table].cells:
+            raise ValueError(f"the table {table!r} has no column {column!r}")
+        return self.tables[table].cells[column]
+
+    def _check_names(self) -> None:
+        """Raises ValueError if the tables of what is tested and withheld name what is not there."""
+        for tested in self._tested:
+            self._check_name("tested", tested, tested.partition(".")[0], self.lists)
+        for first, second in self.withheld.values():
+            variable = first.partition(".")[0]
+            self._check_name("withheld", first, self.variables.get(variable), self.lists)
+            self._check_name("withheld", second, second, self.variables | self.lists)
+
+    def _check_name(self, where: str, said: str, name: str | None, known: Container[str]) -> None:
+        column = said.partition(".")[2]
+        if name not in known or (
+            column and (name not in self.tables or column not in self.tables[name].cells)
+        ):
+            raise ValueError(f"the table {where!r} speaks of {said!r}, which nothing defines")
 
     def _check(self, slot: Slot) -> tuple[int, ...]:
         """Which variables a slot depends on. Raises ValueError if it names what is not there."""

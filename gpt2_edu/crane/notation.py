@@ -75,6 +75,8 @@ def read(page: str) -> Source:
                     raise ValueError(f"the rule {name!r} stands twice in the grammar")
                 lines = [rest] if rest.strip() else body
                 rules[name] = tuple(a for line in lines for a in alternatives(line))
+                if not rules[name]:
+                    raise ValueError(f"the rule {name!r} has nothing to choose from")
             else:
                 _add_columns(tables, header, body)
     for name, table in tables.items():
@@ -112,7 +114,10 @@ def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None
         if key not in table.keys:
             table.keys.append(key)
         for column, cell in zip(columns, cells, strict=True):
-            table.cells.setdefault(column, {})[key] = cell
+            rows = table.cells.setdefault(column, {})
+            if key in rows:
+                raise ValueError(f"the table {name!r} has two cells {column!r} for {key!r}")
+            rows[key] = cell
 
 
 def alternatives(line: str) -> Iterator[Alternative]:
@@ -121,6 +126,8 @@ def alternatives(line: str) -> Iterator[Alternative]:
         text, weight = part.strip(), 1
         if matched := _WEIGHT.match(text + " "):
             text, weight = text[matched.end() :], int(matched[1])
+            if weight == 0:
+                raise ValueError(f"a weight is at least 1, but there is a 0 in {line.strip()!r}")
         yield Alternative(weight, tuple(_items(text)))
 
 
