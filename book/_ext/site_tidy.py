@@ -4,9 +4,12 @@
 - Some markup shuts out readers who use a keyboard or a screen reader, or no JavaScript: it is
   put right.
 - The site's root is a bare redirect: it gets a title, the icon and a link.
+- A link to the glossary shows the entry when the pointer rests on it.
+- A chapter says, below its heading, when and with what it was run: its row of the status page.
 - Font Awesome ships 2,000 icons, 1.5 MB of JavaScript on every page: the ones in use are kept.
 """
 
+import html as markup
 import re
 from pathlib import Path
 
@@ -45,6 +48,47 @@ MARKUP = [
     (re.compile(r'(<html[^>]*) data-theme="auto"'), r'\1 data-theme="light"'),
 ]
 
+# An entry of the glossary: its anchor, and its text.
+ENTRY = re.compile(r'<section id="([^"]+)">\s*<h2>.*?</h2>\s*<p>(.*?)</p>', re.S)
+TO_GLOSSARY = re.compile(r'(<a class="reference internal")( href="[^"]*glossary\.html#([^"]+)")')
+PLAIN = {
+    r"\(": "",
+    r"\)": "",
+    r"\,": " ",
+    r"\ln": "ln",
+    r"\Phi": "Φ",
+    r"\sum": "Σ",
+    "{": "",
+    "}": "",
+}
+
+# A row of book/status.md: the notebook's name, seconds, date, Python and PyTorch.
+ROW = re.compile(
+    r"^\| \[.*\]\(\.\./notebooks/(\w+)\.ipynb\) \| \d+ \| (\d+) \| (\S+) \| (\S+) \| (\S+) ", re.M
+)
+
+
+def entries(glossary: str) -> dict[str, str]:
+    """The text of each entry without markup and without the pointer to its chapter."""
+    found = {}
+    for anchor, text in ENTRY.findall(glossary):
+        text = re.sub(r"\s*<a [^>]*><span[^>]*>Chapter \d+</span></a>\.", "", text)
+        text = markup.unescape(re.sub(r"<[^>]+>", "", text))
+        for written, meant in PLAIN.items():
+            text = text.replace(written, meant)
+        found[anchor] = markup.escape(text)
+    return found
+
+
+def badges(status: str) -> dict[str, str]:
+    """For each notebook, a line that says when and with what it was run."""
+    return {
+        name: f'<p class="run-on">Run from its first cell to its last on {date}, in {seconds} s, '
+        f"without a GPU: Python {python}, PyTorch {torch}. "
+        f'<a class="reference internal" href="../book/status.html">All chapters</a></p>'
+        for name, seconds, date, python, torch in ROW.findall(status)
+    }
+
 
 def keep_used_icons(script: Path, used: set[str]) -> None:
     """Drop from Font Awesome's script every icon whose name and aliases are not among `used`."""
@@ -68,11 +112,22 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
     root_page = ROOT_PAGE.format(title=app.config.html_title, front=front)
     (out / "index.html").write_text(root_page, encoding="utf-8")
 
+    explained = entries((out / "book" / "glossary.html").read_text(encoding="utf-8"))
+    ran = badges((Path(app.srcdir) / "book" / "status.md").read_text(encoding="utf-8"))
+
+    def explain(link: re.Match[str]) -> str:
+        return (
+            f'{link[1]} title="{explained[link[3]]}"{link[2]}' if link[3] in explained else link[0]
+        )
+
     used: set[str] = set()
     for page in out.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
         for written, meant in MARKUP:
             html = written.sub(meant, html)
+        html = TO_GLOSSARY.sub(explain, html)
+        if page.parent.name == "notebooks":
+            html = html.replace("</h1>", "</h1>\n" + ran.get(page.stem, ""), 1)
         page.write_text(html, encoding="utf-8")
         used.update(re.findall(r"\bfa-([a-z0-9-]+)", html))
     fontawesome = static / "scripts" / "fontawesome.js"

@@ -144,3 +144,28 @@ def test_pages_load_only_the_icons_in_use(site):
     """The theme's own script is 1.5 MB; see book/_ext/site_tidy.py."""
     assert (site / "_static/scripts/fontawesome.js").stat().st_size < 200_000
     assert list(site.rglob("*.map")) == []
+
+
+def test_links_to_the_glossary_show_its_entries(site, files):
+    """The text without mathematics' markup; a link that is no term leads to the page alone."""
+    links = [
+        (page, link)
+        for page in files
+        for link in parse(page).select("article a[href*='glossary.html#']")
+    ]
+    assert len(links) > 200
+    bad = [
+        f"{page.relative_to(site)}: {attribute(link, 'href')}"
+        for page, link in links
+        if len(attribute(link, "title")) < 20 or re.search(r"\\|Chapter", attribute(link, "title"))
+    ]
+    assert bad == []
+
+
+def test_every_chapter_says_when_it_was_run(site, page_names):
+    chapters = [name for name in page_names if name.startswith("notebooks/")]
+    assert len(chapters) == 18
+    for name in chapters:
+        heading = parse(site / f"{name}.html").select_one("article h1")
+        line = heading.find_next_sibling()
+        assert "run-on" in line["class"] and re.search(r"on 20\d\d-\d\d-\d\d, in \d+ s", line.text)
