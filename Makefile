@@ -43,6 +43,7 @@ site: $(READY)  ## tests of the site that `make book` built
 	$(PYTEST) -q -n 2 tests/site
 
 notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ipynb for one
+	$(BIN)/python book/make_practice.py
 	$(BIN)/python book/execute_notebooks.py $(NB)
 
 status: $(READY)  ## time the notebooks that changed, and write book/status.md

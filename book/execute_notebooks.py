@@ -68,8 +68,11 @@ def execute(path: Path) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Execute notebooks in place, as the book does.")
-    parser.add_argument("notebooks", nargs="*", type=Path, help="default: all in notebooks/")
-    paths = parser.parse_args().notebooks or sorted((ROOT / "notebooks").glob("*.ipynb"))
+    parser.add_argument("notebooks", nargs="*", type=Path, help="default: all")
+    paths = parser.parse_args().notebooks or [
+        *sorted((ROOT / "notebooks").glob("*.ipynb")),
+        *sorted((ROOT / "notebooks" / "practice").glob("*.ipynb")),
+    ]
     missing = [p for p in paths if not p.is_file()]
     if missing:
         print(f"no such notebook: {', '.join(map(str, missing))}", file=sys.stderr)

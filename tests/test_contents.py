@@ -42,6 +42,10 @@ def markdown_of(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
+# A guess to choose, with what is said of it: mostly not true, and read only by who chose it.
+GUESS = re.compile(r'<details class="guess">.*?</details>', re.S)
+
+
 def without_code(text: str) -> str:
     return re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
 
@@ -224,7 +228,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
 
 def prose(path: Path) -> str:
     """A chapter's sentences and tables, without what makes no claim about a number."""
-    text = markdown_of(path).replace("{,}", ",").replace("−", "-").replace("\\,", "")
+    text = GUESS.sub("", markdown_of(path)).replace("{,}", ",").replace("−", "-").replace("\\,", "")
     for pattern in NO_CLAIM.values():
         flags = re.M | re.S if pattern.startswith(("^```", "^## ")) else re.M
         text = re.sub(pattern, " ", text, flags=flags)
@@ -347,7 +351,7 @@ def excepted(path: Path) -> dict[str, str]:
 
 # Length, pictures, terms.
 
-WORDS = range(1_200, 3_001)  # of a chapter's Markdown
+WORDS = range(1_200, 3_001)  # of a chapter's Markdown, without the guesses
 WORDS_PER_PICTURE = 400  # on average over the story
 WITHOUT_A_PICTURE = 600  # the longest way without picture, table or formula
 LINES = 30  # of a code cell: a screen
@@ -368,9 +372,11 @@ def is_picture(cell: Any) -> bool:
 
 
 def story(path: Path) -> list[Any]:
-    """A chapter's cells up to its ledger at the end."""
+    """A chapter's cells up to its ledger at the end, without the guesses."""
     found = []
     for cell in read(path).cells:
+        if cell.cell_type == "markdown":
+            cell = nbformat.v4.new_markdown_cell(GUESS.sub("", cell.source))
         end = cell.cell_type == "markdown" and STORY_ENDS.search(cell.source)
         if end:
             return [*found, nbformat.v4.new_markdown_cell(cell.source[: end.start()])]
@@ -394,7 +400,7 @@ def ways_without_a_picture(path: Path) -> list[int]:
 
 
 def test_a_chapter_is_neither_short_nor_long(path):
-    assert words(markdown_of(path)) in WORDS
+    assert words(GUESS.sub("", markdown_of(path))) in WORDS
 
 
 def test_a_chapter_has_a_picture_every_few_hundred_words(path):
@@ -403,6 +409,22 @@ def test_a_chapter_has_a_picture_every_few_hundred_words(path):
     assert told <= WORDS_PER_PICTURE * pictures, f"{told} words, {pictures} pictures"
     longest = max(ways_without_a_picture(path))
     assert longest <= WITHOUT_A_PICTURE, f"{longest} words without picture, table or formula"
+
+
+def test_a_chapter_asks_for_two_guesses_before_it_shows(path):
+    """Three or four to choose from, and each is answered."""
+    asked = markdown_of(path).split("**Predict before you look.**")[1:]
+    assert len(asked) >= 2
+    for prediction in asked:
+        question, *rest = prediction.split('<details class="guess">')
+        assert 3 <= len(rest) <= 4 or len(GUESS.findall(prediction)) in (3, 4), question
+        assert "?" in question or ":" in question, question
+    for guess in GUESS.findall(markdown_of(path)):
+        summary, answer = re.search(
+            r"<summary>(.+?)</summary>\n\n(.+?)\n\n</details>", guess, re.S
+        ).groups()
+        assert words(summary) and words(answer) >= 3, guess
+        assert not re.search(r"[$`*]", summary), f"a fold's title is read as HTML: {summary}"
 
 
 def test_a_code_cell_fits_a_screen(path):

@@ -17,7 +17,11 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = [
+    path
+    for folder in (ROOT / "notebooks", ROOT / "notebooks" / "practice")
+    for path in sorted(folder.glob("*.ipynb"))
+]
 # What stands in a traceback or a warning, on Linux, macOS, Windows and Colab.
 FOLDERS = "home|root|Users|tmp|usr|opt|work|var|content"
 ABSOLUTE_PATH = re.compile(rf"(?<![\w.:/])/(?:{FOLDERS})/|\b[A-Z]:\\\w")
@@ -46,16 +50,28 @@ def output_texts(cell: Any) -> list[str]:
     return texts
 
 
-@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def path(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
 def test_every_notebook_is_a_chapter_of_the_book():
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
-    listed = [name for name in chapters if name.startswith("notebooks/")]
-    assert listed == [f"notebooks/{path.stem}" for path in NOTEBOOKS]
+    chapters = [chapter for part in toc["parts"] for chapter in part["chapters"]]
+    files = [chapter["file"] for chapter in chapters]
+    files += [section["file"] for chapter in chapters for section in chapter.get("sections", [])]
+    listed = [name for name in files if name.startswith("notebooks/")]
+    stored = [path.relative_to(ROOT).with_suffix("").as_posix() for path in NOTEBOOKS]
+    assert listed == stored
+
+
+def test_a_chapter_is_followed_by_its_practice():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    for part in toc["parts"]:
+        for chapter in part["chapters"]:
+            folder, _, name = chapter["file"].rpartition("/")
+            if folder == "notebooks":
+                assert chapter["sections"] == [{"file": f"notebooks/practice/{name}"}]
 
 
 def test_notebook_is_valid_and_its_cells_have_distinct_ids(path):
@@ -108,7 +124,7 @@ def test_no_error_warning_or_path_of_a_machine_is_stored(path):
 
 
 def test_first_code_cell_is_the_same_hidden_bootstrap_everywhere():
-    first = {path.stem: code_cells(path)[0] for path in NOTEBOOKS}
+    first = {str(path): code_cells(path)[0] for path in NOTEBOOKS}
     assert len({cell.source for cell in first.values()}) == 1
     assert [name for name, cell in first.items() if "remove-cell" not in tags(cell)] == []
 

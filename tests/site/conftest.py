@@ -14,8 +14,11 @@ SITE = ROOT / "_build" / "html"
 def pages_of_the_book() -> list[str]:
     """The pages in the order of _toc.yml, as "notebooks/03_crane"."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
-    return [toc["root"], *chapters]
+    chapters = [chapter for part in toc["parts"] for chapter in part["chapters"]]
+    files = [
+        page["file"] for chapter in chapters for page in [chapter, *chapter.get("sections", [])]
+    ]
+    return [toc["root"], *files]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

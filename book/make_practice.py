@@ -1,0 +1,152 @@
+"""Write the practice notebooks: of each chapter the questions and the exercises.
+
+    .venv/bin/python book/make_practice.py            # then execute what changed: make notebooks
+
+Questions come from book/practice/NN.toml, exercises from the files in gpt2_edu/exercises/tasks.
+Nothing else is needed for a new one. Stored outputs of cells that stay are kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from gpt2_edu.exercises.exercise import Exercise, exercises
+
+ROOT = Path(__file__).resolve().parent.parent
+CHAPTERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+FOLDER = ROOT / "notebooks" / "practice"
+
+LEVELS = {1: "easy", 2: "medium", 3: "hard"}
+KINDS = {
+    "recall": "from memory",
+    "paper": "by hand",
+    "write": "write the code",
+    "repair": "find the bug",
+    "explore": "explore",
+    "stretch": "stretch",
+}
+
+INTRODUCTION = """\
+First {questions} questions: choose an answer, and it says what is right or wrong with it. Then \
+{exercises} exercises. Those with a cell check themselves: write, run the cell, read what the \
+check says, mend, run it again. Nothing is sent anywhere.
+
+Open a hint or a solution only when you have tried. How the checks work, and where your progress \
+is kept, is told in [How to practise](../../book/practice.md)."""
+
+TOOLS = """\
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from gpt2_edu.exercises import check, own"""
+
+
+def questions(chapter: int) -> list[dict[str, Any]]:
+    """A chapter's questions, the options of each in an order that depends on its text alone."""
+    file = ROOT / "book" / "practice" / f"{chapter:02}.toml"
+    found = tomllib.loads(file.read_text(encoding="utf-8"))["question"]
+    for question in found:
+        seed = hashlib.sha256(question["text"].encode()).digest()
+        question["options"] = random.Random(seed).sample(
+            question["options"], len(question["options"])
+        )
+    return found
+
+
+def fold(title: str, text: str, kind: str = "") -> str:
+    """Text that shows when its title is opened."""
+    attribute = f' class="{kind}"' if kind else ""
+    return f"<details{attribute}><summary>{title}</summary>\n\n{text}\n\n</details>"
+
+
+def asked(number: int, question: dict[str, Any]) -> str:
+    options = [
+        fold(f"{letter}. {plain(option['text'])}", option["says"].strip(), "guess")
+        for letter, option in zip("ABCD", question["options"], strict=False)
+    ]
+    return "\n".join([f"**{number}.** {question['text'].strip()}\n", *options])
+
+
+def plain(markdown: str) -> str:
+    """One line of Markdown as HTML: a fold's title is not read as Markdown."""
+    text = markdown.strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
+    text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
+    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
+
+
+def exercise_cells(number: int, exercise: Exercise) -> list[nbformat.NotebookNode]:
+    """The task with its hints, the cell to write in, and the solution."""
+    about = f"*{KINDS[exercise.kind]} · {LEVELS[exercise.level]} · {exercise.minutes} minutes*"
+    hints = [fold(f"Hint {i}", hint) for i, hint in enumerate(exercise.hints, 1)]
+    task = f"### {number}. {exercise.title}\n\n{about}\n\n{exercise.task}\n\n" + "\n".join(hints)
+    if exercise.start is None:
+        return [new_markdown_cell(f"{task}\n{fold('Solution', exercise.solution)}")]
+    gap = "\n\n\n" if "def " in exercise.start else "\n\n"
+    cell = f"{exercise.start}{gap}" + f'passed = check("{exercise.name}", {exercise.name})'
+    solution = fold("Solution", f"```python\n{exercise.solution}\n```")
+    return [new_markdown_cell(task), new_code_cell(cell), new_markdown_cell(solution)]
+
+
+def practice(path: Path) -> nbformat.NotebookNode:
+    """A chapter's practice notebook, without outputs."""
+    chapter = int(path.stem[:2])
+    story = nbformat.read(path, as_version=4)
+    title = re.search(r"^# (.+)$", story.cells[0].source, re.M)
+    bootstrap = next(cell for cell in story.cells if cell.cell_type == "code")
+    asks, tasks = questions(chapter), [e for e in exercises().values() if e.chapter == chapter]
+    counts = {"questions": len(asks), "exercises": len(tasks)}
+    assert title is not None
+    cells = [
+        new_markdown_cell(f"# Practice: {title[1]}"),
+        new_code_cell(bootstrap.source, metadata={"tags": ["remove-cell"]}),
+        new_markdown_cell(
+            f"For [chapter {chapter}](../{path.name}). {INTRODUCTION.format(**counts)}"
+        ),
+        new_markdown_cell("## Questions"),
+        *(new_markdown_cell(asked(i, question)) for i, question in enumerate(asks, 1)),
+        new_markdown_cell("## Exercises"),
+        new_code_cell(TOOLS),
+    ]
+    for number, exercise in enumerate(tasks, 1):
+        cells += exercise_cells(number, exercise)
+    return nbformat.v4.new_notebook(cells=cells, metadata=story.metadata)
+
+
+def with_outputs(new: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode:
+    """The notebook with the outputs that its cells had."""
+    if path.is_file():
+        old = {cell.source: cell for cell in nbformat.read(path, as_version=4).cells}
+        for cell in new.cells:
+            before = old.get(cell.source)
+            if before is not None and before.cell_type == cell.cell_type:
+                cell["id"] = before["id"]
+                if cell.cell_type == "code":
+                    cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    return new
+
+
+def main() -> int:
+    FOLDER.mkdir(exist_ok=True)
+    for chapter in CHAPTERS:
+        path = FOLDER / chapter.name
+        written = with_outputs(practice(chapter), path)
+        text = nbformat.writes(written, version=4, indent=1, sort_keys=True, ensure_ascii=False)
+        path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,369 @@
+"""``check``: what an answer gets right, where it goes wrong, and by which mistake.
+
+The answer and the right one are called with the same arguments. Where they differ, every mistake
+that the exercise knows is called as well: one that gives what the answer gave is named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import inspect
+import io
+import textwrap
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .exercise import Case, Exercise, find
+from .parts import assemble, wrong_answer
+from .record import remember
+
+SECONDS = 10.0  # how long one call may take
+
+
+def check(name: str, answer: Any) -> bool:
+    """Check an answer to the exercise called ``name``, and print what was found.
+
+    ``answer`` is the function that the exercise asks for, or the value. Returns whether it is
+    right; a right one is noted in the progress file beside the notebook. Raises ValueError for an
+    exercise that does not exist, with the nearest name; nothing else, whatever the answer does.
+    """
+    exercise = find(name)
+    if not exercise.checked:
+        print(f"{name}: nothing to check here; compare with the solution in the fold.")
+        return False
+    report = examine(exercise, answer)
+    print(report)
+    if report.passed:
+        print(remember(name, _source(exercise, answer)), end="")
+        if exercise.after:
+            print(exercise.after(answer))
+    return report.passed
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a check found."""
+
+    name: str
+    lines: tuple[str, ...]
+    passed: bool = False
+    written: bool = True  # False: nothing to judge yet
+    diagnosis: str | None = None  # what a known mistake's author should hear
+
+    def __str__(self) -> str:
+        lines = [f"  {line}" for line in self.lines]
+        if self.diagnosis:
+            lines.append(f"  {self.diagnosis}")
+        return "\n".join([self.name, *lines])
+
+
+def examine(exercise: Exercise, answer: Any) -> Report:
+    """Check without a word and without a trace."""
+    name = exercise.name
+    if answer is None or answer is ...:
+        return Report(name, ("Not yet: fill in the cell, then run it again.",), written=False)
+    if exercise.cases is None:
+        return _examine_value(exercise, answer)
+    if not callable(answer):
+        return Report(
+            name,
+            (
+                f"no   This is {_kind(answer)}, not a function. Give the function itself, without "
+                f"brackets: check({name!r}, {name}).",
+            ),
+        )
+    return _examine_function(exercise, answer)
+
+
+# ---- A value
+
+
+def _examine_value(exercise: Exercise, answer: Any) -> Report:
+    wrong = difference(answer, exercise.right, exercise.tolerance)
+    if wrong is None:
+        return Report(exercise.name, ("ok   Right.",), passed=True)
+    for mistake in exercise.mistakes:
+        if difference(answer, exercise.answer(mistake.code), exercise.tolerance) is None:
+            return Report(exercise.name, ("no   Not right.",), diagnosis=mistake.says)
+    # A value is the whole answer, so the right one is not told.
+    told = "Not right." if _alike(answer, exercise.right) else f"It {wrong}."
+    return Report(exercise.name, (f"no   {told}",))
+
+
+# ---- A function
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one call."""
+
+    value: Any = None
+    error: str | None = None  # what stopped it
+    changed: bool = False  # it wrote into its arguments
+    printed: bool = False
+    endless: bool = False
+
+    @property
+    def written(self) -> bool:
+        """False for a function as it is given out, which does nothing."""
+        return self.error != NOT_WRITTEN and not (
+            self.error is None and not self.printed and (self.value is None or self.value is ...)
+        )
+
+
+def _examine_function(exercise: Exercise, answer: Callable[..., Any]) -> Report:
+    name, lines = exercise.name, []
+    assert exercise.cases is not None
+    unfit = _signature_unfit(answer, exercise.cases()[0].args)
+    if unfit:
+        return Report(name, (f"no   {unfit}",))
+    outcomes: list[Outcome] = []
+    for case, wanted in zip(exercise.cases(), _outcomes(exercise, exercise.right), strict=True):
+        outcomes.append(_call(answer, case))
+        if not outcomes[0].written:
+            return Report(name, ("Not yet: write the function's body.",), written=False)
+        wrong = _what_is_wrong(outcomes[-1], wanted, exercise.tolerance)
+        if wrong is None:
+            lines.append(f"ok   {case.label}")
+            continue
+        lines.append(f"no   {case.label}: it {wrong}")
+        if not outcomes[-1].endless:
+            outcomes += [_call(answer, other) for other in exercise.cases()[len(outcomes) :]]
+        return Report(name, tuple(lines), diagnosis=_diagnose(exercise, outcomes))
+    return Report(name, tuple(lines), passed=True)
+
+
+def _source(exercise: Exercise, answer: Any) -> str | None:
+    """The text of a function that passed, if it does so alone: without names of other cells."""
+    try:
+        source = textwrap.dedent(inspect.getsource(answer))
+        alone = examine(exercise, assemble(exercise.name, source)).passed
+    except Exception:  # no text, or not one that stands alone
+        return None
+    return source if alone else None
+
+
+def _outcomes(exercise: Exercise, function: Callable[..., Any]) -> list[Outcome]:
+    assert exercise.cases is not None
+    return [_call(function, case) for case in exercise.cases()]
+
+
+def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome]) -> str | None:
+    """The mistake that gives on every case what the answer gave."""
+    for mistake in exercise.mistakes:
+        theirs = _outcomes(exercise, wrong_answer(exercise, mistake.code))
+        if all(_same(a, b, exercise.tolerance) for a, b in zip(outcomes, theirs, strict=True)):
+            return mistake.says
+    return None
+
+
+def _same(ours: Outcome, theirs: Outcome, tolerance: float) -> bool:
+    if ours.error or theirs.error:
+        # Of two errors the kinds are compared: words may name variables.
+        return (ours.error or "").split(":")[0] == (theirs.error or "").split(":")[0]
+    return (
+        ours.changed == theirs.changed and difference(ours.value, theirs.value, tolerance) is None
+    )
+
+
+def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str | None:
+    if wanted.error:  # here the right answer is to refuse
+        kind = wanted.error.split(":")[0]
+        if outcome.error is None:
+            return f"gives an answer, where the right one raises {kind}."
+        if outcome.error.split(":")[0] != kind:
+            return f"stops with {outcome.error}, where the right one raises {kind}."
+        return None
+    if outcome.endless:
+        return f"comes to no end. After {SECONDS:.0f} seconds it was stopped."
+    if outcome.error:
+        return f"stops with {outcome.error}"
+    if outcome.value is None:
+        return "prints, and returns nothing." if outcome.printed else "returns nothing."
+    if outcome.changed:
+        return "changes what it was given, in place. Make a new tensor, as `x + 1` does."
+    wrong = difference(outcome.value, wanted.value, tolerance)
+    return wrong and f"{wrong}."
+
+
+# ---- Calling what somebody wrote
+
+NOT_WRITTEN = "NotImplementedError"
+
+
+class OutOfTime(BaseException):
+    """Raised in a function that does not come to an end. Not caught by ``except Exception``."""
+
+
+def _call(function: Callable[..., Any], case: Case) -> Outcome:
+    before = _copy(case.args)
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), _at_most(SECONDS):
+            value = function(*case.args)
+    except OutOfTime:
+        return Outcome(error="no end", endless=True)
+    except NotImplementedError:
+        return Outcome(error=NOT_WRITTEN)
+    except (Exception, SystemExit) as error:
+        text = " ".join(str(error).split())
+        return Outcome(error=f"{type(error).__name__}: {text[:300]}{_line(error, function)}")
+    changed = any(
+        difference(a, b, 0.0) is not None
+        for a, b in zip(case.args, before, strict=True)
+        if not isinstance(a, torch.Generator)
+    )
+    return Outcome(value, changed=changed, printed=bool(printed.getvalue()))
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, Mapping):
+        return {key: _copy(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_copy(part) for part in value)
+    return value
+
+
+def _line(error: BaseException, function: Callable[..., Any]) -> str:
+    """Where in the reader's own code it happened."""
+    code, trace, line = getattr(function, "__code__", None), error.__traceback__, None
+    while code is not None and trace is not None:
+        if trace.tb_frame.f_code is code:
+            line = trace.tb_lineno - code.co_firstlineno + 1
+        trace = trace.tb_next
+    return "" if line is None else f" (line {line} of the function)"
+
+
+def _signature_unfit(function: Callable[..., Any], args: Sequence[Any]) -> str | None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*args)
+    except TypeError:
+        return (
+            f"It takes {signature}, but is called with {len(args)} arguments: keep its first line."
+        )
+    return None
+
+
+@contextlib.contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in this thread after so many seconds, at the next line of Python."""
+    thread, lock, over = threading.get_ident(), threading.Lock(), False
+
+    def interrupt() -> None:
+        with lock:
+            if not over:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(OutOfTime)
+                )
+
+    timer = threading.Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        with lock:
+            over = True
+
+
+# ---- Comparing
+
+
+def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
+    """What tells a value from the wanted one, as the rest of "it …"; None if nothing does."""
+    if isinstance(wanted, Tensor):
+        return _tensor_difference(got, wanted, tolerance)
+    if isinstance(wanted, bool) or wanted is None:
+        return None if got is wanted else f"gives {_short(got)} where {wanted} is right"
+    if isinstance(wanted, int | float):
+        if isinstance(got, Tensor) and got.numel() == 1:
+            got = got.item()
+        if not isinstance(got, int | float) or isinstance(got, bool):
+            return f"gives {_kind(got)}, not a number"
+        close = got == wanted or abs(got - wanted) <= tolerance * max(1.0, abs(wanted))
+        return None if close else f"gives {_short(got)} where {_short(wanted)} is right"
+    if isinstance(wanted, Mapping):
+        if not isinstance(got, Mapping):
+            return f"gives {_kind(got)}, not a dictionary"
+        if missing := [key for key in wanted if key not in got]:
+            return f"lacks {missing[0]!r}"
+        if more := [key for key in got if key not in wanted]:
+            return f"has {more[0]!r}, which does not belong there"
+        parts = ((f"at {key!r}", got[key], value) for key, value in wanted.items())
+    elif isinstance(wanted, list | tuple):
+        if isinstance(got, Tensor):
+            got = got.tolist()
+        if not isinstance(got, list | tuple):
+            return f"gives {_kind(got)}, not a {type(wanted).__name__}"
+        if len(got) != len(wanted):
+            return f"gives {len(got)} things where {len(wanted)} are right"
+        parts = ((f"at place {i}", *pair) for i, pair in enumerate(zip(got, wanted, strict=True)))
+    else:
+        same = type(got) is type(wanted) and got == wanted
+        return None if same else f"gives {_short(got)} where {_short(wanted)} is right"
+    for where, mine, right in parts:
+        wrong = difference(mine, right, tolerance)
+        if wrong:
+            return f"{wrong} ({where})"
+    return None
+
+
+def _tensor_difference(got: Any, wanted: Tensor, tolerance: float) -> str | None:
+    if not isinstance(got, Tensor):
+        return f"gives {_kind(got)}, not a tensor"
+    if got.shape != wanted.shape:
+        return f"gives the shape {tuple(got.shape)} where {tuple(wanted.shape)} is right"
+    if got.dtype != wanted.dtype:
+        return f"gives numbers of type {got.dtype} where {wanted.dtype} is right"
+    got, wanted = got.detach(), wanted.detach()
+    if got.is_floating_point() and got.isnan().any() and not wanted.isnan().any():
+        where = got.isnan().nonzero()[0].tolist()
+        return f"gives nan (no number) at {where}"
+    if not got.is_floating_point():
+        apart = got != wanted
+    else:
+        apart = ~torch.isclose(got, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+    if not apart.any():
+        return None
+    where = apart.nonzero()[0].tolist()
+    mine, right = got[tuple(where)].item(), wanted[tuple(where)].item()
+    return f"gives {_short(mine)} at {where} where {_short(right)} is right"
+
+
+def _alike(got: Any, wanted: Any) -> bool:
+    """Whether a value is of the wanted sort, so that there is nothing to say but yes or no."""
+    numbers = (int, float)
+    if isinstance(wanted, Tensor):
+        return isinstance(got, Tensor) and got.shape == wanted.shape
+    if isinstance(wanted, numbers):
+        return isinstance(got, (*numbers, Tensor)) and not isinstance(got, bool)
+    if isinstance(wanted, list | tuple):
+        return isinstance(got, list | tuple) and len(got) == len(wanted)
+    return isinstance(got, type(wanted))
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = repr(value)
+    return text if len(text) < 80 else text[:77] + "…"

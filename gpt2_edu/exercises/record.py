@@ -1,0 +1,196 @@
+"""Which exercises are done: one small file beside the notebook, and a view of it.
+
+The file holds, for each exercise that was passed, the day and the text of the function, so that
+later exercises can build on it. Nothing leaves the machine. A file that cannot be read is set
+aside under another name and never overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import time
+from collections.abc import Iterator
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ..files import write_text
+from .exercise import exercises
+
+FILE = "progress.json"  # in the folder that the notebook runs in
+FORMAT, VERSION = "gpt2-edu progress", 1
+_PATIENCE = 5.0  # seconds; a lock that is older was left by a process that died
+
+Passed = dict[str, dict[str, Any]]  # name → {"on": day, "source": text or None}
+
+
+class Progress:
+    """All exercises and which of them are done. Shows itself as a table."""
+
+    def __init__(self, passed: Passed) -> None:
+        self.passed = passed
+
+    def __repr__(self) -> str:
+        lines, chapter = [], 0
+        for exercise in exercises().values():
+            if not exercise.checked:
+                continue
+            if exercise.chapter != chapter:
+                chapter = exercise.chapter
+                lines.append(f"Chapter {chapter}")
+            mark = "x" if exercise.name in self.passed else " "
+            lines.append(f"  [{mark}] {exercise.title}  check({exercise.name!r}, …)")
+        return "\n".join([*lines, self._sum()])
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for exercise in exercises().values():
+            if exercise.checked:
+                day = self.passed.get(exercise.name, {}).get("on", "")
+                cells = (exercise.chapter, exercise.title, exercise.name, day and f"✓ {day}")
+                rows.append("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in cells) + "</tr>")
+        head = "".join(f'<th scope="col">{c}</th>' for c in ("chapter", "exercise", "name", "done"))
+        return (
+            f'<figure class="g2"><figcaption>{self._sum()}</figcaption><div class="g2-scroll">'
+            f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+            "</figure>"
+        )
+
+    def _sum(self) -> str:
+        checked = [e.name for e in exercises().values() if e.checked]
+        return f"{sum(name in self.passed for name in checked)} of {len(checked)} exercises done"
+
+
+def progress() -> Progress:
+    """What is done, by the progress file in this folder."""
+    passed, problem = _read(Path(FILE))
+    if problem:
+        print(problem)
+    return Progress(passed)
+
+
+def export(path: str | PathLike[str]) -> None:
+    """Copy the progress to a file, to keep it or to merge it elsewhere.
+
+    Raises OSError if it cannot be written there.
+    """
+    passed, _ = _read(Path(FILE))
+    write_text(Path(path).expanduser(), _text(passed))
+
+
+def merge(path: str | PathLike[str]) -> Progress:
+    """Add what another progress file holds; of two answers to one exercise the later stays.
+
+    The answers in it are code, which ``own`` runs: merge files only from people that you trust.
+    Raises FileNotFoundError, ValueError for a file that is none of ours, or OSError.
+    """
+    other = Path(path).expanduser()
+    if not other.is_file():
+        raise FileNotFoundError(f"there is no file {str(other)!r} to merge")
+    try:
+        theirs = _parse(other.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{other} is no progress file: {error}") from error
+    with _locked(Path(FILE)):
+        mine, problem = _read(Path(FILE))
+        if problem:
+            print(problem)
+        for name, entry in theirs.items():
+            if name not in mine or entry["on"] > mine[name]["on"]:
+                mine[name] = entry
+        write_text(Path(FILE), _text(mine))
+    return Progress(mine)
+
+
+def remember(name: str, source: str | None) -> str:
+    """Note an exercise as passed; returns what the reader should know, or nothing.
+
+    While the book is made nothing is written: its pages shall not depend on what is solved.
+    """
+    if os.environ.get("GPT2_EDU_BOOK") == "1":
+        return ""
+    file = Path(FILE)
+    try:
+        with _locked(file):
+            passed, problem = _read(file)
+            today = datetime.date.today().isoformat()
+            passed[name] = {"on": today, "source": source}
+            write_text(file, _text(passed))
+    except OSError as error:
+        return f"  (Not noted: {file.absolute()} cannot be written, {error.strerror}.)\n"
+    return f"  {problem}\n" if problem else ""
+
+
+def sources() -> dict[str, str]:
+    """The text of every function that passed, by the exercise's name."""
+    if os.environ.get("GPT2_EDU_BOOK") == "1":
+        return {}
+    passed, problem = _read(Path(FILE))
+    if problem:
+        print(problem)
+    return {name: entry["source"] for name, entry in passed.items() if entry["source"]}
+
+
+# ---- The file
+
+
+def _text(passed: Passed) -> str:
+    stored = {"format": FORMAT, "version": VERSION, "passed": passed}
+    return json.dumps(stored, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def _parse(text: str) -> Passed:
+    stored = json.loads(text)
+    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
+        raise ValueError(f"it does not say that its format is {FORMAT!r}")
+    if stored.get("version") != VERSION:
+        raise ValueError(f"its version is {stored.get('version')!r}; this program reads {VERSION}")
+    passed = stored.get("passed")
+    if not isinstance(passed, dict) or not all(
+        isinstance(entry, dict)
+        and isinstance(entry.get("on"), str)
+        and isinstance(entry.get("source"), str | None)
+        for entry in passed.values()
+    ):
+        raise ValueError("its list of exercises is damaged")
+    return passed
+
+
+def _read(file: Path) -> tuple[Passed, str]:
+    """What the file holds, and a sentence if it had to be set aside."""
+    try:
+        return _parse(file.read_text(encoding="utf-8")), ""
+    except FileNotFoundError:
+        return {}, ""
+    except OSError as error:
+        return {}, f"{file.absolute()} cannot be read: {error.strerror}."
+    except ValueError as error:  # JSON and UTF-8 errors are ValueErrors
+        aside = file.with_name(f"{file.stem}-damaged-{time.time_ns()}{file.suffix}")
+        with contextlib.suppress(OSError):
+            os.replace(file, aside)
+            return {}, f"{file} could not be read ({error}). It was kept as {aside.name}."
+        return {}, f"{file} could not be read ({error}), nor set aside. It is left as it is."
+
+
+@contextlib.contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    """One notebook at a time: the other one waits."""
+    lock = file.with_name(file.name + ".lock")
+    until = time.monotonic() + 2 * _PATIENCE
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            break
+        except FileExistsError:
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - lock.stat().st_mtime > _PATIENCE or time.monotonic() > until:
+                    lock.unlink(missing_ok=True)
+            time.sleep(0.02)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)

@@ -1,0 +1,119 @@
+"""Warm-up and cosine."""
+
+from gpt2_edu.optim import learning_rate
+
+from ..exercise import Case, Mistake
+
+PLACE = (13, 4)
+KIND = "write"
+LEVEL = 2
+MINUTES = 12
+
+TASK = r"""
+Write the learning rate of a step. Steps count from 0 to `steps` − 1.
+
+In the warm-up, the first `warmup_steps` steps, it rises in equal parts: step 0 gets lr / warmup_steps, and the last step of the warm-up gets lr. After it,
+
+$$\text{min\_lr} + (\text{lr} - \text{min\_lr}) \cdot \frac{1 + \cos \pi d}{2}$$
+
+where $d$ is the share of the steps after the warm-up that is done, this step included. So the last step of all has $d = 1$ and gets min_lr.
+
+With steps = 6, lr = 8, min_lr = 2 and warmup_steps = 2 the rates are 4, 8, 7.12, 5, 2.88, 2.
+"""
+
+HINTS = (
+    "Two cases: `step < warmup_steps` and the rest. In both, step s is the (s + 1)-th.",
+    "In the example four steps follow the warm-up, so $d$ is ¼, ½, ¾, 1.",
+    "`d = (step + 1 - warmup_steps) / (steps - warmup_steps)`",
+)
+
+START = '''
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    """Returns the learning rate of this step, a number."""
+    ...
+'''
+
+SOLUTION = """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps  # never 0
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+"""
+
+MISTAKES = (
+    Mistake(
+        "Your warm-up begins at 0, which wastes the first step. Count this step too: step + 1.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * step / warmup_steps
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "Your cosine runs from step 0 on, so after the warm-up the rate drops at once. Count only the steps after the warm-up, above and below the line of d.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps
+    d = (step + 1) / steps
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "Your last step does not reach min_lr: d ends just below 1. This step is included in what is done, so add 1.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps
+    d = (step - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "Your rate falls to 0. It shall fall from lr to min_lr: scale the cosine by lr − min_lr and add min_lr.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return lr * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "This is a straight fall. The cosine falls slowly at first, fast in the middle and slowly at the end.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 - d)
+""",
+    ),
+    Mistake(
+        "The warm-up is missing: the first steps learn at nearly the full rate. Begin with the case `step < warmup_steps`.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    d = (step + 1) / steps
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+)
+
+
+def right(step, steps, lr, min_lr, warmup_steps):
+    return learning_rate(step, steps=steps, lr=lr, min_lr=min_lr, warmup_steps=warmup_steps)
+
+
+def cases():
+    return [
+        Case("the very first step", (0, 6, 8.0, 2.0, 2)),
+        Case("the last step of the warm-up", (1, 6, 8.0, 2.0, 2)),
+        Case("the first step after it", (2, 6, 8.0, 2.0, 2)),
+        Case("half of the way down", (3, 6, 8.0, 2.0, 2)),
+        Case("the last step of all", (5, 6, 8.0, 2.0, 2)),
+        Case("a long run", (1234, 3600, 3.0, 0.5, 100)),
+        Case("no warm-up", (0, 10, 3.0, 0.5, 0)),
+    ]
