@@ -104,13 +104,14 @@ def practice(path: Path) -> nbformat.NotebookNode:
     """A chapter's practice notebook, without outputs."""
     chapter = int(path.stem[:2])
     story = nbformat.read(path, as_version=4)
-    title = re.search(r"^# (.+)$", story.cells[0].source, re.M)
+    heading = re.search(r"^# (.+)$", story.cells[0].source, re.M)
+    assert heading is not None
+    title = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading[1])  # without a link
     bootstrap = next(cell for cell in story.cells if cell.cell_type == "code")
     asks, tasks = questions(chapter), [e for e in exercises().values() if e.chapter == chapter]
     counts = {"questions": len(asks), "exercises": len(tasks)}
-    assert title is not None
     cells = [
-        new_markdown_cell(f"# Practice: {title[1]}"),
+        new_markdown_cell(f"# Practice: {title}"),
         new_code_cell(bootstrap.source, metadata={"tags": ["remove-cell"]}),
         new_markdown_cell(
             f"For [chapter {chapter}](../{path.name}). {INTRODUCTION.format(**counts)}"

@@ -127,7 +127,7 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
             html = written.sub(meant, html)
         html = TO_GLOSSARY.sub(explain, html)
         if page.parent.name == "notebooks":
-            html = html.replace("</h1>", "</h1>\n" + ran.get(page.stem, ""), 1)
+            html = html.replace("</a></h1>", "</a></h1>\n" + ran.get(page.stem, ""), 1)
         page.write_text(html, encoding="utf-8")
         used.update(re.findall(r"\bfa-([a-z0-9-]+)", html))
     fontawesome = static / "scripts" / "fontawesome.js"

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import inspect
 import io
+import math
 import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ import torch
 from torch import Tensor
 
 from .exercise import Case, Exercise, find
-from .parts import assemble, wrong_answer
+from .parts import assemble, solutions, wrong_answer
 from .record import remember
 
 SECONDS = 10.0  # how long one call may take
@@ -40,7 +41,10 @@ def check(name: str, answer: Any) -> bool:
     report = examine(exercise, answer)
     print(report)
     if report.passed:
-        print(remember(name, _source(exercise, answer)), end="")
+        source = _source(exercise, answer) if exercise.cases else None
+        if exercise.cases and source is None:
+            print(f"  (Later exercises cannot use it: it needs other cells, or is not called {name}.)")
+        print(remember(name, source), end="")
         if exercise.after:
             print(exercise.after(answer))
     return report.passed
@@ -55,11 +59,14 @@ class Report:
     passed: bool = False
     written: bool = True  # False: nothing to judge yet
     diagnosis: str | None = None  # what a known mistake's author should hear
+    printed: str = ""  # what the answer printed in the last case that was tried
 
     def __str__(self) -> str:
         lines = [f"  {line}" for line in self.lines]
         if self.diagnosis:
             lines.append(f"  {self.diagnosis}")
+        if self.printed:
+            lines += ["  It printed:", *(f"    {line}" for line in self.printed.splitlines()[:10])]
         return "\n".join([self.name, *lines])
 
 
@@ -70,14 +77,10 @@ def examine(exercise: Exercise, answer: Any) -> Report:
         return Report(name, ("Not yet: fill in the cell, then run it again.",), written=False)
     if exercise.cases is None:
         return _examine_value(exercise, answer)
-    if not callable(answer):
-        return Report(
-            name,
-            (
-                f"no   This is {_kind(answer)}, not a function. Give the function itself, without "
-                f"brackets: check({name!r}, {name}).",
-            ),
-        )
+    if not callable(answer) or inspect.isclass(answer):
+        kind = "a class" if inspect.isclass(answer) else _kind(answer)
+        given = f"no   This is {kind}, not a function. Give the function itself, without "
+        return Report(name, (f"{given}brackets: check({name!r}, {name}).",))
     return _examine_function(exercise, answer)
 
 
@@ -106,15 +109,8 @@ class Outcome:
     value: Any = None
     error: str | None = None  # what stopped it
     changed: bool = False  # it wrote into its arguments
-    printed: bool = False
+    printed: str = ""
     endless: bool = False
-
-    @property
-    def written(self) -> bool:
-        """False for a function as it is given out, which does nothing."""
-        return self.error != NOT_WRITTEN and not (
-            self.error is None and not self.printed and (self.value is None or self.value is ...)
-        )
 
 
 def _examine_function(exercise: Exercise, answer: Callable[..., Any]) -> Report:
@@ -126,7 +122,10 @@ def _examine_function(exercise: Exercise, answer: Callable[..., Any]) -> Report:
     outcomes: list[Outcome] = []
     for case, wanted in zip(exercise.cases(), _outcomes(exercise, exercise.right), strict=True):
         outcomes.append(_call(answer, case))
-        if not outcomes[0].written:
+        if outcomes[0].error == NOT_WRITTEN:
+            said = "Not yet: mend the function, and delete the line with `raise`."
+            return Report(name, (said,), written=False)
+        if outcomes[0].value is None and _is_start(exercise, answer):
             return Report(name, ("Not yet: write the function's body.",), written=False)
         wrong = _what_is_wrong(outcomes[-1], wanted, exercise.tolerance)
         if wrong is None:
@@ -135,8 +134,23 @@ def _examine_function(exercise: Exercise, answer: Callable[..., Any]) -> Report:
         lines.append(f"no   {case.label}: it {wrong}")
         if not outcomes[-1].endless:
             outcomes += [_call(answer, other) for other in exercise.cases()[len(outcomes) :]]
-        return Report(name, tuple(lines), diagnosis=_diagnose(exercise, outcomes))
-    return Report(name, tuple(lines), passed=True)
+        printed = outcomes[len(lines) - 1].printed
+        return Report(
+            name, tuple(lines), diagnosis=_diagnose(exercise, outcomes), printed=printed
+        )
+    return Report(name, tuple(lines), passed=True, printed=outcomes[-1].printed)
+
+
+def _is_start(exercise: Exercise, answer: Callable[..., Any]) -> bool:
+    """Whether it is the function as it was given out."""
+    assert exercise.start is not None
+    start = exercise.answer(exercise.start, solutions)
+    return code_of(answer) is not None and code_of(answer) == code_of(start)
+
+
+def code_of(function: Callable[..., Any]) -> bytes | None:
+    code = getattr(function, "__code__", None)
+    return code and code.co_code
 
 
 def _source(exercise: Exercise, answer: Any) -> str | None:
@@ -185,7 +199,7 @@ def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str |
     if outcome.error:
         return f"stops with {outcome.error}"
     if outcome.value is None:
-        return "prints, and returns nothing." if outcome.printed else "returns nothing."
+        return "returns nothing: is a `return` missing?"
     if outcome.changed:
         return "changes what it was given, in place. Make a new tensor, as `x + 1` does."
     wrong = difference(outcome.value, wanted.value, tolerance)
@@ -213,13 +227,14 @@ def _call(function: Callable[..., Any], case: Case) -> Outcome:
         return Outcome(error=NOT_WRITTEN)
     except (Exception, SystemExit) as error:
         text = " ".join(str(error).split())
-        return Outcome(error=f"{type(error).__name__}: {text[:300]}{_line(error, function)}")
+        text = textwrap.shorten(text, 300, placeholder=" …")
+        return Outcome(error=f"{type(error).__name__}: {text}{_line(error, function)}")
     changed = any(
         difference(a, b, 0.0) is not None
         for a, b in zip(case.args, before, strict=True)
         if not isinstance(a, torch.Generator)
     )
-    return Outcome(value, changed=changed, printed=bool(printed.getvalue()))
+    return Outcome(value, changed=changed, printed=printed.getvalue())
 
 
 def _copy(value: Any) -> Any:
@@ -236,7 +251,7 @@ def _line(error: BaseException, function: Callable[..., Any]) -> str:
     """Where in the reader's own code it happened."""
     code, trace, line = getattr(function, "__code__", None), error.__traceback__, None
     while code is not None and trace is not None:
-        if trace.tb_frame.f_code is code:
+        if trace.tb_frame.f_code.co_filename == code.co_filename:  # or one inside of it
             line = trace.tb_lineno - code.co_firstlineno + 1
         trace = trace.tb_next
     return "" if line is None else f" (line {line} of the function)"
@@ -286,6 +301,8 @@ def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
     """What tells a value from the wanted one, as the rest of "it …"; None if nothing does."""
     if isinstance(wanted, Tensor):
         return _tensor_difference(got, wanted, tolerance)
+    if isinstance(got, Tensor) and got.ndim == 0:
+        got = got.item()
     if isinstance(wanted, bool) or wanted is None:
         return None if got is wanted else f"gives {_short(got)} where {wanted} is right"
     if isinstance(wanted, int | float):
@@ -293,7 +310,7 @@ def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
             got = got.item()
         if not isinstance(got, int | float) or isinstance(got, bool):
             return f"gives {_kind(got)}, not a number"
-        close = got == wanted or abs(got - wanted) <= tolerance * max(1.0, abs(wanted))
+        close = math.isclose(got, wanted, rel_tol=tolerance, abs_tol=tolerance)
         return None if close else f"gives {_short(got)} where {_short(wanted)} is right"
     if isinstance(wanted, Mapping):
         if not isinstance(got, Mapping):
@@ -305,11 +322,11 @@ def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
         parts = ((f"at {key!r}", got[key], value) for key, value in wanted.items())
     elif isinstance(wanted, list | tuple):
         if isinstance(got, Tensor):
-            got = got.tolist()
+            got = list(got) if isinstance(wanted[0], Tensor) else got.tolist()
         if not isinstance(got, list | tuple):
             return f"gives {_kind(got)}, not a {type(wanted).__name__}"
         if len(got) != len(wanted):
-            return f"gives {len(got)} things where {len(wanted)} are right"
+            return f"has the length {len(got)} where {len(wanted)} is right"
         parts = ((f"at place {i}", *pair) for i, pair in enumerate(zip(got, wanted, strict=True)))
     else:
         same = type(got) is type(wanted) and got == wanted
@@ -322,6 +339,8 @@ def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
 
 
 def _tensor_difference(got: Any, wanted: Tensor, tolerance: float) -> str | None:
+    if wanted.ndim == 0 and isinstance(got, int | float) and not isinstance(got, bool):
+        got = torch.tensor(got, dtype=wanted.dtype)
     if not isinstance(got, Tensor):
         return f"gives {_kind(got)}, not a tensor"
     if got.shape != wanted.shape:
@@ -331,7 +350,7 @@ def _tensor_difference(got: Any, wanted: Tensor, tolerance: float) -> str | None
     got, wanted = got.detach(), wanted.detach()
     if got.is_floating_point() and got.isnan().any() and not wanted.isnan().any():
         where = got.isnan().nonzero()[0].tolist()
-        return f"gives nan (no number) at {where}"
+        return "gives nan (no number)" + (f" at {where}" if where else "")
     if not got.is_floating_point():
         apart = got != wanted
     else:
@@ -340,7 +359,8 @@ def _tensor_difference(got: Any, wanted: Tensor, tolerance: float) -> str | None
         return None
     where = apart.nonzero()[0].tolist()
     mine, right = got[tuple(where)].item(), wanted[tuple(where)].item()
-    return f"gives {_short(mine)} at {where} where {_short(right)} is right"
+    place = f" at {where}" if where else ""
+    return f"gives {_short(mine)}{place} where {_short(right)} is right"
 
 
 def _alike(got: Any, wanted: Any) -> bool:

@@ -6,6 +6,7 @@ title; PLACE is (chapter, number). What a file may hold is written at ``Exercise
 
 from __future__ import annotations
 
+import difflib
 import math
 import pkgutil
 from collections.abc import Callable
@@ -17,8 +18,6 @@ from typing import Any, Literal
 import torch
 from torch import nn
 from torch.nn import functional as F
-
-from ..config import nearest
 
 Kind = Literal["recall", "paper", "write", "repair", "explore", "stretch"]
 TASKS = f"{__package__}.tasks"
@@ -98,9 +97,13 @@ def exercises() -> dict[str, Exercise]:
 
 def find(name: str) -> Exercise:
     """One exercise. Raises ValueError, with the nearest name, if there is none of that name."""
+    if not isinstance(name, str):
+        raise ValueError('the name comes first, in quotes: check("layer_norm", layer_norm)')
     known = [module.name for module in pkgutil.iter_modules(import_module(TASKS).__path__)]
     if name not in known:
-        raise ValueError(f"there is no exercise {name!r}. {nearest(str(name), known)}")
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"Did you mean {close[0]!r}? " if close else ""
+        raise ValueError(f"there is no exercise {name!r}. {hint}progress() lists all of them.")
     return _read(name)
 
 

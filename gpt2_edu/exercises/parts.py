@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .exercise import Exercise, find
-from .record import sources
+from .record import FILE, sources
 
 
 def own(*names: str) -> Any:
@@ -14,11 +14,18 @@ def own(*names: str) -> Any:
     Says for which ones the book's stand in. One name gives a function, several a list. Raises
     ValueError for a name that is no exercise.
     """
-    kept = sources()
-    theirs = [name for name in names if name in kept]
-    found = [assemble(name, kept[name]) if name in theirs else solution(name) for name in names]
-    if len(theirs) < len(names):
-        print("The book's own:", ", ".join(name for name in names if name not in theirs))
+    kept, found, ours = sources(), [], []
+    for name in names:
+        try:
+            found.append(assemble(name, kept[name]))
+        except KeyError:
+            found.append(solution(name))
+            ours.append(name)
+        except Exception as error:
+            found.append(solution(name))
+            ours.append(f"{name} (the one in {FILE} does not run: {error})")
+    if ours:
+        print("The book's own:", ", ".join(ours))
     return found[0] if len(found) == 1 else found
 
 

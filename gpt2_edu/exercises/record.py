@@ -25,7 +25,7 @@ FILE = "progress.json"  # in the folder that the notebook runs in
 FORMAT, VERSION = "gpt2-edu progress", 1
 _PATIENCE = 5.0  # seconds; a lock that is older was left by a process that died
 
-Passed = dict[str, dict[str, Any]]  # name → {"on": day, "source": text or None}
+Passed = dict[str, dict[str, Any]]  # name → {"on": time, "source": text or None}
 
 
 class Progress:
@@ -50,7 +50,7 @@ class Progress:
         rows = []
         for exercise in exercises().values():
             if exercise.checked:
-                day = self.passed.get(exercise.name, {}).get("on", "")
+                day = self.passed.get(exercise.name, {}).get("on", "")[:10]
                 cells = (exercise.chapter, exercise.title, exercise.name, day and f"✓ {day}")
                 rows.append("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in cells) + "</tr>")
         head = "".join(f'<th scope="col">{c}</th>' for c in ("chapter", "exercise", "name", "done"))
@@ -76,10 +76,17 @@ def progress() -> Progress:
 def export(path: str | PathLike[str]) -> None:
     """Copy the progress to a file, to keep it or to merge it elsewhere.
 
-    Raises OSError if it cannot be written there.
+    Raises FileNotFoundError for a folder that does not exist, IsADirectoryError for a path that is
+    a folder, and other OSErrors if it cannot be written there.
     """
-    passed, _ = _read(Path(FILE))
-    write_text(Path(path).expanduser(), _text(passed))
+    target = Path(path).expanduser()
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder: name a file in it, such as progress.json")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
+    passed, problem = _read(Path(FILE))
+    write_text(target, _text(passed))
+    print(f"{problem}\n" if problem else "", f"{len(passed)} exercises: {target}", sep="")
 
 
 def merge(path: str | PathLike[str]) -> Progress:
@@ -117,11 +124,13 @@ def remember(name: str, source: str | None) -> str:
     try:
         with _locked(file):
             passed, problem = _read(file)
-            today = datetime.date.today().isoformat()
-            passed[name] = {"on": today, "source": source}
+            now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+            # A right answer that cannot be built on does not take the place of one that can.
+            kept = source or passed.get(name, {}).get("source")
+            passed[name] = {"on": now, "source": kept}
             write_text(file, _text(passed))
     except OSError as error:
-        return f"  (Not noted: {file.absolute()} cannot be written, {error.strerror}.)\n"
+        return f"  (Not noted: {FILE} cannot be written in this folder, {error.strerror}.)\n"
     return f"  {problem}\n" if problem else ""
 
 
@@ -167,12 +176,15 @@ def _read(file: Path) -> tuple[Passed, str]:
     except FileNotFoundError:
         return {}, ""
     except OSError as error:
-        return {}, f"{file.absolute()} cannot be read: {error.strerror}."
+        return {}, f"{file} cannot be read: {error.strerror}."
     except ValueError as error:  # JSON and UTF-8 errors are ValueErrors
         aside = file.with_name(f"{file.stem}-damaged-{time.time_ns()}{file.suffix}")
         with contextlib.suppress(OSError):
             os.replace(file, aside)
-            return {}, f"{file} could not be read ({error}). It was kept as {aside.name}."
+            return {}, (
+                f"{file} could not be read ({error}). It was kept as {aside.name}, and a new one "
+                "is begun; merge(…) brings back what a copy has."
+            )
         return {}, f"{file} could not be read ({error}), nor set aside. It is left as it is."
 
 

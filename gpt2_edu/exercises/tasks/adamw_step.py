@@ -10,7 +10,7 @@ LEVEL = 3
 MINUTES = 12
 
 TASK = r"""
-This is one step of AdamW, as a function that changes nothing in place. It takes a parameter `p`, its gradient `g`, the two running means `m` and `v` as the step before left them, and the number `t` of this step, counted from 1. It returns the new `p`, `m` and `v`; all tensors have the same shape. One line of it is not AdamW. It seems to work all the same: models train with it, only a little worse.
+This is one step of AdamW, as a function that changes nothing in place. It takes a parameter `p`, its gradient `g`, the two running means `m` and `v` as the step before left them, and the number `t` of this step, counted from 1. It returns the new `p`, `m` and `v`; all tensors have the same shape. One thing in it is not AdamW. It seems to work all the same: models train with it, only a little worse.
 
 Mend it. With p = 2, g = 5, m = v = 0, t = 1, lr = 0.1 and no decay, the new p is 1.9: the first step moves every number by lr. With decay 0.5 in addition it is 2 · (1 − 0.1 · 0.5) − 0.1 = 1.8.
 """
@@ -120,6 +120,45 @@ def adamw_step(p, g, m, v, t, lr, decay):
     return p * (1 - lr * decay), m, v
 """,
     ),
+    Mistake(
+        "The decay is right, and ε has slipped under the root. There it is as much as a gradient of 0.0001; in Adam it stands outside, beside the root.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p * (1 - lr * decay)
+    return p - lr * m_hat / (v_hat + eps).sqrt(), m, v
+""",
+    ),
+    Mistake(
+        "The decay stands inside the quotient, so it is divided by the root of v as well. Take it out: `p * (1 - lr * decay)`.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p - lr * (m_hat + decay * p) / (v_hat.sqrt() + eps)
+    return p, m, v
+""",
+    ),
+    Mistake(
+        "p is right, but you return m and v with their hats. The next step needs the running means as they are, without the division.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p * (1 - lr * decay)
+    return p - lr * m_hat / (v_hat.sqrt() + eps), m_hat, v_hat
+""",
+    ),
 )
 
 
@@ -144,5 +183,6 @@ def cases():
         Case("a first step without decay", (two, five, zero, zero, 1, 0.1, 0.0)),
         Case("the same with decay 0.5", (two, five, zero, zero, 1, 0.1, 0.5)),
         Case("step 7 of random numbers", (p, g, m, v, 7, 0.3, 0.2)),
+        Case("a tiny gradient, beside which ε counts", (p, 1e-6 * g, m * 0, v * 0, 1, 0.3, 0.2)),
         Case("no gradient at all: p still decays", (p, g * 0, m * 0, v, 7, 0.3, 0.2)),
     ]

@@ -96,6 +96,14 @@ def attention(q, k, v):
     return scores.softmax(dim=-1) @ v
 """,
     ),
+    Mistake(
+        "You take d from `v`, whose vectors may have another width, m. The division is by the root of the width of `q` and `k`.",
+        """
+def attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(v.size(-1))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
 )
 
 

@@ -108,6 +108,33 @@ def causal_attention(q, k, v):
     return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
 """,
     ),
+    Mistake(
+        "You take d from `v`, whose vectors may have another width, m. The division is by the root of the width of `q` and `k`.",
+        """
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(v.size(-1))
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
+    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The softmax runs down the columns. A row is a query, and its weights sum to 1: `softmax(dim=-1)`.",
+        """
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
+    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-2) @ v
+""",
+    ),
+    Mistake(
+        "On paper this is right. But $e$ to the power of a very low score is 0 in the computer, and a row of zeros divided by its sum is nan: put −∞ into the scores and leave the rest to `softmax`.",
+        """
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    powers = scores.exp().tril()
+    return powers / powers.sum(dim=-1, keepdim=True) @ v
+""",
+    ),
 )
 
 
@@ -128,10 +155,12 @@ def cases():
     v = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.8, 0.2]])
     # all scores are −80,000 / √2
     low = torch.full((1, 3, 2), 200.0)
+    wide = three(2, 5, 4)
     return [
         Case("the crane, ate, fish: no batch", (q, q.clone(), v)),
         Case("a batch: B = 2, T = 5, d = 12", three(2, 5, 12)),
         Case("two axes in front: (2, 3, 5, 4)", three(2, 3, 5, 4)),
+        Case("values of another width: d = 4, m = 3", (wide[0], wide[1], wide[2][..., :3])),
         Case("a single token, which sees itself", three(1, 1, 4)),
         Case(
             "all scores far below −10,000", (low, -low, torch.randn(1, 3, 2, generator=generator))

@@ -59,4 +59,20 @@ MISTAKES = (
         "You hid the past. A query sees the keys up to its own: the first, the second and the third.",
         "causal_row = [p / 300.8 for p in (0, 0, 4, 148.4, 148.4)]",
     ),
+    Mistake(
+        "You divided the scores by their sum. First take $e$ to the power of each: 1, 2 and 4.",
+        "causal_row = [0, 1 / 3, 2 / 3, 0, 0]",
+    ),
+    Mistake(
+        "Two decimals are too few here. Give three.",
+        "causal_row = [0.14, 0.29, 0.57, 0, 0]",
+    ),
+    Mistake(
+        "These are per cent. Give shares of 1, such as 0.5.",
+        "causal_row = [100 / 7, 200 / 7, 400 / 7, 0, 0]",
+    ),
+    Mistake(
+        "These are per cent, and rounded. Give shares of 1, to three decimals.",
+        "causal_row = [14, 29, 57, 0, 0]",
+    ),
 )

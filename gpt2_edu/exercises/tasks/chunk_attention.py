@@ -108,6 +108,16 @@ def chunk_attention(q, k, v):
     return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
 """,
     ),
+    Mistake(
+        "A finite fill such as −10,000 is beaten where all visible scores are lower still. Write −∞.",
+        """
+def chunk_attention(q, k, v):
+    T, S, D = q.size(-2), k.size(-2), q.size(-1)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
+    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
+    return scores.masked_fill(~visible, -1e4).softmax(dim=-1) @ v
+""",
+    ),
 )
 
 
@@ -121,11 +131,13 @@ def right(q, k, v):
 def cases():
     generator = torch.Generator().manual_seed(15)
     q, k, v = torch.randn(3, 2, 3, 7, 5, generator=generator)
+    low = torch.full((1, 1, 3, 5), 200.0)  # all scores are −200,000 / √5
     zero, values = torch.zeros(1, 1, 3, 1), torch.tensor([3.0, 6.0, 9.0]).view(1, 1, 3, 1)
     return [
         Case("two queries of 0, three keys", (zero[:, :, 1:], zero, values)),
         Case("one query, five keys", (q[:, :, 4:5], k[:, :, :5], v[:, :, :5])),
         Case("a chunk of four, seven keys", (q[:, :, 3:], k, v)),
         Case("as many queries as keys", (q, k, v)),
+        Case("all scores far below −10,000", (low[:, :, 1:], -low, v[:1, :1, :3])),
         Case("one token alone", (q[:1, :, :1], k[:1, :, :1], v[:1, :, :1])),
     ]

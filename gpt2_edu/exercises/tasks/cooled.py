@@ -40,4 +40,8 @@ MISTAKES = (
         "Each probability was divided by τ and all scaled back, which changes nothing. It is the logits that are divided.",
         "cooled = 0.6",
     ),
+    Mistake(
+        "That is in per cent. Give it as a number between 0 and 1.",
+        "cooled = 100 * 0.36 / 0.46",
+    ),
 )

@@ -53,7 +53,7 @@ def cut_triangle(scores, visible):
 """,
     ),
     Mistake(
-        "`T - 1` cures the index error at full size, but it still picks one row for all queries, and in it everything is visible. Take the first T rows.",
+        "`T - 1` still picks one row for all queries, and in it everything is visible. Take the first T rows.",
         """
 def cut_triangle(scores, visible):
     T = scores.size(-1)

@@ -80,6 +80,23 @@ def cut_windows(stream, T):
     return windows[:, :-1], windows[:, 1:]
 """,
     ),
+    Mistake(
+        "The next window begins one token further on, so each token is predicted many times. Let it begin T further on.",
+        """
+def cut_windows(stream, T):
+    starts = range(len(stream) - T)
+    windows = torch.stack([stream[i : i + T + 1] for i in starts])
+    return windows[:, :-1], windows[:, 1:]
+""",
+    ),
+    Mistake(
+        "Windows of T tokens serve as inputs and as targets here. A target is the token *after* its input: take T + 1 tokens, and shift by one.",
+        """
+def cut_windows(stream, T):
+    windows = stream[: len(stream) // T * T].view(-1, T)
+    return windows, windows
+""",
+    ),
 )
 
 

@@ -12,7 +12,7 @@ LEVEL = 2
 MINUTES = 15
 
 TASK = """
-Write the heart of the tokenizer. `encode_bytes(data, ranks)` takes one piece of text as bytes, and a dictionary that gives for each token its rank, which is also its id. Begin with single bytes. Among all neighbours whose joined bytes are in `ranks`, merge the pair with the **lowest** rank. Repeat until no pair can be merged. Return the ids as a list.
+Write the heart of the tokenizer. `encode_bytes(data, ranks)` takes one piece of text as bytes, and a dictionary that gives for each token its rank, which is also its id. Begin with single bytes. Among all neighbours whose joined bytes are in `ranks`, merge the pair with the **lowest** rank, and if it stands there several times, the one furthest to the left. Repeat until no pair can be merged. Return the ids as a list.
 
 A small example to follow by hand: with `ranks = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4}`, the bytes `b"abc"` become `a`, `bc`, so `[0, 3]`. Both `ab` and `bc` could be merged, but `bc` was learned earlier.
 """
@@ -116,6 +116,20 @@ def encode_bytes(data, ranks):
     return list(data)
 """,
     ),
+    Mistake(
+        "Of several equal pairs you merge the one furthest to the right. Take the one furthest to the left.",
+        """
+def encode_bytes(data, ranks):
+    tokens = [bytes([byte]) for byte in data]
+    while True:
+        joined = [a + b for a, b in zip(tokens, tokens[1:])]
+        places = [i for i, token in enumerate(joined) if token in ranks]
+        if not places:
+            return [ranks[token] for token in tokens]
+        best = min(reversed(places), key=lambda i: ranks[joined[i]])
+        tokens[best : best + 2] = [joined[best]]
+""",
+    ),
 )
 
 
@@ -131,6 +145,7 @@ def cases():
     return [
         Case("three bytes, two possible merges", (b"abc", small)),
         Case("one pair three times, and a rest", (b"bcbcabca", small)),
+        Case("three equal bytes", (b"aaa", {b"a": 0, b"aa": 1})),
         Case("four bytes that grow from the middle", (b"babcdb", grown)),
         Case("GPT-2's ␣crane", (b" crane", within(b" crane"))),
         Case("crane without its space", (b"crane", within(b"crane"))),

@@ -78,6 +78,27 @@ def fold_norm(gamma, beta, weight, bias):
     return weight * gamma, weight @ beta
 """,
     ),
+    Mistake(
+        "Both are right, in the wrong order: first the matrix, then the bias.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return weight @ beta + bias, weight * gamma
+""",
+    ),
+    Mistake(
+        "The matrix is turned: it is (C, F) here. Leave it as it is stored, (F, C), (out, in).",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return (weight * gamma).T, weight @ beta + bias
+""",
+    ),
+    Mistake(
+        "`weight @ gamma` adds up each row, and the matrix is gone. γ is multiplied into the columns, number by number: `*`.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return weight @ gamma, weight @ beta + bias
+""",
+    ),
 )
 
 

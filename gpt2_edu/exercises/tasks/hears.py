@@ -17,7 +17,7 @@ Write the test that would have found the leak. Given a function `norm` from (B, 
 
 Return a pair of `True` or `False`. The norm of GPT-2, over C, gives `(False, False)`. A norm over T gives `(False, True)`: it hears the future. With only one text, or only one token, there is nothing to hear, so the answer is `False`.
 
-To change a text or a token, add 1 to its first number in a copy of `x`. Leave `x` itself as it was. Results count as changed if they differ by more than $10^{-6}$ anywhere.
+To change a token, add 1 to the first of its C numbers in a copy of `x`; to change a text, do so with each of its tokens. Leave `x` itself as it was. Results count as changed if they differ by more than $10^{-6}$ anywhere.
 """
 
 HINTS = (
@@ -122,6 +122,30 @@ def hears(norm, x):
     return tuple((d.abs() > 1e-6).any().item() for d in (past, text))
 """,
     ),
+    Mistake(
+        "You compare everything, also what you changed yourself. Compare text 0 for the first question, `[0]`, and the tokens before the last one for the second, `[:, :-1]`.",
+        """
+def hears(norm, x):
+    others, last = x.clone(), x.clone()
+    others[1:, :, 0] += 1
+    last[:, -1, 0] += 1
+    text = norm(others) - norm(x)
+    past = norm(last) - norm(x)
+    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
+""",
+    ),
+    Mistake(
+        "The last token is changed in text 0 only. The second question is about every text of the batch: `last[:, -1, 0]`.",
+        """
+def hears(norm, x):
+    others, last = x.clone(), x.clone()
+    others[1:, :, 0] += 1
+    last[0, -1, 0] += 1
+    text = norm(others)[0] - norm(x)[0]
+    past = norm(last)[:, :-1] - norm(x)[:, :-1]
+    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
+""",
+    ),
 )
 
 
@@ -152,6 +176,11 @@ def over_the_past(x):
     return x - x.cumsum(dim=1) / count
 
 
+def over_time_in_one(x):
+    """Over T in text 1 and those after it, over C in text 0."""
+    return torch.cat([over(2)(x[:1]), over(1)(x[1:])])
+
+
 def cases():
     generator = torch.Generator().manual_seed(9)
     x = torch.randn(3, 5, 7, generator=generator)
@@ -163,6 +192,7 @@ def cases():
         Case("over B", (over(0), x)),
         Case("over B, T and C", (over(0, 1, 2), x)),
         Case("a mean over the past only", (over_the_past, x)),
+        Case("over T, but not in text 0", (over_time_in_one, x)),
         Case("over T and C, a batch of 1", (over(1, 2), x[:1])),
         Case("over T, texts of one token", (over(1), x[:, :1])),
     ]

@@ -89,6 +89,15 @@ def knock_out(heads, head):
     return heads
 """,
     ),
+    Mistake(
+        "The mean is taken over the texts alone, so the head still says something else at each token. Average over the axis of the tokens as well.",
+        """
+def knock_out(heads, head):
+    x = heads.clone()
+    x[:, head] = heads[:, head].mean(dim=0)
+    return x
+""",
+    ),
 )
 
 

@@ -69,6 +69,67 @@ def layer_norm(x, gamma, beta, eps=1e-5):
     return (x - mean) / torch.sqrt(x.var(dim=-1, keepdim=True, correction=0) + eps)
 """,
     ),
+    Mistake(
+        "The argument `eps` is not used: 1e-5 is written into the body. Put `eps` there.",
+        """
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance + 1e-5) + beta
+""",
+    ),
+    Mistake(
+        "ε is left out. A token of equal numbers has the variance 0, and 0 divided by 0 is nan: add `eps` under the root.",
+        """
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance) + beta
+""",
+    ),
+    Mistake(
+        "You divide by the variance. Divide by its root, the standard deviation.",
+        """
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * (x - mean) / (variance + eps) + beta
+""",
+    ),
+    Mistake(
+        "β is added before the product with γ, so γ multiplies it too. β comes last.",
+        """
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * ((x - mean) / torch.sqrt(variance + eps) + beta)
+""",
+    ),
+    Mistake(
+        "Mean and variance are taken over axis 1, the tokens. LayerNorm takes them over the C numbers of one token: `dim=-1`.",
+        """
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=1, keepdim=True)
+    variance = x.var(dim=1, keepdim=True, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
+""",
+    ),
+    Mistake(
+        "The mean is not subtracted. (That is RMSNorm, which later models use.) Subtract it before you divide.",
+        """
+def layer_norm(x, gamma, beta, eps=1e-5):
+    square = x.square().mean(dim=-1, keepdim=True)
+    return gamma * x / torch.sqrt(square + eps) + beta
+""",
+    ),
+    Mistake(
+        "The sizes do not fit where there is more than one token. `mean(dim=-1)` loses the axis, so that (B, T) meets (B, T, C): keep it, with `keepdim=True`.",
+        """
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean, variance = x.mean(dim=-1), x.var(dim=-1, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
+""",
+    ),
 )
 
 
@@ -85,5 +146,6 @@ def cases():
         Case("one token, three numbers", (torch.tensor([[[1.0, 2.0, 6.0]]]), ones, zeros)),
         Case("random numbers", (x, gamma, beta)),
         Case("tiny numbers, for which ε counts", (x * 1e-3, gamma, beta, 1e-5)),
+        Case("another ε, 0.5", (x, gamma, beta, 0.5)),
         Case("a token of equal numbers", (torch.full((1, 2, 3), 4.0), ones, ones / 2)),
     ]

@@ -110,6 +110,19 @@ def leaks(logits_of, idx, vocab_size):
     return found
 """,
     ),
+    Mistake(
+        "This asks for equality to the last bit. Here what is off by less than 0.0001 counts as rounding.",
+        """
+def leaks(logits_of, idx, vocab_size):
+    before, found = logits_of(idx), []
+    for t in range(1, idx.size(1)):
+        other = idx.clone()
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        if not torch.equal(logits_of(other)[:, :t], before[:, :t]):
+            found.append(t)
+    return found
+""",
+    ),
 )
 
 
@@ -160,6 +173,7 @@ def cases():
         Case("a toy without a leak", (toy(), idx, 7)),
         Case("position 1 sees token 3", (toy(1, 3), idx, 7)),
         Case("a faint leak", (toy(2, 3, strength=0.01), idx, 7)),
+        Case("a trembling of 0.00001, which may be rounding", (toy(1, 3, strength=1e-5), idx, 7)),
         Case("a text of one token", (toy(), idx[:, :1], 7)),
         Case("the museum's newborn model", (museum("no bug"), sentence, V)),
         Case("without a mask", (museum("no mask"), sentence, V)),

@@ -133,6 +133,56 @@ def looks_ahead(layer, x):
     return False
 """,
     ),
+    Mistake(
+        "Only text 0 is tested. A layer may leak in any text: change the token in all of them, `changed[:, j]`, and compare all of them, `[:, :j]`.",
+        """
+def looks_ahead(layer, x):
+    before = layer(x)
+    for j in range(x.size(1)):
+        changed = x.clone()
+        changed[0, j] = 0
+        if not torch.equal(before[:, :j], layer(changed)[:, :j]):
+            return True
+    return False
+""",
+    ),
+    Mistake(
+        "Your answer is False for every layer. If you return in the first turn of the loop, j is 0, and nothing stands before it: `return True` belongs under an `if`, and `return False` behind the loop.",
+        """
+def looks_ahead(layer, x):
+    before = layer(x)
+    for j in range(x.size(1)):
+        changed = x.clone()
+        changed[:, j] = 0
+        return not torch.equal(before[:, :j], layer(changed)[:, :j])
+""",
+    ),
+    Mistake(
+        "You ask that *every* position leaks. One that does is enough: `any`, not `all`.",
+        """
+def looks_ahead(layer, x):
+    before = layer(x)
+    for j in range(1, x.size(1)):
+        changed = x.clone()
+        changed[:, j] = 0
+        if torch.equal(before[:, :j], layer(changed)[:, :j]):
+            return False
+    return True
+""",
+    ),
+    Mistake(
+        "You change number j of every token: `[:, :, j]` counts along C. The tokens are axis 1, so write `changed[:, j]`.",
+        """
+def looks_ahead(layer, x):
+    before = layer(x)
+    for j in range(x.size(1)):
+        changed = x.clone()
+        changed[:, :, j] = 0
+        if not torch.equal(before[:, :j], layer(changed)[:, :j]):
+            return True
+    return False
+""",
+    ),
 )
 
 
@@ -179,6 +229,10 @@ def _second_peeps(x):
     return torch.cat([x[:, :1], x[:, 1:2] + x[:, 2:3], x[:, 2:]], dim=1)
 
 
+def _second_text_peeps(x):
+    return torch.cat([x[:1], _neighbour(x[1:])])
+
+
 def _faint(x):
     return x + 3e-6 * x.mean(dim=1, keepdim=True)
 
@@ -195,6 +249,7 @@ def cases():
         ("a layer that gives the left neighbour", _left_neighbour),
         ("a layer in which only position 0 peeps, at position 1", _first_peeps),
         ("a layer in which only position 1 peeps, at position 2", _second_peeps),
+        ("a layer in which only text 1 peeps", _second_text_peeps),
         ("a very faint leak", _faint),
     ]
     return [

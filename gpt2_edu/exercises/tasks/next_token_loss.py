@@ -15,7 +15,7 @@ Write the loss of the whole batch without `cross_entropy`. `logits` is (B, T, V)
 
 $$-\ln p = -\Big(z_{\text{target}} - \ln \sum_j e^{z_j}\Big)$$
 
-with the V logits $z$ of that position. Return the mean over all positions that count. A target of −100 does not count, neither above nor below the line of the mean. Logits may be as large as 1000, and $e^{1000}$ overflows: subtract the largest logit of each position first, which the softmax does not notice.
+with the V logits $z$ of that position. Return the mean over all positions that count, as a tensor without axes. A target of −100 does not count, neither above nor below the line of the mean. Logits may be as large as 1000, and $e^{1000}$ overflows: subtract the largest logit of each position first, which the softmax does not notice.
 
 Logits (0, 0) and target 1 give $-\ln \frac12 = 0.6931$.
 """
@@ -28,7 +28,10 @@ HINTS = (
 
 START = '''
 def next_token_loss(logits, targets):
-    """logits (B, T, V); targets (B, T), -100 not counted. Returns a scalar."""
+    """logits (B, T, V); targets (B, T), -100 not counted.
+
+    Returns one number, a tensor without axes.
+    """
     ...
 '''
 
@@ -120,6 +123,78 @@ def next_token_loss(logits, targets):
     ).mean()
 """,
     ),
+    Mistake(
+        "The sign is lost. ln p is below 0, and the loss is −ln p: put a minus in front.",
+        """
+def next_token_loss(logits, targets):
+    logits, targets = logits.flatten(0, 1), targets.flatten()
+    counted = targets != -100
+    logits, targets = logits[counted], targets[counted]
+    logits = logits - logits.amax(dim=-1, keepdim=True)
+    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()
+    return log_p[torch.arange(len(targets)), targets].mean()
+""",
+    ),
+    Mistake(
+        "`log2` is the logarithm to base 2. The loss goes with the natural one, `log`.",
+        """
+def next_token_loss(logits, targets):
+    logits, targets = logits.flatten(0, 1), targets.flatten()
+    counted = targets != -100
+    logits, targets = logits[counted], targets[counted]
+    logits = logits - logits.amax(dim=-1, keepdim=True)
+    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log2()
+    return -log_p[torch.arange(len(targets)), targets].mean()
+""",
+    ),
+    Mistake(
+        "You sum along axis 0, which counts the positions once B and T are flattened. The sum runs over the vocabulary, the last axis.",
+        """
+def next_token_loss(logits, targets):
+    logits, targets = logits.flatten(0, 1), targets.flatten()
+    counted = targets != -100
+    logits, targets = logits[counted], targets[counted]
+    logits = logits - logits.amax(dim=0, keepdim=True)
+    log_p = logits - logits.exp().sum(dim=0, keepdim=True).log()
+    return -log_p[torch.arange(len(targets)), targets].mean()
+""",
+    ),
+    Mistake(
+        "The largest logit is subtracted in the exponentials only. Subtract it from the target's logit as well, or add it again outside of the logarithm.",
+        """
+def next_token_loss(logits, targets):
+    logits, targets = logits.flatten(0, 1), targets.flatten()
+    counted = targets != -100
+    logits, targets = logits[counted], targets[counted]
+    shifted = logits - logits.amax(dim=-1, keepdim=True)
+    log_p = logits - shifted.exp().sum(dim=-1, keepdim=True).log()
+    return -log_p[torch.arange(len(targets)), targets].mean()
+""",
+    ),
+    Mistake(
+        "You subtract the largest logit of all positions. Where a position has only small ones, all its exponentials become 0: take the largest of each position, `amax(dim=-1, keepdim=True)`.",
+        """
+def next_token_loss(logits, targets):
+    logits, targets = logits.flatten(0, 1), targets.flatten()
+    counted = targets != -100
+    logits, targets = logits[counted], targets[counted]
+    logits = logits - logits.max()
+    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()
+    return -log_p[torch.arange(len(targets)), targets].mean()
+""",
+    ),
+    Mistake(
+        "Positions with the target 0 are left out as well. 0 is an id like any other: leave out −100 alone.",
+        """
+def next_token_loss(logits, targets):
+    logits, targets = logits.flatten(0, 1), targets.flatten()
+    counted = targets > 0
+    logits, targets = logits[counted], targets[counted]
+    logits = logits - logits.amax(dim=-1, keepdim=True)
+    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()
+    return -log_p[torch.arange(len(targets)), targets].mean()
+""",
+    ),
 )
 
 
@@ -131,14 +206,17 @@ def cases():
     generator = torch.Generator().manual_seed(13)
     logits = torch.randn(2, 5, 7, generator=generator)
     targets = torch.randint(7, (2, 5), generator=generator)
+    targets[0, 0], targets[1, 3] = 0, 0  # id 0 is a token like any other
     padded = targets.clone()
     padded[0, 2:] = -100
     one = torch.tensor([[[0.0, 0.0]]]), torch.tensor([[1]])
+    both = torch.tensor([[[1000.0, 999.0, 0.0], [0.0, 1.0, 2.0]]])
     return [
         Case("one position, two equal logits", one),
         Case("random numbers", (logits, targets)),
         Case("some targets are −100", (logits, padded)),
         Case("logits up to 1000", (torch.tensor([[[1000.0, 999.0, 0.0]]]), torch.tensor([[1]]))),
+        Case("large logits beside small ones", (both, torch.tensor([[1, 2]]))),
         Case("T = 1", (logits[:, :1], targets[:, :1])),
         Case("a batch of 1", (logits[:1], targets[:1])),
     ]

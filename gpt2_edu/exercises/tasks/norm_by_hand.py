@@ -54,4 +54,12 @@ MISTAKES = (
         "The mean is still in: subtract it before you divide.",
         "norm_by_hand = [5, 6, 17 / 3, 0]",
     ),
+    Mistake(
+        "β is left out. After the product with γ, add β, number by number.",
+        "norm_by_hand = [1, 1, 2, -5]",
+    ),
+    Mistake(
+        "γ is left out. Multiply by γ, number by number, before you add β.",
+        "norm_by_hand = [1 / 3, 4 / 3, 2, -2 / 3]",
+    ),
 )

@@ -73,4 +73,8 @@ surprises = torch.tensor(sum(rows, ()))
 nothing_to_guess = int((surprises < 0.001).sum())
 """,
     ),
+    Mistake(
+        "That is in per cent, and rounded. Give a number between 0 and 1, to two decimals.",
+        "nothing_to_guess = 74",
+    ),
 )

@@ -108,6 +108,17 @@ def nucleus(probs, p):
     return torch.zeros_like(probs).scatter(-1, order, kept)
 """,
     ),
+    Mistake(
+        "One token too many stays where p is reached exactly: the sum shall be *at least* p, so a token goes if p was reached before it. `>=`, not `>`.",
+        """
+def nucleus(probs, p):
+    descending, order = probs.sort(dim=-1, descending=True)
+    before = descending.cumsum(dim=-1) - descending
+    kept = descending.masked_fill(before > p, 0)
+    kept = kept / kept.sum(dim=-1, keepdim=True)
+    return torch.zeros_like(probs).scatter(-1, order, kept)
+""",
+    ),
 )
 
 
@@ -123,6 +134,7 @@ def cases():
         Case("the example, p = 0.6", (three, 0.6)),
         Case("the likeliest alone is enough", (three, 0.4)),
         Case("the same in another order", (three[:, [2, 0, 1]], 0.6)),
+        Case("p is reached exactly by the first", (torch.tensor([[0.5, 0.25, 0.25]]), 0.5)),
         Case("random numbers", (probs, 0.83)),
         Case("p = 1 keeps all", (probs, 1.0)),
     ]

@@ -48,4 +48,16 @@ MISTAKES = (
         "That is the loss in bits, with the logarithm to base 2. From bits, perplexity is 2 to the power of it.",
         "perplexity = 2",
     ),
+    Mistake(
+        "You took the mean over four tokens. The first one was not predicted, so there are three losses.",
+        "perplexity = 64 ** (1 / 4)",
+    ),
+    Mistake(
+        "That is *e* to the power of *minus* the loss. Leave the minus out: it is one over your number.",
+        "perplexity = 1 / 4",
+    ),
+    Mistake(
+        "That is the sum of the three losses. Divide it by 3, then take *e* to the power of it.",
+        "perplexity = math.log(64)",
+    ),
 )

@@ -79,6 +79,13 @@ def pre_norm(x, norm, layer):
     return norm(x) + layer(x)
 """,
     ),
+    Mistake(
+        "The layer reads the norm now, but the sum is normed once more. On the stream itself there is no norm in GPT-2: return the sum.",
+        """
+def pre_norm(x, norm, layer):
+    return norm(x + layer(norm(x)))
+""",
+    ),
 )
 
 

@@ -44,4 +44,8 @@ MISTAKES = (
         "That is divided by √C. The rule counts the edits, not the columns.",
         "proj_std = 0.02 / math.sqrt(1600)",
     ),
+    Mistake(
+        "Right so far, but too coarse. Give at least five decimals.",
+        "proj_std = 0.002",
+    ),
 )

@@ -21,7 +21,7 @@ START = "quiet_token = ..."
 SOLUTION = "quiet_token = 0.001 / math.sqrt(0.001**2 + 1e-5)  # 1 / √11 = 0.3015"
 
 right = 0.30151134
-TOLERANCE = 2e-3
+TOLERANCE = 6e-4  # tells 0.3 from 0.3015, and takes 0.301 and 0.302
 
 MISTAKES = (
     Mistake(
@@ -39,5 +39,17 @@ MISTAKES = (
     Mistake(
         "That is the variance afterwards. Its root is the standard deviation.",
         "quiet_token = 1 / 11",
+    ),
+    Mistake(
+        "You divided by σ² + ε. The root of it is still to be taken.",
+        "quiet_token = 0.001 / (0.001**2 + 1e-5)",
+    ),
+    Mistake(
+        "Here ε alone is left under the root. The variance, 10⁻⁶, stands there with it.",
+        "quiet_token = 0.001 / math.sqrt(1e-5)",
+    ),
+    Mistake(
+        "So far it is right, but too coarse: give three decimals or more.",
+        "quiet_token = 0.3",
     ),
 )

@@ -12,7 +12,7 @@ MINUTES = 12
 TASK = r"""
 Write the learning rate of a step. Steps count from 0 to `steps` − 1.
 
-In the warm-up, the first `warmup_steps` steps, it rises in equal parts: step 0 gets lr / warmup_steps, and the last step of the warm-up gets lr. After it,
+In the warm-up, the first `warmup_steps` steps (there may be 0 of them), it rises in equal parts: step 0 gets lr / warmup_steps, and the last step of the warm-up gets lr. After it,
 
 $$\text{min\_lr} + (\text{lr} - \text{min\_lr}) \cdot \frac{1 + \cos \pi d}{2}$$
 
@@ -98,6 +98,74 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     d = (step + 1) / steps
     return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "You count the steps that are done *before* this one, in the warm-up and after it. So the first step learns at 0 and the last never reaches min_lr: write step + 1 in both.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * step / warmup_steps
+    d = (step - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "`<=` makes the warm-up one step too long, and its last rate is above lr. Steps count from 0, so it is `step < warmup_steps`.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step <= warmup_steps:
+        return lr * (step + 1) / warmup_steps
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "π is forgotten: without it the cosine does not get down to −1. It is cos(π · d).",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(d)) / 2
+""",
+    ),
+    Mistake(
+        "The half is forgotten. 1 + cos goes from 2 to 0, so it is divided by 2.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d))
+""",
+    ),
+    Mistake(
+        "The case of the warm-up is missing, so d is below 0 there. Begin with `if step < warmup_steps`.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "Your warm-up rises from min_lr. It rises in equal parts from 0: the first step gets lr / warmup_steps.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    if step < warmup_steps:
+        return min_lr + (lr - min_lr) * (step + 1) / warmup_steps
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+""",
+    ),
+    Mistake(
+        "Both formulas are right, but the one for the warm-up is computed always, and divides by 0 where there is none. Put it under the `if`.",
+        """
+def rate_at(step, steps, lr, min_lr, warmup_steps):
+    warm = lr * (step + 1) / warmup_steps
+    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
+    fall = min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+    return warm if step < warmup_steps else fall
 """,
     ),
 )

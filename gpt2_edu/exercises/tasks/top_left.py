@@ -52,4 +52,8 @@ MISTAKES = (
         "The results are the means of the visible values, not their sums: the weights of a row sum to 1.",
         "top_left = [10.0, 30.0]",
     ),
+    Mistake(
+        "The two are in the wrong order. Query 0 comes first.",
+        "top_left = [15.0, 10.0]",
+    ),
 )

@@ -71,6 +71,10 @@ config = GPT2Config.preset("gpt2")
 ceiling = flops.device_peak("A100-SXM4-80GB", "bfloat16")
 used_share = flops.utilisation(
     config, 1024, 150_000, ceiling, training=False
+    Mistake(
+        "Two decimals are too few here. Give three.",
+        "used_share = 0.38",
+    ),
 )
 """,
     ),
