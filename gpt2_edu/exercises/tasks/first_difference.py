@@ -103,6 +103,16 @@ def first_difference(ours, theirs):
     return "none"
 """,
     ),
+    Mistake(
+        "The size of a tensor is its largest *absolute* value. Where all numbers are below 0, the largest is the smallest in size: `.abs().max()` on both sides.",
+        """
+def first_difference(ours, theirs):
+    for name, wanted in theirs.items():
+        if (ours[name] - wanted).abs().max() > 1e-4 * wanted.max():
+            return name
+    return "none"
+""",
+    ),
 )
 
 
@@ -131,11 +141,14 @@ def cases():
     two = {"embd": torch.tensor([1.0, 2.0]), "ln_f": torch.tensor([3.0, 0.0])}
     large = {"embd": theirs["embd"], "resid_post": 1e3 * theirs["ln_f"], "logits": theirs["logits"]}
     rounded = {name: tensor * (1 + 2e-5) for name, tensor in large.items()}
+    below = {"embd": -1 - theirs["embd"].abs()}
+    below_rounded = {"embd": below["embd"] * (1 + 2e-5)}
     small = {"embd": theirs["embd"], "grad": 1e-4 * theirs["ln_f"]}
     return [
         Case("two tensors, the second differs", ({**two, "ln_f": torch.tensor([3.0, 1.0])}, two)),
         Case("a difference that grows on its way", (changed(_2=0.1, _3=0.4, _5=2.0), theirs)),
         Case("rounding, in small numbers and in large ones", (rounded, large)),
+        Case("rounding, in numbers below 0", (below_rounded, below)),
         Case("a number that is too small", (changed(_1=-0.5, _4=0.5), theirs)),
         Case("one number of 120, off by a little", (changed(_3=0.004), theirs)),
         Case("tiny numbers, wrong by a half", ({**small, "grad": 1.5 * small["grad"]}, small)),

@@ -146,6 +146,19 @@ def hears(norm, x):
     return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
 """,
     ),
+    Mistake(
+        "Only the last text of the others is changed. Change all of them: `others[1:]`.",
+        """
+def hears(norm, x):
+    others, last = x.clone(), x.clone()
+    if len(x) > 1:
+        others[-1, :, 0] += 1
+    last[:, -1, 0] += 1
+    text = norm(others)[0] - norm(x)[0]
+    past = norm(last)[:, :-1] - norm(x)[:, :-1]
+    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
+""",
+    ),
 )
 
 
@@ -181,6 +194,11 @@ def over_time_in_one(x):
     return torch.cat([over(2)(x[:1]), over(1)(x[1:])])
 
 
+def next_text(x):
+    """To text 0 is added text 1, if there is one."""
+    return torch.cat([x[:1] + x[1:2].sum(0), x[1:]])
+
+
 def cases():
     generator = torch.Generator().manual_seed(9)
     x = torch.randn(3, 5, 7, generator=generator)
@@ -192,6 +210,7 @@ def cases():
         Case("over B", (over(0), x)),
         Case("over B, T and C", (over(0, 1, 2), x)),
         Case("a mean over the past only", (over_the_past, x)),
+        Case("text 0 hears text 1 and no other", (next_text, x)),
         Case("over T, but not in text 0", (over_time_in_one, x)),
         Case("over T and C, a batch of 1", (over(1, 2), x[:1])),
         Case("over T, texts of one token", (over(1), x[:, :1])),

@@ -123,6 +123,19 @@ def leaks(logits_of, idx, vocab_size):
     return found
 """,
     ),
+    Mistake(
+        "The sign is lost: logits that fall have moved too. Take the absolute value before the largest, `.abs().max()`.",
+        """
+def leaks(logits_of, idx, vocab_size):
+    before, found = logits_of(idx), []
+    for t in range(1, idx.size(1)):
+        other = idx.clone()
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        if (logits_of(other) - before)[:, :t].max() > 1e-4:
+            found.append(t)
+    return found
+""",
+    ),
 )
 
 
@@ -141,6 +154,13 @@ def peeking(idx, reader, place, strength):
     logits = words.cumsum(dim=1)  # what has been seen so far
     if place is not None:
         logits[:, reader] += strength * words[:, place]
+    return logits
+
+
+def lowered(idx):
+    """Position 0 sees token 3: the larger its id, the lower are all its logits."""
+    logits = F.one_hot(idx, 7).float().cumsum(dim=1)
+    logits[:, 0] -= 0.5 * idx[:, 3:4]
     return logits
 
 
@@ -172,6 +192,7 @@ def cases():
         Case("a toy whose first position sees token 2", (toy(0, 2), idx[:, :3], 7)),
         Case("a toy without a leak", (toy(), idx, 7)),
         Case("position 1 sees token 3", (toy(1, 3), idx, 7)),
+        Case("a leak that only lowers the logits", (lowered, idx, 7)),
         Case("a faint leak", (toy(2, 3, strength=0.01), idx, 7)),
         Case("a trembling of 0.00001, which may be rounding", (toy(1, 3, strength=1e-5), idx, 7)),
         Case("a text of one token", (toy(), idx[:, :1], 7)),

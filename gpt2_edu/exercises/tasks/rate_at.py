@@ -182,6 +182,7 @@ def cases():
         Case("the first step after it", (2, 6, 8.0, 2.0, 2)),
         Case("half of the way down", (3, 6, 8.0, 2.0, 2)),
         Case("the last step of all", (5, 6, 8.0, 2.0, 2)),
+        Case("in the warm-up of a long run", (30, 3600, 3.0, 0.5, 100)),
         Case("a long run", (1234, 3600, 3.0, 0.5, 100)),
         Case("no warm-up", (0, 10, 3.0, 0.5, 0)),
     ]

@@ -71,10 +71,6 @@ config = GPT2Config.preset("gpt2")
 ceiling = flops.device_peak("A100-SXM4-80GB", "bfloat16")
 used_share = flops.utilisation(
     config, 1024, 150_000, ceiling, training=False
-    Mistake(
-        "Two decimals are too few here. Give three.",
-        "used_share = 0.38",
-    ),
 )
 """,
     ),
@@ -106,5 +102,9 @@ from gpt2_edu import GPT2Config, flops
 config = GPT2Config.preset("gpt2")
 used_share = 100 * flops.utilisation(config, 1024, 150_000, 312e12)
 """,
+    ),
+    Mistake(
+        "Two decimals are too few here. Give three.",
+        "used_share = 0.38",
     ),
 )
