@@ -105,9 +105,7 @@ def layer_norm(x, gamma, beta, eps=1e-5):
     return gamma * (x - mean) / torch.sqrt(x.var(dim=-1, keepdim=True, correction=0) + eps) + beta
 
 
-_CANNOT = (
-    "  (Later exercises cannot use it: it needs other cells, or is not called layer_norm.)\n"
-)
+_CANNOT = "  (Not for later exercises: it needs other cells, or is not called layer_norm.)\n"
 
 
 def raises(x, gamma, beta, eps=1e-5):
@@ -212,7 +210,7 @@ def test_a_right_value_may_be_a_tensor():
 
 
 def test_an_exercise_that_is_not_there_has_the_nearest_name():
-    with pytest.raises(ValueError, match=r"no exercise 'layernorm'. Did you mean 'layer_norm'"):
+    with pytest.raises(ValueError, match=r"no exercise 'layernorm'\. Did you mean 'layer_norm'"):
         check("layernorm", layer_norm)
     with pytest.raises(ValueError, match="the name comes first, in quotes"):
         check(layer_norm, "layer_norm")
@@ -353,7 +351,7 @@ def test_progress_is_exported_and_merged(folder):
     assert set(merged.passed) == {"head_size", "layer_norm"} == set(progress().passed)
     with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
         exercises.export(folder)
-    with pytest.raises(FileNotFoundError, match="there is no folder .*nowhere to write a"):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere to write a"):
         exercises.export(folder / "nowhere" / "a.json")
 
 

@@ -131,6 +131,7 @@ def right(q, k, v):
 def cases():
     generator = torch.Generator().manual_seed(15)
     q, k, v = torch.randn(3, 2, 3, 7, 5, generator=generator)
+    wide = torch.randn(3, 1, 2, 6, 8, generator=generator)
     low = torch.full((1, 1, 3, 5), 200.0)  # all scores are −200,000 / √5
     zero, values = torch.zeros(1, 1, 3, 1), torch.tensor([3.0, 6.0, 9.0]).view(1, 1, 3, 1)
     return [
@@ -138,6 +139,7 @@ def cases():
         Case("one query, five keys", (q[:, :, 4:5], k[:, :, :5], v[:, :, :5])),
         Case("a chunk of four, seven keys", (q[:, :, 3:], k, v)),
         Case("as many queries as keys", (q, k, v)),
+        Case("three queries, six keys, D = 8", (wide[0][:, :, 3:], wide[1], wide[2])),
         Case("all scores far below −10,000", (low[:, :, 1:], -low, v[:1, :1, :3])),
         Case("one token alone", (q[:1, :, :1], k[:1, :, :1], v[:1, :, :1])),
     ]
