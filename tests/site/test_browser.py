@@ -167,6 +167,7 @@ def test_page_stands_alone_shows_its_mathematics_and_keeps_nobody_out(
     assert tab.evaluate("document.documentElement.dataset.theme") == theme
     # Font Awesome puts an animated question mark where it lacks the icon.
     assert tab.locator("svg.svg-inline--fa:has(animate)").count() == 0
+    tab.evaluate("document.querySelectorAll('article details').forEach((d) => (d.open = true))")
     for width in WIDTHS:
         tab.set_viewport_size({"width": width, "height": 900})
         overflow = tab.evaluate(OVERFLOWING)
@@ -181,3 +182,20 @@ def test_site_root_leads_to_the_front_page(tab, heard, address, page_names):
     tab.goto(f"{address}/", wait_until="load")
     tab.wait_for_url(f"{address}/{page_names[0]}.html")
     assert heard == []
+
+
+def test_a_question_is_answered_by_keyboard_and_without_javascript(browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}/notebooks/practice/09_layernorm.html", wait_until="load")
+    guess = page.locator("details.guess").first
+    answer = guess.locator("p").first
+    assert guess.is_visible() and not answer.is_visible()
+    guess.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert answer.is_visible() and answer.inner_text().startswith(("Right", "No"))
+    solution = page.get_by_text("Solution", exact=True).first
+    assert solution.is_visible()
+    code = page.locator("details:has(> summary:text-is('Solution')) pre").first
+    assert not code.is_visible()
+    context.close()
