@@ -428,7 +428,9 @@ class Case:
         import matplotlib.pyplot as plt
 
         figure, axes = plt.subplot_mosaic(
-            [["loss", 0, 1], ["text", 2, 3]], figsize=(7.4, 4.4), width_ratios=[1.7, 1, 1]
+            [["loss", "loss"], ["text", "text"], [0, 1], [2, 3]],
+            figsize=(5, 7),
+            height_ratios=[1.5, 0.7, 1.4, 1.4],
         )
         steps, top = len(self.losses), max(1.2, 1.3 * max(self.in_use))
         ax = axes["loss"]
@@ -438,10 +440,9 @@ class Case:
         ax.plot(_trained()[1], color="C4", ls="--", label="healthy model")
         ax.axhline(FLOOR, color="C4", ls=":", lw=1, label="floor")
         ax.set(xlabel="step (shaded: in use)", ylabel="loss", ylim=(0, top))
-        ax.legend(fontsize=8)
+        ax.legend()
         texts = "\n".join(text.replace(END, "□") for text in self.texts[:3])
-        said = f"What it writes:\n\n{texts}"
-        axes["text"].text(-0.17, 0.5, said, fontsize=8, va="center", in_layout=False)
+        axes["text"].text(0, 0.5, f"What it writes:\n{texts}", va="center", in_layout=False)
         axes["text"].axis("off")
         labels = decode(TEXTS[0, :LENGTH].tolist()).replace(END, "□").split()
         blank = [""] * LENGTH
@@ -449,8 +450,8 @@ class Case:
             ax = axes[head]
             ax.imshow(weights.numpy(), vmin=0, vmax=1, cmap="Purples")
             ax.set_title(f"head {head}")
-            ax.set_xticks(range(LENGTH), labels if head > 1 else blank, rotation=90, fontsize=7)
-            ax.set_yticks(range(LENGTH), blank if head % 2 else labels, fontsize=7)
+            ax.set_xticks(range(LENGTH), labels if head > 1 else blank, rotation=90, fontsize=9)
+            ax.set_yticks(range(LENGTH), blank if head % 2 else labels, fontsize=9)
             ax.set_xlabel("key" if head > 1 else "")
             ax.set_ylabel("" if head % 2 else "query")
         figure.tight_layout()
