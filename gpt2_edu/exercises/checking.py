@@ -143,10 +143,10 @@ def _is_start(exercise: Exercise, answer: Callable[..., Any]) -> bool:
     """Whether it is the function as it was given out."""
     assert exercise.start is not None
     start = exercise.answer(exercise.start, solutions)
-    return code_of(answer) is not None and code_of(answer) == code_of(start)
+    return _code_of(answer) is not None and _code_of(answer) == _code_of(start)
 
 
-def code_of(function: Callable[..., Any]) -> bytes | None:
+def _code_of(function: Callable[..., Any]) -> bytes | None:
     code = getattr(function, "__code__", None)
     return code and code.co_code
 
