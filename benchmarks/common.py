@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gpt2_edu.measure import copy_rate, matrix_rate, matrix_vector_rate, seconds
+from gpt2_edu.machine.measure import copy_rate, matrix_rate, matrix_vector_rate, seconds
 
 RESULTS = Path(__file__).resolve().parent / "results"
 

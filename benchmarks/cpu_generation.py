@@ -21,8 +21,9 @@ from torch import nn
 from benchmarks import contenders
 from benchmarks.common import Report, Row, alternate, parser, random_ids, rounds
 from gpt2_edu import GPT2, flops, stream
-from gpt2_edu.measure import seconds
-from gpt2_edu.packed import PackedLinear, onednn_knows, pack
+from gpt2_edu.machine.measure import seconds
+from gpt2_edu.machine.onednn import PackedLinear, onednn_knows
+from gpt2_edu.packed import pack
 
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

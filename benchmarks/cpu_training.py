@@ -23,9 +23,9 @@ from torch import nn
 from benchmarks import contenders
 from benchmarks.common import Report, Row, alternate, hardware_rates, parser, random_ids, rounds
 from gpt2_edu import GPT2Config, flops, load_tokenizer
-from gpt2_edu.data import HEADER, Header, Shard, tokenizer_hash
-from gpt2_edu.distributed import Ranks
-from gpt2_edu.trainer import Stop, TrainConfig, Trainer
+from gpt2_edu.data.shards import HEADER, Header, Shard, tokenizer_hash
+from gpt2_edu.training.distributed import Ranks
+from gpt2_edu.training.trainer import Stop, TrainConfig, Trainer
 
 SMALL = GPT2Config(
     vocab_size=1024, block_size=128, n_layer=6, n_head=6, n_embd=192, **contenders.NO_DROPOUT

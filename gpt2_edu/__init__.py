@@ -2,8 +2,8 @@
 
 from .cache import KVCache
 from .config import GPT2Config
-from .device import pick_device
 from .generation import generate, pad_left, sample_next, stream
+from .machine.device import pick_device
 from .model import GPT2
 from .packed import pack
 from .tape import note, trace

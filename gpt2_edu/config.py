@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """For an error message: all known names, and the one closest to a mistyped one."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return f"Known: {', '.join(known)}.{hint}"
+from .machine.messages import nearest
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -336,12 +336,12 @@ class GPT2(nn.Module):
         """OpenAI's weights by name: "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl"; or those of
         a folder with config.json and model.safetensors, ours or Hugging Face's.
         """
-        from .pretrained import load_pretrained  # that room builds on this one
+        from .weights.pretrained import load_pretrained  # that room builds on this one
 
         return load_pretrained(name_or_path)
 
     def save_pretrained(self, path: str | PathLike[str]) -> None:
         """Write config.json and model.safetensors so that ``transformers`` can load them too."""
-        from .pretrained import save_pretrained
+        from .weights.pretrained import save_pretrained
 
         save_pretrained(self, path)

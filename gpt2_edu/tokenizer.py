@@ -16,7 +16,7 @@ import regex
 import tiktoken
 from tiktoken.load import load_tiktoken_bpe
 
-from .config import nearest
+from .machine.messages import nearest
 
 # How GPT-2 cuts a text into pieces before any bytes are merged: contractions, then runs of
 # letters, digits or other signs, each with at most one space in front, then what white space is

@@ -15,6 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpt2_edu import GPT2, GPT2Config, flops
 from gpt2_edu.config import PRESETS
+from gpt2_edu.machine import data_sheets
 
 SIZES = {
     "small": GPT2Config(vocab_size=101, block_size=37, n_layer=2, n_head=3, n_embd=21),
@@ -370,7 +371,7 @@ def test_time_is_work_over_rate_and_traffic_over_bandwidth():
     ],
 )
 def test_a_device_is_known_by_the_name_that_it_reports(reported, precision, peak):
-    assert flops.device_peak(reported, precision) == peak
+    assert data_sheets.device_peak(reported, precision) == peak
 
 
 @pytest.mark.parametrize(
@@ -388,20 +389,20 @@ def test_a_device_is_known_by_the_name_that_it_reports(reported, precision, peak
     ],
 )
 def test_what_no_data_sheet_tells_is_none(device, precision):
-    assert flops.device_peak(device, precision) is None
+    assert data_sheets.device_peak(device, precision) is None
 
 
 def test_a_cuda_device_is_asked_for_its_name(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H200")
-    found = flops.find_device(torch.device("cuda", 1))
+    found = data_sheets.find_device(torch.device("cuda", 1))
     assert found is not None
     assert found.memory_bytes_per_second == 4.8e12
 
 
 def test_the_table_is_in_plain_units_dense_and_sourced():
     """Tensor cores double with each halving of the width; a sparse figure would break the step."""
-    assert len({device.name for device in flops.DEVICES}) == len(flops.DEVICES)
-    for device in flops.DEVICES:
+    assert len({device.name for device in data_sheets.DEVICES}) == len(data_sheets.DEVICES)
+    for device in data_sheets.DEVICES:
         assert device.peak.keys() <= flops.BYTES.keys()
         assert 8e12 <= device.peak["float32"] < device.peak["float16"] < 3e15
         assert 3e11 <= device.memory_bytes_per_second <= 1e13
@@ -419,7 +420,7 @@ def test_an_unknown_precision_is_refused_with_the_known_ones():
     with pytest.raises(ValueError, match=message):
         flops.memory(SIZES["small"], 1, 3, "bf16")
     with pytest.raises(ValueError, match=message):
-        flops.device_peak("NVIDIA H200", "bf16")
+        data_sheets.device_peak("NVIDIA H200", "bf16")
     with pytest.raises(ValueError, match=message):
         flops.generation_memory(SIZES["small"], 1, 3, "bf16")
 

@@ -7,7 +7,7 @@ import torch
 
 import gpt2_edu.packed
 from gpt2_edu import generate, pack
-from gpt2_edu.packed import PackedLinear
+from gpt2_edu.machine.onednn import PackedLinear
 
 
 @pytest.mark.parametrize("onednn", [True, False])

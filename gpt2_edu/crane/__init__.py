@@ -4,9 +4,9 @@
 token could be guessed. All three read the same page: grammar.md.
 """
 
-from .floor import Floor, entropy, random_seeds, surprisals
 from .judging import Sense, Verdict, judge
-from .telling import Test, Told, story, tell
+from .sampling import Test, Told, story, tell
+from .surprisal import Floor, entropy, random_seeds, surprisals
 
 __all__ = [
     "Floor",

@@ -14,8 +14,8 @@ from functools import cache
 from importlib.resources import files
 from itertools import accumulate
 
-from .chance import Chance
 from .notation import Alternative, Item, Slot, Source, alternatives, read
+from .randomness import Chance
 
 Value = tuple[str, int]  # what a variable remembers: the name of a list, and a place in it
 Memory = tuple[Value | None, ...]  # one entry for each variable of the grammar

@@ -6,21 +6,21 @@ title; PLACE is (chapter, number). What a file may hold is written at ``Exercise
 
 from __future__ import annotations
 
-import difflib
 import math
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
+from ..machine.messages import did_you_mean
+
 Kind = Literal["recall", "paper", "write", "repair", "explore", "stretch"]
-TASKS = f"{__package__}.tasks"
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,20 @@ class Exercise:
 
 
 @cache
+def _modules() -> dict[str, str]:
+    """The module of every exercise by its name: the files of tasks/ch01, tasks/ch02 …"""
+    found: dict[str, str] = {}
+    for file in sorted((Path(__file__).parent / "tasks").glob("ch*/*.py")):
+        if file.stem in found:
+            raise ValueError(f"two exercises are called {file.stem!r}")
+        found[file.stem] = f"{__package__}.tasks.{file.parent.name}.{file.stem}"
+    return found
+
+
+@cache
 def exercises() -> dict[str, Exercise]:
     """All exercises by name, in the order of the chapters. Reads every file: half a second."""
-    package = import_module(TASKS)
-    found = [_read(module.name) for module in pkgutil.iter_modules(package.__path__)]
+    found = [_read(name) for name in _modules()]
     return {exercise.name: exercise for exercise in sorted(found, key=lambda e: e.place)}
 
 
@@ -99,17 +109,17 @@ def find(name: str) -> Exercise:
     """One exercise. Raises ValueError, with the nearest name, if there is none of that name."""
     if not isinstance(name, str):
         raise ValueError('the name comes first, in quotes: check("layer_norm", layer_norm)')
-    known = [module.name for module in pkgutil.iter_modules(import_module(TASKS).__path__)]
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {close[0]!r}? " if close else ""
-        raise ValueError(f"there is no exercise {name!r}. {hint}progress() lists all of them.")
+    if name not in _modules():
+        raise ValueError(
+            f"there is no exercise {name!r}. {did_you_mean(name, _modules())}"
+            "progress() lists all of them."
+        )
     return _read(name)
 
 
 @cache
 def _read(name: str) -> Exercise:
-    file = import_module(f"{TASKS}.{name}")
+    file = import_module(_modules()[name])
     given = vars(file)
     return Exercise(
         name=name,

@@ -18,7 +18,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..files import write_text
+from ..machine.files import write_text
 from .exercise import exercises
 
 FILE = "progress.json"  # in the folder that the notebook runs in

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import NamedTuple
 
-from ..config import nearest
+from ..machine.messages import nearest
 from .html import figure
 
 WIDTH, HEIGHT = 360, 736

@@ -25,13 +25,13 @@ from typing import NamedTuple
 import tiktoken
 
 from gpt2_edu import crane
-from gpt2_edu.crane.chance import Chance
 from gpt2_edu.crane.grammar import crane_world
 from gpt2_edu.crane.notation import Item, Slot, Source, alternatives, read
+from gpt2_edu.crane.randomness import Chance
 from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN
 
 # crane.judge and crane.entropy are functions that hide the modules they come from.
-entropy_module = importlib.import_module("gpt2_edu.crane.floor")
+entropy_module = importlib.import_module("gpt2_edu.crane.surprisal")
 
 BYTES = {bytes([b]): b for b in range(256)}
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import torch
 
-from gpt2_edu.checkpoint import UNFINISHED, checkpoints, newest_checkpoint
-from gpt2_edu.trainer import Trainer
+from gpt2_edu.training.checkpoint import UNFINISHED, checkpoints, newest_checkpoint
+from gpt2_edu.training.trainer import Trainer
 from tests.campaigns.small_run import result, small_config, write_shards
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import torch
 
-from gpt2_edu.checkpoint import UNFINISHED, checkpoints
-from gpt2_edu.trainer import Trainer
+from gpt2_edu.training.checkpoint import UNFINISHED, checkpoints
+from gpt2_edu.training.trainer import Trainer
 from tests.campaigns.small_run import result, small_config, write_shards
 
 
@@ -38,7 +38,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=0, help="of the random moments")
     given = options.parse_args()
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["gpt2_edu.trainer"])
+    processes.set_forkserver_preload(["gpt2_edu.training.trainer"])
     moments = random.Random(given.seed)
 
     with tempfile.TemporaryDirectory() as folder:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gpt2_edu import load_tokenizer
-from gpt2_edu.checkpoint import LOG, OPTIMIZER, WEIGHTS, checkpoints, read_log
-from gpt2_edu.data import HEADER, Header, Shard, tokenizer_hash
-from gpt2_edu.trainer import TIMINGS, TrainConfig
+from gpt2_edu.data.shards import HEADER, Header, Shard, tokenizer_hash
+from gpt2_edu.training.checkpoint import LOG, OPTIMIZER, WEIGHTS, checkpoints, read_log
+from gpt2_edu.training.trainer import TIMINGS, TrainConfig
 
 VOCAB = 97  # of GPT-2's tokenizer, whose first ids are single characters
 

@@ -17,8 +17,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from gpt2_edu import checkpoint as ck
-from gpt2_edu.trainer import Trainer
+from gpt2_edu.training import checkpoint as ck
+from gpt2_edu.training.trainer import Trainer
 from tests.campaigns.small_run import small_config
 
 # One process with grad_accum=2 takes the same sequences for a step as two with 1.

@@ -1,0 +1,128 @@
+"""What this machine has for training and generating, and what to do about what it lacks."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from ..machine.data_sheets import device_peak
+from ..machine.device import pick_device, pick_precision
+from ..machine.onednn import onednn_knows
+from ..weights.hub import PUBLISHED, WEIGHTS
+
+NEEDED = ("torch", "tiktoken", "numpy", "safetensors", "huggingface_hub", "tqdm")
+OPTIONAL = {
+    "pyarrow": "prepare can then read Parquet files",
+    "datasets": "prepare can then read named datasets",
+    "tensorboard": "training can then write for TensorBoard",
+    "transformers": "parity_table can then compare a model with Hugging Face's",
+    "matplotlib": "exhibits can then draw",
+}
+
+
+class Finding(NamedTuple):
+    """One line of the report, and what to do if it could be better; "" if it could not."""
+
+    what: str
+    found: str
+    advice: str = ""
+
+
+def findings() -> Iterator[Finding]:
+    """Everything that the doctor looks at, in the order in which it is printed."""
+    yield Finding("python", f"{platform.python_version()}, {sys.executable}")
+    yield Finding("system", f"{platform.system()} {platform.machine()}")
+    for package in NEEDED:
+        found = installed(package)
+        yield Finding(package, found or "missing", "" if found else f"pip install {package}")
+    for package, use in OPTIONAL.items():
+        found = installed(package)
+        advice = "" if found else f"pip install {package}: {use}"
+        yield Finding(package, found or "not installed", advice)
+    yield from _device()
+    yield from _fast_paths()
+    yield from _caches()
+
+
+def installed(package: str) -> str | None:
+    """The version of an installed package, or None."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _device() -> Iterator[Finding]:
+    device = pick_device()
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(device)
+        name = torch.cuda.get_device_name(device)
+        yield Finding("device", f"{device}, {name}, CUDA {torch.version.cuda}")
+        yield Finding("devices", str(torch.cuda.device_count()))
+        yield Finding("device memory", f"{free / 2**30:.1f} of {total / 2**30:.1f} GiB free")
+    else:
+        advice = ""
+        if device.type == "cpu" and shutil.which("nvidia-smi"):
+            advice = "there is an NVIDIA driver, but this torch was built without CUDA: install "
+            advice += "the build that https://pytorch.org/get-started/locally/ names for it"
+        yield Finding("device", device.type, advice)
+    threads = torch.get_num_threads()
+    yield Finding("threads", f"{threads}, of {os.cpu_count()} processors")
+    chosen = str(pick_precision("auto", device)).removeprefix("torch.")
+    peak = device_peak(device, chosen)
+    rate = f"{peak / 1e12:.0f} TFLOP/s by its data sheet" if peak else "peak rate not in our table"
+    yield Finding("precision", f"{chosen}; {rate}")
+
+
+def _fast_paths() -> Iterator[Finding]:
+    for kind, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
+        has = onednn_knows(dtype)
+        yield Finding(
+            f"packed weights, {kind}",
+            "yes, by oneDNN" if has else "no",
+            "" if has else "this processor or this build of torch lacks oneDNN's kernels for it",
+        )
+    compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
+    yield Finding(
+        "compile for the CPU",
+        f"yes, with {compiler}" if compiler else "no",
+        "" if compiler else "torch.compile needs a C++ compiler, such as g++",
+    )
+    if torch.cuda.is_available():
+        triton = find_spec("triton") is not None
+        yield Finding(
+            "compile for the GPU",
+            "yes, with Triton" if triton else "no",
+            "" if triton else "pip install triton",
+        )
+        yield Finding("graphs", "yes: decoding replays one CUDA graph a token")
+    several = torch.distributed.is_available()
+    yield Finding("torchrun", "yes" if several else "no: this build of torch lacks distributed")
+
+
+def _caches() -> Iterator[Finding]:
+    from huggingface_hub import constants, try_to_load_from_cache
+
+    folder = Path(constants.HF_HUB_CACHE)
+    yield Finding("cache of weights", str(folder))
+    here = [
+        name
+        for name, of in PUBLISHED.items()
+        if isinstance(try_to_load_from_cache(of.repo, WEIGHTS, revision=of.commit), str)
+    ]
+    yield Finding(
+        "weights in it",
+        ", ".join(here) or "none",
+        "" if here else 'gpt2-edu generate "A crane" fetches those of gpt2, 548 MB',
+    )
+    switched_off = ", switched off by HF_HUB_OFFLINE" if constants.HF_HUB_OFFLINE else ""
+    yield Finding("hub", constants.ENDPOINT + switched_off)

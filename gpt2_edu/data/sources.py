@@ -1,0 +1,295 @@
+"""Where text comes from: files, folders, JSONL, Parquet and named datasets, read piece by piece."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..crane import story
+
+BLOCK = 1 << 20  # bytes of a text file read at a time
+DATASET = "dataset:"
+CRANE = "crane:"
+
+
+class Reading(NamedTuple):
+    """How text is taken out of a source."""
+
+    text_field: str  # the field or column that holds it
+    errors: str  # for bytes that are no UTF-8: "strict" or "replace"
+
+
+class Piece(NamedTuple):
+    """Text that can be encoded on its own."""
+
+    text: str
+    opens: bool  # it begins a document
+    read: int  # how much of its source is read since the piece before, for the progress bar
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file or dataset."""
+
+    state: tuple[object, ...]  # name, size, time: if they are the same, so is the content
+    size: int  # what the pieces' read add up to, about
+    pieces: Callable[[], Iterator[Piece]]
+
+
+def find_sources(names: Iterable[str], reading: Reading) -> list[Source]:
+    """Every file and dataset, in the order in which they are read: as named, folders sorted.
+
+    In folders, what begins with a dot is passed over. .jsonl, .ndjson and .json are JSONL,
+    .parquet is Parquet, all else is text. Raises FileNotFoundError for what is not there and
+    ValueError for what is empty or cannot be read.
+    """
+    found = []
+    for name in names:
+        if name.startswith(DATASET):
+            found.append(_dataset_source(name, reading))
+        elif name.startswith(CRANE):
+            found.append(_crane_source(name))
+        else:
+            found += [_file_source(path, reading) for path in _files(Path(name).expanduser())]
+    return found
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise FileNotFoundError(
+            f"there is no file or folder {str(path)!r}. Give the path of a text file, a folder, a "
+            f".jsonl or .parquet file, or {DATASET}NAME for a named dataset."
+        )
+    files = [
+        file
+        for file in path.rglob("*")
+        if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
+    ]
+    if not files:
+        raise ValueError(f"the folder {path} holds no files")
+    return sorted(files, key=lambda file: file.relative_to(path).as_posix())
+
+
+def _file_source(path: Path, reading: Reading) -> Source:
+    stat = path.stat()
+    if stat.st_size == 0:
+        raise ValueError(f"{path} is empty: remove it, or leave it out of the sources")
+    read = {
+        ".jsonl": _read_jsonl,
+        ".ndjson": _read_jsonl,
+        ".json": _read_jsonl,
+        ".parquet": _read_parquet,
+    }.get(path.suffix.lower(), _read_text)
+    if read is _read_parquet:
+        _open_parquet(path, reading.text_field)  # a wrong column is said before work begins
+    state = (str(path), stat.st_size, stat.st_mtime_ns)
+    return Source(state, stat.st_size, partial(read, path, reading))
+
+
+def _read_text(path: Path, reading: Reading) -> Iterator[Piece]:
+    """One document. A byte order mark at its start is dropped, line ends stay as they are."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")(reading.errors)
+    opens, text, block = True, "", b" "
+    with path.open("rb") as file:
+        while block:
+            block = file.read(BLOCK)
+            if b"\0" in block:
+                raise _binary(path, file.tell() - len(block) + block.index(b"\0"))
+            try:
+                text += decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                raise _not_utf8(path, file.tell() - len(error.object) + error.start) from error
+            cut = last_cut(text) if block else len(text)
+            if cut:
+                yield Piece(text[:cut], opens, cut)
+                opens, text = False, text[cut:]
+
+
+_SPACE_AFTER_WORD = re.compile(r"[ \n]\S")  # in a text read backwards
+
+
+def last_cut(text: str) -> int:
+    """The last place where a text can be cut without changing its tokens: 0 if there is none.
+
+    GPT-2's pattern never lets a piece go on from a character that is not white space to one that
+    is, and never looks back. So the ids of "one" and of " two" together are those of "one two".
+    """
+    match = _SPACE_AFTER_WORD.search(text[::-1])
+    return len(text) - 1 - match.start() if match else 0
+
+
+def _read_jsonl(path: Path, reading: Reading) -> Iterator[Piece]:
+    """One document a line; blank lines and empty texts are left out."""
+    with path.open("rb") as file:
+        read = 0
+        for number, line in enumerate(file, start=1):
+            if b"\0" in line:
+                raise _binary(path, file.tell() - len(line) + line.index(b"\0"))
+            read += len(line)
+            text = _json_text(line, f"{path}:{number}", reading)
+            if text:
+                yield Piece(text, True, read)
+                read = 0
+
+
+def _json_text(line: bytes, place: str, reading: Reading) -> str:
+    try:
+        decoded = line.decode("utf-8-sig", reading.errors).strip()
+    except UnicodeDecodeError as error:
+        raise _not_utf8(place, error.start) from error
+    if not decoded:
+        return ""
+    try:
+        entry = json.loads(decoded)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{place} is not JSON ({error}). Each line must be one JSON object such as "
+            f'{{"{reading.text_field}": "Once upon a time"}}; it begins {decoded[:40]!r}.'
+        ) from error
+    if not isinstance(entry, dict):
+        raise ValueError(f"{place} is a JSON {type(entry).__name__}, not an object with fields")
+    if reading.text_field not in entry:
+        raise ValueError(
+            f"{place} has no field {reading.text_field!r}. It has: {', '.join(entry) or 'none'}. "
+            "Name the field that holds the text with text_field."
+        )
+    return _text(entry[reading.text_field], place, reading)
+
+
+def _text(value: object, place: str, reading: Reading) -> str:
+    """The text of a field: "" for null. JSON can spell half a surrogate pair, which no text has."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f"{place}: {reading.text_field!r} is {value!r:.40}, not a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        if reading.errors == "strict":
+            raise ValueError(
+                f"{place} holds half a surrogate pair at character {error.start}, which is no "
+                "text. To put � in its place use errors='replace' (--errors replace)."
+            ) from error
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def _open_parquet(path: Path, column: str) -> Any:
+    """A pyarrow.parquet.ParquetFile whose column is known to hold text."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ValueError(f"to read {path} install pyarrow: pip install pyarrow") from error
+    try:
+        file = pyarrow.parquet.ParquetFile(path)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{path} cannot be read as Parquet ({error})") from error
+    schema = file.schema_arrow
+    if column not in schema.names:
+        raise ValueError(
+            f"{path} has no column {column!r}. It has: {', '.join(schema.names)}. Name the column "
+            "that holds the text with text_field."
+        )
+    kind = schema.field(column).type
+    if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+        raise ValueError(f"{path}: the column {column!r} holds {kind}, not text")
+    return file
+
+
+def _read_parquet(path: Path, reading: Reading) -> Iterator[Piece]:
+    import pyarrow
+
+    file = _open_parquet(path, reading.text_field)
+    share = path.stat().st_size // max(file.metadata.num_rows, 1)
+    row = 0
+    try:
+        for batch in file.iter_batches(batch_size=256, columns=[reading.text_field]):
+            # Strings of Arrow may hold any bytes: decoding is ours, so that an error has a place.
+            for value in batch.column(0).cast(pyarrow.large_binary()).to_pylist():
+                row += 1
+                try:
+                    text = (value or b"").decode("utf-8", reading.errors)
+                except UnicodeDecodeError as error:
+                    raise _not_utf8(f"{path}, row {row}", error.start) from error
+                if text:
+                    yield Piece(text, True, share)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ValueError(f"{path} is damaged after row {row} ({error})") from error
+
+
+def _dataset_source(name: str, reading: Reading) -> Source:
+    """A dataset of Hugging Face's library: on the hub, a folder of data, or one saved to disk."""
+    try:
+        import datasets
+    except ImportError as error:
+        raise ValueError(f"to read {name} install datasets: pip install datasets") from error
+    path, settings, split = (name.removeprefix(DATASET).split(":") + ["", ""])[:3]
+    split = split or "train"
+    folder = Path(path).expanduser()
+    try:
+        if (folder / "dataset_dict.json").is_file():
+            data = datasets.load_from_disk(str(folder))[split]
+        elif (folder / "dataset_info.json").is_file() and (folder / "state.json").is_file():
+            data = datasets.load_from_disk(str(folder))
+        else:
+            place = str(folder) if folder.is_dir() else path
+            data = datasets.load_dataset(place, settings or None, split=split)
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(
+            f"{name}: the dataset cannot be opened ({error}). The form is "
+            f"{DATASET}NAME[:CONFIG[:SPLIT]], NAME being one of the hub's or a local folder, SPLIT "
+            "train if not given."
+        ) from error
+    if reading.text_field not in data.column_names:
+        raise ValueError(
+            f"{name} has no column {reading.text_field!r}. It has: {', '.join(data.column_names)}. "
+            "Name the column that holds the text with text_field."
+        )
+    state = (name, data.num_rows, data.data.nbytes)
+    return Source(state, data.num_rows, partial(_read_dataset, name, data, reading))
+
+
+def _read_dataset(name: str, data: Any, reading: Reading) -> Iterator[Piece]:
+    row = 0
+    for batch in data.select_columns([reading.text_field]).iter(batch_size=256):
+        for value in batch[reading.text_field]:
+            row += 1
+            if text := _text(value, f"{name}, row {row}", reading):
+                yield Piece(text, True, 1)
+
+
+def _crane_source(name: str) -> Source:
+    """Stories of Crane World, by their seeds from 0 on."""
+    count = name.removeprefix(CRANE)
+    if not count.isdecimal() or int(count) < 1:
+        raise ValueError(f"{name}: the form is {CRANE}COUNT, such as {CRANE}100000 stories")
+    # Another version of the grammar tells other stories: the first few stand for it.
+    state = (name, *(story(seed) for seed in range(min(int(count), 20))))
+    return Source(state, int(count), partial(_read_crane, int(count)))
+
+
+def _read_crane(count: int) -> Iterator[Piece]:
+    for seed in range(count):
+        yield Piece(story(seed), True, 1)
+
+
+def _binary(path: Path, offset: int) -> ValueError:
+    return ValueError(
+        f"{path} is not text: byte {offset} is NUL. Pictures, archives and UTF-16 look like this. "
+        "Leave the file out, unpack it, or save it as UTF-8."
+    )
+
+
+def _not_utf8(place: Path | str, offset: int) -> ValueError:
+    return ValueError(
+        f"{place} is not UTF-8: byte {offset} begins no valid character. Convert it to UTF-8, or "
+        "put � in place of such bytes with errors='replace' (--errors replace)."
+    )

@@ -1,0 +1,136 @@
+"""A merge that loses something."""
+
+from gpt2_edu.tokenizer import _merge
+
+from ...exercise import Case, Mistake
+
+PLACE = (1, 2)
+KIND = "repair"
+LEVEL = 1
+MINUTES = 6
+
+TASK = """
+`glue(ids, pair, new)` should replace every occurrence of a pair of neighbours in a list of ids by one new id. It returns a new list:
+
+`glue([5, 7, 5, 7, 9], (5, 7), 300)` gives `[300, 300, 9]`.
+
+The function below has one bug. Find it by running it on small lists, mend it, and delete the first line of its body.
+"""
+
+HINTS = (
+    "Try lists that end with the pair, and lists that do not.",
+    "What happens to the last id if it belongs to no pair? Follow `i` to the end of the list.",
+    "The loop has to go on until `i` has passed the last id. A slice that reaches beyond the end is merely shorter, so it does no harm.",
+)
+
+START = '''
+def glue(ids, pair, new):
+    """ids a list of int, pair a tuple of two ids. Returns a new list."""
+    raise NotImplementedError("find the bug, mend it, delete this line")
+    merged, i = [], 0
+    while i < len(ids) - 1:
+        if tuple(ids[i : i + 2]) == pair:
+            merged.append(new)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+'''
+
+SOLUTION = """
+def glue(ids, pair, new):
+    merged, i = [], 0
+    while i < len(ids):  # len(ids) - 1 loses a last id that is not merged
+        if tuple(ids[i : i + 2]) == pair:
+            merged.append(new)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+"""
+
+MISTAKES = (
+    Mistake(
+        "The last id is lost when it belongs to no pair: the loop stops one id too early.",
+        """
+def glue(ids, pair, new):
+    merged, i = [], 0
+    while i < len(ids) - 1:
+        if tuple(ids[i : i + 2]) == pair:
+            merged.append(new)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+""",
+    ),
+    Mistake(
+        "After a merge you go on by one id, so the pair's second id is used again. A merge uses up two ids.",
+        """
+def glue(ids, pair, new):
+    merged, i = [], 0
+    while i < len(ids):
+        merged.append(new if tuple(ids[i : i + 2]) == pair else ids[i])
+        i += 1
+    return merged
+""",
+    ),
+    Mistake(
+        "Now the last id is always added once more, even if the pair before has used it up. Let the loop itself reach the end.",
+        """
+def glue(ids, pair, new):
+    merged, i = [], 0
+    while i < len(ids) - 1:
+        if tuple(ids[i : i + 2]) == pair:
+            merged.append(new)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged + ids[-1:]
+""",
+    ),
+    Mistake(
+        "Nothing is merged here: a list is never equal to a tuple. Compare `tuple(ids[i : i + 2])` with the pair.",
+        """
+def glue(ids, pair, new):
+    merged, i = [], 0
+    while i < len(ids):
+        if ids[i : i + 2] == pair:
+            merged.append(new)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+""",
+    ),
+    Mistake(
+        "Only the first occurrence is merged. Go on through the whole list.",
+        """
+def glue(ids, pair, new):
+    for i in range(len(ids) - 1):
+        if tuple(ids[i : i + 2]) == pair:
+            return ids[:i] + [new] + ids[i + 2 :]
+    return list(ids)
+""",
+    ),
+)
+
+
+def right(ids, pair, new):
+    return _merge(ids, pair, new)
+
+
+def cases():
+    return [
+        Case("the pair twice, then another id", ([5, 7, 5, 7, 9], (5, 7), 300)),
+        Case("the pair at the end", ([9, 5, 7], (5, 7), 300)),
+        Case("the pair's ids in the other order", ([7, 5, 9, 7], (5, 7), 300)),
+        Case("a pair of equal ids that overlaps itself", ([4, 4, 4, 4, 4], (4, 4), 301)),
+        Case("a single id", ([8], (8, 8), 302)),
+        Case("no ids at all", ([], (1, 2), 303)),
+    ]

@@ -1,0 +1,47 @@
+"""Capacity and audience."""
+
+from ...exercise import Mistake
+
+PLACE = (2, 2)
+KIND = "recall"
+LEVEL = 1
+MINUTES = 4
+
+TASK = """
+GPT-2 has block_size = 1024 and C = 768. It reads a batch of B = 2 texts with T = 5 tokens each.
+
+How many numbers are in `wpe.weight`, in `pos_emb`, and in `embd`? Give a list of three, in this order. You may let Python multiply.
+"""
+
+HINTS = (
+    "Write down the three shapes first. Which of them follow the theatre, which the people who came?",
+    "`wpe.weight` is (block_size, C). `pos_emb` has no batch axis. `embd` has one.",
+)
+
+START = "capacity = ...  # [wpe.weight, pos_emb, embd]"
+
+SOLUTION = """
+# (block_size, C), whoever comes; (T, C), the same for all texts; (B, T, C)
+capacity = [1024 * 768, 5 * 768, 2 * 5 * 768]  # 786432, 3840, 7680
+"""
+
+right = [786432, 3840, 7680]
+
+MISTAKES = (
+    Mistake(
+        "`pos_emb` has no batch axis: position 3 is position 3 in every text. It is (T, C), and broadcast in the sum.",
+        "capacity = [1024 * 768, 2 * 5 * 768, 2 * 5 * 768]",
+    ),
+    Mistake(
+        "Only the rows that are asked for are fetched. `pos_emb` follows T, not block_size.",
+        "capacity = [1024 * 768, 1024 * 768, 2 * 5 * 768]",
+    ),
+    Mistake(
+        "You filled the texts up to block_size. That is not needed: everything in a pass follows T.",
+        "capacity = [1024 * 768, 1024 * 768, 2 * 1024 * 768]",
+    ),
+    Mistake(
+        "The table is there as a whole, however short the text: `wpe.weight` has block_size rows.",
+        "capacity = [5 * 768, 5 * 768, 2 * 5 * 768]",
+    ),
+)

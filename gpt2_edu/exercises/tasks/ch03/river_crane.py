@@ -1,0 +1,59 @@
+"""A crane by the river."""
+
+from ...exercise import Mistake
+
+PLACE = (3, 1)
+KIND = "paper"
+LEVEL = 1
+MINUTES = 6
+
+TASK = """
+"By the river, the crane …": the river stands before the crane, so the crane can look at it. Take only these two words.
+
+| word | query | key | value |
+| --- | --- | --- | --- |
+| crane | (0.7, 0.7) | (0.7, 0.7) | (0.5, 0.5) |
+| river | | (1.1, 0.3) | (0.9, 0.1) |
+
+Score, normalise, aggregate, on paper: no calculator is needed. What is the new crane? Give a list, animal part first.
+"""
+
+HINTS = (
+    "Work out both scores. You need not know what $e$ to their power is.",
+    "Both scores are 0.98. Equal scores become equal weights, and the weights are 1 in total.",
+)
+
+START = "river_crane = ...  # [animal, machine]"
+
+SOLUTION = """
+# scores: 0.7·0.7 + 0.7·0.7 = 0.98 and 0.7·1.1 + 0.7·0.3 = 0.98
+# equal scores, so weights 0.5 and 0.5
+river_crane = [0.5 * 0.5 + 0.5 * 0.9, 0.5 * 0.5 + 0.5 * 0.1]  # 0.7, 0.3
+"""
+
+right = [0.7, 0.3]
+
+TOLERANCE = 5e-3
+
+MISTAKES = (
+    Mistake(
+        "You left out the crane itself. It is one of the words that the crane looks at, and keeps half of its weight.",
+        "river_crane = [0.9, 0.1]",
+    ),
+    Mistake(
+        "You mixed the keys. Keys are only compared with the query; what is handed over is the value.",
+        "river_crane = [0.5 * 0.7 + 0.5 * 1.1, 0.5 * 0.7 + 0.5 * 0.3]",
+    ),
+    Mistake(
+        "You added the values up in full. The weights must be shares: positive, and 1 in total.",
+        "river_crane = [0.5 + 0.9, 0.5 + 0.1]",
+    ),
+    Mistake(
+        "You used the scores as weights. Normalise first: shares that are 1 in total.",
+        "river_crane = [0.98 * 0.5 + 0.98 * 0.9, 0.98 * 0.5 + 0.98 * 0.1]",
+    ),
+    Mistake(
+        "These are the two weights. Step 3 is still to do: mix the values in these shares.",
+        "river_crane = [0.5, 0.5]",
+    ),
+)

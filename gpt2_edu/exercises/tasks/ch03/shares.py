@@ -1,0 +1,107 @@
+"""Scores become shares."""
+
+import torch
+
+from ...exercise import Case, Mistake
+
+PLACE = (3, 2)
+KIND = "write"
+LEVEL = 1
+MINUTES = 8
+
+TASK = r"""
+Write the softmax for the scores of one query. `scores` is (T,), the result too: all positive, 1 in total.
+
+$$
+w_j = \frac{e^{s_j}}{\sum_k e^{s_k}}
+$$
+
+For the scores (0.98, 0.70, 0.70) it gives (0.3982, 0.3009, 0.3009).
+
+Do it with `torch.exp`, without `softmax`. It must also work for a score of 1000, though $e^{1000}$ is too large for a computer and becomes infinite.
+"""
+
+HINTS = (
+    "First write the formula as it stands. Then try a score of 1000: infinite divided by infinite is no number, `nan`.",
+    "Only differences of scores count. So the same number may be subtracted from all of them, and no weight changes.",
+    "Subtract the largest score, `scores.max()`: then no power is above 1.",
+)
+
+START = '''
+def shares(scores):
+    """scores (T,). Returns the weights, (T,)."""
+    ...
+'''
+
+SOLUTION = """
+def shares(scores):
+    # only differences count, and now no power is above 1
+    powers = torch.exp(scores - scores.max())
+    return powers / powers.sum()
+"""
+
+MISTAKES = (
+    Mistake(
+        "The formula is right, but $e^{1000}$ is infinite, and infinite divided by infinite is no number. Subtract the largest score from all of them first.",
+        """
+def shares(scores):
+    powers = torch.exp(scores)
+    return powers / powers.sum()
+""",
+    ),
+    Mistake(
+        "You divided the scores by their sum. A negative score would become a negative share: take $e$ to the power of each first.",
+        """
+def shares(scores):
+    return scores / scores.sum()
+""",
+    ),
+    Mistake(
+        "You divided by the largest power, so the largest share is always 1. Divide by the sum of all.",
+        """
+def shares(scores):
+    return torch.exp(scores - scores.max())
+""",
+    ),
+    Mistake(
+        "You divided the scores by the largest score, which changes their differences. Subtract it.",
+        """
+def shares(scores):
+    powers = torch.exp(scores / scores.max())
+    return powers / powers.sum()
+""",
+    ),
+    Mistake(
+        "You subtracted the largest score below the line only. Subtract it above the line as well.",
+        """
+def shares(scores):
+    return torch.exp(scores) / torch.exp(scores - scores.max()).sum()
+""",
+    ),
+    Mistake(
+        "You cut large scores off, which makes different scores equal. Subtract the largest instead: that changes no weight.",
+        """
+def shares(scores):
+    powers = torch.exp(scores.clamp(max=80.0))
+    return powers / powers.sum()
+""",
+    ),
+)
+
+
+def right(scores):
+    return torch.softmax(scores, dim=0)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(32)
+    random = 3 * torch.randn(7, generator=generator)
+    return [
+        Case("the crane's scores", (torch.tensor([0.98, 0.70, 0.70]),)),
+        Case("random scores, some negative", (random,)),
+        Case("equal scores", (torch.full((5,), -2.0),)),
+        Case("scores whose sum is 0", (torch.tensor([1.0, -1.0]),)),
+        Case("a single score", (torch.tensor([0.3]),)),
+        Case("large scores", (torch.tensor([1000.0, 1001.0, 999.0]),)),
+        Case("scores far below 0", (torch.tensor([-1000.0, -1001.0]),)),
+    ]

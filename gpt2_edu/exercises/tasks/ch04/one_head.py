@@ -1,0 +1,122 @@
+"""A head that was tested too kindly."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+PLACE = (4, 5)
+KIND = "repair"
+LEVEL = 2
+MINUTES = 10
+
+TASK = r"""
+This function is one head: from `x` (B, T, C), with the weight (3C, C) and the bias (3C,) of `c_attn`, it should give what attention makes of it, (B, T, C). Its author tested it on a text of four tokens with four numbers each. There it agrees with `scaled_dot_product_attention` in every digit. With five tokens of twelve numbers it runs, and its numbers are wrong.
+
+Find the bug and mend it.
+"""
+
+HINTS = (
+    "What is equal in the author's test and different in the other?",
+    "With T = C, an expression that takes the one for the other gives the right number.",
+    "Look at the axis in the root: d is the length of the vectors that are multiplied.",
+)
+
+START = '''
+def one_head(x, weight, bias):
+    """x (B, T, C); weight (3C, C), bias (3C,). Returns (B, T, C)."""
+    raise NotImplementedError("find the bug, mend it, delete this line")
+    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(1))
+    weights = scores.softmax(dim=-1)
+    return weights @ v
+'''
+
+SOLUTION = """
+def one_head(x, weight, bias):
+    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
+    # the last axis: q.size(1) is T, and T = C hid it
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    weights = scores.softmax(dim=-1)
+    return weights @ v
+"""
+
+MISTAKES = (
+    Mistake(
+        "The bug is still there: `q.size(1)` is T, the number of tokens. The scores are divided by the root of the vectors' length, `q.size(-1)`.",
+        """
+def one_head(x, weight, bias):
+    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(1))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "Now nothing is divided. The root stays; only its number was wrong.",
+        """
+def one_head(x, weight, bias):
+    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
+    scores = q @ k.transpose(-2, -1)
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "Axis 0 is B, the number of texts. The length of the vectors is the last axis.",
+        """
+def one_head(x, weight, bias):
+    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(0))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The first axis of the weight is 3C, the width of q, k and v together. A query has C numbers.",
+        """
+def one_head(x, weight, bias):
+    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(weight.size(0))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The number is right now, but its root is gone: divide by √C.",
+        """
+def one_head(x, weight, bias):
+    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
+    scores = q @ k.transpose(-2, -1) / q.size(-1)
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The transposition was right: `transpose(-2, -1)` turns each text's keys and leaves the batch alone. The bug is elsewhere.",
+        """
+def one_head(x, weight, bias):
+    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
+    scores = q.transpose(-2, -1) @ k / math.sqrt(q.size(-1))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+)
+
+
+def right(x, weight, bias):
+    return F.scaled_dot_product_attention(*F.linear(x, weight, bias).chunk(3, dim=-1))
+
+
+TOLERANCE = 1e-4
+
+
+def cases():
+    generator = torch.Generator().manual_seed(45)
+
+    def case(label, B, T, C):
+        x = torch.randn(B, T, C, generator=generator)
+        weight = torch.randn(3 * C, C, generator=generator) / 2
+        return Case(label, (x, weight, torch.randn(3 * C, generator=generator)))
+
+    return [
+        case("four tokens of four numbers, as its author tested", 1, 4, 4),
+        case("five tokens of twelve numbers, two texts", 2, 5, 12),
+        case("one token", 3, 1, 7),
+        case("more tokens than numbers", 3, 11, 2),
+    ]

@@ -1,0 +1,26 @@
+"""How wide is a head?"""
+
+from ...exercise import Mistake
+
+PLACE = (6, 1)
+KIND = "paper"
+LEVEL = 1
+MINUTES = 3
+
+TASK = "GPT-2 XL is C = 1600 wide and has H = 25 heads in each of its 48 blocks. How many numbers has one head's query of one token?"
+
+HINTS = ("The heads share the C columns among themselves.",)
+
+START = "head_size = ..."
+
+SOLUTION = "head_size = 1600 // 25  # D = C / H = 64"
+
+right = 64
+
+MISTAKES = (
+    Mistake("That is the width of the whole model. The heads share it.", "head_size = 1600"),
+    Mistake(
+        "Divided by the number of blocks? The heads of one block share C.", "head_size = 1600 / 48"
+    ),
+    Mistake("That is H, the number of heads.", "head_size = 25"),
+)

@@ -1,0 +1,51 @@
+"""How small does c_proj start?"""
+
+from ...exercise import Mistake
+
+PLACE = (8, 2)
+KIND = "recall"
+LEVEL = 1
+MINUTES = 3
+
+TASK = r"""
+GPT-2 XL has N = 48 blocks and a width of C = 1600. With which standard deviation does the `c_proj` of one of its MLPs start, if the other matrices of a block start with 0.02? Give at least five decimals, or let Python work it out.
+"""
+
+HINTS = (
+    "How many edits are added to the stream in the whole model? Their sum grows like the root of that number.",
+    "Each block adds two edits: that of attention and that of the MLP.",
+)
+
+START = "proj_std = ..."
+
+SOLUTION = "proj_std = 0.02 / math.sqrt(2 * 48)  # 96 edits: 0.00204"
+
+right = 0.0020412415
+TOLERANCE = 2e-5
+
+MISTAKES = (
+    Mistake(
+        "Divided by √48? Each block adds twice, so there are 2N = 96 edits.",
+        "proj_std = 0.02 / math.sqrt(48)",
+    ),
+    Mistake(
+        "Without the root the edits get too small: lengths at right angles add up like a root.",
+        "proj_std = 0.02 / 96",
+    ),
+    Mistake(
+        "That is where the other matrices start. Those that write to the stream start smaller.",
+        "proj_std = 0.02",
+    ),
+    Mistake(
+        "That is the number of the smallest GPT-2, with N = 12. Here N is 48.",
+        "proj_std = 0.02 / math.sqrt(24)",
+    ),
+    Mistake(
+        "That is divided by √C. The rule counts the edits, not the columns.",
+        "proj_std = 0.02 / math.sqrt(1600)",
+    ),
+    Mistake(
+        "Right so far, but too coarse. Give at least five decimals.",
+        "proj_std = 0.002",
+    ),
+)

@@ -1,0 +1,133 @@
+"""Fold γ and β away."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+PLACE = (9, 6)
+KIND = "stretch"
+LEVEL = 3
+MINUTES = 15
+
+TASK = r"""
+In front of `c_fc` stands a LayerNorm. Its γ and β and the linear layer after it can be made into one linear layer, as some tools do before they look into a model. Then the norm has nothing to learn any more, and the output stays the same.
+
+With the normalised vector $\hat x$, the two steps are
+
+$$W\,(\gamma \odot \hat x + \beta) + b$$
+
+Find the matrix $W'$ and the bias $b'$ for which this is $W' \hat x + b'$, whatever $\hat x$ is. `gamma` and `beta` are (C,), `weight` is (F, C), stored as (out, in), and `bias` is (F,). Return the pair $W'$ (F, C), $b'$ (F,).
+
+By hand, with C = 2, F = 1: γ = (2, 3), β = (1, 0), W = (10, 20), b = 5. A vector (1, 0) becomes (2, 0), then (3, 0), then 30 + 5 = 35. The folded layer has W' = (20, 60) and b' = 15, and gives 20 + 15 = 35 as well.
+"""
+
+HINTS = (
+    "Multiply out: one part has $\\hat x$ in it, the rest does not.",
+    "γ makes each *input* of the linear layer louder. The inputs are the columns of the stored matrix.",
+    "$W' = W$ with column c times $\\gamma_c$; $b' = W\\beta + b$.",
+)
+
+START = '''
+def fold_norm(gamma, beta, weight, bias):
+    """gamma, beta (C,); weight (F, C); bias (F,). Returns (F, C) and (F,)."""
+    ...
+'''
+
+SOLUTION = """
+def fold_norm(gamma, beta, weight, bias):
+    folded = weight * gamma  # broadcasts over the rows: column c times γ_c
+    return folded, weight @ beta + bias  # β meets the old matrix, not γ
+"""
+
+MISTAKES = (
+    Mistake(
+        "γ multiplies the rows here, which are the outputs. It belongs to the inputs, the columns.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return gamma[:, None] * weight, weight @ beta + bias
+""",
+    ),
+    Mistake(
+        "β is lost. It goes through the matrix, so the new bias is W β + b.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return weight * gamma, bias
+""",
+    ),
+    Mistake(
+        "β has to go through the matrix before it is added to the bias.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return weight * gamma, bias + beta
+""",
+    ),
+    Mistake(
+        "Here β is multiplied by γ on its way. In LayerNorm β is added after γ, so it meets the "
+        "old matrix alone.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    folded = weight * gamma
+    return folded, folded @ beta + bias
+""",
+    ),
+    Mistake(
+        "The old bias is gone: b is still added.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return weight * gamma, weight @ beta
+""",
+    ),
+    Mistake(
+        "Both are right, in the wrong order: first the matrix, then the bias.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return weight @ beta + bias, weight * gamma
+""",
+    ),
+    Mistake(
+        "The matrix is turned: it is (C, F) here. Leave it as it is stored, (F, C), (out, in).",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return (weight * gamma).T, weight @ beta + bias
+""",
+    ),
+    Mistake(
+        "`weight @ gamma` adds up each row, and the matrix is gone. γ is multiplied into the columns, number by number: `*`.",
+        """
+def fold_norm(gamma, beta, weight, bias):
+    return weight @ gamma, weight @ beta + bias
+""",
+    ),
+)
+
+
+def right(gamma, beta, weight, bias):
+    # By what norm and layer do with a vector of zeros, and with each axis.
+    def both(normalised):
+        return F.linear(gamma * normalised + beta, weight, bias)
+
+    C = gamma.numel()
+    start = both(torch.zeros(C))
+    return (both(torch.eye(C)) - start).T, start
+
+
+def cases():
+    generator = torch.Generator().manual_seed(9)
+
+    def draw(*shape):
+        return torch.randn(*shape, generator=generator)
+
+    hand = (
+        torch.tensor([2.0, 3.0]),
+        torch.tensor([1.0, 0.0]),
+        torch.tensor([[10.0, 20.0]]),
+        torch.tensor([5.0]),
+    )
+    start = (torch.ones(5), torch.zeros(5), draw(8, 5), draw(8))
+    return [
+        Case("the pencil case", hand),
+        Case("C = F = 3", (draw(3), draw(3), draw(3, 3), draw(3))),
+        Case("C = 3, F = 12", (draw(3), draw(3), draw(12, 3), draw(12))),
+        Case("γ = 1 and β = 0, as at the start", start),
+    ]

@@ -1,0 +1,59 @@
+"""The loss of a model that has learned nothing."""
+
+from ...exercise import Mistake
+
+PLACE = (11, 4)
+KIND = "paper"
+LEVEL = 2
+MINUTES = 6
+TOLERANCE = 1e-3
+
+TASK = r"""
+You build a model with a vocabulary of V = 1000 and a width of C = 100. All its tables start with a standard deviation of 0.05, and so does the tied head. Which loss do you expect before the first training step? Do not stop at the loss of blind guessing: count what the spread of the logits costs too. Give two decimals, or let Python work out the number.
+"""
+
+HINTS = (
+    "A logit is a sum of C products. `ln_f` gives numbers of size 1, the table's row has numbers of size 0.05.",
+    "So the logits have the spread $\\sigma = 0.05 \\sqrt{100} = 0.5$.",
+    "The loss is $\\ln V + \\sigma^2 / 2$.",
+)
+
+START = "first_loss = ..."
+
+SOLUTION = """
+spread = 0.05 * math.sqrt(100)  # of the logits: 0.5
+first_loss = math.log(1000) + spread**2 / 2  # 6.91 + 0.125 = 7.03
+"""
+
+right = 7.032755278982137
+
+MISTAKES = (
+    Mistake(
+        "That is the loss of blind guessing, ln V. The logits are not all 0; their spread σ costs σ²/2 more.",
+        "first_loss = math.log(1000)",
+    ),
+    Mistake(
+        "The spread costs σ²/2, not σ.",
+        "first_loss = math.log(1000) + 0.5",
+    ),
+    Mistake(
+        "The spread costs σ²/2: the half is missing.",
+        "first_loss = math.log(1000) + 0.5**2",
+    ),
+    Mistake(
+        "The spread grows with the root of C: 0.05 · √100, not 0.05 · 100.",
+        "first_loss = math.log(1000) + (0.05 * 100) ** 2 / 2",
+    ),
+    Mistake(
+        "The spread makes the loss larger, not smaller: a model that prefers tokens at random is worse than blind guessing.",
+        "first_loss = math.log(1000) - 0.5**2 / 2",
+    ),
+    Mistake(
+        "This uses the logarithm to base 10. The loss is in natural logarithms: `math.log`.",
+        "first_loss = math.log10(1000) + 0.5**2 / 2",
+    ),
+    Mistake(
+        "This uses the logarithm to base 2. The loss is in natural logarithms: `math.log`.",
+        "first_loss = math.log2(1000) + 0.5**2 / 2",
+    ),
+)

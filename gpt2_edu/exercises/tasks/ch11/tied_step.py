@@ -1,0 +1,105 @@
+"""A tie that holds in training."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+PLACE = (11, 6)
+KIND = "repair"
+LEVEL = 3
+MINUTES = 12
+
+TASK = r"""
+The smallest language model there is: a token is looked up in `wte`, and `lm_head` scores the next token with the vector that was found. The two tables are to be tied. The function builds the model from one table, moves it to float64, takes one training step and returns both tables.
+
+They come back different. The person who wrote it checked only that the two were equal *before* the step. Mend the tie, so that both names stand for one tensor and both roles train it: the gradient is the sum of what the two tables would receive apart.
+
+`table` is (V, C), `idx` and `targets` are (B, T). What comes back is two tensors (V, C) in float64.
+"""
+
+HINTS = (
+    "Equal numbers are not the same tensor. Which line makes a second one?",
+    "Put the same object in both places, before the model is moved and before the optimiser is made.",
+)
+
+START = '''
+def tied_step(table, idx, targets):
+    """table (V, C); idx, targets (B, T). Returns wte and lm_head."""
+    raise NotImplementedError("find the bug, mend it, delete this line")
+    V, C = table.shape
+    wte, lm_head = nn.Embedding(V, C), nn.Linear(C, V, bias=False)
+    wte.weight = nn.Parameter(table.clone())
+    lm_head.weight = nn.Parameter(table.clone())
+    model = nn.Sequential(wte, lm_head).double()
+    logits = model(idx)  # (B, T) → (B, T, V)
+    F.cross_entropy(logits.flatten(0, 1), targets.flatten()).backward()
+    torch.optim.SGD(model.parameters(), lr=0.5).step()
+    return wte.weight, lm_head.weight
+'''
+
+SOLUTION = """
+def tied_step(table, idx, targets):
+    V, C = table.shape
+    wte, lm_head = nn.Embedding(V, C), nn.Linear(C, V, bias=False)
+    wte.weight = nn.Parameter(table.clone())
+    lm_head.weight = wte.weight  # the same object: `is`, not only equal
+    model = nn.Sequential(wte, lm_head).double()
+    logits = model(idx)  # (B, T) → (B, T, V)
+    F.cross_entropy(logits.flatten(0, 1), targets.flatten()).backward()
+    torch.optim.SGD(model.parameters(), lr=0.5).step()
+    return wte.weight, lm_head.weight
+"""
+
+_TIE = "    lm_head.weight = wte.weight  # the same object: `is`, not only equal\n"
+_STEP = "    torch.optim.SGD(model.parameters(), lr=0.5).step()\n"
+
+MISTAKES = (
+    Mistake(
+        "These are still two tensors, and they part in the first step: a copy has its own memory at once, one made with `.data` after the move to float64. Put the same object in both places: `lm_head.weight = wte.weight`.",
+        SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n"),
+    ),
+    Mistake(
+        "The tie comes after the step, so in the step only the look-up trained the table: the head's gradient went to a tensor that was thrown away. Tie before.",
+        SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n").replace(
+            _STEP, _STEP + "    lm_head.weight = wte.weight\n"
+        ),
+    ),
+    Mistake(
+        "The tie comes after the step, so in the step only the head trained the table: the look-up's gradient went to a tensor that was thrown away. Tie before.",
+        SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n").replace(
+            _STEP, _STEP + "    wte.weight = lm_head.weight\n"
+        ),
+    ),
+    Mistake(
+        "Nothing needs to be transposed here: an embedding keeps (V, C), and a linear layer from C to V keeps (out, in), which is (V, C) too.",
+        SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(wte.weight.T)\n"),
+    ),
+    Mistake(
+        "The head got a copy that does not learn. It is one table with two roles: both train it.",
+        SOLUTION.replace(
+            _TIE, "    lm_head.weight = nn.Parameter(table.clone(), requires_grad=False)\n"
+        ),
+    ),
+)
+
+
+def right(table, idx, targets):
+    both = table.double().requires_grad_()
+    logits = F.embedding(idx, both) @ both.T
+    loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    (gradient,) = torch.autograd.grad(loss, both)
+    after = (both - 0.5 * gradient).detach()
+    return after, after
+
+
+def cases():
+    generator = torch.Generator().manual_seed(11)
+    plane = torch.tensor([[0.8, 0.2], [0.2, 0.8], [0.1, 0.1]])
+    table = torch.randn(7, 4, generator=generator)
+    ids = torch.randint(7, (3, 6), generator=generator)
+    return [
+        Case("fish, and then the full stop", (plane, torch.tensor([[0]]), torch.tensor([[2]]))),
+        Case("three texts, random numbers", (table, ids[:, :-1], ids[:, 1:])),
+        Case("a token that follows itself", (table, ids[:1, :1], ids[:1, :1])),
+    ]

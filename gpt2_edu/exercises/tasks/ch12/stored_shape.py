@@ -1,0 +1,42 @@
+"""The shape in the file."""
+
+from ...exercise import Mistake
+
+PLACE = (12, 1)
+KIND = "recall"
+LEVEL = 1
+MINUTES = 3
+
+TASK = r"""
+GPT-2 medium is C = 1024 wide. Which shape has `h.0.mlp.c_fc.weight` in OpenAI's file, in the form in which Hugging Face published it? Answer without opening one. Give a pair of numbers, such as (2, 3).
+"""
+
+HINTS = (
+    "`c_fc` is the first of the MLP's two layers: from C to F = 4C.",
+    "The file keeps a layer as `Conv1D`. Which axis comes first there, in or out?",
+)
+
+START = "stored_shape = ..."
+
+SOLUTION = "stored_shape = (1024, 4096)  # Conv1D: (in, out), from C to 4C"
+
+right = (1024, 4096)
+
+MISTAKES = (
+    Mistake(
+        "So it stands in our model: `nn.Linear` keeps (out, in). The file has `Conv1D`, which keeps (in, out).",
+        "stored_shape = (4096, 1024)",
+    ),
+    Mistake(
+        "That is `attn.c_attn`, which makes q, k and v, 3C numbers. `c_fc` makes 4C.",
+        "stored_shape = (1024, 3072)",
+    ),
+    Mistake(
+        "That is the smallest GPT-2, with C = 768. The medium one has C = 1024.",
+        "stored_shape = (768, 3072)",
+    ),
+    Mistake(
+        "That is a layer from C to C, such as `attn.c_proj`. `c_fc` widens to 4C.",
+        "stored_shape = (1024, 1024)",
+    ),
+)

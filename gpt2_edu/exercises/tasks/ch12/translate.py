@@ -1,0 +1,169 @@
+"""The loader."""
+
+import torch
+
+from ....config import GPT2Config
+from ....model import GPT2
+from ....weights.pretrained import from_hugging_face, to_hugging_face
+from ...exercise import Case, Mistake
+
+PLACE = (12, 4)
+KIND = "write"
+LEVEL = 2
+MINUTES = 15
+
+TASK = r"""
+Write the loader of this chapter, without looking. `checkpoint` is what a file of Hugging Face holds, {name: tensor}. The result is a new dictionary with the names, the layout and the type of `GPT2.state_dict()`. Five steps:
+
+1. Drop the mask buffers: names that end in `.attn.bias` or `.attn.masked_bias`.
+2. Complete the names: OpenAI's begin at `wte.weight` or `h.0.…`, ours with `transformer.`. Some files have that already.
+3. Transpose the four `Conv1D` weights of each block: `attn.c_attn`, `attn.c_proj`, `mlp.c_fc`, `mlp.c_proj`.
+4. Bring every tensor to float32.
+5. Add `lm_head.weight`: the table `transformer.wte.weight`.
+
+A file with `wte.weight` and `h.0.attn.c_proj.weight = [[1, 2], [3, 4]]` alone becomes three tensors: `transformer.wte.weight`, `transformer.h.0.attn.c_proj.weight = [[1, 3], [2, 4]]` and `lm_head.weight`.
+"""
+
+HINTS = (
+    "One loop over `checkpoint.items()`. First `continue` for a mask, then complete the name, then transpose if the name asks for it.",
+    "`name.endswith((…, …))` takes a pair of endings. Mind the dot in `.attn.bias`: without it `h.0.attn.c_attn.bias` ends in it too.",
+    "Transpose by name, never by shape: `attn.c_proj.weight` is square, and `wte` and `wpe` are tables, not layers.",
+)
+
+START = '''
+def translate(checkpoint):
+    """checkpoint {name: tensor}. Returns {name: tensor} for our GPT2."""
+    ...
+'''
+
+SOLUTION = """
+def translate(checkpoint):
+    conv1d = ("c_attn.weight", "c_proj.weight", "c_fc.weight")
+    state = {}
+    for name, tensor in checkpoint.items():
+        if name.endswith((".attn.bias", ".attn.masked_bias")):
+            continue  # the causal mask, which we compute
+        if not name.startswith(("transformer.", "lm_head.")):
+            name = "transformer." + name
+        # by name: c_proj of attention is square and fits either way
+        state[name] = (tensor.T if name.endswith(conv1d) else tensor).float()
+    state["lm_head.weight"] = state["transformer.wte.weight"]
+    return state
+"""
+
+
+def _wrong(
+    masks='(".attn.bias", ".attn.masked_bias")',
+    whole='name.startswith(("transformer.", "lm_head."))',
+    turn='name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight"))',
+    last="float()",
+    head='    state["lm_head.weight"] = state["transformer.wte.weight"]\n',
+):
+    """A mistake's code: one line of it is wrong."""
+    return f"""
+def translate(checkpoint):
+    state = {{}}
+    for name, tensor in checkpoint.items():
+        if name.endswith({masks}):
+            continue
+        if not {whole}:
+            name = "transformer." + name
+        if {turn}:
+            tensor = tensor.T
+        state[name] = tensor.{last}
+{head}    return state
+"""
+
+
+_TIE = '    state["lm_head.weight"] = state["transformer.wte.weight"]'
+
+MISTAKES = (
+    Mistake(
+        "The square `attn.c_proj.weight` stands as it was, because its shape fits either way. It is a `Conv1D` like the others: transpose it too.",
+        _wrong(turn='".h." in name and tensor.ndim == 2 and len(tensor) != len(tensor.T)'),
+    ),
+    Mistake(
+        "Every tensor with two axes is transposed here. `wte` and `wpe` are tables, not layers, and stand as they should: go by name.",
+        _wrong(turn="tensor.ndim == 2"),
+    ),
+    Mistake(
+        "Nothing is transposed. The four projections of each block are stored as (in, out).",
+        _wrong(turn="False"),
+    ),
+    Mistake(
+        "Both `c_proj` are left as they were: only names with `c_attn` and `c_fc` are transposed. All four projections of a block are `Conv1D`.",
+        _wrong(turn='name.endswith(("c_attn.weight", "c_fc.weight"))'),
+    ),
+    Mistake(
+        "The biases of `c_attn` are gone: their names end in `attn.bias` too. With the dot in front, `.attn.bias`, only the masks are meant.",
+        _wrong(masks='("attn.bias", "attn.masked_bias")'),
+    ),
+    Mistake(
+        "The masks are still there. They look like parameters and are none: skip names that end in `.attn.bias` or `.attn.masked_bias`.",
+        _wrong(masks="()"),
+    ),
+    Mistake(
+        "One kind of mask is still there: `.attn.masked_bias`. Older files have it beside `.attn.bias`.",
+        _wrong(masks='".attn.bias"'),
+    ),
+    Mistake(
+        "All biases are gone. Only the masks are to be dropped: `.attn.bias` and `.attn.masked_bias`.",
+        _wrong(masks='".bias"'),
+    ),
+    Mistake(
+        "`lm_head.weight` is missing. It is tied, so the file leaves it out: give it the table `transformer.wte.weight`.",
+        _wrong(head=""),
+    ),
+    Mistake(
+        "The head's table is transposed. `nn.Linear` from C to V keeps (out, in), which is (V, C), as the embedding does.",
+        _wrong(head=_TIE + ".T\n"),
+    ),
+    Mistake(
+        "The type is still that of the file. The crane, for one, is stored in float16: take every tensor to float32.",
+        _wrong(last="contiguous()"),
+    ),
+    Mistake(
+        "OpenAI's names are not completed: they begin at `wte.weight` and `h.0`, ours with `transformer.`.",
+        _wrong(whole="True"),
+    ),
+    Mistake(
+        "`transformer.` is put in front of every name, also where it stands already. Ask first, with `startswith`.",
+        _wrong(whole="False"),
+    ),
+)
+
+
+def right(checkpoint):
+    ours = {name: tensor.float() for name, tensor in from_hugging_face(checkpoint).items()}
+    return ours | {"lm_head.weight": ours["transformer.wte.weight"]}
+
+
+def _file(generator):
+    """What a file of a small GPT-2 holds."""
+    sizes = {"vocab_size": 11, "block_size": 7, "n_layer": 2, "n_head": 3, "n_embd": 6}
+    state = GPT2(GPT2Config(**sizes)).state_dict()
+    numbers = {name: torch.randn(t.shape, generator=generator) for name, t in state.items()}
+    return to_hugging_face(numbers)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(12)
+    tiny = {
+        "wte.weight": torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]),
+        "h.0.attn.c_proj.weight": torch.tensor([[1.0, 2.0], [3.0, 4.0]]),
+    }
+    file = _file(generator)
+    half = {name: tensor.half() for name, tensor in file.items()}
+    openai = {name.removeprefix("transformer."): tensor for name, tensor in file.items()}
+    mask = torch.ones(7, 7).tril().view(1, 1, 7, 7)
+    openai |= {f"h.{layer}.attn.bias": mask for layer in range(2)}
+    older = openai | {"h.0.attn.masked_bias": torch.tensor(-1e4)}
+    head = file | {"lm_head.weight": file["transformer.wte.weight"]}
+    return [
+        Case("two tensors by OpenAI's names", (tiny,)),
+        Case("all tensors of two blocks, by our names", (file,)),
+        Case("the same in float16, as the crane is stored", (half,)),
+        Case("OpenAI's names, with the masks", (openai,)),
+        Case("an older file, with a second kind of mask", (older,)),
+        Case("a file that stores the head too", (head,)),
+    ]

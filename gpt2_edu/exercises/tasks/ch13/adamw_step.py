@@ -1,0 +1,188 @@
+"""A step of AdamW that is off."""
+
+import torch
+
+from ...exercise import Case, Mistake
+
+PLACE = (13, 5)
+KIND = "repair"
+LEVEL = 3
+MINUTES = 12
+
+TASK = r"""
+This is one step of AdamW, as a function that changes nothing in place. It takes a parameter `p`, its gradient `g`, the two running means `m` and `v` as the step before left them, and the number `t` of this step, counted from 1. It returns the new `p`, `m` and `v`; all tensors have the same shape. One thing in it is not AdamW. It seems to work all the same: models train with it, only a little worse.
+
+Mend it. With p = 2, g = 5, m = v = 0, t = 1, lr = 0.1 and no decay, the new p is 1.9: the first step moves every number by lr. With decay 0.5 in addition it is 2 · (1 − 0.1 · 0.5) − 0.1 = 1.8.
+"""
+
+HINTS = (
+    "Without decay the function is right. Where does the decay go in?",
+    "What is put into the gradient passes through m and v, and is divided by $\\sqrt{\\hat v}$: then a parameter with large gradients hardly decays. That is Adam with a penalty, without the W.",
+    "The decay stands outside of the quotient: `p * (1 - lr * decay)` in place of `p`, and `g` stays as it came.",
+)
+
+START = '''
+def adamw_step(p, g, m, v, t, lr, decay):
+    """All tensors of one shape. Returns the new p, m and v."""
+    raise NotImplementedError("find the bug, mend it, delete this line")
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    g = g + decay * p
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return p, m, v
+'''
+
+SOLUTION = """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p * (1 - lr * decay)  # not by way of g, which v would scale
+    p = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return p, m, v
+"""
+
+MISTAKES = (
+    Mistake(
+        "The bug is still there: the decay goes into the gradient, and so into m and v. Pull p toward 0 beside the quotient.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    g = g + decay * p
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    return p - lr * m_hat / (v_hat.sqrt() + eps), m, v
+""",
+    ),
+    Mistake(
+        "Now nothing decays. Taking the decay out of the gradient is right; put it where p is multiplied by 1 − lr · decay.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    return p - lr * m_hat / (v_hat.sqrt() + eps), m, v
+""",
+    ),
+    Mistake(
+        "The decay stands in the right place but is too strong: it is multiplied by lr as well.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    return p * (1 - decay) - lr * m_hat / (v_hat.sqrt() + eps), m, v
+""",
+    ),
+    Mistake(
+        "The decay is outside of the quotient now, with the wrong sign: the parameter grows. It is 1 − lr · decay.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    return p * (1 + lr * decay) - lr * m_hat / (v_hat.sqrt() + eps), m, v
+""",
+    ),
+    Mistake(
+        "The decay is right, but the hats are gone. Without them m and v are too small in the first steps.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    return p * (1 - lr * decay) - lr * m / (v.sqrt() + eps), m, v
+""",
+    ),
+    Mistake(
+        "p decays after the step here, so the step itself shrinks too. Decay the old p, then subtract.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p - lr * m_hat / (v_hat.sqrt() + eps)
+    return p * (1 - lr * decay), m, v
+""",
+    ),
+    Mistake(
+        "The decay is right, and ε has slipped under the root. There it is as much as a gradient of 0.0001; in Adam it stands outside, beside the root.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p * (1 - lr * decay)
+    return p - lr * m_hat / (v_hat + eps).sqrt(), m, v
+""",
+    ),
+    Mistake(
+        "The decay stands inside the quotient, so it is divided by the root of v as well. Take it out: `p * (1 - lr * decay)`.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p - lr * (m_hat + decay * p) / (v_hat.sqrt() + eps)
+    return p, m, v
+""",
+    ),
+    Mistake(
+        "p is right, but you return m and v with their hats. The next step needs the running means as they are, without the division.",
+        """
+def adamw_step(p, g, m, v, t, lr, decay):
+    beta1, beta2, eps = 0.9, 0.95, 1e-8
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    m_hat = m / (1 - beta1**t)
+    v_hat = v / (1 - beta2**t)
+    p = p * (1 - lr * decay)
+    return p - lr * m_hat / (v_hat.sqrt() + eps), m_hat, v_hat
+""",
+    ),
+)
+
+
+def right(p, g, m, v, t, lr, decay):
+    parameter = torch.nn.Parameter(p.clone())
+    optimizer = torch.optim.AdamW(
+        [parameter], lr=lr, betas=(0.9, 0.95), eps=1e-8, weight_decay=decay
+    )
+    state = {"step": torch.tensor(t - 1.0), "exp_avg": m.clone(), "exp_avg_sq": v.clone()}
+    optimizer.state[parameter] = state
+    parameter.grad = g.clone()
+    optimizer.step()
+    return parameter.detach(), state["exp_avg"], state["exp_avg_sq"]
+
+
+def cases():
+    generator = torch.Generator().manual_seed(13)
+    p, g, m, v = torch.randn(4, 3, 5, generator=generator)
+    v = v**2 + 0.1
+    two, five, zero = torch.tensor([2.0]), torch.tensor([5.0]), torch.zeros(1)
+    return [
+        Case("a first step without decay", (two, five, zero, zero, 1, 0.1, 0.0)),
+        Case("the same with decay 0.5", (two, five, zero, zero, 1, 0.1, 0.5)),
+        Case("step 7 of random numbers", (p, g, m, v, 7, 0.3, 0.2)),
+        Case("a tiny gradient, beside which ε counts", (p, 1e-6 * g, m * 0, v * 0, 1, 0.3, 0.2)),
+        Case("no gradient at all: p still decays", (p, g * 0, m * 0, v, 7, 0.3, 0.2)),
+    ]

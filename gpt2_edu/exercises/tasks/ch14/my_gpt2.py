@@ -1,0 +1,161 @@
+"""Your GPT-2 tells a story."""
+
+import textwrap
+
+import torch
+
+from gpt2_edu import GPT2, crane, load_tokenizer
+
+from ...exercise import Case, Mistake
+
+PLACE = (14, 6)
+KIND = "stretch"
+LEVEL = 2
+MINUTES = 10
+TOLERANCE = 1e-3  # logits of up to 20, after three blocks in another order of adding up
+
+TASK = r"""
+All parts are there. `own("gpt2")` gives your whole model of chapter 11, `gpt2(idx, weights, n_head)`, which rests on your attention, your MLP, your LayerNorm; where you have not written a part, the book's stands in. Give it the numbers of the trained model of Crane World: its weights as a dictionary of names and tensors, and its number of heads. `my_gpt2(idx)` takes ids (B, T) and returns logits (B, T, V).
+
+If it passes, your model writes a story, token by token, with your own `continue_text`, and the judge reads it. Not a line of the package computes in it.
+"""
+
+HINTS = (
+    "`crane_model` is used for what it holds, not to compute. How does a model in PyTorch give out its parameters by name?",
+    "The dictionary is `crane_model.state_dict()`. The sizes are in `crane_model.config`.",
+    "Number of heads: `crane_model.config.n_head`.",
+)
+
+START = '''
+from gpt2_edu import GPT2
+
+gpt2 = own("gpt2")
+crane_model = GPT2.from_pretrained("crane")
+
+
+def my_gpt2(idx):
+    """idx (B, T), T at most 128. Returns logits (B, T, V)."""
+    ...
+'''
+
+SOLUTION = """
+from gpt2_edu import GPT2
+
+gpt2 = own("gpt2")
+crane_model = GPT2.from_pretrained("crane")
+
+
+def my_gpt2(idx):
+    # Only tensors and a number are taken from the package's model.
+    return gpt2(idx, crane_model.state_dict(), crane_model.config.n_head)
+"""
+
+MISTAKES = (
+    Mistake(
+        "That is with one head. The weights were trained with several, and their columns are shared out among these: take the number from `crane_model.config.n_head`.",
+        """
+from gpt2_edu import GPT2
+
+gpt2 = own("gpt2")
+crane_model = GPT2.from_pretrained("crane")
+
+
+def my_gpt2(idx):
+    return gpt2(idx, crane_model.state_dict(), 1)
+""",
+    ),
+    Mistake(
+        "That is the head size D in the place of the number of heads. `n_head` is H, and D = C / H.",
+        """
+from gpt2_edu import GPT2
+
+gpt2 = own("gpt2")
+crane_model = GPT2.from_pretrained("crane")
+
+
+def my_gpt2(idx):
+    config = crane_model.config
+    D = config.n_embd // config.n_head
+    return gpt2(idx, crane_model.state_dict(), D)
+""",
+    ),
+    Mistake(
+        "These are probabilities. Return the logits: the softmax comes when a token is drawn.",
+        """
+from gpt2_edu import GPT2
+
+gpt2 = own("gpt2")
+crane_model = GPT2.from_pretrained("crane")
+
+
+def my_gpt2(idx):
+    config = crane_model.config
+    logits = gpt2(idx, crane_model.state_dict(), config.n_head)
+    return logits.softmax(dim=-1)
+""",
+    ),
+    Mistake(
+        "Only the last position is returned. `continue_text` expects the logits of all, (B, T, V), and takes the last itself.",
+        """
+from gpt2_edu import GPT2
+
+gpt2 = own("gpt2")
+crane_model = GPT2.from_pretrained("crane")
+
+
+def my_gpt2(idx):
+    config = crane_model.config
+    return gpt2(idx, crane_model.state_dict(), config.n_head)[:, -1]
+""",
+    ),
+    Mistake(
+        "This model was just made, and its numbers were drawn by chance; even the number of its layers may be another. Take those of `crane_model`.",
+        """
+from gpt2_edu import GPT2
+
+gpt2 = own("gpt2")
+crane_model = GPT2.from_pretrained("crane")
+
+
+def my_gpt2(idx):
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        fresh = GPT2(crane_model.config)
+    return gpt2(idx, fresh.state_dict(), fresh.config.n_head)
+""",
+    ),
+)
+
+
+@torch.no_grad()
+def right(idx):
+    return GPT2.from_pretrained("crane")(idx)[0]
+
+
+def cases():
+    encoding = load_tokenizer("crane")
+    prompt = torch.tensor([[encoding.eot_token, *encoding.encode("By the river, the crane ate")]])
+    generator = torch.Generator().manual_seed(14)
+    return [
+        Case("the beginning of a story", (prompt,)),
+        Case("a batch of random ids", (torch.randint(1024, (3, 7), generator=generator),)),
+        Case("a single token", (torch.tensor([[encoding.eot_token]]),)),
+        Case("the whole window", (torch.randint(1024, (1, 128), generator=generator),)),
+    ]
+
+
+def after(answer):
+    """A story by the reader's model, and what the judge says of it."""
+    from ...parts import own
+
+    encoding = load_tokenizer("crane")
+    end, generator = encoding.eot_token, torch.Generator().manual_seed(4)
+    with torch.no_grad():
+        ids = own("continue_text")(answer, torch.tensor([[end]]), 100, generator)[0, 1:].tolist()
+    text = encoding.decode(ids[: ids.index(end)] if end in ids else ids)
+    verdict = crane.judge(text)
+    if verdict.grammatical:
+        said = "grammatical, from the first word to the last."
+    else:
+        said = f"it leaves the language at {text[verdict.fails_at :][:20]!r}."
+    return f"\nYour model writes:\n\n{textwrap.fill(text, 76)}\n\nThe judge: {said}"

@@ -1,0 +1,49 @@
+"""How large is the cache?"""
+
+from ...exercise import Mistake
+
+PLACE = (15, 2)
+KIND = "paper"
+LEVEL = 1
+MINUTES = 5
+
+TASK = r"""
+A model has N = 6 blocks, width C = 384 and H = 6 heads. Eight texts of 256 tokens each are written side by side, and keys and values are kept in bfloat16. How many bytes does the cache hold?
+"""
+
+HINTS = (
+    "First for one token of one text: what does each block keep of it, and how many numbers is that?",
+    "One token costs 2 · N · C numbers of two bytes each. The texts share no keys.",
+)
+
+START = "cache_bytes = ..."
+
+SOLUTION = """
+numbers = 2 * 6 * 384  # of one token: a key and a value in each block
+cache_bytes = numbers * 2 * 256 * 8  # 18,874,368; H = 6 plays no part
+"""
+
+right = 18_874_368
+
+MISTAKES = (
+    Mistake(
+        "Half of it is missing. Each token leaves a key *and* a value in every block, and each of their numbers has two bytes.",
+        "cache_bytes = 6 * 384 * 2 * 256 * 8",
+    ),
+    Mistake(
+        "The heads are counted twice: C is already H heads times D. One key of one token has C numbers in each block.",
+        "cache_bytes = 2 * 6 * 384 * 6 * 2 * 256 * 8",
+    ),
+    Mistake(
+        "That is with four bytes a number, as in float32. bfloat16 has two.",
+        "cache_bytes = 2 * 6 * 384 * 4 * 256 * 8",
+    ),
+    Mistake(
+        "That is the cache of one text. Each of the eight has keys and values of its own.",
+        "cache_bytes = 2 * 6 * 384 * 2 * 256",
+    ),
+    Mistake(
+        "That is for one block. Every block computes keys and values of its own, and all six are kept.",
+        "cache_bytes = 2 * 384 * 2 * 256 * 8",
+    ),
+)

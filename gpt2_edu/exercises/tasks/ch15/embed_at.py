@@ -1,0 +1,127 @@
+"""Tokens in the wrong place."""
+
+import torch
+
+from gpt2_edu import GPT2, GPT2Config, KVCache, trace
+
+from ...exercise import Case, Mistake
+
+PLACE = (15, 4)
+KIND = "repair"
+LEVEL = 2
+MINUTES = 10
+
+TASK = r"""
+With a cache, the first step of the model has to know where the new tokens stand. This function embeds T new tokens, `idx` (B, T), when `start` columns are in the cache already. `padding` (B,) counts for each text the columns on the left that are filling; a text's own positions begin behind them. The places of the filling itself get position 0, which does not matter, for nobody looks at them.
+
+The prompt comes out right. The text goes astray as soon as the first new token is decoded. Find out why, and mend it.
+
+Example: a batch of two texts with `padding` = (0, 2), and `start` = 5. One new token each: it stands at position 5 in the first text and at position 3 in the second.
+"""
+
+HINTS = (
+    "Which argument is not used?",
+    "The columns of the new tokens are start, start + 1, …, start + T − 1.",
+    "`torch.arange(start, start + idx.size(1))`, and the rest as it is.",
+)
+
+START = '''
+def embed_at(idx, wte, wpe, start, padding):
+    """idx (B, T); wte (V, C); wpe (block_size, C). Returns (B, T, C)."""
+    raise NotImplementedError("find the bug, mend it, delete this line")
+    columns = torch.arange(idx.size(1))
+    positions = (columns - padding.unsqueeze(1)).clamp(min=0)  # (B, T)
+    return wte[idx] + wpe[positions]
+'''
+
+SOLUTION = """
+def embed_at(idx, wte, wpe, start, padding):
+    columns = torch.arange(start, start + idx.size(1))
+    positions = (columns - padding.unsqueeze(1)).clamp(min=0)  # (B, T)
+    return wte[idx] + wpe[positions]
+"""
+
+MISTAKES = (
+    Mistake(
+        "The bug is still there: the columns begin at 0 in every step, so a decoded token passes for the first of the text. Begin at `start`.",
+        """
+def embed_at(idx, wte, wpe, start, padding):
+    columns = torch.arange(idx.size(1))
+    positions = (columns - padding.unsqueeze(1)).clamp(min=0)
+    return wte[idx] + wpe[positions]
+""",
+    ),
+    Mistake(
+        "`start` is added after the padding was taken off and cut at 0, so a short text gets positions that are too high. Add it to the columns, before.",
+        """
+def embed_at(idx, wte, wpe, start, padding):
+    columns = torch.arange(idx.size(1))
+    positions = (columns - padding.unsqueeze(1)).clamp(min=0)
+    return wte[idx] + wpe[positions + start]
+""",
+    ),
+    Mistake(
+        "The padding counts in the positions now. A short text must begin at position 0 behind its filling: subtract `padding`.",
+        """
+def embed_at(idx, wte, wpe, start, padding):
+    columns = torch.arange(start, start + idx.size(1))
+    return wte[idx] + wpe[columns]
+""",
+    ),
+    Mistake(
+        "The end of `arange` is T here, as if nothing had come before. T new tokens end at start + T.",
+        """
+def embed_at(idx, wte, wpe, start, padding):
+    columns = torch.arange(start, idx.size(1))
+    positions = (columns - padding.unsqueeze(1)).clamp(min=0)
+    return wte[idx] + wpe[positions]
+""",
+    ),
+    Mistake(
+        "Without `clamp` the filling has negative positions, and PyTorch counts those from the end of wpe. Keep it.",
+        """
+def embed_at(idx, wte, wpe, start, padding):
+    columns = torch.arange(start, start + idx.size(1))
+    return wte[idx] + wpe[columns - padding.unsqueeze(1)]
+""",
+    ),
+    Mistake(
+        "The padding is added, but filling on the left moves a text to later columns. To get back to its own positions, subtract.",
+        """
+def embed_at(idx, wte, wpe, start, padding):
+    columns = torch.arange(start, start + idx.size(1))
+    return wte[idx] + wpe[columns + padding.unsqueeze(1)]
+""",
+    ),
+)
+
+
+@torch.no_grad()
+def right(idx, wte, wpe, start, padding):
+    (V, C), window = wte.shape, wpe.size(0)
+    config = GPT2Config(vocab_size=V, block_size=window, n_layer=1, n_head=1, n_embd=C)
+    model = GPT2(config).eval()
+    model.get_parameter("transformer.wte.weight").copy_(wte)
+    model.get_parameter("transformer.wpe.weight").copy_(wpe)
+    cache = KVCache(config, idx.size(0), padding=padding)
+    if start:
+        model(torch.zeros(idx.size(0), start, dtype=torch.int64), cache=cache)
+    with trace(model) as seen:
+        model(idx, cache=cache)
+    return seen["embd"]
+
+
+def cases():
+    generator = torch.Generator().manual_seed(15)
+    wte = torch.randn(11, 5, generator=generator)
+    wpe = torch.randn(13, 5, generator=generator)
+    idx = torch.randint(11, (3, 7), generator=generator)
+    none, some = torch.tensor([0, 0, 0]), torch.tensor([0, 2, 4])
+    ones = torch.ones(11, 1), torch.arange(13.0).unsqueeze(1)
+    return [
+        Case("the prompt", (idx, wte, wpe, 0, none)),
+        Case("the example", (idx[:2, :1], *ones, 5, some[:2])),
+        Case("the prompt, with filling", (idx, wte, wpe, 0, some)),
+        Case("a chunk of three behind five", (idx[:, :3], wte, wpe, 5, some)),
+        Case("one text, one token", (idx[:1, :1], wte, wpe, 6, none[:1])),
+    ]

@@ -1,0 +1,61 @@
+"""The detective."""
+
+from ...exercise import Mistake
+
+PLACE = (18, 4)
+KIND = "explore"
+LEVEL = 2
+MINUTES = 8
+
+TASK = r"""
+`bugs.mystery(14)` has a bug. Which one? Look at the picture first. Where your eye is not sure, measure: `riddle.case.weights` is (H, T, T), `riddle.case.in_use` holds the losses in use, `riddle.case.texts` the hundred texts, and `bugs.FLOOR` is the floor.
+
+The answer is the name of the room, as a string, as `bugs.BUGS` spells it.
+"""
+
+HINTS = (
+    "Is the loss in use above the floor, on it, or below it? That decides the wing.",
+    "Below the floor: a leak. Is anything above the diagonal? `riddle.case.weights.triu(1).max()`.",
+    "Nothing above the diagonal. Now the sums of the rows: `riddle.case.weights.sum(dim=-1)`.",
+)
+
+START = """
+from gpt2_edu import bugs
+
+# take the two # away and run; it trains a small model, some seconds
+# riddle = bugs.mystery(14)
+# riddle.plot()
+
+detective = ...
+"""
+
+SOLUTION = """
+# a loss below the floor: a leak; nothing above the diagonal: the mask
+# is there; but the rows do not sum to 1: it comes too late
+detective = "mask after softmax"
+"""
+
+right = "mask after softmax"
+
+MISTAKES = (
+    Mistake(
+        "Without a mask there would be colour above the diagonal. Measure it: `riddle.case.weights.triu(1).max()`.",
+        'detective = "no mask"',
+    ),
+    Mistake(
+        "A finite mask is beaten by low scores, and then a head has colour above the diagonal. Here nothing is there.",
+        'detective = "finite mask"',
+    ),
+    Mistake(
+        "With the wrong view the maps are spotless, and every row sums to 1. Sum the rows here.",
+        'detective = "wrong view"',
+    ),
+    Mistake(
+        "With targets off by none the text says one word for ever. Read the texts here.",
+        'detective = "targets off by none"',
+    ),
+    Mistake(
+        "The loss is below the floor, so it is a leak, and a cache leaks nothing: with that bug loss and maps are perfect.",
+        'detective = "cache with the wrong mask"',
+    ),
+)

@@ -1,0 +1,155 @@
+"""Find the place."""
+
+import torch
+
+from ...exercise import Case, Mistake
+
+PLACE = (18, 3)
+KIND = "write"
+LEVEL = 2
+MINUTES = 10
+
+TASK = r"""
+Two programs compute the same model, one of them wrongly. `ours` and `theirs` are {name: tensor}, in the order of computation, with the same names. Write a function that returns the name of the **first** tensor that differs, or the string `"none"`.
+
+The two are different code, so allow for rounding. A tensor differs if some number is off by more than $10^{-4}$ times the largest absolute value in the tensor of `theirs`.
+
+An example: `{"embd": [1, 2], "ln_f": [3, 0]}` against `{"embd": [1, 2], "ln_f": [3, 1]}`. The first pair is equal; in the second a number is off by 1, and 1 is more than $3 \cdot 10^{-4}$. The answer is `"ln_f"`.
+"""
+
+HINTS = (
+    "A dictionary keeps its order, so one loop over the names is enough, and it ends at the first difference.",
+    "For one name: the largest `(ours[name] - theirs[name]).abs()`, against `1e-4` times the largest `theirs[name].abs()`.",
+    '`return name` inside the loop, `return "none"` behind it.',
+)
+
+START = '''
+def first_difference(ours, theirs):
+    """Two {name: tensor} with the same names. Returns a name or "none"."""
+    ...
+'''
+
+SOLUTION = """
+def first_difference(ours, theirs):
+    for name, wanted in theirs.items():
+        off = (ours[name] - wanted).abs().max()
+        # measured against the tensor's own size: large numbers round more
+        if off > 1e-4 * wanted.abs().max():
+            return name
+    return "none"
+"""
+
+MISTAKES = (
+    Mistake(
+        "This asks for equality to the last bit. Different code rounds differently; allow for it.",
+        """
+def first_difference(ours, theirs):
+    for name in theirs:
+        if not torch.equal(ours[name], theirs[name]):
+            return name
+    return "none"
+""",
+    ),
+    Mistake(
+        "This finds the *largest* difference. A mistake grows on its way, so the largest stands far behind the wrong line; return the first.",
+        """
+def first_difference(ours, theirs):
+    worst, where = 1e-4, "none"
+    for name, wanted in theirs.items():
+        off = (ours[name] - wanted).abs().max() / wanted.abs().max()
+        if off > worst:
+            worst, where = off, name
+    return where
+""",
+    ),
+    Mistake(
+        "This allows 0.0001 for every tensor, whatever its size. Compare with the largest absolute value in the tensor of `theirs`.",
+        """
+def first_difference(ours, theirs):
+    for name, wanted in theirs.items():
+        if (ours[name] - wanted).abs().max() > 1e-4:
+            return name
+    return "none"
+""",
+    ),
+    Mistake(
+        "This returns the *last* tensor that differs. Leave the loop at the first one.",
+        """
+def first_difference(ours, theirs):
+    where = "none"
+    for name, wanted in theirs.items():
+        if (ours[name] - wanted).abs().max() > 1e-4 * wanted.abs().max():
+            where = name
+    return where
+""",
+    ),
+    Mistake(
+        "The sign is lost: a number that is too *small* counts as well. Take the absolute value of the difference.",
+        """
+def first_difference(ours, theirs):
+    for name, wanted in theirs.items():
+        if (ours[name] - wanted).max() > 1e-4 * wanted.abs().max():
+            return name
+    return "none"
+""",
+    ),
+    Mistake(
+        "This averages the differences. One wrong number among many then hides; take the largest.",
+        """
+def first_difference(ours, theirs):
+    for name, wanted in theirs.items():
+        if (ours[name] - wanted).abs().mean() > 1e-4 * wanted.abs().max():
+            return name
+    return "none"
+""",
+    ),
+    Mistake(
+        "The size of a tensor is its largest *absolute* value. Where all numbers are below 0, the largest is the smallest in size: `.abs().max()` on both sides.",
+        """
+def first_difference(ours, theirs):
+    for name, wanted in theirs.items():
+        if (ours[name] - wanted).abs().max() > 1e-4 * wanted.max():
+            return name
+    return "none"
+""",
+    ),
+)
+
+
+def right(ours, theirs):
+    differ = [
+        name
+        for name in theirs
+        if torch.dist(ours[name], theirs[name], torch.inf)
+        > 1e-4 * torch.linalg.vector_norm(theirs[name], torch.inf)
+    ]
+    return [*differ, "none"][0]
+
+
+def cases():
+    generator = torch.Generator().manual_seed(18)
+    names = ("embd", "h.0.ln_1", "h.0.attn.out", "h.0.mlp.out", "ln_f", "logits")
+    theirs = {name: torch.randn(2, 5, 12, generator=generator) for name in names}
+
+    def changed(**by):
+        # by["3"]: what is added to the first number of the tensor at place 3
+        ours = {name: tensor.clone() for name, tensor in theirs.items()}
+        for place, amount in by.items():
+            ours[names[int(place[1:])]].view(-1)[0] += amount
+        return ours
+
+    two = {"embd": torch.tensor([1.0, 2.0]), "ln_f": torch.tensor([3.0, 0.0])}
+    large = {"embd": theirs["embd"], "resid_post": 1e3 * theirs["ln_f"], "logits": theirs["logits"]}
+    rounded = {name: tensor * (1 + 2e-5) for name, tensor in large.items()}
+    below = {"embd": -1 - theirs["embd"].abs()}
+    below_rounded = {"embd": below["embd"] * (1 + 2e-5)}
+    small = {"embd": theirs["embd"], "grad": 1e-4 * theirs["ln_f"]}
+    return [
+        Case("two tensors, the second differs", ({**two, "ln_f": torch.tensor([3.0, 1.0])}, two)),
+        Case("a difference that grows on its way", (changed(_2=0.1, _3=0.4, _5=2.0), theirs)),
+        Case("rounding, in small numbers and in large ones", (rounded, large)),
+        Case("rounding, in numbers below 0", (below_rounded, below)),
+        Case("a number that is too small", (changed(_1=-0.5, _4=0.5), theirs)),
+        Case("one number of 120, off by a little", (changed(_3=0.004), theirs)),
+        Case("tiny numbers, wrong by a half", ({**small, "grad": 1.5 * small["grad"]}, small)),
+    ]

@@ -1,0 +1,73 @@
+"""A room that the museum lacks."""
+
+import math
+
+from ...exercise import Mistake
+
+PLACE = (18, 5)
+KIND = "explore"
+LEVEL = 3
+MINUTES = 12
+
+TASK = r"""
+A bug of your own: attention's result is lost. Every token sees only itself and its position, and nothing of the other tokens. The model is trained with the bug from birth. At which loss per prediction does it come to rest? Work it out on paper first, to two decimals.
+
+The sentences are those of the museum, "A crane beside a bat ate fish .", with nine predictions each: four animals, three neighbours that are not the first animal, two verbs, and food or load of the first animal. For each of the nine, ask what a token and its position alone can know.
+
+Then train it and see whether you are right: the cell has the edit. The answer is the number that you worked out, or the one that you measured.
+"""
+
+HINTS = (
+    "Go through the sentence. At which predictions does a model that sees only the present token have to guess among more words than before?",
+    "At the neighbour: the first animal is out of sight, so which of the four is excluded is unknown. And after the verb: whose food?",
+    "Four animals, then four, two verbs, and four foods or four loads: $\\ln(4 \\cdot 4 \\cdot 2 \\cdot 4) / 9$.",
+)
+
+START = """
+from gpt2_edu import bugs, trace
+
+model = bugs.newborn()
+lost = {"transformer.h.0.attn.out": torch.zeros_like}
+# take the # away to train it, when you have your own number
+# with trace(model, edits=lost):
+#     print(bugs.train(model)[-1], bugs.FLOOR)
+
+without_attention = ...
+"""
+
+SOLUTION = """
+# first animal: 4; neighbour: 4, since the first one is out of sight;
+# verb: 2; then the thing, knowing the verb but not the animal: 4
+without_attention = math.log(4 * 4 * 2 * 4) / 9
+"""
+
+TOLERANCE = 7e-3
+
+right = math.log(128) / 9
+
+MISTAKES = (
+    Mistake(
+        "That is the floor, for a model that sees the whole past. Without attention the first animal is out of sight when the last word is due.",
+        "without_attention = math.log(24) / 9",
+    ),
+    Mistake(
+        "That is the room *positions forgotten*, where the two animals are seen in no order. Here neither is seen.",
+        "without_attention = math.log(48) / 9",
+    ),
+    Mistake(
+        "Nearly: the neighbour is a guess among four, not three, since the model no longer sees which animal came first.",
+        "without_attention = math.log(4 * 3 * 2 * 4) / 9",
+    ),
+    Mistake(
+        "The thing is a guess among four, not eight: its prediction is made at the verb, and that token is seen.",
+        "without_attention = math.log(4 * 4 * 2 * 8) / 9",
+    ),
+    Mistake(
+        "That is the sum over a sentence. The loss is the mean over its nine predictions.",
+        "without_attention = math.log(4 * 4 * 2 * 4)",
+    ),
+    Mistake(
+        "That would be a guess among all 19 tokens each time. Most predictions are certain even so: after `.` comes the end.",
+        "without_attention = math.log(19)",
+    ),
+)

@@ -1,0 +1,137 @@
+"""What GPUs can do, from their makers' data sheets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import torch
+
+from .messages import nearest
+
+# Bytes of one number. TF32 is a way to multiply float32 numbers: they are stored in 4 bytes.
+BYTES = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
+
+
+def bytes_per_number(precision: str) -> int:
+    """Bytes of one number of a precision; ValueError for an unknown one."""
+    if precision not in BYTES:
+        raise ValueError(f"unknown precision {precision!r}. {nearest(precision, BYTES)}")
+    return BYTES[precision]
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU's rates as its maker states them.
+
+    ``peak`` holds FLOP/s of dense matrix products by precision, accumulated in float32, on the
+    matrix units ("tensor cores") where there are any for that precision. Data sheets since the
+    A100 print twice as much, "with sparsity": for matrices of which half is known to be zero.
+    Ours are not.
+    """
+
+    name: str  # as torch.cuda.get_device_name() gives it, without the brand
+    peak: Mapping[str, float] = field(hash=False)
+    memory_bytes_per_second: float
+    source: str
+
+
+_AMPERE = {"float32": 19.5e12, "tf32": 156e12, "bfloat16": 312e12, "float16": 312e12}
+_HOPPER = {"float32": 67e12, "tf32": 494.7e12, "bfloat16": 989.4e12, "float16": 989.4e12}
+_A100_SHEET = "NVIDIA A100 Tensor Core GPU data sheet; 40 GB: A100 architecture whitepaper, 2020"
+_H100_SHEET = "NVIDIA H100 Tensor Core GPU data sheet (sparse figures halved); H100 whitepaper"
+
+DEVICES = (
+    Device(
+        "T4",
+        {"float32": 8.1e12, "float16": 65e12},
+        320e9,
+        "NVIDIA T4 data sheet",
+    ),
+    Device(
+        "V100-PCIE-16GB",
+        {"float32": 14e12, "float16": 112e12},
+        900e9,
+        "NVIDIA V100 data sheet",
+    ),
+    Device(
+        "V100-SXM2-16GB",
+        {"float32": 15.7e12, "float16": 125e12},
+        900e9,
+        "NVIDIA V100 data sheet",
+    ),
+    Device(
+        "V100-SXM2-32GB",
+        {"float32": 15.7e12, "float16": 125e12},
+        900e9,
+        "NVIDIA V100 data sheet",
+    ),
+    Device("A100-PCIE-40GB", _AMPERE, 1555e9, _A100_SHEET),
+    Device("A100-SXM4-40GB", _AMPERE, 1555e9, _A100_SHEET),
+    Device("A100 80GB PCIe", _AMPERE, 1935e9, _A100_SHEET),
+    Device("A100-SXM4-80GB", _AMPERE, 2039e9, _A100_SHEET),
+    Device(
+        "A10G",
+        {"float32": 35e12, "tf32": 35e12, "bfloat16": 70e12, "float16": 70e12},
+        600e9,
+        "NVIDIA A10G data sheet (AWS, 2022)",
+    ),
+    Device(
+        "L4",
+        {"float32": 30.3e12, "tf32": 60e12, "bfloat16": 121e12, "float16": 121e12},
+        300e9,
+        "NVIDIA L4 data sheet (sparse figures halved)",
+    ),
+    Device(
+        "RTX 3090",
+        {"float32": 35.6e12, "tf32": 35.6e12, "bfloat16": 71e12, "float16": 71e12},
+        936e9,
+        "NVIDIA Ampere GA102 whitepaper, table of the RTX 3090",
+    ),
+    Device(
+        "RTX 4090",
+        {"float32": 82.6e12, "tf32": 82.6e12, "bfloat16": 165.2e12, "float16": 165.2e12},
+        1008e9,
+        "NVIDIA Ada GPU architecture whitepaper, table of the RTX 4090",
+    ),
+    Device(
+        "H100 PCIe",
+        {"float32": 51e12, "tf32": 378e12, "bfloat16": 756e12, "float16": 756e12},
+        2000e9,
+        _H100_SHEET,
+    ),
+    Device("H100 80GB HBM3", _HOPPER, 3350e9, _H100_SHEET),
+    Device("H200", _HOPPER, 4800e9, "NVIDIA H200 Tensor Core GPU data sheet (halved)"),
+    Device(
+        "B200",
+        {"float32": 75e12, "tf32": 1125e12, "bfloat16": 2250e12, "float16": 2250e12},
+        8000e9,
+        "NVIDIA HGX B200 data sheet (an eighth of the board, sparse figures halved)",
+    ),
+)
+
+
+def find_device(device: str | torch.device) -> Device | None:
+    """The table's entry for a GPU, by torch's device or by name; None if the table lacks it.
+
+    A name counts only whole: an H100 NVL or a slice of an A100 has other rates than its cousins.
+    """
+    if isinstance(device, torch.device):
+        if device.type != "cuda":
+            return None
+        device = torch.cuda.get_device_name(device)
+    wanted = device.lower()
+    for brand in ("nvidia ", "tesla ", "geforce "):
+        wanted = wanted.removeprefix(brand)
+    return next((known for known in DEVICES if known.name.lower() == wanted), None)
+
+
+def device_peak(device: str | torch.device, precision: str) -> float | None:
+    """Peak FLOP/s of dense matrix products, or None where no data sheet tells.
+
+    None stands for a GPU that is not in the table, for a precision that its matrix units lack
+    (bfloat16 on a T4), and for every CPU: what a CPU reaches must be measured.
+    """
+    bytes_per_number(precision)
+    found = find_device(device)
+    return found.peak.get(precision) if found else None

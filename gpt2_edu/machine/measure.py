@@ -1,0 +1,73 @@
+"""What this machine reaches: the ceilings that a model's speed is compared with.
+
+Each figure is the best of a few short runs, in FLOP/s or bytes/s without prefix. They are
+measured where and when they are needed, because a data sheet knows neither the other programs on
+the machine nor its temperature.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from .onednn import PackedLinear, onednn_knows
+
+
+def seconds(run: Callable[[], object], device: torch.device) -> float:
+    """How long a call takes, the work that it leaves to a GPU included."""
+    synchronise(device)
+    start = time.perf_counter()
+    run()
+    synchronise(device)
+    return time.perf_counter() - start
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait until the device has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def matrix_rate(device: torch.device, dtype: torch.dtype, size: int | None = None) -> float:
+    """FLOP/s of a large square matrix product: the ceiling for training."""
+    n = size or (8192 if device.type == "cuda" else 2048)
+    a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
+    return 2 * n**3 / _best_of(5, lambda: a @ b, device)
+
+
+@torch.no_grad()
+def matrix_vector_rate(
+    device: torch.device,
+    dtype: torch.dtype,
+    shape: tuple[int, int] | None = None,
+    *,
+    packed: bool = False,
+) -> float:
+    """Bytes/s at which a matrix is read to be multiplied by one vector: the ceiling for decoding.
+
+    The matrix is far larger than any cache. ``packed`` takes it in oneDNN's own order, on a CPU
+    that has a kernel for the type; elsewhere there is none better than the plain one.
+    """
+    rows, columns = shape or ((50304, 8192) if device.type == "cuda" else (50304, 2048))
+    plain = nn.Linear(columns, rows, bias=False, device=device, dtype=dtype)
+    pack = packed and device.type == "cpu" and onednn_knows(dtype)
+    product = PackedLinear(plain) if pack else plain
+    x = torch.randn(1, columns, device=device).to(dtype)
+    return rows * columns * dtype.itemsize / _best_of(10, lambda: product(x), device)
+
+
+def copy_rate(device: torch.device, size: int = 2**27) -> float:
+    """Bytes/s read and written while one large tensor is copied to another."""
+    source = torch.ones(size // 4, device=device)
+    target = torch.empty_like(source)
+    return 2 * size / _best_of(5, lambda: target.copy_(source), device)
+
+
+def _best_of(repeats: int, run: Callable[[], object], device: torch.device) -> float:
+    run()
+    return min(seconds(run, device) for _ in range(repeats))

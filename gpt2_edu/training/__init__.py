@@ -1,0 +1,6 @@
+"""Training: settings, optimiser, loop, checkpoints, many devices, recipes."""
+
+from .config import TrainConfig
+from .trainer import Summary, Trainer
+
+__all__ = ["Summary", "TrainConfig", "Trainer"]

@@ -1,0 +1,147 @@
+"""One training run on many devices: each is a process, which torchrun starts and numbers.
+
+    torchrun --nproc-per-node=2 -m gpt2_edu train …
+
+Under DDP every rank holds the whole model, works on its own rows, and gradients are averaged.
+Under FSDP a rank holds a part of every tensor and gathers the rest when a block needs it, so the
+model may be larger than a device. Sources: Li et al. 2020, "PyTorch Distributed"; Zhao et al.
+2023, "PyTorch FSDP". What FSDP needs is imported where it is used: it takes torch a second, and
+most runs are not split.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from ..model import GPT2
+
+# How long a rank waits for the others before it gives up, if nobody has ended it by then.
+PATIENCE = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Who this process is among those of the run. Alone, it is rank 0 of 1."""
+
+    rank: int
+    world_size: int
+    device: torch.device
+
+    @property
+    def first(self) -> bool:
+        """Rank 0 writes the files and speaks to the user."""
+        return self.rank == 0
+
+    def sum(self, *values: float) -> list[float]:
+        """Each value summed over all ranks. Every rank must call this, and gets the same."""
+        if self.world_size == 1:
+            return list(values)
+        # MPS has no float64, and is never one of many.
+        total = torch.tensor(values, dtype=torch.float64, device=self.device)
+        dist.all_reduce(total)
+        return total.tolist()
+
+    def gather(self, value: object) -> list[object]:
+        """The values of all ranks, in order. Every rank must call this."""
+        if self.world_size == 1:
+            return [value]
+        values: list[object] = [None] * self.world_size
+        dist.all_gather_object(values, value)
+        return values
+
+
+@contextmanager
+def joined(device: torch.device) -> Iterator[Ranks]:
+    """Meet the other ranks that torchrun started, and part from them at the end.
+
+    Rank r of a machine takes CUDA device r. Without torchrun nothing happens. A group that is
+    there already is used, and stays. When a rank fails, its process ends, the others' next exchange
+    fails too, and torchrun ends them. Raises ValueError if the device cannot be one
+    of many, or there are more ranks than devices.
+    """
+    if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
+        yield Ranks(0, 1, device)
+        return
+    if device.type == "cuda":
+        local = int(os.environ.get("LOCAL_RANK", "0"))
+        if local >= torch.cuda.device_count():
+            raise ValueError(
+                f"this machine has {torch.cuda.device_count()} CUDA devices, but torchrun started "
+                f"a process for number {local + 1}. Use a lower --nproc-per-node."
+            )
+        device = torch.device("cuda", local)
+        torch.cuda.set_device(device)
+    elif device.type != "cpu":
+        raise ValueError(
+            f"many devices work on CUDA and, for trying it out, on the CPU; this is {device.type}. "
+            'Start without torchrun, or pass device="cpu".'
+        )
+    ours = not dist.is_initialized()
+    if ours:
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    yield Ranks(dist.get_rank(), dist.get_world_size(), device)
+    if ours:  # after an error the others may be waiting in an exchange: do not join them
+        dist.destroy_process_group()
+
+
+def shard(model: GPT2) -> None:
+    """Split every parameter over the ranks, in place (FSDP2).
+
+    One block after the other is gathered, used and dropped. What is left stays together in the
+    root, where the tied table is one parameter with two names.
+    """
+    from torch.distributed.fsdp import fully_shard
+
+    for block in model.transformer["h"].children():
+        fully_shard(block)
+    fully_shard(model)
+
+
+def replicate(model: GPT2, ranks: Ranks) -> DistributedDataParallel:
+    """The model for training steps: its backward pass averages gradients over the ranks."""
+    return DistributedDataParallel(
+        model, device_ids=[ranks.device] if ranks.device.type == "cuda" else None
+    )
+
+
+@contextmanager
+def micro_step(model: nn.Module, *, last: bool) -> Iterator[None]:
+    """Around forward and backward of one micro-batch: only the last exchanges gradients.
+
+    The forward pass belongs inside. DDP decides there whether the backward pass will exchange.
+    """
+    if isinstance(model, DistributedDataParallel) and not last:
+        with model.no_sync():
+            yield
+        return
+    from torch.distributed.fsdp import FSDPModule
+
+    if isinstance(model, FSDPModule):
+        model.set_requires_gradient_sync(last)
+    yield
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """A tensor of which every rank may hold a part, put together; every rank must call this."""
+    from torch.distributed.tensor import DTensor
+
+    return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+
+
+@torch.no_grad()
+def fill(target: Tensor, value: Tensor) -> None:
+    """Copy a whole tensor into one that may be split over the ranks: each keeps its part."""
+    from torch.distributed.tensor import DTensor, distribute_tensor
+
+    if isinstance(target, DTensor):
+        value = distribute_tensor(value.to(target.device), target.device_mesh, target.placements)
+    target.copy_(value)

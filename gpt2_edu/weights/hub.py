@@ -1,0 +1,154 @@
+"""OpenAI's weights from the Hugging Face hub: fetched once, kept in its cache, checked each time.
+
+``huggingface_hub`` does the fetching, so its settings hold: ``HF_HOME`` and ``HF_HUB_CACHE`` for
+the cache, ``HF_ENDPOINT`` for a mirror, ``HF_HUB_OFFLINE``, ``HF_TOKEN``. It compares sizes. The
+content is compared here.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..machine.files import file_sha256
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+
+
+@dataclass(frozen=True)
+class Published:
+    """One of OpenAI's checkpoints: where it is, and which of its states we mean.
+
+    A commit never changes, so a file of it in the cache needs no request. ``sha256`` holds the
+    digests that are on record in many places; for other files the hub's own digest counts.
+    """
+
+    repo: str
+    commit: str
+    sha256: dict[str, str] = field(default_factory=dict)
+
+
+PUBLISHED = {
+    "gpt2": Published(
+        "openai-community/gpt2",
+        "607a30d783dfa663caf39e06633721c8d4cfcd7e",
+        {
+            CONFIG: "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4",
+            WEIGHTS: "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",
+        },
+    ),
+    "gpt2-medium": Published(
+        "openai-community/gpt2-medium", "6dcaa7a952f72f9298047fd5137cd6e4f05f41da"
+    ),
+    "gpt2-large": Published(
+        "openai-community/gpt2-large", "32b71b12589c2f8d625668d2335a01cac3249519"
+    ),
+    "gpt2-xl": Published(
+        "openai-community/gpt2-xl",
+        "15ea56dee5df4983c59b2538573817e1667135e2",
+        {
+            CONFIG: "be48115d52314bc27327e160bf10197760db02ea689d10adb24db4102edf7a8a",
+            WEIGHTS: "0f8b28eb05a8075f48b61b6f35332978c74fc7763fa9fb4051a1c30511736a6a",
+        },
+    ),
+}
+
+
+def fetch(name: str) -> Path:
+    """The folder in the hub's cache that holds a published checkpoint, downloaded if need be.
+
+    Raises FileNotFoundError, with the ways to do without, if a file is neither in the cache nor
+    to be had; ValueError, after removing it, if a file is not the published one; and OSError if
+    the disk is full.
+    """
+    published = PUBLISHED[name]
+    for filename in (CONFIG, WEIGHTS):
+        path = _download(name, filename)
+        _check_content(path, published.sha256.get(filename))
+    return path.parent
+
+
+def _download(name: str, filename: str) -> Path:
+    """Hand the file to huggingface_hub, and say in our words what kept it from coming."""
+    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    published = PUBLISHED[name]
+    wanted = f"{filename} of {published.repo}"
+    try:
+        return Path(hf_hub_download(published.repo, filename, revision=published.commit))
+    except Exception as error:  # the library's own, its HTTP client's, the operating system's
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OSError(
+                error.errno,
+                f"the disk is full: {wanted} did not fit into {constants.HF_HUB_CACHE}. Free some "
+                "space there, or set HF_HUB_CACHE to a folder on another disk",
+            ) from error
+        # What the library puts "not in the cache" around is the reason why it could not ask.
+        reason = error.__cause__ if isinstance(error, LocalEntryNotFoundError) else error
+        if constants.HF_HUB_OFFLINE:
+            problem = f"{wanted} is not in the cache; unset HF_HUB_OFFLINE=1 to fetch it"
+        elif isinstance(reason, HfHubHTTPError) and reason.response is not None:
+            answer = _meaning(reason.response.status_code)
+            problem = f"asked for {wanted}, {constants.ENDPOINT} answered {answer}"
+        else:
+            why = str(reason).partition("\n")[0]
+            problem = f"{wanted} could not be fetched from {constants.ENDPOINT} ({why})"
+        raise FileNotFoundError(f"{problem}. {_ways_out(name, constants.HF_HUB_CACHE)}") from error
+
+
+def _meaning(status: int) -> str:
+    """A status code of HTTP, and what it means for someone who wanted a file."""
+    meaning = {
+        401: ": if a token is set, it may be wrong or expired (`hf auth whoami` tells)",
+        403: ": this token or network has no access",
+        404: ", not found: a mirror named in HF_ENDPOINT may lack this commit",
+        429: ", too many requests: wait a little",
+    }
+    return f"HTTP {status}" + meaning.get(status, ", its own failure" if status >= 500 else "")
+
+
+def _ways_out(name: str, cache: str) -> str:
+    published = PUBLISHED[name]
+    return (
+        "Try again with a connection, or through a mirror named in HF_ENDPOINT. Or run, on a "
+        f"machine that has one, `hf download {published.repo} {CONFIG} {WEIGHTS} --revision "
+        f"{published.commit} --local-dir {name}` (before huggingface_hub 0.34: `huggingface-cli "
+        "download`), and give the path of that folder in place of the name; or copy that "
+        f"machine's filled cache to {cache}."
+    )
+
+
+def _check_content(path: Path, sha256: str | None) -> None:
+    """Refuse and remove a file whose content is not what was promised.
+
+    The cache names a file after the hub's digest of it, SHA-256 for large ones and git's SHA-1
+    for others, and links to it from the commit's folder. Where links cannot be made, on some
+    Windows machines, that name is lost, and only files of known ``sha256`` are checked.
+    """
+    blob = path.parent / os.readlink(path) if path.is_symlink() else path
+    promised = sha256 or blob.name
+    if re.fullmatch("[0-9a-f]{64}", promised):
+        found = file_sha256(path)
+    elif re.fullmatch("[0-9a-f]{40}", promised):
+        content = path.read_bytes()
+        found = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    else:
+        return
+    if found == promised:
+        return
+    try:
+        for copy in {path.resolve(), blob, path}:
+            copy.unlink(missing_ok=True)
+        removed = "It has been removed; load again to fetch it anew."
+    except OSError as error:
+        removed = f"It could not be removed ({error}): delete it, then load again."
+    raise ValueError(
+        f"{path} is damaged or not the published file: its digest is {found}, but must be "
+        f"{promised}. {removed} If this comes back, the server at the other end sends something "
+        "else: check HF_ENDPOINT and any proxy."
+    )

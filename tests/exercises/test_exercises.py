@@ -1,0 +1,460 @@
+"""The exercises: their files, what a check says to whom, and the progress that is kept.
+
+Every exercise is tried with all that is written for it: the solution passes, the start is "not
+yet", and each known mistake is told by its own words. So a new file needs no test of its own.
+"""
+
+from __future__ import annotations
+
+import collections
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from pathlib import Path
+
+import nbformat
+import pytest
+import torch
+
+from gpt2_edu import GPT2, exercises
+from gpt2_edu.exercises import check, checking, own, parts, progress, record
+from gpt2_edu.exercises.exercise import exercises as all_exercises
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL = all_exercises()
+CHECKED = [name for name, exercise in ALL.items() if exercise.checked]
+CODING = [name for name in CHECKED if ALL[name].cases]
+
+spec = importlib.util.spec_from_file_location("make_practice", ROOT / "book" / "make_practice.py")
+make_practice = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(make_practice)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Progress is kept in a folder of the test's own, as for a reader."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
+    return tmp_path
+
+
+# ---- The files
+
+
+def test_there_are_enough_exercises_of_every_kind():
+    assert len(ALL) >= 70 and len(CHECKED) >= 45
+    for chapter in range(1, 19):
+        own_ones = [e for e in ALL.values() if e.chapter == chapter]
+        assert 3 <= len(own_ones) <= 6, chapter
+        assert [e.place[1] for e in own_ones] == list(range(1, len(own_ones) + 1)), chapter
+        assert sum(e.checked for e in own_ones) >= 2, chapter
+    kinds = collections.Counter(e.kind for e in ALL.values())
+    assert set(kinds) == set(make_practice.KINDS)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_exercise_says_what_a_reader_needs(name):
+    exercise = ALL[name]
+    assert exercise.level in make_practice.LEVELS and 1 <= exercise.minutes <= 60
+    assert exercise.task and 1 <= len(exercise.hints) <= 3 and exercise.solution
+    if exercise.checked:
+        assert len(exercise.mistakes) >= 3
+        told = [mistake.says for mistake in exercise.mistakes]
+        assert len(set(told)) == len(told)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_the_start_runs_as_it_stands_and_is_told_kindly(name, capsys):
+    answer = ALL[name].answer(ALL[name].start, parts.solutions)
+    assert check(name, answer) is False
+    assert "Not yet" in capsys.readouterr().out
+    assert not checking.examine(ALL[name], answer).written
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_the_solution_passes_and_is_not_taken_for_a_mistake(name):
+    report = checking.examine(ALL[name], parts.solution(name))
+    assert report.passed and report.diagnosis is None, str(report)
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_each_known_mistake_is_told_by_its_own_words(name):
+    for mistake in ALL[name].mistakes:
+        report = checking.examine(ALL[name], parts.wrong_answer(ALL[name], mistake.code))
+        assert not report.passed, mistake.says
+        assert report.diagnosis == mistake.says, f"{mistake.says}\n{report}"
+
+
+# ---- What a check says to whatever it is given
+
+
+def told(capsys, name, answer):
+    assert check(name, answer) is False
+    said = capsys.readouterr().out
+    assert "Traceback" not in said
+    return said
+
+
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    return gamma * (x - mean) / torch.sqrt(x.var(dim=-1, keepdim=True, correction=0) + eps) + beta
+
+
+_CANNOT = "  (Not for later exercises: it needs other cells, or is not called layer_norm.)\n"
+
+
+def raises(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(dim=-1, keepdim=True)
+    return centred @ centred
+
+
+def in_place(x, gamma, beta, eps=1e-5):
+    x -= x.mean(dim=-1, keepdim=True)
+    return gamma * x / torch.sqrt((x**2).mean(dim=-1, keepdim=True) + eps) + beta
+
+
+def forgets(x, gamma, beta, eps=1e-5):
+    layer_norm(x, gamma, beta, eps)
+
+
+def without_end(x, gamma, beta, eps=1e-5):
+    while True:
+        x = x + 1
+
+
+def leaves(x, gamma, beta, eps=1e-5):
+    sys.exit("enough")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (3, "This is an int, not a function. Give the function itself"),
+        (torch.ones(2), "This is a Tensor, not a function"),
+        (layer_norm(torch.ones(1, 1, 2), 1.0, 0.0), "without brackets: check('layer_norm', layer_"),
+        (lambda x: x, r"It takes (x), but is called with 3 arguments"),
+        (lambda x, g, b: x.tolist(), "it gives a list, not a tensor"),
+        (lambda x, g, b: (x, g), "it gives a tuple, not a tensor"),
+        (lambda x, g, b: x.sum(), "the shape () where (1, 1, 3) is right"),
+        (
+            lambda x, g, b: layer_norm(x, g, b).double(),
+            "torch.float64 where torch.float32 is right",
+        ),
+        (lambda x, g, b: x / 0 * 0, "gives nan (no number) at [0, 0, 0]"),
+        (lambda x, g, b: print(x), "returns nothing: is a `return` missing?"),
+        (lambda x, g, b: print("here"), "It printed:\n    here"),
+        (forgets, "returns nothing: is a `return` missing?"),
+        (torch.nn.LayerNorm, "This is a class, not a function"),
+        (raises, "RuntimeError: Expected size for first two dimensions"),
+        (raises, "(line 3 of the function)"),
+        (in_place, "changes what it was given, in place"),
+        (leaves, "SystemExit: enough (line 2 of the function)"),
+        (None, "Not yet"),
+        (..., "Not yet"),
+    ],
+)
+def test_whatever_is_wrong_is_said_in_a_sentence(capsys, answer, words):
+    assert words in told(capsys, "layer_norm", answer)
+
+
+def test_a_function_that_goes_on_for_ever_is_stopped(capsys, monkeypatch):
+    monkeypatch.setattr(checking, "SECONDS", 0.3)
+    begin = time.monotonic()
+    said = told(capsys, "layer_norm", without_end)
+    assert "comes to no end" in said and time.monotonic() - begin < 5
+    time.sleep(0.4)  # and nothing is raised later, in somebody else's lines
+    assert check("layer_norm", layer_norm)
+
+
+def test_what_a_function_prints_stands_below_the_lines_of_the_check(capsys):
+    def talks(x, gamma, beta, eps=1e-5):
+        print("here I am")
+        return layer_norm(x, gamma, beta, eps)
+
+    assert check("layer_norm", talks)
+    assert capsys.readouterr().out.endswith("It printed:\n    here I am\n" + _CANNOT)
+
+
+def test_arguments_are_fresh_for_every_answer(capsys):
+    told(capsys, "layer_norm", in_place)
+    assert check("layer_norm", layer_norm)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (1600, "width of the whole model"),
+        (torch.tensor(25), "number of heads"),
+        (63, "Not right."),
+        ("64", "It gives a str, not a number."),
+        ([64], "It gives a list, not a number."),
+        (True, "It gives a bool, not a number."),
+        (float("nan"), "Not right."),
+        (float("inf"), "Not right."),
+        (lambda: 64, "not a number"),
+    ],
+)
+def test_a_wrong_value_is_told_without_the_right_one(capsys, answer, words):
+    said = told(capsys, "head_size", answer)
+    assert words in said and "64" not in said
+
+
+def test_a_right_value_may_be_a_tensor():
+    assert check("head_size", 64) and check("head_size", 64.0)
+    assert check("head_size", torch.tensor(64))
+
+
+def test_an_exercise_that_is_not_there_has_the_nearest_name():
+    with pytest.raises(ValueError, match=r"no exercise 'layernorm'\. Did you mean 'layer_norm'"):
+        check("layernorm", layer_norm)
+    with pytest.raises(ValueError, match="the name comes first, in quotes"):
+        check(layer_norm, "layer_norm")
+
+
+# ---- Progress
+
+
+def test_what_passed_is_noted_and_can_be_built_on(folder, capsys):
+    check("layer_norm", layer_norm)
+    check("head_size", 64)
+    stored = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
+    assert sorted(stored["passed"]) == ["head_size", "layer_norm"]
+    assert stored["passed"]["layer_norm"]["source"].startswith("def layer_norm(x, gamma")
+    assert stored["passed"]["head_size"]["source"] is None
+    capsys.readouterr()
+    x, one = torch.randn(1, 2, 3), torch.ones(3)
+    assert torch.equal(own("layer_norm")(x, one, one), layer_norm(x, one, one))
+    assert capsys.readouterr().out == ""
+    text = str(progress())
+    assert "[x] LayerNorm, all of it" in text and f"2 of {len(CHECKED)} exercises done" in text
+    assert "✓" in progress()._repr_html_()
+
+
+def test_the_books_solution_stands_in_and_it_is_said(capsys):
+    own("layer_norm")
+    assert capsys.readouterr().out == "The book's own: layer_norm\n"
+    with pytest.raises(ValueError, match="no exercise 'norm'"):
+        own("norm")
+
+
+def test_an_answer_that_needs_names_of_other_cells_passes_but_is_not_built_on(folder, capsys):
+    helper = layer_norm
+
+    def mine(x, gamma, beta, eps=1e-5):
+        return helper(x, gamma, beta, eps)
+
+    assert check("layer_norm", mine)
+    assert json.loads(Path("progress.json").read_text())["passed"]["layer_norm"]["source"] is None
+    assert _CANNOT in capsys.readouterr().out
+    assert check("layer_norm", layer_norm) and check("layer_norm", mine)
+    kept = json.loads(Path("progress.json").read_text())["passed"]["layer_norm"]["source"]
+    assert kept.startswith("def layer_norm"), "a text that can be built on is not given up"
+
+
+def test_a_stored_text_that_does_not_run_is_replaced_by_the_books_and_named(folder, capsys):
+    broken = {"layer_norm": {"on": "2026-01-01", "source": "def layer_norm(x:"}}
+    (folder / "progress.json").write_text(record._text(broken))
+    assert own("layer_norm")(torch.ones(1, 1, 2), 1.0, 0.5) is not None
+    assert "layer_norm (the one in progress.json does not run: " in capsys.readouterr().out
+
+
+def test_a_function_that_is_mended_but_still_raises_is_told_to_lose_the_line(capsys):
+    def mended(x, gamma, beta, eps=1e-5):
+        raise NotImplementedError
+        return layer_norm(x, gamma, beta, eps)
+
+    assert "delete the line with `raise`" in told(capsys, "layer_norm", mended)
+
+
+def test_wrong_answers_leave_no_trace(folder):
+    check("layer_norm", raises)
+    check("head_size", 3)
+    assert list(folder.iterdir()) == []
+
+
+def test_the_book_itself_notes_nothing(folder, monkeypatch):
+    monkeypatch.setenv("GPT2_EDU_BOOK", "1")
+    check("head_size", 64)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"format": "x"}', "\udcff", '{"passed": 3}'])
+def test_a_damaged_progress_file_is_set_aside_and_not_lost(folder, capsys, damage):
+    (folder / "progress.json").write_bytes(damage.encode("utf-8", "surrogateescape"))
+    check("head_size", 64)
+    said = capsys.readouterr().out
+    assert "could not be read" in said and "It was kept as progress-damaged-" in said
+    (kept,) = folder.glob("progress-damaged-*.json")
+    assert kept.read_bytes() == damage.encode("utf-8", "surrogateescape")
+    assert "head_size" in progress().passed
+
+
+def test_a_folder_that_cannot_be_written_is_said_and_the_answer_stays_right(capsys, monkeypatch):
+    def refuse(*args):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(record.os, "open", refuse)
+    assert check("head_size", 64) is True
+    assert "cannot be written in this folder, Permission denied" in capsys.readouterr().out
+
+
+def test_a_folder_that_is_gone_is_said_too(tmp_path, monkeypatch, capsys):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert check("head_size", 64) is True
+    assert "cannot be written" in capsys.readouterr().out
+
+
+def test_two_notebooks_at_once_lose_nothing(folder):
+    """Sixteen writers, each with its own exercise."""
+    names = CHECKED[:16]
+    threads = [threading.Thread(target=record.remember, args=(name, None)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(progress().passed) == set(names)
+    assert [p.name for p in folder.iterdir()] == ["progress.json"]
+
+
+def test_two_processes_at_once_lose_nothing(folder):
+    code = (
+        "import sys; from gpt2_edu.exercises.record import remember\n"
+        "for name in sys.argv[1:]: remember(name, None)"
+    )
+    runs = [subprocess.Popen([sys.executable, "-c", code, *CHECKED[i : i + 12]]) for i in (0, 12)]
+    assert [run.wait() for run in runs] == [0, 0]
+    assert set(progress().passed) == set(CHECKED[:24])
+
+
+def test_a_lock_whose_owner_died_is_not_waited_for(folder, monkeypatch):
+    monkeypatch.setattr(record, "_PATIENCE", 0.1)
+    (folder / "progress.json.lock").touch()
+    begin = time.monotonic()
+    check("head_size", 64)
+    assert time.monotonic() - begin < 5 and "head_size" in progress().passed
+
+
+def test_progress_is_exported_and_merged(folder):
+    check("head_size", 64)
+    exercises.export(folder / "kept.json")
+    os.remove("progress.json")
+    check("layer_norm", layer_norm)
+    merged = exercises.merge(folder / "kept.json")
+    assert set(merged.passed) == {"head_size", "layer_norm"} == set(progress().passed)
+    with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+        exercises.export(folder)
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere to write a"):
+        exercises.export(folder / "nowhere" / "a.json")
+
+
+def test_of_two_answers_the_later_one_stays(folder):
+    old = {"layer_norm": {"on": "2001-01-01", "source": "old"}}
+    new = {"layer_norm": {"on": "2999-01-01", "source": "new"}}
+    (folder / "other.json").write_text(record._text(new))
+    (folder / "progress.json").write_text(record._text(old))
+    assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
+    (folder / "other.json").write_text(record._text(old))
+    assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
+
+
+def test_what_is_no_progress_file_is_not_merged(folder):
+    with pytest.raises(FileNotFoundError, match=r"no file 'nothing\.json' to merge"):
+        exercises.merge("nothing.json")
+    (folder / "other.json").write_text("{}")
+    with pytest.raises(ValueError, match="is no progress file: it does not say"):
+        exercises.merge("other.json")
+    (folder / "newer.json").write_text('{"format": "gpt2-edu progress", "version": 9}')
+    with pytest.raises(ValueError, match="its version is 9; this program reads 1"):
+        exercises.merge("newer.json")
+
+
+# ---- The reader's own GPT-2
+
+
+def test_the_parts_put_together_are_gpt2():
+    """From the solutions alone: the same logits as the package, with the shipped weights."""
+    model = GPT2.from_pretrained("crane").eval()
+    idx = torch.randint(model.config.vocab_size, (2, 19), generator=torch.manual_seed(0))
+    logits = parts.solution("my_gpt2")(idx)
+    torch.testing.assert_close(logits, model(idx)[0].detach(), atol=1e-5, rtol=1e-5)
+
+
+def test_the_readers_own_gpt2_writes_a_story(capsys):
+    assert check("my_gpt2", parts.solution("my_gpt2"))
+    assert "The judge: grammatical" in capsys.readouterr().out
+
+
+def test_the_parts_in_order_are_all_there():
+    chain = [
+        *("encode_bytes", "embed", "attend", "attention", "causal_attention", "split_heads"),
+        *("merge_heads", "multi_head", "gelu", "mlp", "layer_norm", "block", "gpt2"),
+        *("translate", "next_token_loss", "next_probabilities", "continue_text", "my_gpt2"),
+    ]
+    assert [name for name in ALL if name in chain] == chain
+
+
+# ---- Questions
+
+
+QUESTIONS = {chapter: make_practice.questions(chapter) for chapter in range(1, 19)}
+
+
+@pytest.mark.parametrize("chapter", QUESTIONS)
+def test_every_option_of_every_question_is_answered(chapter):
+    assert 4 <= len(QUESTIONS[chapter]) <= 6
+    for question in QUESTIONS[chapter]:
+        options = question["options"]
+        assert 3 <= len(options) <= 4, question["text"]
+        assert [bool(o.get("right")) for o in options].count(True) == 1, question["text"]
+        assert (
+            len({o["text"] for o in options}) == len({o["says"] for o in options}) == len(options)
+        )
+        for option in options:
+            assert len(option["says"].split()) >= 4, option
+            assert option["says"].startswith("Right") == bool(option.get("right")), option
+            assert "$" not in option["text"], "a fold's title shows no formula"
+
+
+def test_the_right_answers_stand_in_every_place_equally_often():
+    places = collections.Counter(
+        [bool(o.get("right")) for o in question["options"]].index(True)
+        for questions in QUESTIONS.values()
+        for question in questions
+        if len(question["options"]) == 4
+    )
+    n = sum(places.values())
+    # Four standard deviations of a fair draw.
+    assert all(abs(places[i] - n / 4) < 4 * (n * 3 / 16) ** 0.5 for i in range(4)), places
+
+
+def test_the_right_answer_is_not_told_by_its_length():
+    questions = [q for found in QUESTIONS.values() for q in found]
+    longest = sum(
+        max(q["options"], key=lambda o: len(o["text"])).get("right", False) for q in questions
+    )
+    assert longest < 0.5 * len(questions), f"{longest} of {len(questions)}"
+
+
+# ---- The pages
+
+
+@pytest.mark.parametrize("path", make_practice.CHAPTERS, ids=lambda path: path.stem)
+def test_practice_pages_are_those_of_the_files(path):
+    stored = nbformat.read(make_practice.FOLDER / path.name, as_version=4)
+    wanted = [(c.cell_type, c.source) for c in make_practice.practice(path).cells]
+    assert [(c.cell_type, c.source) for c in stored.cells] == wanted, "run: make notebooks"
+
+
+def test_every_question_file_belongs_to_a_chapter():
+    files = sorted((ROOT / "book" / "practice").glob("*.toml"))
+    assert [f.stem for f in files] == [p.stem[:2] for p in make_practice.CHAPTERS]
+    for file in files:
+        assert list(tomllib.loads(file.read_text(encoding="utf-8"))) == ["question"]

@@ -1,0 +1,176 @@
+"""The map: one picture of the model that says where a chapter is, the same on every run."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+
+import pytest
+from bs4 import BeautifulSoup
+
+from gpt2_edu import GPT2, GPT2Config, exhibits
+from gpt2_edu.exhibits.map import HEIGHT, PARTS, WIDTH
+from gpt2_edu.exhibits.setup import stylesheet
+from tests.exhibits.test_exhibits import contrast, rgb, themes
+
+
+def parse(here) -> BeautifulSoup:
+    return BeautifulSoup(exhibits.Map(here)._repr_html_(), "html.parser")
+
+
+@pytest.fixture(params=PARTS)
+def part(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def test_the_part_is_marked_by_a_thicker_frame_a_label_and_in_words(part):
+    soup = parse(part)
+    marked = soup.find_all("rect", class_="here")
+    assert [rect["class"] for rect in marked] == [[part, "here"]]
+    assert marked[0]["stroke-width"] == "3"
+    assert [text.get_text() for text in soup.find_all("text", class_="flagged")] == ["you are here"]
+    assert soup.strong.get_text() == f"You are here: {PARTS[part].words}."
+
+
+def test_who_cannot_see_the_picture_is_told_the_way_and_the_place(part):
+    svg = parse(part).svg
+    assert svg["role"] == "img"
+    words, chapters = PARTS[part].words, PARTS[part].chapters
+    assert svg["aria-label"].startswith("Map of GPT-2, from top to bottom: tokens;")
+    assert svg["aria-label"].endswith(f" You are here: {words} (chapter {chapters}).")
+
+
+def test_several_parts_are_all_marked_in_the_order_of_the_picture():
+    soup = parse(["cache", "attention", "cache"])
+    assert [rect["class"][0] for rect in soup.find_all("rect", class_="here")] == [
+        "attention",
+        "cache",
+    ]
+    assert soup.strong.get_text() == "You are here: attention and the key-value cache."
+    assert parse(PARTS).strong.get_text().endswith("lm_head, training and sampling.")
+
+
+def test_the_same_map_is_the_same_html_and_shows_no_address(part):
+    assert exhibits.Map(part)._repr_html_() == exhibits.Map((part,))._repr_html_()
+    assert repr(exhibits.Map(part)) == f"Map({part})"
+    assert exhibits.Map().here == ("whole",)
+
+
+def test_a_page_can_show_two_maps_without_javascript_or_another_host():
+    html = exhibits.Map("mlp")._repr_html_()
+    assert not re.search(r"\bid=|url\(|href|<script|\son\w+=|https?:|src=", html)
+
+
+@pytest.mark.parametrize("here", ["atention", ("mlp", "atention")])
+def test_an_unknown_part_is_refused_with_the_nearest_name(here):
+    with pytest.raises(ValueError, match=r"unknown part 'atention'.*Did you mean 'attention'\?"):
+        exhibits.Map(here)
+    with pytest.raises(ValueError, match=r"name at least one part\. Known: whole, tokens"):
+        exhibits.Map(())
+    with pytest.raises(ValueError, match="unknown part 7"):
+        exhibits.Map([7])
+
+
+def test_the_docstring_names_every_part():
+    assert set(re.findall(r'"(\w+)"', exhibits.Map.__doc__.split("here:")[1])) == set(PARTS)
+
+
+def test_the_picture_has_the_names_of_the_code():
+    written = {text.get_text() for text in parse("whole").find_all("text", class_="name")}
+    model = GPT2(GPT2Config(vocab_size=5, block_size=3, n_layer=1, n_head=1, n_embd=2))
+    block = dict(model.transformer["h"][0].named_children())
+    children = {*model.transformer, "lm_head", *block} - {"drop"}
+    assert children | {"GPT2", "tokens", "cache", "training", "sampling"} == written
+
+
+def test_every_chapter_has_its_place():
+    def chapters(text: str) -> set[int]:
+        ranges = re.findall(r"(\d+)(?:–(\d+))?", text)
+        return {n for low, high in ranges for n in range(int(low), int(high or low) + 1)}
+
+    told = set().union(*(chapters(part.chapters) for part in PARTS.values()))
+    texts = [text.get_text() for text in parse("whole").find_all("text")]
+    written = set().union(*(chapters(t) for text in texts for t in re.findall(r"ch\. (\S+)", text)))
+    assert told == written == set(range(1, 19))
+
+
+# The drawing.
+
+
+def inside(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
+    return (
+        inner[0] >= outer[0]
+        and inner[1] >= outer[1]
+        and inner[0] + inner[2] <= outer[0] + outer[2]
+        and inner[1] + inner[3] <= outer[1] + outer[3]
+    )
+
+
+def test_what_belongs_together_stands_together():
+    frames = {name: part.frame for name, part in PARTS.items()}
+    for name in set(PARTS) - {"whole"}:
+        assert inside(frames[name], frames["whole"])
+    for name in ("embeddings", "block", "residual", "ln_f", "lm_head"):
+        assert inside(frames[name], frames["weights"])
+    for name in ("ln_1", "attention", "cache", "ln_2", "mlp"):
+        assert inside(frames[name], frames["block"])
+    assert inside(frames["whole"], (0, 0, WIDTH, HEIGHT))
+
+
+def flag(part) -> tuple[int, int, int, int]:
+    x, y = part.flag
+    return (x - 43, y - 9, 86, 18)
+
+
+def test_labels_hide_neither_one_another_nor_what_they_point_to():
+    for a, b in itertools.combinations(set(PARTS) - {"whole"}, 2):
+        (ax, ay, aw, ah), (bx, by, bw, bh) = flag(PARTS[a]), flag(PARTS[b])
+        apart = ax + aw <= bx or bx + bw <= ax or ay + ah <= by or by + bh <= ay
+        assert apart, (a, b)
+    for name, part in PARTS.items():
+        assert inside(flag(part), (0, 0, WIDTH, HEIGHT)), name
+        x, y, width, height = part.frame
+        (tip_x, tip_y) = part.tip
+        near = min(abs(tip_x - x), abs(tip_x - x - width), abs(tip_y - y), abs(tip_y - y - height))
+        assert near <= 2, f"{name}: the point is not at its frame"
+
+
+def test_lines_run_along_an_axis_so_that_their_heads_fit():
+    for path in parse("whole").find_all("path", class_=lambda c: c != "flag"):
+        if "H" in path["d"]:
+            continue  # the sign of a sum
+        line = re.match(r"M([^M]*)", path["d"])[1].split("L")
+        points = [tuple(map(int, point.split())) for point in line]
+        for (x0, y0), (x, y) in itertools.pairwise(points):
+            assert (x0 == x) != (y0 == y)
+
+
+def test_every_class_of_the_drawing_has_its_style():
+    css = stylesheet()
+    used = {name for tag in parse("whole").svg.find_all(True) for name in tag.get("class", [])}
+    for name in used - set(PARTS):
+        assert f".{name}" in css, name
+
+
+def test_words_can_be_read_on_the_fill_of_a_marked_part():
+    for variables in themes().values():
+        paper, hue = rgb(variables["paper"]), rgb(variables["hue"])
+        share = float(re.search(r"rect\.here:not.*?--hue\) (\d+)%", stylesheet())[1]) / 100
+        fill = tuple(share * h + (1 - share) * p for h, p in zip(hue, paper))
+        assert contrast(rgb(variables["soft"]), fill) >= 4.5
+        assert contrast(rgb(variables["ink"]), paper) >= 4.5  # the label
+
+
+def test_on_colab_the_map_brings_its_stylesheet_along(monkeypatch):
+    from IPython.core.formatters import DisplayFormatter
+
+    class Shell:
+        display_formatter = DisplayFormatter()
+
+    monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
+    monkeypatch.setitem(sys.modules, "google.colab", object())
+    monkeypatch.setattr("IPython.get_ipython", Shell)
+    exhibits.setup()
+    formatted, _ = Shell.display_formatter.format(exhibits.Map("mlp"))
+    assert formatted["text/html"].startswith("<style>")

@@ -1,0 +1,309 @@
+"""Checkpoints: whole or not there, checked before use, readable without this program."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from gpt2_edu import GPT2
+from gpt2_edu.training import checkpoint as ck
+from gpt2_edu.training.trainer import Trainer
+from tests.campaigns.small_run import result, small_config, write_shards
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run of 12 steps with checkpoints after 9 and 12, and the data it read."""
+    folder = tmp_path_factory.mktemp("finished")
+    write_shards(folder / "shards")
+    Trainer(small_config(folder / "shards", folder / "run")).train()
+    return folder
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    shutil.copytree(finished / "run", tmp_path / "run")
+    return tmp_path / "run"
+
+
+def refused(run, *parts: str) -> str:
+    with pytest.raises(ValueError) as caught:
+        ck.newest_checkpoint(run)
+    for part in parts:
+        assert part in str(caught.value)
+    return str(caught.value)
+
+
+# ---- What a checkpoint is ----------------------------------------------------------------------
+
+
+def test_a_checkpoint_opens_as_a_model_here_and_in_transformers(run):
+    import transformers
+
+    newest = ck.newest_checkpoint(run)
+    model = GPT2.from_pretrained(newest)
+    theirs = transformers.GPT2LMHeadModel.from_pretrained(newest).eval()
+    idx = torch.arange(11).unsqueeze(0)
+    torch.testing.assert_close(model(idx)[0], theirs(idx).logits, rtol=1e-5, atol=1e-5)
+
+
+def test_a_run_folder_holds_what_the_layout_says_and_nothing_pickled(run):
+    files = {str(p.relative_to(run)) for p in run.rglob("*") if p.is_file()}
+    names = ("config.json", "model.safetensors", "optimizer.safetensors", "state.json")
+    expected = {f"checkpoints/step-{step:08}/{name}" for step in (9, 12) for name in names}
+    assert files == expected | {"config.json", "log.jsonl"}
+    tensors = load_file(run / "checkpoints/step-00000012/optimizer.safetensors")
+    assert tensors["transformer.h.1.mlp.c_fc.weight.exp_avg"].shape == (84, 21)
+    assert tensors["transformer.ln_f.bias.step"] == 12
+    assert not any("lm_head" in name for name in tensors)
+
+
+def test_averages_return_to_the_parameters_that_they_belong_to(model, idx, tmp_path):
+    """Names, not an order, tie them together."""
+    from gpt2_edu.training.distributed import Ranks
+    from gpt2_edu.training.optim import make_optimizer
+
+    settings = {"lr": 0.01, "betas": (0.9, 0.95), "weight_decay": 0.1}
+    optimizer = make_optimizer(model, **settings)
+    model(idx, idx)[1].backward()
+    optimizer.step()
+    alone = Ranks(0, 1, torch.device("cpu"))
+    folder = ck.save_checkpoint(tmp_path, 1, model, optimizer, {"val_loss": None}, alone)
+    other = GPT2(model.config)
+    fresh = make_optimizer(other, **settings)
+    ck.load_weights(folder, other)
+    ck.load_optimizer(folder, other, fresh)
+    for (name, p), q in zip(model.named_parameters(), other.parameters(), strict=True):
+        assert torch.equal(p, q), name
+        for key in ("step", "exp_avg", "exp_avg_sq"):
+            assert torch.equal(optimizer.state[p][key], fresh.state[q][key]), (name, key)
+
+
+# ---- Damage ------------------------------------------------------------------------------------
+
+FILES = ("config.json", "model.safetensors", "optimizer.safetensors", "state.json")
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kind", ["missing", "cut off", "changed"])
+def test_a_damaged_file_is_named_with_the_way_out(run, name, kind):
+    newest, older = run / "checkpoints/step-00000012", run / "checkpoints/step-00000009"
+    path = newest / name
+    raw = path.read_bytes()
+    if kind == "missing":
+        path.unlink()
+    else:
+        at = raw.index(b"1") if name.endswith("json") else len(raw) - 7  # JSON stays valid
+        flipped = raw[:at] + bytes([raw[at] ^ 2]) + raw[at + 1 :]
+        path.write_bytes(raw[:-9] if kind == "cut off" else flipped)
+    message = refused(run, f"{newest} is damaged", name, f"{older} is intact", "resume again")
+    if kind != "changed" and name != "state.json":
+        assert kind in message
+
+    mv, source, target = message.splitlines()[-1].split()
+    assert mv == "mv"
+    os.rename(source, target)
+    assert ck.newest_checkpoint(run) == older
+
+
+def test_any_flipped_bit_of_the_state_is_noticed(run):
+    path = run / "checkpoints/step-00000012/state.json"
+    raw = path.read_bytes()
+    for at in random.Random(0).sample(range(len(raw)), 53):
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :])
+        refused(run, "state.json")
+    path.write_bytes(raw)
+    assert ck.newest_checkpoint(run) == path.parent
+
+
+def test_an_older_checkpoint_that_cannot_be_compared_is_refused_too(run):
+    (run / "checkpoints/step-00000009/state.json").write_text("{}")
+    refused(run, "step-00000009 is damaged", "step-00000012 is intact")
+
+
+def test_no_way_is_promised_where_there_is_none(run):
+    for name in ("step-00000009", "step-00000012"):
+        (run / "checkpoints" / name / "model.safetensors").unlink()
+    assert "mv" not in refused(run, "No checkpoint of this run is intact", "start a new run")
+
+
+def test_a_checkpoint_of_a_later_version_is_not_guessed_at(run):
+    path = run / "checkpoints/step-00000012/state.json"
+    document = json.loads(path.read_text())
+    del document["sha256"]
+    document["version"] = 2
+    path.write_text(json.dumps(document | {"sha256": ck._digest(document)}))
+    refused(run, "version 2", "reads 'gpt2-edu checkpoint', version 1")
+
+
+# ---- Being cut short ---------------------------------------------------------------------------
+
+
+def test_everything_is_on_the_disk_before_it_takes_its_name(tmp_path, monkeypatch):
+    done = []
+    sync, rename = ck.sync, os.rename
+
+    def record_sync(path):
+        done.append(path.name)
+        sync(path)
+
+    def record_rename(source, target):
+        done.append("renamed")
+        rename(source, target)
+
+    monkeypatch.setattr(ck, "sync", record_sync)
+    monkeypatch.setattr(os, "rename", record_rename)
+    with ck.whole_folder(tmp_path / "step-00000001") as part:
+        (part / "a").write_text("1")
+        (part / "b").write_text("2")
+    assert sorted(done[:2]) == ["a", "b"]
+    assert done[2:] == [".unfinished-step-00000001", "renamed", tmp_path.name]
+
+
+def test_what_a_killed_process_left_is_no_checkpoint_and_is_cleaned_away(run):
+    newest = run / "checkpoints/step-00000012"
+    left = run / "checkpoints/.unfinished-step-00000013"
+    shutil.copytree(newest, left)
+    (run / "config.json.part").write_text("{")
+    assert ck.newest_checkpoint(run) == newest
+    ck.clean(run)
+    assert not left.exists() and not (run / "config.json.part").exists()
+    assert ck.newest_checkpoint(run) == newest
+
+
+def test_a_removal_that_is_cut_short_leaves_no_half_checkpoint(run, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", lambda path, ignore_errors=False: None)  # killed before
+        ck.remove(run / "checkpoints/step-00000009")
+    assert [path.name for path in ck.checkpoints(run)] == ["step-00000012"]
+    ck.clean(run)
+    assert sorted(p.name for p in (run / "checkpoints").iterdir()) == ["step-00000012"]
+
+
+@pytest.mark.parametrize("full_at", ["model.safetensors", "optimizer.safetensors"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        SafetensorError("Error while serializing: I/O error: No space left on device"),
+    ],
+)
+def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
+    finished, tmp_path, monkeypatch, full_at, error
+):
+    def write_until_full(tensors, path, metadata=None):
+        save_file(tensors, path, metadata)
+        if path.name == full_at and "step-00000006" in str(path):
+            os.truncate(path, 99)
+            raise error
+
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(ck, "save_file", write_until_full)
+        with pytest.raises(OSError) as caught:
+            Trainer(small_config(finished / "shards", out)).train()
+    for part in ("step-00000006 could not be written", "No space left", "step-00000004 is intact"):
+        assert part in str(caught.value)
+    assert [path.name for path in ck.checkpoints(out)][-1] == "step-00000004"
+    assert not list((out / "checkpoints").glob(".unfinished*"))
+    Trainer.resume(out).train()
+    assert result(out) == result(finished / "run")
+
+
+def test_a_log_that_cannot_be_written_is_named_with_the_way_on(finished, tmp_path):
+    """Its place is taken by a folder, after the third step."""
+
+    def spoil(row):
+        if row["step"] == 3:
+            (out / "log.jsonl").rename(out / "aside")
+            (out / "log.jsonl").mkdir()
+
+    out = tmp_path / "run"
+    with pytest.raises(OSError, match=r"log\.jsonl could not be written .*Make room and resume"):
+        Trainer(small_config(finished / "shards", out), on_log=spoil).train()
+    (out / "log.jsonl").rmdir()
+    (out / "aside").rename(out / "log.jsonl")
+    Trainer.resume(out).train()
+    assert result(out) == result(finished / "run")
+
+
+# ---- Which to keep -----------------------------------------------------------------------------
+
+
+def make_checkpoints(run, losses):
+    """Checkpoints without weights, one for each validation loss."""
+    for step, loss in enumerate(losses, start=1):
+        with ck.whole_folder(ck.checkpoint_path(run, step)) as part:
+            document = {
+                "format": ck.FORMAT,
+                "version": ck.VERSION,
+                "files": {},
+                "state": {"step": step, "val_loss": loss},
+            }
+            document["sha256"] = ck._digest(document)
+            (part / "state.json").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize(
+    "losses, kept",
+    [
+        ([3.0, 1.0, 2.0, 2.5, 2.4], [2, 4, 5]),  # the best is old
+        ([3.0, 2.0, 2.0, 2.5, 2.4], [2, 4, 5]),  # of two equal ones the first
+        ([3.0, None, 2.0, None, 1.0], [4, 5]),  # the best is new
+        ([None, None, None], [2, 3]),  # never validated
+    ],
+)
+def test_the_newest_and_the_best_are_kept_and_a_worse_one_never_takes_its_place(
+    tmp_path, losses, kept
+):
+    make_checkpoints(tmp_path, losses)
+    ck.prune(tmp_path, keep=2)
+    assert [int(path.name[-8:]) for path in ck.checkpoints(tmp_path)] == kept
+
+
+def test_checkpoints_are_ordered_by_number_also_beyond_eight_digits(tmp_path):
+    for step in (99_999_999, 100_000_000, 7):
+        ck.checkpoint_path(tmp_path, step).mkdir(parents=True)
+    (tmp_path / "checkpoints/step-12.old").mkdir()
+    steps = [int(path.name.removeprefix("step-")) for path in ck.checkpoints(tmp_path)]
+    assert steps == [7, 99_999_999, 100_000_000]
+
+
+# ---- Random states and the log -----------------------------------------------------------------
+
+
+def test_every_generator_goes_on_where_it_stood():
+    def draw():
+        normal = random.gauss(0, 1), np.random.normal(), torch.randn(3).tolist()
+        return normal, random.random(), np.random.rand(5).tolist(), torch.rand(5).tolist()
+
+    random.gauss(0, 1), np.random.normal()  # each keeps a second normal number for the next call
+    state = json.loads(json.dumps(ck.random_state(torch.device("cpu"))))
+    first = draw()
+    assert draw() != first
+    ck.set_random_state(state, torch.device("cpu"))
+    assert draw() == first
+
+
+def test_the_log_is_cut_back_and_a_broken_last_line_forgotten(tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2, "sample": "ü\\u2028"}\n{"step": 3}\n{"ste')
+    assert [row["step"] for row in ck.read_log(path)] == [1, 2, 3]
+    ck.cut_log(path, 2)
+    assert path.read_text().count("\n") == 2
+    assert ck.read_log(path)[1] == {"step": 2, "sample": "ü\u2028"}
+
+
+def test_a_line_that_is_damaged_in_the_middle_is_named(tmp_path):
+    (tmp_path / "log.jsonl").write_text('{"step": 1}\n{"st\n{"step": 3}\n')
+    with pytest.raises(ValueError, match=r"log\.jsonl, line 2, is not a JSON object"):
+        ck.read_log(tmp_path / "log.jsonl")

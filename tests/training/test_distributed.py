@@ -1,0 +1,169 @@
+"""Two ranks compute what one computes, and a run may move between them.
+
+All that two ranks do is done once, by tests/campaigns/two_ranks.py under torchrun.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+from safetensors.torch import load_file
+
+from gpt2_edu.training.checkpoint import LOG, checkpoints, read_log
+from gpt2_edu.training.distributed import Ranks, joined, micro_step, replicate, shard
+from gpt2_edu.training.trainer import Trainer
+from tests.campaigns.small_run import result, small_config, write_shards
+from tests.campaigns.two_ranks import TWO_RANKS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def stop_after(step: int):
+    """A listener to the log that presses Ctrl-C."""
+    return lambda row: row["step"] == step and os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The folder with what two ranks did, beside the same on one."""
+    folder = tmp_path_factory.mktemp("runs")
+    data = write_shards(folder / "shards")
+    for name, accum in (("single", 2), ("single-4", 4), ("single-8", 8)):
+        Trainer(small_config(data, folder / name, grad_accum=accum, **TWO_RANKS)).train()
+    one = small_config(data, folder / "one", grad_accum=2, **TWO_RANKS)
+    Trainer(one, on_log=stop_after(4)).train()
+    torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
+    done = subprocess.run(
+        [*torchrun, "-m", "tests.campaigns.two_ranks", str(folder)],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    Trainer(small_config(data, folder / "stopped", grad_accum=2, resume=True, **TWO_RANKS)).train()
+    return folder
+
+
+def assert_same_run(run: Path, reference: Path, tolerance: float = 2e-6) -> None:
+    """Losses, norms, validation and weights agree; order of summation is all that differs."""
+    rows, expected = read_log(run / LOG), read_log(reference / LOG)
+    assert [row["step"] for row in rows] == [row["step"] for row in expected]
+    for row, other in zip(rows, expected, strict=True):
+        assert row.get("sample") == other.get("sample")
+        numbers, expected_numbers = (
+            {name: r[name] for name in ("loss", "val_loss", "grad_norm", "lr") if name in r}
+            for r in (row, other)
+        )
+        assert numbers == pytest.approx(expected_numbers, rel=10 * tolerance)
+    weights = load_file(checkpoints(run)[-1] / "model.safetensors")
+    for name, value in load_file(checkpoints(reference)[-1] / "model.safetensors").items():
+        torch.testing.assert_close(weights[name], value, rtol=0, atol=50 * tolerance)
+
+
+@pytest.mark.parametrize(
+    "two, one",
+    [("ddp", "single"), ("ddp-4", "single-8"), ("fsdp", "single-4")],
+)
+def test_two_ranks_compute_what_one_computes(runs, two, one):
+    """With accumulation too."""
+    assert_same_run(runs / two, runs / one)
+    assert read_log(runs / two / LOG)[0]["devices"] == 2
+
+
+def test_a_run_that_two_ranks_began_goes_on_on_one(runs):
+    """Split weights and averages are put together in the file; the log does not show the change."""
+    assert_same_run(runs / "stopped", runs / "single")
+
+
+def test_a_run_that_one_rank_began_goes_on_on_two(runs):
+    assert_same_run(runs / "one", runs / "single")
+
+
+def test_a_signal_to_one_rank_stops_all_after_the_same_step(runs):
+    """Otherwise the others would wait for it for ever."""
+    assert result(runs / "dropout-again")[:2] == result(runs / "dropout")[:2]
+
+
+def test_dropout_differs_between_ranks_but_the_start_of_the_weights_does_not(runs):
+    for step in range(12):
+        drawn = [(runs / "dropout" / f"drawn-{step}-{rank}.txt").read_text() for rank in (0, 1)]
+        assert drawn[0] != drawn[1]
+
+
+def test_two_ranks_resume_with_the_dropout_that_each_had(runs):
+    assert result(runs / "dropout-again") == result(runs / "dropout")
+
+
+def test_a_disk_that_fails_on_rank_0_fails_on_all_and_none_waits(runs):
+    for rank in (0, 1):
+        message = (runs / f"lost-{rank}.txt").read_text()
+        assert "No space left on device" in message and "step-00000003" in message
+    assert checkpoints(runs / "lost") == []
+
+
+@pytest.fixture
+def group_of_one():
+    """Enough to see when gradients are exchanged."""
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    yield Ranks(0, 1, torch.device("cpu"))
+    dist.destroy_process_group()
+
+
+def test_ddp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group_of_one):
+    """The sum is right either way, but each exchange costs as much as all of them need."""
+    exchanged = []
+
+    def count(state, bucket):
+        exchanged.append(bucket.index())
+        future = torch.futures.Future()
+        future.set_result(bucket.buffer())
+        return future
+
+    training = replicate(model, group_of_one)
+    training.register_comm_hook(None, count)
+    for last in (False, False, True):
+        before = len(exchanged)
+        with micro_step(training, last=last):
+            training(idx, idx)[1].backward()
+        assert (len(exchanged) > before) == last
+
+
+def test_fsdp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group_of_one):
+    shard(model)
+    for last in (False, False, True):
+        with micro_step(model, last=last):
+            model(idx, idx)[1].backward()
+        assert all((p.grad is not None) == last for p in model.parameters())
+
+
+def test_alone_nothing_is_exchanged(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    with joined(torch.device("cpu")) as ranks:
+        assert ranks == Ranks(0, 1, torch.device("cpu"))
+        assert ranks.sum(1.5, 2) == [1.5, 2]
+        assert ranks.gather("x") == ["x"]
+    assert not torch.distributed.is_initialized()
+
+
+def test_a_device_that_cannot_be_one_of_many_is_refused(monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="this is mps"), joined(torch.device("mps")):
+        pass
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with (
+        pytest.raises(ValueError, match=r"has 2 CUDA devices.*number 4"),
+        joined(torch.device("cuda")),
+    ):
+        pass

@@ -1,0 +1,352 @@
+"""OpenAI's weights by name, from a stand-in for the hub: what comes, and what can go wrong."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub import constants, file_download
+from safetensors.torch import load_file, save_file
+
+import gpt2_edu
+from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu.weights.hub import PUBLISHED, Published, fetch
+from tests.stand_in_hub import StandInHub
+
+REPO, COMMIT = PUBLISHED["gpt2"].repo, PUBLISHED["gpt2"].commit
+TINY = Published(REPO, COMMIT)  # what the stand-in serves is not what the real digests say
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory) -> Path:
+    """A small checkpoint in OpenAI's naming: no "transformer.", masks beside the weights."""
+    import transformers
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()
+    torch.manual_seed(3)
+    folder = tmp_path_factory.mktemp("published")
+    settings = transformers.GPT2Config(
+        vocab_size=101, n_positions=13, n_layer=2, n_head=3, n_embd=21
+    )
+    transformers.GPT2LMHeadModel(settings).save_pretrained(folder)
+    (folder / "generation_config.json").unlink()
+    state = load_file(folder / "model.safetensors")
+    state = {name.removeprefix("transformer."): value.clone() for name, value in state.items()}
+    for i in range(2):
+        state[f"h.{i}.attn.bias"] = torch.ones(1, 1, 13, 13).tril()
+    save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+def point_at(url: str, monkeypatch) -> None:
+    """What HF_ENDPOINT does, for a library that is imported already."""
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "ENDPOINT", url)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+
+
+@pytest.fixture
+def hub(published, tmp_path, monkeypatch):
+    """The stand-in as this process's hub, with an empty cache and no long waits."""
+    monkeypatch.setitem(PUBLISHED, "gpt2", TINY)
+    with StandInHub() as hub:
+        hub.publish(REPO, COMMIT, published)
+        point_at(hub.url, monkeypatch)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_PROGRESS_BARS", True)
+        monkeypatch.setattr(time, "sleep", lambda seconds: None)
+        yield hub
+
+
+def weights_digest(model: GPT2) -> str:
+    digest = hashlib.sha256()
+    for value in model.state_dict().values():
+        digest.update(value.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def cached(tmp_path: Path) -> list[str]:
+    """The names of the files that the cache links to."""
+    return sorted(path.name for path in tmp_path.glob(f"cache/*/snapshots/{COMMIT}/*"))
+
+
+def refused(kind, *parts: str) -> str:
+    with pytest.raises(kind) as error:
+        GPT2.from_pretrained("gpt2")
+    for part in parts:
+        assert part in str(error.value)
+    return str(error.value)
+
+
+# ---- What comes ---------------------------------------------------------------------------------
+
+
+def test_a_name_fetches_the_published_weights(hub, published):
+    model = GPT2.from_pretrained("gpt2")
+    assert model.config == GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
+    assert weights_digest(model) == weights_digest(GPT2.from_pretrained(published))
+    assert not model.training
+    assert hub.asked("GET") == [None]
+
+
+def test_what_is_in_the_cache_is_not_asked_for_again(hub):
+    first = GPT2.from_pretrained("gpt2")
+    hub.requests.clear()
+    assert weights_digest(GPT2.from_pretrained("gpt2")) == weights_digest(first)
+    assert hub.requests == []
+
+
+def test_a_folder_of_that_name_comes_first(hub, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model.save_pretrained("gpt2")
+    assert weights_digest(GPT2.from_pretrained("gpt2")) == weights_digest(model)
+    assert hub.requests == []
+
+
+def test_the_digests_of_gpt2_are_those_of_the_file_that_is_known():
+    """Its config.json, letter by letter, and by that the size that the preset describes."""
+    known = {
+        "activation_function": "gelu_new",
+        "architectures": ["GPT2LMHeadModel"],
+        "attn_pdrop": 0.1,
+        "bos_token_id": 50256,
+        "embd_pdrop": 0.1,
+        "eos_token_id": 50256,
+        "initializer_range": 0.02,
+        "layer_norm_epsilon": 1e-05,
+        "model_type": "gpt2",
+        "n_ctx": 1024,
+        "n_embd": 768,
+        "n_head": 12,
+        "n_layer": 12,
+        "n_positions": 1024,
+        "resid_pdrop": 0.1,
+        "summary_activation": None,
+        "summary_first_dropout": 0.1,
+        "summary_proj_to_labels": True,
+        "summary_type": "cls_index",
+        "summary_use_proj": True,
+        "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}},
+        "vocab_size": 50257,
+    }
+    content = json.dumps(known, indent=2).encode()
+    assert hashlib.sha256(content).hexdigest() == PUBLISHED["gpt2"].sha256["config.json"]
+
+
+def test_every_preset_is_published_at_a_full_commit():
+    assert {*PUBLISHED, "crane"} == set(gpt2_edu.config.PRESETS)
+    for name, published in PUBLISHED.items():
+        assert published.repo == f"openai-community/{name}"
+        assert len(bytes.fromhex(published.commit)) == 20
+        assert all(len(bytes.fromhex(digest)) == 32 for digest in published.sha256.values())
+
+
+# ---- A bad line ---------------------------------------------------------------------------------
+
+
+def test_a_download_that_is_cut_off_goes_on_where_it_stopped(hub, published, monkeypatch):
+    hub.cut = 1
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1000)  # whole chunks are kept
+    kept = (published / "model.safetensors").stat().st_size // 2 // 1000 * 1000
+    model = GPT2.from_pretrained("gpt2")
+    assert hub.asked("GET") == [None, f"bytes={kept}-"]
+    assert weights_digest(model) == weights_digest(GPT2.from_pretrained(published))
+
+
+def test_a_server_that_recovers_is_asked_again(hub):
+    hub.failures = 2
+    GPT2.from_pretrained("gpt2")
+    assert len(hub.asked("HEAD", "config.json")) == 3
+
+
+def test_a_server_that_keeps_failing_is_named_with_the_ways_out(hub, tmp_path):
+    hub.failures = 99
+    refused(FileNotFoundError, hub.url, "HTTP 500", "config.json", "hf download", "HF_ENDPOINT")
+    assert len(hub.requests) < 20
+    assert cached(tmp_path) == []
+
+
+@pytest.mark.parametrize("status, meaning", [(401, "token"), (403, "access"), (429, "wait")])
+def test_an_answer_of_the_server_is_explained(hub, status, meaning):
+    hub.failures, hub.status = 99, status
+    refused(FileNotFoundError, f"answered HTTP {status}", meaning, "hf download")
+
+
+def test_a_file_that_is_not_there_is_named(hub):
+    hub.files = {path: file for path, file in hub.files.items() if path.endswith("json")}
+    refused(FileNotFoundError, "HTTP 404", f"model.safetensors of {REPO}", "mirror")
+
+
+def test_no_network_names_the_ways_to_do_without(hub, monkeypatch):
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # taken, and nobody listens
+        nobody = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        point_at(nobody, monkeypatch)
+        refused(
+            FileNotFoundError,
+            f"config.json of {REPO} could not be fetched from {nobody} (",
+            f"hf download {REPO} config.json model.safetensors --revision {COMMIT}",
+            "HF_ENDPOINT",
+            "cache",
+        )
+
+
+def test_a_file_of_the_wrong_size_is_not_kept(hub, tmp_path):
+    hub.missing_bytes = 7
+    message = refused(FileNotFoundError, "model.safetensors", "could not be fetched", "size")
+    assert "force_download" not in message  # the library's advice is for its own callers
+    assert cached(tmp_path) == ["config.json"]
+    hub.missing_bytes = 0
+    GPT2.from_pretrained("gpt2")
+
+
+def test_a_full_disk_is_named_with_the_cache(hub, tmp_path, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(file_download, "http_get", full)
+        with pytest.raises(OSError, match="disk is full") as error:
+            GPT2.from_pretrained("gpt2")
+    assert error.value.errno == errno.ENOSPC
+    assert str(tmp_path / "cache") in str(error.value) and "HF_HUB_CACHE" in str(error.value)
+    GPT2.from_pretrained("gpt2")
+
+
+# ---- Another content than the published ---------------------------------------------------------
+
+
+def test_a_damaged_download_is_removed_and_fetched_anew(hub, published, tmp_path):
+    """A wrong byte in a file of the right size: the library itself does not notice."""
+    hub.spoil = 1
+    refused(ValueError, "model.safetensors is damaged", "has been removed", "load again")
+    assert cached(tmp_path) == ["config.json"]
+    assert not any("model" in path.name for path in tmp_path.rglob("blobs/*"))
+    model = GPT2.from_pretrained("gpt2")
+    assert len(hub.asked("GET")) == 2
+    assert weights_digest(model) == weights_digest(GPT2.from_pretrained(published))
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_file_that_is_damaged_in_the_cache_is_noticed(hub, name):
+    file = fetch("gpt2") / name
+    content = file.read_bytes()
+    file.write_bytes(content[:-2] + b" " + content[-1:])
+    refused(ValueError, f"{name} is damaged", "has been removed")
+    assert (fetch("gpt2") / name).read_bytes() == content
+
+
+def test_a_mirror_that_serves_something_else_under_the_name_is_refused(
+    hub, tmp_path, published, monkeypatch
+):
+    """All its headers agree with what it sends; it is not what OpenAI published."""
+    config = (published / "config.json").read_bytes()
+    true = {"config.json": hashlib.sha256(config).hexdigest(), "model.safetensors": "0" * 64}
+    monkeypatch.setitem(PUBLISHED, "gpt2", Published(REPO, COMMIT, true))
+    refused(ValueError, "model.safetensors is damaged or not the published file", "HF_ENDPOINT")
+    assert cached(tmp_path) == ["config.json"]
+
+
+def test_without_links_the_known_digest_still_counts(hub, published, monkeypatch):
+    """On some Windows machines the cache holds the files themselves, and no digest names them."""
+    known = {
+        n: hashlib.sha256((published / n).read_bytes()).hexdigest() for n in os.listdir(published)
+    }
+    monkeypatch.setitem(PUBLISHED, "gpt2", Published(REPO, COMMIT, known))
+    monkeypatch.setattr(file_download, "are_symlinks_supported", lambda cache_dir=None: False)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_SYMLINKS_WARNING", True)
+    folder = fetch("gpt2")
+    assert not any(path.is_symlink() for path in folder.iterdir())
+    file = folder / "model.safetensors"
+    file.write_bytes(b"\0" * file.stat().st_size)
+    refused(ValueError, "model.safetensors is damaged", "has been removed")
+    fetch("gpt2")
+
+
+def test_a_bad_file_that_cannot_be_removed_is_named(hub, monkeypatch):
+    hub.spoil = 1
+    unlink = Path.unlink
+
+    def read_only(self, missing_ok=False):
+        if "model" in self.name or len(self.name) == 64:
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        unlink(self, missing_ok)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", read_only)
+        refused(ValueError, "is damaged", "could not be removed", "Permission denied", "delete it")
+
+
+# ---- Offline ------------------------------------------------------------------------------------
+
+
+def test_offline_with_a_filled_cache_needs_no_request(hub, monkeypatch):
+    online = GPT2.from_pretrained("gpt2")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    hub.requests.clear()
+    assert weights_digest(GPT2.from_pretrained("gpt2")) == weights_digest(online)
+    assert hub.requests == []
+
+
+def test_offline_without_a_cache_says_so(hub, monkeypatch):
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    refused(FileNotFoundError, "not in the cache", "HF_HUB_OFFLINE=1", "hf download", "folder")
+    assert hub.requests == []
+
+
+# ---- As a user runs it --------------------------------------------------------------------------
+
+
+CODE = f"""
+import hashlib
+from gpt2_edu import GPT2
+from gpt2_edu.weights.hub import PUBLISHED, Published
+PUBLISHED["gpt2"] = Published({REPO!r}, {COMMIT!r})
+digest = hashlib.sha256()
+for value in GPT2.from_pretrained("gpt2").state_dict().values():
+    digest.update(value.numpy().tobytes())
+print(digest.hexdigest())
+"""
+
+
+def start(**settings: str) -> subprocess.Popen[str]:
+    """Another process that loads "gpt2", with these settings and no others of the hub's."""
+    kept = {k: v for k, v in os.environ.items() if "PROXY" not in k.upper() and k[:3] != "HF_"}
+    kept["PYTHONPATH"] = str(Path(gpt2_edu.__file__).parent.parent)
+    command = [sys.executable, "-W", "error", "-c", CODE]
+    return subprocess.Popen(
+        command, env=kept | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_two_processes_at_once_and_a_third_offline(published, tmp_path):
+    """The environment decides on hub and cache; a bar shows the progress, and nothing warns."""
+    expected = weights_digest(GPT2.from_pretrained(published))
+    with StandInHub() as hub:
+        hub.publish(REPO, COMMIT, published)
+        hub.pause = 0.3
+        settings = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path), "HF_TOKEN": "hf_stand_in"}
+        settings["TQDM_POSITION"] = "-1"  # draw the bar, though this is no terminal
+        both = [start(**settings) for _ in range(2)]
+        outputs = [process.communicate(timeout=60) for process in both]
+        assert [process.returncode for process in both] == [0, 0], outputs
+        assert [out.strip() for out, _ in outputs] == [expected, expected]
+        assert any("model.safetensors" in err and "100%" in err for _, err in outputs)
+        assert not any("warn" in err.lower() for _, err in outputs), outputs
+        hub.requests.clear()
+        third = start(HF_ENDPOINT=hub.url, HF_HOME=str(tmp_path), HF_HUB_OFFLINE="1")
+        out, err = third.communicate(timeout=60)
+        assert (out.strip(), err) == (expected, "")
+        assert hub.requests == []
