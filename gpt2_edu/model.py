@@ -11,7 +11,8 @@ Parameters carry the names of Hugging Face's ``GPT2LMHeadModel``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from os import PathLike
 
@@ -194,7 +195,7 @@ class GPT2(nn.Module):
             }
         )
         self.lm_head = nn.Linear(C, V, bias=False)
-        self.lm_head.weight = self.get_parameter("transformer.wte.weight")  # one table, two roles
+        self.lm_head.weight = self.wte.weight  # one table, two roles
         self.init_weights()
 
     def forward(
@@ -327,6 +328,23 @@ class GPT2(nn.Module):
                     "Does the tokenizer belong to this model?"
                 )
 
+    @property
+    def wte(self) -> nn.Embedding:
+        """The token embeddings, (V, C); lm_head has the same weight."""
+        wte = self.transformer["wte"]
+        assert isinstance(wte, nn.Embedding)
+        return wte
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.wte.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the weights."""
+        return self.wte.weight.dtype
+
     def num_parameters(self) -> int:
         """How many numbers are learned. The tied table wte = lm_head counts once."""
         return sum(parameter.numel() for parameter in self.parameters())
@@ -345,3 +363,14 @@ class GPT2(nn.Module):
         from .weights.pretrained import save_pretrained
 
         save_pretrained(self, path)
+
+
+@contextmanager
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """Dropout is off inside the block; afterwards the model is in the mode that it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
