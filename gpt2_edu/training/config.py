@@ -7,11 +7,12 @@ import math
 import os
 import types
 import typing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ..config import GPT2Config
+from ..machine.options import option
 from ..model import GPT2
 from ..weights.pretrained import CONFIG
 
@@ -23,59 +24,54 @@ MAY_CHANGE = {
 }
 
 
-def setting(default: Any, help: str) -> Any:
-    """A field with its line of help; the command line is made from these."""
-    return field(default=default, metadata={"help": help})
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
     """The settings of a run. Raises TypeError or ValueError for what cannot be."""
 
-    data: str = setting("data", "folder of token shards, as written by prepare")
-    out: str = setting("run", "folder of the run: its settings, log and checkpoints")
-    resume: bool = setting(False, "go on from the newest checkpoint in out")
+    data: str = option("folder of token shards, as written by prepare", "data")
+    out: str = option("folder of the run: its settings, log and checkpoints", "run")
+    resume: bool = option("go on from the newest checkpoint in out", False)
 
-    model: str = setting("gpt2", "size of a new model: the name of a preset")
-    n_layer: int | None = setting(None, "number of blocks, in place of the preset's")
-    n_head: int | None = setting(None, "number of attention heads, in place of the preset's")
-    n_embd: int | None = setting(None, "width, in place of the preset's")
-    init_from: str | None = setting(
-        None, "start from these weights instead: a checkpoint folder or a name on the hub"
+    model: str = option("size of a new model: the name of a preset", "gpt2")
+    n_layer: int | None = option("number of blocks, in place of the preset's", None)
+    n_head: int | None = option("number of attention heads, in place of the preset's", None)
+    n_embd: int | None = option("width, in place of the preset's", None)
+    init_from: str | None = option(
+        "start from these weights instead: a checkpoint folder or a name on the hub", None
     )
-    block_size: int = setting(1024, "tokens in a sequence")
-    align: bool = setting(False, "begin every sequence with a document, for short documents")
-    dropout: float = setting(0.0, "share of activations switched off, everywhere")
+    block_size: int = option("tokens in a sequence", 1024)
+    align: bool = option("begin every sequence with a document, for short documents", False)
+    dropout: float = option("share of activations switched off, everywhere", 0.0)
 
-    steps: int = setting(1000, "optimiser steps")
-    batch_size: int = setting(8, "sequences that a device works on at a time")
-    grad_accum: int = setting(1, "batches whose gradients make one step, on each device")
-    lr: float = setting(6e-4, "highest learning rate")
-    min_lr: float = setting(6e-5, "learning rate of the last step, after a cosine")
-    warmup_steps: int = setting(100, "steps over which the learning rate rises")
-    weight_decay: float = setting(0.1, "AdamW's pull of the matrices towards 0")
-    beta1: float = setting(0.9, "AdamW's memory for gradients")
-    beta2: float = setting(0.95, "AdamW's memory for squared gradients")
-    grad_clip: float = setting(1.0, "longest gradient, by its norm over all weights; 0: any")
-    seed: int = setting(0, "number from which weights, order of data and dropout follow")
+    steps: int = option("optimiser steps", 1000)
+    batch_size: int = option("sequences that a device works on at a time", 8)
+    grad_accum: int = option("batches whose gradients make one step, on each device", 1)
+    lr: float = option("highest learning rate", 6e-4)
+    min_lr: float = option("learning rate of the last step, after a cosine", 6e-5)
+    warmup_steps: int = option("steps over which the learning rate rises", 100)
+    weight_decay: float = option("AdamW's pull of the matrices towards 0", 0.1)
+    beta1: float = option("AdamW's memory for gradients", 0.9)
+    beta2: float = option("AdamW's memory for squared gradients", 0.95)
+    grad_clip: float = option("longest gradient, by its norm over all weights; 0: any", 1.0)
+    seed: int = option("number from which weights, order of data and dropout follow", 0)
 
-    device: str = setting("auto", "auto, cpu, cuda, cuda:1 or mps")
-    precision: Literal["auto", "float32", "bf16", "fp16"] = setting(
-        "auto", "of the matrix products; auto: bf16 where it is fast, on older GPUs fp16"
+    device: str = option("auto, cpu, cuda, cuda:1 or mps", "auto")
+    precision: Literal["auto", "float32", "bf16", "fp16"] = option(
+        "of the matrix products; auto: bf16 where it is fast, on older GPUs fp16", "auto"
     )
-    compile: Literal["auto", "on", "off"] = setting("auto", "torch.compile; auto: on CUDA")
-    fsdp: bool = setting(False, "split the model over the devices that torchrun started")
+    compile: Literal["auto", "on", "off"] = option("torch.compile; auto: on CUDA", "auto")
+    fsdp: bool = option("split the model over the devices that torchrun started", False)
 
-    eval_every: int = setting(250, "steps between two validations; 0: none")
-    eval_batches: int = setting(20, "batches of batch_size sequences in a validation")
-    sample_every: int = setting(250, "steps between two samples of text; 0: none")
-    prompt: str = setting("<|endoftext|>", "what a sample begins with")
-    sample_tokens: int = setting(64, "tokens in a sample")
-    save_every: int = setting(500, "steps between two checkpoints; the best is saved too")
-    keep: int = setting(2, "newest checkpoints to keep, beside the best")
-    log_every: int = setting(10, "steps between two rows of the log")
-    tensorboard: bool = setting(False, "write the log for TensorBoard too, to out/tensorboard")
-    quiet: bool = setting(False, "show no progress bar and no samples")
+    eval_every: int = option("steps between two validations; 0: none", 250)
+    eval_batches: int = option("batches of batch_size sequences in a validation", 20)
+    sample_every: int = option("steps between two samples of text; 0: none", 250)
+    prompt: str = option("what a sample begins with", "<|endoftext|>")
+    sample_tokens: int = option("tokens in a sample", 64)
+    save_every: int = option("steps between two checkpoints; the best is saved too", 500)
+    keep: int = option("newest checkpoints to keep, beside the best", 2)
+    log_every: int = option("steps between two rows of the log", 10)
+    tensorboard: bool = option("write the log for TensorBoard too, to out/tensorboard", False)
+    quiet: bool = option("show no progress bar and no samples", False)
 
     def __post_init__(self) -> None:
         hints = typing.get_type_hints(type(self))
