@@ -14,10 +14,10 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import nbformat
+from chapters import chapters
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
-ROOT = Path(__file__).resolve().parent.parent
 CELL_TIMEOUT = 600  # seconds
 
 
@@ -61,17 +61,22 @@ def execute(path: Path) -> str | None:
         number = client.code_cells_executed
         return f"{path}: code cell {number} failed; the file is unchanged.\n{error}"
     tidy(nb)
+    store(nb, path)
+    return None
+
+
+def store(nb: nbformat.NotebookNode, path: Path) -> None:
+    """Write a notebook in the one form that has no diff where nothing changed."""
     text = nbformat.writes(nb, version=4, indent=1, sort_keys=True, ensure_ascii=False)
     path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
-    return None
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Execute notebooks in place, as the book does.")
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: all")
     paths = parser.parse_args().notebooks or [
-        *sorted((ROOT / "notebooks").glob("*.ipynb")),
-        *sorted((ROOT / "notebooks" / "practice").glob("*.ipynb")),
+        *(chapter.path for chapter in chapters()),
+        *(chapter.practice for chapter in chapters()),
     ]
     missing = [p for p in paths if not p.is_file()]
     if missing:

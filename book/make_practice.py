@@ -2,8 +2,8 @@
 
     .venv/bin/python book/make_practice.py            # then execute what changed: make notebooks
 
-Questions come from book/practice/NN.toml, exercises from the files in gpt2_edu/exercises/tasks.
-Nothing else is needed for a new one. Stored outputs of cells that stay are kept.
+Questions come from book/practice/, exercises from gpt2_edu/exercises/tasks/. Nothing else is
+needed for a new one. Stored outputs of cells that stay are kept.
 """
 
 from __future__ import annotations
@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from chapters import Chapter, chapters
+from execute_notebooks import store
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from gpt2_edu.exercises.exercise import Exercise, exercises
-
-ROOT = Path(__file__).resolve().parent.parent
-CHAPTERS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-FOLDER = ROOT / "notebooks" / "practice"
 
 LEVELS = {1: "easy", 2: "medium", 3: "hard"}
 KINDS = {
@@ -36,8 +34,8 @@ KINDS = {
 }
 
 INTRODUCTION = """\
-First {questions} questions: choose an answer, and it says what is right or wrong with it. Then \
-{exercises} exercises. Those with a cell check themselves: write, run the cell, read what the \
+First {questions}: choose an answer, and it says what is right or wrong with it. Then \
+{exercises}. Those with a cell check themselves: write, run the cell, read what the \
 check says, mend, run it again. Nothing is sent anywhere.
 
 Open a hint or a solution only when you have tried. How the checks work, and where your progress \
@@ -53,10 +51,9 @@ from torch.nn import functional as F
 from gpt2_edu.exercises import check, own"""
 
 
-def questions(chapter: int) -> list[dict[str, Any]]:
+def questions(chapter: Chapter) -> list[dict[str, Any]]:
     """A chapter's questions, the options of each in an order that depends on its text alone."""
-    file = ROOT / "book" / "practice" / f"{chapter:02}.toml"
-    found = tomllib.loads(file.read_text(encoding="utf-8"))["question"]
+    found = tomllib.loads(chapter.questions.read_text(encoding="utf-8"))["question"]
     for question in found:
         seed = hashlib.sha256(question["text"].encode()).digest()
         question["options"] = random.Random(seed).sample(
@@ -100,21 +97,19 @@ def exercise_cells(number: int, exercise: Exercise) -> list[nbformat.NotebookNod
     return [new_markdown_cell(task), new_code_cell(cell), new_markdown_cell(solution)]
 
 
-def practice(path: Path) -> nbformat.NotebookNode:
+def practice(chapter: Chapter) -> nbformat.NotebookNode:
     """A chapter's practice notebook, without outputs."""
-    chapter = int(path.stem[:2])
-    story = nbformat.read(path, as_version=4)
-    heading = re.search(r"^# (.+)$", story.cells[0].source, re.M)
-    assert heading is not None
-    title = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading[1])  # without a link
+    story = nbformat.read(chapter.path, as_version=4)
     bootstrap = next(cell for cell in story.cells if cell.cell_type == "code")
-    asks, tasks = questions(chapter), [e for e in exercises().values() if e.chapter == chapter]
-    counts = {"questions": len(asks), "exercises": len(tasks)}
+    asks = questions(chapter)
+    tasks = [e for e in exercises().values() if e.chapter == chapter.number]
+    counts = {"questions": several(asks, "question"), "exercises": several(tasks, "exercise")}
     cells = [
-        new_markdown_cell(f"# Practice: {title}"),
+        new_markdown_cell(f"# Practice: {chapter.title}"),
         new_code_cell(bootstrap.source, metadata={"tags": ["remove-cell"]}),
         new_markdown_cell(
-            f"For [chapter {chapter}](../{path.name}). {INTRODUCTION.format(**counts)}"
+            f"For [chapter {chapter.number}](../{chapter.path.name}). "
+            + INTRODUCTION.format(**counts)
         ),
         new_markdown_cell("## Questions"),
         *(new_markdown_cell(asked(i, question)) for i, question in enumerate(asks, 1)),
@@ -124,6 +119,10 @@ def practice(path: Path) -> nbformat.NotebookNode:
     for number, exercise in enumerate(tasks, 1):
         cells += exercise_cells(number, exercise)
     return nbformat.v4.new_notebook(cells=cells, metadata=story.metadata)
+
+
+def several(things: list[Any], word: str) -> str:
+    return f"{len(things)} {word}{'s' * (len(things) != 1)}"
 
 
 def with_outputs(new: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode:
@@ -140,12 +139,8 @@ def with_outputs(new: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNod
 
 
 def main() -> int:
-    FOLDER.mkdir(exist_ok=True)
-    for chapter in CHAPTERS:
-        path = FOLDER / chapter.name
-        written = with_outputs(practice(chapter), path)
-        text = nbformat.writes(written, version=4, indent=1, sort_keys=True, ensure_ascii=False)
-        path.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    for chapter in chapters():
+        store(with_outputs(practice(chapter), chapter.practice), chapter.practice)
     return 0
 
 

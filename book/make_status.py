@@ -2,6 +2,7 @@
 
     .venv/bin/python book/make_status.py          # those whose code or PyTorch has changed
     .venv/bin/python book/make_status.py --all    # every one
+    .venv/bin/python book/make_status.py 05_mask  # this one alone
 
 A row stays as it is until the code of its notebook or the version of PyTorch changes. So this
 script can run as often as one likes without a diff. The notebooks themselves are not touched.
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
+from chapters import chapters
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
@@ -53,20 +55,9 @@ class Row(NamedTuple):
     code: str
 
     def __str__(self) -> str:
-        link = f"[{title(self.name)}](../notebooks/{self.name}.ipynb)"
+        (chapter,) = (c for c in chapters(ROOT) if c.name == self.name)
+        link = f"[{chapter.number} {chapter.title}](../notebooks/{self.name}.ipynb)"
         return "| " + " | ".join(map(str, (link, *self[1:]))) + " |"
-
-
-def notebooks() -> list[Path]:
-    return sorted((ROOT / "notebooks").glob("*.ipynb"))
-
-
-def title(name: str) -> str:
-    """The chapter's number and heading, as text: "5 The causal mask"."""
-    nb = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
-    heading = re.search(r"^# (.+)$", nb.cells[0].source, re.M)
-    text = re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading[1] if heading else name)
-    return f"{int(name[:2])} {text}"
 
 
 def code_of(path: Path) -> list[str]:
@@ -114,15 +105,18 @@ def run(path: Path) -> Row:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Time the notebooks and write book/status.md.")
     parser.add_argument("--all", action="store_true", help="also those that have not changed")
-    again = parser.parse_args().all
+    parser.add_argument("names", nargs="*", help="only these, whether they have changed or not")
+    args = parser.parse_args()
+    if unknown := set(args.names) - {chapter.name for chapter in chapters(ROOT)}:
+        parser.error(f"no such chapter: {', '.join(sorted(unknown))}")
     os.environ.update(GPT2_EDU_BOOK="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
     os.environ.pop("MPLBACKEND", None)
     old = read_rows(PAGE.read_text(encoding="utf-8")) if PAGE.is_file() else {}
-    rows, failures = [], 0
-    for path in notebooks():
+    rows, failures, torch = [], 0, version("torch").split("+")[0]
+    for path in (chapter.path for chapter in chapters(ROOT)):
         row = old.get(path.stem)
-        torch = version("torch").split("+")[0]
-        if again or row is None or (row.code, row.torch) != (checksum(path), torch):
+        stale = row is None or (row.code, row.torch) != (checksum(path), torch)
+        if path.stem in args.names if args.names else args.all or stale:
             try:
                 row = run(path)
                 print(f"{path.stem}: {row.seconds} s", flush=True)

@@ -15,13 +15,10 @@ from typing import Any
 import nbformat
 import pytest
 import yaml
+from chapters import chapters, parts
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = [
-    path
-    for folder in (ROOT / "notebooks", ROOT / "notebooks" / "practice")
-    for path in sorted(folder.glob("*.ipynb"))
-]
+NOTEBOOKS = [chapter.path for chapter in chapters()] + [c.practice for c in chapters()]
 # What stands in a traceback or a warning, on Linux, macOS, Windows and Colab.
 FOLDERS = "home|root|Users|tmp|usr|opt|work|var|content"
 ABSOLUTE_PATH = re.compile(rf"(?<![\w.:/])/(?:{FOLDERS})/|\b[A-Z]:\\\w")
@@ -56,22 +53,22 @@ def path(request: pytest.FixtureRequest) -> Path:
 
 
 def test_every_notebook_is_a_chapter_of_the_book():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [chapter for part in toc["parts"] for chapter in part["chapters"]]
-    files = [chapter["file"] for chapter in chapters]
-    files += [section["file"] for chapter in chapters for section in chapter.get("sections", [])]
-    listed = [name for name in files if name.startswith("notebooks/")]
-    stored = [path.relative_to(ROOT).with_suffix("").as_posix() for path in NOTEBOOKS]
-    assert listed == stored
+    """In the order of the file names, each with its number."""
+    stored = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+    assert [path for path in stored if path.parent.name == "notebooks"] == [
+        chapter.path for chapter in chapters()
+    ]
+    assert set(stored) == set(NOTEBOOKS)
+    assert all(chapter.name == f"{chapter.number:02}_{chapter.slug}" for chapter in chapters())
+    assert len({chapter.slug for chapter in chapters()}) == len(chapters())
 
 
 def test_a_chapter_is_followed_by_its_practice():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    for part in toc["parts"]:
-        for chapter in part["chapters"]:
-            folder, _, name = chapter["file"].rpartition("/")
+    for part in parts():
+        for page in part["chapters"]:
+            folder, _, name = page["file"].rpartition("/")
             if folder == "notebooks":
-                assert chapter["sections"] == [{"file": f"notebooks/practice/{name}"}]
+                assert page["sections"] == [{"file": f"notebooks/practice/{name}"}]
 
 
 def test_notebook_is_valid_and_its_cells_have_distinct_ids(path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from chapters import parts
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -13,12 +14,9 @@ SITE = ROOT / "_build" / "html"
 
 def pages_of_the_book() -> list[str]:
     """The pages in the order of _toc.yml, as "notebooks/03_crane"."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [chapter for part in toc["parts"] for chapter in part["chapters"]]
-    files = [
-        page["file"] for chapter in chapters for page in [chapter, *chapter.get("sections", [])]
-    ]
-    return [toc["root"], *files]
+    pages = [page for part in parts() for page in part["chapters"]]
+    files = [file["file"] for page in pages for file in [page, *page.get("sections", [])]]
+    return ["book/index", *files]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
