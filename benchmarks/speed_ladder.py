@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the repository: no install needed
 
@@ -30,7 +29,6 @@ from benchmarks.common import (
     rounds,
 )
 from gpt2_edu import GPT2, GPT2Config, flops
-from gpt2_edu import model as model_file
 
 ON_A_CPU = GPT2Config(
     vocab_size=2001, block_size=128, n_layer=4, n_head=4, n_embd=224, **contenders.NO_DROPOUT
@@ -83,19 +81,16 @@ def training_loop(
     forward = contenders.compiled(model, quick) if loop.compiled else model
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-4, fused=loop.fused_optimiser)
     idx = random_ids(loop.batch, T + 1, V, device)
-    attention = model_file.attention_explicit
-    if loop.fused_attention:
-        attention = model_file.attention_fused
+    model.use_attention("auto" if loop.fused_attention else "explicit")
 
     def run() -> None:
         torch.set_float32_matmul_precision("high" if loop.tf32 else "highest")
-        with mock.patch.object(model_file, "attention_fused", attention):
-            for _ in range(steps):
-                with torch.autocast(device.type, torch.bfloat16, enabled=loop.autocast):
-                    _, loss = forward(idx[:, :-1], idx[:, 1:])
-                loss.backward()
-                optimiser.step()
-                optimiser.zero_grad(set_to_none=True)
+        for _ in range(steps):
+            with torch.autocast(device.type, torch.bfloat16, enabled=loop.autocast):
+                _, loss = forward(idx[:, :-1], idx[:, 1:])
+            loss.backward()
+            optimiser.step()
+            optimiser.zero_grad(set_to_none=True)
 
     return run
 

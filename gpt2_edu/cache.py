@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .config import GPT2Config
 
 
 class KVCache:
-    """Room for the keys and values of ``max_len`` tokens, in every block: 2 · (N, B, H, S, D).
+    """The keys and values of up to ``max_len`` tokens: for each layer, k and v of (B, H, S, D).
 
-    All of it is allocated at once and zero. ``model(idx, cache=cache)`` writes the tokens of idx
-    behind those that it holds and lets them attend to all. ``length`` tokens are in it; the same
-    number stands in ``position`` on the device, where a captured graph finds it. ``padding`` (B,)
-    says how many tokens on the left of each text are no text. A cache is for inference: what it
-    keeps carries no gradient. On a CPU half-precision keys and values are handed to attention in
+    ``model(idx, cache=cache)`` writes the tokens of idx behind the ``length`` tokens that are in
+    the cache and lets them attend to all. ``padding`` (B,) says how many tokens on the left of
+    each text are no text. Everything is allocated at once. A cache is for inference: what it holds
+    carries no gradient. On a CPU, half-precision keys and values are given to attention in
     float32: there it is several times as fast, conversion included.
 
     One token costs 2 · N · C numbers: 36,864 bytes in bfloat16 for the 124M model. Raises
@@ -43,49 +44,58 @@ class KVCache:
             )
         if padding is not None and padding.shape != (batch_size,):
             raise ValueError(f"padding must have shape ({batch_size},), got {tuple(padding.shape)}")
-        shape = (config.n_layer, batch_size, config.n_head, max_len, config.head_size)
-        self.k = torch.zeros(shape, device=device, dtype=dtype)
-        self.v = torch.zeros(shape, device=device, dtype=dtype)
-        on_cpu = self.k.device.type == "cpu"
-        self.attend_in = torch.promote_types(dtype, torch.float32) if on_cpu else dtype
-        self.position = torch.zeros((), device=device, dtype=torch.int64)
-        self.length = 0
-        self.span = 0  # S: how many keys, from the first, the running pass looks at
-        self.padding = padding
-        self._owner: weakref.ref[object] | None = None  # whose keys these are
-
-    @property
-    def batch_size(self) -> int:
-        return self.k.size(1)
-
-    @property
-    def max_len(self) -> int:
-        return self.k.size(3)
+        self.config, self.padding = config, padding
+        self.batch_size, self.max_len, self.length = batch_size, max_len, 0
+        shape = (batch_size, config.n_head, max_len, config.head_size)
+        # One tensor per layer: a compiled step copies a tensor whole before it writes to a part.
+        self.k, self.v = (
+            [torch.zeros(shape, device=device, dtype=dtype) for _ in range(config.n_layer)]
+            for _ in range(2)
+        )
+        on_cpu = self.k[0].device.type == "cpu"
+        self._attend_in = torch.promote_types(dtype, torch.float32) if on_cpu else dtype
+        self._model: weakref.ref[nn.Module] | None = None  # whose keys these are
 
     def nbytes(self) -> int:
         """Bytes of memory held, full or not."""
-        return self.k.nbytes + self.v.nbytes
+        return sum(tensor.nbytes for tensor in (*self.k, *self.v))
 
     def reset(self) -> None:
         """Forget every token. The memory stays allocated."""
-        self.length = 0
-        self.position.zero_()
-        self._owner = None
+        self.length, self._model = 0, None
 
-    def begin(self, owner: object, config: GPT2Config, idx: Tensor) -> None:
-        """Refuse a pass that does not fit, before anything is written; then make room for it."""
-        B, T = idx.shape
-        layout = (config.n_layer, config.n_head, config.head_size)
-        held = (self.k.size(0), self.k.size(2), self.k.size(4))
+    @contextmanager
+    def step(self, model: nn.Module, idx: Tensor) -> Iterator[tuple[Tensor, int]]:
+        """One forward pass of idx (B, T): yields its positions (T,) and S, how many keys it sees.
+
+        The tokens count when the block ends without an error. Raises ValueError, before anything
+        is written, for a pass that does not fit.
+        """
+        self._check(model, idx)
+        stop = self.length + idx.size(1)
+        yield torch.arange(self.length, stop, device=idx.device), stop
+        self.length, self._model = stop, weakref.ref(model)
+
+    def update(
+        self, positions: Tensor, S: int, layer: int, k: Tensor, v: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Write k and v (B, H, T, D) at positions (T,); return the first S, (B, H, S, D) each."""
+        keys, values = self.k[layer], self.v[layer]
+        keys.index_copy_(2, positions, k.detach().to(keys.dtype))
+        values.index_copy_(2, positions, v.detach().to(values.dtype))
+        return keys[:, :, :S].to(self._attend_in), values[:, :, :S].to(self._attend_in)
+
+    def _check(self, model: nn.Module, idx: Tensor) -> None:
+        (B, T), (ours, theirs) = idx.shape, (_layout(self.config), _layout(model.config))
         problem = ""
-        if layout != held:
-            problem = f"was made for (n_layer, n_head, head_size) = {held}, this model has {layout}"
-        elif self.length and (self._owner is None or self._owner() is not owner):
+        if theirs != ours:
+            problem = f"was made for (n_layer, n_head, head_size) = {ours}, this model has {theirs}"
+        elif self.length and (self._model is None or self._model() is not model):
             problem = f"holds {self.length} tokens of another model. Call cache.reset() first"
         elif self.batch_size != B:
             problem = f"was made for a batch of {self.batch_size}, idx has {B}"
-        elif self.k.device != idx.device:
-            problem = f"is on {self.k.device}, idx on {idx.device}"
+        elif self.k[0].device != idx.device:
+            problem = f"is on {self.k[0].device}, idx on {idx.device}"
         elif self.length + T > self.max_len:
             problem = (
                 f"is full: it holds {self.length} of max_len={self.max_len} tokens and {T} more do "
@@ -93,18 +103,8 @@ class KVCache:
             )
         if problem:
             raise ValueError(f"the cache {problem}.")
-        self._owner = weakref.ref(owner)
-        self.span = self.length + T
 
-    def update(self, layer: int, positions: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Write k, v (B, H, T, D) at these positions; return all keys and values, (B, H, S, D)."""
-        keys, values = self.k[layer], self.v[layer]
-        keys.index_copy_(2, positions, k.detach().to(keys.dtype))
-        values.index_copy_(2, positions, v.detach().to(values.dtype))
-        keys, values = keys[:, :, : self.span], values[:, :, : self.span]
-        return keys.to(self.attend_in), values.to(self.attend_in)
 
-    def advance(self, T: int) -> None:
-        """The pass is complete: its T tokens now count."""
-        self.length += T
-        self.position += T
+def _layout(config: object) -> tuple[int, int, int]:
+    assert isinstance(config, GPT2Config)
+    return config.n_layer, config.n_head, config.head_size

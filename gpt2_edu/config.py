@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+from torch import Tensor
+
 from .machine.messages import nearest
 
 
@@ -61,6 +64,57 @@ class GPT2Config:
         if name not in PRESETS:
             raise ValueError(f"unknown preset {name!r}. {nearest(name, PRESETS)}")
         return PRESETS[name]
+
+    def check_ids(
+        self, idx: Tensor, targets: Tensor | None = None, padding: Tensor | None = None
+    ) -> None:
+        """Say clearly what is wrong with a batch, before an indexing kernel says it unclearly."""
+        for name, ids in (("idx", idx), ("targets", targets)):
+            if ids is None:
+                continue
+            if not isinstance(ids, Tensor) or ids.dtype != torch.int64:
+                got = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
+                raise TypeError(f"{name} must be a tensor of int64 token ids, got {got}")
+            if ids.ndim != 2:
+                raise ValueError(
+                    f"{name} must have shape (B, T), got {tuple(ids.shape)}. "
+                    "For one sequence use torch.tensor([ids]), which has shape (1, T)."
+                )
+        T, limit = idx.size(1), self.block_size
+        if idx.numel() == 0:
+            raise ValueError("idx holds no tokens: start from at least one, such as <|endoftext|>")
+        if T > limit:
+            raise ValueError(
+                f"idx has T={T} tokens, but this model sees at most block_size={limit}"
+            )
+        if targets is not None and targets.shape != idx.shape:
+            raise ValueError(
+                f"targets must have idx's shape {tuple(idx.shape)}, got {tuple(targets.shape)}"
+            )
+        if padding is not None and (padding.shape != idx.shape[:1] or padding.dtype != torch.int64):
+            raise ValueError(
+                f"padding must be int64 of shape ({idx.size(0)},), the tokens to skip on the left "
+                f"of each text; got {padding.dtype} of shape {tuple(padding.shape)}"
+            )
+        if not torch.compiler.is_compiling() and idx.device.type != "meta":
+            self._check_range(idx, targets, padding)
+
+    def _check_range(self, idx: Tensor, targets: Tensor | None, padding: Tensor | None) -> None:
+        """Every id is in the vocabulary, at least one target counts, each text has a token."""
+        V = self.vocab_size
+        counted = None if targets is None else targets[targets != -100]
+        if counted is not None and counted.numel() == 0:
+            raise ValueError("every target is -100, so there is nothing to take the mean of")
+        if padding is not None and (padding.min() < 0 or padding.max() >= idx.size(1)):
+            bad = int(padding[(padding < 0) | (padding >= idx.size(1))][0])
+            raise ValueError(f"padding holds {bad}, but it must lie in 0 … {idx.size(1) - 1}")
+        for name, ids in (("idx", idx), ("targets", counted)):
+            if ids is not None and (ids.min() < 0 or ids.max() >= V):
+                bad = int(ids[(ids < 0) | (ids >= V)][0])
+                raise ValueError(
+                    f"{name} holds the id {bad}, outside the vocabulary 0 … {V - 1}. "
+                    "Does the tokenizer belong to this model?"
+                )
 
 
 PRESETS: dict[str, GPT2Config] = {

@@ -14,8 +14,11 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+import torch
+
 from .config import GPT2Config
 from .machine.data_sheets import bytes_per_number
+from .model import fused_is_faster
 
 
 def _require_positive(**values: float) -> None:
@@ -201,7 +204,8 @@ def _activation_bytes_per_token(config: GPT2Config, T: int, width: int, device_t
     on_cpu = device_type == "cpu"
     norm = 4 * C + 2 * 4  # a LayerNorm's input, mean and scale
     dropped = C * (width if on_cpu else 1) if config.resid_pdrop else 0
-    if on_cpu and width == 2 and T <= 512:  # model.py's explicit way: q, k, v; softmax, dropout
+    product = torch.bfloat16 if width == 2 else torch.float32
+    if not fused_is_faster(device_type, product, True, T):  # explicit: q, k, v; softmax, dropout
         attention = width * (3 * C + (3 if config.attn_pdrop else 1) * H * T)
     elif on_cpu and config.attn_pdrop:  # q, k, v; softmax, what it is multiplied by, their product
         attention = 3 * 4 * C + 3 * 4 * H * T

@@ -8,13 +8,14 @@ once and replayed, so that the device never waits for Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal
+from functools import partial, wraps
+from typing import Any, Concatenate, Literal, ParamSpec
 
 import torch
 from torch import Tensor
 
 from .cache import KVCache
-from .model import GPT2, visible_keys
+from .model import GPT2, eval_mode, visible_keys
 from .tape import tracing
 
 GREEDY_BELOW = torch.finfo(torch.float32).tiny  # less may be 0 in float32, and 0 / 0 is NaN
@@ -109,44 +110,20 @@ def stream(
     TypeError, at the first token, for what ``sample_next`` and the model refuse.
     """
     check_knobs(temperature, top_k, top_p)
-    window = model.config.block_size
-    croppable = overflow == "crop" and isinstance(idx, Tensor) and idx.ndim == 2
-    model.check_ids(idx[:, -window:] if croppable else idx, padding=padding)
-    B, T = idx.shape
-    if max_new_tokens < 0:
-        raise ValueError(f"max_new_tokens must be 0 or more, got {max_new_tokens}")
-    if overflow not in ("raise", "crop"):
-        raise ValueError(f'overflow must be "raise" or "crop", got {overflow!r}')
-    if overflow == "raise" and T + max_new_tokens > window + 1:
-        raise ValueError(
-            f"{T} prompt tokens and {max_new_tokens} new ones need a window of "
-            f"{T + max_new_tokens - 1}, but this model sees block_size={window}. Ask for at most "
-            f'{window + 1 - T} new tokens, or pass overflow="crop" to go on with the oldest '
-            "tokens forgotten, at the price of recomputing the whole window for each token."
-        )
-
-    def draw(logits: Tensor) -> Tensor:
-        return sample_next(
-            logits, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
-        )
-
-    cache = None
-    if use_cache and max_new_tokens and T <= window:
-        room = min(T + max_new_tokens - 1, window)
-        if idx.device.type == "cuda":  # few different sizes, so that few have to be compiled
-            room = bucket(room, window)
-        cache = KVCache(model.config, B, room, idx.device, _cache_dtype(model), padding)
-    replayed = None
+    _check_prompt(model, idx, max_new_tokens, overflow, padding)
+    draw = partial(
+        sample_next, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+    )
+    cache = _make_cache(model, idx, max_new_tokens, padding) if use_cache else None
+    step = None
     if cache is not None and idx.device.type == "cuda" and not tracing():
-        replayed = _GraphedStep(model, cache, draw, generator, compile)
+        step = GraphedStep(model, cache, draw, generator, compile)
 
-    new, ended = idx.new_empty(B), idx.new_zeros(B, dtype=torch.bool)
-    was_training = model.training
-    model.eval()
-    try:
+    new, ended = idx.new_empty(idx.size(0)), idx.new_zeros(idx.size(0), dtype=torch.bool)
+    with eval_mode(model):
         for _ in range(max_new_tokens):
-            if replayed is not None and 0 < replayed.cache.length < replayed.cache.max_len:
-                new = replayed(new)
+            if step is not None and 0 < step.cache.length < step.cache.max_len:
+                new = step(new)
             else:
                 new = draw(_last_logits(model, idx, cache, padding))
             if eos_id is not None:
@@ -156,41 +133,51 @@ def stream(
             if eos_id is not None and ended.all():
                 break
             idx = torch.cat([idx, new.unsqueeze(1)], dim=1)
-    finally:
-        model.train(was_training)
 
 
-def generate(
-    model: GPT2,
-    idx: Tensor,
-    max_new_tokens: int,
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    eos_id: int | None = None,
-    generator: torch.Generator | None = None,
-    use_cache: bool = True,
-    overflow: Literal["raise", "crop"] = "raise",
-    padding: Tensor | None = None,
-    compile: bool = False,
-) -> Tensor:
-    """Continue each prompt: idx (B, T) → (B, T + n), n ≤ max_new_tokens. See ``stream``."""
-    new = stream(
-        model,
-        idx,
-        max_new_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        eos_id=eos_id,
-        generator=generator,
-        use_cache=use_cache,
-        overflow=overflow,
-        padding=padding,
-        compile=compile,
-    )
-    return torch.cat([idx, *(ids.unsqueeze(1) for ids in new)], dim=1)
+Settings = ParamSpec("Settings")
+
+
+def _collected(
+    stream: Callable[Concatenate[GPT2, Tensor, Settings], Iterator[Tensor]],
+) -> Callable[Concatenate[GPT2, Tensor, Settings], Tensor]:
+    """A function with the arguments of ``stream`` that returns prompt and new tokens together."""
+
+    @wraps(stream)
+    def generate(
+        model: GPT2, idx: Tensor, *args: Settings.args, **kwargs: Settings.kwargs
+    ) -> Tensor:
+        new = [ids.unsqueeze(1) for ids in stream(model, idx, *args, **kwargs)]
+        return torch.cat([idx, *new], dim=1)
+
+    return generate
+
+
+generate = _collected(stream)
+generate.__name__ = generate.__qualname__ = "generate"
+generate.__doc__ = (
+    "Continue each prompt: idx (B, T) → (B, T + n), n ≤ max_new_tokens. As ``stream``, at once."
+)
+
+
+def _check_prompt(
+    model: GPT2, idx: Tensor, max_new_tokens: int, overflow: str, padding: Tensor | None
+) -> None:
+    window = model.config.block_size
+    croppable = overflow == "crop" and isinstance(idx, Tensor) and idx.ndim == 2
+    model.config.check_ids(idx[:, -window:] if croppable else idx, padding=padding)
+    if max_new_tokens < 0:
+        raise ValueError(f"max_new_tokens must be 0 or more, got {max_new_tokens}")
+    if overflow not in ("raise", "crop"):
+        raise ValueError(f'overflow must be "raise" or "crop", got {overflow!r}')
+    T = idx.size(1)
+    if overflow == "raise" and T + max_new_tokens > window + 1:
+        raise ValueError(
+            f"{T} prompt tokens and {max_new_tokens} new ones need a window of "
+            f"{T + max_new_tokens - 1}, but this model sees block_size={window}. Ask for at most "
+            f'{window + 1 - T} new tokens, or pass overflow="crop" to go on with the oldest '
+            "tokens forgotten, at the price of recomputing the whole window for each token."
+        )
 
 
 def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
@@ -221,14 +208,22 @@ def _last_logits(model: GPT2, idx: Tensor, cache: KVCache | None, padding: Tenso
     return logits[:, -1]
 
 
-def _cache_dtype(model: GPT2) -> torch.dtype:
-    """The type of the keys and values that the model will compute."""
-    weight = model.get_parameter("transformer.wte.weight")
-    device = weight.device.type
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else weight.dtype
+def _make_cache(
+    model: GPT2, idx: Tensor, max_new_tokens: int, padding: Tensor | None
+) -> KVCache | None:
+    """Room for the prompt (B, T) and what follows it; none where that is of no use."""
+    (B, T), window = idx.shape, model.config.block_size
+    if max_new_tokens == 0 or T > window:
+        return None
+    room, device, dtype = min(T + max_new_tokens - 1, window), idx.device, model.dtype
+    if device.type == "cuda":  # few different sizes, so that few have to be compiled
+        room = bucket(room, window)
+    if torch.is_autocast_enabled(device.type):
+        dtype = torch.get_autocast_dtype(device.type)
+    return KVCache(model.config, B, room, device, dtype, padding)
 
 
-class _GraphedStep:
+class GraphedStep:
     """One step of decoding on a CUDA device, recorded as a graph and replayed.
 
     A graph has fixed shapes, so attention looks at a bucket of keys, 128, 256, 512 … of them,
@@ -247,51 +242,51 @@ class _GraphedStep:
         self.logits = decode_logits
         if compile:
             self.logits = torch.compile(decode_logits, fullgraph=True, dynamic=False)
-        self.ids = torch.zeros(cache.batch_size, dtype=torch.int64, device=cache.k.device)
+        device = cache.k[0].device
+        self.ids = torch.zeros(cache.batch_size, dtype=torch.int64, device=device)
+        self.position = torch.zeros(1, dtype=torch.int64, device=device)  # where a graph finds it
         self.graphs: dict[int, Any] = {}
 
     def __call__(self, ids: Tensor) -> Tensor:
         """The ids (B,) that follow these; nothing here waits for the device."""
-        self.cache.span = bucket(self.cache.length + 1, self.cache.max_len)
-        if self.cache.span not in self.graphs:
-            self.graphs[self.cache.span] = self.record()
+        S = bucket(self.cache.length + 1, self.cache.max_len)
+        self.position.fill_(self.cache.length)
+        if S not in self.graphs:
+            self.graphs[S] = self.record(S)
         self.ids.copy_(ids)
-        self.graphs[self.cache.span].replay()
+        self.graphs[S].replay()
         self.cache.length += 1
         return self.ids.clone()
 
-    def step(self) -> None:
-        self.ids.copy_(self.draw(self.logits(self.model, self.cache, self.ids)))
-        self.cache.position += 1
+    def step(self, S: int) -> None:
+        self.ids.copy_(self.draw(self.logits(self.model, self.cache, self.ids, self.position, S)))
 
-    def record(self) -> Any:
+    def record(self, S: int) -> Any:
         generator = self.generator or torch.cuda.default_generators[self.ids.device.index or 0]
-        position, state = self.cache.position.clone(), generator.get_state()
+        state = generator.get_state()
         side = torch.cuda.Stream(self.ids.device)
         side.wait_stream(torch.cuda.current_stream(self.ids.device))
         with torch.cuda.stream(side):
             for _ in range(2):  # libraries set themselves up, and the compiler compiles
-                self.step()
-                self.cache.position.copy_(position)
+                self.step(S)
         torch.cuda.current_stream(self.ids.device).wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         if self.generator is not None:
             graph.register_generator_state(self.generator)
         with torch.cuda.graph(graph):
-            self.step()
+            self.step(S)
         generator.set_state(state)  # as if none of this had drawn anything
         return graph
 
 
-def decode_logits(model: GPT2, cache: KVCache, ids: Tensor) -> Tensor:
-    """Logits (B, V) of the token after ids (B,), which stands at ``cache.position``.
+def decode_logits(model: GPT2, cache: KVCache, ids: Tensor, position: Tensor, S: int) -> Tensor:
+    """Logits (B, V) of the token after ids (B,), which stands at ``position`` (1,).
 
-    The unit of compilation: tensors and fixed shapes only. Attention looks at the first
-    ``cache.span`` keys, whichever of them are there.
+    The unit of compilation: tensors and fixed shapes only. Attention looks at the first S keys,
+    and the mask hides those that are not there yet.
     """
-    positions = cache.position.view(1)
-    visible = visible_keys(positions, cache.span, cache.padding)
-    x = model.hidden(ids.unsqueeze(1), positions, visible, cache.padding, cache)
+    visible = visible_keys(position, S, cache.padding)
+    x = model.hidden(ids.unsqueeze(1), position, S, cache.padding, cache, visible)
     return model.lm_head(x[:, -1])
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -53,19 +54,24 @@ def attention_explicit(
 def attention_fused(
     q: Tensor, k: Tensor, v: Tensor, dropout_p: float = 0.0, visible: Tensor | None = None
 ) -> Tensor:
-    """The same in one call; a fused kernel writes no table to memory (Dao et al. 2022).
-
-    Except where torch's kernel is up to three times slower than writing the table: to train in
-    half precision on a CPU, unless T is long.
-    """
+    """The same in one call; a fused kernel writes no table to memory (Dao et al. 2022)."""
     T, S = q.size(-2), k.size(-2)
-    if q.device.type == "cpu" and q.dtype == torch.bfloat16 and q.requires_grad and T <= 512:
-        return attention_explicit(q, k, v, dropout_p, visible)
-    triangle = visible is None and T > 1  # a single query is the last one: it sees every key
-    assert S == T or not triangle, "is_causal would line the triangle up at the top left"
+    causal = visible is None and T > 1  # a single query is the last one: it sees every key
+    assert S == T or not causal, "is_causal would line the triangle up at the top left"
     return F.scaled_dot_product_attention(
-        q, k, v, attn_mask=visible, dropout_p=dropout_p, is_causal=triangle
+        q, k, v, attn_mask=visible, dropout_p=dropout_p, is_causal=causal
     )
+
+
+Attention = Literal["auto", "explicit", "fused"]
+
+
+def fused_is_faster(device_type: str, dtype: torch.dtype, training: bool, T: int) -> bool:
+    """False where torch's kernel is up to three times slower than writing the table.
+
+    That is to train in half precision on a CPU, unless T is long.
+    """
+    return not (device_type == "cpu" and dtype == torch.bfloat16 and training and T <= 512)
 
 
 def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Tensor:
@@ -82,11 +88,14 @@ def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Te
     return past & ((keys >= padding.view(-1, 1, 1, 1)) | (keys == queries))
 
 
-Remember = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+# Keeps the new tokens' k and v (B, H, T, D), returns those of all tokens so far (B, H, S, D).
+UpdateKV = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class CausalSelfAttention(nn.Module):
     """H heads that each let every token gather from itself and the tokens before it."""
+
+    attention: Attention = "auto"  # explicit when a tape records, else the faster one
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
@@ -98,22 +107,28 @@ class CausalSelfAttention(nn.Module):
         self.resid_dropout = nn.Dropout(config.resid_pdrop)
 
     def forward(
-        self, x: Tensor, visible: Tensor | None = None, remember: Remember | None = None
+        self, x: Tensor, visible: Tensor | None = None, update_kv: UpdateKV | None = None
     ) -> Tensor:  # (B, T, C) → (B, T, C)
         q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)  # 3 × (B, T, C)
         q = note("q", self.split_heads(q), "B H T D")
         k = note("k", self.split_heads(k), "B H T D")
         v = note("v", self.split_heads(v), "B H T D")
-        if remember is not None:  # a cache: it keeps these and gives back those of all tokens
-            k, v = remember(k, v)
+        if update_kv is not None:
+            k, v = update_kv(k, v)
 
-        attend = attention_explicit if tracing() else attention_fused
+        attend = attention_explicit if self.is_explicit(q) else attention_fused
         dropout_p = self.attn_pdrop if self.training else 0.0
         heads = attend(q.to(k.dtype), k, v, dropout_p, visible).to(q.dtype)
         heads = note("heads", heads, "B H T D")
 
         merged = note("merged", self.merge_heads(heads), "B T C")
         return note("out", self.resid_dropout(self.c_proj(merged)), "B T C")
+
+    def is_explicit(self, q: Tensor) -> bool:
+        """Which of the two attentions runs; a tape sees its tables only on the explicit one."""
+        if tracing() or self.attention != "auto":
+            return tracing() or self.attention == "explicit"
+        return not fused_is_faster(q.device.type, q.dtype, q.requires_grad, q.size(-2))
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, T, C) → (B, H, T, D): head h takes columns h·D to (h+1)·D - 1 of every token."""
@@ -157,10 +172,10 @@ class Block(nn.Module):
         self.mlp = MLP(config)
 
     def forward(
-        self, x: Tensor, visible: Tensor | None = None, remember: Remember | None = None
+        self, x: Tensor, visible: Tensor | None = None, update_kv: UpdateKV | None = None
     ) -> Tensor:  # (B, T, C) → (B, T, C)
         normed = note("ln_1", self.ln_1(x), "B T C")
-        x = note("resid_mid", x + self.attn(normed, visible, remember), "B T C")
+        x = note("resid_mid", x + self.attn(normed, visible, update_kv), "B T C")
         normed = note("ln_2", self.ln_2(x), "B T C")
         return note("resid_post", x + self.mlp(normed), "B T C")
 
@@ -207,24 +222,17 @@ class GPT2(nn.Module):
         padding: Tensor | None = None,
         last_only: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        self.check_ids(idx, targets, padding)
+        self.config.check_ids(idx, targets, padding)
         if last_only and targets is not None:
             raise ValueError("last_only leaves no logits for most targets: give one or the other")
         T = idx.size(1)
-        positions, visible = torch.arange(T, device=idx.device), None
         if cache is None:
-            if padding is not None:
-                visible = visible_keys(positions, T, padding)
-            x = self.hidden(idx, positions, visible, padding)
+            x = self.hidden(idx, torch.arange(T, device=idx.device), T, padding)
         else:
             if padding is not None or targets is not None:
                 raise ValueError("with a cache, give the padding to the cache, and no targets")
-            cache.begin(self, self.config, idx)
-            positions = positions + cache.position
-            if cache.padding is not None or 1 < T < cache.span:
-                visible = visible_keys(positions, cache.span, cache.padding)
-            x = self.hidden(idx, positions, visible, cache.padding, cache)
-            cache.advance(T)
+            with cache.step(self, idx) as (positions, S):
+                x = self.hidden(idx, positions, S, cache.padding, cache)
         if last_only:
             logits = note("logits", self.lm_head(x[:, [-1]]), "B 1 V")
         else:
@@ -238,13 +246,21 @@ class GPT2(nn.Module):
         self,
         idx: Tensor,
         positions: Tensor,
-        visible: Tensor | None = None,
+        S: int,
         padding: Tensor | None = None,
         cache: KVCache | None = None,
+        visible: Tensor | None = None,
     ) -> Tensor:
-        """Everything before the head: ids (B, T) at positions (T,) → vectors (B, T, C)."""
+        """Everything before the head: ids (B, T) at positions (T,) → vectors (B, T, C).
+
+        The tokens attend to the first S keys; ``visible`` says to which of them, if not to their
+        own and all before it.
+        """
+        T = idx.size(1)
+        if visible is None and (padding is not None or 1 < T < S):
+            visible = visible_keys(positions, S, padding)
         idx = note("idx", idx, "B T")
-        tok_emb = note("tok_emb", self.transformer["wte"](idx), "B T C")
+        tok_emb = note("tok_emb", self.wte(idx), "B T C")
         if padding is None:
             pos_emb = note("pos_emb", self.transformer["wpe"](positions), "T C")
         else:  # a text's own positions begin where its padding ends
@@ -253,8 +269,8 @@ class GPT2(nn.Module):
         x = note("embd", self.transformer["drop"](tok_emb + pos_emb), "B T C")
 
         for layer, block in enumerate(self.transformer["h"].children()):
-            remember = None if cache is None else partial(cache.update, layer, positions)
-            x = block(x, visible, remember)
+            update_kv = None if cache is None else partial(cache.update, positions, S, layer)
+            x = block(x, visible, update_kv)
         return note("ln_f", self.transformer["ln_f"](x), "B T C")
 
     @torch.no_grad()
@@ -277,57 +293,6 @@ class GPT2(nn.Module):
             elif isinstance(module, nn.LayerNorm):
                 module.reset_parameters()
 
-    def check_ids(
-        self, idx: Tensor, targets: Tensor | None = None, padding: Tensor | None = None
-    ) -> None:
-        """Say clearly what is wrong with a batch, before an indexing kernel says it unclearly."""
-        for name, ids in (("idx", idx), ("targets", targets)):
-            if ids is None:
-                continue
-            if not isinstance(ids, Tensor) or ids.dtype != torch.int64:
-                got = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
-                raise TypeError(f"{name} must be a tensor of int64 token ids, got {got}")
-            if ids.ndim != 2:
-                raise ValueError(
-                    f"{name} must have shape (B, T), got {tuple(ids.shape)}. "
-                    "For one sequence use torch.tensor([ids]), which has shape (1, T)."
-                )
-        T, limit = idx.size(1), self.config.block_size
-        if idx.numel() == 0:
-            raise ValueError("idx holds no tokens: start from at least one, such as <|endoftext|>")
-        if T > limit:
-            raise ValueError(
-                f"idx has T={T} tokens, but this model sees at most block_size={limit}"
-            )
-        if targets is not None and targets.shape != idx.shape:
-            raise ValueError(
-                f"targets must have idx's shape {tuple(idx.shape)}, got {tuple(targets.shape)}"
-            )
-        if padding is not None and (padding.shape != idx.shape[:1] or padding.dtype != torch.int64):
-            raise ValueError(
-                f"padding must be int64 of shape ({idx.size(0)},), the tokens to skip on the left "
-                f"of each text; got {padding.dtype} of shape {tuple(padding.shape)}"
-            )
-        if not torch.compiler.is_compiling() and idx.device.type != "meta":
-            self.check_range(idx, targets, padding)
-
-    def check_range(self, idx: Tensor, targets: Tensor | None, padding: Tensor | None) -> None:
-        """Every id is in the vocabulary, at least one target counts, each text has a token."""
-        V = self.config.vocab_size
-        counted = None if targets is None else targets[targets != -100]
-        if counted is not None and counted.numel() == 0:
-            raise ValueError("every target is -100, so there is nothing to take the mean of")
-        if padding is not None and (padding.min() < 0 or padding.max() >= idx.size(1)):
-            bad = int(padding[(padding < 0) | (padding >= idx.size(1))][0])
-            raise ValueError(f"padding holds {bad}, but it must lie in 0 … {idx.size(1) - 1}")
-        for name, ids in (("idx", idx), ("targets", counted)):
-            if ids is not None and (ids.min() < 0 or ids.max() >= V):
-                bad = int(ids[(ids < 0) | (ids >= V)][0])
-                raise ValueError(
-                    f"{name} holds the id {bad}, outside the vocabulary 0 … {V - 1}. "
-                    "Does the tokenizer belong to this model?"
-                )
-
     @property
     def wte(self) -> nn.Embedding:
         """The token embeddings, (V, C); lm_head has the same weight."""
@@ -344,6 +309,14 @@ class GPT2(nn.Module):
     def dtype(self) -> torch.dtype:
         """The type of the weights."""
         return self.wte.weight.dtype
+
+    def use_attention(self, attention: Attention) -> None:
+        """Choose which attention runs in every block: "explicit", "fused", or the faster one."""
+        if attention not in get_args(Attention):
+            raise ValueError(f'attention must be "auto", "explicit" or "fused", got {attention!r}')
+        for module in self.modules():
+            if isinstance(module, CausalSelfAttention):
+                module.attention = attention
 
     def num_parameters(self) -> int:
         """How many numbers are learned. The tied table wte = lm_head counts once."""

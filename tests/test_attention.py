@@ -217,26 +217,43 @@ def test_without_positions_attention_is_blind_to_the_order_of_the_past(config, m
     torch.testing.assert_close(block(x)[:, -1], block(shuffled)[:, -1])
 
 
+def ran(monkeypatch, layer, x) -> set[str]:
+    """Which of the two attentions a layer has used."""
+    calls = set()
+    for name in ("attention_explicit", "attention_fused"):
+        real = getattr(gpt2_edu.model, name)
+        watched = lambda *a, name=name, real=real: calls.add(name) or real(*a)  # noqa: E731
+        monkeypatch.setattr(gpt2_edu.model, name, watched)
+    layer(x)
+    monkeypatch.undo()
+    return calls
+
+
 @pytest.mark.parametrize(
-    ("dtype", "T", "learns", "explicit"),
+    ("dtype", "T", "learns", "chosen"),
     [
-        (torch.bfloat16, 7, True, True),
-        (torch.bfloat16, 513, True, False),  # so long a table costs more than the kernel
-        (torch.bfloat16, 7, False, False),  # forward alone the kernel is fast
-        (torch.float32, 7, True, False),
+        (torch.bfloat16, 7, True, "attention_explicit"),
+        (torch.bfloat16, 513, True, "attention_fused"),  # so long a table costs more
+        (torch.bfloat16, 7, False, "attention_fused"),  # forward alone the kernel is fast
+        (torch.float32, 7, True, "attention_fused"),
     ],
     ids=str,
 )
-def test_on_a_cpu_half_precision_learns_by_the_explicit_way(
-    dtype, T, learns, explicit, monkeypatch
+def test_the_faster_attention_runs_on_a_cpu(dtype, T, learns, chosen, config, monkeypatch):
+    layer = CausalSelfAttention(config).to(dtype).requires_grad_(learns)
+    assert ran(monkeypatch, layer, torch.randn(1, T, config.n_embd).to(dtype)) == {chosen}
+
+
+@pytest.mark.parametrize("wanted", ["explicit", "fused"])
+def test_which_attention_runs_can_be_chosen_and_a_tape_sees_its_tables_all_the_same(
+    wanted, model, idx, monkeypatch
 ):
-    calls = []
-    real = gpt2_edu.model.attention_explicit
-    monkeypatch.setattr(
-        gpt2_edu.model, "attention_explicit", lambda *a: calls.append(a) or real(*a)
-    )
-    q, k, v = (torch.randn(1, 2, T, 3).to(dtype).requires_grad_(learns) for _ in range(3))
-    out = attention_fused(q, k, v)
-    assert bool(calls) == explicit
-    expected = real(q.float(), k.float(), v.float())
-    torch.testing.assert_close(out.float(), expected, atol=0.05, rtol=0.05)
+    expected, _ = model(idx)
+    model.use_attention(wanted)
+    assert ran(monkeypatch, model, idx) == {f"attention_{wanted}"}
+    torch.testing.assert_close(model(idx)[0], expected)
+    with trace(model) as t:
+        model(idx)
+    assert "transformer.h.0.attn.weights" in t
+    with pytest.raises(ValueError, match=r'must be "auto", "explicit" or "fused", got \'flash\''):
+        model.use_attention("flash")

@@ -403,7 +403,7 @@ def test_the_table_is_in_plain_units_dense_and_sourced():
     """Tensor cores double with each halving of the width; a sparse figure would break the step."""
     assert len({device.name for device in data_sheets.DEVICES}) == len(data_sheets.DEVICES)
     for device in data_sheets.DEVICES:
-        assert device.peak.keys() <= flops.BYTES.keys()
+        assert device.peak.keys() <= data_sheets.BYTES.keys()
         assert 8e12 <= device.peak["float32"] < device.peak["float16"] < 3e15
         assert 3e11 <= device.memory_bytes_per_second <= 1e13
         assert "NVIDIA" in device.source

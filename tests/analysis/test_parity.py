@@ -202,8 +202,8 @@ def test_what_only_inherits_a_mistake_says_so(model, folder):
 def test_a_mistake_between_modules_is_found_where_it_shows(model, folder, monkeypatch):
     """Every module is right alone; the block forgets to add what came in."""
 
-    def forward(block, x, visible=None, remember=None):
-        x = block.attn(block.ln_1(x), visible, remember)
+    def forward(block, x, visible=None, update_kv=None):
+        x = block.attn(block.ln_1(x), visible, update_kv)
         return x + block.mlp(block.ln_2(x))
 
     monkeypatch.setattr(type(model.transformer["h"][0]), "forward", forward)

@@ -131,12 +131,12 @@ def right(x, weights, n_head, past):
     S = T if past is None else T + past[0].size(2)
     kept = []
 
-    def remember(k, v):
+    def update_kv(k, v):
         pairs = ((k,), (v,)) if past is None else ((past[0], k), (past[1], v))
         kept[:] = [torch.cat(pair, dim=2) for pair in pairs]
         return kept
 
-    out = layer(x, visible_keys(torch.arange(S - T, S), S), remember)
+    out = layer(x, visible_keys(torch.arange(S - T, S), S), update_kv)
     return out, tuple(kept)
 
 
