@@ -1,5 +1,6 @@
 """From text to batches: sources of text, token shards on disk, batches to train on."""
 
-from .shards import BatchLoader, TokenShards, validation_batches
+from .batches import BatchLoader, validation_batches
+from .shards import TokenShards
 
 __all__ = ["BatchLoader", "TokenShards", "validation_batches"]

@@ -1,4 +1,4 @@
-"""Where text comes from: files, folders, JSONL, Parquet and named datasets, read piece by piece."""
+"""Sources of text: files, folders, JSONL, Parquet and named datasets, read piece by piece."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from typing import Any, NamedTuple
 
 from ..crane import story
 
-BLOCK = 1 << 20  # bytes of a text file read at a time
+BLOCK_BYTES = 1 << 20  # read at a time from a text file
 DATASET = "dataset:"
 CRANE = "crane:"
 
 
-class Reading(NamedTuple):
-    """How text is taken out of a source."""
+class ReadOptions(NamedTuple):
+    """How text is read from a source."""
 
     text_field: str  # the field or column that holds it
-    errors: str  # for bytes that are no UTF-8: "strict" or "replace"
+    errors: str  # for bytes that are not UTF-8: "strict" or "replace"
 
 
 class Piece(NamedTuple):
     """Text that can be encoded on its own."""
 
     text: str
-    opens: bool  # it begins a document
-    read: int  # how much of its source is read since the piece before, for the progress bar
+    starts_document: bool
+    progress: int  # the share of its source's size, for the progress bar
 
 
 @dataclass(frozen=True)
 class Source:
     """One file or dataset."""
 
-    state: tuple[object, ...]  # name, size, time: if they are the same, so is the content
-    size: int  # what the pieces' read add up to, about
+    identity: tuple[object, ...]  # name, size, time: if these are equal, so is the content
+    size: int  # about the sum of its pieces' progress
     pieces: Callable[[], Iterator[Piece]]
 
 
-def find_sources(names: Iterable[str], reading: Reading) -> list[Source]:
+def find_sources(names: Iterable[str], options: ReadOptions) -> list[Source]:
     """Every file and dataset, in the order in which they are read: as named, folders sorted.
 
-    In folders, what begins with a dot is passed over. .jsonl, .ndjson and .json are JSONL,
-    .parquet is Parquet, all else is text. Raises FileNotFoundError for what is not there and
-    ValueError for what is empty or cannot be read.
+    In folders, names that begin with a dot are skipped. .jsonl, .ndjson and .json are JSONL,
+    .parquet is Parquet, all else is text. Raises FileNotFoundError for a missing source and
+    ValueError for one that is empty or cannot be read.
     """
     found = []
     for name in names:
         if name.startswith(DATASET):
-            found.append(_dataset_source(name, reading))
+            found.append(_dataset_source(name, options))
         elif name.startswith(CRANE):
             found.append(_crane_source(name))
         else:
-            found += [_file_source(path, reading) for path in _files(Path(name).expanduser())]
+            found += [_file_source(path, options) for path in _files(Path(name).expanduser())]
     return found
 
 
@@ -78,7 +78,7 @@ def _files(path: Path) -> list[Path]:
     return sorted(files, key=lambda file: file.relative_to(path).as_posix())
 
 
-def _file_source(path: Path, reading: Reading) -> Source:
+def _file_source(path: Path, options: ReadOptions) -> Source:
     stat = path.stat()
     if stat.st_size == 0:
         raise ValueError(f"{path} is empty: remove it, or leave it out of the sources")
@@ -89,18 +89,18 @@ def _file_source(path: Path, reading: Reading) -> Source:
         ".parquet": _read_parquet,
     }.get(path.suffix.lower(), _read_text)
     if read is _read_parquet:
-        _open_parquet(path, reading.text_field)  # a wrong column is said before work begins
-    state = (str(path), stat.st_size, stat.st_mtime_ns)
-    return Source(state, stat.st_size, partial(read, path, reading))
+        _open_parquet(path, options.text_field)  # report a wrong column before work begins
+    identity = (str(path), stat.st_size, stat.st_mtime_ns)
+    return Source(identity, stat.st_size, partial(read, path, options))
 
 
-def _read_text(path: Path, reading: Reading) -> Iterator[Piece]:
+def _read_text(path: Path, options: ReadOptions) -> Iterator[Piece]:
     """One document. A byte order mark at its start is dropped, line ends stay as they are."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")(reading.errors)
-    opens, text, block = True, "", b" "
+    decoder = codecs.getincrementaldecoder("utf-8-sig")(options.errors)
+    starts_document, text, block = True, "", b" "
     with path.open("rb") as file:
         while block:
-            block = file.read(BLOCK)
+            block = file.read(BLOCK_BYTES)
             if b"\0" in block:
                 raise _binary(path, file.tell() - len(block) + block.index(b"\0"))
             try:
@@ -109,8 +109,8 @@ def _read_text(path: Path, reading: Reading) -> Iterator[Piece]:
                 raise _not_utf8(path, file.tell() - len(error.object) + error.start) from error
             cut = last_cut(text) if block else len(text)
             if cut:
-                yield Piece(text[:cut], opens, cut)
-                opens, text = False, text[cut:]
+                yield Piece(text[:cut], starts_document, cut)
+                starts_document, text = False, text[cut:]
 
 
 _SPACE_AFTER_WORD = re.compile(r"[ \n]\S")  # in a text read backwards
@@ -119,30 +119,30 @@ _SPACE_AFTER_WORD = re.compile(r"[ \n]\S")  # in a text read backwards
 def last_cut(text: str) -> int:
     """The last place where a text can be cut without changing its tokens: 0 if there is none.
 
-    GPT-2's pattern never lets a piece go on from a character that is not white space to one that
-    is, and never looks back. So the ids of "one" and of " two" together are those of "one two".
+    GPT-2's pattern has no match in which white space follows another character, and no lookbehind.
+    So the ids of "one" and of " two" together are those of "one two".
     """
     match = _SPACE_AFTER_WORD.search(text[::-1])
     return len(text) - 1 - match.start() if match else 0
 
 
-def _read_jsonl(path: Path, reading: Reading) -> Iterator[Piece]:
+def _read_jsonl(path: Path, options: ReadOptions) -> Iterator[Piece]:
     """One document a line; blank lines and empty texts are left out."""
     with path.open("rb") as file:
-        read = 0
+        progress = 0
         for number, line in enumerate(file, start=1):
             if b"\0" in line:
                 raise _binary(path, file.tell() - len(line) + line.index(b"\0"))
-            read += len(line)
-            text = _json_text(line, f"{path}:{number}", reading)
+            progress += len(line)
+            text = _json_text(line, f"{path}:{number}", options)
             if text:
-                yield Piece(text, True, read)
-                read = 0
+                yield Piece(text, True, progress)
+                progress = 0
 
 
-def _json_text(line: bytes, place: str, reading: Reading) -> str:
+def _json_text(line: bytes, place: str, options: ReadOptions) -> str:
     try:
-        decoded = line.decode("utf-8-sig", reading.errors).strip()
+        decoded = line.decode("utf-8-sig", options.errors).strip()
     except UnicodeDecodeError as error:
         raise _not_utf8(place, error.start) from error
     if not decoded:
@@ -152,30 +152,30 @@ def _json_text(line: bytes, place: str, reading: Reading) -> str:
     except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{place} is not JSON ({error}). Each line must be one JSON object such as "
-            f'{{"{reading.text_field}": "Once upon a time"}}; it begins {decoded[:40]!r}.'
+            f'{{"{options.text_field}": "Once upon a time"}}; it begins {decoded[:40]!r}.'
         ) from error
     if not isinstance(entry, dict):
         raise ValueError(f"{place} is a JSON {type(entry).__name__}, not an object with fields")
-    if reading.text_field not in entry:
+    if options.text_field not in entry:
         raise ValueError(
-            f"{place} has no field {reading.text_field!r}. It has: {', '.join(entry) or 'none'}. "
+            f"{place} has no field {options.text_field!r}. It has: {', '.join(entry) or 'none'}. "
             "Name the field that holds the text with text_field."
         )
-    return _text(entry[reading.text_field], place, reading)
+    return _text(entry[options.text_field], place, options)
 
 
-def _text(value: object, place: str, reading: Reading) -> str:
-    """The text of a field: "" for null. JSON can spell half a surrogate pair, which no text has."""
+def _text(value: object, place: str, options: ReadOptions) -> str:
+    """The text of a field: "" for null. JSON can hold unpaired surrogates, which are not text."""
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError(f"{place}: {reading.text_field!r} is {value!r:.40}, not a text")
+        raise ValueError(f"{place}: {options.text_field!r} is {value!r:.40}, not a string")
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        if reading.errors == "strict":
+        if options.errors == "strict":
             raise ValueError(
-                f"{place} holds half a surrogate pair at character {error.start}, which is no "
+                f"{place} holds an unpaired surrogate at character {error.start}, which is not "
                 "text. To put � in its place use errors='replace' (--errors replace)."
             ) from error
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -183,7 +183,7 @@ def _text(value: object, place: str, reading: Reading) -> str:
 
 
 def _open_parquet(path: Path, column: str) -> Any:
-    """A pyarrow.parquet.ParquetFile whose column is known to hold text."""
+    """A pyarrow.parquet.ParquetFile, after a check that the column holds text."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -204,29 +204,29 @@ def _open_parquet(path: Path, column: str) -> Any:
     return file
 
 
-def _read_parquet(path: Path, reading: Reading) -> Iterator[Piece]:
+def _read_parquet(path: Path, options: ReadOptions) -> Iterator[Piece]:
     import pyarrow
 
-    file = _open_parquet(path, reading.text_field)
-    share = path.stat().st_size // max(file.metadata.num_rows, 1)
+    file = _open_parquet(path, options.text_field)
+    row_bytes = path.stat().st_size // max(file.metadata.num_rows, 1)
     row = 0
     try:
-        for batch in file.iter_batches(batch_size=256, columns=[reading.text_field]):
-            # Strings of Arrow may hold any bytes: decoding is ours, so that an error has a place.
+        for batch in file.iter_batches(batch_size=256, columns=[options.text_field]):
+            # Arrow does not check its strings: we decode, so that an error can name the row.
             for value in batch.column(0).cast(pyarrow.large_binary()).to_pylist():
                 row += 1
                 try:
-                    text = (value or b"").decode("utf-8", reading.errors)
+                    text = (value or b"").decode("utf-8", options.errors)
                 except UnicodeDecodeError as error:
                     raise _not_utf8(f"{path}, row {row}", error.start) from error
                 if text:
-                    yield Piece(text, True, share)
+                    yield Piece(text, True, row_bytes)
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} is damaged after row {row} ({error})") from error
 
 
-def _dataset_source(name: str, reading: Reading) -> Source:
-    """A dataset of Hugging Face's library: on the hub, a folder of data, or one saved to disk."""
+def _dataset_source(name: str, options: ReadOptions) -> Source:
+    """A dataset for Hugging Face's library: on the hub, a folder of data, or one saved to disk."""
     try:
         import datasets
     except ImportError as error:
@@ -245,35 +245,35 @@ def _dataset_source(name: str, reading: Reading) -> Source:
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(
             f"{name}: the dataset cannot be opened ({error}). The form is "
-            f"{DATASET}NAME[:CONFIG[:SPLIT]], NAME being one of the hub's or a local folder, SPLIT "
-            "train if not given."
+            f"{DATASET}NAME[:CONFIG[:SPLIT]]: NAME is a dataset of the hub or a local folder, "
+            "SPLIT is train by default."
         ) from error
-    if reading.text_field not in data.column_names:
+    if options.text_field not in data.column_names:
         raise ValueError(
-            f"{name} has no column {reading.text_field!r}. It has: {', '.join(data.column_names)}. "
+            f"{name} has no column {options.text_field!r}. It has: {', '.join(data.column_names)}. "
             "Name the column that holds the text with text_field."
         )
-    state = (name, data.num_rows, data.data.nbytes)
-    return Source(state, data.num_rows, partial(_read_dataset, name, data, reading))
+    identity = (name, data.num_rows, data.data.nbytes)
+    return Source(identity, data.num_rows, partial(_read_dataset, name, data, options))
 
 
-def _read_dataset(name: str, data: Any, reading: Reading) -> Iterator[Piece]:
+def _read_dataset(name: str, data: Any, options: ReadOptions) -> Iterator[Piece]:
     row = 0
-    for batch in data.select_columns([reading.text_field]).iter(batch_size=256):
-        for value in batch[reading.text_field]:
+    for batch in data.select_columns([options.text_field]).iter(batch_size=256):
+        for value in batch[options.text_field]:
             row += 1
-            if text := _text(value, f"{name}, row {row}", reading):
+            if text := _text(value, f"{name}, row {row}", options):
                 yield Piece(text, True, 1)
 
 
 def _crane_source(name: str) -> Source:
-    """Stories of Crane World, by their seeds from 0 on."""
+    """Stories of Crane World: seeds 0 … COUNT - 1."""
     count = name.removeprefix(CRANE)
     if not count.isdecimal() or int(count) < 1:
         raise ValueError(f"{name}: the form is {CRANE}COUNT, such as {CRANE}100000 stories")
-    # Another version of the grammar tells other stories: the first few stand for it.
-    state = (name, *(story(seed) for seed in range(min(int(count), 20))))
-    return Source(state, int(count), partial(_read_crane, int(count)))
+    # A changed grammar makes other stories: the first few identify its version.
+    identity = (name, *(story(seed) for seed in range(min(int(count), 20))))
+    return Source(identity, int(count), partial(_read_crane, int(count)))
 
 
 def _read_crane(count: int) -> Iterator[Piece]:

@@ -21,7 +21,8 @@ import torch
 import gpt2_edu.machine.device
 import gpt2_edu.training.trainer
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.data.shards import HEADER, BatchLoader, TokenShards, validation_batches
+from gpt2_edu.data import BatchLoader, TokenShards, validation_batches
+from gpt2_edu.data.shards import HEADER
 from gpt2_edu.flops import flops_per_token
 from gpt2_edu.machine.device import pick_compile, pick_precision
 from gpt2_edu.training.checkpoint import LOG, checkpoints, read_log

@@ -1,0 +1,206 @@
+"""Batches of windows from token shards: shuffled for training, always the same for validation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..machine.messages import changes
+from .shards import TokenShards
+
+
+class BatchLoader:
+    """Endless batches of training windows, in an order that a checkpoint can resume.
+
+    An epoch cuts the tokens into windows of block_size + 1 that overlap by one token, so that
+    every token in them is predicted once. Each epoch draws a new offset for the first window, so a
+    token is seen in different contexts; less than one block at either end is left out. The order
+    of the windows is a random permutation. Offset and order depend on (seed, epoch) alone.
+
+    The position counts windows of that order and is the same on every rank. One batch of all ranks
+    together takes the next world_size · batch_size windows, and rank r has rows r · batch_size …
+    (r + 1) · batch_size of them. So a run saved on two ranks continues with the same windows on one
+    or four. A batch that reaches the end of an epoch is filled up from the next epoch.
+
+    With ``align``, every document starts a window, and an epoch has one window for each: tokens are
+    then always predicted from their document's beginning, as far as the window reaches. It suits
+    documents that are shorter than a window.
+
+    Raises ValueError if the split is shorter than one window.
+    """
+
+    def __init__(
+        self,
+        shards: TokenShards,
+        batch_size: int,
+        block_size: int,
+        *,
+        seed: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+        device: torch.device | str | None = None,
+        align: bool = False,
+    ) -> None:
+        _check_sizes(shards, batch_size, block_size, rank, world_size)
+        if not 0 <= seed < 2**32:
+            raise ValueError(f"seed must be in [0, 2^32), got {seed}")
+        self.shards, self.batch_size, self.block_size = shards, batch_size, block_size
+        self.seed, self.rank, self.world_size = seed, rank, world_size
+        self.device = torch.device(device or "cpu")
+        self._document_starts = _aligned_starts(shards, block_size) if align else None
+        self._start_epoch(0)
+
+    def next_batch(self) -> tuple[Tensor, Tensor]:
+        """Inputs and targets, both int64 (batch_size, block_size) on the device.
+
+        targets[:, t] is the token after inputs[:, t].
+        """
+        starts = self._next_starts(self.batch_size * self.world_size)
+        own = starts[self.rank * self.batch_size : (self.rank + 1) * self.batch_size]
+        return _windows(self.shards, own, self.block_size, self.device)
+
+    def state_dict(self) -> dict[str, int | str]:
+        """The position of the loader: the same on every rank, and JSON can hold it."""
+        return {"epoch": self.epoch, "position": self.position} | self._identity()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue where state_dict was taken. Batch size and number of ranks may differ.
+
+        Raises ValueError if the state comes from other data, another block_size or another seed:
+        the same position would then mean other windows.
+        """
+        identity = self._identity()
+        if missing := sorted({"epoch", "position", *identity} - state.keys()):
+            raise ValueError(f"the state of the data loader lacks {', '.join(missing)}")
+        if changed := changes({name: state[name] for name in identity}, identity):
+            raise ValueError(
+                f"the saved position belongs to another order of windows: {'; '.join(changed)}. "
+                "Resume with the data and settings that the run began with, or start a new run."
+            )
+        epoch, position = state["epoch"], state["position"]
+        if not all(isinstance(n, int) and n >= 0 for n in (epoch, position)):
+            raise ValueError(f"epoch {epoch!r} and position {position!r} must be integers from 0")
+        self._start_epoch(epoch)
+        if position > len(self._order):
+            raise ValueError(
+                f"position {position} lies behind the {len(self._order)} windows of an epoch"
+            )
+        self.position = position
+
+    def _identity(self) -> dict[str, int | str]:
+        """What the order of the windows depends on."""
+        return {
+            "seed": self.seed,
+            "block_size": self.block_size,
+            "align": self._document_starts is not None,
+            "fingerprint": self.shards.fingerprint,
+        }
+
+    def _start_epoch(self, epoch: int) -> None:
+        """Draw the offset of the epoch's first window and the order of its windows."""
+        # NumPy keeps RandomState's stream unchanged between versions (NEP 19), but not that of
+        # Generator: after an update a resumed run would repeat windows without notice.
+        random = np.random.RandomState([self.seed, epoch % 2**32])
+        tokens = len(self.shards)
+        self.epoch, self.position = epoch, 0
+        starts = self._document_starts
+        if starts is None:
+            offset: int = random.randint(min(self.block_size, tokens - self.block_size))
+            windows = (tokens - 1 - offset) // self.block_size
+            starts = offset + self.block_size * np.arange(windows, dtype=np.int64)
+        self._order: NDArray[np.int64] = random.permutation(starts)
+
+    def _next_starts(self, count: int) -> list[int]:
+        """Where the next windows of all ranks start; advances the position."""
+        starts: list[int] = []
+        while len(starts) < count:
+            if self.position == len(self._order):
+                self._start_epoch(self.epoch + 1)
+            stop = self.position + count - len(starts)
+            taken = self._order[self.position : stop].tolist()
+            starts += taken
+            self.position += len(taken)
+        return starts
+
+
+def validation_batches(
+    shards: TokenShards,
+    batch_size: int,
+    block_size: int,
+    n_batches: int,
+    rank: int = 0,
+    world_size: int = 1,
+    device: torch.device | str | None = None,
+    align: bool = False,
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Inputs and targets of the same windows every time, spread evenly over the split.
+
+    There are n_batches · batch_size windows, or as many as the split has, whatever the number of
+    ranks. Each goes to one rank, so a loss summed over ranks and divided by the number of windows
+    does not depend on the number of ranks. The last batch of a rank may be smaller, and a rank may
+    have fewer batches than another, or none. Windows start at token 0 and share one token with the
+    next; with ``align`` each begins with a document.
+
+    Raises ValueError if the split is shorter than one window.
+    """
+    _check_sizes(shards, batch_size, block_size, rank, world_size)
+    if n_batches < 1:
+        raise ValueError(f"n_batches must be at least 1, got {n_batches}")
+    if align:
+        starts = _aligned_starts(shards, block_size)
+    else:
+        starts = block_size * np.arange((len(shards) - 1) // block_size, dtype=np.int64)
+    n = min(len(starts), n_batches * batch_size)
+    own = [int(starts[i * len(starts) // n]) for i in range(rank, n, world_size)]
+    target = torch.device(device or "cpu")
+    return (
+        _windows(shards, own[i : i + batch_size], block_size, target)
+        for i in range(0, len(own), batch_size)
+    )
+
+
+def _aligned_starts(shards: TokenShards, block_size: int) -> NDArray[np.int64]:
+    """The documents that a full window follows."""
+    starts = shards.document_starts()
+    starts = starts[starts + block_size < len(shards)]
+    if not len(starts):
+        raise ValueError(
+            f"no document in the split {shards.split!r} of {shards.folder} is followed by "
+            f"block_size={block_size:,} tokens: use a smaller block_size, or no align"
+        )
+    return starts
+
+
+def _windows(
+    shards: TokenShards, starts: list[int], block_size: int, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """The windows of block_size + 1 tokens from each start, as inputs and targets."""
+    ids = torch.stack([shards.read(start, block_size + 1) for start in starts])
+    if device.type == "cuda":
+        # A copy from pinned memory runs in parallel to computation: next_batch does not wait.
+        ids = ids.pin_memory().to(device, non_blocking=True)
+    else:
+        ids = ids.to(device)
+    return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+
+
+def _check_sizes(
+    shards: TokenShards, batch_size: int, block_size: int, rank: int, world_size: int
+) -> None:
+    sizes = {"batch_size": batch_size, "block_size": block_size, "world_size": world_size}
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    if not 0 <= rank < world_size:
+        raise ValueError(f"rank must be in [0, {world_size}), got {rank}")
+    if len(shards) < block_size + 1:
+        raise ValueError(
+            f"the split {shards.split!r} of {shards.folder} has {len(shards):,} tokens; one window "
+            f"of block_size={block_size:,} needs {block_size + 1:,}. Use a smaller block_size, or "
+            f"prepare more text{' or a larger val_fraction' * (shards.split == 'val')}."
+        )
