@@ -210,7 +210,7 @@ class GPT2(nn.Module):
             }
         )
         self.lm_head = nn.Linear(C, V, bias=False)
-        self.lm_head.weight = self.wte.weight  # one table, two roles
+        self.tie_weights()
         self.init_weights()
 
     def forward(
@@ -272,6 +272,10 @@ class GPT2(nn.Module):
             update_kv = None if cache is None else partial(cache.update, positions, S, layer)
             x = block(x, visible, update_kv)
         return note("ln_f", self.transformer["ln_f"](x), "B T C")
+
+    def tie_weights(self) -> None:
+        """One table, two roles: lm_head's weight is that of the token embeddings."""
+        self.lm_head.weight = self.wte.weight
 
     @torch.no_grad()
     def init_weights(self) -> None:

@@ -38,8 +38,7 @@ def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
     Where this build of torch has no oneDNN kernel for the type, the weights are cast only. Later
     changes of the model do not reach the copy. Raises TypeError for a type that is not a float.
     """
-    source = model.get_parameter("transformer.wte.weight")
-    dtype = source.dtype if dtype is None else dtype
+    dtype = model.dtype if dtype is None else dtype
     if not dtype.is_floating_point:
         raise TypeError(f"weights are floating-point numbers, so dtype cannot be {dtype}")
     with shapes_only():  # the weights are those of the model
@@ -52,8 +51,8 @@ def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
     }
     state["lm_head.weight"] = state["transformer.wte.weight"]
     fast.load_state_dict(state, assign=True)
-    fast.lm_head.weight = fast.get_parameter("transformer.wte.weight")  # assigning untied them
-    if source.device.type == "cpu" and onednn_knows(dtype):
+    fast.tie_weights()  # assigning untied them
+    if model.device.type == "cpu" and onednn_knows(dtype):
         for module in list(fast.modules()):
             for name, child in list(module.named_children()):
                 if isinstance(child, nn.Linear):

@@ -9,28 +9,27 @@ experiment replace its value.
 
 from __future__ import annotations
 
-import difflib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from .machine.messages import did_you_mean
+
 Edit = Tensor | Callable[[Tensor], Tensor]
-Row = tuple[str, str, tuple[int, ...]]
+LedgerRow = tuple[str, str, tuple[int, ...]]
 
 _running: Tape | None = None  # the tape that listens now; one at a time
 
 
 def _unknown(path: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(path, list(known), n=3, cutoff=0.5)
-    hint = f" The nearest names: {', '.join(close)}." if close else ""
-    return f"no tensor was noted as {path!r}.{hint}"
+    hint = did_you_mean(path, known, most=3, cutoff=0.5)
+    return f"no tensor was noted as {path!r}. {hint}".rstrip()
 
 
 def note(name: str, tensor: Tensor, axes: str) -> Tensor:
@@ -52,9 +51,9 @@ def tracing() -> bool:
 class Ledger:
     """A table of tensors in the order in which they came to be: name, axes, shape."""
 
-    entries: tuple[Row, ...]
+    entries: tuple[LedgerRow, ...]
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[LedgerRow]:
         return list(self.entries)
 
     def __add__(self, later: Ledger) -> Ledger:
@@ -77,16 +76,6 @@ class Ledger:
             '<div class="g2 g2-ledger"><table><caption>Shape ledger</caption>'
             f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
         )
-
-    def plot(self) -> Any:
-        """The same table as a matplotlib figure."""
-        import matplotlib.pyplot as plt
-
-        cells = [[name, axes, " × ".join(map(str, shape))] for name, axes, shape in self.entries]
-        figure, ax = plt.subplots(figsize=(5, 0.3 * (len(cells) + 1)))
-        ax.axis("off")
-        ax.table(cells, colLabels=["tensor", "axes", "shape"], cellLoc="left", loc="center")
-        return figure
 
 
 def _kind(value: object) -> str:
@@ -113,7 +102,7 @@ class Tape:
     def _clear(self) -> None:
         self._values: dict[str, Tensor] = {}
         self._live: dict[str, Tensor] = {}  # still attached to the graph, for their gradients
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, LedgerRow] = {}
         self._sizes: dict[str, tuple[int, str]] = {}  # letter → its size and who said so first
         self._used: set[str] = set()
 

@@ -199,9 +199,9 @@ def test_a_mistyped_name_is_answered_with_the_nearest(model, idx):
     with pytest.raises(KeyError) as error:
         t["transformer.h.0.attn.weight"]
     assert "no tensor was noted as 'transformer.h.0.attn.weight'" in error.value.args[0]
-    assert "nearest names: transformer.h.0.attn.weights" in error.value.args[0]
+    assert "Did you mean 'transformer.h.0.attn.weights'" in error.value.args[0]
     assert "transformer.h.0.attn.weight" not in t
-    with pytest.raises(KeyError, match="nearest names: logits"):
+    with pytest.raises(KeyError, match=r"Did you mean 'logits'"):
         t.grad("logit")
 
 
@@ -438,11 +438,6 @@ def test_the_ledger_shows_every_row_and_escapes_names(monkeypatch):
     assert "<b>" not in page
     assert text.splitlines() == ["<b>     B T       (5, 11)", "logits  B T V     (5, 11, 101)"]
     assert page == t.ledger()._repr_html_()
-
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    figure = t.ledger().plot()
-    cells = [cell.get_text().get_text() for cell in figure.axes[0].tables[0].get_celld().values()]
-    assert {"<b>", "logits", "B T V", "5 × 11 × 101"} <= set(cells)
 
 
 # ---- Compiled ---------------------------------------------------------------------------------
