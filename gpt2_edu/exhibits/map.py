@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 from typing import NamedTuple
 
 from ..machine.messages import nearest
@@ -12,9 +13,12 @@ from .html import figure
 WIDTH, HEIGHT = 360, 736
 SPINE = 62  # x of the residual stream
 
+# The chapters' names in the order of the book; `make lists` writes the file.
+CHAPTERS = (Path(__file__).parents[1] / "assets" / "chapters.txt").read_text("utf-8").split()
+
 
 class Part(NamedTuple):
-    """A part of the picture: its name in a sentence, its chapters, its frame, its flag."""
+    """A part of the picture: its name in a sentence, its chapters' names, its frame, its flag."""
 
     words: str
     chapters: str
@@ -25,21 +29,25 @@ class Part(NamedTuple):
 
 # In the order in which they are drawn: what stands inside comes later.
 PARTS = {
-    "whole": Part("the whole of GPT-2", "11, 16–18", (2, 2, 356, 732), (286, 25), (286, 4)),
-    "tokens": Part("tokens", "1", (28, 18, 206, 46), (286, 54), (233, 54)),
-    "weights": Part("the weights", "12", (8, 92, 322, 504), (276, 77), (276, 91)),
-    "embeddings": Part("embeddings", "2", (28, 116, 296, 76), (270, 203), (270, 193)),
-    "block": Part("the block", "10", (28, 218, 296, 276), (274, 476), (274, 493)),
-    "residual": Part("the residual stream", "8", (54, 170, 16, 342), (124, 204), (71, 204)),
-    "ln_1": Part("ln_1", "9", (98, 250, 150, 26), (298, 263), (247, 263)),
-    "attention": Part("attention", "3–6", (98, 296, 150, 46), (278, 284), (247, 304)),
-    "cache": Part("the key-value cache", "15", (266, 296, 52, 46), (278, 358), (292, 343)),
-    "ln_2": Part("ln_2", "9", (98, 392, 150, 26), (298, 400), (247, 400)),
-    "mlp": Part("the MLP", "7", (98, 438, 150, 46), (278, 424), (249, 442)),
-    "ln_f": Part("ln_f", "9, 11", (28, 512, 158, 26), (240, 525), (187, 525)),
-    "lm_head": Part("lm_head", "11", (28, 552, 158, 26), (240, 565), (187, 565)),
-    "training": Part("training", "13", (18, 642, 140, 46), (88, 700), (88, 689)),
-    "sampling": Part("sampling", "14", (180, 642, 140, 46), (250, 700), (250, 689)),
+    "whole": Part(
+        "the whole of GPT-2", "gpt2 inside fast bugs", (2, 2, 356, 732), (286, 25), (286, 4)
+    ),
+    "tokens": Part("tokens", "tokens", (28, 18, 206, 46), (286, 54), (233, 54)),
+    "weights": Part("the weights", "weights", (8, 92, 322, 504), (276, 77), (276, 91)),
+    "embeddings": Part("embeddings", "embeddings", (28, 116, 296, 76), (270, 203), (270, 193)),
+    "block": Part("the block", "block", (28, 218, 296, 276), (274, 476), (274, 493)),
+    "residual": Part("the residual stream", "residual", (54, 170, 16, 342), (124, 204), (71, 204)),
+    "ln_1": Part("ln_1", "layernorm", (98, 250, 150, 26), (298, 263), (247, 263)),
+    "attention": Part(
+        "attention", "crane attention mask heads", (98, 296, 150, 46), (278, 284), (247, 304)
+    ),
+    "cache": Part("the key-value cache", "cache", (266, 296, 52, 46), (278, 358), (292, 343)),
+    "ln_2": Part("ln_2", "layernorm", (98, 392, 150, 26), (298, 400), (247, 400)),
+    "mlp": Part("the MLP", "mlp", (98, 438, 150, 46), (278, 424), (249, 442)),
+    "ln_f": Part("ln_f", "layernorm gpt2", (28, 512, 158, 26), (240, 525), (187, 525)),
+    "lm_head": Part("lm_head", "gpt2", (28, 552, 158, 26), (240, 565), (187, 565)),
+    "training": Part("training", "training", (18, 642, 140, 46), (88, 700), (88, 689)),
+    "sampling": Part("sampling", "generation", (180, 642, 140, 46), (250, 700), (250, 689)),
 }
 
 ABOUT = (
@@ -73,7 +81,7 @@ class Map:
         here = [PARTS[name] for name in self.here]
         caption = f"You are here: {_several([part.words for part in here])}."
         legend = "The way of a text through GPT-2, from top to bottom; ch. = chapter."
-        marked = _several([f"{part.words} (chapter {part.chapters})" for part in here])
+        marked = _several([f"{part.words} (chapter {numbers(part.chapters)})" for part in here])
         return figure("map", caption, self.svg(f"{ABOUT} You are here: {marked}."), legend)
 
     def svg(self, label: str) -> str:
@@ -92,6 +100,17 @@ class Map:
         return f'<rect class={kind} x="{x}" y="{y}" width="{width}" height="{height}" rx="5"/>'
 
 
+def numbers(chapters: str) -> str:
+    """The numbers of chapters given by name: "11, 16–18"."""
+    runs: list[list[int]] = []
+    for number in sorted(CHAPTERS.index(name) + 1 for name in chapters.split()):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
+
+
 def _several(words: list[str]) -> str:
     """One, or one and another, or one, another and a third."""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
@@ -101,6 +120,11 @@ def _text(x: int, y: int, words: str, kind: str = "", turn: bool = False) -> str
     css = f' class="{kind}"' if kind else ""
     turned = f' transform="rotate(-90 {x} {y})"' if turn else ""
     return f'<text{css} x="{x}" y="{y}"{turned}>{escape(words)}</text>'
+
+
+def _taught(x: int, y: int, chapters: str, kind: str = "soft end") -> str:
+    """Where a part is taught."""
+    return _text(x, y, f"ch. {numbers(chapters)}", kind)
 
 
 def _box(x: int, y: int, width: int, height: int) -> str:
@@ -173,51 +197,55 @@ LINES = "".join(
     ]
 )
 
+REST = (("inside it", "inside"), ("speed", "fast"), ("bugs", "bugs"))
+
 TEXTS = "".join(
     [
         *(_text(x + w // 2, 53, word, "mid small") for x, w, word in CELLS),
         _text(34, 34, "tokens", "name"),
         _text(100, 34, "(B, T)"),
-        _text(226, 34, "ch. 1", "soft end"),
+        _taught(226, 34, "tokens"),
         _text(16, 108, "GPT2", "name"),
         _text(82, 108, "all its weights"),
-        _text(322, 108, "ch. 12", "soft end"),
+        _taught(322, 108, "weights"),
         _text(78, 138, "wte", "name mid"),
         _text(140, 182, "wpe", "name mid"),
         _text(132, 138, "a row for each token"),
         _text(192, 182, "… each position"),
-        _text(316, 138, "ch. 2", "soft end"),
+        _taught(316, 138, "embeddings"),
         _text(82, 238, "h", "name"),
         _text(98, 238, "the block, × N"),
-        _text(316, 238, "ch. 10", "soft end"),
+        _taught(316, 238, "block"),
         _text(106, 267, "ln_1", "name"),
-        _text(240, 267, "ch. 9", "soft end"),
+        _taught(240, 267, "layernorm"),
         _text(106, 314, "attn", "name"),
-        _text(240, 314, "ch. 3–6", "soft end"),
+        _taught(240, 314, "crane attention mask heads"),
         _text(106, 333, "inside (B, H, T, T)"),
         _text(292, 314, "cache", "name mid"),
-        _text(292, 333, "ch. 15", "soft mid"),
+        _taught(292, 333, "cache", "soft mid"),
         _text(82, 380, "residual stream (B, T, C)"),
-        _text(316, 380, "ch. 8", "soft end"),
+        _taught(316, 380, "residual"),
         _text(106, 409, "ln_2", "name"),
-        _text(240, 409, "ch. 9", "soft end"),
+        _taught(240, 409, "layernorm"),
         _text(106, 456, "mlp", "name"),
-        _text(240, 456, "ch. 7", "soft end"),
+        _taught(240, 456, "mlp"),
         _text(106, 475, "inside (B, T, F)"),
         _text(36, 529, "ln_f", "name"),
-        _text(178, 529, "ch. 9", "soft end"),
+        _taught(178, 529, "layernorm"),
         _text(36, 569, "lm_head", "name"),
-        _text(178, 569, "ch. 11", "soft end"),
+        _taught(178, 569, "gpt2"),
         _text(22, 350, "tied: one table, two roles", "mid on", turn=True),
         _text(348, 530, "the new token joins the input", "mid on", turn=True),
         _text(152, 616, "logits (B, T, V)"),
         _text(130, 616, "update", "end"),
         _text(26, 661, "training", "name"),
-        _text(150, 661, "ch. 13", "soft end"),
+        _taught(150, 661, "training"),
         _text(26, 679, "loss"),
         _text(188, 661, "sampling", "name"),
-        _text(312, 661, "ch. 14", "soft end"),
+        _taught(312, 661, "generation"),
         _text(188, 679, "the next token"),
-        _text(180, 722, "inside it: ch. 16, speed: ch. 17, bugs: ch. 18", "soft mid"),
+        _text(
+            180, 722, ", ".join(f"{what}: ch. {numbers(name)}" for what, name in REST), "soft mid"
+        ),
     ]
 )
