@@ -8,9 +8,9 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-`bugs.mystery(14)` has a bug. Which one? Look at the picture first. Where your eye is not sure, measure: `riddle.case.weights` is (H, T, T), `riddle.case.in_use` holds the losses in use, `riddle.case.texts` the hundred texts, and `bugs.FLOOR` is the floor.
+`museum.mystery(14)` has a bug. Which one? Look at the picture first. Where your eye is not sure, measure: `riddle.case.weights` is (H, T, T), `riddle.case.eval_losses` holds the losses measured in use, `riddle.case.texts` the hundred texts, and `museum.FLOOR` is the floor.
 
-The answer is the name of the room, as a string, as `bugs.BUGS` spells it.
+The answer is the name of the bug, as a string, as the titles of the chapter's rooms and `gpt2_edu.analysis.bugs.BUGS` spell it.
 """
 
 HINTS = (
@@ -20,10 +20,10 @@ HINTS = (
 )
 
 START = """
-from gpt2_edu import bugs
+from gpt2_edu.analysis import museum
 
 # take the two # away and run; it trains a small model, some seconds
-# riddle = bugs.mystery(14)
+# riddle = museum.mystery(14)
 # riddle.plot()
 
 detective = ...

@@ -164,10 +164,10 @@ def lowered(idx):
     return logits
 
 
-def museum(name):
-    from gpt2_edu.analysis import bugs
+def broken_model(name):
+    from gpt2_edu.analysis import bugs, museum
 
-    model = bugs.newborn()
+    model = museum.untrained_model()
 
     @torch.no_grad()
     def logits_of(idx):
@@ -180,10 +180,10 @@ def museum(name):
 def cases():
     from functools import partial
 
-    from gpt2_edu.analysis import bugs
+    from gpt2_edu.analysis import museum
 
     idx = torch.tensor([[0, 2, 6, 3, 1]])
-    sentence, V = bugs.TEXTS[:1, :5], len(bugs.WORDS)
+    sentence, V = museum.TEXTS[:1, :5], len(museum.WORDS)
 
     def toy(reader=0, place=None, strength=1.0):
         return partial(peeking, reader=reader, place=place, strength=strength)
@@ -196,7 +196,7 @@ def cases():
         Case("a faint leak", (toy(2, 3, strength=0.01), idx, 7)),
         Case("a trembling of 0.00001, which may be rounding", (toy(1, 3, strength=1e-5), idx, 7)),
         Case("a text of one token", (toy(), idx[:, :1], 7)),
-        Case("the museum's newborn model", (museum("no bug"), sentence, V)),
-        Case("without a mask", (museum("no mask"), sentence, V)),
-        Case("with the wrong view", (museum("wrong view"), sentence, V)),
+        Case("the museum's untrained model", (broken_model("no bug"), sentence, V)),
+        Case("without a mask", (broken_model("no mask"), sentence, V)),
+        Case("with the wrong view", (broken_model("wrong view"), sentence, V)),
     ]

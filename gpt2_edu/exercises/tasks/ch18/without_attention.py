@@ -24,13 +24,14 @@ HINTS = (
 )
 
 START = """
-from gpt2_edu import bugs, trace
+from gpt2_edu import trace
+from gpt2_edu.analysis import museum
 
-model = bugs.newborn()
+model = museum.untrained_model()
 lost = {"transformer.h.0.attn.out": torch.zeros_like}
 # take the # away to train it, when you have your own number
 # with trace(model, edits=lost):
-#     print(bugs.train(model)[-1], bugs.FLOOR)
+#     print(museum.train(model)[-1], museum.FLOOR)
 
 without_attention = ...
 """
