@@ -333,7 +333,7 @@ class GPT2(nn.Module):
         """
         from .weights.pretrained import load_pretrained  # that room builds on this one
 
-        return load_pretrained(name_or_path)
+        return load_pretrained(name_or_path, cls)
 
     def save_pretrained(self, path: str | PathLike[str]) -> None:
         """Write config.json and model.safetensors so that ``transformers`` can load them too."""

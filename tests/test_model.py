@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.weights.pretrained import config_to_hugging_face, to_hugging_face
+from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
 
 COUNTS = {
     "gpt2": 124_439_808,

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from ..config import GPT2Config
 from ..model import GPT2
-from ..weights.pretrained import CONFIG, locate, read_config
+from ..weights import CONFIG, locate, read_config
 
 MARGIN = 8  # how many times the reference's own rounding error a difference may be
 EPS = torch.finfo(torch.float32).eps  # 2⁻²³

@@ -17,7 +17,8 @@ import torch
 from ..machine.data_sheets import device_peak
 from ..machine.device import pick_device, pick_precision
 from ..machine.onednn import onednn_knows
-from ..weights.hub import PUBLISHED, WEIGHTS
+from ..weights import WEIGHTS
+from ..weights.hub import PUBLISHED
 
 NEEDED = ("torch", "tiktoken", "numpy", "safetensors", "huggingface_hub", "tqdm")
 OPTIONAL = {

@@ -16,7 +16,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ import tiktoken
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from ..machine.options import option
 from ..tokenizer import load_tokenizer
 from .shards import HEADER, SPLITS, UNFINISHED, VERSION, Header, read_header, tokenizer_hash
 from .sources import Piece, ReadOptions, Source, find_sources
@@ -37,29 +38,19 @@ BATCH_CHARACTERS = 1 << 20  # encoded at a time
 class PrepareConfig:
     """What to prepare, and how. The result depends on all of it but workers and overwrite."""
 
-    sources: tuple[str, ...] = field(
-        metadata={
-            "help": "text files, folders, .jsonl, .parquet, dataset:NAME[:CONFIG[:SPLIT]] or "
-            "crane:COUNT stories"
-        }
+    sources: tuple[str, ...] = option(
+        "text files, folders, .jsonl, .parquet, dataset:NAME[:CONFIG[:SPLIT]] or "
+        "crane:COUNT stories"
     )
-    out: str = field(metadata={"help": "folder for the shards: new, empty or of the same run"})
-    tokenizer: str = field(default="gpt2", metadata={"help": "name of the tokenizer"})
-    val_fraction: float = field(
-        default=0.05, metadata={"help": "share of the documents kept for validation, in [0, 1)"}
-    )
-    seed: int = field(default=0, metadata={"help": "which documents are drawn for validation"})
-    shard_tokens: int = field(default=100_000_000, metadata={"help": "tokens in one shard"})
-    text_field: str = field(
-        default="text", metadata={"help": "field or column that holds the text"}
-    )
-    errors: str = field(
-        default="strict", metadata={"help": "bytes that are not UTF-8: strict (stop) or replace"}
-    )
-    workers: int = field(default=os.cpu_count() or 1, metadata={"help": "threads that encode"})
-    overwrite: bool = field(
-        default=False, metadata={"help": "replace the shards that are in the folder"}
-    )
+    out: str = option("folder for the shards: new, empty or of the same run")
+    tokenizer: str = option("name of the tokenizer", "gpt2")
+    val_fraction: float = option("share of the documents kept for validation, in [0, 1)", 0.05)
+    seed: int = option("which documents are drawn for validation", 0)
+    shard_tokens: int = option("tokens in one shard", 100_000_000)
+    text_field: str = option("field or column that holds the text", "text")
+    errors: str = option("bytes that are not UTF-8: strict (stop) or replace", "strict")
+    workers: int = option("threads that encode", os.cpu_count() or 1)
+    overwrite: bool = option("replace the shards that are in the folder", False)
 
     def __post_init__(self) -> None:
         sources: Any = self.sources

@@ -1,8 +1,8 @@
-"""OpenAI's weights from the Hugging Face hub: fetched once, kept in its cache, checked each time.
+"""OpenAI's weights from the Hugging Face hub: downloaded once, cached, verified at each load.
 
-``huggingface_hub`` does the fetching, so its settings hold: ``HF_HOME`` and ``HF_HUB_CACHE`` for
-the cache, ``HF_ENDPOINT`` for a mirror, ``HF_HUB_OFFLINE``, ``HF_TOKEN``. It compares sizes. The
-content is compared here.
+``huggingface_hub`` downloads, so its settings apply: ``HF_HOME`` and ``HF_HUB_CACHE`` for the
+cache, ``HF_ENDPOINT`` for a mirror, ``HF_HUB_OFFLINE``, ``HF_TOKEN``. It compares sizes; the
+checksums are compared here.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..machine.files import file_sha256
-
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+from .hugging_face import CONFIG, WEIGHTS
 
 
 @dataclass(frozen=True)
 class Published:
-    """One of OpenAI's checkpoints: where it is, and which of its states we mean.
+    """One of OpenAI's checkpoints: its repository on the hub and the commit that we use.
 
     A commit never changes, so a file of it in the cache needs no request. ``sha256`` holds the
-    digests that are on record in many places; for other files the hub's own digest counts.
+    digests that are widely published; other files are compared with the hub's own digest.
     """
 
     repo: str
@@ -59,10 +58,10 @@ PUBLISHED = {
 
 
 def fetch(name: str) -> Path:
-    """The folder in the hub's cache that holds a published checkpoint, downloaded if need be.
+    """The folder in the hub's cache that holds a published checkpoint, downloaded if necessary.
 
-    Raises FileNotFoundError, with the ways to do without, if a file is neither in the cache nor
-    to be had; ValueError, after removing it, if a file is not the published one; and OSError if
+    Raises FileNotFoundError, with the alternatives, if a file is not in the cache and cannot be
+    downloaded; ValueError, after removing it, if a file is not the published one; and OSError if
     the disk is full.
     """
     published = PUBLISHED[name]
@@ -73,7 +72,7 @@ def fetch(name: str) -> Path:
 
 
 def _download(name: str, filename: str) -> Path:
-    """Hand the file to huggingface_hub, and say in our words what kept it from coming."""
+    """Let huggingface_hub download the file, and explain its errors."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -81,14 +80,14 @@ def _download(name: str, filename: str) -> Path:
     wanted = f"{filename} of {published.repo}"
     try:
         return Path(hf_hub_download(published.repo, filename, revision=published.commit))
-    except Exception as error:  # the library's own, its HTTP client's, the operating system's
+    except Exception as error:  # of the library, its HTTP client or the operating system
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise OSError(
                 error.errno,
                 f"the disk is full: {wanted} did not fit into {constants.HF_HUB_CACHE}. Free some "
                 "space there, or set HF_HUB_CACHE to a folder on another disk",
             ) from error
-        # What the library puts "not in the cache" around is the reason why it could not ask.
+        # The library wraps the reason why it could not ask in "not in the cache".
         reason = error.__cause__ if isinstance(error, LocalEntryNotFoundError) else error
         if constants.HF_HUB_OFFLINE:
             problem = f"{wanted} is not in the cache; unset HF_HUB_OFFLINE=1 to fetch it"
@@ -98,21 +97,24 @@ def _download(name: str, filename: str) -> Path:
         else:
             why = str(reason).partition("\n")[0]
             problem = f"{wanted} could not be fetched from {constants.ENDPOINT} ({why})"
-        raise FileNotFoundError(f"{problem}. {_ways_out(name, constants.HF_HUB_CACHE)}") from error
+        ways = _alternatives(name, constants.HF_HUB_CACHE)
+        raise FileNotFoundError(f"{problem}. {ways}") from error
 
 
 def _meaning(status: int) -> str:
-    """A status code of HTTP, and what it means for someone who wanted a file."""
+    """An HTTP status code and what it means for a download."""
     meaning = {
-        401: ": if a token is set, it may be wrong or expired (`hf auth whoami` tells)",
+        401: ": if a token is set, it may be wrong or expired (`hf auth whoami` checks it)",
         403: ": this token or network has no access",
         404: ", not found: a mirror named in HF_ENDPOINT may lack this commit",
         429: ", too many requests: wait a little",
     }
-    return f"HTTP {status}" + meaning.get(status, ", its own failure" if status >= 500 else "")
+    return f"HTTP {status}" + meaning.get(
+        status, ", an error of the server" if status >= 500 else ""
+    )
 
 
-def _ways_out(name: str, cache: str) -> str:
+def _alternatives(name: str, cache: str) -> str:
     published = PUBLISHED[name]
     return (
         "Try again with a connection, or through a mirror named in HF_ENDPOINT. Or run, on a "
@@ -124,31 +126,31 @@ def _ways_out(name: str, cache: str) -> str:
 
 
 def _check_content(path: Path, sha256: str | None) -> None:
-    """Refuse and remove a file whose content is not what was promised.
+    """Refuse and remove a file that does not have the expected digest.
 
-    The cache names a file after the hub's digest of it, SHA-256 for large ones and git's SHA-1
+    The cache names a file after the hub's digest of it, SHA-256 for large files and git's SHA-1
     for others, and links to it from the commit's folder. Where links cannot be made, on some
-    Windows machines, that name is lost, and only files of known ``sha256`` are checked.
+    Windows machines, there is no such name, and only files of known ``sha256`` are checked.
     """
     blob = path.parent / os.readlink(path) if path.is_symlink() else path
-    promised = sha256 or blob.name
-    if re.fullmatch("[0-9a-f]{64}", promised):
+    expected = sha256 or blob.name
+    if re.fullmatch("[0-9a-f]{64}", expected):
         found = file_sha256(path)
-    elif re.fullmatch("[0-9a-f]{40}", promised):
+    elif re.fullmatch("[0-9a-f]{40}", expected):
         content = path.read_bytes()
         found = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     else:
         return
-    if found == promised:
+    if found == expected:
         return
     try:
         for copy in {path.resolve(), blob, path}:
             copy.unlink(missing_ok=True)
-        removed = "It has been removed; load again to fetch it anew."
+        removed = "It has been removed; load again to download it anew."
     except OSError as error:
         removed = f"It could not be removed ({error}): delete it, then load again."
     raise ValueError(
         f"{path} is damaged or not the published file: its digest is {found}, but must be "
-        f"{promised}. {removed} If this comes back, the server at the other end sends something "
-        "else: check HF_ENDPOINT and any proxy."
+        f"{expected}. {removed} If this happens again, the server sends another file: check "
+        "HF_ENDPOINT and any proxy."
     )

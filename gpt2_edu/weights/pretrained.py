@@ -1,10 +1,4 @@
-"""Weights in and out, in the layout that Hugging Face gave OpenAI's checkpoints.
-
-A folder holds config.json and model.safetensors. Two things differ from our modules. The four
-projections of a block are stored as ``Conv1D``, (in, out), where ``nn.Linear`` keeps (out, in),
-so they are transposed on the way. And some files carry the causal mask as a buffer, which we
-compute. The tied lm_head is stored once, as wte.
-"""
+"""Weights in and out: a folder with config.json and model.safetensors, by its path or a name."""
 
 from __future__ import annotations
 
@@ -14,77 +8,71 @@ import shutil
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..config import GPT2Config
 from ..machine.device import shapes_only
+from ..machine.files import PART
 from ..machine.messages import nearest
-from ..model import GPT2
-from .hub import CONFIG as CONFIG
 from .hub import PUBLISHED, fetch
-from .hub import WEIGHTS as WEIGHTS
+from .hugging_face import (
+    CONFIG,
+    WEIGHTS,
+    config_to_hugging_face,
+    from_hugging_face,
+    read_config,
+    to_hugging_face,
+)
 
+if TYPE_CHECKING:  # model.py builds on this file
+    from ..model import GPT2
+
+Model = TypeVar("Model", bound="GPT2")
 BUNDLED = {"crane": Path(__file__).parents[1] / "assets" / "crane"}  # weights in this package
 
-_CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
-_MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")
-_SIZES = ("vocab_size", "n_layer", "n_head", "n_embd")
-_RATES = ("embd_pdrop", "attn_pdrop", "resid_pdrop", "layer_norm_epsilon", "initializer_range")
 
-# What else a Hugging Face config can ask for, and the values that mean GPT-2 as published.
-_GPT2_ONLY: dict[str, tuple[object, ...]] = {
-    "model_type": ("gpt2",),
-    "activation_function": ("gelu_new", "gelu_pytorch_tanh"),
-    "scale_attn_weights": (True,),
-    "scale_attn_by_inverse_layer_idx": (False,),
-    "add_cross_attention": (False,),
-    "tie_word_embeddings": (True,),
-}
-
-
-def load_pretrained(name_or_path: str | PathLike[str]) -> GPT2:
-    """A GPT-2 in float32, in eval mode, with the weights of a checkpoint.
+def load_pretrained(name_or_path: str | PathLike[str], cls: type[Model]) -> Model:
+    """A GPT-2 of class ``cls``, in float32 and eval mode, with the weights of a checkpoint.
 
     ``name_or_path`` is a folder, or "crane" for the small model of Crane World that is part of
     this package, or "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl" for OpenAI's weights from the
-    Hugging Face hub; if a folder has such a name, it is the folder. The sizes are those of its
-    config.json. Raises FileNotFoundError if there is no such folder, a file is
-    missing in it or the hub cannot be reached, and ValueError if the config is not a GPT-2's, the
-    file is damaged, or tensors are missing, unknown or of the wrong shape; then all of them are
-    named together.
+    Hugging Face hub; a folder with such a name comes first. The sizes are those of its config.json.
+
+    Raises FileNotFoundError if the folder or a file in it is missing or the hub cannot be reached,
+    and ValueError if the config is not a GPT-2's, the file is damaged, or tensors are missing,
+    unknown or of the wrong shape; then all of them are named together.
     """
     folder = locate(name_or_path)
     config = read_config(folder / CONFIG)
-    with shapes_only():  # the weights come from the file
-        model = GPT2(config)
+    with shapes_only():  # the numbers come from the file
+        model = cls(config)
     state = _read_weights(folder / WEIGHTS)
-    _check_state(state, model, folder / WEIGHTS)
+    _check_state(state, model.state_dict(), folder / WEIGHTS)
     state["lm_head.weight"] = state["transformer.wte.weight"]
     model.load_state_dict(state, assign=True)
-    model.lm_head.weight = model.get_parameter("transformer.wte.weight")  # assigning untied them
+    model.tie_weights()  # assign made two parameters of the table
     return model.eval()
 
 
 def save_pretrained(model: GPT2, path: str | PathLike[str]) -> None:
     """Write the folder that ``load_pretrained`` and ``transformers`` read.
 
-    Each file is written under another name first and renamed when whole, so an interrupted save
-    leaves the old file as it was.
+    Each file is renamed to its final name when it is complete, so an interrupted save leaves the
+    old file as it was. Raises ValueError if the path is a file or lm_head is no longer tied to wte.
     """
     folder = Path(path).expanduser()
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: save_pretrained needs a folder")
-    if model.lm_head.weight is not model.get_parameter("transformer.wte.weight"):
+    if model.lm_head.weight is not model.wte.weight:
         raise ValueError(
             "lm_head.weight is no longer tied to transformer.wte.weight. A GPT-2 checkpoint holds "
             "one table for both, so saving would lose lm_head."
         )
     folder.mkdir(parents=True, exist_ok=True)
-    config, weights = folder / (CONFIG + ".part"), folder / (WEIGHTS + ".part")
+    config, weights = folder / (CONFIG + PART), folder / (WEIGHTS + PART)
     config.write_text(json.dumps(config_to_hugging_face(model.config), indent=2) + "\n")
     save_file(to_hugging_face(model.state_dict()), weights, metadata={"format": "pt"})
     shutil.copymode(config, weights)  # save_file lets nobody but the owner read
@@ -93,12 +81,12 @@ def save_pretrained(model: GPT2, path: str | PathLike[str]) -> None:
 
 
 def locate(name_or_path: str | PathLike[str]) -> Path:
-    """The folder that a name stands for; one from the hub is fetched first."""
+    """The folder of a checkpoint, by path or name; one from the hub is fetched first."""
     folder = Path(name_or_path).expanduser()
     if folder.is_dir():
         missing = [name for name in (CONFIG, WEIGHTS) if not (folder / name).is_file()]
         if missing:
-            held = sorted(p.name for p in folder.iterdir())[:8]
+            held = sorted(path.name for path in folder.iterdir())[:8]
             raise FileNotFoundError(
                 f"{folder} lacks {' and '.join(missing)}. It holds: {', '.join(held) or 'nothing'}."
             )
@@ -108,7 +96,7 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
     if isinstance(name_or_path, str) and name_or_path in PUBLISHED:
         return fetch(name_or_path)
     names = ""
-    if folder.name == str(name_or_path):  # no path: perhaps a name, mistyped
+    if folder.name == str(name_or_path):  # not a path: perhaps a mistyped name
         known = [*BUNDLED, *PUBLISHED]
         names = f" Or the name of published weights. {nearest(folder.name.lower(), known)}"
     raise FileNotFoundError(
@@ -117,70 +105,11 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
     )
 
 
-def to_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Our state dict in Hugging Face's layout: Conv1D transposed, the tied lm_head left out."""
-    return {
-        key: (value.t() if key.endswith(_CONV1D) else value).contiguous()
-        for key, value in state.items()
-        if key != "lm_head.weight"
-    }
-
-
-def from_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Hugging Face's layout in ours, copied. OpenAI's files leave out ``transformer.``."""
-    ours = {}
-    for key, value in state.items():
-        if key.endswith(_MASK_BUFFERS):
-            continue
-        if not key.startswith(("transformer.", "lm_head.")):
-            key = "transformer." + key
-        is_conv1d = key.endswith(_CONV1D) and value.ndim == 2
-        ours[key] = (value.t() if is_conv1d else value).clone(memory_format=torch.contiguous_format)
-    return ours
-
-
-def config_to_hugging_face(config: GPT2Config) -> dict[str, object]:
-    """config.json as ``transformers.GPT2Config`` reads it."""
-    return {
-        "architectures": ["GPT2LMHeadModel"],
-        "model_type": "gpt2",
-        "activation_function": "gelu_new",
-        "n_positions": config.block_size,
-        "bos_token_id": config.vocab_size - 1,
-        "eos_token_id": config.vocab_size - 1,
-        **{name: getattr(config, name) for name in _SIZES + _RATES},
-    }
-
-
-def read_config(path: Path) -> GPT2Config:
-    """The sizes in a Hugging Face config.json, refusing what GPT-2 as published does not do."""
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON ({error}). Was it cut off?") from error
-    if not isinstance(stored, dict):
-        raise ValueError(f"{path} must hold a JSON object, got {type(stored).__name__}")
-
-    problems = [f"{name} is missing" for name in (*_SIZES, "n_positions") if name not in stored]
-    for name, allowed in _GPT2_ONLY.items():
-        if stored.get(name, allowed[0]) not in allowed:
-            problems.append(f"{name} is {stored[name]!r}, GPT-2 has {allowed[0]!r}")
-    inner = stored.get("n_inner")
-    if inner is not None and inner != 4 * stored.get("n_embd", 0):
-        problems.append(f"n_inner is {inner!r}, GPT-2 has 4 · n_embd")
-    if problems:
-        raise ValueError(f"{path} does not describe a GPT-2: {'; '.join(problems)}")
-    return GPT2Config(
-        block_size=stored["n_positions"],
-        **{name: stored[name] for name in _SIZES + _RATES if name in stored},
-    )
-
-
 def _read_weights(path: Path) -> dict[str, Tensor]:
     """The file's tensors in our layout, floats as float32.
 
-    The file is mapped, and its tensors are copied out one at a time. So there is one copy of the
-    weights in memory, and later changes of the file cannot reach it.
+    The file is memory-mapped and its tensors are copied one at a time: the weights are in memory
+    once, and later changes of the file cannot reach them.
     """
     state: dict[str, Tensor] = {}
     try:
@@ -196,10 +125,8 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
     return state
 
 
-def _check_state(state: Mapping[str, Tensor], model: GPT2, path: Path) -> None:
+def _check_state(state: Mapping[str, Tensor], expected: Mapping[str, Tensor], path: Path) -> None:
     """Compare names and shapes with the model's and report every difference at once."""
-    expected = model.state_dict()
-    tied = state.get("lm_head.weight")
     problems = [f"missing: {key}" for key in expected if key not in {*state, "lm_head.weight"}]
     problems += [f"not part of a GPT-2: {key}" for key in state if key not in expected]
     for key, value in state.items():
@@ -210,7 +137,8 @@ def _check_state(state: Mapping[str, Tensor], model: GPT2, path: Path) -> None:
             )
         elif key in expected and not value.is_floating_point():
             problems.append(f"wrong type: {key} holds {value.dtype}, not floats")
-    if not problems and tied is not None and not tied.equal(state["transformer.wte.weight"]):
+    head = state.get("lm_head.weight")
+    if not problems and head is not None and not head.equal(state["transformer.wte.weight"]):
         problems.append("lm_head.weight differs from transformer.wte.weight; GPT-2 ties them")
     if problems:
         listed = "\n  ".join(problems)

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 
 import gpt2_edu.weights.pretrained
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.weights.pretrained import from_hugging_face, to_hugging_face
+from gpt2_edu.weights import from_hugging_face, to_hugging_face
 
 
 @pytest.fixture
@@ -73,6 +73,19 @@ def test_a_loaded_model_is_in_eval_mode_and_can_be_trained(folder, idx):
     assert all(p.requires_grad and p.device.type == "cpu" for p in model.parameters())
     model(idx, idx)[1].backward()
     assert all(p.grad is not None for p in model.parameters())
+
+
+def test_a_subclass_loads_an_instance_of_itself(folder, model, idx):
+    class Louder(GPT2):
+        def forward(self, *args, **kwargs):
+            logits, loss = super().forward(*args, **kwargs)
+            return 2 * logits, loss
+
+    louder = Louder.from_pretrained(folder)
+    assert type(louder) is Louder
+    assert louder.lm_head.weight is louder.wte.weight
+    assert torch.equal(louder(idx)[0], 2 * model(idx)[0])
+    assert type(GPT2.from_pretrained(folder)) is GPT2
 
 
 def test_training_a_loaded_model_never_writes_to_its_file(model, folder):

@@ -4,7 +4,7 @@ import torch
 
 from ....config import GPT2Config
 from ....model import GPT2
-from ....weights.pretrained import from_hugging_face, to_hugging_face
+from ....weights import from_hugging_face, to_hugging_face
 from ...exercise import Case, Mistake
 
 PLACE = (12, 4)
