@@ -1,8 +1,8 @@
 """The chapters: order and parts from _toc.yml, titles from the notebooks.
 
-Nothing else lists them by hand. `make lists` writes what follows from them: the chapters' sections
-in book/contents.md, the tables in book/index.md and book/instructors.md, and the file that the
-package reads them from.
+Nothing else lists them by hand. `make lists` writes what follows from them: the sections of
+book/contents.md, a table in book/index.md and in book/instructors.md, and the names that the
+package reads.
 """
 
 from __future__ import annotations
@@ -112,25 +112,31 @@ def headings(markdown: str) -> dict[str, str]:
 
 
 def contents(page: str) -> str:
-    """contents.md: a section for each chapter. Rows that are there stay; a new chapter gets its
-    headings."""
+    """contents.md: a section for each chapter, and in it at least one row for each heading."""
     head, *sections = re.split(r"^(?=## Chapter )", page, flags=re.M)
     table = "\n\n| what | where |\n| --- | --- |\n"
     found = [head.rstrip()]
     for chapter in chapters():
         link = f"](../notebooks/{chapter.name}.ipynb#"
-        old = [s.partition(table)[2].rstrip() for s in sections if link in s.split("## ")[1]]
-        rows = old[0] if old else "\n".join(_rows(chapter, link))
+        old = "".join(section.partition(table)[2] for section in sections if link in section)
+        rows = "\n".join(_rows(chapter, link, old.strip().splitlines()))
         found.append(f"## Chapter {chapter.number}. {chapter.title}{table}{rows}")
     return "\n\n".join(found) + "\n"
 
 
-def _rows(chapter: Chapter, link: str) -> list[str]:
-    frame = ("Where we are", "What this chapter added", "Questions people ask", "Summary")
-    return [
+FRAME = ("Where we are", "The real thing", "What this chapter added", "Questions people ask")
+
+
+def _rows(chapter: Chapter, link: str, old: list[str]) -> list[str]:
+    """The old rows, less those made from a heading that is gone, and a row for each new heading."""
+    present = headings(chapter.markdown)
+    made = re.compile(rf"\| (.+) \| \[chapter \d+, \1{re.escape(link)}(.+)\) \|")
+    kept = [row for row in old if not (match := made.fullmatch(row)) or match[2] in present]
+    return kept + [
         f"| {heading} | [chapter {chapter.number}, {heading}{link}{anchor}) |"
-        for anchor, heading in headings(chapter.markdown).items()
-        if heading not in (chapter.title, "References", *frame)
+        for anchor, heading in present.items()
+        if heading not in (chapter.title, "Summary", "References", *FRAME)
+        and not any(f"{link}{anchor})" in row for row in kept)
     ]
 
 

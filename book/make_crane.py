@@ -20,12 +20,13 @@ import torch
 from gpt2_edu import GPT2, crane, load_tokenizer, trace
 from gpt2_edu.analysis.evals import grade, report, sample_stories
 from gpt2_edu.analysis.heads import attention_statistics, head_effects, parting, told_by_hint
-from gpt2_edu.cli.commands import ExportOptions, export
+from gpt2_edu.cli.export import ExportOptions, export
 from gpt2_edu.config import GPT2Config
 from gpt2_edu.machine.files import file_sha256
 from gpt2_edu.tokenizer import _RANKS, save_ranks, train_bpe
 from gpt2_edu.training.recipes import RECIPES, train_crane
-from gpt2_edu.training.trainer import Row, Trainer
+from gpt2_edu.training.run_log import Row
+from gpt2_edu.training.trainer import Trainer
 
 ASSETS = Path("gpt2_edu/assets/crane")
 STORIES = 20_000  # that the tokenizer is trained on

@@ -122,9 +122,10 @@ def test_every_row_of_an_index_leads_to_a_heading_that_exists(page):
 
 
 def test_an_index_names_no_row_twice():
-    for page in ("questions.md", "contents.md"):
-        names = [row.cells[0] for row in rows(page)]
-        assert len(names) == len(set(names))
+    asked = [row.cells[0] for row in rows("questions.md")]
+    assert len(asked) == len(set(asked))
+    listed = [tuple(row.cells) for row in rows("contents.md")]  # two chapters may share a heading
+    assert len(listed) == len(set(listed))
 
 
 def test_a_link_to_a_chapter_says_its_number():
