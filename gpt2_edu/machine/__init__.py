@@ -1,1 +1,1 @@
-"""The machine that we run on: devices, files on its disk, what it reaches, what it can do."""
+"""The machine: devices and their rates, files, and what settings and error messages share."""

@@ -1,4 +1,4 @@
-"""What GPUs can do, from their makers' data sheets."""
+"""Peak rates of GPUs, from their makers' data sheets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from .messages import nearest
 
-# Bytes of one number. TF32 is a way to multiply float32 numbers: they are stored in 4 bytes.
+# Bytes of one number. TF32 is a way to multiply float32 numbers, which are stored in 4 bytes.
 BYTES = {"float32": 4, "tf32": 4, "bfloat16": 2, "float16": 2}
 
 
@@ -25,9 +25,8 @@ class Device:
     """A GPU's rates as its maker states them.
 
     ``peak`` holds FLOP/s of dense matrix products by precision, accumulated in float32, on the
-    matrix units ("tensor cores") where there are any for that precision. Data sheets since the
-    A100 print twice as much, "with sparsity": for matrices of which half is known to be zero.
-    Ours are not.
+    tensor cores where they support that precision. Data sheets since the A100 also print twice as
+    much, "with sparsity", for matrices of which half the numbers are zero; ours are dense.
     """
 
     name: str  # as torch.cuda.get_device_name() gives it, without the brand
@@ -36,36 +35,18 @@ class Device:
     source: str
 
 
+_VOLTA = {"float32": 15.7e12, "float16": 125e12}
 _AMPERE = {"float32": 19.5e12, "tf32": 156e12, "bfloat16": 312e12, "float16": 312e12}
 _HOPPER = {"float32": 67e12, "tf32": 494.7e12, "bfloat16": 989.4e12, "float16": 989.4e12}
+_V100_SHEET = "NVIDIA V100 data sheet"
 _A100_SHEET = "NVIDIA A100 Tensor Core GPU data sheet; 40 GB: A100 architecture whitepaper, 2020"
 _H100_SHEET = "NVIDIA H100 Tensor Core GPU data sheet (sparse figures halved); H100 whitepaper"
 
 DEVICES = (
-    Device(
-        "T4",
-        {"float32": 8.1e12, "float16": 65e12},
-        320e9,
-        "NVIDIA T4 data sheet",
-    ),
-    Device(
-        "V100-PCIE-16GB",
-        {"float32": 14e12, "float16": 112e12},
-        900e9,
-        "NVIDIA V100 data sheet",
-    ),
-    Device(
-        "V100-SXM2-16GB",
-        {"float32": 15.7e12, "float16": 125e12},
-        900e9,
-        "NVIDIA V100 data sheet",
-    ),
-    Device(
-        "V100-SXM2-32GB",
-        {"float32": 15.7e12, "float16": 125e12},
-        900e9,
-        "NVIDIA V100 data sheet",
-    ),
+    Device("T4", {"float32": 8.1e12, "float16": 65e12}, 320e9, "NVIDIA T4 data sheet"),
+    Device("V100-PCIE-16GB", {"float32": 14e12, "float16": 112e12}, 900e9, _V100_SHEET),
+    Device("V100-SXM2-16GB", _VOLTA, 900e9, _V100_SHEET),
+    Device("V100-SXM2-32GB", _VOLTA, 900e9, _V100_SHEET),
     Device("A100-PCIE-40GB", _AMPERE, 1555e9, _A100_SHEET),
     Device("A100-SXM4-40GB", _AMPERE, 1555e9, _A100_SHEET),
     Device("A100 80GB PCIe", _AMPERE, 1935e9, _A100_SHEET),
@@ -114,7 +95,7 @@ DEVICES = (
 def find_device(device: str | torch.device) -> Device | None:
     """The table's entry for a GPU, by torch's device or by name; None if the table lacks it.
 
-    A name counts only whole: an H100 NVL or a slice of an A100 has other rates than its cousins.
+    The full name must match: an H100 NVL or a MIG slice of an A100 has other rates.
     """
     if isinstance(device, torch.device):
         if device.type != "cuda":
@@ -127,10 +108,10 @@ def find_device(device: str | torch.device) -> Device | None:
 
 
 def device_peak(device: str | torch.device, precision: str) -> float | None:
-    """Peak FLOP/s of dense matrix products, or None where no data sheet tells.
+    """Peak FLOP/s of dense matrix products, or None without a figure from a data sheet.
 
-    None stands for a GPU that is not in the table, for a precision that its matrix units lack
-    (bfloat16 on a T4), and for every CPU: what a CPU reaches must be measured.
+    None means a GPU that is not in the table, a precision that its tensor cores lack (bfloat16 on
+    a T4), or a CPU, whose rate must be measured. Raises ValueError for an unknown precision.
     """
     bytes_per_number(precision)
     found = find_device(device)

@@ -1,4 +1,4 @@
-"""Which device to run on, and what it can do."""
+"""Choosing a device, precision and compilation; memory; modules without numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from torch.overrides import TorchFunctionMode
 def pick_device() -> torch.device:
     """The fastest device here: CUDA, then Apple's MPS, then the CPU.
 
-    With ``GPT2_EDU_BOOK=1`` in the environment it is always the CPU: the book's stored numbers
-    come from there, so that every reader can reproduce them.
+    With ``GPT2_EDU_BOOK=1`` in the environment it is always the CPU, so that every reader can
+    reproduce the book's stored numbers.
     """
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return torch.device("cpu")
@@ -32,27 +32,27 @@ def pick_device() -> torch.device:
 
 
 def named_device(name: str) -> torch.device:
-    """The device of this name, if it is here."""
+    """The device of this name. Raises ValueError if it is unknown or this machine lacks it."""
     try:
         device = torch.device(name)
     except RuntimeError as error:
         raise ValueError(f"unknown device {name!r}: use auto, cpu, cuda, cuda:1 or mps") from error
-    here = {
+    available = {
         "cpu": 1,
         "cuda": torch.cuda.device_count(),
         "mps": int(torch.backends.mps.is_available()),
     }
-    if (device.index or 0) >= here.get(device.type, 0):
-        raise ValueError(f"device {name!r} is not here: use auto to take what there is")
+    if (device.index or 0) >= available.get(device.type, 0):
+        raise ValueError(f"device {name!r} is not here: use auto for the fastest that is")
     return device
 
 
 def pick_precision(precision: str, device: torch.device) -> torch.dtype:
-    """The type in which matrices are multiplied: float32, bfloat16 or float16.
+    """The dtype of matrix products: float32, bfloat16 or float16.
 
-    "auto" takes bfloat16 where hardware has it: on CUDA since Ampere, on CPUs with AVX512-BF16 or
-    AMX. Older CUDA devices get float16, all else float32, and so does the book, whose numbers
-    every reader shall get. Raises ValueError for what a device has not.
+    "auto" is bfloat16 where hardware has it: on CUDA since Ampere, on CPUs with AVX512-BF16 or
+    AMX. Older CUDA devices get float16, all others float32, and so does the book, so that every
+    reader gets its numbers. Raises ValueError for a precision that the device lacks.
     """
     kind = device.type
     fast_bf16 = {
@@ -73,23 +73,23 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
 
 
 def pick_compile(choice: str, device: torch.device) -> bool:
-    """Whether to compile. On a CPU it takes half a minute and wins a few percent, so only if asked.
+    """Whether to compile: on a CPU only with "on", since half a minute buys a few percent there.
 
-    Raises ValueError if it is asked for and the compiler it needs is not installed.
+    Raises ValueError for "on" if the compiler that it needs is not installed.
     """
     on_cuda = device.type == "cuda"
     if on_cuda:
-        there, needs = find_spec("triton") is not None, "the package triton"
+        installed, needs = find_spec("triton") is not None, "the package triton"
     else:
         names = (os.environ.get("CXX", "c++"), "g++", "clang++", "cl")
-        there, needs = any(map(shutil.which, names)), "a C++ compiler such as g++"
-    if choice == "on" and not there:
-        raise ValueError(f"compile=on needs {needs}, which is not here: install it or use auto")
-    return choice == "on" or (choice == "auto" and on_cuda and there)
+        installed, needs = any(map(shutil.which, names)), "a C++ compiler such as g++"
+    if choice == "on" and not installed:
+        raise ValueError(f"compile=on needs {needs}, not found here: install it or use auto")
+    return choice == "on" or (choice == "auto" and on_cuda and installed)
 
 
 def available_memory(device: torch.device) -> int | None:
-    """Bytes that a device can still give, or None where the system does not tell."""
+    """Bytes of free memory on a device, or None where the system does not report them."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     table = Path("/proc/meminfo")
@@ -100,35 +100,35 @@ def available_memory(device: torch.device) -> int | None:
 
 
 def peak_memory(device: torch.device) -> int | None:
-    """The most bytes in use so far, by torch on CUDA, by the process on a CPU; None elsewhere."""
+    """The most bytes used so far, by torch on CUDA, by the process on a CPU; None elsewhere."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
     if device.type != "cpu" or find_spec("resource") is None:
         return None
     import resource  # not on Windows
 
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else most * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # kilobytes, but bytes on a Mac
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def keep_freed_memory() -> None:
     """Let the process keep the memory that it frees, on Linux with glibc; elsewhere do nothing.
 
-    A training step frees buffers of megabytes and takes them again in the next. As a rule, glibc
-    gives such buffers back to the system each time, and every page that is taken anew costs a
-    fault: a quarter of the time of a small model's step. For the whole process, until it ends.
-    Source: the manual page mallopt(3).
+    A training step frees buffers of megabytes and allocates them again in the next. By default
+    glibc returns such buffers to the system each time, and every page costs a page fault when it
+    is allocated again: a quarter of the time of a small model's step. The setting holds until the
+    process ends. Source: the manual page mallopt(3).
     """
     if platform.libc_ver()[0] != "glibc":
         return
     libc = ctypes.CDLL(None)
     trim, mmap = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
     libc.mallopt(trim, 2**31 - 1)
-    libc.mallopt(mmap, 2**30) or libc.mallopt(mmap, 2**25)  # the most that an older glibc takes
+    libc.mallopt(mmap, 2**30) or libc.mallopt(mmap, 2**25)  # the maximum in an older glibc
 
 
-class _Undrawn(TorchFunctionMode):
-    """Leave out starting values, which torch.nn.init would draw."""
+class _SkipInit(TorchFunctionMode):
+    """Skip the functions of torch.nn.init."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
         kwargs = kwargs or {}
@@ -139,9 +139,10 @@ class _Undrawn(TorchFunctionMode):
 
 @contextmanager
 def shapes_only() -> Iterator[None]:
-    """Modules that are made inside have shapes and no numbers, and take no memory.
+    """Modules made inside are on the meta device: they have shapes, no numbers and no memory.
 
-    To learn that there is nothing to draw, torch would load its compiler, which takes a second.
+    Initialisation is skipped, since on the meta device torch would import its compiler for it,
+    which takes a second.
     """
-    with torch.device("meta"), _Undrawn():
+    with torch.device("meta"), _SkipInit():
         yield

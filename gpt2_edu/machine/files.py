@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and that can be told from damaged ones."""
+"""Files that are written atomically, and checksums that show damage."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ PART = ".part"  # ends the name of a file that is being written
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk and not only in memory."""
+    """Wait until a file, or the list of files in a folder, is on the disk."""
     if path.is_dir() and os.name == "nt":
-        return  # Windows writes a folder's names by itself and opens no folder
+        return  # Windows does this itself, and cannot open a folder
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -21,7 +21,7 @@ def sync(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Put a text in the place of a file: whoever reads it finds the old one or the new one."""
+    """Write a text file atomically: a reader finds the old file or the new one."""
     part = path.with_name(path.name + PART)
     part.write_text(text, encoding="utf-8")
     sync(part)
@@ -30,6 +30,6 @@ def write_text(path: Path, text: str) -> None:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, read piece by piece."""
+    """SHA-256 of a file's bytes, in hexadecimal; the file need not fit into memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,8 +1,8 @@
-"""What this machine reaches: the ceilings that a model's speed is compared with.
+"""Measured rates of this machine: the upper bounds that a model's speed is compared with.
 
-Each figure is the best of a few short runs, in FLOP/s or bytes/s without prefix. They are
-measured where and when they are needed, because a data sheet knows neither the other programs on
-the machine nor its temperature.
+Each rate is the best of a few short runs, in FLOP/s or bytes/s without prefix. It is measured when
+it is needed, because a data sheet knows neither the other programs on the machine nor its
+temperature.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from .onednn import PackedLinear, onednn_knows
 
 
 def seconds(run: Callable[[], object], device: torch.device) -> float:
-    """How long a call takes, the work that it leaves to a GPU included."""
-    synchronise(device)
+    """How long a call takes, with the work that it starts on a GPU."""
+    _synchronise(device)
     start = time.perf_counter()
     run()
-    synchronise(device)
+    _synchronise(device)
     return time.perf_counter() - start
 
 
-def synchronise(device: torch.device) -> None:
-    """Wait until the device has done what it was given."""
+def _synchronise(device: torch.device) -> None:
+    """Wait until the device has finished."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":
@@ -34,7 +34,7 @@ def synchronise(device: torch.device) -> None:
 
 
 def matrix_rate(device: torch.device, dtype: torch.dtype, size: int | None = None) -> float:
-    """FLOP/s of a large square matrix product: the ceiling for training."""
+    """FLOP/s of a large square matrix product: the upper bound for training."""
     n = size or (8192 if device.type == "cuda" else 2048)
     a, b = (torch.randn(n, n, device=device).to(dtype) for _ in range(2))
     return 2 * n**3 / _best_of(5, lambda: a @ b, device)
@@ -48,10 +48,10 @@ def matrix_vector_rate(
     *,
     packed: bool = False,
 ) -> float:
-    """Bytes/s at which a matrix is read to be multiplied by one vector: the ceiling for decoding.
+    """Bytes/s at which a matrix is read to multiply one vector: the upper bound for decoding.
 
-    The matrix is far larger than any cache. ``packed`` takes it in oneDNN's own order, on a CPU
-    that has a kernel for the type; elsewhere there is none better than the plain one.
+    The matrix is far larger than any cache. ``packed`` stores it in oneDNN's layout, on a CPU that
+    has a kernel for the type; elsewhere it makes no difference.
     """
     rows, columns = shape or ((50304, 8192) if device.type == "cuda" else (50304, 2048))
     plain = nn.Linear(columns, rows, bias=False, device=device, dtype=dtype)

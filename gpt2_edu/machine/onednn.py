@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 def onednn_knows(dtype: torch.dtype) -> bool:
-    """Whether this processor and this build of torch have oneDNN's kernels for the type."""
+    """Whether this processor and this build of torch have oneDNN kernels for the type."""
     if not torch.backends.mkldnn.is_available():
         return False
     if dtype == torch.bfloat16:
