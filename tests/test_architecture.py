@@ -1,171 +1,107 @@
-"""The house: which room may know which, what an import costs, what the outside can rely on."""
+"""The house: which room imports which, what an import costs, what the outside can rely on."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
+import architecture
 import pytest
 
 import gpt2_edu
 
 PACKAGE = Path(gpt2_edu.__file__).parent
+TASKS = PACKAGE / "exercises" / "tasks"  # these import as their readers do
 
-# Each room, and the rooms that it may build on; what those build on is open to it too.
-MAY_IMPORT = {
-    "config": set(),
-    "device": set(),
-    "files": set(),
-    "tape": set(),
-    "tokenizer": {"config"},
-    "course": {"config", "tape", "tokenizer"},
+# Each room (a folder, or a file of the root) and exactly the rooms that it imports.
+IMPORTS = {
+    "machine": set(),
+    "config": {"machine"},
+    "tape": {"machine"},
+    "tokenizer": {"machine"},
+    "weights": {"config", "machine"},
     "cache": {"config"},
-    "model": {"config", "tape", "cache"},
-    "packed": {"model", "device"},
-    "generation": {"model", "cache", "tokenizer"},
-    "hub": {"config", "files"},
-    "pretrained": {"model", "hub", "device"},
-    "parity": {"model", "pretrained"},
-    "data": {"tokenizer", "files"},
-    "sources": {"crane"},
-    "prepare": {"files", "data", "sources"},
-    "optim": {"model"},
-    "distributed": {"model"},
-    "checkpoint": {"model", "data", "pretrained", "distributed"},
-    "flops": {"config"},
-    "train_config": {"pretrained"},
-    "trainer": {
-        "train_config",
-        "checkpoint",
-        "data",
-        "device",
-        "distributed",
-        "flops",
-        "generation",
-        "optim",
-    },
-    "recipes": {"prepare", "trainer"},
-    "measure": {"packed"},
-    "bench": {"measure", "generation", "flops"},
-    "doctor": {"hub", "packed", "device", "flops"},
+    "model": {"cache", "config", "tape", "weights"},
+    "packed": {"machine", "model"},
+    "generation": {"cache", "model", "tape"},
+    "flops": {"config", "machine", "model"},
+    "course": {"config", "tape", "tokenizer"},
     "crane": {"tokenizer"},
-    "evals": {"crane", "generation", "model", "tokenizer"},
-    "heads": {"evals", "tape"},
-    "bugs": {"generation"},
-    "exhibits": {"tape", "model", "tokenizer"},
-    "labs": {"exhibits", "generation", "trainer"},
-    "exercises": {"bugs", "course", "files", "flops", "heads", "parity", "trainer"},
+    "data": {"crane", "machine", "tokenizer"},
+    "analysis": {"config", "crane", "generation", "machine", "model", "tape", "weights"},
+    "training": set(),
+    "exhibits": set(),
+    "exercises": set(),
+    "cli": set(),
+    "trainer": {"training"},
+    "__main__": {"cli"},
 }
-ON_TOP = {"exhibits", "labs", "exercises", "bugs", "cli", "__main__"}  # no room below knows these
-
-# The one arrow that points back, and only inside of functions: model.from_pretrained.
-BACK = {("model", "pretrained")}
 
 
-def open_to(room: str) -> set[str]:
-    """The rooms that this one may import, directly or through others."""
-    found, new = set(), set(MAY_IMPORT[room])
-    while new:
-        found |= new
-        new = set().union(*(MAY_IMPORT[r] for r in new)) - found
-    return found
-
-
-def sources() -> list[tuple[str, Path]]:
-    """Every Python file of the package with the room that it belongs to."""
-    files = sorted(PACKAGE.rglob("*.py"))
-    return [
-        (path.relative_to(PACKAGE).parts[0].removesuffix(".py"), path)
-        for path in files
-        if path != PACKAGE / "__init__.py"
-    ]
-
-
-def rooms_imported(path: Path, node: ast.AST) -> Iterator[str]:
-    """The rooms of ours that one import statement names."""
-    if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        folders = ["gpt2_edu", *path.relative_to(PACKAGE).parts[:-1]]
-        base = folders[: len(folders) + 1 - node.level] if node.level else []
-        stem = ".".join([*base, *([node.module] if node.module else [])])
-        names = [f"{stem}.{alias.name}" for alias in node.names]
-    else:
-        return
-    for name in names:
-        if name == "gpt2_edu" or name.startswith("gpt2_edu."):
-            yield (name.split(".") + [""])[1]
-
-
-def arrows(path: Path) -> Iterator[tuple[str, bool]]:
-    """Each room that a file imports, and whether the import stands inside a function."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    inside = {
-        id(node)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for node in ast.walk(function)
+def imports() -> dict[str, set[str]]:
+    return {
+        room: targets - {""}
+        for room, targets in architecture.arrows(PACKAGE, without=TASKS).items()
     }
-    for node in ast.walk(tree):
-        for room in rooms_imported(path, node):
-            yield room, id(node) in inside
+
+
+def test_every_room_imports_what_the_table_says_and_the_table_grants_nothing_else():
+    assert imports() == IMPORTS
 
 
 def test_arrows_go_one_way_only():
-    wrong = []
-    for room, path in sources():
-        if room == "cli" or path.name == "__main__.py":
-            continue
-        assert room in MAY_IMPORT, f"{path.name} has no place in the house: give it one above"
-        for target, inside in arrows(path):
-            allowed = target == room or target in open_to(room)
-            if path.parent.name == "tasks":  # they import as their readers do
-                allowed = allowed or target in gpt2_edu.__all__
-            if not allowed and not (inside and (room, target) in BACK):
-                wrong.append(f"{path.relative_to(PACKAGE)} imports {target or 'gpt2_edu'}")
-    assert not wrong
+    """The table lists rooms in an order in which each builds on those above it."""
+    above: set[str] = set()
+    for room, targets in IMPORTS.items():
+        assert targets <= above | {"weights"} if room == "model" else targets <= above, room
+        above.add(room)
 
 
-def test_the_table_of_rooms_has_no_circle():
-    for room in MAY_IMPORT:
-        assert room not in open_to(room)
+def test_no_two_files_import_each_other_in_a_circle():
+    graph = architecture.arrows(PACKAGE, by_file=True, without=TASKS)
+    done: set[str] = set()
+
+    def follow(file: str, way: tuple[str, ...]) -> None:
+        assert file not in way, " → ".join([*way, file])
+        if file not in done:
+            for target in graph.get(file, ()):
+                follow(target, (*way, file))
+            done.add(file)
+
+    for file in graph:
+        follow(file, ())
 
 
-def test_no_room_below_knows_what_stands_on_top():
-    wrong = [
-        f"{path.relative_to(PACKAGE)} imports {target}"
-        for room, path in [*sources(), ("", PACKAGE / "__init__.py")]
-        if room not in ON_TOP
-        for target, _ in arrows(path)
-        if target in ON_TOP
-    ]
-    assert not wrong
+def test_the_package_itself_is_imported_by_readers_tasks_and_the_command_line_alone():
+    assert {room for room, targets in architecture.arrows(PACKAGE).items() if "" in targets} <= {
+        "cli",
+        "exercises",
+    }
 
 
-def test_the_checks_above_see_every_way_to_write_an_import(tmp_path, monkeypatch):
-    monkeypatch.setitem(globals(), "PACKAGE", tmp_path)
-    (tmp_path / "exhibits").mkdir()
-    file = tmp_path / "exhibits" / "some.py"
-    file.write_text(
+def test_the_picture_of_the_rooms_is_drawn_from_these_imports():
+    drawn = architecture.PICTURE.read_text(encoding="utf-8")
+    assert drawn == architecture.svg(architecture.of_folders(architecture.arrows(PACKAGE)))
+
+
+def test_the_checks_above_see_every_way_to_write_an_import(tmp_path):
+    for name in ("labs", "exhibits"):
+        (tmp_path / name).mkdir()
+    for name in ("cache", "model", "tape", "cli", "trainer"):
+        (tmp_path / f"{name}.py").write_text("")
+    (tmp_path / "exhibits" / "some.py").write_text(
         "import gpt2_edu.labs\nfrom gpt2_edu.cache import x\nfrom .. import model\n"
         "from ..tape import note\nfrom . import other\nfrom .third import y\nimport torch\n"
-        "def f():\n    from ..trainer import Trainer\n    from gpt2_edu import cli\n"
+        "def f():\n    from ..trainer import Trainer\n    from gpt2_edu import cli, GPT2\n"
+        "if TYPE_CHECKING:\n    from ..never import z\n"
     )
-    assert list(arrows(file)) == [
-        ("labs", False),
-        ("cache", False),
-        ("model", False),
-        ("tape", False),
-        ("exhibits", False),
-        ("exhibits", False),
-        ("trainer", True),
-        ("cli", True),
-    ]
+    found = architecture.arrows(tmp_path)["exhibits"]
+    assert found == {"labs", "cache", "model", "tape", "trainer", "cli", ""}
 
 
 def test_importing_the_package_loads_nothing_heavy():
@@ -210,14 +146,14 @@ def test_the_promised_knobs_are_there_with_their_defaults(function):
 
 def test_everything_public_says_what_it_is():
     silent = []
-    for _, path in [*sources(), ("", PACKAGE / "__init__.py")]:
+    for path in PACKAGE.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         public = [
             node
             for node in tree.body
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
         ]
-        if path.parent.name == "tasks":
+        if TASKS in path.parents:
             public = []  # what an exercise's functions are for is said once, at Exercise
         silent += [
             f"{path.relative_to(PACKAGE)}: {getattr(node, 'name', 'the module')}"
@@ -225,3 +161,13 @@ def test_everything_public_says_what_it_is():
             if not ast.get_docstring(node)
         ]
     assert not silent
+
+
+def test_what_the_architecture_page_names_is_there():
+    page = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = {name for name in re.findall(r"`([\w/.]+(?:\.py|/|\.yml))`", page) if "…" not in name}
+    assert {
+        n for n in named if not any((p / n).exists() for p in (PACKAGE, PACKAGE.parent))
+    } == set()
+    rooms = {name for name in IMPORTS if (PACKAGE / name).is_dir()}
+    assert {f"{room}/" for room in rooms} <= named
