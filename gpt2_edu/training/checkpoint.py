@@ -1,13 +1,13 @@
-"""Checkpoints that survive: written whole or not at all, checked before they are used.
+"""Checkpoints: written completely or not at all, checked before they are used.
 
 A run folder holds
 
-    config.json            the settings of the run
+    run.json               the settings of the run
     log.jsonl              one JSON object for each logged step
     checkpoints/
       step-00000500/       config.json and model.safetensors, as GPT2.from_pretrained reads them
                            optimizer.safetensors, AdamW's averages under the parameters' names
-                           state.json, all else, with the SHA-256 of the other files
+                           state.json, everything else, with the SHA-256 of the other files
 
 Nothing is pickled, so opening a checkpoint runs no code. The layout does not depend on the number
 of devices.
@@ -18,7 +18,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -26,39 +25,38 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
-from ..machine.files import PART, file_sha256, sync, write_text
+from ..machine.files import PART, file_sha256, sync
 from ..model import GPT2
-from ..weights.pretrained import (
+from ..weights import (
     CONFIG,
     WEIGHTS,
     config_to_hugging_face,
     from_hugging_face,
     to_hugging_face,
 )
-from .distributed import Ranks, fill, whole
+from .distributed import Ranks, copy_full_tensor, full_tensor
 
-OPTIMIZER, STATE, LOG = "optimizer.safetensors", "state.json", "log.jsonl"
+OPTIMIZER, STATE = "optimizer.safetensors", "state.json"
 FILES = (CONFIG, WEIGHTS, OPTIMIZER)
 FORMAT, VERSION = "gpt2-edu checkpoint", 1
-NAME = re.compile(r"step-(\d{8,})")
+_NAME = re.compile(r"step-(\d{8,})")
 UNFINISHED = ".unfinished-"  # begins the name of a folder that is being written or removed
 
 
-# ---- Files that are there whole or not at all --------------------------------------------------
+# ---- Folders that are complete or absent -------------------------------------------------------
 
 
 @contextmanager
-def whole_folder(final: Path) -> Iterator[Path]:
-    """A folder to fill, which takes its name only when all in it is on the disk.
+def atomic_folder(final: Path) -> Iterator[Path]:
+    """A folder to fill, which gets its name only when all its files are on the disk.
 
-    If the filling fails, nothing of it stays. If the process is killed, what stays has a name
-    that no reader takes for a checkpoint, and ``clean`` removes it.
+    If the block fails, the folder is removed. If the process is killed, it keeps a name that no
+    reader takes for a checkpoint, and ``clean`` removes it.
     """
     part = final.with_name(UNFINISHED + final.name)
     remove(part)
@@ -76,7 +74,7 @@ def whole_folder(final: Path) -> Iterator[Path]:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder. It loses its name first, so that no half of it can pass for the whole."""
+    """Remove a folder. It is renamed first, so that a part of it is never taken for all of it."""
     if not folder.exists():
         return
     unnamed = folder
@@ -88,7 +86,7 @@ def remove(folder: Path) -> None:
 
 
 def clean(run: Path) -> None:
-    """Remove what a killed process left unfinished in a run folder."""
+    """Remove the unfinished files that a killed process left in a run folder."""
     for path in [*run.glob(f"*{PART}"), *(run / "checkpoints").glob(f"{UNFINISHED}*")]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -97,13 +95,13 @@ def clean(run: Path) -> None:
 
 
 def checkpoint_path(run: Path, step: int) -> Path:
-    """Where the checkpoint after so many steps stands."""
+    """The folder of the checkpoint after ``step`` steps."""
     return run / "checkpoints" / f"step-{step:08}"
 
 
 def checkpoints(run: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    found = [path for path in (run / "checkpoints").glob("step-*") if NAME.fullmatch(path.name)]
+    found = [path for path in (run / "checkpoints").glob("step-*") if _NAME.fullmatch(path.name)]
     return sorted(found, key=lambda path: int(path.name.removeprefix("step-")))
 
 
@@ -123,11 +121,11 @@ def prune(run: Path, keep: int) -> None:
 
 
 def newest_checkpoint(run: Path) -> Path | None:
-    """The checkpoint to go on from, every byte of it checked; None if the run has none.
+    """The checkpoint to resume from, every byte of it checked; None if the run has none.
 
-    Raises ValueError if it is damaged, or if an older one cannot be read and so not be compared
-    for the best: with each damaged file, the newest intact checkpoint and what to do. An older
-    one is never taken silently.
+    Raises ValueError if it is damaged, or if the validation loss of an older one cannot be read.
+    The message names each damaged file, the newest intact checkpoint and what to do. An older
+    checkpoint is never used silently.
     """
     found = checkpoints(run)
     for path in reversed(found):
@@ -147,9 +145,9 @@ def newest_checkpoint(run: Path) -> Path | None:
 
 
 def damage(folder: Path, *, thoroughly: bool = True) -> list[str]:
-    """What is wrong with a checkpoint's files, one line for each; nothing if it is intact.
+    """What is wrong with a checkpoint's files, one line for each; empty if it is intact.
 
-    Without ``thoroughly`` files are compared by size alone, and not read.
+    Without ``thoroughly`` only the sizes of the files are compared.
     """
     try:
         expected = _read_document(folder)["files"]
@@ -169,7 +167,7 @@ def damage(folder: Path, *, thoroughly: bool = True) -> list[str]:
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """What state.json remembers: step, loader, random states … See ``save_checkpoint``."""
+    """What state.json stores: step, loader, random states … See ``Run.state``."""
     return _read_document(folder)["state"]
 
 
@@ -207,11 +205,11 @@ def save_checkpoint(
     state: Mapping[str, Any],
     ranks: Ranks,
 ) -> Path:
-    """Write the checkpoint after ``step`` steps; rank 0 does, and every rank must call this.
+    """Write the checkpoint after ``step`` steps, on rank 0; every rank must call this.
 
-    ``state`` is what JSON can hold, the same on all ranks: among it "val_loss", the validation
-    loss of exactly these weights or None. Raises OSError on every rank if the disk refuses; then
-    the older checkpoints are as they were.
+    ``state`` is JSON, the same on all ranks. Its "val_loss" is the validation loss of exactly
+    these weights, or None. Raises OSError on every rank if the disk fails; the older checkpoints
+    are then unchanged.
     """
     final = checkpoint_path(run, step)
     weights = _gathered(model.state_dict(), ranks)
@@ -219,7 +217,7 @@ def save_checkpoint(
     problem = ""
     if ranks.first:
         try:
-            with whole_folder(final) as part:
+            with atomic_folder(final) as part:
                 config = json.dumps(config_to_hugging_face(model.config), indent=2) + "\n"
                 (part / CONFIG).write_text(config, encoding="utf-8")
                 save_file(to_hugging_face(weights), part / WEIGHTS, metadata={"format": "pt"})
@@ -238,7 +236,7 @@ def save_checkpoint(
                 }
                 document["sha256"] = _digest(document)
                 (part / STATE).write_text(json.dumps(document), encoding="utf-8")
-        except Exception as error:  # the other ranks wait below: tell them before anything else
+        except Exception as error:  # the other ranks wait below: let them know first
             problem = f"{type(error).__name__}: {error}"
     problem = str(ranks.gather(problem)[0])
     if problem:
@@ -252,20 +250,20 @@ def save_checkpoint(
 
 
 def load_weights(folder: Path, model: GPT2) -> None:
-    """Put a checkpoint's weights into a model of the same sizes, split over ranks or not."""
+    """Copy a checkpoint's weights into a model of the same sizes, split over ranks or not."""
     tensors = from_hugging_face(load_file(folder / WEIGHTS))
     for name, parameter in model.named_parameters():
-        fill(parameter, tensors[name])
+        copy_full_tensor(parameter, tensors[name])
 
 
 def load_optimizer(folder: Path, model: GPT2, optimizer: Optimizer) -> None:
-    """Put AdamW's step counts and averages back."""
+    """Restore AdamW's step counts and averages."""
     tensors = load_file(folder / OPTIMIZER)
     for name, parameter in model.named_parameters():
         state = optimizer.state[parameter]
         for key in ("exp_avg", "exp_avg_sq"):
             state[key] = torch.zeros_like(parameter, requires_grad=False)
-            fill(state[key], tensors[f"{name}.{key}"])
+            copy_full_tensor(state[key], tensors[f"{name}.{key}"])
         state["step"] = tensors[f"{name}.step"].to(parameter.device)
 
 
@@ -278,10 +276,10 @@ def _optimizer_tensors(model: GPT2, optimizer: Optimizer) -> dict[str, Tensor]:
 
 
 def _gathered(tensors: Mapping[str, Tensor], ranks: Ranks) -> dict[str, Tensor]:
-    """Whole tensors on rank 0's CPU, one after the other; nothing on the other ranks."""
+    """Full tensors on rank 0's CPU, gathered one at a time; nothing on the other ranks."""
     gathered = {}
     for name, tensor in tensors.items():
-        value = whole(tensor)  # all ranks take part
+        value = full_tensor(tensor)  # on all ranks
         if ranks.first:
             gathered[name] = value.cpu()
     return gathered
@@ -289,67 +287,3 @@ def _gathered(tensors: Mapping[str, Tensor], ranks: Ranks) -> dict[str, Tensor]:
 
 def _size(*groups: Mapping[str, Tensor]) -> int:
     return sum(tensor.nbytes for group in groups for tensor in group.values())
-
-
-# ---- Random states -----------------------------------------------------------------------------
-
-
-def random_state(device: torch.device) -> dict[str, Any]:
-    """The states of all random generators that a run can draw from, as JSON can hold them."""
-    version, numbers, gauss = random.getstate()
-    legacy = np.random.get_state(legacy=False)
-    assert isinstance(legacy, dict)
-    state: dict[str, Any] = {
-        "python": [version, list(numbers), gauss],
-        "numpy": legacy | {"state": legacy["state"] | {"key": legacy["state"]["key"].tolist()}},
-        "torch": _hex(torch.get_rng_state()),
-    }
-    if device.type == "cuda":
-        state["cuda"] = _hex(torch.cuda.get_rng_state(device))
-    elif device.type == "mps":
-        state["mps"] = _hex(torch.mps.get_rng_state())
-    return state
-
-
-def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
-    """Put the generators back where ``random_state`` found them."""
-    version, numbers, gauss = state["python"]
-    random.setstate((version, tuple(numbers), gauss))
-    inner = state["numpy"]["state"]
-    key = np.array(inner["key"], dtype=np.uint32)
-    np.random.set_state(state["numpy"] | {"state": inner | {"key": key}})
-    torch.set_rng_state(_bytes(state["torch"]))
-    if device.type in state:  # a run that moved here from another kind of device has none
-        place = torch.cuda if device.type == "cuda" else torch.mps
-        place.set_rng_state(_bytes(state[device.type]))
-
-
-def _hex(state: Tensor) -> str:
-    return state.numpy().tobytes().hex()
-
-
-def _bytes(text: str) -> Tensor:
-    return torch.frombuffer(bytearray.fromhex(text), dtype=torch.uint8)
-
-
-# ---- The log -----------------------------------------------------------------------------------
-
-
-def read_log(path: Path) -> list[dict[str, Any]]:
-    """The rows of a log. A last line that a killed process left unfinished is left out."""
-    if not path.is_file():
-        return []
-    lines = path.read_text(encoding="utf-8").split("\n")
-    rows = []
-    for number, line in enumerate(lines[:-1], start=1):  # what follows the last newline is cut off
-        try:
-            rows.append(json.loads(line))
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}, is not a JSON object: {line!r}") from error
-    return rows
-
-
-def cut_log(path: Path, step: int) -> None:
-    """Forget what came after ``step``, so that a resumed run reads as if it had never stopped."""
-    rows = [row for row in read_log(path) if row["step"] <= step]
-    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))

@@ -13,11 +13,13 @@ from typing import Any, Literal
 
 from ..config import GPT2Config
 from ..machine.options import option
-from ..model import GPT2
-from ..weights.pretrained import CONFIG
+from ..weights import CONFIG, locate, read_config
+from .optim import learning_rate
 
-# What may differ when a run is resumed: where it runs and what it tells, not what it computes.
-# Under data stand the same tokens at another place; that they are the same, the loader checks.
+SETTINGS = "run.json"  # in the run folder
+
+# What may differ when a run is resumed: where it runs and what it reports, not what it computes.
+# The loader checks that data holds the same tokens as before.
 MAY_CHANGE = {
     *("data", "out", "resume", "device", "compile", "fsdp", "grad_accum"),
     *("log_every", "save_every", "keep", "tensorboard", "quiet"),
@@ -101,7 +103,7 @@ class TrainConfig:
             raise ValueError(
                 "init_from brings its own sizes: leave out model, n_layer, n_head and n_embd"
             )
-        self._sizes()
+        self._preset()
 
     def _check(self, names: tuple[str, ...], least: float, below: float = math.inf) -> None:
         for name in names:
@@ -110,31 +112,41 @@ class TrainConfig:
                 allowed = f"at least {least}" + (f" and below {below}" if below < math.inf else "")
                 raise ValueError(f"{name} must be {allowed}, got {value}")
 
-    def new_model(self, vocab_size: int) -> GPT2:
-        """An untrained model of these sizes, or the one of ``init_from``.
+    def learning_rate_at(self, step: int) -> float:
+        """The learning rate of one step, counted from 0."""
+        return learning_rate(
+            step,
+            steps=self.steps,
+            lr=self.lr,
+            min_lr=self.min_lr,
+            warmup_steps=self.warmup_steps,
+        )
+
+    def model_config(self, vocab_size: int) -> GPT2Config:
+        """The sizes of the model to train: the preset's with changes, or those of ``init_from``.
 
         Raises ValueError if that one has another vocabulary or sees fewer than block_size tokens.
         """
         if self.init_from is None:
-            return GPT2(self._with_dropout(replace(self._sizes(), vocab_size=vocab_size)))
-        loaded = GPT2.from_pretrained(self.init_from)
-        if loaded.config.vocab_size != vocab_size:
+            sizes = replace(self._preset(), vocab_size=vocab_size)
+        else:
+            sizes = read_config(locate(self.init_from) / CONFIG)
+        if sizes.vocab_size != vocab_size:
             raise ValueError(
                 f"the shards in {self.data} have a vocabulary of {vocab_size} ids, "
-                f"{self.init_from} has {loaded.config.vocab_size}: prepare the text with that "
+                f"{self.init_from} has {sizes.vocab_size}: prepare the text with that "
                 "model's tokenizer"
             )
-        if loaded.config.block_size < self.block_size:
+        if sizes.block_size < self.block_size:
             raise ValueError(
-                f"{self.init_from} sees at most {loaded.config.block_size} tokens: "
+                f"{self.init_from} sees at most {sizes.block_size} tokens: "
                 f"block_size={self.block_size} is too long for it"
             )
-        model = GPT2(self._with_dropout(loaded.config))
-        model.load_state_dict(loaded.state_dict())
-        return model
+        p = self.dropout
+        return replace(sizes, embd_pdrop=p, attn_pdrop=p, resid_pdrop=p)
 
-    def _sizes(self) -> GPT2Config:
-        """The preset, with what is given in place of it. Raises ValueError if that cannot be."""
+    def _preset(self) -> GPT2Config:
+        """The preset with its changes. Raises ValueError if they are impossible."""
         preset = GPT2Config.preset(self.model)
         return replace(
             preset,
@@ -143,10 +155,6 @@ class TrainConfig:
             n_head=self.n_head or preset.n_head,
             n_embd=self.n_embd or preset.n_embd,
         )
-
-    def _with_dropout(self, sizes: GPT2Config) -> GPT2Config:
-        p = self.dropout
-        return replace(sizes, embd_pdrop=p, attn_pdrop=p, resid_pdrop=p)
 
 
 def _check_type(name: str, value: object, hint: Any) -> None:
@@ -163,16 +171,23 @@ def _check_type(name: str, value: object, hint: Any) -> None:
         raise TypeError(f"{name} must be {words}, got {value!r}")
 
 
-def read_train_config(run: str | os.PathLike[str]) -> TrainConfig:
-    """The settings that a run folder remembers.
+def has_run(folder: Path) -> bool:
+    """Whether a folder belongs to a run already, also one that an earlier version began."""
+    return any((folder / name).is_file() for name in (SETTINGS, CONFIG))
 
-    Raises FileNotFoundError if there is no run, and ValueError if its config.json is damaged.
+
+def read_train_config(run: str | os.PathLike[str]) -> TrainConfig:
+    """The settings of the run in a folder.
+
+    Raises FileNotFoundError if there is no run, and ValueError if its run.json is damaged.
     """
-    path = Path(run).expanduser() / CONFIG
+    path = Path(run).expanduser() / SETTINGS
     if not path.is_file():
+        way = "Check the folder, or start the run without resume."
+        if (old := path.with_name(CONFIG)).is_file():
+            way = f"If it was begun by an earlier version, rename its settings:\n  mv {old} {path}"
         raise FileNotFoundError(
-            f"there is no run to resume in {path.parent}: it has no {CONFIG}. Check the folder, or "
-            "start the run without resume."
+            f"there is no run to resume in {path.parent}: it has no {SETTINGS}. {way}"
         )
     try:
         return TrainConfig(**json.loads(path.read_text(encoding="utf-8")))

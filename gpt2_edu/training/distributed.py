@@ -2,11 +2,11 @@
 
     torchrun --nproc-per-node=2 -m gpt2_edu train …
 
-Under DDP every rank holds the whole model, works on its own rows, and gradients are averaged.
+Under DDP every rank holds the full model, works on its own rows, and gradients are averaged.
 Under FSDP a rank holds a part of every tensor and gathers the rest when a block needs it, so the
 model may be larger than a device. Sources: Li et al. 2020, "PyTorch Distributed"; Zhao et al.
-2023, "PyTorch FSDP". What FSDP needs is imported where it is used: it takes torch a second, and
-most runs are not split.
+2023, "PyTorch FSDP". FSDP is imported where it is used: that takes a second, and most runs do not
+need it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ..model import GPT2
 
-# How long a rank waits for the others before it gives up, if nobody has ended it by then.
-PATIENCE = timedelta(minutes=10)
+TIMEOUT = timedelta(minutes=10)  # after which a rank stops waiting for the others
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Who this process is among those of the run. Alone, it is rank 0 of 1."""
+    """This process among those of the run. Alone, it is rank 0 of 1.
+
+    Every rank must call the methods, in the same order.
+    """
 
     rank: int
     world_size: int
@@ -42,7 +44,7 @@ class Ranks:
         return self.rank == 0
 
     def sum(self, *values: float) -> list[float]:
-        """Each value summed over all ranks. Every rank must call this, and gets the same."""
+        """Each value summed over all ranks; the same result on each of them."""
         if self.world_size == 1:
             return list(values)
         # MPS has no float64, and is never one of many.
@@ -50,23 +52,34 @@ class Ranks:
         dist.all_reduce(total)
         return total.tolist()
 
+    def mean(self, value: float) -> float:
+        return self.sum(value)[0] / self.world_size
+
+    def any(self, value: bool) -> bool:
+        """Whether it is true on at least one rank."""
+        return self.sum(value)[0] > 0
+
     def gather(self, value: object) -> list[object]:
-        """The values of all ranks, in order. Every rank must call this."""
+        """The values of all ranks, in order."""
         if self.world_size == 1:
             return [value]
         values: list[object] = [None] * self.world_size
         dist.all_gather_object(values, value)
         return values
 
+    def barrier(self) -> None:
+        """Wait until every rank has come here."""
+        self.gather(None)
+
 
 @contextmanager
-def joined(device: torch.device) -> Iterator[Ranks]:
-    """Meet the other ranks that torchrun started, and part from them at the end.
+def process_group(device: torch.device) -> Iterator[Ranks]:
+    """Inside the block, this process is one of the ranks that torchrun started.
 
-    Rank r of a machine takes CUDA device r. Without torchrun nothing happens. A group that is
-    there already is used, and stays. When a rank fails, its process ends, the others' next exchange
-    fails too, and torchrun ends them. Raises ValueError if the device cannot be one
-    of many, or there are more ranks than devices.
+    Rank r of a machine takes CUDA device r. Without torchrun there is one rank. A group that exists
+    already is used, and kept. When a rank fails, its process ends, the others' next exchange fails
+    too, and torchrun ends them. Raises ValueError if the device cannot be one of many, or there are
+    more ranks than devices.
     """
     if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
         yield Ranks(0, 1, device)
@@ -85,19 +98,19 @@ def joined(device: torch.device) -> Iterator[Ranks]:
             f"many devices work on CUDA and, for trying it out, on the CPU; this is {device.type}. "
             'Start without torchrun, or pass device="cpu".'
         )
-    ours = not dist.is_initialized()
-    if ours:
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=PATIENCE)
+    created = not dist.is_initialized()
+    if created:
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
     yield Ranks(dist.get_rank(), dist.get_world_size(), device)
-    if ours:  # after an error the others may be waiting in an exchange: do not join them
+    if created:  # not after an error: the other ranks may be waiting in an exchange
         dist.destroy_process_group()
 
 
 def shard(model: GPT2) -> None:
     """Split every parameter over the ranks, in place (FSDP2).
 
-    One block after the other is gathered, used and dropped. What is left stays together in the
-    root, where the tied table is one parameter with two names.
+    One block after the other is gathered, used and dropped. The other parameters stay together in
+    the root, where the tied table is one parameter with two names.
     """
     from torch.distributed.fsdp import fully_shard
 
@@ -117,7 +130,7 @@ def replicate(model: GPT2, ranks: Ranks) -> DistributedDataParallel:
 def micro_step(model: nn.Module, *, last: bool) -> Iterator[None]:
     """Around forward and backward of one micro-batch: only the last exchanges gradients.
 
-    The forward pass belongs inside. DDP decides there whether the backward pass will exchange.
+    The forward pass belongs inside: there DDP decides whether the backward pass will exchange.
     """
     if isinstance(model, DistributedDataParallel) and not last:
         with model.no_sync():
@@ -130,16 +143,16 @@ def micro_step(model: nn.Module, *, last: bool) -> Iterator[None]:
     yield
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """A tensor of which every rank may hold a part, put together; every rank must call this."""
+def full_tensor(tensor: Tensor) -> Tensor:
+    """The tensor, gathered if it is split over the ranks; every rank must call this."""
     from torch.distributed.tensor import DTensor
 
     return tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
 
 
 @torch.no_grad()
-def fill(target: Tensor, value: Tensor) -> None:
-    """Copy a whole tensor into one that may be split over the ranks: each keeps its part."""
+def copy_full_tensor(target: Tensor, value: Tensor) -> None:
+    """Copy a full tensor into one that may be split over the ranks: each keeps its part."""
     from torch.distributed.tensor import DTensor, distribute_tensor
 
     if isinstance(target, DTensor):

@@ -10,7 +10,8 @@ from typing import Any
 from ..data.prepare import PrepareConfig, prepare
 from ..machine.messages import nearest
 from .config import TrainConfig
-from .trainer import Row, Summary, Trainer
+from .run_log import Row
+from .trainer import Summary, Trainer
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Kill a run without warning, again and again, and see that nothing of it shows.
+"""Kill a run without warning, again and again, and check that the result is the same.
 
     python -m tests.campaigns.kill --kills 30
 
@@ -18,16 +18,16 @@ from pathlib import Path
 
 import torch
 
+from gpt2_edu.trainer import Trainer
 from gpt2_edu.training.checkpoint import UNFINISHED, checkpoints
-from gpt2_edu.training.trainer import Trainer
+from gpt2_edu.training.config import has_run
 from tests.campaigns.small_run import result, small_config, write_shards
 
 
 def run(data: Path, out: Path, steps: int) -> None:
     """In a process of its own: start the run, or go on with it."""
     torch.set_num_threads(1)
-    resume = (out / "config.json").is_file()
-    config = small_config(data, out, steps=steps, save_every=1, sample_every=3, resume=resume)
+    config = small_config(data, out, steps=steps, save_every=1, sample_every=3, resume=has_run(out))
     Trainer(config).train()
 
 
@@ -46,11 +46,11 @@ def main() -> None:
         for name in ("warm-up", "undisturbed"):  # the first one waits for the imports
             out = Path(folder) / name
             started = time.monotonic()
-            whole = processes.Process(target=run, args=(data, out, given.steps))
-            whole.start()
-            whole.join()
+            process = processes.Process(target=run, args=(data, out, given.steps))
+            process.start()
+            process.join()
             duration = time.monotonic() - started
-            assert whole.exitcode == 0
+            assert process.exitcode == 0
         expected = result(out)
 
         kills = inside = runs = 0

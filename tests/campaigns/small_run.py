@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from gpt2_edu import load_tokenizer
 from gpt2_edu.data.shards import HEADER, Header, Shard, tokenizer_hash
-from gpt2_edu.training.checkpoint import LOG, OPTIMIZER, WEIGHTS, checkpoints, read_log
-from gpt2_edu.training.trainer import TIMINGS, TrainConfig
+from gpt2_edu.training import trainer
+from gpt2_edu.training.checkpoint import OPTIMIZER, WEIGHTS, checkpoints
+from gpt2_edu.training.run import Run
+from gpt2_edu.training.run_log import LOG, TIMINGS, Row, read_log
+from gpt2_edu.training.trainer import TrainConfig, training_step
 
 VOCAB = 97  # of GPT-2's tokenizer, whose first ids are single characters
 
 
 def write_shards(folder: Path, train: int = 4999, val: int = 499) -> Path:
-    """Ids that a model can learn something about: each is the last one plus 0, 1, 2 or 3."""
+    """Ids that a model can learn to predict: each is the one before plus 0, 1, 2 or 3."""
     folder.mkdir(parents=True)
     random, shards = np.random.RandomState(0), []
     for split, count in (("train", train), ("val", val)):
@@ -33,7 +41,7 @@ def write_shards(folder: Path, train: int = 4999, val: int = 499) -> Path:
 
 
 def small_config(data: Path, out: Path, **changed: Any) -> TrainConfig:
-    """Dropout, validation, samples and checkpoints: all that a resumed run can get wrong."""
+    """With dropout, validation, samples and checkpoints: what a resumed run can get wrong."""
     settings: dict[str, Any] = {
         "data": str(data),
         "out": str(out),
@@ -61,6 +69,23 @@ def small_config(data: Path, out: Path, **changed: Any) -> TrainConfig:
     return TrainConfig(**(settings | changed))
 
 
+@contextmanager
+def before_each_step(act: Callable[[Run], object]) -> Iterator[None]:
+    """Runs that are trained inside the block call ``act`` before each of their steps."""
+
+    def step(run: Run) -> trainer.StepResult:
+        act(run)
+        return training_step(run)
+
+    with mock.patch.object(trainer, "training_step", step):
+        yield
+
+
+def press_ctrl_c(step: int) -> Callable[[Row], object]:
+    """An ``on_log`` that presses Ctrl-C once, after this step."""
+    return lambda row: row["step"] == step and os.kill(os.getpid(), signal.SIGINT)
+
+
 def story(run: Path) -> list[dict[str, Any]]:
     """The log without what two identical runs log differently."""
     rows = read_log(run / LOG)
@@ -68,7 +93,7 @@ def story(run: Path) -> list[dict[str, Any]]:
 
 
 def result(run: Path) -> tuple[bytes, bytes, str]:
-    """All that a run leaves: the bytes of its last weights and averages, and its log."""
+    """What a run leaves: the bytes of its last weights and optimiser, and its log."""
     last = checkpoints(run)[-1]
     return (
         (last / WEIGHTS).read_bytes(),

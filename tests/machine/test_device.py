@@ -1,4 +1,4 @@
-"""What the package asks of the machine, beside what tests/test_trainer.py sees of it."""
+"""Settings of the C library, and modules without numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import torch
 from torch import nn
 
 from gpt2_edu.machine import device
+from gpt2_edu.machine.device import pick_compile, pick_precision
 
+CPU = torch.device("cpu")
 TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in glibc's malloc.h
 
 
@@ -69,3 +71,43 @@ def test_modules_of_shapes_alone_have_no_numbers_and_draw_none():
     assert {p.device.type for p in layer.parameters()} == {"meta"}
     assert torch.equal(torch.get_rng_state(), before)
     assert nn.Linear(2, 3).weight.device.type == "cpu"
+
+
+@pytest.mark.parametrize(
+    "fast, book, expected",
+    [(True, "0", torch.bfloat16), (False, "0", torch.float32), (True, "1", torch.float32)],
+)
+def test_a_cpu_gets_bfloat16_only_where_it_is_fast_and_never_in_the_book(
+    monkeypatch, fast, book, expected
+):
+    monkeypatch.setenv("GPT2_EDU_BOOK", book)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: fast)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    assert pick_precision("auto", CPU) == expected
+    assert pick_precision("bf16", CPU) == torch.bfloat16  # whoever asks for it gets it
+
+
+@pytest.mark.parametrize(
+    "capability, expected", [((7, 5), torch.float16), ((8, 0), torch.bfloat16)]
+)
+def test_an_older_gpu_gets_float16_and_a_newer_one_bfloat16(monkeypatch, capability, expected):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    cuda = torch.device("cuda", 0)
+    assert pick_precision("auto", cuda) == expected
+    assert pick_precision("fp16", cuda) == torch.float16
+    if expected == torch.float16:
+        with pytest.raises(ValueError, match="bf16 is not fast on this cuda"):
+            pick_precision("bf16", cuda)
+
+
+def test_mps_stays_in_float32():
+    assert pick_precision("auto", torch.device("mps")) == torch.float32
+
+
+def test_compiling_without_a_compiler_is_refused_only_if_it_was_asked_for(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(device, "find_spec", lambda name: None)
+    for place, needs in ((CPU, r"C\+\+ compiler"), (torch.device("cuda"), "triton")):
+        assert not pick_compile("auto", place) and not pick_compile("off", place)
+        with pytest.raises(ValueError, match=needs):
+            pick_compile("on", place)

@@ -1,4 +1,4 @@
-"""Checkpoints: whole or not there, checked before use, readable without this program."""
+"""Checkpoints: complete or absent, checked before use, readable without this program."""
 
 from __future__ import annotations
 
@@ -7,32 +7,23 @@ import json
 import os
 import random
 import shutil
+from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from gpt2_edu import GPT2
+from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
-from gpt2_edu.training.trainer import Trainer
-from tests.campaigns.small_run import result, small_config, write_shards
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A run of 12 steps with checkpoints after 9 and 12, and the data it read."""
-    folder = tmp_path_factory.mktemp("finished")
-    write_shards(folder / "shards")
-    Trainer(small_config(folder / "shards", folder / "run")).train()
-    return folder
+from tests.campaigns.small_run import result, small_config
 
 
 @pytest.fixture
 def run(finished, tmp_path):
-    shutil.copytree(finished / "run", tmp_path / "run")
-    return tmp_path / "run"
+    """A run of 12 steps with checkpoints after 9 and 12."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
 def refused(run, *parts: str) -> str:
@@ -60,7 +51,7 @@ def test_a_run_folder_holds_what_the_layout_says_and_nothing_pickled(run):
     files = {str(p.relative_to(run)) for p in run.rglob("*") if p.is_file()}
     names = ("config.json", "model.safetensors", "optimizer.safetensors", "state.json")
     expected = {f"checkpoints/step-{step:08}/{name}" for step in (9, 12) for name in names}
-    assert files == expected | {"config.json", "log.jsonl"}
+    assert files == expected | {"run.json", "log.jsonl"}
     tensors = load_file(run / "checkpoints/step-00000012/optimizer.safetensors")
     assert tensors["transformer.h.1.mlp.c_fc.weight.exp_avg"].shape == (84, 21)
     assert tensors["transformer.ln_f.bias.step"] == 12
@@ -162,7 +153,7 @@ def test_everything_is_on_the_disk_before_it_takes_its_name(tmp_path, monkeypatc
 
     monkeypatch.setattr(ck, "sync", record_sync)
     monkeypatch.setattr(os, "rename", record_rename)
-    with ck.whole_folder(tmp_path / "step-00000001") as part:
+    with ck.atomic_folder(tmp_path / "step-00000001") as part:
         (part / "a").write_text("1")
         (part / "b").write_text("2")
     assert sorted(done[:2]) == ["a", "b"]
@@ -173,10 +164,10 @@ def test_what_a_killed_process_left_is_no_checkpoint_and_is_cleaned_away(run):
     newest = run / "checkpoints/step-00000012"
     left = run / "checkpoints/.unfinished-step-00000013"
     shutil.copytree(newest, left)
-    (run / "config.json.part").write_text("{")
+    (run / "run.json.part").write_text("{")
     assert ck.newest_checkpoint(run) == newest
     ck.clean(run)
-    assert not left.exists() and not (run / "config.json.part").exists()
+    assert not left.exists() and not (run / "run.json.part").exists()
     assert ck.newest_checkpoint(run) == newest
 
 
@@ -198,7 +189,7 @@ def test_a_removal_that_is_cut_short_leaves_no_half_checkpoint(run, monkeypatch)
     ],
 )
 def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
-    finished, tmp_path, monkeypatch, full_at, error
+    data, finished, tmp_path, monkeypatch, full_at, error
 ):
     def write_until_full(tensors, path, metadata=None):
         save_file(tensors, path, metadata)
@@ -210,30 +201,13 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
     with monkeypatch.context() as patch:
         patch.setattr(ck, "save_file", write_until_full)
         with pytest.raises(OSError) as caught:
-            Trainer(small_config(finished / "shards", out)).train()
+            Trainer(small_config(data, out)).train()
     for part in ("step-00000006 could not be written", "No space left", "step-00000004 is intact"):
         assert part in str(caught.value)
     assert [path.name for path in ck.checkpoints(out)][-1] == "step-00000004"
     assert not list((out / "checkpoints").glob(".unfinished*"))
     Trainer.resume(out).train()
-    assert result(out) == result(finished / "run")
-
-
-def test_a_log_that_cannot_be_written_is_named_with_the_way_on(finished, tmp_path):
-    """Its place is taken by a folder, after the third step."""
-
-    def spoil(row):
-        if row["step"] == 3:
-            (out / "log.jsonl").rename(out / "aside")
-            (out / "log.jsonl").mkdir()
-
-    out = tmp_path / "run"
-    with pytest.raises(OSError, match=r"log\.jsonl could not be written .*Make room and resume"):
-        Trainer(small_config(finished / "shards", out), on_log=spoil).train()
-    (out / "log.jsonl").rmdir()
-    (out / "aside").rename(out / "log.jsonl")
-    Trainer.resume(out).train()
-    assert result(out) == result(finished / "run")
+    assert result(out) == result(finished)
 
 
 # ---- Which to keep -----------------------------------------------------------------------------
@@ -242,7 +216,7 @@ def test_a_log_that_cannot_be_written_is_named_with_the_way_on(finished, tmp_pat
 def make_checkpoints(run, losses):
     """Checkpoints without weights, one for each validation loss."""
     for step, loss in enumerate(losses, start=1):
-        with ck.whole_folder(ck.checkpoint_path(run, step)) as part:
+        with ck.atomic_folder(ck.checkpoint_path(run, step)) as part:
             document = {
                 "format": ck.FORMAT,
                 "version": ck.VERSION,
@@ -276,34 +250,3 @@ def test_checkpoints_are_ordered_by_number_also_beyond_eight_digits(tmp_path):
     (tmp_path / "checkpoints/step-12.old").mkdir()
     steps = [int(path.name.removeprefix("step-")) for path in ck.checkpoints(tmp_path)]
     assert steps == [7, 99_999_999, 100_000_000]
-
-
-# ---- Random states and the log -----------------------------------------------------------------
-
-
-def test_every_generator_goes_on_where_it_stood():
-    def draw():
-        normal = random.gauss(0, 1), np.random.normal(), torch.randn(3).tolist()
-        return normal, random.random(), np.random.rand(5).tolist(), torch.rand(5).tolist()
-
-    random.gauss(0, 1), np.random.normal()  # each keeps a second normal number for the next call
-    state = json.loads(json.dumps(ck.random_state(torch.device("cpu"))))
-    first = draw()
-    assert draw() != first
-    ck.set_random_state(state, torch.device("cpu"))
-    assert draw() == first
-
-
-def test_the_log_is_cut_back_and_a_broken_last_line_forgotten(tmp_path):
-    path = tmp_path / "log.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2, "sample": "ü\\u2028"}\n{"step": 3}\n{"ste')
-    assert [row["step"] for row in ck.read_log(path)] == [1, 2, 3]
-    ck.cut_log(path, 2)
-    assert path.read_text().count("\n") == 2
-    assert ck.read_log(path)[1] == {"step": 2, "sample": "ü\u2028"}
-
-
-def test_a_line_that_is_damaged_in_the_middle_is_named(tmp_path):
-    (tmp_path / "log.jsonl").write_text('{"step": 1}\n{"st\n{"step": 3}\n')
-    with pytest.raises(ValueError, match=r"log\.jsonl, line 2, is not a JSON object"):
-        ck.read_log(tmp_path / "log.jsonl")

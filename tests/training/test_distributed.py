@@ -1,12 +1,11 @@
 """Two ranks compute what one computes, and a run may move between them.
 
-All that two ranks do is done once, by tests/campaigns/two_ranks.py under torchrun.
+All runs on two ranks are done once, by tests/campaigns/two_ranks.py under torchrun.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,32 +15,27 @@ import torch
 import torch.distributed as dist
 from safetensors.torch import load_file
 
-from gpt2_edu.training.checkpoint import LOG, checkpoints, read_log
-from gpt2_edu.training.distributed import Ranks, joined, micro_step, replicate, shard
-from gpt2_edu.training.trainer import Trainer
-from tests.campaigns.small_run import result, small_config, write_shards
+from gpt2_edu.trainer import Trainer
+from gpt2_edu.training.checkpoint import checkpoints
+from gpt2_edu.training.distributed import Ranks, micro_step, process_group, replicate, shard
+from gpt2_edu.training.run_log import LOG, read_log
+from tests.campaigns.small_run import press_ctrl_c, result, small_config
 from tests.campaigns.two_ranks import TWO_RANKS
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def stop_after(step: int):
-    """A listener to the log that presses Ctrl-C."""
-    return lambda row: row["step"] == step and os.kill(os.getpid(), signal.SIGINT)
-
-
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """The folder with what two ranks did, beside the same on one."""
+def runs(data, tmp_path_factory):
+    """The folder with the runs of two ranks, and the same runs on one."""
     folder = tmp_path_factory.mktemp("runs")
-    data = write_shards(folder / "shards")
     for name, accum in (("single", 2), ("single-4", 4), ("single-8", 8)):
         Trainer(small_config(data, folder / name, grad_accum=accum, **TWO_RANKS)).train()
     one = small_config(data, folder / "one", grad_accum=2, **TWO_RANKS)
-    Trainer(one, on_log=stop_after(4)).train()
+    Trainer(one, on_log=press_ctrl_c(4)).train()
     torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
     done = subprocess.run(
-        [*torchrun, "-m", "tests.campaigns.two_ranks", str(folder)],
+        [*torchrun, "-m", "tests.campaigns.two_ranks", str(data), str(folder)],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -81,7 +75,7 @@ def test_two_ranks_compute_what_one_computes(runs, two, one):
 
 
 def test_a_run_that_two_ranks_began_goes_on_on_one(runs):
-    """Split weights and averages are put together in the file; the log does not show the change."""
+    """The file holds full tensors of weights and averages; the log does not show the change."""
     assert_same_run(runs / "stopped", runs / "single")
 
 
@@ -90,7 +84,7 @@ def test_a_run_that_one_rank_began_goes_on_on_two(runs):
 
 
 def test_a_signal_to_one_rank_stops_all_after_the_same_step(runs):
-    """Otherwise the others would wait for it for ever."""
+    """Otherwise the others would wait for it forever."""
     assert result(runs / "dropout-again")[:2] == result(runs / "dropout")[:2]
 
 
@@ -148,7 +142,7 @@ def test_fsdp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group
 
 def test_alone_nothing_is_exchanged(monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
-    with joined(torch.device("cpu")) as ranks:
+    with process_group(torch.device("cpu")) as ranks:
         assert ranks == Ranks(0, 1, torch.device("cpu"))
         assert ranks.sum(1.5, 2) == [1.5, 2]
         assert ranks.gather("x") == ["x"]
@@ -158,12 +152,12 @@ def test_alone_nothing_is_exchanged(monkeypatch):
 def test_a_device_that_cannot_be_one_of_many_is_refused(monkeypatch):
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ValueError, match="this is mps"), joined(torch.device("mps")):
+    with pytest.raises(ValueError, match="this is mps"), process_group(torch.device("mps")):
         pass
     monkeypatch.setenv("LOCAL_RANK", "3")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with (
         pytest.raises(ValueError, match=r"has 2 CUDA devices.*number 4"),
-        joined(torch.device("cuda")),
+        process_group(torch.device("cuda")),
     ):
         pass

@@ -1,0 +1,80 @@
+"""Whether a training step fits into memory, and what to change if it does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+
+from .. import flops
+from ..config import GPT2Config
+from ..machine.device import available_memory
+from .config import TrainConfig
+
+
+@dataclass(frozen=True)
+class StepMemory:
+    """The memory of a training step: what it needs, what the device has."""
+
+    config: TrainConfig
+    model_config: GPT2Config
+    device: torch.device
+    dtype: torch.dtype  # of the matrix products
+
+    @property
+    def precision(self) -> str:
+        return str(self.dtype).removeprefix("torch.")
+
+    @property
+    def needed(self) -> int:
+        """Bytes, as estimated by flops.memory."""
+        batch, T = self.config.batch_size, self.config.block_size
+        kind = self.device.type
+        return flops.memory(self.model_config, batch, T, self.precision, device_type=kind).total
+
+    def check(self) -> None:
+        """Raise ValueError if a CPU has too little: the system would kill the process silently."""
+        available = available_memory(self.device)
+        if self.device.type == "cpu" and available and self.needed > available:
+            raise ValueError(self.advice())
+
+    @contextmanager
+    def explain_errors(self) -> Iterator[None]:
+        """Turn an out-of-memory error inside the block into a ValueError with advice."""
+        try:
+            yield
+        except (MemoryError, RuntimeError) as error:
+            if not _is_out_of_memory(error):
+                raise
+            raise ValueError(self.advice()) from error
+
+    def advice(self) -> str:
+        """What a step needs, what there is, and a batch that fits."""
+        config, kind = self.config, self.device.type
+        available = available_memory(self.device)
+        if available is None:
+            return "out of memory: choose a smaller model, batch_size or block_size"
+        if kind == "cuda":  # what this process has reserved is available to it too
+            available += torch.cuda.memory_reserved(self.device)
+        fits = flops.largest_batch(
+            self.model_config, config.block_size, available, self.precision, device_type=kind
+        )
+        way = "Choose a smaller model or block_size, or fsdp on more devices."
+        if 0 < fits < config.batch_size:
+            accum = math.ceil(config.batch_size * config.grad_accum / fits)
+            way = f"batch_size={fits} fits; a grad_accum of {accum} keeps the step as large."
+        return (
+            f"not enough memory for batch_size={config.batch_size} and "
+            f"block_size={config.block_size}: a step of this model needs about "
+            f"{self.needed / 2**30:.2f} GiB, and the {kind} has {available / 2**30:.2f}. {way}"
+        )
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Whether this is one of the errors, of any device, that say that no memory is left."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or any(
+        words in str(error) for words in ("can't allocate memory", "out of memory")
+    )

@@ -1,0 +1,152 @@
+"""What a run reports: rows of log.jsonl, a progress bar, TensorBoard."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..flops import utilisation
+from ..machine.data_sheets import device_peak
+from ..machine.device import peak_memory
+from ..machine.files import write_text
+from .run import Run
+
+Row = dict[str, Any]
+
+LOG = "log.jsonl"  # in the run folder
+TIMINGS = ("tokens_per_second", "utilisation", "peak_memory")  # differ between identical runs
+
+
+class RunLog:
+    """Writes what happens in a run, on rank 0; ``on_log`` is called there with each row.
+
+    A resumed run's log is first cut back to its checkpoint. Close it at the end.
+    """
+
+    def __init__(self, run: Run, on_log: Callable[[Row], object] | None = None) -> None:
+        from tqdm.auto import tqdm  # slow to import, and the package is used without it too
+
+        config = run.config
+        self.run, self.on_log = run, on_log
+        self.path = run.folder / LOG
+        self.shows = run.ranks.first and not config.quiet
+        if run.ranks.first and config.resume:
+            cut_log(self.path, run.step or -1)
+        self.bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=not self.shows)
+        self.board: Any = None
+        if config.tensorboard and run.ranks.first:
+            from torch.utils.tensorboard import SummaryWriter
+
+            # purge_step hides what an interrupted run wrote after its last checkpoint.
+            purge = run.step + 1 if run.step else None
+            self.board = SummaryWriter(str(run.folder / "tensorboard"), purge_step=purge)
+        self.seconds = 0.0  # of the steps since the last row
+        self.steps = 0
+
+    def close(self) -> None:
+        self.bar.close()
+        if self.board is not None:
+            self.board.close()
+
+    @contextmanager
+    def timed_step(self) -> Iterator[None]:
+        """Around a training step: validation, samples and checkpoints do not count as time."""
+        started = time.perf_counter()
+        yield
+        self.seconds += time.perf_counter() - started
+        self.steps += 1
+
+    def show_step(self, loss: float) -> None:
+        self.bar.update()
+        self.bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
+
+    def show(self, text: str, *, always: bool = False) -> None:
+        """Print a text above the bar; in a quiet run only with ``always``."""
+        if self.shows or (always and self.run.ranks.first):
+            self.bar.write(text)
+
+    def write(self, row: Row) -> None:
+        """Add a row to the log. Raises OSError with advice if the disk fails."""
+        if not self.run.ranks.first:
+            return
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise OSError(
+                f"{self.path} could not be written ({error}). Make room and resume: the run goes "
+                "on from its newest checkpoint."
+            ) from error
+        if self.board is not None:
+            for name, value in row.items():
+                if isinstance(value, int | float):
+                    self.board.add_scalar(name, value, row["step"])
+        if self.on_log is not None:
+            self.on_log(row)
+
+    def description(self) -> Row:
+        """The first row: what runs where, and the peak that utilisation refers to."""
+        run, peak = self.run, self._peak()
+        device = f"{run.device.type}, {torch.get_num_threads()} threads"
+        if run.device.type == "cuda":
+            device = torch.cuda.get_device_name(run.device)
+        return {
+            "step": 0,
+            "parameters": run.model.num_parameters(),
+            "device": device,
+            "devices": run.ranks.world_size,
+            "precision": run.memory.precision,
+            "compiled": run.compiled,
+            "torch": torch.__version__,
+            "tokens_per_step": run.tokens_per_step,
+            "peak_flops_per_second": "n/a" if peak is None else peak,
+            "utilisation_is": "tokens/s · (6·(12·N·C² + V·C) + 6·N·C·T) / peak FLOP/s",
+        }
+
+    def timings(self) -> Row:
+        """Speed since the last call. Utilisation is "n/a" where no data sheet gives the peak."""
+        run, peak = self.run, self._peak()
+        rate = self.steps * run.tokens_per_step / self.seconds
+        self.seconds, self.steps = 0.0, 0
+        share: float | str = "n/a"
+        if peak is not None:
+            share = utilisation(run.model.config, run.config.block_size, rate, peak)
+        return dict(zip(TIMINGS, (rate, share, peak_memory(run.device)), strict=True))
+
+    def _peak(self) -> float | None:
+        """FLOP/s of all devices together, if their data sheet is known."""
+        device, precision = self.run.device, self.run.memory.precision
+        if precision == "float32" and device.type == "cuda":
+            has_tf32 = torch.cuda.get_device_capability(device) >= (8, 0)
+            precision = "tf32" if has_tf32 else precision
+        peak = device_peak(device, precision)
+        return None if peak is None else peak * self.run.ranks.world_size
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    """The rows of a log, without a last line that a killed process left unfinished.
+
+    Raises ValueError if another line is damaged.
+    """
+    if not path.is_file():
+        return []
+    lines = path.read_text(encoding="utf-8").split("\n")
+    rows = []
+    for number, line in enumerate(lines[:-1], start=1):  # complete lines end with a newline
+        try:
+            rows.append(json.loads(line))
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}, is not a JSON object: {line!r}") from error
+    return rows
+
+
+def cut_log(path: Path, step: int) -> None:
+    """Remove the rows after ``step``, so that a resumed run reads as if it had never stopped."""
+    rows = [row for row in read_log(path) if row["step"] <= step]
+    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))

@@ -1,0 +1,47 @@
+"""The settings of a run: what is refused, and by which name."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from gpt2_edu.trainer import TrainConfig
+
+
+@pytest.mark.parametrize(
+    "changed, error, message",
+    [
+        ({"steps": 0}, ValueError, "steps must be at least 1, got 0"),
+        ({"batch_size": 2.5}, TypeError, "batch_size must be int, got 2.5"),
+        ({"steps": True}, TypeError, "steps must be int, got True"),
+        ({"lr": "fast"}, TypeError, "lr must be float, got 'fast'"),
+        ({"n_layer": "2"}, TypeError, "n_layer must be int or None, got '2'"),
+        ({"lr": 0.0}, ValueError, "lr must be above 0"),
+        ({"lr": math.nan}, ValueError, "lr must be above 0, got nan"),
+        ({"min_lr": 1.0}, ValueError, "min_lr=1.0 is above lr"),
+        ({"beta2": 1.0}, ValueError, "beta2 must be at least 0.0 and below 1.0"),
+        ({"dropout": 1.0}, ValueError, "dropout must be at least 0.0 and below 1.0"),
+        ({"weight_decay": -1}, ValueError, "weight_decay must be at least 0"),
+        ({"warmup_steps": 1000}, ValueError, "warmup_steps=1000 leaves none of the 1000 steps"),
+        ({"precision": "int8"}, ValueError, "one of auto, float32, bf16, fp16, got 'int8'"),
+        ({"compile": "yes"}, ValueError, "compile must be one of auto, on, off"),
+        ({"model": "gpt3"}, ValueError, "unknown preset 'gpt3'"),
+        ({"n_head": 5}, ValueError, "n_embd=768 is not divisible by n_head=5"),
+        ({"init_from": "x", "n_layer": 2}, ValueError, "brings its own sizes"),
+        ({"prompt": ""}, ValueError, "prompt is empty"),
+        ({"seed": 2**32}, ValueError, "seed must be below"),
+        ({"keep": 0}, ValueError, "keep must be at least 1"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_by_name(changed, error, message):
+    with pytest.raises(error, match=message):
+        TrainConfig(**changed)
+
+
+def test_every_setting_has_a_default_and_a_line_of_help():
+    TrainConfig()
+    for field in dataclasses.fields(TrainConfig):
+        assert field.metadata["help"] and not field.metadata["help"].endswith(".")
+    assert TrainConfig.__dataclass_params__.frozen

@@ -1,0 +1,147 @@
+"""Opening a run: what fits neither data, device, tokenizer nor the run that is there is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+import torch
+
+from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu.data.shards import HEADER
+from gpt2_edu.trainer import Trainer
+from gpt2_edu.training import run as run_file
+from gpt2_edu.training.config import SETTINGS
+from gpt2_edu.training.distributed import Ranks
+from gpt2_edu.training.run import open_run
+from gpt2_edu.training.run_log import LOG
+from tests.campaigns.small_run import press_ctrl_c, result, small_config, write_shards
+
+
+def test_an_open_run_is_complete_and_stands_where_its_checkpoint_does(data, finished, tmp_path):
+    alone = Ranks(0, 1, torch.device("cpu"))
+    new = open_run(small_config(data, tmp_path / "run"), alone)
+    assert (new.step, new.best_val_loss, new.finished) == (0, None, False)
+    assert new.tokens_per_step == 4 * 13 and new.model.training
+    shutil.copytree(finished, tmp_path / "finished")
+    done = open_run(small_config(data, tmp_path / "finished", resume=True), alone)
+    assert (done.step, done.finished) == (12, True) and done.best_val_loss is not None
+
+
+def test_a_run_of_an_earlier_version_is_kept_and_resumed_after_a_renaming(data, tmp_path):
+    """Its settings were in config.json, the name of a model's sizes."""
+    out = tmp_path / "run"
+    Trainer(small_config(data, out), on_log=press_ctrl_c(2)).train()
+    (out / SETTINGS).rename(out / "config.json")
+    with pytest.raises(ValueError, match="already holds a run"):
+        Trainer(small_config(data, out)).train()
+    with pytest.raises(FileNotFoundError, match="no run to resume") as caught:
+        Trainer.resume(out)
+    _, old, new = str(caught.value).splitlines()[-1].split()
+    shutil.move(old, new)
+    assert Trainer.resume(out).train().finished
+
+
+def test_another_run_is_not_overwritten(data, finished):
+    before = result(finished)
+    with pytest.raises(ValueError, match=r"already holds a run.*resume=True.*another out"):
+        Trainer(small_config(data, finished)).train()
+    assert result(finished) == before
+
+
+def test_other_settings_are_listed_with_both_values(data, finished):
+    before = result(finished)
+    changed = small_config(data, finished, resume=True, lr=0.5, n_layer=3, keep=9)
+    with pytest.raises(ValueError) as caught:
+        Trainer(changed).train()
+    message = str(caught.value)
+    assert "lr was 0.01, is now 0.5" in message and "n_layer was 2, is now 3" in message
+    assert "keep" not in message  # how many checkpoints stay is no part of what is computed
+    assert result(finished) == before
+
+
+def test_other_data_at_the_same_place_is_noticed(data, tmp_path):
+    Trainer(small_config(data, tmp_path / "run"), on_log=press_ctrl_c(2)).train()
+    other = write_shards(tmp_path / "other", train=4001)
+    with pytest.raises(ValueError, match="fingerprint was"):
+        Trainer(small_config(other, tmp_path / "run", resume=True)).train()
+
+
+def test_a_step_of_another_size_is_refused_with_the_sum(data, tmp_path):
+    Trainer(small_config(data, tmp_path / "run"), on_log=press_ctrl_c(2)).train()
+    with pytest.raises(ValueError, match="takes 4 sequences, now it would take 12: 1 devices"):
+        Trainer(small_config(data, tmp_path / "run", grad_accum=3, resume=True)).train()
+    moved = tmp_path / "elsewhere"
+    (tmp_path / "run").rename(moved)
+    assert Trainer.resume(moved).train().finished  # its place is no part of it
+
+
+def test_a_resume_of_nothing_is_refused(data, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no run to resume"):
+        Trainer.resume(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match="no run to resume"):
+        Trainer(small_config(data, tmp_path / "nowhere", resume=True)).train()
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_run_that_never_saved_begins_again(data, finished, tmp_path):
+    out = tmp_path / "run"
+    out.mkdir()
+    stored = dataclasses.asdict(small_config(data, out))
+    (out / SETTINGS).write_text(json.dumps(stored))
+    (out / LOG).write_text('{"step": 0}\n{"step": 1, "loss": 4')
+    Trainer.resume(out).train()
+    assert result(out) == result(finished)
+
+
+@pytest.mark.parametrize(
+    "changed, message",
+    [
+        ({"fsdp": True}, "torchrun"),
+        ({"device": "cuda:7"}, "'cuda:7' is not here"),
+        ({"device": "gpu"}, "unknown device 'gpu'"),
+        ({"precision": "fp16"}, "fp16 is for CUDA, this is cpu"),
+        ({"prompt": "<|endoftext|>"}, "id 50256, outside the vocabulary 0 … 96"),
+        ({"block_size": 499}, "'val'.* has 499 tokens"),
+        ({"data": "nowhere"}, "no folder 'nowhere'"),
+    ],
+)
+def test_what_fits_neither_data_nor_device_is_refused(data, tmp_path, changed, message):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        Trainer(dataclasses.replace(small_config(data, tmp_path / "run"), **changed)).train()
+    assert not (tmp_path / "run").exists()  # nothing in the way of the next attempt
+
+
+def test_weights_to_start_from_must_fit_the_data(data, tmp_path):
+    sizes = {"n_layer": None, "n_head": None, "n_embd": None}
+    start = {"init_from": str(tmp_path / "m")} | sizes
+    for V in (89, 101):  # more ids than the data has are another tokenizer too
+        other = GPT2Config(vocab_size=V, block_size=13, n_layer=1, n_head=1, n_embd=7)
+        GPT2(other).save_pretrained(tmp_path / "m")
+        with pytest.raises(ValueError, match=rf"a vocabulary of 97 ids.*has {V}"):
+            Trainer(small_config(data, tmp_path / "run", **start)).train()
+    GPT2(GPT2Config(vocab_size=97, block_size=11, n_layer=1, n_head=1, n_embd=7)).save_pretrained(
+        tmp_path / "m"
+    )
+    with pytest.raises(ValueError, match="at most 11 tokens: block_size=13"):
+        Trainer(small_config(data, tmp_path / "run", **start)).train()
+
+
+def test_a_missing_tensorboard_is_said_with_the_way_to_get_it(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_file, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r'pip install "gpt2-edu\[tensorboard\]"'):
+        Trainer(small_config(data, tmp_path / "run", tensorboard=True)).train()
+    assert not (tmp_path / "run").exists()
+
+
+def test_shards_of_another_tokenizer_of_the_same_name_are_refused(data, tmp_path):
+    shards = tmp_path / "shards"
+    shutil.copytree(data, shards)
+    header = json.loads((shards / HEADER).read_text())
+    header["tokenizer_hash"] = "0" * 64
+    (shards / HEADER).write_text(json.dumps(header))
+    with pytest.raises(ValueError, match=r"another tokenizer.*hash 0000"):
+        Trainer(small_config(shards, tmp_path / "run")).train()
+    assert not (tmp_path / "run").exists()
