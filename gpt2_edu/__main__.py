@@ -1,6 +1,6 @@
 """``python -m gpt2_edu``: the command line, also under torchrun."""
 
-from .cli.commands import main
+from .cli import main
 
 if __name__ == "__main__":
     main()

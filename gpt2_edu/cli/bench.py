@@ -1,9 +1,11 @@
-"""How fast a model is here, beside what the machine reaches at most in the same minutes."""
+"""``gpt2-edu bench``: a model's speed, compared with the rates that this machine reaches."""
 
 from __future__ import annotations
 
 import statistics
 from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
@@ -11,86 +13,118 @@ from .. import flops
 from ..config import GPT2Config
 from ..generation import generate
 from ..machine.data_sheets import device_peak
+from ..machine.device import pick_precision
 from ..machine.measure import matrix_rate, matrix_vector_rate, seconds
+from ..machine.options import option
 from ..model import GPT2
 from ..packed import pack
+from .command import command
+from .names import device_named
 
 
-def bench(
-    config: GPT2Config,
-    *,
-    device: torch.device,
-    dtype: torch.dtype,
-    batch_size: int = 1,
-    prompt: int = 32,
-    new_tokens: int = 128,
-    block_size: int = 128,
-    rounds: int = 3,
-    compile: bool = False,
+@dataclass(frozen=True, kw_only=True)
+class BenchOptions:
+    """What to measure."""
+
+    preset: str = option("the size to measure, with random weights", "gpt2")
+    batch_size: int = option("texts at once, generating and training", 1)
+    prompt: int = option("tokens in the prompt", 32)
+    new_tokens: int = option("tokens to generate", 128)
+    block_size: int = option("tokens of each text in a training step", 128)
+    rounds: int = option("repetitions; the median counts", 3)
+    compile: bool = option("compile", False)
+    device: str = option("auto, cpu, cuda …", "auto")
+    precision: Literal["auto", "float32", "bf16", "fp16"] = option("type of the products", "auto")
+
+
+@command("gpt2-edu bench", "gpt2-edu bench --preset gpt2-medium --batch-size 64 --compile")
+def bench(options: BenchOptions) -> None:
+    """Measure tokens/s, utilisation and the share of this machine's bandwidth."""
+    device = device_named(options.device)
+    print(options.preset, end=": ")
+    dtype = pick_precision(options.precision, device)
+    measure(GPT2Config.preset(options.preset), options, device, dtype)
+
+
+def measure(
+    config: GPT2Config, options: BenchOptions, device: torch.device, dtype: torch.dtype
 ) -> None:
     """Print the machine's rates, then tokens/s of generating and of training with random weights.
 
-    Utilisation is the model's useful FLOPs (see ``flops.flops_per_token``) over the matrix rate
-    that was measured here; for a known GPU also over its data sheet's. Share of bandwidth is the
-    bytes that decoding must read over what a matrix-vector product reads here.
+    Utilisation is the model's FLOPs (see ``flops.flops_per_token``) over the matrix rate measured
+    now and, for a known GPU, over its data sheet's. The share of the bandwidth is the rate at
+    which decoding reads its bytes over the rate of a matrix-vector product.
     """
-    for name, value in (("new_tokens", new_tokens), ("rounds", rounds), ("prompt", prompt)):
-        if value < 1:
+    _check(config, options)
+    torch.manual_seed(0)
+    kind = str(dtype).removeprefix("torch.")
+    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
+    print(f"{flops.num_parameters(config):,} parameters, {kind} on {device}{threads}")
+    matrix = matrix_rate(device, dtype)
+    bandwidth = matrix_vector_rate(device, dtype, packed=True)
+    print(f"matrix products      {matrix / 1e9:10,.0f} GFLOP/s   measured now")
+    print(f"matrix times vector  {bandwidth / 1e9:10,.1f} GB/s      measured now")
+
+    model = GPT2(config).to(device)
+    batch_size, prompt, new_tokens = options.batch_size, options.prompt, options.new_tokens
+    first, total = _generation_seconds(pack(model, dtype), options, device)
+    print(f"first token          {first * 1e3:10,.1f} ms        prompt of {prompt}")
+    if new_tokens > 1:
+        rate = (new_tokens - 1) / (total - first)  # steps per second
+        read = flops.bytes_read_per_step(config, batch_size, prompt + new_tokens // 2, kind)
+        print(
+            f"decode, batch {batch_size:<6} {rate * batch_size:10,.1f} tokens/s  "
+            f"{rate * read / bandwidth:.0%} of the matrix-vector bandwidth"
+        )
+    T = options.block_size
+    rate = batch_size * T / _training_seconds(model, options, dtype)
+    peak = device_peak(device, kind)
+    sheet = f"{flops.utilisation(config, T, rate, peak):.0%}" if peak else "n/a"
+    print(
+        f"train, {batch_size} × {T:<9} {rate:10,.1f} tokens/s  "
+        f"{flops.utilisation(config, T, rate, matrix):.0%} of the matrix rate measured, "
+        f"{sheet} of the data sheet's"
+    )
+
+
+def _check(config: GPT2Config, options: BenchOptions) -> None:
+    for name in ("new_tokens", "rounds", "prompt"):
+        if (value := getattr(options, name)) < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
+    prompt, new_tokens, block_size = options.prompt, options.new_tokens, options.block_size
     if max(block_size, prompt + new_tokens - 1) > config.block_size:
         raise ValueError(
             f"prompt={prompt} and new_tokens={new_tokens}, or block_size={block_size}, exceed the "
             f"window of {config.block_size} tokens"
         )
-    torch.manual_seed(0)
-    kind = str(dtype).removeprefix("torch.")
-    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
-    print(f"{flops.num_parameters(config):,} parameters, {kind} on {device}{threads}")
-    products = matrix_rate(device, dtype)
-    reading = matrix_vector_rate(device, dtype, packed=True)
-    print(f"matrix products      {products / 1e9:10,.0f} GFLOP/s   measured now")
-    print(f"matrix times vector  {reading / 1e9:10,.1f} GB/s      measured now")
 
-    model = GPT2(config).to(device)
-    fast = pack(model, dtype)
-    idx = torch.randint(config.vocab_size, (batch_size, prompt), device=device)
 
-    def produce(new: int) -> float:
-        return seconds(lambda: generate(fast, idx, new, temperature=0, compile=compile), device)
+def _generation_seconds(
+    model: GPT2, options: BenchOptions, device: torch.device
+) -> tuple[float, float]:
+    """Seconds to generate the first token, and all of them."""
+    size = (options.batch_size, options.prompt)
+    idx = torch.randint(model.config.vocab_size, size, device=device)
 
-    produce(new_tokens)  # warm
-    first = statistics.median(produce(1) for _ in range(rounds))
-    whole = statistics.median(produce(new_tokens) for _ in range(rounds))
-    print(f"first token          {first * 1e3:10,.1f} ms        prompt of {prompt}")
-    if new_tokens > 1:
-        rate = (new_tokens - 1) / (whole - first)  # steps per second
-        read = flops.bytes_read_per_step(config, batch_size, prompt + new_tokens // 2, kind)
-        share = rate * read / reading
-        print(
-            f"decode, batch {batch_size:<6} {rate * batch_size:10,.1f} tokens/s  "
-            f"{share:.0%} of the matrix-vector bandwidth"
+    def run(n: int) -> float:
+        return seconds(
+            lambda: generate(model, idx, n, temperature=0, compile=options.compile), device
         )
-    step_seconds = _training_seconds(model, batch_size, block_size, dtype, rounds, compile)
-    tokens_per_second = batch_size * block_size / step_seconds
-    used = flops.utilisation(config, block_size, tokens_per_second, products)
-    peak = device_peak(device, kind)
-    sheet = "n/a"
-    if peak:
-        sheet = f"{flops.utilisation(config, block_size, tokens_per_second, peak):.0%}"
-    print(
-        f"train, {batch_size} × {block_size:<9} {tokens_per_second:10,.1f} tokens/s  "
-        f"{used:.0%} of the matrix rate measured, {sheet} of the data sheet's"
+
+    run(options.new_tokens)  # warm up
+    first, total = (
+        statistics.median(run(n) for _ in range(options.rounds)) for n in (1, options.new_tokens)
     )
+    return first, total
 
 
-def _training_seconds(
-    model: GPT2, batch_size: int, T: int, dtype: torch.dtype, rounds: int, compile: bool
-) -> float:
+def _training_seconds(model: GPT2, options: BenchOptions, dtype: torch.dtype) -> float:
     """Seconds of one step: forward, backward, AdamW; products in ``dtype`` under autocast."""
-    device = next(model.parameters()).device
+    device = model.device
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=device.type != "mps")
-    idx = torch.randint(model.config.vocab_size, (batch_size, T + 1), device=device)
-    if compile:
+    size = (options.batch_size, options.block_size + 1)
+    idx = torch.randint(model.config.vocab_size, size, device=device)
+    if options.compile:
         model.compile()
     autocast = torch.autocast(device.type, dtype) if dtype != torch.float32 else nullcontext()
     model.train()
@@ -103,6 +137,6 @@ def _training_seconds(
         optimizer.step()
         optimizer.zero_grad()
 
+    step()  # warm up
     step()
-    step()
-    return statistics.median(seconds(step, device) for _ in range(rounds))
+    return statistics.median(seconds(step, device) for _ in range(options.rounds))

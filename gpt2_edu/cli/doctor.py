@@ -1,4 +1,4 @@
-"""What this machine has for training and generating, and what to do about what it lacks."""
+"""``gpt2-edu doctor``: what this machine has for training and generating, and what is missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..machine.device import pick_device, pick_precision
 from ..machine.onednn import onednn_knows
 from ..weights import WEIGHTS
 from ..weights.hub import PUBLISHED
+from .command import command
 
 NEEDED = ("torch", "tiktoken", "numpy", "safetensors", "huggingface_hub", "tqdm")
 OPTIONAL = {
@@ -31,15 +33,31 @@ OPTIONAL = {
 
 
 class Finding(NamedTuple):
-    """One line of the report, and what to do if it could be better; "" if it could not."""
+    """One line of the report, and advice where something could be better."""
 
     what: str
     found: str
     advice: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DoctorOptions:
+    """Nothing to choose."""
+
+
+@command("gpt2-edu doctor")
+def doctor(options: DoctorOptions) -> None:
+    """Print versions, device, fast paths and caches, and what to do about what is missing."""
+    advice = []
+    for finding in findings():
+        print(f"{finding.what:26}{finding.found}")
+        if finding.advice:
+            advice.append(f"- {finding.what}: {finding.advice}")
+    print("\nWhat could be better:\n" + "\n".join(advice) if advice else "\nNothing is missing.")
+
+
 def findings() -> Iterator[Finding]:
-    """Everything that the doctor looks at, in the order in which it is printed."""
+    """All lines of the report, in the order in which they are printed."""
     yield Finding("python", f"{platform.python_version()}, {sys.executable}")
     yield Finding("system", f"{platform.system()} {platform.machine()}")
     for package in NEEDED:

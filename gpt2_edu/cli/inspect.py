@@ -1,0 +1,70 @@
+"""``gpt2-edu inspect``: what a model consists of and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from .. import flops
+from ..config import PRESETS, GPT2Config
+from ..machine.options import option
+from ..model import GPT2
+from ..tape import trace
+from ..tokenizer import load_tokenizer, tokenizer_name
+from ..weights import locate, read_config
+from .command import command
+from .names import model_folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class InspectOptions:
+    """What to look at."""
+
+    model: str = option(
+        "a published size, a run folder, or a folder with config.json and weights", "gpt2"
+    )
+    text: str = option("trace this text and print the shape of every tensor; needs weights", "")
+    tokenizer: str | None = option("the tokenizer for --text; if not given, the model's", None)
+    batch_size: int = option("sequences in a training step, for its memory", 8)
+
+
+@command(
+    "gpt2-edu inspect gpt2-xl",
+    'gpt2-edu inspect runs/first --text "A crane ate fish"',
+    positional="model",
+)
+def inspect(options: InspectOptions) -> None:
+    """Print a model's sizes, parameters, cost and, for a text, its shape ledger."""
+    model = GPT2.from_pretrained(model_folder(options.model)) if options.text else None
+    _print_sizes(model.config if model else _config(options.model), options.batch_size)
+    if model:
+        name = options.tokenizer or tokenizer_name(model.config.vocab_size)
+        ids = load_tokenizer(name).encode_ordinary(options.text)
+        with trace(model) as tape, torch.no_grad():
+            model(torch.tensor([ids]))
+        print(f"\n{tape.ledger()}")
+
+
+def _config(name: str) -> GPT2Config:
+    """The sizes of a model, without loading its weights."""
+    if name in PRESETS and not Path(name).is_dir():
+        return PRESETS[name]
+    return read_config(locate(model_folder(name)) / "config.json")
+
+
+def _print_sizes(config: GPT2Config, batch_size: int) -> None:
+    for name, value in asdict(config).items():
+        print(f"{name:22}{value:>16}")
+    print()
+    for part, count in flops.parameters_by_part(config).items():
+        print(f"{'parameters, ' + part:22}{count:>16,}")
+    print(f"{'parameters, all':22}{flops.num_parameters(config):>16,}\n")
+    T = config.block_size
+    per_token = flops.flops_per_token(config, T)
+    print(f"FLOPs to train on a token, at T = {T}: {per_token:,}")
+    memory = flops.memory(config, batch_size, T)
+    print(f"memory to train in float32, batch {batch_size}: {memory.total / 2**30:.2f} GiB")
+    cache = flops.cache_bytes_per_token(config, "bfloat16")
+    print(f"cache in bfloat16, a token of one text: {cache:,} bytes")

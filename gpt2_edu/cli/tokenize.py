@@ -1,0 +1,54 @@
+"""``gpt2-edu tokenize``: text to tokens and back."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from ..machine.options import option
+from ..tokenizer import load_tokenizer
+from .command import command
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenizeOptions:
+    """What to cut into tokens."""
+
+    text: str = option('the text; "-" reads it from standard input')
+    tokenizer: str = option("name of the tokenizer", "gpt2")
+    decode: bool = option("the text is a list of ids: turn them into text", False)
+    ids: bool = option("print the ids alone, on one line", False)
+
+
+@command(
+    'gpt2-edu tokenize "A crane ate fish"',
+    "gpt2-edu tokenize - --ids < story.txt",
+    'gpt2-edu tokenize --decode "32 41175 15063 5916"',
+    positional="text",
+)
+def tokenize(options: TokenizeOptions) -> None:
+    """Show how a text is cut into tokens, or turn ids into text."""
+    tokenizer = load_tokenizer(options.tokenizer)
+    text = sys.stdin.read() if options.text == "-" else options.text
+    if options.decode:
+        words = text.replace(",", " ").split()
+        wrong = [word for word in words if not word.isdecimal() or int(word) >= tokenizer.n_vocab]
+        if wrong:
+            raise ValueError(
+                f"{wrong[0]!r} is no id of {tokenizer.name!r}: ids are whole numbers from 0 to "
+                f"{tokenizer.n_vocab - 1:,}"
+            )
+        print(tokenizer.decode([int(word) for word in words]))
+        return
+    ids = tokenizer.encode_ordinary(text)
+    if options.ids:
+        print(*ids)
+        return
+    for i in ids:
+        piece = tokenizer.decode_single_token_bytes(i)
+        try:
+            shown = repr(piece.decode())
+        except UnicodeDecodeError:  # part of a character
+            shown = repr(piece)
+        print(f"{i:>6}  {shown}")
+    print(f"{len(ids)} tokens, {len(text)} characters, {len(text.encode())} bytes")

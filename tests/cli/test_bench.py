@@ -1,0 +1,27 @@
+"""gpt2-edu bench."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from gpt2_edu.cli.bench import BenchOptions, measure
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_bench_reports_rates_and_shares(capsys, dtype, config):
+    config = dataclasses.replace(config, block_size=64)
+    options = BenchOptions(batch_size=2, prompt=5, new_tokens=7, block_size=11, rounds=1)
+    measure(config, options, torch.device("cpu"), dtype)
+    lines = {line[:6].strip(): line for line in capsys.readouterr().out.splitlines()}
+    assert "GFLOP/s" in lines["matrix"] or "GB/s" in lines["matrix"]
+    assert "tokens/s" in lines["decode"]
+    assert "% of the matrix-vector bandwidth" in lines["decode"]
+    assert "n/a of the data sheet" in lines["train,"]
+
+
+def test_the_bench_refuses_what_does_not_fit(refused):
+    assert "exceed the window" in refused("bench", "--new-tokens", 2000)
+    assert "Did you mean 'gpt2-xl'" in refused("bench", "--preset", "gpt2-xxl")

@@ -1,0 +1,23 @@
+"""gpt2-edu doctor."""
+
+from __future__ import annotations
+
+import torch
+
+from gpt2_edu.cli import doctor
+
+
+def test_the_doctor_names_what_there_is(run):
+    shown = run("doctor")
+    for part in ("python", torch.__version__, "safetensors", "device", "precision", "cache of"):
+        assert part in shown
+
+
+def test_the_doctor_says_what_to_do_about_what_is_missing(run, monkeypatch):
+    real = doctor.installed
+    monkeypatch.setattr(doctor, "installed", lambda p: None if p == "pyarrow" else real(p))
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    found = {finding.what: finding for finding in doctor.findings()}
+    assert "pip install pyarrow" in found["pyarrow"].advice
+    assert "C++ compiler" in found["compile for the CPU"].advice
+    assert "- pyarrow: pip install pyarrow" in run("doctor")
