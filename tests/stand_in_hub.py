@@ -1,7 +1,7 @@
-"""A stand-in for the Hugging Face hub, on loopback: as much of its protocol as a download needs.
+"""A stand-in for the Hugging Face hub, on loopback: the part of its protocol for downloads.
 
-A small file is served where it is asked for, under git's digest of it. A large one is a redirect
-to another host, with its size and SHA-256 in headers, as the hub does for files kept with LFS.
+A small file is served at its URL, with git's digest of it as ETag. A large one is a redirect to
+another host, with its size and SHA-256 in headers, as the hub does for files stored with LFS.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ def git_sha1(content: bytes) -> str:
 
 
 class StandInHub:
-    """``with StandInHub() as hub``: serves what was published and notes what was asked of it.
+    """``with StandInHub() as hub``: serves the published files and records the requests.
 
-    The other attributes are what can go wrong. Each counts down or stays as a test sets it.
+    The other attributes are faults that a test can set; counters count down to 0.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, tuple[bytes, str]] = {}  # path → content, commit
         self.requests: list[tuple[str, str, str | None]] = []  # method, file's name, Range
-        self.cut = 0  # so many downloads of a large file break off half-way
-        self.spoil = 0  # so many arrive with a wrong byte
-        self.missing_bytes = 0  # each arrives shorter than its announced size
-        self.failures = 0  # so many requests are answered with ``status``
+        self.cut = 0  # number of downloads of a large file that break off half-way
+        self.spoil = 0  # number of downloads that arrive with a wrong byte
+        self.missing_bytes = 0  # by which each arrives shorter than its announced size
+        self.failures = 0  # number of requests that are answered with ``status``
         self.status = 500
         self.pause = 0.0  # seconds between the first and the second half of a large file
 
@@ -41,7 +41,7 @@ class StandInHub:
         return f"http://127.0.0.1:{self.server.server_port}"
 
     def asked(self, method: str, name: str = "model.safetensors") -> list[str | None]:
-        """The Range headers of all requests of this kind for one file."""
+        """The Range headers of all requests with this method for one file."""
         return [r for m, n, r in self.requests if (m, n) == (method, name)]
 
     def __enter__(self) -> StandInHub:

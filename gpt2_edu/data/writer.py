@@ -212,7 +212,7 @@ class ShardWriter:
             if not path.is_file() or path.stat().st_size < size:
                 raise ValueError(
                     f"{path} is missing or shorter than {UNFINISHED} says, so the preparation "
-                    "cannot continue. Start it anew in an empty folder."
+                    "cannot continue. Start again in an empty folder."
                 )
             os.truncate(path, size)
         for path in self.folder.glob(f"*{PART}"):

@@ -146,7 +146,7 @@ def _check_content(path: Path, sha256: str | None) -> None:
     try:
         for copy in {path.resolve(), blob, path}:
             copy.unlink(missing_ok=True)
-        removed = "It has been removed; load again to download it anew."
+        removed = "It has been removed; load again to repeat the download."
     except OSError as error:
         removed = f"It could not be removed ({error}): delete it, then load again."
     raise ValueError(

@@ -152,7 +152,7 @@ def test_a_text_cut_in_two_has_the_same_tokens(text):
     assert encode(text[:cut]) + encode(text[cut:]) == encode(text)
 
 
-def test_a_long_text_is_not_held_whole():
+def test_a_long_text_is_cut_between_words():
     assert last_cut("one two three") == len("one two")
     assert last_cut("one\n\n\nthree") == len("one")
     assert last_cut("no!\x1c!") == 0  # white space to Python, not to the pattern

@@ -44,7 +44,7 @@ def test_a_device_is_known_by_the_name_that_it_reports(reported, precision, peak
         ("", "float32"),
     ],
 )
-def test_what_no_data_sheet_tells_is_none(device, precision):
+def test_what_no_data_sheet_states_is_none(device, precision):
     assert data_sheets.device_peak(device, precision) is None
 
 

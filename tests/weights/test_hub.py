@@ -1,4 +1,4 @@
-"""OpenAI's weights by name, from a stand-in for the hub: what comes, and what can go wrong."""
+"""OpenAI's weights by name, from a stand-in for the hub: downloads, faults, offline use."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def refused(kind, *parts: str) -> str:
     return str(error.value)
 
 
-# ---- What comes ---------------------------------------------------------------------------------
+# ---- Downloads ---------------------------------------------------------------------------------
 
 
 def test_a_name_fetches_the_published_weights(hub, published):
@@ -116,7 +116,7 @@ def test_a_folder_of_that_name_comes_first(hub, model, tmp_path, monkeypatch):
 
 
 def test_the_digests_of_gpt2_are_those_of_the_file_that_is_known():
-    """Its config.json, letter by letter, and by that the size that the preset describes."""
+    """Its config.json, byte for byte, and so the size that the preset describes."""
     known = {
         "activation_function": "gelu_new",
         "architectures": ["GPT2LMHeadModel"],
@@ -153,10 +153,10 @@ def test_every_preset_is_published_at_a_full_commit():
         assert all(len(bytes.fromhex(digest)) == 32 for digest in published.sha256.values())
 
 
-# ---- A bad line ---------------------------------------------------------------------------------
+# ---- A bad connection ---------------------------------------------------------------------------
 
 
-def test_a_download_that_is_cut_off_goes_on_where_it_stopped(hub, published, monkeypatch):
+def test_a_download_that_is_cut_off_continues_where_it_stopped(hub, published, monkeypatch):
     hub.cut = 1
     monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1000)  # whole chunks are kept
     kept = (published / "model.safetensors").stat().st_size // 2 // 1000 * 1000
@@ -225,10 +225,10 @@ def test_a_full_disk_is_named_with_the_cache(hub, tmp_path, monkeypatch):
     GPT2.from_pretrained("gpt2")
 
 
-# ---- Another content than the published ---------------------------------------------------------
+# ---- Content that is not the published ---------------------------------------------------------
 
 
-def test_a_damaged_download_is_removed_and_fetched_anew(hub, published, tmp_path):
+def test_a_damaged_download_is_removed_and_fetched_again(hub, published, tmp_path):
     """A wrong byte in a file of the right size: the library itself does not notice."""
     hub.spoil = 1
     refused(ValueError, "model.safetensors is damaged", "has been removed", "load again")

@@ -5,7 +5,7 @@ import torch
 from ....analysis.parity import EPS, _distance
 from ...exercise import Case, Mistake
 
-PLACE = (12, 5)
+ORDER = 50
 KIND = "repair"
 LEVEL = 2
 MINUTES = 10
@@ -20,7 +20,7 @@ $$
 
 `ours` and `theirs` are a module's output in our model and in the reference, in float32. `exact` is the reference's output in float64. Up to 8 times counts as the same.
 
-With `theirs = [2, 4]`, `ours = [2, 3]` and `exact = [2, 4.5]` the difference is 1 and the reference's error 0.5, so the answer is 2. The function says 0. It has two bugs; mend both. It returns a number of Python, not a tensor.
+With `theirs = [2, 4]`, `ours = [2, 3]` and `exact = [2, 4.5]` the difference is 1 and the reference's error 0.5, so the answer is 2. The function says 0. It has two bugs; mend both. It returns a Python number, not a tensor.
 """
 
 HINTS = (

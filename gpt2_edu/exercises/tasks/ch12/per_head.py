@@ -6,7 +6,7 @@ from ....config import GPT2Config
 from ....model import CausalSelfAttention
 from ...exercise import Case, Mistake
 
-PLACE = (12, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (12, 3)
+ORDER = 30
 KIND = "explore"
 LEVEL = 2
 MINUTES = 10
@@ -16,7 +16,7 @@ Send the same ids through both models, under `trace`, and compare tensor by tens
 HINTS = (
     "One tape for each model: `with trace(good) as a, torch.no_grad(): good(idx)`, and the same for `bad`.",
     "`[name for name, _, _ in a.ledger().rows()]` are the names in their order, and `a[name]` is the tensor.",
-    "`torch.equal(a[name], b[name])` compares. (A difference would give nan in the masked scores, where −∞ stands on both sides.)",
+    "`torch.equal(a[name], b[name])` compares. (A difference would give nan in the masked scores, where both sides are −∞.)",
 )
 
 START = """

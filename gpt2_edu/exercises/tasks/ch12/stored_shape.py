@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (12, 1)
+ORDER = 10
 KIND = "recall"
 LEVEL = 1
 MINUTES = 3
@@ -24,7 +24,7 @@ right = (1024, 4096)
 
 MISTAKES = (
     Mistake(
-        "So it stands in our model: `nn.Linear` keeps (out, in). The file has `Conv1D`, which keeps (in, out).",
+        "That is the shape in our model: `nn.Linear` keeps (out, in). The file has `Conv1D`, which keeps (in, out).",
         "stored_shape = (4096, 1024)",
     ),
     Mistake(

@@ -7,7 +7,7 @@ from ....model import GPT2
 from ....weights import from_hugging_face, to_hugging_face
 from ...exercise import Case, Mistake
 
-PLACE = (12, 4)
+ORDER = 40
 KIND = "write"
 LEVEL = 2
 MINUTES = 15
@@ -54,9 +54,9 @@ def translate(checkpoint):
 
 def _wrong(
     masks='(".attn.bias", ".attn.masked_bias")',
-    whole='name.startswith(("transformer.", "lm_head."))',
-    turn='name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight"))',
-    last="float()",
+    is_ours='name.startswith(("transformer.", "lm_head."))',
+    is_conv1d='name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight"))',
+    convert="float()",
     head='    state["lm_head.weight"] = state["transformer.wte.weight"]\n',
 ):
     """A mistake's code: one line of it is wrong."""
@@ -66,11 +66,11 @@ def translate(checkpoint):
     for name, tensor in checkpoint.items():
         if name.endswith({masks}):
             continue
-        if not {whole}:
+        if not {is_ours}:
             name = "transformer." + name
-        if {turn}:
+        if {is_conv1d}:
             tensor = tensor.T
-        state[name] = tensor.{last}
+        state[name] = tensor.{convert}
 {head}    return state
 """
 
@@ -79,20 +79,20 @@ _TIE = '    state["lm_head.weight"] = state["transformer.wte.weight"]'
 
 MISTAKES = (
     Mistake(
-        "The square `attn.c_proj.weight` stands as it was, because its shape fits either way. It is a `Conv1D` like the others: transpose it too.",
-        _wrong(turn='".h." in name and tensor.ndim == 2 and len(tensor) != len(tensor.T)'),
+        "The square `attn.c_proj.weight` is not transposed, because its shape fits either way. It is a `Conv1D` like the others: transpose it too.",
+        _wrong(is_conv1d='".h." in name and tensor.ndim == 2 and len(tensor) != len(tensor.T)'),
     ),
     Mistake(
-        "Every tensor with two axes is transposed here. `wte` and `wpe` are tables, not layers, and stand as they should: go by name.",
-        _wrong(turn="tensor.ndim == 2"),
+        "Every tensor with two axes is transposed here. `wte` and `wpe` are tables, not layers, and need no change: go by name.",
+        _wrong(is_conv1d="tensor.ndim == 2"),
     ),
     Mistake(
         "Nothing is transposed. The four projections of each block are stored as (in, out).",
-        _wrong(turn="False"),
+        _wrong(is_conv1d="False"),
     ),
     Mistake(
         "Both `c_proj` are left as they were: only names with `c_attn` and `c_fc` are transposed. All four projections of a block are `Conv1D`.",
-        _wrong(turn='name.endswith(("c_attn.weight", "c_fc.weight"))'),
+        _wrong(is_conv1d='name.endswith(("c_attn.weight", "c_fc.weight"))'),
     ),
     Mistake(
         "The biases of `c_attn` are gone: their names end in `attn.bias` too. With the dot in front, `.attn.bias`, only the masks are meant.",
@@ -120,15 +120,15 @@ MISTAKES = (
     ),
     Mistake(
         "The type is still that of the file. The crane, for one, is stored in float16: take every tensor to float32.",
-        _wrong(last="contiguous()"),
+        _wrong(convert="contiguous()"),
     ),
     Mistake(
         "OpenAI's names are not completed: they begin at `wte.weight` and `h.0`, ours with `transformer.`.",
-        _wrong(whole="True"),
+        _wrong(is_ours="True"),
     ),
     Mistake(
-        "`transformer.` is put in front of every name, also where it stands already. Ask first, with `startswith`.",
-        _wrong(whole="False"),
+        "`transformer.` is put in front of every name, also where it is there already. Check first, with `startswith`.",
+        _wrong(is_ours="False"),
     ),
 )
 
