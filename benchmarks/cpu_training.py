@@ -24,8 +24,10 @@ from benchmarks import contenders
 from benchmarks.common import Report, Row, alternate, hardware_rates, parser, random_ids, rounds
 from gpt2_edu import GPT2Config, flops, load_tokenizer
 from gpt2_edu.data.shards import HEADER, Header, Shard, tokenizer_hash
+from gpt2_edu.trainer import TrainConfig
 from gpt2_edu.training.distributed import Ranks
-from gpt2_edu.training.trainer import Stop, TrainConfig, Trainer
+from gpt2_edu.training.run import open_run
+from gpt2_edu.training.trainer import training_step
 
 SMALL = GPT2Config(
     vocab_size=1024, block_size=128, n_layer=6, n_head=6, n_embd=192, **contenders.NO_DROPOUT
@@ -46,7 +48,7 @@ def write_shards(folder: Path, config: GPT2Config) -> None:
 def trainers_step(
     folder: Path, name: str, config: GPT2Config, batch: int, **changed: object
 ) -> tuple[Callable[[], object], str]:
-    """The step of a run that has been prepared, and the precision that it picked."""
+    """The training step of an open run, and the precision that it picked."""
     settings = {
         "data": str(folder),
         "out": str(folder / name),
@@ -59,11 +61,8 @@ def trainers_step(
         "eval_every": 0,
         "sample_every": 0,
     }
-    trainer = Trainer(TrainConfig(**(settings | changed)))
-    trainer.device = torch.device("cpu")
-    trainer.ranks, trainer.stop = Ranks(0, 1, trainer.device), Stop()
-    trainer._prepare()
-    return trainer._learn, str(trainer.dtype).removeprefix("torch.")
+    run = open_run(TrainConfig(**(settings | changed)), Ranks(0, 1, torch.device("cpu")))
+    return lambda: training_step(run), run.memory.precision
 
 
 def their_step(config: GPT2Config, batch: int, dropout: float) -> Callable[[], object]:

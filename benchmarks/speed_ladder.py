@@ -37,7 +37,7 @@ ON_A_CPU = GPT2Config(
 
 @dataclass(frozen=True)
 class Loop:
-    """All that the rungs change."""
+    """The techniques of a rung."""
 
     batch: int
     tf32: bool = False
