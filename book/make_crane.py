@@ -1,8 +1,8 @@
 """Make the model of Crane World that ships with the package: `make crane`.
 
 In this order: the tokenizer from the first stories, the training run of the recipe "shipped", its
-weights in float16, marks of the very file that ships, and a card. Everything goes to
-gpt2_edu/assets/crane, and nothing is taken from a run before. On two cores it takes twenty minutes.
+weights in float16, metrics of the very file that ships, and a card. Everything goes to
+gpt2_edu/assets/crane, and nothing is taken from an earlier run. Two cores need twenty minutes.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any
 import torch
 
 from gpt2_edu import GPT2, crane, load_tokenizer, trace
+from gpt2_edu.analysis.divergence import divergence
 from gpt2_edu.analysis.evals import grade, report, sample_stories
-from gpt2_edu.analysis.heads import attention_statistics, head_effects, parting, told_by_hint
+from gpt2_edu.analysis.heads import attention_statistics, head_effects, sense_only_from_hint
 from gpt2_edu.cli.export import ExportOptions, export
 from gpt2_edu.config import GPT2Config
 from gpt2_edu.machine.files import file_sha256
@@ -98,25 +99,26 @@ def rounded(value: Any) -> Any:
 
 
 def measure(model: GPT2) -> dict[str, Any]:
-    """The marks of a model and what was found inside it."""
+    """The metrics of a model and what was found inside it."""
     tokenizer = load_tokenizer("crane")
     effects = head_effects(model, tokenizer, crane.random_seeds(200, 7))
-    hints = [seed for seed in crane.random_seeds(40_000, 9) if told_by_hint("crane", seed)]
+    seeds = crane.random_seeds(40_000, 9)
+    hints = [seed for seed in seeds if sense_only_from_hint("crane", seed)]
     by_hint = head_effects(model, tokenizer, hints[:300])
-    looks = attention_statistics(model, tokenizer, crane.random_seeds(300, 7))
+    attention = attention_statistics(model, tokenizer, crane.random_seeds(300, 7))
     crossing = same_length()
     pairs = {
-        "A crane ate fish / A crane lifted steel": parting(
+        "A crane ate fish / A crane lifted steel": divergence(
             model, tokenizer, "A crane ate fish", "A crane lifted steel"
         ),
-        " / ".join(crossing): parting(model, tokenizer, *crossing, (" spread", " lifted")),
+        " / ".join(crossing): divergence(model, tokenizer, *crossing, (" spread", " lifted")),
     }
     return {
-        "marks": report(model, tokenizer),
+        "metrics": report(model, tokenizer),
         "head_effects": asdict(effects),
         "head_effects_by_hint": asdict(by_hint),
-        "attention": asdict(looks),
-        "parting": {name: asdict(found) for name, found in pairs.items()},
+        "attention": asdict(attention),
+        "divergence": {name: asdict(found) for name, found in pairs.items()},
     }
 
 
@@ -167,20 +169,20 @@ def main(out: str = "runs/crane") -> None:
 
 def card(found: dict[str, Any]) -> str:
     """The model card."""
-    recipe, machine, marks = found["recipe"], found["machine"], found["marks"]
-    config, check, samples = GPT2Config.preset("crane"), marks["validation"], marks["samples"]
+    recipe, machine, metrics = found["recipe"], found["machine"], found["metrics"]
+    config, check, samples = GPT2Config.preset("crane"), metrics["validation"], metrics["samples"]
     settings = ", ".join(f"{name}={value}" for name, value in recipe["settings"].items())
-    guessers = {"this model": marks["forced_choice"], **marks["baselines"]}
-    kinds = list(marks["forced_choice"])
+    predictors = {"this model": metrics["forced_choice"], **metrics["baselines"]}
+    kinds = list(metrics["forced_choice"])
     rows = [
         f"| {name.replace('_', ' ')} | "
         + " | ".join(f"{percent(overall(grades[kind]))}" for kind in kinds)
         + " |"
-        for name, grades in guessers.items()
+        for name, grades in predictors.items()
     ]
     phenomena = [
         f"| {name} | {percent(samples['phenomena'][name]['share'])} | "
-        + " | ".join(percent(shares(marks["forced_choice"][kind]).get(name)) for kind in kinds)
+        + " | ".join(percent(shares(metrics["forced_choice"][kind]).get(name)) for kind in kinds)
         + " |"
         for name in samples["phenomena"]
     ]
@@ -210,7 +212,7 @@ network. It is meant for learning: small enough to look into, and its every gues
   (the whole run), `snapshots.json` (attention and samples at {len(SNAPSHOTS)} steps),
   `measures.json` (all figures below, and more).
 
-## Marks
+## Metrics
 
 Loss on {check["stories"]:,} new stories: {check["loss"]:.4f} nats per token. The grammar's own
 entropy on the same stories, which no model can beat: {check["floor"]:.4f}. The gap:
@@ -264,7 +266,7 @@ def overall(grades: dict[str, Any]) -> float:
 
 
 def processor() -> str:
-    """The processor's name, as far as the system tells it."""
+    """The processor's name, if the system knows it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)

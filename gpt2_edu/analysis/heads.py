@@ -1,8 +1,7 @@
-"""Inside a model of Crane World: what each head is needed for, where it looks, where senses part.
+"""The heads of a model of Crane World: what each is needed for, and where it looks.
 
-Three instruments. ``head_effects`` takes heads out one at a time and asks again what evals.py
-asks. ``attention_statistics`` measures where each head looks from the places that matter.
-``parting`` follows two texts through the layers and shows where their vectors go apart.
+``head_effects`` removes heads one at a time and repeats the forced choices of evals.py.
+``attention_statistics`` measures where each head looks from the places that matter.
 """
 
 from __future__ import annotations
@@ -15,24 +14,15 @@ from typing import Literal
 import tiktoken
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from .. import crane
-from ..model import GPT2
+from ..model import GPT2, eval_mode
 from ..tape import trace
-from .evals import (
-    Choice,
-    Grades,
-    LogProbs,
-    at_rest,
-    choices,
-    count_choices,
-    device_of,
-    padded,
-    spelled,
-)
+from .evals import choices
+from .results import Choice, Grades, grade_choices
+from .scoring import LogProbs, encode_words, pad_right
 
-# ---- Taking a head out -------------------------------------------------------------------------
+# ---- Removing a head ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -72,38 +62,39 @@ def head_effects(
     tokenizer: tiktoken.Encoding,
     seeds: Iterable[int],
     *,
-    instead: Literal["zero", "mean"] = "zero",
+    replacement: Literal["zero", "mean"] = "zero",
     held_out: str | None = None,
     batch_size: int = 16,
 ) -> HeadEffects:
     """Forced choices on the stories of these seeds with one head removed at a time.
 
-    A removed head gives every token the same vector: zeros, or with ``instead="mean"`` its own
+    A removed head gives every token the same vector: zeros, or with ``replacement="mean"`` its own
     mean over all tokens of these stories, which is closer to what the later layers are used to.
     No drop does not mean that a head does nothing: another may stand in for it. Takes
     N · H + 1 times as long as ``forced_choice``, whose errors it shares. Raises ValueError for
-    another ``instead``. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
+    another ``replacement``. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than
+    One?".
     """
-    if instead not in ("zero", "mean"):
-        raise ValueError(f'instead must be "zero" or "mean", got {instead!r}')
+    if replacement not in ("zero", "mean"):
+        raise ValueError(f'replacement must be "zero" or "mean", got {replacement!r}')
     seeds = list(seeds)
 
-    def ask(guesser: LogProbs) -> list[Choice]:
-        return choices(guesser, tokenizer, seeds, held_out=held_out, batch_size=batch_size)
+    def ask(predictor: LogProbs) -> list[Choice]:
+        return choices(predictor, tokenizer, seeds, held_out=held_out, batch_size=batch_size)
 
-    intact = ask(_traced(model, {}))
-    grades, margins = count_choices(intact), _mean_margins(intact)
+    intact = ask(_edited_log_probs(model, {}))
+    grades, margins = grade_choices(intact), _mean_margins(intact)
     config = model.config
     vectors = torch.zeros(config.n_layer, config.n_head, config.head_size)
-    if instead == "mean":
-        stories = [crane.tell(seed, held_out=held_out).words for seed in seeds]
-        rows = [spelled(tokenizer, words)[0] for words in stories]
+    if replacement == "mean":
+        stories = [crane.annotated_story(seed, held_out=held_out) for seed in seeds]
+        rows = [encode_words(tokenizer, story.words)[0] for story in stories]
         vectors = mean_heads(model, rows, batch_size=batch_size)
     effects = []
     for layer in range(config.n_layer):
         for head in range(config.n_head):
             left = ask(without_head(model, layer, head, vectors[layer, head]))
-            now, now_margins = count_choices(left), _mean_margins(left)
+            now, now_margins = grade_choices(left), _mean_margins(left)
             effects.append(
                 HeadEffect(
                     layer,
@@ -122,15 +113,15 @@ def head_effects(
     return HeadEffects(grades, margins, tuple(effects))
 
 
-def told_by_hint(word: str, seed: int) -> bool:
-    """Whether a hint alone tells the sense of ``word`` in this seed's story, and tells it once.
+def sense_only_from_hint(word: str, seed: int) -> bool:
+    """Whether this seed's story tests the sense of ``word`` once, and only a hint decides it.
 
     "Ada saw nothing but feathers and reeds, until the crane …": no place has been named before,
     and the crane does one thing only, so that nothing else helps to choose it.
     """
-    told = crane.tell(seed)
-    senses = [test.sense for test in told.tests if test.phenomenon == "sense"]
-    return " nothing but " in told.text and len(senses) == 1 and senses[0].startswith(f"{word}-")
+    story = crane.annotated_story(seed)
+    senses = [test.sense for test in story.tests if test.phenomenon == "sense"]
+    return " nothing but " in story.text and len(senses) == 1 and senses[0].startswith(f"{word}-")
 
 
 def without_head(model: GPT2, layer: int, head: int, vector: Tensor | None = None) -> LogProbs:
@@ -149,7 +140,7 @@ def without_head(model: GPT2, layer: int, head: int, vector: Tensor | None = Non
         heads[:, head] = 0 if vector is None else vector.to(heads)
         return heads
 
-    return _traced(model, {f"transformer.h.{layer}.attn.heads": edit})
+    return _edited_log_probs(model, {f"transformer.h.{layer}.attn.heads": edit})
 
 
 def mean_heads(model: GPT2, rows: Sequence[Sequence[int]], *, batch_size: int = 16) -> Tensor:
@@ -162,10 +153,10 @@ def mean_heads(model: GPT2, rows: Sequence[Sequence[int]], *, batch_size: int = 
     return (total / sum(map(len, rows))).float()
 
 
-def _traced(model: GPT2, edits: dict[str, Callable[[Tensor], Tensor]]) -> LogProbs:
+def _edited_log_probs(model: GPT2, edits: dict[str, Callable[[Tensor], Tensor]]) -> LogProbs:
     def log_probs(ids: Tensor) -> Tensor:
-        with at_rest(model), trace(model, edits=edits):
-            return model(ids.to(device_of(model)))[0].float().log_softmax(dim=-1)
+        with eval_mode(model), torch.inference_mode(), trace(model, edits=edits):
+            return model(ids.to(model.device))[0].float().log_softmax(dim=-1)
 
     return log_probs
 
@@ -186,8 +177,8 @@ def _passes(
     """
     for i in range(0, len(rows), batch_size):
         batch = rows[i : i + batch_size]
-        with at_rest(model), trace(model) as t:
-            model(padded(batch).to(device_of(model)))
+        with eval_mode(model), torch.inference_mode(), trace(model) as t:
+            model(pad_right(batch).to(model.device))
         paths = [f"transformer.h.{n}.attn.{name}" for n in range(model.config.n_layer)]
         yield batch, i, torch.stack([t[path] for path in paths], dim=1).float().cpu()
 
@@ -209,7 +200,7 @@ class AttentionStatistics:
     """What ``attention_statistics`` returns."""
 
     counts: dict[str, int]  # places that each pattern was measured at
-    even: dict[str, float]  # what a head would have that looks at every token alike
+    even: dict[str, float]  # the weights of a head that looks at every token equally
     heads: tuple[HeadAttention, ...]  # layer by layer
 
     def strongest(self, pattern: str) -> HeadAttention:
@@ -249,13 +240,13 @@ def attention_statistics(
                     decides its sense and stands before it
 
     A place's weight is the sum over the tokens that are looked at; a pattern's is the mean over
-    its places. Raises ValueError for no seeds, and what ``crane.tell`` and the model raise.
+    its places. Raises ValueError for no seeds, and what ``annotated_story`` and the model raise.
     Source of the last but one: Olsson et al. 2022, "In-context Learning and Induction Heads".
     """
-    told = [crane.tell(seed, held_out=held_out) for seed in seeds]
-    if not told:
+    stories = [crane.annotated_story(seed, held_out=held_out) for seed in seeds]
+    if not stories:
         raise ValueError("there is nothing to look at: give at least one seed")
-    texts = [spelled(tokenizer, story.words) for story in told]
+    texts = [encode_words(tokenizer, story.words) for story in stories]
     N, H = model.config.n_layer, model.config.n_head
     sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(N, H, dtype=torch.float64))
     even: defaultdict[str, float] = defaultdict(float)
@@ -263,7 +254,7 @@ def attention_statistics(
     for batch, i, tables in _passes(model, [ids for ids, _ in texts], "weights", batch_size):
         for b in range(len(batch)):
             ids, starts = texts[i + b]
-            for pattern, query, keys in looks(told[i + b], ids, starts):
+            for pattern, query, keys in attention_places(stories[i + b], ids, starts):
                 sums[pattern] += tables[b, :, :, query, keys].sum(dim=-1)  # (N, H)
                 even[pattern] += len(keys) / (query + 1)
                 counts[pattern] += 1
@@ -279,17 +270,17 @@ def attention_statistics(
     )
 
 
-def looks(
-    told: crane.Told, ids: Sequence[int], starts: Sequence[int]
+def attention_places(
+    story: crane.AnnotatedStory, ids: Sequence[int], starts: Sequence[int]
 ) -> Iterator[tuple[str, int, list[int]]]:
     """Every place of a story to measure at: the pattern, the query's position, the keys'.
 
-    ids and starts are those of ``spelled``. For the patterns see ``attention_statistics``.
+    ids and starts are those of ``encode_words``. For the patterns see ``attention_statistics``.
     """
     for query in range(1, len(ids) - 1):  # the closing <|endoftext|> predicts nothing
         yield "first", query, [0]
         yield "previous", query, [query - 1]
-    for test in told.tests:
+    for test in story.tests:
         query = starts[test.start] - 1
         cues = [list(range(starts[start], starts[stop])) for start, stop in test.cues]
         if not cues:
@@ -299,7 +290,7 @@ def looks(
             same = [
                 cue
                 for cue, (start, stop) in zip(cues, test.cues, strict=True)
-                if told.words[start:stop] == test.right
+                if story.words[start:stop] == test.right
             ]
             if same:
                 yield "copy", query, [at for cue in same for at in cue]
@@ -307,77 +298,7 @@ def looks(
                 yield "induction", query, followed
         if test.phenomenon == "sense":
             word = test.sense.partition("-")[0]
-            named = [i for i in range(test.start) if told.words[i] == word]
+            named = [i for i in range(test.start) if story.words[i] == word]
             own = starts[named[-1] + 1] - 1 if named else -1  # its last token
             if before := sorted({at for cue in cues for at in cue if at < own}):
                 yield "homograph", own, before
-
-
-# ---- Where two texts part ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Parting:
-    """Two texts side by side: how far apart their vectors are at each stage and position."""
-
-    tokens: tuple[tuple[str, str], ...]  # at each of the T positions, left and right
-    stages: tuple[str, ...]  # "embd", "h.0.resid_mid", "h.0.resid_post" …
-    cosine: tuple[tuple[float, ...], ...]  # stages × T: 1 - cos, from 0 (same direction) to 2
-    relative: tuple[tuple[float, ...], ...]  # stages × T: distance over the two's mean length
-    # stages × T, in nats: how much likelier the left text makes the first follower than the
-    # second, beyond how much the right text does, read at that stage. None without followers.
-    lens: tuple[tuple[float, ...], ...] | None
-
-
-def parting(
-    model: GPT2,
-    tokenizer: tiktoken.Encoding,
-    left: str,
-    right: str,
-    followers: tuple[str, str] | None = None,
-) -> Parting:
-    """Follow two texts of equally many tokens, each after an <|endoftext|>, through the layers.
-
-    ``followers`` are two words that could come next, such as (" ate", " lifted"), the first one
-    fitting the left text: their logits are read from every stage as if it were the last, through
-    the final LayerNorm and the head (nostalgebraist 2020, "interpreting GPT: the logit lens").
-    A follower of several tokens stands for its first. Raises ValueError for texts of different
-    lengths, and for followers that begin with the same token or are empty.
-    """
-    ids = [[tokenizer.eot_token, *tokenizer.encode_ordinary(text)] for text in (left, right)]
-    pieces = [[tokenizer.decode([i]) for i in row] for row in ids]
-    if len(ids[0]) != len(ids[1]):
-        raise ValueError(
-            f"the two texts must have the same number of tokens, but {left!r} has "
-            f"{len(ids[0]) - 1} ({' | '.join(pieces[0][1:])}) and {right!r} has "
-            f"{len(ids[1]) - 1} ({' | '.join(pieces[1][1:])})"
-        )
-    if followers is not None:
-        first, second = (tokenizer.encode_ordinary(word)[:1] for word in followers)
-        if not first or first == second:
-            raise ValueError(
-                f"the two followers must begin with different tokens, got {followers!r}"
-            )
-    with at_rest(model), trace(model) as t:
-        model(torch.tensor(ids, device=device_of(model)))
-        stages = [name for name in t.names if name.endswith(("embd", "resid_mid", "resid_post"))]
-        stream = torch.stack([t[name] for name in stages])  # (stages, 2, T, C)
-        read = model.lm_head(model.transformer["ln_f"](stream)).float().cpu()
-    a, b = stream.double().cpu().unbind(dim=1)  # (stages, T, C) each
-    cosine = (1 - F.cosine_similarity(a, b, dim=-1)).clamp(min=0)  # rounding may pass it
-    relative = (a - b).norm(dim=-1) / ((a.norm(dim=-1) + b.norm(dim=-1)) / 2)
-    lens = None
-    if followers is not None:
-        preferred = (read[..., first] - read[..., second])[..., 0]  # (stages, 2, T)
-        lens = _plain(preferred[:, 0] - preferred[:, 1])
-    return Parting(
-        tuple(zip(*pieces, strict=True)),
-        tuple(name.removeprefix("transformer.") for name in stages),
-        _plain(cosine),
-        _plain(relative),
-        lens,
-    )
-
-
-def _plain(table: Tensor) -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(row) for row in table.tolist())

@@ -1,8 +1,8 @@
 """The grammar at work: what may be said next, and how likely it is.
 
-A text is told from a stack of what is still to be said and from what is remembered. Saying it
-(telling.py), judging it (judging.py) and computing its probability (floor.py) all ask this file for
-the ways to fill the next slot, so there is one meaning of the grammar.
+A text is produced from a stack of what is still to be said and from what is remembered. Writing it
+(sampling.py), judging it (judging.py) and computing its probability (surprisal.py) all ask this
+file for the ways to fill the next slot, so there is one meaning of the grammar.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from importlib.resources import files
 from itertools import accumulate
 
 from .notation import Alternative, Item, Slot, Source, alternatives, read
-from .randomness import Chance
+from .randomness import SplitMix64
 
 Value = tuple[str, int]  # what a variable remembers: the name of a list, and a place in it
 Memory = tuple[Value | None, ...]  # one entry for each variable of the grammar
 
 STARTS = ("story", "sentence")  # the rules that a text begins with
 TRAINING, EVERYTHING = "training", "everything"  # without and with what is withheld
-_APART = 6  # every sixth pair of choices is withheld
+_APART = 6  # one pair of choices in six is withheld
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class Options:
     options: tuple[Option, ...]
     sums: tuple[int, ...]
 
-    def draw(self, chance: Chance) -> Option:
+    def draw(self, random: SplitMix64) -> Option:
         """One of them, by weight."""
-        return self.options[bisect_right(self.sums, chance.below(self.sums[-1]))]
+        return self.options[bisect_right(self.sums, random.below(self.sums[-1]))]
 
     def probabilities(self) -> Iterator[tuple[float, Option]]:
         """Each of them with its probability."""
@@ -53,7 +53,7 @@ class Options:
 
 
 class Grammar:
-    """The rules and tables of a page. Raises ValueError if they do not fit together."""
+    """The rules and tables of a page. Raises ValueError if they contradict each other."""
 
     def __init__(self, page: str) -> None:
         source = read(page)
@@ -122,8 +122,8 @@ class Grammar:
             value = (name, i)
             allowed = (
                 (only is None or only == i)
-                and not (slot.unlike and self._alike(value, memory, slot.unlike))
-                and (mode == EVERYTHING or self._shown(slot, i, memory, mode))
+                and not (slot.unlike and self._overlap(value, memory, slot.unlike))
+                and (mode == EVERYTHING or self._permitted(slot, i, memory, mode))
             )
             if allowed:
                 options.append(Option(alternative.items, value))
@@ -131,7 +131,7 @@ class Grammar:
         return Options(tuple(options), tuple(accumulate(weights)))
 
     def _list(self, slot: Slot, memory: Memory) -> tuple[str, int | None]:
-        """The list that a slot draws from, and which entry if that is settled."""
+        """The list that a slot draws from, and the index of its entry if only one is possible."""
         name, *columns = slot.source
         if slot.name is not None or name not in self._number:
             return name, None
@@ -146,7 +146,7 @@ class Grammar:
             return value[0], i
         return cell(table, columns[-1], self.tables[table].keys[i]), None
 
-    def _alike(self, value: Value, memory: Memory, other: str) -> bool:
+    def _overlap(self, value: Value, memory: Memory, other: str) -> bool:
         """Whether two entries have anything in common."""
         second = memory[self._number[other]]
         if second is None or value[0] != second[0]:
@@ -157,8 +157,8 @@ class Grammar:
         rows = (table.row(table.keys[i]) for i in (value[1], second[1]))
         return any(a == b for a, b in zip(*rows, strict=True))
 
-    def _shown(self, slot: Slot, i: int, memory: Memory, mode: str) -> bool:
-        """Whether training, or the test set ``mode``, has this choice with those before it."""
+    def _permitted(self, slot: Slot, i: int, memory: Memory, mode: str) -> bool:
+        """Whether training, or the test set ``mode``, allows this choice after those before it."""
         for held_out, (first, second) in self.withheld.items():
             if second != self._chooser(slot):
                 continue
@@ -190,21 +190,21 @@ class Grammar:
 
     # ---- What is tested
 
-    def mark(self, slot: Slot) -> str | None:
-        """The name under which filling a slot is counted; None if nothing decides it."""
-        if slot.mark is not None:
-            return slot.mark or None
+    def phenomenon(self, slot: Slot) -> str | None:
+        """What filling a slot tests; None if nothing said before decides it."""
+        if slot.phenomenon is not None:
+            return slot.phenomenon or None
         variable, *columns = slot.source
         if slot.name is not None or variable not in self.variables:
             return None
         return self._tested.get(".".join([self.variables[variable], *columns]))
 
-    def wrong(self, slot: Slot, memory: Memory, turn: int = 0) -> Iterator[tuple[str, ...]]:
-        """What could wrongly fill a tested slot, the most tempting first.
+    def distractors(self, slot: Slot, memory: Memory, turn: int = 0) -> Iterator[tuple[str, ...]]:
+        """Words that would wrongly fill a tested slot, the most tempting first.
 
         These are the entries of other rows: first of the other sense, then of rows that the text
-        has mentioned, then of the rest. ``turn`` says with which entry of a cell to begin, so that
-        not always the same one is the first.
+        has mentioned, then of the rest. ``turn`` is the entry of a cell to begin with, so that the
+        first distractor varies.
         """
         name, only = self._list(slot, memory)
         right = {self.words((name, i)) for i in range(len(self.lists[name])) if only in (None, i)}
@@ -217,17 +217,17 @@ class Grammar:
             keys = self.tables[table].keys
             others.insert(0, keys.index(self.tables[table].cells["other"][keys[own[1]]]))
         others += [i for i in range(len(self.lists[table])) if i not in others]
-        told = set(right)
+        seen = set(right)
         for i in others:
-            where = cell(table, columns[-1], self.tables[table].keys[i]) if columns else table
-            entries = range(len(self.lists[where])) if columns else [i]
+            name = cell(table, columns[-1], self.tables[table].keys[i]) if columns else table
+            entries = range(len(self.lists[name])) if columns else [i]
             for entry in entries:
-                words = self.words((where, (entry + turn) % len(entries) if columns else entry))
-                if words not in told:
-                    told.add(words)
+                words = self.words((name, (entry + turn) % len(entries) if columns else entry))
+                if words not in seen:
+                    seen.add(words)
                     yield words
 
-    # ---- Does it fit together?
+    # ---- Checks of the page
 
     def _column(self, table: str, column: str) -> dict[str, str]:
         if table not in self.tables:
@@ -237,7 +237,7 @@ class Grammar:
         return self.tables[table].cells[column]
 
     def _check_names(self) -> None:
-        """Raises ValueError if the tables of what is tested and withheld name what is not there."""
+        """Raises ValueError if the tables ``tested`` and ``withheld`` name something undefined."""
         for tested in self._tested:
             self._check_name("tested", tested, tested.partition(".")[0], self.lists)
         for first, second in self.withheld.values():
@@ -245,15 +245,15 @@ class Grammar:
             self._check_name("withheld", first, self.variables.get(variable), self.lists)
             self._check_name("withheld", second, second, self.variables | self.lists)
 
-    def _check_name(self, where: str, said: str, name: str | None, known: Container[str]) -> None:
-        column = said.partition(".")[2]
+    def _check_name(self, table: str, entry: str, name: str | None, known: Container[str]) -> None:
+        column = entry.partition(".")[2]
         if name not in known or (
             column and (name not in self.tables or column not in self.tables[name].cells)
         ):
-            raise ValueError(f"the table {where!r} speaks of {said!r}, which nothing defines")
+            raise ValueError(f"the table {table!r} speaks of {entry!r}, which nothing defines")
 
     def _check(self, slot: Slot) -> tuple[int, ...]:
-        """Which variables a slot depends on. Raises ValueError if it names what is not there."""
+        """The variables that a slot depends on. Raises ValueError for an undefined name."""
         name, *columns = slot.source
         known = name in self.lists or (name in self.variables and slot.name is None)
         if not known or (slot.unlike and slot.unlike not in self.variables):
@@ -272,7 +272,7 @@ class Grammar:
 
 
 def cell(table: str, column: str, key: str) -> str:
-    """The name of the list of alternatives that a cell of a table is."""
+    """The name of a table cell in ``Grammar.lists``."""
     return f"{table}.{column}.{key}"
 
 

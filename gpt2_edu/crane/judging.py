@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .grammar import EVERYTHING, STARTS, Grammar, Memory, crane_world
-from .notation import WORD, Item, Slot
+from .grammar import EVERYTHING, STARTS, Grammar, crane_world
+from .parsing import Choice, State, following, initial_state, scan_words
 
-_KEPT = 300  # readings of an ungrammatical text that are followed at a time
-_CAPITAL = "^"  # on the stack: the next word begins with a capital letter
-
-Stack = tuple["Item", "Stack"] | tuple[()]
-
-
-class State(NamedTuple):
-    """What is still to be said, and what is remembered."""
-
-    stack: Stack
-    memory: Memory
+_BEAM = 300  # readings of an ungrammatical text that are followed at a time
+_MISTAKE = 20.0  # nats that a mistake adds to the surprise of a reading
+_SENTENCE = 100.0  # nats that reading a text as a single sentence adds: a story is tried first
 
 
 @dataclass(frozen=True)
@@ -30,7 +22,7 @@ class Sense:
 
     word: str
     sense: str  # such as "crane-bird"
-    at: int  # the character at which the word begins
+    at: int  # the index of the word's first character
 
 
 @dataclass(frozen=True)
@@ -38,7 +30,7 @@ class Verdict:
     """What ``judge`` found."""
 
     kind: str | None  # "story", "sentence", or None for a text that is neither
-    fails_at: int | None  # the character from which on no text of the language goes on like this
+    fails_at: int | None  # the index from which no text of the language goes on like this
     expected: tuple[str, ...]  # words that could stand there instead, "" for the end of the text
     chances: dict[str, int]  # how often each phenomenon could be got right or wrong
     right: dict[str, int]  # how often it was got right
@@ -46,18 +38,18 @@ class Verdict:
 
     @property
     def grammatical(self) -> bool:
-        """Whether the text is a whole story, or a single sentence, of the language."""
+        """Whether the text is a complete story, or a single sentence, of the language."""
         return self.kind is not None
 
 
 def judge(text: str) -> Verdict:
     """Judge any text, without a model.
 
-    A grammatical text is a story or a single sentence that grammar.md can say, with what training
-    never shows; space at either end is passed over. Otherwise ``fails_at`` is the first place at
-    which it leaves the language; for a text that breaks off, its end. The phenomena are counted in
-    the reading with the fewest mistakes, as far as the text can be read with mistakes in tested
-    places alone. Time grows with the length of the readable part only. Raises TypeError if
+    A grammatical text is a story or a single sentence that grammar.md can say, including what
+    training never shows; space at either end is ignored. Otherwise ``fails_at`` is the first index
+    at which it leaves the language; for a text that breaks off, its end. The phenomena are counted
+    in the reading with the fewest mistakes, as far as the text can be read with mistakes in tested
+    places only. Time grows with the length of the readable part only. Raises TypeError if
     ``text`` is no str.
     """
     if not isinstance(text, str):
@@ -67,189 +59,90 @@ def judge(text: str) -> Verdict:
 
 def _judge(grammar: Grammar, text: str) -> Verdict:
     kind, fails_at, expected = _read_strictly(grammar, text)
-    reading = _read_leniently(grammar, text)
-    marks = [note for note in reading if isinstance(note, _Mark)]
+    notes = _read_leniently(grammar, text)
+    tested = [note for note in notes if isinstance(note, _Tested)]
     return Verdict(
         kind,
         fails_at,
         expected,
-        dict(sorted(Counter(mark.phenomenon for mark in marks).items())),
-        dict(sorted(Counter(mark.phenomenon for mark in marks if mark.right).items())),
-        tuple(note for note in reading if isinstance(note, Sense)),
+        dict(sorted(Counter(place.phenomenon for place in tested).items())),
+        dict(sorted(Counter(place.phenomenon for place in tested if place.right).items())),
+        tuple(note for note in notes if isinstance(note, Sense)),
     )
-
-
-# ---- The words of a text -----------------------------------------------------------------------
-
-
-def scan(text: str) -> Iterator[tuple[str | None, int]]:
-    """Each word with the place where it begins; None where no word of the language can stand.
-
-    What is spelled with a wrong space is no word either. The last is "" at the end of the text.
-    """
-    at, end, space = len(text) - len(text.lstrip()), len(text.rstrip()), ""
-    while at < end:
-        matched = WORD.match(text, at + len(space))
-        follows = text[at] in ".,?!"  # a sign joins on to the word before it
-        if follows:
-            matched = WORD.match(text, at)
-        elif not text.startswith(space, at) or matched is None or matched[0][0] in ".,?!":
-            yield None, at
-            return
-        assert matched is not None
-        yield matched[0], matched.start()
-        at, space = matched.end(), "" if matched[0] == '"' else " "
-    yield "", end
-
-
-# ---- Without mistakes --------------------------------------------------------------------------
-
-
-def following(
-    grammar: Grammar, state: State, probability: float, mode: str
-) -> Iterator[tuple[str, State, float]]:
-    """Every word that can be said next, what is then to come, and the probability; "" is the end.
-
-    A word can come several times, by different choices.
-    """
-    open_ = [(state, probability)]
-    while open_:
-        (stack, memory), p = open_.pop()
-        if not stack:
-            yield "", State(stack, memory), p
-            continue
-        item, capital, rest = _pop(stack)
-        if not isinstance(item, Slot):
-            yield _capitalised(item) if capital else item, State(rest, memory), p
-            continue
-        for share, option in grammar.options(item, memory, mode).probabilities():
-            said = option.items if item.say else ()
-            left = _push(said, rest, capital or (item.capital and item.say))
-            open_.append((State(left, grammar.remember(memory, item, option)), p * share))
-
-
-def beginnings(grammar: Grammar, start: str) -> dict[State, float]:
-    """What there is to say before the first word: everything, with certainty."""
-    return {State((grammar.starts[start], ()), grammar.empty): 1.0}
 
 
 def _read_strictly(grammar: Grammar, text: str) -> tuple[str | None, int | None, tuple[str, ...]]:
     """The kind of a text, or where it fails and what could stand there."""
-    alive = {start: set(beginnings(grammar, start)) for start in STARTS}
-    for word, at in scan(text):
-        before = alive
-        alive = {start: _after(grammar, states, word) for start, states in alive.items()}
-        alive = {start: states for start, states in alive.items() if states}
-        if not alive:
-            ways = (following(grammar, s, 1.0, EVERYTHING) for b in before.values() for s in b)
-            return None, at, tuple(sorted({word for way in ways for word, _, _ in way}))
-    return next(iter(alive)), None, ()
-
-
-def _after(grammar: Grammar, states: set[State], word: str | None) -> set[State]:
-    """The states after a word, without those that it contradicts."""
-    ways = (following(grammar, state, 1.0, EVERYTHING) for state in states)
-    return {after for way in ways for said, after, _ in way if said == word}
-
-
-def _pop(stack: tuple[Item, Stack]) -> tuple[Item, bool, Stack]:
-    """What comes next, whether with a capital letter, and what comes after it."""
-    item, rest = stack
-    if item != _CAPITAL:
-        return item, False, rest
-    assert rest  # something follows that begins with it
-    return rest[0], True, rest[1]
-
-
-def _push(items: tuple[Item, ...], rest: Stack, capital: bool) -> Stack:
-    for item in reversed(items):
-        rest = (item, rest)
-    return (_CAPITAL, rest) if capital and rest else rest
-
-
-def _capitalised(word: str) -> str:
-    return word[0].upper() + word[1:]
+    states = {start: {initial_state(grammar, start)} for start in STARTS}
+    for word, at in scan_words(text):
+        before, states = states, {}
+        for start, some in before.items():
+            steps = (step for state in some for step in following(grammar, state, EVERYTHING))
+            if after := {step.state for step in steps if step.word == word}:
+                states[start] = after
+        if not states:
+            every = (following(grammar, s, EVERYTHING) for some in before.values() for s in some)
+            return None, at, tuple(sorted({step.word for steps in every for step in steps}))
+    return next(iter(states)), None, ()
 
 
 # ---- With mistakes -----------------------------------------------------------------------------
 
 
-class _Mark(NamedTuple):
+class _Tested(NamedTuple):
     """A tested place, and whether it was filled rightly."""
 
     phenomenon: str
     right: bool
 
 
-Notes = tuple["_Mark | Sense", "Notes"] | tuple[()]  # the latest first
-
-
 class _Reading(NamedTuple):
-    """One way to understand a text so far. The best is the least."""
+    """One way to understand a text so far. The smallest is the best."""
 
     mistakes: int
     surprise: float  # minus the logarithm of its probability
-    notes: Notes
+    notes: tuple[_Tested | Sense, ...]
+
+    @property
+    def cost(self) -> tuple[int, float]:
+        return self.mistakes, self.surprise
 
 
-def _read_leniently(grammar: Grammar, text: str) -> list[_Mark | Sense]:
+def _read_leniently(grammar: Grammar, text: str) -> list[_Tested | Sense]:
     """What the best reading notes, as far as the text can be read at all."""
     readings = {
-        state: _Reading(0, start * 100.0, ())  # as a story, if it can be one
-        for start, name in enumerate(STARTS)
-        for state in beginnings(grammar, name)
+        initial_state(grammar, name): _Reading(0, i * _SENTENCE, ())
+        for i, name in enumerate(STARTS)
     }
-    for word, at in scan(text):
+    for word, at in scan_words(text):
         found: dict[State, _Reading] = {}
         for state, reading in readings.items():
-            for after, new in _with_mistakes(grammar, state, reading, word, at):
-                if after not in found or new[:2] < found[after][:2]:
-                    found[after] = new
+            for said, after, choices in following(grammar, state, EVERYTHING, mistaken=word):
+                if said == word:
+                    new = _extended(grammar, reading, choices, at)
+                    if after not in found or new.cost < found[after].cost:
+                        found[after] = new
         if not found:
             break
-        readings = dict(sorted(found.items(), key=lambda entry: entry[1][:2])[:_KEPT])
-    best = min(readings.values(), key=lambda reading: reading[:2])
-    equal = [set(_listed(r.notes)) for r in readings.values() if r.mistakes == best.mistakes]
-    # What is still open, such as the crane in "A crane", is not claimed.
-    sure = set.intersection(*equal)
-    return [n for n in reversed(_listed(best.notes)) if isinstance(n, _Mark) or n in sure]
+        readings = dict(sorted(found.items(), key=lambda entry: entry[1].cost)[:_BEAM])
+    best = min(readings.values(), key=lambda reading: reading.cost)
+    # A sense that is still open, such as that of the crane in "A crane", is not reported.
+    sure = set.intersection(
+        *(set(r.notes) for r in readings.values() if r.mistakes == best.mistakes)
+    )
+    return [note for note in best.notes if isinstance(note, _Tested) or note in sure]
 
 
-def _listed(notes: Notes) -> list[_Mark | Sense]:
-    listed = []
-    while notes:
-        note, notes = notes
-        listed.append(note)
-    return listed
-
-
-def _with_mistakes(
-    grammar: Grammar, state: State, reading: _Reading, word: str | None, at: int
-) -> Iterator[tuple[State, _Reading]]:
-    """The states after a word, if a tested place may be filled wrongly."""
-    open_ = [(state, reading)]
-    while open_:
-        (stack, memory), (mistakes, surprise, notes) = open_.pop()
-        if not stack:
-            if word == "":
-                yield State(stack, memory), _Reading(mistakes, surprise, notes)
-            continue
-        item, capital, rest = _pop(stack)
-        if not isinstance(item, Slot):
-            if word == (_capitalised(item) if capital else item):
-                yield State(rest, memory), _Reading(mistakes, surprise, notes)
-            continue
-        capital = capital or (item.capital and item.say)
-        phenomenon = grammar.mark(item)
-        told = (_Mark(phenomenon, True), notes) if phenomenon else notes
-        if item.source[1:] == ("word",) and (sense := grammar.recall(memory, item.source[0])):
-            told = (Sense(sense.partition("-")[0], sense, at), told)
-        for share, option in grammar.options(item, memory, EVERYTHING).probabilities():
-            left = _push(option.items if item.say else (), rest, capital)
-            after = State(left, grammar.remember(memory, item, option))
-            open_.append((after, _Reading(mistakes, surprise - math.log(share), told)))
-        for words in grammar.wrong(item, memory) if phenomenon else ():
-            if word == (_capitalised(words[0]) if capital else words[0]):
-                missed = (_Mark(phenomenon or "", False), notes)
-                after = State(_push(words, rest, capital), memory)
-                open_.append((after, _Reading(mistakes + 1, surprise + 20.0, missed)))
+def _extended(grammar: Grammar, reading: _Reading, choices: Iterable[Choice], at: int) -> _Reading:
+    """A reading after the choices that led to the word at index ``at``."""
+    mistakes, surprise, notes = reading
+    for slot, memory, probability in choices:
+        right = probability > 0
+        if phenomenon := grammar.phenomenon(slot):
+            notes += (_Tested(phenomenon, right),)
+        if right and slot.source[1:] == ("word",):
+            if sense := grammar.recall(memory, slot.source[0]):
+                notes += (Sense(sense.partition("-")[0], sense, at),)
+        mistakes += not right
+        surprise += -math.log(probability) if right else _MISTAKE
+    return _Reading(mistakes, surprise, notes)

@@ -1,6 +1,6 @@
 """The notation of grammar.md: rules, tables and slots, read into objects.
 
-The page explains the notation to readers; here it is taken apart. What cannot be read is a
+The page explains the notation to readers; this file parses it. A mistake in the page is a
 ValueError that names the line.
 """
 
@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-WORD = re.compile(r'[A-Za-z]+(?:-[a-z]+)*|[.,?!]+"?|"')  # a word, or signs that belong together
+PUNCTUATION = ".,?!"  # follows a word without a space
+WORD = re.compile(rf'[A-Za-z]+(?:-[a-z]+)*|[{PUNCTUATION}]+"?|"')  # a word, or punctuation
 _SLOT = re.compile(
     r"(?P<open>[{\[])(?P<capital>\^?)(?:(?P<name>\w+): )?(?P<source>\w+(?:\.\w+)*)"
-    r"(?: - (?P<unlike>\w+))?(?P<mark>@\w*)?[}\]]"
+    r"(?: - (?P<unlike>\w+))?(?P<phenomenon>@\w*)?[}\]]"
 )
 _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _WEIGHT = re.compile(r"(\d+) \*\s*")
@@ -29,7 +30,7 @@ class Slot:
     say: bool  # False for square brackets
     unlike: str | None  # the variable whose row must have nothing in common with this one
     capital: bool
-    mark: str | None  # what is tested here; "" for nothing, None for what the page says of it
+    phenomenon: str | None  # what is tested here; "": nothing; None: see the table ``tested``
 
 
 Item = str | Slot  # a word, or a slot
@@ -45,7 +46,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with a key and cells: the text of each, as it stands."""
+    """Rows with a key and cells: the unparsed text of each."""
 
     keys: list[str] = field(default_factory=list)
     cells: dict[str, dict[str, str]] = field(default_factory=dict)  # column → key → text
@@ -121,7 +122,7 @@ def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None
 
 
 def alternatives(line: str) -> Iterator[Alternative]:
-    """What stands between the slashes of a line, each with its weight."""
+    """The parts of a line between slashes, each with its weight."""
     for part in line.split("/"):
         text, weight = part.strip(), 1
         if matched := _WEIGHT.match(text + " "):
@@ -143,7 +144,7 @@ def _items(text: str) -> Iterator[Item]:
                 say=matched["open"] == "{",
                 unlike=matched["unlike"],
                 capital=bool(matched["capital"]),
-                mark=None if matched["mark"] is None else matched["mark"][1:],
+                phenomenon=None if matched["phenomenon"] is None else matched["phenomenon"][1:],
             )
             at = matched.end()
         elif matched := WORD.match(text, at):

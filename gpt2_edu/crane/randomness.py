@@ -5,11 +5,11 @@ from __future__ import annotations
 _MASK = (1 << 64) - 1
 
 
-class Chance:
-    """SplitMix64: a counter, well mixed. ``Chance(seed)`` with the same seed draws the same.
+class SplitMix64:
+    """A seeded generator: a counter, well mixed. The same seed draws the same numbers.
 
     Source: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators".
-    Python's own ``random`` keeps its generator but not what is built on it from version to version.
+    Python's ``random`` promises the same generator in later versions, but not the same methods.
     """
 
     def __init__(self, seed: int) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .grammar import TRAINING, Grammar, crane_world
 from .notation import Item, Slot
-from .randomness import Chance
+from .parsing import capitalise, join_words
+from .randomness import SplitMix64
 
 
 @dataclass(frozen=True)
@@ -16,15 +16,15 @@ class Test:
     """A place in a story where what was said before leaves one right way to go on."""
 
     phenomenon: str
-    start: int  # the word at which the tested words begin
+    start: int  # the index of the first tested word
     right: tuple[str, ...]  # the words that stand there
-    wrong: tuple[tuple[str, ...], ...]  # words that would contradict the story, the best lure first
+    distractors: tuple[tuple[str, ...], ...]  # words that contradict the story, most tempting first
     cues: tuple[tuple[int, int], ...]  # spans of words, start and stop, that decided it before
     sense: str  # the sense of the story's homograph, such as "crane-bird"
 
 
 @dataclass(frozen=True)
-class Told:
+class AnnotatedStory:
     """A story in words, and what can be tested in it."""
 
     words: tuple[str, ...]
@@ -32,7 +32,7 @@ class Told:
 
     @property
     def text(self) -> str:
-        return spell(self.words)
+        return join_words(self.words)
 
 
 def story(seed: int, *, held_out: str | None = None) -> str:
@@ -43,28 +43,15 @@ def story(seed: int, *, held_out: str | None = None) -> str:
     Raises ValueError for another name or a seed outside of the range, and TypeError for a seed
     that is no whole number.
     """
-    return spell(_tell(crane_world(), seed, held_out, tests=False).words)
+    return _sample(crane_world(), seed, held_out, annotate=False).text
 
 
-def tell(seed: int, *, held_out: str | None = None) -> Told:
-    """The story of a seed with all that can be tested in it. Errors are those of ``story``."""
-    return _tell(crane_world(), seed, held_out, tests=True)
+def annotated_story(seed: int, *, held_out: str | None = None) -> AnnotatedStory:
+    """``story(seed)`` with everything that can be tested in it. Raises what ``story`` raises."""
+    return _sample(crane_world(), seed, held_out, annotate=True)
 
 
-def spell(words: Iterable[str]) -> str:
-    """Words and signs as a text: signs follow without a space, and an opening quote joins on."""
-    text, space = "", ""
-    for word in words:
-        text += word if word[0] in ".,?!" else space + word
-        space = "" if word == '"' else " "
-    return text
-
-
-def _capitalised(words: tuple[str, ...], capital: bool) -> tuple[str, ...]:
-    return (words[0][0].upper() + words[0][1:], *words[1:]) if capital else words
-
-
-def _tell(grammar: Grammar, seed: int, held_out: str | None, tests: bool) -> Told:
+def _sample(grammar: Grammar, seed: int, held_out: str | None, annotate: bool) -> AnnotatedStory:
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise TypeError(f"seed must be a whole number, got {seed!r}")
     if not 0 <= seed < 1 << 64:
@@ -72,42 +59,49 @@ def _tell(grammar: Grammar, seed: int, held_out: str | None, tests: bool) -> Tol
     if held_out is not None and held_out not in grammar.withheld:
         known = ", ".join(grammar.withheld)
         raise ValueError(f"held_out must be None or one of {known}, got {held_out!r}")
-    chance = Chance(seed)
-    told, complete = _walk(grammar, chance, held_out, tests)
-    while not complete:  # a plot without the pair that was asked for: the next story of the seed
-        told, complete = _walk(grammar, chance, held_out, tests)
-    return told
+    random = SplitMix64(seed)
+    while True:  # until a plot has the pair that was asked for
+        sampled, complete = _sample_once(grammar, random, held_out, annotate)
+        if complete:
+            return sampled
 
 
-def _walk(grammar: Grammar, chance: Chance, held_out: str | None, tests: bool) -> tuple[Told, bool]:
+def _sample_once(
+    grammar: Grammar, random: SplitMix64, held_out: str | None, annotate: bool
+) -> tuple[AnnotatedStory, bool]:
     """One story, and whether it has what ``held_out`` asks for."""
     words: list[str] = []
-    found: list[Test] = []
-    spoken: dict[str, list[tuple[int, int]]] = defaultdict(list)  # where each variable was heard
+    tests: list[Test] = []
+    mentions: dict[str, list[tuple[int, int]]] = defaultdict(list)  # the spans of each variable
     memory, mode = grammar.empty, held_out or TRAINING
     complete, capital = held_out is None, False
     stack: list[Item] = [grammar.starts["story"]]
     while stack:
         item = stack.pop()
         if not isinstance(item, Slot):
-            words.extend(_capitalised((item,), capital))
+            words.append(capitalise(item) if capital else item)
             capital = False
             continue
-        option = grammar.options(item, memory, mode).draw(chance)
-        if tests:
-            about, heard = item.name or item.source[0], tuple(spoken[item.name or item.source[0]])
-            if phenomenon := grammar.mark(item):
-                sense, upper = grammar.recall(memory, "s") or "", capital or item.capital
-                right = _capitalised(grammar.words(option.value), upper)
-                wrong = grammar.wrong(item, memory, turn=len(words))
-                lures = tuple(_capitalised(lure, upper) for lure in wrong)
-                found.append(Test(phenomenon, len(words), right, lures, heard, sense))
+        option = grammar.options(item, memory, mode).draw(random)
+        if annotate:
+            spans = mentions[item.name or item.source[0]]
+            if phenomenon := grammar.phenomenon(item):
+                upper = capital or item.capital
+                wrong = grammar.distractors(item, memory, turn=len(words))
+                right, *distractors = (
+                    (capitalise(some[0]), *some[1:]) if upper else some
+                    for some in (grammar.words(option.value), *wrong)
+                )
+                sense = grammar.recall(memory, "s") or ""
+                tests.append(
+                    Test(phenomenon, len(words), right, tuple(distractors), tuple(spans), sense)
+                )
             if item.say and item.source[1:2] not in (("other",), ("word",)):
-                spoken[about].append((len(words), len(words) + len(option.items)))
+                spans.append((len(words), len(words) + len(option.items)))
         if held_out and grammar.withholds(item, held_out):
             complete = True
         memory = grammar.remember(memory, item, option)
         if item.say:
             stack.extend(reversed(option.items))
             capital = capital or item.capital
-    return Told(tuple(words), tuple(found)), complete
+    return AnnotatedStory(tuple(words), tuple(tests)), complete

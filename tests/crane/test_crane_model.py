@@ -15,7 +15,8 @@ import torch
 import gpt2_edu
 from gpt2_edu import GPT2, GPT2Config, crane, generate, load_tokenizer
 from gpt2_edu.analysis.evals import forced_choice, grade, sample_stories, validation
-from gpt2_edu.analysis.heads import told_by_hint, without_head
+from gpt2_edu.analysis.heads import sense_only_from_hint, without_head
+from gpt2_edu.tokenizer import save_ranks, train_bpe
 
 ASSETS = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 
@@ -59,12 +60,12 @@ def test_it_prefers_what_is_right_to_what_is_tempting(shipped, tokenizer):
 
 
 def test_the_measures_that_ship_are_those_of_the_weights_that_ship(shipped, tokenizer, measures):
-    stored = measures["marks"]["validation"]
+    stored = measures["metrics"]["validation"]
     found = validation(shipped, tokenizer, 200, seed=0)
     assert abs(found.loss - stored["loss"]) < 4 * (found.loss_error + stored["loss_error"])
     assert abs(found.gap - stored["gap"]) < 4 * (found.gap_error + stored["gap_error"]) + 1e-4
     assert stored["gap"] < 0.02
-    assert measures["marks"]["samples"]["stories"]["share"] >= 0.97
+    assert measures["metrics"]["samples"]["stories"]["share"] >= 0.97
 
 
 def test_one_head_carries_the_cranes_sense_from_a_hint_and_nothing_else(
@@ -76,7 +77,7 @@ def test_one_head_carries_the_cranes_sense_from_a_hint_and_nothing_else(
     others = [drop for name, drop in needed["drops"].items() if name != "sense"]
     assert needed["drops"]["sense"] >= 10 and max(others) <= 2
 
-    hints = [seed for seed in crane.random_seeds(6000, 10) if told_by_hint("crane", seed)]
+    hints = [seed for seed in crane.random_seeds(6000, 10) if sense_only_from_hint("crane", seed)]
     left = without_head(shipped, needed["layer"], needed["head"])
     grades = forced_choice(left, tokenizer, hints).phenomena
     sense, share = grades.pop("sense"), 1 - needed["drops"]["sense"] / 100
@@ -135,3 +136,14 @@ def test_the_command_line_writes_a_story_without_any_network(tmp_path):
     )
     assert done.stdout.startswith("By the river, the crane ")
     assert len(done.stdout) > 60
+
+
+def test_the_tokenizer_that_ships_is_the_one_that_the_stories_train(tmp_path):
+    save_ranks(train_bpe(map(crane.story, range(20_000)), 1024), tmp_path / "crane.tiktoken")
+    shipped = ASSETS / "crane.tiktoken"
+    assert shipped.read_bytes() == (tmp_path / "crane.tiktoken").read_bytes()
+
+
+@pytest.mark.parametrize("word", [" crane", " ate", " fish", " lifted", " steel"])
+def test_the_words_that_the_chapters_look_at_are_single_tokens(word):
+    assert len(load_tokenizer("crane").encode(word)) == 1

@@ -1,0 +1,189 @@
+"""Heads are removed and measured where they should be."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+
+from gpt2_edu import crane, trace
+from gpt2_edu.analysis import heads, results, scoring
+
+SEEDS = range(6)
+
+
+def silence(model, layer: int, head: int) -> None:
+    """Cut a head off: c_proj has no weight for what it found."""
+    D = model.config.head_size
+    attn = model.transformer["h"][layer].attn
+    with torch.no_grad():
+        attn.c_proj.weight[:, head * D : (head + 1) * D] = 0
+
+
+def test_a_head_that_nothing_listens_to_can_be_removed_without_loss(reader, tokenizer):
+    silence(reader, 1, 2)
+    found = heads.head_effects(reader, tokenizer, range(2))
+    assert [(e.layer, e.head) for e in found.heads] == [(n, h) for n in (0, 1) for h in (0, 1, 2)]
+    *others, silent = found.heads
+    assert set(silent.margin_drops.values()) == {0.0}
+    assert set(silent.drops.values()) == set(silent.sense_drops.values()) == {0.0}
+    assert all(any(effect.margin_drops.values()) for effect in others)
+    assert len(str(found).splitlines()) == 2 + len(found.heads)
+
+
+def test_a_head_removed_is_a_head_cut_off(reader, tokenizer, idx):
+    expected = copy.deepcopy(reader)
+    silence(expected, 0, 1)
+    removed = heads.without_head(reader, 0, 1)
+    torch.testing.assert_close(removed(idx), scoring.model_log_probs(expected)(idx))
+
+
+def test_drops_are_what_is_lost_against_the_intact_model(reader, tokenizer, monkeypatch):
+    places = [("sense", "bat"), ("sense", "bat"), ("sense", "seal"), ("name", "seal")]
+    asked = []
+
+    def choices(predictor, tokenizer, seeds, **options):
+        asked.append((list(seeds), options))
+        margins = (3, 2, 1, 4) if len(asked) == 1 else (3, -2, 1, 1)  # first the intact model
+        return [results.Choice(0, *place, margin) for place, margin in zip(places, margins)]
+
+    monkeypatch.setattr(heads, "choices", choices)
+    found = heads.head_effects(reader, tokenizer, iter([8]), held_out="object", batch_size=5)
+    assert asked == 7 * [([8], {"held_out": "object", "batch_size": 5})]
+    assert found.margins == {"name": 4, "sense": 2}
+    for effect in found.heads:
+        assert effect.drops == pytest.approx({"name": 0, "sense": 100 / 3})
+        assert effect.sense_drops == {"bat": 50, "seal": 0}
+        assert effect.margin_drops == pytest.approx({"name": 3, "sense": 4 / 3})
+    assert str(found).splitlines()[1].split() == ["intact,", "%", "100.0", "100.0"]
+    assert str(found).splitlines()[-1].split() == ["without", "1.2", "0.0", "-33.3"]
+
+
+def test_a_head_that_always_says_the_same_is_not_missed_when_its_mean_stands_in(reader, tokenizer):
+    C, D = reader.config.n_embd, reader.config.head_size
+    with torch.no_grad():  # the values of head 1: their bias alone
+        reader.transformer["h"][0].attn.c_attn.weight[2 * C + D : 2 * C + 2 * D] = 0
+    by_mean, by_zero = (
+        heads.head_effects(reader, tokenizer, range(2), replacement=replacement)
+        .heads[1]
+        .margin_drops
+        for replacement in ("mean", "zero")
+    )
+    assert by_mean == pytest.approx(dict.fromkeys(by_mean, 0), abs=1e-4)
+    assert max(map(abs, by_zero.values())) > 1e-2
+
+
+def test_the_mean_of_a_head_counts_each_token_once_and_no_padding(model):
+    rows = [[5, 6, 7, 8], [9, 10], [11, 12, 13]]
+    for layer in (0, 1):
+        kept = []
+        for row in rows:
+            with torch.no_grad(), trace(model) as t:
+                model(torch.tensor([row]))
+            kept.append(t[f"transformer.h.{layer}.attn.heads"][0])
+        expected = torch.cat(kept, dim=1).mean(dim=1)
+        for batch_size in (1, 3):
+            found = heads.mean_heads(model, rows, batch_size=batch_size)[layer]
+            torch.testing.assert_close(found, expected)
+
+
+def test_a_hint_is_all_that_tells_the_sense():
+    places = ("by the river", "in the marsh", "on the island", "harbour", "city", "building site")
+    seeds = crane.random_seeds(4000, 3)
+    texts = [crane.story(seed) for seed in seeds if heads.sense_only_from_hint("crane", seed)]
+    assert len(texts) >= 10
+    for text in texts:
+        opening, deed = text.split(", until the crane ")
+        assert "saw nothing but" in opening
+        assert not any(place in text for place in places)
+        assert not any(f"the crane {verb}" in deed for verb in ("ate", "lifted"))
+    bats = [seed for seed in seeds if heads.sense_only_from_hint("bat", seed)]
+    assert bats and all(", until the bat " in crane.story(seed) for seed in bats)
+
+
+def test_what_cannot_be_removed_is_refused(model, tokenizer):
+    with pytest.raises(ValueError, match=r"layers 0 … 1 with heads 0 … 2, got 2\.0"):
+        heads.without_head(model, 2, 0)
+    with pytest.raises(ValueError, match='"zero" or "mean", got \'median\''):
+        heads.head_effects(model, tokenizer, SEEDS, replacement="median")
+
+
+def test_a_head_that_looks_evenly_has_the_weights_of_an_even_look(reader, tokenizer):
+    with torch.no_grad():
+        for block in reader.transformer["h"]:
+            block.attn.c_attn.weight.zero_()
+            block.attn.c_attn.bias.zero_()
+    found = heads.attention_statistics(reader, tokenizer, SEEDS)
+    assert {"first", "previous", "copy", "induction", "homograph"} < set(found.counts)
+    for head in found.heads:
+        assert head.weights == pytest.approx(found.even, rel=1e-4)
+
+
+def test_weights_are_those_of_the_head_and_the_place(reader, tokenizer):
+    found = heads.attention_statistics(reader, tokenizer, [2, 3], batch_size=2)
+    sums = {(n, h): [0.0, 0.0, 0] for n in (0, 1) for h in (0, 1, 2)}
+    for seed in (2, 3):
+        ids = scoring.encode_words(tokenizer, crane.annotated_story(seed).words)[0]
+        with torch.no_grad(), trace(reader) as t:
+            reader(torch.tensor([ids[:-1]]))
+        for (n, h), entry in sums.items():
+            weights = t[f"transformer.h.{n}.attn.weights"][0, h]
+            entry[0] += float(weights.diagonal(-1).sum())
+            entry[1] += float(weights[1:, 0].sum())
+            entry[2] += len(weights) - 1
+    for head in found.heads:
+        previous, first, count = sums[head.layer, head.head]
+        assert head.weights["previous"] == pytest.approx(previous / count, rel=1e-4)
+        assert head.weights["first"] == pytest.approx(first / count, rel=1e-4)
+        assert found.counts["first"] == count
+    best = found.strongest("previous")
+    assert best.weights["previous"] == max(head.weights["previous"] for head in found.heads)
+
+
+def test_heads_are_watched_where_they_must_know_and_at_what_decides(tokenizer):
+    seen = set()
+    for seed in range(30):
+        story = crane.annotated_story(seed)
+        ids, starts = scoring.encode_words(tokenizer, story.words)
+        word_of = {k: i for i, at in enumerate(starts[:-1]) for k in range(at, starts[i + 1])}
+        places = list(heads.attention_places(story, ids, starts))
+        seen |= {pattern for pattern, _, _ in places}
+        assert all(keys and max(keys) <= query < len(ids) - 1 for _, query, keys in places)
+        tests = {starts[test.start] - 1: test for test in story.tests}
+        for pattern, query, keys in places:
+            if pattern in ("copy", "induction"):
+                words = {story.words[word_of[k]] for k in keys}
+                assert words == set(tests[query].right)
+                if pattern == "induction":
+                    assert all(ids[k - 1] == ids[query] for k in keys)
+        homographs = []
+        for query, test in tests.items():
+            keys = {k for k, i in word_of.items() for a, b in test.cues if a <= i < b}
+            if keys:
+                assert (f"to {test.phenomenon}", query, sorted(keys)) in places
+            if test.phenomenon == "sense":
+                word = test.sense.partition("-")[0]
+                own = max(
+                    k for k, i in word_of.items() if i < test.start and story.words[i] == word
+                )
+                homographs += [(own, sorted(k for k in keys if k < own))]
+        found = [(query, keys) for pattern, query, keys in places if pattern == "homograph"]
+        assert found == [(own, keys) for own, keys in homographs if keys]
+    assert {"copy", "induction", "homograph", "to sense", "to order"} <= seen
+
+
+def test_held_out_stories_are_looked_at_when_asked_for(reader, tokenizer):
+    stories = [crane.annotated_story(seed, held_out="object") for seed in SEEDS]
+    lengths = [len(scoring.encode_words(tokenizer, story.words)[0]) for story in stories]
+    usual = [
+        len(scoring.encode_words(tokenizer, crane.annotated_story(seed).words)[0]) for seed in SEEDS
+    ]
+    assert sum(lengths) != sum(usual), "this test needs stories of other lengths"
+    found = heads.attention_statistics(reader, tokenizer, SEEDS, held_out="object")
+    assert found.counts["previous"] == sum(lengths) - 2 * len(SEEDS)
+
+
+def test_no_stories_leave_nothing_to_look_at(reader, tokenizer):
+    with pytest.raises(ValueError, match="at least one seed"):
+        heads.attention_statistics(reader, tokenizer, [])

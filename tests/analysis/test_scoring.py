@@ -1,0 +1,72 @@
+"""Log-probabilities belong to their tokens, and the baselines predict what they should."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gpt2_edu import crane
+from gpt2_edu.analysis import scoring
+
+
+def test_asking_a_model_switches_dropout_off_and_leaves_it_in_its_mode(model, idx):
+    expected = model(idx)[0].log_softmax(dim=-1)
+    model.train()
+    torch.testing.assert_close(scoring.model_log_probs(model)(idx), expected)
+    assert model.training
+
+
+def test_a_window_as_long_as_the_text_changes_nothing(model, idx):
+    T = idx.size(1)
+    whole = scoring.model_log_probs(model)(idx)
+    assert torch.equal(scoring.window_log_probs(model, T)(idx), whole)
+    assert torch.equal(scoring.window_log_probs(model, T + 1)(idx), whole)
+    assert not torch.allclose(scoring.window_log_probs(model, T - 1)(idx), whole)
+
+
+def test_a_window_sees_the_last_tokens_and_no_others(model, idx):
+    idx[1] = idx[0]  # one text twice, so that windows are shared
+    answers = scoring.window_log_probs(model, 3)(idx)
+    for t in range(idx.size(1)):
+        alone = model(idx[:, max(0, t - 2) : t + 1])[0][:, -1].log_softmax(dim=-1)
+        torch.testing.assert_close(answers[:, t], alone)
+
+
+@pytest.mark.parametrize("n", [0, 14])
+def test_a_window_that_the_model_does_not_have_is_refused(model, n):
+    with pytest.raises(ValueError, match=rf"1 … block_size=13 tokens, got {n}"):
+        scoring.window_log_probs(model, n)
+
+
+def test_a_bigram_counts_pairs():
+    bigram = scoring.Bigram(torch.tensor([0, 1, 0, 1, 0, 2]), vocab_size=3, add=1.0)
+    expected = torch.tensor([[1, 3, 2], [3, 1, 1], [1, 1, 1]])
+    expected = expected / expected.sum(dim=-1, keepdim=True)
+    torch.testing.assert_close(bigram(torch.tensor([[0, 1, 2]])).exp(), expected[None])
+
+
+def test_a_bigram_without_pairs_or_with_impossible_ones_is_refused():
+    with pytest.raises(ValueError, match=r"got \(1,\)"):
+        scoring.Bigram(torch.tensor([0]), 3)
+    with pytest.raises(ValueError, match="above 0, got 0"):
+        scoring.Bigram(torch.tensor([0, 1]), 3, add=0)
+
+
+def test_a_story_is_spelled_as_the_tokenizer_cuts_it(tokenizer):
+    for seed in range(6):
+        story = crane.annotated_story(seed)
+        ids, starts = scoring.encode_words(tokenizer, story.words)
+        end = tokenizer.eot_token
+        assert ids == [end, *tokenizer.encode_ordinary(story.text), end]
+        for word, start, stop in zip(story.words, starts, starts[1:], strict=False):
+            assert tokenizer.decode(ids[start:stop]).strip() == word
+        assert starts[-1] == len(ids) - 1
+
+
+def test_scores_belong_to_their_tokens_whatever_the_batch(model):
+    rows = [[5, 6, 7, 8], [9, 10], [11, 12, 13]]
+    for batch_size in (1, 2, 3):
+        for row, said in zip(rows, scoring.score_tokens(model, rows, batch_size)):
+            alone = model(torch.tensor([row]))[0][0].detach().log_softmax(dim=-1)
+            expected = [float(alone[i, token]) for i, token in enumerate(row[1:])]
+            assert said.tolist() == pytest.approx(expected, rel=1e-4)

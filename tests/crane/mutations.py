@@ -1,0 +1,216 @@
+"""Mutations of stories: mistakes of which it is known where they are and what they contradict."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from gpt2_edu import crane
+from tests.crane.reference import can_be_said, crane_page, join_words
+
+Mutated = tuple[str, int, int]  # the text, and the characters that may be blamed, from and up to
+Mutation = Callable[[crane.AnnotatedStory, random.Random], Mutated | None]
+
+
+def replaced(story: crane.AnnotatedStory, start: int, stop: int, words: tuple[str, ...]) -> Mutated:
+    """A story with other words in one place.
+
+    The word after them may be blamed as well: they may begin another sentence of the language.
+    """
+    before = join_words([*story.words[:start], "x"])[:-1]
+    text = join_words([*story.words[:start], *words, *story.words[stop:]])
+    through = join_words([*story.words[:start], *words])
+    return text, len(before), len(through) + 1
+
+
+def wrong(phenomenon: str) -> Mutation:
+    """What was said before is contradicted where the phenomenon is tested."""
+
+    def mutate(story: crane.AnnotatedStory, rng: random.Random) -> Mutated | None:
+        tests = [test for test in story.tests if test.phenomenon == phenomenon]
+        if not tests:
+            return None
+        test = rng.choice(tests)
+        first = rng.random() < 0.5
+        distractor = test.distractors[0] if first else rng.choice(test.distractors)
+        return replaced(story, test.start, test.start + len(test.right), distractor)
+
+    return mutate
+
+
+def _tested(story: crane.AnnotatedStory, phenomenon: str) -> crane.Test | None:
+    return next((test for test in story.tests if test.phenomenon == phenomenon), None)
+
+
+def other_noun(story: crane.AnnotatedStory, rng: random.Random) -> Mutated | None:
+    test = _tested(story, "number")
+    if test is None:
+        return None
+    (start, stop), cells = test.cues[-1], crane_page().tables["noun"].cells["was"]
+    was = cells[" ".join(story.words[start:stop])]
+    nouns = [noun for noun in cells if cells[noun] != was]
+    text, _, _ = replaced(story, start, stop, tuple(rng.choice(nouns).split()))
+    # A verb that does not agree is only seen at the verb.
+    at = text.index(f" {was} ", len(join_words(list(story.words[:start]))))
+    return text, at, at + 1 + len(was)
+
+
+def other_polarity(story: crane.AnnotatedStory, rng: random.Random) -> Mutated | None:
+    test = _tested(story, "negation")
+    if test is None:
+        return None
+    start, stop = test.cues[-1]
+    fact = list(story.words[start:stop])
+    if "not" in fact:
+        fact.remove("not")
+    else:
+        fact.insert(fact.index("was") + 1, "not")
+    text, _, through = replaced(story, start, stop, tuple(fact))
+    return text, through, through + len(join_words(list(story.words[stop : test.start + 9])))
+
+
+def other_order(story: crane.AnnotatedStory, rng: random.Random) -> Mutated | None:
+    """The two chores change places where they are repeated."""
+    orders = [test for test in story.tests if test.phenomenon == "order"]
+    if not orders:
+        return None
+    first, last = orders
+    between = story.words[first.start + len(first.right) : last.start]
+    through = last.start + len(last.right)
+    text, start, _ = replaced(story, first.start, through, (*last.right, *between, *first.right))
+    return text, start, start  # what follows is right if this were
+
+
+def then_for_first(story: crane.AnnotatedStory, rng: random.Random) -> Mutated | None:
+    test = _tested(story, "order")
+    if test is None:
+        return None
+    at = max(i for i in range(test.start) if story.words[i] == "first")
+    return replaced(story, at, at + 1, ("then",))
+
+
+def _anywhere(words: list[str]) -> Mutated:
+    text = join_words(words)
+    return text, 0, len(text)
+
+
+def deleted_word(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
+    at = rng.randrange(len(story.words))
+    return _anywhere([*story.words[:at], *story.words[at + 1 :]])
+
+
+def swapped_words(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
+    words = list(story.words)
+    at = rng.randrange(len(words) - 1)
+    words[at : at + 2] = words[at + 1], words[at]
+    return _anywhere(words)
+
+
+def _sentences(text: str) -> list[str]:
+    return re.findall(r'\S.*?[.?!]+"?(?= [A-Z"]|$)', text)
+
+
+def repeated_sentence(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
+    cut = _sentences(story.text)
+    at = rng.randrange(len(cut))
+    text = " ".join([*cut[: at + 1], *cut[at:]])
+    return text, 0, len(text)
+
+
+def shuffled_sentences(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
+    cut = _sentences(story.text)
+    rng.shuffle(cut)
+    text = " ".join(cut)
+    return text, 0, len(text)
+
+
+def _letter(story: crane.AnnotatedStory, rng: random.Random) -> int:
+    return rng.choice([i for i, c in enumerate(story.text) if c.isalpha()])
+
+
+def other_letter(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
+    text, at = story.text, _letter(story, rng)
+    letters = "abcdefghijklmnopqrstuvwxyz".replace(text[at].lower(), "")
+    new = rng.choice(letters.upper() if text[at].isupper() else letters)
+    text = text[:at] + new + text[at + 1 :]
+    return text, 0, len(text)
+
+
+def other_case(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
+    text, at = story.text, _letter(story, rng)
+    text = text[:at] + text[at].swapcase() + text[at + 1 :]
+    return text, 0, at + 1
+
+
+def double_space(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
+    text = story.text
+    at = rng.choice([i for i, c in enumerate(text) if c == " "])
+    return text[:at] + " " + text[at:], 0, at + 2
+
+
+def space_before_sign(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
+    text = story.text
+    at = rng.choice([i for i, c in enumerate(text) if c in ".,?!"])
+    return text[:at] + " " + text[at:], 0, at + 2
+
+
+# What must be blamed, once for each mistake; nothing where it is only to be rejected.
+MUTATIONS: dict[str, tuple[Mutation, list[str]]] = {
+    "a deed of the other sense": (wrong("sense"), ["sense"]),
+    "another name": (wrong("name"), ["name"]),
+    "another pronoun": (wrong("pronoun"), ["pronoun"]),
+    "another object": (wrong("object"), ["object"]),
+    "another count": (wrong("count"), ["count"]),
+    "another speaker": (wrong("speaker"), ["speaker"]),
+    "another chore": (wrong("order"), ["order"]),
+    "another consequence": (wrong("negation"), ["negation"]),
+    "was for were": (wrong("number"), ["number"]),
+    "lamps for lamp": (other_noun, ["number"]),
+    "not put in or out": (other_polarity, ["negation"]),
+    "chores in the other order": (other_order, ["order", "order"]),
+    "then for first": (then_for_first, []),
+    "a word left out": (deleted_word, []),
+    "two words swapped": (swapped_words, []),
+    "a sentence twice": (repeated_sentence, []),
+    "sentences in another order": (shuffled_sentences, []),
+    "another letter": (other_letter, []),
+    "a capital too many or too few": (other_case, []),
+    "two spaces": (double_space, []),
+    "a space before a sign": (space_before_sign, []),
+}
+
+
+def mutate(kind: str, n: int, first: int = 0) -> Iterator[tuple[crane.AnnotatedStory, Mutated]]:
+    """Different texts from n stories that have what this kind of mutation changes."""
+    rng, found = random.Random(kind), 0
+    for seed in itertools.count(first):
+        story = crane.annotated_story(seed)
+        mutated = MUTATIONS[kind][0](story, rng)
+        if mutated is not None and mutated[0] != story.text:
+            found += 1
+            yield story, mutated
+            if found == n:
+                return
+
+
+def slips(kind: str, n: int) -> list[str]:
+    """The mutated texts that pass, after a look that they are sayable, and that no other is."""
+    passed = []
+    for story, (text, start, stop) in mutate(kind, n):
+        verdict = crane.judge(text)
+        sayable = can_be_said(text)
+        assert (verdict.kind == "story") == sayable, f"sayable: {sayable}, but {verdict}: {text}"
+        if sayable:
+            passed.append(text)
+            continue
+        at, phenomena = verdict.fails_at, MUTATIONS[kind][1]
+        assert at is not None and start <= at <= stop, f"{kind} is blamed on {text[at:]!r}: {text}"
+        if phenomena:
+            honest = crane.judge(story.text)
+            assert verdict.chances == honest.chances, f"{kind} costs chances: {text}"
+            missed = Counter(honest.right) - Counter(verdict.right)
+            assert missed == Counter(phenomena), f"{kind} is blamed on {missed}: {text}"
+    return passed

@@ -1,0 +1,233 @@
+"""A second, slower reading of the grammar, and what one finds in a text by its words alone."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import NamedTuple
+
+import tiktoken
+
+from gpt2_edu import crane
+from gpt2_edu.crane.notation import Item, Slot, Source, alternatives, read
+from gpt2_edu.crane.randomness import SplitMix64
+from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN
+
+BYTES = {bytes([b]): b for b in range(256)}
+
+
+def make_tokenizer(*longer: bytes) -> tiktoken.Encoding:
+    """A token for each byte, and for each of these; it does not depend on what was trained."""
+    ranks = BYTES | {token: 256 + i for i, token in enumerate(longer)}
+    return tiktoken.Encoding(
+        "test", pat_str=SPLIT_PATTERN, mergeable_ranks=ranks, special_tokens={END_OF_TEXT: 999}
+    )
+
+
+def golden() -> str:
+    """The SHA-256 of the first 1,000 stories, a line each."""
+    stories = "".join(crane.story(seed) + "\n" for seed in range(1000))
+    return hashlib.sha256(stories.encode()).hexdigest()
+
+
+@functools.cache
+def crane_page() -> Source:
+    text = (files("gpt2_edu.crane") / "grammar.md").read_text(encoding="utf-8")
+    return read(text)
+
+
+# ---- A second reading of the page -------------------------------------------------------------
+
+
+def can_be_said(text: str, start: str = "story", source: Source | None = None) -> bool:
+    """Whether some way through the grammar says exactly this text.
+
+    It shares with the package only how the page is cut into rules and tables: every way is tried,
+    one after the other, and given up at the first word that differs.
+    """
+    source = source or crane_page()
+    words = re.findall(r'[A-Za-z]+(?:-[a-z]+)*|[.,?!]+"?|"', text)
+    if join_words(words) != text:
+        return False
+    open_: list[tuple[tuple[Item, ...], dict, int, bool]] = [
+        (way.items, {}, 0, False) for way in source.rules[start]
+    ]
+    while open_:
+        items, memory, at, upper = open_.pop()
+        if not items:
+            if at == len(words):
+                return True
+            continue
+        item, rest = items[0], items[1:]
+        if isinstance(item, str):
+            said = item[0].upper() + item[1:] if upper else item
+            if words[at : at + 1] == [said]:
+                open_.append((rest, memory, at + 1, False))
+            continue
+        for value, filling in _fillings(source, item, memory):
+            after = memory | ({item.name: value} if item.name else {})
+            if item.say:
+                open_.append(((*filling, *rest), after, at, upper or item.capital))
+            else:
+                open_.append((rest, after, at, upper))
+    return False
+
+
+def join_words(words: list[str]) -> str:
+    text = " ".join(words)
+    text = re.sub(r' ([.,?!]+"?)', r"\1", text)
+    return re.sub(r'(^| )" ', r'\1"', text)
+
+
+def _fillings(source: Source, slot: Slot, memory: dict) -> Iterator[tuple[tuple, tuple]]:
+    """Each value a slot may take, and the items that say it."""
+    name, *columns = slot.source
+    if slot.name is None and name in memory:
+        table, key, items = memory[name]
+        for column in columns:
+            cell = source.tables[table].cells[column][key]
+            key, ways = cell, [way.items for way in alternatives(cell)]
+        yield from ((("", "", way), way) for way in (ways if columns else [items]))
+    elif name in source.tables:
+        table = source.tables[name]
+        for key in table.keys:
+            row = set(table.row(key))
+            if slot.unlike is None or not row & set(table.row(memory[slot.unlike][1])):
+                items = next(alternatives(key)).items
+                yield (name, key, items), items
+    else:
+        for way in source.rules[name]:
+            if slot.unlike is None or memory[slot.unlike][2] != way.items:
+                yield (name, "", way.items), way.items
+
+
+# ---- Which withheld pairs are in a text -------------------------------------------------------
+
+
+def withheld_pairs(text: str) -> set[str]:
+    """The kinds of pairs in a story that training must not show, found by its words alone."""
+    found = set()
+    meeting = met(text)
+    if (_homograph(text) + meeting) % 6 == 0:
+        found.add("sense")
+    colours, things = _entries("colour"), _entries("thing")
+    for one, two in itertools.pairwise(re.findall(r"[A-Za-z-]+", text)):
+        if one in colours and two in things and (colours.index(one) + things.index(two)) % 6 == 0:
+            found.add("object")
+    people = crane_page().tables["person"].keys
+    named = dict.fromkeys(word for word in re.findall(r"[A-Za-z]+", text) if word in people)
+    if len(named) == 2 and (_plot(text, meeting) + people.index(list(named)[1])) % 6 == 0:
+        found.add("name")
+    return found
+
+
+def said(cell: str) -> list[str]:
+    """The alternatives of a cell, without their weights."""
+    return [" ".join(map(str, way.items)) for way in alternatives(cell)]
+
+
+def _homograph(text: str) -> int:
+    words = dict.fromkeys(crane_page().tables["sense"].cells["word"].values())
+    (found,) = [i for i, word in enumerate(words) if re.search(rf"\b{word}\b", text)]
+    return found
+
+
+@functools.cache
+def _openings() -> list[str]:
+    """How each meeting begins, as a regular expression: its cell names a rule with one line."""
+    openings = []
+    for cell in crane_page().tables["meeting"].cells["opening"].values():
+        ((slot,),) = (way.items for way in alternatives(cell))
+        assert isinstance(slot, Slot)
+        (way,) = crane_page().rules[slot.source[0]]
+        openings.append(_pattern(way.items))
+    return openings
+
+
+def met(text: str) -> int:
+    """The number of the meeting in a story."""
+    (found,) = [i for i, opening in enumerate(_openings()) if re.match(opening, text)]
+    return found
+
+
+def _plot(text: str, meeting: int) -> int:
+    """Which plot it is, by how the first sentence after the meeting goes."""
+    before, plots = _openings()[meeting], []
+    for i, way in enumerate(crane_page().rules["plot"]):
+        for opening in crane_page().rules[way.items[0].source[0]]:
+            items = opening.items[: opening.items.index(".") + 1]
+            if re.match(f"{before} {_pattern(items)}", text):
+                plots.append(i)
+    (plot,) = plots
+    return plot
+
+
+def _entries(rule: str) -> list[str]:
+    return [" ".join(way.items) for way in crane_page().rules[rule]]
+
+
+def _pattern(items: tuple[Item, ...]) -> str:
+    """A regular expression for words with slots."""
+    parts = []
+    for item in items:
+        if isinstance(item, Slot):
+            parts.append("[^.]+?")
+        else:
+            parts.append(item if item.isalpha() else r"\s*" + re.escape(item))
+    return re.sub(r" (\\s\*)", r"\1", " ".join(parts))
+
+
+# ---- Statistics of many stories ----------------------------------------------------------------
+
+
+class Distance(NamedTuple):
+    """From the last cue to what shows the sense."""
+
+    words: int
+    across: bool  # a sentence ends in between
+    other_named: bool  # a place of the other sense is named before
+    first: bool  # the story has no such test before
+
+
+def distances(n: int) -> list[Distance]:
+    """Of all tests of the sense in n stories."""
+    found = []
+    places = crane_page().tables["sense"].cells["place"]
+    others = crane_page().tables["sense"].cells["other"]
+    for seed in range(n):
+        story = crane.annotated_story(seed)
+        tests = [test for test in story.tests if test.phenomenon == "sense"]
+        for test in tests:
+            cue = test.cues[-1][1]
+            between = story.words[cue : test.start]
+            before = join_words(list(story.words[: test.start])).lower()
+            across = any(word[0] in ".?!" for word in between)
+            other_named = any(place in before for place in said(places[others[test.sense]]))
+            found.append(Distance(len(between), across, other_named, test is tests[0]))
+    return found
+
+
+def same_stories(n: int, sample: int = 2000) -> tuple[int, float]:
+    """Pairs of equal stories among n seeds, and how many chance alone would give.
+
+    Two stories are equal with the probability E[p(story)], so of n (n - 1) / 2 pairs that share.
+    """
+    seen: Counter[int] = Counter()
+    for seed in range(n):
+        text = crane.story(seed)
+        seen[hash(text)] += 1
+    pairs = sum(k * (k - 1) // 2 for k in seen.values())
+    tokenizer, chance = make_tokenizer(), SplitMix64(7)
+    p = [math.exp(-surprise(crane.story(chance.below(1 << 64)), tokenizer)) for _ in range(sample)]
+    return pairs, n * (n - 1) / 2 * sum(p) / sample
+
+
+def surprise(text: str, tokenizer: tiktoken.Encoding) -> float:
+    """Minus the logarithm of a story's probability."""
+    return sum(crane.surprisals(text, tokenizer))

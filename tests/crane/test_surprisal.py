@@ -1,0 +1,155 @@
+"""Surprisal and entropy are exact."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+
+from gpt2_edu import crane
+from gpt2_edu.crane import judging, surprisal
+from gpt2_edu.crane.grammar import Grammar, crane_world
+from gpt2_edu.crane.randomness import SplitMix64
+from gpt2_edu.tokenizer import END_OF_TEXT
+from tests.crane.small_grammars import PAGES, TOKENIZERS, every_story, page, surprisals
+
+
+@pytest.mark.parametrize("tokens", TOKENIZERS)
+@pytest.mark.parametrize("name", PAGES)
+def test_the_surprise_of_every_token_of_every_story_is_exact(name, tokens):
+    """In brute force: all stories are enumerated, and those that begin alike are added up."""
+    grammar, tokenizer = Grammar(page(PAGES[name])), TOKENIZERS[tokens]
+    stories = every_story(grammar)
+    assert len(stories) > 10
+    assert sum(stories.values()) == pytest.approx(1, abs=1e-12)
+    beginnings: dict[tuple[int, ...], float] = defaultdict(float)
+    ids = {text: (*tokenizer.encode_ordinary(text), tokenizer.eot_token) for text in stories}
+    for text, p in stories.items():
+        for n in range(len(ids[text]) + 1):
+            beginnings[ids[text][:n]] += p
+    for text, p in stories.items():
+        found = surprisals(grammar, text, tokenizer)
+        expected = [
+            math.log(beginnings[ids[text][:n]] / beginnings[ids[text][: n + 1]])
+            for n in range(len(ids[text]))
+        ]
+        assert found == pytest.approx(expected, abs=1e-9)
+        assert math.exp(-sum(found)) == pytest.approx(p, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_tokens_after_a_common_beginning_share_all_probability(name):
+    grammar, tokenizer = Grammar(page(PAGES[name])), TOKENIZERS["words"]
+    shares: dict[tuple[int, ...], dict[int, float]] = defaultdict(dict)
+    for text in every_story(grammar):
+        ids = [*tokenizer.encode_ordinary(text), tokenizer.eot_token]
+        for n, nats in enumerate(surprisals(grammar, text, tokenizer)):
+            known = shares[tuple(ids[:n])].setdefault(ids[n], math.exp(-nats))
+            assert known == pytest.approx(math.exp(-nats))
+    assert max(len(share) for share in shares.values()) > 1
+    for share in shares.values():
+        assert sum(share.values()) == pytest.approx(1, abs=1e-9)
+
+
+def test_a_text_that_can_be_said_in_two_ways_has_the_sum_of_both():
+    rules = "story: {way}\n\nway: 3 * {one} / {two}\n\none: a b / a c\n\ntwo: a b / d"
+    grammar = Grammar(page(rules))
+    found = math.exp(-sum(surprisals(grammar, "a b", TOKENIZERS["bytes"])))
+    assert found == pytest.approx(0.75 * 0.5 + 0.25 * 0.5)
+
+
+def test_a_choice_without_a_trace_costs_nothing():
+    plain = Grammar(page(PAGES["everything"]))
+    rules = PAGES["everything"].replace("met", "[w: weather] met [v: nothing]")
+    rules += "\nweather: sun / 5 * rain / snow\n"
+    assert rules.count("[w:") == 1
+    more = Grammar(page(rules))
+    for text in every_story(plain):
+        a, b = (surprisals(grammar, text, TOKENIZERS["bytes"]) for grammar in (plain, more))
+        assert a == pytest.approx(b, abs=1e-9)
+
+
+def test_what_training_withholds_has_no_surprise_but_is_judged_a_story():
+    grammar = Grammar(page(PAGES["everything"] + "\nsentence: never\n"))
+    withheld = "The crane sang, red. Ann met Ben. She ran home."  # 0 + 0 is a multiple of six
+    assert judging._judge(grammar, withheld).kind == "story"
+    assert withheld not in every_story(grammar)
+    with pytest.raises(ValueError, match="no story that training shows: it cannot go on at"):
+        surprisals(grammar, withheld, TOKENIZERS["bytes"])
+
+
+# ---- Crane World ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def by_bytes(monkeypatch):
+    """Any tokenizer will do to see whether the figures fit together."""
+    monkeypatch.setattr(surprisal, "load_tokenizer", lambda name: TOKENIZERS["bytes"])
+
+
+def test_the_floor_fits_together(by_bytes):
+    floor = crane.entropy(40, seed=3)
+    assert floor.stories == 40 and floor.counts[0] == 40
+    assert list(floor.counts) == sorted(floor.counts, reverse=True)
+    assert sum(floor.counts) == floor.tokens
+    by_position = np.array(floor.by_position)
+    assert float(np.average(by_position, weights=floor.counts)) == pytest.approx(float(floor))
+    assert min(by_position) > -1e-12 and floor > 0
+    rows = []
+    generator = SplitMix64(3)
+    for _ in range(40):
+        rows.append(crane.surprisals(crane.story(generator.below(1 << 64))))
+    assert float(floor) == pytest.approx(sum(map(sum, rows)) / sum(map(len, rows)))
+    assert floor.by_position[5] == pytest.approx(statistics.mean(row[5] for row in rows))
+
+
+def test_the_same_seed_gives_the_same_floor_and_another_one_another(by_bytes):
+    first, again, other = crane.entropy(20, 1), crane.entropy(20, 1), crane.entropy(20, 2)
+    assert first == again and first.by_position == again.by_position
+    assert first.standard_error == again.standard_error
+    assert first != other
+
+
+def test_the_standard_error_says_how_far_estimates_scatter(by_bytes):
+    floors = [crane.entropy(30, seed) for seed in range(24)]
+    scatter = statistics.stdev(map(float, floors))
+    claimed = statistics.mean(floor.standard_error for floor in floors)
+    assert 0.6 < scatter / claimed < 1.6
+    assert crane.entropy(270, 5).standard_error == pytest.approx(claimed / 3, rel=0.2)
+
+
+@pytest.mark.parametrize("n", [1, 0, -5])
+def test_too_few_stories_for_an_error_are_refused(n):
+    with pytest.raises(ValueError, match=f"n_stories must be at least 2, got {n}"):
+        crane.entropy(n)
+
+
+def test_stories_begin_as_often_as_their_surprise_says(stories):
+    """The first two words of 5,000 stories against the probability of just these two."""
+    tokenizer, n = TOKENIZERS["bytes"], len(stories)
+    begin = Counter(tuple(re.match(r"(\w+) (\w+)", text).groups()) for text in stories)
+    likely = 0.0
+    for words, count in begin.items():
+        text = next(text for text in stories if re.match(r"\b".join([" ".join(words), ""]), text))
+        size = len(tokenizer.encode_ordinary(" ".join(words))) + 1  # with the space that ends it
+        p = math.exp(-sum(surprisals(crane_world(), text, tokenizer)[:size]))
+        likely += p
+        assert abs(count - n * p) < 5 * math.sqrt(n * p) + 1, words
+    assert 0.98 < likely < 1 + 1e-9
+
+
+def test_the_last_token_of_a_surprise_is_the_end_of_the_text():
+    tokenizer = TOKENIZERS["bytes"]
+    text = crane.story(0)
+    assert len(surprisals(crane_world(), text, tokenizer)) == len(text) + 1
+    assert tokenizer.decode([tokenizer.eot_token]) == END_OF_TEXT
+
+
+def test_the_surprise_of_a_whole_story_does_not_depend_on_the_tokenizer(stories):
+    for text in stories[:20]:
+        by_bytes = sum(surprisals(crane_world(), text, TOKENIZERS["bytes"]))
+        assert sum(crane.surprisals(text)) == pytest.approx(by_bytes, rel=1e-9)
