@@ -9,12 +9,12 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300
 
-.PHONY: help book serve test lint unit nbval site notebooks status lab campaign crane bench clean
+.PHONY: help book serve test lint unit nbval site lists notebooks status report new-chapter new-exercise lab campaign crane bench clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:           ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## */  make \1\t/' | expand -t 20
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 22
 
 book: $(READY) $(MATHJAX)  ## build the site from clean into _build/html
 	@rm -rf _build
@@ -42,12 +42,24 @@ nbval: $(READY)  ## run the notebooks and compare with their stored outputs
 site: $(READY)  ## tests of the site that `make book` built
 	$(PYTEST) -q -n 2 tests/site
 
+lists: $(READY)  ## write what follows from the chapters: contents, tables, the map's numbers
+	$(BIN)/python book/chapters.py
+
 notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ipynb for one
 	$(BIN)/python book/make_practice.py
 	$(BIN)/python book/execute_notebooks.py $(NB)
 
 status: $(READY)  ## time the notebooks that changed, and write book/status.md
 	$(BIN)/python book/make_status.py
+
+report: $(READY)  ## how long each chapter is, and how much it shows
+	@$(BIN)/python book/report.py
+
+new-chapter: $(READY)  ## begin one: NAME=quantisation, and if you like TITLE="…", AFTER=fast or PART="…"
+	@$(BIN)/python book/scaffold.py chapter
+
+new-exercise: $(READY)  ## begin one: CHAPTER=6 NAME=my_thing, and if you like TITLE="…"
+	@$(BIN)/python book/scaffold.py exercise
 
 lab: $(READY)   ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks
