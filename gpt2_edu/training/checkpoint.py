@@ -85,49 +85,54 @@ def remove(folder: Path) -> None:
     shutil.rmtree(unnamed)
 
 
-def clean(run: Path) -> None:
+def clean(run_folder: Path) -> None:
     """Remove the unfinished files that a killed process left in a run folder."""
-    for path in [*run.glob(f"*{PART}"), *(run / "checkpoints").glob(f"{UNFINISHED}*")]:
+    for path in [
+        *run_folder.glob(f"*{PART}"),
+        *(run_folder / "checkpoints").glob(f"{UNFINISHED}*"),
+    ]:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 # ---- The checkpoints of a run ------------------------------------------------------------------
 
 
-def checkpoint_path(run: Path, step: int) -> Path:
+def checkpoint_path(run_folder: Path, step: int) -> Path:
     """The folder of the checkpoint after ``step`` steps."""
-    return run / "checkpoints" / f"step-{step:08}"
+    return run_folder / "checkpoints" / f"step-{step:08}"
 
 
-def checkpoints(run: Path) -> list[Path]:
+def checkpoints(run_folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    found = [path for path in (run / "checkpoints").glob("step-*") if _NAME.fullmatch(path.name)]
+    found = [
+        path for path in (run_folder / "checkpoints").glob("step-*") if _NAME.fullmatch(path.name)
+    ]
     return sorted(found, key=lambda path: int(path.name.removeprefix("step-")))
 
 
-def best_checkpoint(run: Path) -> Path | None:
+def best_checkpoint(run_folder: Path) -> Path | None:
     """The checkpoint with the lowest validation loss, the oldest of several; None without any."""
-    losses = {path: read_state(path)["val_loss"] for path in checkpoints(run)}
+    losses = {path: read_state(path)["val_loss"] for path in checkpoints(run_folder)}
     measured = {path: loss for path, loss in losses.items() if loss is not None}
     return min(measured, key=lambda path: measured[path]) if measured else None
 
 
-def prune(run: Path, keep: int) -> None:
+def prune(run_folder: Path, keep: int) -> None:
     """Remove all checkpoints but the newest ``keep`` and the best."""
-    best = best_checkpoint(run)
-    for path in checkpoints(run)[:-keep]:
+    best = best_checkpoint(run_folder)
+    for path in checkpoints(run_folder)[:-keep]:
         if path != best:
             remove(path)
 
 
-def newest_checkpoint(run: Path) -> Path | None:
+def newest_checkpoint(run_folder: Path) -> Path | None:
     """The checkpoint to resume from, every byte of it checked; None if the run has none.
 
     Raises ValueError if it is damaged, or if the validation loss of an older one cannot be read.
     The message names each damaged file, the newest intact checkpoint and what to do. An older
     checkpoint is never used silently.
     """
-    found = checkpoints(run)
+    found = checkpoints(run_folder)
     for path in reversed(found):
         problems = damage(path, thoroughly=path == found[-1])
         if not problems:
@@ -135,9 +140,10 @@ def newest_checkpoint(run: Path) -> Path | None:
         intact = next((other for other in reversed(found) if not damage(other)), None)
         way = "No checkpoint of this run is intact: start a new run in another folder."
         if intact:
+            aside = run_folder / (path.name + ".damaged")
             way = (
                 f"{intact} is intact. Move what is damaged out of the way and resume again, to go "
-                f"on from the newest that is left:\n  mv {path} {run / (path.name + '.damaged')}"
+                f"on from the newest that is left:\n  mv {path} {aside}"
             )
         listed = "\n  ".join(problems)
         raise ValueError(f"the checkpoint {path} is damaged:\n  {listed}\n{way}")
@@ -198,7 +204,7 @@ def _digest(document: Mapping[str, Any]) -> str:
 
 
 def save_checkpoint(
-    run: Path,
+    run_folder: Path,
     step: int,
     model: GPT2,
     optimizer: Optimizer,
@@ -211,7 +217,7 @@ def save_checkpoint(
     these weights, or None. Raises OSError on every rank if the disk fails; the older checkpoints
     are then unchanged.
     """
-    final = checkpoint_path(run, step)
+    final = checkpoint_path(run_folder, step)
     weights = _gathered(model.state_dict(), ranks)
     averages = _gathered(_optimizer_tensors(model, optimizer), ranks)
     problem = ""
@@ -240,7 +246,7 @@ def save_checkpoint(
             problem = f"{type(error).__name__}: {error}"
     problem = str(ranks.gather(problem)[0])
     if problem:
-        older = checkpoints(run)
+        older = checkpoints(run_folder)
         way = f"{older[-1]} is intact: make room and resume" if older else "Make room and start"
         raise OSError(
             f"the checkpoint {final} could not be written ({problem}). {way} again. A checkpoint "

@@ -25,10 +25,12 @@ MAY_CHANGE = {
     *("log_every", "save_every", "keep", "tensorboard", "quiet"),
 }
 
+_SIZES = ("n_layer", "n_head", "n_embd")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """The settings of a run. Raises TypeError or ValueError for what cannot be."""
+    """The settings of a run. Raises TypeError or ValueError for an impossible one."""
 
     data: str = option("folder of token shards, as written by prepare", "data")
     out: str = option("folder of the run: its settings, log and checkpoints", "run")
@@ -81,7 +83,7 @@ class TrainConfig:
             _check_type(name, getattr(self, name), hint)
         counts = ("block_size", "steps", "batch_size", "grad_accum", "eval_batches")
         self._check(counts + ("sample_tokens", "save_every", "keep", "log_every"), 1)
-        self._check(("n_layer", "n_head", "n_embd"), 1)
+        self._check(_SIZES, 1)
         self._check(("warmup_steps", "eval_every", "sample_every", "seed"), 0)
         self._check(("weight_decay", "grad_clip", "min_lr"), 0.0)
         self._check(("dropout", "beta1", "beta2"), 0.0, below=1.0)
@@ -98,8 +100,8 @@ class TrainConfig:
             )
         if not self.prompt:
             raise ValueError('prompt is empty: a sample needs a beginning, such as "<|endoftext|>"')
-        sizes = (self.n_layer, self.n_head, self.n_embd)
-        if self.init_from is not None and (self.model != "gpt2" or any(sizes)):
+        given = self.model != "gpt2" or any(getattr(self, name) for name in _SIZES)
+        if self.init_from is not None and given:
             raise ValueError(
                 "init_from brings its own sizes: leave out model, n_layer, n_head and n_embd"
             )
@@ -115,11 +117,7 @@ class TrainConfig:
     def learning_rate_at(self, step: int) -> float:
         """The learning rate of one step, counted from 0."""
         return learning_rate(
-            step,
-            steps=self.steps,
-            lr=self.lr,
-            min_lr=self.min_lr,
-            warmup_steps=self.warmup_steps,
+            step, steps=self.steps, lr=self.lr, min_lr=self.min_lr, warmup_steps=self.warmup_steps
         )
 
     def model_config(self, vocab_size: int) -> GPT2Config:
@@ -134,8 +132,8 @@ class TrainConfig:
         if sizes.vocab_size != vocab_size:
             raise ValueError(
                 f"the shards in {self.data} have a vocabulary of {vocab_size} ids, "
-                f"{self.init_from} has {sizes.vocab_size}: prepare the text with that "
-                "model's tokenizer"
+                f"{self.init_from} has {sizes.vocab_size}: prepare the text with that model's "
+                "tokenizer"
             )
         if sizes.block_size < self.block_size:
             raise ValueError(
@@ -148,13 +146,8 @@ class TrainConfig:
     def _preset(self) -> GPT2Config:
         """The preset with its changes. Raises ValueError if they are impossible."""
         preset = GPT2Config.preset(self.model)
-        return replace(
-            preset,
-            block_size=self.block_size,
-            n_layer=self.n_layer or preset.n_layer,
-            n_head=self.n_head or preset.n_head,
-            n_embd=self.n_embd or preset.n_embd,
-        )
+        given = {name: getattr(self, name) for name in _SIZES if getattr(self, name)}
+        return replace(preset, block_size=self.block_size, **given)
 
 
 def _check_type(name: str, value: object, hint: Any) -> None:

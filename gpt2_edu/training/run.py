@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import tiktoken
 import torch
@@ -90,16 +91,8 @@ class Run:
         They are the same every time. Raises ValueError if there is less than one window.
         """
         assert self.val is not None, "eval_every is 0"
-        return validation_batches(
-            self.val,
-            self.config.batch_size,
-            self.config.block_size,
-            self.config.eval_batches,
-            rank=self.ranks.rank,
-            world_size=self.ranks.world_size,
-            device=self.device,
-            align=self.config.align,
-        )
+        settings = _batch_settings(self.config, self.ranks)
+        return validation_batches(self.val, n_batches=self.config.eval_batches, **settings)
 
 
 # ---- Opening a run -----------------------------------------------------------------------------
@@ -117,14 +110,12 @@ def open_run(config: TrainConfig, ranks: Ranks) -> Run:
     train = TokenShards(config.data)
     tokenizer = load_tokenizer(train.tokenizer)
     train.check_tokenizer(train.tokenizer)
-    loader = _open_loader(config, ranks, train)
-
+    loader = BatchLoader(train, seed=config.seed, **_batch_settings(config, ranks))
     checkpoint = _find_checkpoint(config)
-    model_config = (
-        config.model_config(train.vocab_size)
-        if checkpoint is None
-        else read_config(checkpoint / CONFIG)
-    )
+    if checkpoint is None:
+        model_config = config.model_config(train.vocab_size)
+    else:
+        model_config = read_config(checkpoint / CONFIG)
     memory = StepMemory(config, model_config, ranks.device, dtype)
     memory.check()
     with memory.explain_errors():
@@ -167,17 +158,11 @@ def _check_packages(config: TrainConfig, ranks: Ranks) -> None:
         )
 
 
-def _open_loader(config: TrainConfig, ranks: Ranks, train: TokenShards) -> BatchLoader:
-    return BatchLoader(
-        train,
-        config.batch_size,
-        config.block_size,
-        seed=config.seed,
-        rank=ranks.rank,
-        world_size=ranks.world_size,
-        device=ranks.device,
-        align=config.align,
-    )
+def _batch_settings(config: TrainConfig, ranks: Ranks) -> dict[str, Any]:
+    """What batches for training and validation have in common."""
+    return asdict(ranks) | {
+        name: getattr(config, name) for name in ("batch_size", "block_size", "align")
+    }
 
 
 def _find_checkpoint(config: TrainConfig) -> Path | None:

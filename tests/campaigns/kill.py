@@ -4,7 +4,7 @@
 
 A run of a few seconds that saves at every step is killed (SIGKILL) at a random moment, resumed,
 killed again, until it ends; then another one begins. Each must leave the same bytes of weights
-and optimiser, and the same log with the same samples, as a run that nobody disturbed.
+and optimiser, and the same log with the same samples, as an undisturbed run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.campaigns.small_run import result, small_config, write_shards
 
 
 def run(data: Path, out: Path, steps: int) -> None:
-    """In a process of its own: start the run, or go on with it."""
+    """In a child process: start the run, or resume it."""
     torch.set_num_threads(1)
     config = small_config(data, out, steps=steps, save_every=1, sample_every=3, resume=has_run(out))
     Trainer(config).train()
