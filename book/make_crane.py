@@ -24,6 +24,7 @@ from gpt2_edu.analysis.heads import attention_statistics, head_effects, sense_on
 from gpt2_edu.cli.export import ExportOptions, export
 from gpt2_edu.config import GPT2Config
 from gpt2_edu.machine.files import file_sha256
+from gpt2_edu.model import eval_mode
 from gpt2_edu.tokenizer import _RANKS, save_ranks, train_bpe
 from gpt2_edu.training.recipes import RECIPES, train_crane
 from gpt2_edu.training.run_log import Row
@@ -62,12 +63,11 @@ class Watch:
             }
         )
         torch.set_rng_state(state)
-        model.train()
 
     def _attention(self, model: GPT2, sentence: str) -> list[list[list[list[int]]]]:
         """Weights in hundredths: layers × heads × queries × keys up to the query."""
         ids = torch.tensor([self.tokenizer.encode(sentence)])
-        with torch.no_grad(), trace(model.eval()) as tape:
+        with torch.no_grad(), eval_mode(model), trace(model) as tape:
             model(ids)
         layers = []
         for i in range(model.config.n_layer):
@@ -168,30 +168,27 @@ def main(out: str = "runs/crane") -> None:
 
 
 def card(found: dict[str, Any]) -> str:
-    """The model card."""
-    recipe, machine, metrics = found["recipe"], found["machine"], found["metrics"]
-    config, check, samples = GPT2Config.preset("crane"), metrics["validation"], metrics["samples"]
+    """The model card, from the content of measures.json."""
+    config = GPT2Config.preset("crane")
+    return f"""{_description(found, config)}
+## Metrics
+
+{_metrics(found["metrics"])}
+{_heads(found)}
+## Limits
+
+It knows {config.vocab_size:,} tokens, about six hundred words and nothing of the world. Outside of
+its stories it babbles. Its people have two pronouns and no lives.
+
+## Licence
+
+MIT, like the package. The stories and the weights are made by the package itself.
+"""
+
+
+def _description(found: dict[str, Any], config: GPT2Config) -> str:
+    recipe, machine = found["recipe"], found["machine"]
     settings = ", ".join(f"{name}={value}" for name, value in recipe["settings"].items())
-    predictors = {"this model": metrics["forced_choice"], **metrics["baselines"]}
-    kinds = list(metrics["forced_choice"])
-    rows = [
-        f"| {name.replace('_', ' ')} | "
-        + " | ".join(f"{percent(overall(grades[kind]))}" for kind in kinds)
-        + " |"
-        for name, grades in predictors.items()
-    ]
-    phenomena = [
-        f"| {name} | {percent(samples['phenomena'][name]['share'])} | "
-        + " | ".join(percent(shares(metrics["forced_choice"][kind]).get(name)) for kind in kinds)
-        + " |"
-        for name in samples["phenomena"]
-    ]
-    heads = found["head_effects"]["heads"]
-    most = max(heads, key=lambda head: head["drops"]["sense"])
-    hint = found["head_effects_by_hint"]
-    needed = max(hint["heads"], key=lambda head: head["drops"]["sense"])
-    others = max(drop for name, drop in needed["drops"].items() if name != "sense")
-    hints = hint["intact"]["senses"]["crane"]["chances"]
     return f"""# The model of Crane World
 
 A GPT-2 with {GPT2(config).num_parameters():,} parameters ({config.n_layer} layers of
@@ -211,9 +208,23 @@ network. It is meant for learning: small enough to look into, and its every gues
   `crane.tiktoken` (the byte-pair ranks, trained on the first {STORIES:,} stories), `log.jsonl`
   (the whole run), `snapshots.json` (attention and samples at {len(SNAPSHOTS)} steps),
   `measures.json` (all figures below, and more).
+"""
 
-## Metrics
 
+def _metrics(metrics: dict[str, Any]) -> str:
+    check, samples, choices = metrics["validation"], metrics["samples"], metrics["forced_choice"]
+    kinds = [kind.replace("_", " ") for kind in choices]
+    every = [samples, *choices.values()]
+    predictors = {"this model": choices, **metrics["baselines"]}
+    by_predictor = [
+        [name.replace("_", " "), *(percent(overall(grades[kind])) for kind in choices)]
+        for name, grades in predictors.items()
+    ]
+    by_phenomenon = [
+        [name, *(percent(kind["phenomena"].get(name, {}).get("share")) for kind in every)]
+        for name in samples["phenomena"]
+    ]
+    return f"""\
 Loss on {check["stories"]:,} new stories: {check["loss"]:.4f} nats per token. The grammar's own
 entropy on the same stories, which no model can beat: {check["floor"]:.4f}. The gap:
 {check["gap"]:.4f} ± {check["gap_error"]:.4f}.
@@ -224,39 +235,37 @@ Of {samples["stories"]["chances"]:,} stories written freely at temperature 1,
 The right continuation against a tempting wrong one, in per cent, for usual stories and for such as
 training never shows (a homograph in a way of meeting it, a colour with a thing, a name in a plot):
 
-| who chooses | {" | ".join(kind.replace("_", " ") for kind in kinds)} |
-| --- | {" | ".join("---" for _ in kinds)} |
-{chr(10).join(rows)}
+{table(["who chooses", *kinds], by_predictor)}
 
 By phenomenon, in per cent; the first column counts what the model's own stories get right:
 
-| phenomenon | own stories | {" | ".join(kind.replace("_", " ") for kind in kinds)} |
-| --- | --- | {" | ".join("---" for _ in kinds)} |
-{chr(10).join(phenomena)}
+{table(["phenomenon", "own stories", *kinds], by_phenomenon)}
+"""
 
+
+def _heads(found: dict[str, Any]) -> str:
+    most = max(found["head_effects"]["heads"], key=lambda head: head["drops"]["sense"])
+    hint = found["head_effects_by_hint"]
+    needed = max(hint["heads"], key=lambda head: head["drops"]["sense"])
+    others = max(drop for name, drop in needed["drops"].items() if name != "sense")
+    hints = hint["intact"]["senses"]["crane"]["chances"]
+    return f"""\
 The head whose removal costs the senses most is head {most["head"]} of block {most["layer"]}, with
 {most["drops"]["sense"]:.1f} points of all senses. Where a hint alone tells the sense of *crane*
 ("nothing but feathers and reeds, until the crane …", {hints} stories), it is head {needed["head"]}
 of block {needed["layer"]}: without it {needed["drops"]["sense"]:.1f} points of *crane* are lost,
 and at most {others:.1f} of anything else. `measures.json` has all heads.
-
-## Limits
-
-It knows {config.vocab_size:,} tokens, about six hundred words and nothing of the world. Outside of
-its stories it babbles. Its people have two pronouns and no lives.
-
-## Licence
-
-MIT, like the package. The stories and the weights are made by the package itself.
 """
+
+
+def table(header: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f}"
-
-
-def shares(grades: dict[str, Any]) -> dict[str, float]:
-    return {name: score["share"] for name, score in grades["phenomena"].items()}
 
 
 def overall(grades: dict[str, Any]) -> float:

@@ -16,7 +16,7 @@ import tiktoken
 import torch
 
 from .. import crane
-from ..crane.surprisal import mean_and_error, means_by_position, word_tokens
+from ..crane.surprisal import mean_and_error, means_by_position
 from ..generation import generate
 from ..model import GPT2
 from .results import Choice, Grades, Score, Validation, grade_choices
@@ -107,7 +107,8 @@ def choices(
         for test in sampled.tests:
             at, stop = starts[test.start], starts[test.start + len(test.right)]
             asked.append((story, test, at, stop))
-            distractors.append(ids[:at] + _distractor_ids(tokenizer, sampled.words, test))
+            words = (*sampled.words[: test.start], *test.distractors[0])
+            distractors.append(encode_words(tokenizer, words)[0][:-1])  # without <|endoftext|>
     own = score_tokens(predictor, texts, batch_size)
     other = score_tokens(predictor, distractors, batch_size)
     found = []
@@ -116,19 +117,6 @@ def choices(
         margin = float(own[story][at - 1 : stop - 1].sum() - scores[at - 1 :].sum())
         found.append(Choice(story, test.phenomenon, test.sense.partition("-")[0], margin))
     return found
-
-
-def _distractor_ids(
-    tokenizer: tiktoken.Encoding, words: Sequence[str], test: crane.Test
-) -> list[int]:
-    """The ids of a test's first distractor, in the place of the right words."""
-    distractor = test.distractors[0]
-    before = (words[test.start - 1] if test.start else None, *distractor)
-    return [
-        i
-        for left, word in zip(before, distractor, strict=False)
-        for i in word_tokens(tokenizer, left, word)
-    ]
 
 
 def forced_choice(

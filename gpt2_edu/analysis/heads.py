@@ -19,8 +19,8 @@ from .. import crane
 from ..model import GPT2, eval_mode
 from ..tape import trace
 from .evals import choices
-from .results import Choice, Grades, grade_choices
-from .scoring import LogProbs, encode_words, pad_right
+from .results import Choice, Grades, Score, grade_choices
+from .scoring import LogProbs, encode_words, model_log_probs, pad_right
 
 # ---- Removing a head ---------------------------------------------------------------------------
 
@@ -95,22 +95,16 @@ def head_effects(
         for head in range(config.n_head):
             left = ask(without_head(model, layer, head, vectors[layer, head]))
             now, now_margins = grade_choices(left), _mean_margins(left)
-            effects.append(
-                HeadEffect(
-                    layer,
-                    head,
-                    drops={
-                        name: 100 * (score.share - now.phenomena[name].share)
-                        for name, score in grades.phenomena.items()
-                    },
-                    sense_drops={
-                        word: 100 * (score.share - now.senses[word].share)
-                        for word, score in grades.senses.items()
-                    },
-                    margin_drops={name: margins[name] - now_margins[name] for name in margins},
-                )
-            )
+            drops = _points_lost(grades.phenomena, now.phenomena)
+            sense_drops = _points_lost(grades.senses, now.senses)
+            margin_drops = {name: margins[name] - now_margins[name] for name in margins}
+            effects.append(HeadEffect(layer, head, drops, sense_drops, margin_drops))
     return HeadEffects(grades, margins, tuple(effects))
+
+
+def _points_lost(before: dict[str, Score], after: dict[str, Score]) -> dict[str, float]:
+    """The difference of each share, in percentage points."""
+    return {name: 100 * (score.share - after[name].share) for name, score in before.items()}
 
 
 def sense_only_from_hint(word: str, seed: int) -> bool:
@@ -155,8 +149,8 @@ def mean_heads(model: GPT2, rows: Sequence[Sequence[int]], *, batch_size: int = 
 
 def _edited_log_probs(model: GPT2, edits: dict[str, Callable[[Tensor], Tensor]]) -> LogProbs:
     def log_probs(ids: Tensor) -> Tensor:
-        with eval_mode(model), torch.inference_mode(), trace(model, edits=edits):
-            return model(ids.to(model.device))[0].float().log_softmax(dim=-1)
+        with trace(model, edits=edits):
+            return model_log_probs(model)(ids)
 
     return log_probs
 
