@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tiktoken
@@ -135,25 +135,12 @@ def _identity(
 # ---- Encoding: pieces of text to ids -----------------------------------------------------------
 
 
-class TextBatch(NamedTuple):
-    """Pieces of text, each with the split of its document: enough work for one task."""
-
-    pieces: list[tuple[str, Piece]]
-
-    @property
-    def documents(self) -> int:
-        """The number of documents that begin in it."""
-        return sum(piece.starts_document for _, piece in self.pieces)
-
-    @property
-    def progress(self) -> int:
-        """What it adds to the progress bar."""
-        return sum(piece.progress for _, piece in self.pieces)
+TextBatch = list[tuple[str, Piece]]  # pieces with their split: enough work for one task
 
 
 def text_batches(pieces: Iterable[Piece], config: PrepareConfig) -> Iterator[TextBatch]:
     """All pieces in their order, grouped. The groups depend on nothing but the pieces."""
-    batch: list[tuple[str, Piece]] = []
+    batch: TextBatch = []
     document, size, split = -1, 0, "train"
     for piece in pieces:
         if piece.starts_document:
@@ -163,10 +150,10 @@ def text_batches(pieces: Iterable[Piece], config: PrepareConfig) -> Iterator[Tex
         batch.append((split, piece))
         size += len(piece.text)
         if size >= BATCH_CHARACTERS:
-            yield TextBatch(batch)
+            yield batch
             batch, size = [], 0
     if batch:
-        yield TextBatch(batch)
+        yield batch
 
 
 def is_for_validation(document: int, seed: int, fraction: float) -> bool:
@@ -178,7 +165,7 @@ def is_for_validation(document: int, seed: int, fraction: float) -> bool:
 def _encode(batch: TextBatch, encoding: tiktoken.Encoding) -> dict[str, NDArray[np.uint32]]:
     """The ids of a batch, by split."""
     ids: dict[str, list[NDArray[np.uint32]]] = {split: [] for split in SPLITS}
-    for split, piece in batch.pieces:
+    for split, piece in batch:
         if piece.starts_document:
             ids[split].append(np.array([encoding.eot_token], dtype=np.uint32))
         # disallowed_special=() makes special tokens ordinary text, as in encode_ordinary.
@@ -209,11 +196,12 @@ def _encode_all(
 
         written = writer.progress.batches
         for number, batch in enumerate(text_batches(pieces, config)):
-            documents += batch.documents
+            documents += sum(piece.starts_document for _, piece in batch)
+            progress = sum(piece.progress for _, piece in batch)
             if number < written:
-                bar.update(batch.progress)
+                bar.update(progress)
                 continue
-            pending.append((pool.submit(_encode, batch, encoding), batch.progress))
+            pending.append((pool.submit(_encode, batch, encoding), progress))
             if len(pending) > 2 * config.workers:
                 write_next()
         while pending:

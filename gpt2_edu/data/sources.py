@@ -157,10 +157,7 @@ def _json_text(line: bytes, place: str, options: ReadOptions) -> str:
     if not isinstance(entry, dict):
         raise ValueError(f"{place} is a JSON {type(entry).__name__}, not an object with fields")
     if options.text_field not in entry:
-        raise ValueError(
-            f"{place} has no field {options.text_field!r}. It has: {', '.join(entry) or 'none'}. "
-            "Name the field that holds the text with text_field."
-        )
+        raise _missing("field", options.text_field, place, entry)
     return _text(entry[options.text_field], place, options)
 
 
@@ -194,10 +191,7 @@ def _open_parquet(path: Path, column: str) -> Any:
         raise ValueError(f"{path} cannot be read as Parquet ({error})") from error
     schema = file.schema_arrow
     if column not in schema.names:
-        raise ValueError(
-            f"{path} has no column {column!r}. It has: {', '.join(schema.names)}. Name the column "
-            "that holds the text with text_field."
-        )
+        raise _missing("column", column, path, schema.names)
     kind = schema.field(column).type
     if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
         raise ValueError(f"{path}: the column {column!r} holds {kind}, not text")
@@ -249,10 +243,7 @@ def _dataset_source(name: str, options: ReadOptions) -> Source:
             "SPLIT is train by default."
         ) from error
     if options.text_field not in data.column_names:
-        raise ValueError(
-            f"{name} has no column {options.text_field!r}. It has: {', '.join(data.column_names)}. "
-            "Name the column that holds the text with text_field."
-        )
+        raise _missing("column", options.text_field, name, data.column_names)
     identity = (name, data.num_rows, data.data.nbytes)
     return Source(identity, data.num_rows, partial(_read_dataset, name, data, options))
 
@@ -273,12 +264,15 @@ def _crane_source(name: str) -> Source:
         raise ValueError(f"{name}: the form is {CRANE}COUNT, such as {CRANE}100000 stories")
     # A changed grammar makes other stories: the first few identify its version.
     identity = (name, *(story(seed) for seed in range(min(int(count), 20))))
-    return Source(identity, int(count), partial(_read_crane, int(count)))
+    seeds = range(int(count))
+    return Source(identity, len(seeds), lambda: (Piece(story(seed), True, 1) for seed in seeds))
 
 
-def _read_crane(count: int) -> Iterator[Piece]:
-    for seed in range(count):
-        yield Piece(story(seed), True, 1)
+def _missing(kind: str, name: str, place: Path | str, known: Iterable[str]) -> ValueError:
+    return ValueError(
+        f"{place} has no {kind} {name!r}. It has: {', '.join(known) or 'none'}. Name the {kind} "
+        "that holds the text with text_field."
+    )
 
 
 def _binary(path: Path, offset: int) -> ValueError:
