@@ -19,6 +19,7 @@ from html import escape
 import torch
 from torch import Tensor, nn
 
+from .machine.display import Exhibit
 from .machine.messages import did_you_mean
 
 Edit = Tensor | Callable[[Tensor], Tensor]
@@ -48,10 +49,14 @@ def tracing() -> bool:
 
 
 @dataclass(frozen=True)
-class Ledger:
+class Ledger(Exhibit):
     """A table of tensors in the order in which they came to be: name, axes, shape."""
 
     entries: tuple[LedgerRow, ...]
+
+    @classmethod
+    def example(cls) -> Ledger:
+        return cls((("tok_emb", "B T C", (2, 5, 12)), ("pos_emb", "T C", (5, 12))))
 
     def rows(self) -> list[LedgerRow]:
         return list(self.entries)
@@ -65,7 +70,7 @@ class Ledger:
         width = max((len(row[0]) for row in self.entries), default=0)
         return "\n".join(f"{n:{width}}  {a:8}  {s}" for n, a, s in self.entries)
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
         body = "".join(
             f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{axes}</td>'
             f"<td>{' × '.join(map(str, shape))}</td></tr>"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that reaches for the network should say so
 
@@ -22,6 +24,35 @@ B, T = 5, 11
 def missing():
     """What to call where a test lacks what it needs: in CI it fails, elsewhere it is skipped."""
     return pytest.fail if os.environ.get("CI") else pytest.skip
+
+
+CHROMIUM = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
+@pytest.fixture(scope="module")  # its event loop should not outlive the tests that need it
+def browser(missing) -> Iterator:
+    """Chromium: the one named by the variable CHROMIUM, or the first on PATH."""
+    from playwright.sync_api import sync_playwright
+
+    named = os.environ.get("CHROMIUM")
+    names = [named] if named else CHROMIUM
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path is None:
+        missing(f"no Chromium: none of {', '.join(names)} is on PATH")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)

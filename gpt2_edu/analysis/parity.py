@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from os import PathLike
@@ -19,13 +18,14 @@ import torch
 from torch import Tensor, nn
 
 from ..config import GPT2Config
-from ..model import GPT2
+from ..machine.display import Exhibit
+from ..model import GPT2, eval_mode
 from ..weights import CONFIG, locate, read_config
 
 MARGIN = 8  # how many times the reference's own rounding error a difference may be
 EPS = torch.finfo(torch.float32).eps  # 2⁻²³
 
-Row = tuple[str, float, float, float, float, str]
+ParityRow = tuple[str, float, float, float, float, str]
 
 
 @dataclass(frozen=True)
@@ -49,23 +49,31 @@ class Parity:
 
 
 @dataclass(frozen=True)
-class ParityTable:
-    """What ``parity_table`` returns: a row for each module, in the order of the computation.
+class ParityTable(Exhibit):
+    """A row for each module, in the order of the computation.
 
-    As text and as HTML it shows only what no processor changes: the verdict, and the order of
-    magnitude of a difference, as a part of the module's largest value. ``rows()`` has the numbers.
+    As text and as HTML it shows only what is the same on every processor: the verdict, and the
+    order of magnitude of a difference, relative to the module's largest value. ``rows()`` has the
+    numbers.
     """
 
     entries: tuple[Parity, ...]
 
+    @classmethod
+    def example(cls) -> ParityTable:
+        same = Parity("transformer.wte", 1.0, 0.0, 1e-6, 0.0, 1e-6)
+        wrong = Parity("transformer.h.0.mlp", 1.0, 1e-3, 1e-6, 1e-3, 1e-6)
+        inherited = Parity("lm_head", 1.0, 0.0, 1e-6, 1e-2, 1e-6)
+        return cls((same, wrong, inherited))
+
     @property
     def ok(self) -> bool:
-        """Whether all differences are such as rounding makes."""
+        """Whether rounding explains all differences."""
         return self.first_difference is None
 
     @property
     def first_difference(self) -> str | None:
-        """The first module that differs: the one to look at."""
+        """The first module that differs, or None: the one to look at."""
         failing = (e.module for e in self.entries if not (e.same_alone and e.same_within))
         return next(failing, None)
 
@@ -77,17 +85,10 @@ class ParityTable:
             return "inherited"
         return "differs"
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ParityRow]:
         """(module, difference alone, its tolerance, within the model, its tolerance, verdict)."""
         return [
-            (
-                e.module,
-                e.alone,
-                e.alone_tolerance,
-                e.within,
-                e.within_tolerance,
-                self.verdict(e),
-            )
+            (e.module, e.alone, e.alone_tolerance, e.within, e.within_tolerance, self.verdict(e))
             for e in self.entries
         ]
 
@@ -105,7 +106,7 @@ class ParityTable:
         head = f"{'module':{width}}  {'alone':10}  {'in model':10}  verdict"
         return "\n".join([head, *lines, end])
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
         columns = ("module", "alone", "in the model", "verdict")
         head = "".join(f'<th scope="col">{name}</th>' for name in columns)
         body = "".join(
@@ -121,9 +122,9 @@ class ParityTable:
 
 
 def magnitude(difference: float, scale: float) -> str:
-    """A relative difference as a power of ten; all that float32 can make of nothing is one class.
+    """A relative difference as a power of ten.
 
-    Rounding leaves about 10⁻⁷ to 10⁻⁶, another number on each processor. Both are "< 10⁻⁵".
+    Rounding leaves about 10⁻⁷ to 10⁻⁶, different on each processor: both are "< 10⁻⁵".
     """
     relative = difference / scale if scale else difference
     if not math.isfinite(relative):
@@ -151,72 +152,59 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
     Both run in float32 on the same two sequences of random ids. ``reference_folder`` is what
     ``GPT2.from_pretrained`` takes.
 
-    Two right programs differ, for a sum of n products in another order has another rounding
-    error, about √n · 2⁻²⁴ of its size, and softmax and depth magnify it. How much, depends on
-    the weights, so it is not guessed: the reference runs once more in float64, and how far its
-    own float32 results are from that is what rounding does to this module here; it counts as at
-    least 2⁻²³ of the module's largest value. A difference of up to ``MARGIN`` = 8 times this is
-    called the same. Right models were seen to need up to 2.1, with 1 to 48 blocks, C from 21 to
-    768, and SSE4, AVX2 or AVX-512. GELU by erf makes hundreds. ε outside of the root makes 1,000
-    in GPT-2's first block, but less than 8 where the stream has grown to a standard deviation of
-    10: there nothing could tell it from rounding. In float64 the reference needs twice the memory
-    of the model.
+    Two right programs differ: a sum of n products in another order has another rounding error,
+    about √n · 2⁻²⁴ of its size, and softmax and depth magnify it. How much depends on the weights,
+    so it is measured: the reference runs once more in float64, and the distance of its own float32
+    results from that is the rounding error, taken as at least 2⁻²³ of the module's largest value.
+    A difference of up to ``MARGIN`` = 8 times this is called the same. Right models were seen to
+    need up to 2.1, with 1 to 48 blocks, C from 21 to 768, and SSE4, AVX2 or AVX-512. GELU by erf
+    makes hundreds. ε outside of the root makes 1,000 in GPT-2's first block, but less than 8 where
+    the stream has grown to a standard deviation of 10: there it cannot be told from rounding. In
+    float64 the reference needs twice the memory of the model.
 
     Raises ModuleNotFoundError without transformers, and ValueError if the model is not in
     float32 or the folder's sizes are others.
     """
     folder = locate(reference_folder)
-    theirs = read_config(folder / CONFIG)
-    _check_comparable(model, theirs, folder)
-    device = model.get_parameter("transformer.wte.weight").device
-    reference = _load_reference(folder).to(device)
-    names = module_names(theirs.n_layer)
-    generator = torch.Generator().manual_seed(0)
-    T = min(theirs.block_size, 32)
-    idx = torch.randint(theirs.vocab_size, (2, T), generator=generator).to(device)
+    config = read_config(folder / CONFIG)
+    _check_comparable(model, config, folder)
+    reference = _load_reference(folder).to(model.device)
+    names = module_names(config.n_layer)
+    shape, generator = (2, min(config.block_size, 32)), torch.Generator().manual_seed(0)
+    idx = torch.randint(config.vocab_size, shape, generator=generator).to(model.device)
 
-    was_training = model.training
-    model.eval()
-    try:
-        with _listening(model, names) as ours:
-            model(idx)
-        with _listening(reference, names) as rounded:
-            reference(idx, use_cache=False)
-        alone = {name: model.get_submodule(name)(rounded[name].input) for name in names}
-    finally:
-        model.train(was_training)
+    with eval_mode(model):
+        ours = _record(model, names, idx)
+        theirs = _record(reference, names, idx, use_cache=False)
+        alone = {name: model.get_submodule(name)(theirs[name].input) for name in names}
 
     reference.cpu().double()  # not every device has float64
-    with _listening(reference, names) as exact:
-        reference(idx.cpu(), use_cache=False)
-    exact_alone = {name: _replay(reference.get_submodule(name), rounded[name]) for name in names}
+    exact = _record(reference, names, idx.cpu(), use_cache=False)
+    exact_alone = {name: _replay(reference.get_submodule(name), theirs[name]) for name in names}
 
-    entries = []
-    for name in names:
-        theirs32 = rounded[name].output
-        scale = theirs32.abs().max().item()
-        alone_tolerance, within_tolerance = (
-            MARGIN * max(_distance(theirs32, truth), EPS * scale)
-            for truth in (exact_alone[name], exact[name].output)
+    def compare(name: str) -> Parity:
+        output = theirs[name].output
+        scale = output.abs().max().item()
+
+        def tolerance(exact_output: Tensor) -> float:
+            return MARGIN * max(_distance(output, exact_output), EPS * scale)
+
+        return Parity(
+            name,
+            scale,
+            alone=_distance(alone[name], output),
+            alone_tolerance=tolerance(exact_alone[name]),
+            within=_distance(ours[name].output, output),
+            within_tolerance=tolerance(exact[name].output),
         )
-        entries.append(
-            Parity(
-                name,
-                scale,
-                alone=_distance(alone[name], theirs32),
-                alone_tolerance=alone_tolerance,
-                within=_distance(ours[name].output, theirs32),
-                within_tolerance=within_tolerance,
-            )
-        )
-    return ParityTable(tuple(entries))
+
+    return ParityTable(tuple(map(compare, names)))
 
 
 def _check_comparable(model: GPT2, theirs: GPT2Config, folder: Path) -> None:
-    dtype = model.get_parameter("transformer.wte.weight").dtype
-    if dtype != torch.float32:
+    if model.dtype != torch.float32:
         raise ValueError(
-            f"parity is compared in float32, but this model is in {dtype}: call .float()"
+            f"parity is compared in float32, but this model is in {model.dtype}: call .float()"
         )
     sizes = ("vocab_size", "block_size", "n_layer", "n_head", "n_embd")
     if other := [n for n in sizes if getattr(theirs, n) != getattr(model.config, n)]:
@@ -241,13 +229,12 @@ class Call:
 
     @property
     def output(self) -> Tensor:
-        """The tensor; the attention of transformers returns its weights beside it."""
+        """The result's tensor; the attention of transformers returns its weights as well."""
         return self.result[0] if isinstance(self.result, tuple) else self.result
 
 
-@contextmanager
-def _listening(model: nn.Module, names: list[str]) -> Iterator[dict[str, Call]]:
-    """Note the calls of the named modules."""
+def _record(model: nn.Module, names: list[str], idx: Tensor, **options: Any) -> dict[str, Call]:
+    """Run a model; return the calls of the named modules."""
     calls: dict[str, Call] = {}
     handles = []
     for name in names:
@@ -257,14 +244,15 @@ def _listening(model: nn.Module, names: list[str]) -> Iterator[dict[str, Call]]:
 
         handles.append(model.get_submodule(name).register_forward_hook(hook, with_kwargs=True))
     try:
-        yield calls
+        model(idx, **options)
     finally:
         for handle in handles:
             handle.remove()
+    return calls
 
 
 def _replay(module: nn.Module, call: Call) -> Tensor:
-    """What the module, now in float64, makes of the same input."""
+    """The output of a module that is now in float64, for the same input."""
 
     def double(value: Any) -> Any:
         if not isinstance(value, Tensor):

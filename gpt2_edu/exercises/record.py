@@ -1,8 +1,8 @@
-"""Which exercises are done: one small file beside the notebook, and a view of it.
+"""Which exercises are done: one small file beside the notebook, and a table of it.
 
-The file holds, for each exercise that was passed, the day and the text of the function, so that
-later exercises can build on it. Nothing leaves the machine. A file that cannot be read is set
-aside under another name and never overwritten.
+The file holds, for each exercise that was passed, the time and the source of the function, so
+that later exercises can build on it. Nothing leaves the machine. A file that cannot be read is
+renamed and never overwritten.
 """
 
 from __future__ import annotations
@@ -18,21 +18,26 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from ..machine.display import Exhibit
 from ..machine.files import write_text
 from .exercise import exercises
 
-FILE = "progress.json"  # in the folder that the notebook runs in
+FILE = "progress.json"  # in the notebook's folder
 FORMAT, VERSION = "gpt2-edu progress", 1
-_PATIENCE = 5.0  # seconds; a lock that is older was left by a process that died
+_LOCK_TIMEOUT = 5.0  # seconds; an older lock was left by a process that died
 
 Passed = dict[str, dict[str, Any]]  # name → {"on": time, "source": text or None}
 
 
-class Progress:
-    """All exercises and which of them are done. Shows itself as a table."""
+class Progress(Exhibit):
+    """All exercises and which of them are done, as a table."""
 
     def __init__(self, passed: Passed) -> None:
         self.passed = passed
+
+    @classmethod
+    def example(cls) -> Progress:
+        return cls({"row_by_hand": {"on": "2026-01-01", "source": None}})
 
     def __repr__(self) -> str:
         lines, chapter = [], 0
@@ -44,9 +49,9 @@ class Progress:
                 lines.append(f"Chapter {chapter}")
             mark = "x" if exercise.name in self.passed else " "
             lines.append(f"  [{mark}] {exercise.title}  check({exercise.name!r}, …)")
-        return "\n".join([*lines, self._sum()])
+        return "\n".join([*lines, self._summary()])
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
         rows = []
         for exercise in exercises().values():
             if exercise.checked:
@@ -55,18 +60,18 @@ class Progress:
                 rows.append("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in cells) + "</tr>")
         head = "".join(f'<th scope="col">{c}</th>' for c in ("chapter", "exercise", "name", "done"))
         return (
-            f'<figure class="g2"><figcaption>{self._sum()}</figcaption><div class="g2-scroll">'
+            f'<figure class="g2"><figcaption>{self._summary()}</figcaption><div class="g2-scroll">'
             f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
             "</figure>"
         )
 
-    def _sum(self) -> str:
+    def _summary(self) -> str:
         checked = [e.name for e in exercises().values() if e.checked]
         return f"{sum(name in self.passed for name in checked)} of {len(checked)} exercises done"
 
 
 def progress() -> Progress:
-    """What is done, by the progress file in this folder."""
+    """The exercises that the progress file in this folder lists as done."""
     passed, problem = _read(Path(FILE))
     if problem:
         print(problem)
@@ -76,8 +81,8 @@ def progress() -> Progress:
 def export(path: str | PathLike[str]) -> None:
     """Copy the progress to a file, to keep it or to merge it elsewhere.
 
-    Raises FileNotFoundError for a folder that does not exist, IsADirectoryError for a path that is
-    a folder, and other OSErrors if it cannot be written there.
+    Raises FileNotFoundError for an unknown folder, IsADirectoryError for a path that is a folder,
+    and other OSErrors if it cannot be written there.
     """
     target = Path(path).expanduser()
     if target.is_dir():
@@ -90,10 +95,10 @@ def export(path: str | PathLike[str]) -> None:
 
 
 def merge(path: str | PathLike[str]) -> Progress:
-    """Add what another progress file holds; of two answers to one exercise the later stays.
+    """Add what another progress file holds; of two answers to one exercise the later is kept.
 
     The answers in it are code, which ``own`` runs: merge files only from people that you trust.
-    Raises FileNotFoundError, ValueError for a file that is none of ours, or OSError.
+    Raises FileNotFoundError, ValueError for a file that is not a progress file, or OSError.
     """
     other = Path(path).expanduser()
     if not other.is_file():
@@ -113,10 +118,10 @@ def merge(path: str | PathLike[str]) -> Progress:
     return Progress(mine)
 
 
-def remember(name: str, source: str | None) -> str:
-    """Note an exercise as passed; returns what the reader should know, or nothing.
+def mark_passed(name: str, source: str | None) -> str:
+    """Record an exercise as passed; returns a message for the reader, or an empty string.
 
-    While the book is made nothing is written: its pages shall not depend on what is solved.
+    While the book is made nothing is written: its pages do not depend on what is solved.
     """
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return ""
@@ -125,17 +130,17 @@ def remember(name: str, source: str | None) -> str:
         with _locked(file):
             passed, problem = _read(file)
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-            # A right answer that cannot be built on does not take the place of one that can.
-            kept = source or passed.get(name, {}).get("source")
-            passed[name] = {"on": now, "source": kept}
+            # A right answer that cannot be built on does not replace one that can.
+            source = source or passed.get(name, {}).get("source")
+            passed[name] = {"on": now, "source": source}
             write_text(file, _text(passed))
     except OSError as error:
-        return f"  (Not noted: {FILE} cannot be written in this folder, {error.strerror}.)\n"
+        return f"  (Not recorded: {FILE} cannot be written in this folder, {error.strerror}.)\n"
     return f"  {problem}\n" if problem else ""
 
 
 def sources() -> dict[str, str]:
-    """The text of every function that passed, by the exercise's name."""
+    """The source of every function that passed, by the exercise's name."""
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return {}
     passed, problem = _read(Path(FILE))
@@ -170,7 +175,7 @@ def _parse(text: str) -> Passed:
 
 
 def _read(file: Path) -> tuple[Passed, str]:
-    """What the file holds, and a sentence if it had to be set aside."""
+    """What the file holds, and a message if it could not be read."""
     try:
         return _parse(file.read_text(encoding="utf-8")), ""
     except FileNotFoundError:
@@ -182,24 +187,25 @@ def _read(file: Path) -> tuple[Passed, str]:
         with contextlib.suppress(OSError):
             os.replace(file, aside)
             return {}, (
-                f"{file} could not be read ({error}). It was kept as {aside.name}, and a new one "
-                "is begun; merge(…) brings back what a copy has."
+                f"{file} could not be read ({error}). It was kept as {aside.name}, and a new file "
+                "is started; merge(…) adds what a copy has."
             )
-        return {}, f"{file} could not be read ({error}), nor set aside. It is left as it is."
+        return {}, f"{file} could not be read ({error}), nor renamed. It is left as it is."
 
 
 @contextlib.contextmanager
 def _locked(file: Path) -> Iterator[None]:
     """One notebook at a time: the other one waits."""
     lock = file.with_name(file.name + ".lock")
-    until = time.monotonic() + 2 * _PATIENCE
+    deadline = time.monotonic() + 2 * _LOCK_TIMEOUT
     while True:
         try:
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             break
         except FileExistsError:
             with contextlib.suppress(FileNotFoundError):
-                if time.time() - lock.stat().st_mtime > _PATIENCE or time.monotonic() > until:
+                stale = time.time() - lock.stat().st_mtime > _LOCK_TIMEOUT
+                if stale or time.monotonic() > deadline:
                     lock.unlink(missing_ok=True)
             time.sleep(0.02)
     try:

@@ -1,8 +1,8 @@
-"""Python objects that show themselves: as HTML in a notebook and on the page, and those
-with numbers also as a matplotlib figure, with ``.plot()``.
+"""Python objects that show themselves as HTML in a notebook and on the page; tables of numbers
+also as a matplotlib figure, with ``.plot()``.
 
 The HTML is plain tables and lists with rounded numbers, and one drawing, the map. It needs no
-JavaScript, reads well aloud, and one small stylesheet gives it its colours in light and dark.
+JavaScript, reads well aloud, and one small stylesheet colours it, in light and dark.
 """
 
 from ..tape import Ledger

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..machine.display import Exhibit
 from .html import figure
 from .matrix import Matrix
 
@@ -31,7 +32,7 @@ class _Head(Matrix):
         return self.causal and j > i
 
 
-class Attention:
+class Attention(Exhibit):
     """Heat maps of attention weights, one for each head.
 
     weights: (T, T) for one head or (H, T, T) for H heads, rows summing to 1. tokens: T labels.
@@ -69,14 +70,19 @@ class Attention:
         self.caption = caption
         self.heads = [_Head(head, list(tokens), decimals) for head in maps]
 
+    @classmethod
+    def example(cls) -> Attention:
+        weights = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.3, 0.5]])
+        return cls(torch.stack([weights, weights]), ["A", "crane", "ate"], caption="Two heads.")
+
     def __repr__(self) -> str:
         heads = "1 head" if len(self.heads) == 1 else f"{len(self.heads)} heads"
         return f"Attention({heads}, {len(self.heads[0].values)} tokens)"
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
         legend = "Row = query, the token that looks. Column = key, the token that is looked at."
         maps = "".join(
-            head._table_html(title) for head, title in zip(self.heads, self.titles, strict=True)
+            head.table_html(title) for head, title in zip(self.heads, self.titles, strict=True)
         )
         return figure("weights", self.caption, f'<div class="g2-heads">{maps}</div>', legend)
 

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from ..machine.display import Exhibit
 from ..machine.messages import nearest
 from .html import figure
 
@@ -58,7 +59,7 @@ ABOUT = (
 )
 
 
-class Map:
+class Map(Exhibit):
     """The whole model as one picture, with the parts named in ``here`` marked "you are here".
 
     here: one of "whole", "tokens", "weights", "embeddings", "block", "residual", "ln_1",
@@ -74,10 +75,14 @@ class Map:
             raise ValueError(f"name at least one part. Known: {', '.join(PARTS)}")
         self.here = tuple(name for name in PARTS if name in names)
 
+    @classmethod
+    def example(cls) -> Map:
+        return cls("attention")
+
     def __repr__(self) -> str:
         return f"Map({', '.join(self.here)})"
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
         here = [PARTS[name] for name in self.here]
         caption = f"You are here: {_several([part.words for part in here])}."
         legend = "The way of a text through GPT-2, from top to bottom; ch. = chapter."
@@ -116,10 +121,21 @@ def _several(words: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
+LOOKS = {
+    "mid": ' text-anchor="middle"',
+    "end": ' text-anchor="end"',
+    "name": ' font-weight="700"',
+    "flagged": ' fill="#fff"',
+}
+
+
 def _text(x: int, y: int, words: str, kind: str = "", turn: bool = False) -> str:
+    """Words whose place, weight and colour also stand in attributes, for frames without CSS."""
+    kinds = kind.split()
+    look = "".join(attributes for name, attributes in LOOKS.items() if name in kinds)
     css = f' class="{kind}"' if kind else ""
     turned = f' transform="rotate(-90 {x} {y})"' if turn else ""
-    return f'<text{css} x="{x}" y="{y}"{turned}>{escape(words)}</text>'
+    return f'<text{css} x="{x}" y="{y}"{look}{turned}>{escape(words)}</text>'
 
 
 def _taught(x: int, y: int, chapters: str, kind: str = "soft end") -> str:
@@ -159,7 +175,8 @@ def _flag(part: Part) -> str:
     base = f"{x} {y - 6}L{x} {y + 6}" if across else f"{x - 6} {y}L{x + 6} {y}"
     return (
         f'<path class="flag" d="M{base}L{tip_x} {tip_y}Z"/>'
-        f'<rect class="flag" x="{x - 43}" y="{y - 9}" width="86" height="18" rx="9"/>'
+        f'<rect class="flag" fill="#1c2126" x="{x - 43}" y="{y - 9}" '
+        'width="86" height="18" rx="9"/>'
         f"{_text(x, y + 4, 'you are here', 'flagged mid')}"
     )
 

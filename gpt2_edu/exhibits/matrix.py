@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..machine.display import Exhibit
 from .html import cell, figure, number
 from .setup import COLOURS, HEAT
 
 
-class Matrix:
+class Matrix(Exhibit):
     """A vector or matrix as a table with labelled rows and columns.
 
     values: (columns,) or (rows, columns), numbers. ``role`` gives the colour: "q", "k", "v",
@@ -48,13 +49,18 @@ class Matrix:
         finite = table[table.isfinite()].abs()
         self.scale = scale or (float(finite.max()) if finite.numel() else 1.0)
 
+    @classmethod
+    def example(cls) -> Matrix:
+        return cls([[1.5, -2.0], [0.0, float("-inf")]], rows=["a", "b"], columns=["x", "y"])
+
     def __repr__(self) -> str:
         return f"Matrix({self.values.size(0)} × {self.values.size(1)})"
 
-    def _repr_html_(self) -> str:
-        return figure(self.role, self.caption, self._table_html())
+    def html(self) -> str:
+        return figure(self.role, self.caption, self.table_html())
 
-    def _table_html(self, title: str = "") -> str:
+    def table_html(self, title: str = "") -> str:
+        """The table alone, with its own caption."""
         head = ""
         if self.columns is not None:
             corner = f'<td class="corner">{escape(self.corner)}</td>' if self.rows else ""

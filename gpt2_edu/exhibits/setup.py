@@ -1,4 +1,4 @@
-"""What the first cell of every notebook does: styles for exhibits, figures and printed tensors."""
+"""The set-up of every notebook: styles for exhibits, figures and printed tensors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import sys
 from importlib.resources import files
 
 import torch
+
+from ..machine.display import Exhibit
 
 # One colour for one thing, on every page and in every figure. All can be told apart by readers
 # with any of the common forms of colour blindness (Okabe and Ito 2008).
@@ -37,7 +39,7 @@ def setup() -> None:
     """Prepare a notebook: exhibits' stylesheet, figures' style, four decimals for tensors.
 
     The published pages link the stylesheet themselves. Jupyter gets it once, from here. Colab
-    shows every output in a frame of its own, so there each exhibit brings it along.
+    shows every output in a frame of its own, so there each output has it.
     """
     import matplotlib.pyplot as plt
     from cycler import cycler
@@ -61,15 +63,9 @@ def setup() -> None:
     )
     torch.set_printoptions(precision=4, sci_mode=False)
 
-    shell = get_ipython()
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         torch.set_num_threads(1)  # the stored numbers are those of one thread
-    elif "google.colab" in sys.modules and shell is not None:
-        from . import Attention, Ledger, Map, Matrix, Tokens
-
-        style = f"<style>{stylesheet()}</style>"
-        formatter = shell.display_formatter.formatters["text/html"]
-        for exhibit in (Attention, Ledger, Map, Matrix, Tokens):
-            formatter.for_type(exhibit, lambda shown: style + shown._repr_html_())
-    elif shell is not None:
+    elif "google.colab" in sys.modules:
+        Exhibit.style = f"<style>{stylesheet()}</style>"
+    elif get_ipython() is not None:
         display(HTML(f"<style>{stylesheet()}</style>"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import tiktoken
 
+from ..machine.display import Exhibit
 from ..tokenizer import load_tokenizer
 from .html import figure
 
@@ -23,7 +23,7 @@ def token_label(token: bytes) -> str:
     return text if text.isprintable() else " ".join(f"{byte:02X}" for byte in token)
 
 
-class Tokens:
+class Tokens(Exhibit):
     """The tokens of a text, each with its id.
 
     source: a text, or token ids. A leading space is part of its token and shows as ␣; a token
@@ -43,25 +43,16 @@ class Tokens:
         self.labels = [token_label(encoding.decode_single_token_bytes(i)) for i in self.ids]
         self.caption = caption
 
+    @classmethod
+    def example(cls) -> Tokens:
+        return cls("A crane ate fish.")
+
     def __repr__(self) -> str:
         return " | ".join(f"{label} {i}" for label, i in zip(self.labels, self.ids, strict=True))
 
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
         items = "".join(
-            f"<li><code>{escape(label)}</code><span>{i}</span></li>"
+            f"<li><code>{escape(label)}</code> <span>{i}</span></li>"
             for label, i in zip(self.labels, self.ids, strict=True)
         )
         return figure("tokens", self.caption, f"<ol>{items}</ol>")
-
-    def plot(self) -> Any:
-        """The same tokens as a matplotlib figure."""
-        import matplotlib.pyplot as plt
-
-        figure, ax = plt.subplots(figsize=(1 + 0.8 * len(self.ids), 1))
-        ax.axis("off")
-        ax.set_xlim(-0.6, len(self.ids) - 0.4)
-        ax.set_ylim(-0.6, 1.6)
-        for x, (label, i) in enumerate(zip(self.labels, self.ids, strict=True)):
-            ax.text(x, 1, label, ha="center", va="center", bbox={"fc": "#e8eef5", "ec": "none"})
-            ax.text(x, 0, str(i), ha="center", va="center")
-        return figure

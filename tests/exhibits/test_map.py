@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 
 import pytest
 from bs4 import BeautifulSoup
@@ -168,17 +167,3 @@ def test_words_can_be_read_on_the_fill_of_a_marked_part():
         fill = tuple(share * h + (1 - share) * p for h, p in zip(hue, paper))
         assert contrast(rgb(variables["soft"]), fill) >= 4.5
         assert contrast(rgb(variables["ink"]), paper) >= 4.5  # the label
-
-
-def test_on_colab_the_map_brings_its_stylesheet_along(monkeypatch):
-    from IPython.core.formatters import DisplayFormatter
-
-    class Shell:
-        display_formatter = DisplayFormatter()
-
-    monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
-    monkeypatch.setitem(sys.modules, "google.colab", object())
-    monkeypatch.setattr("IPython.get_ipython", Shell)
-    exhibits.setup()
-    formatted, _ = Shell.display_formatter.format(exhibits.Map("mlp"))
-    assert formatted["text/html"].startswith("<style>")

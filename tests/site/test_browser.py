@@ -1,14 +1,8 @@
-"""The built pages in Chromium: light and dark, wide and narrow.
-
-Chromium is the one named by the variable CHROMIUM, or the first found on PATH. Without one these
-tests are skipped on a reader's machine and fail in CI.
-"""
+"""The built pages in Chromium: light and dark, wide and narrow."""
 
 from __future__ import annotations
 
 import functools
-import os
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,21 +10,10 @@ from pathlib import Path
 
 import pytest
 from chapters import find
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
-NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-]
 WIDTHS = [1280, 390]
 
 # Elements that stand out on the right and are not inside a box that scrolls.
@@ -98,24 +81,12 @@ def address(site: Path) -> Iterator[str]:
         thread.join()
 
 
-@pytest.fixture(scope="session")
-def browser(site: Path, missing) -> Iterator[Browser]:
-    named = os.environ.get("CHROMIUM")
-    path = next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
-    if path is None:
-        missing(f"no Chromium: none of {', '.join([named] if named else NAMES)} is on PATH")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture(params=["light", "dark"], scope="session")
 def theme(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def tab(browser: Browser, theme: str) -> Iterator[Page]:
     # Reduced motion: nothing fades in, so colours are what they will be.
     context = browser.new_context(

@@ -1,0 +1,34 @@
+"""What every object shares that shows itself in a notebook. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+
+class Exhibit:
+    """An object that a notebook shows as HTML, with the look of the book's stylesheet.
+
+    A subclass defines ``html()`` and ``example()``, and is registered by being defined: a test
+    shows the example of each as the site, Jupyter and Colab would. The HTML must be readable
+    without the stylesheet too. A class whose name begins with _ is part of another exhibit.
+    """
+
+    classes: ClassVar[list[type[Exhibit]]] = []
+    style: ClassVar[str] = ""  # a <style> before every output; set up where outputs are isolated
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not cls.__name__.startswith("_"):
+            Exhibit.classes.append(cls)
+
+    @classmethod
+    def example(cls) -> Self:
+        """A small exhibit of this kind."""
+        raise NotImplementedError(f"{cls.__name__} has no example()")
+
+    def html(self) -> str:
+        """The exhibit as a <figure> or <div> of the class g2, without a stylesheet."""
+        raise NotImplementedError(f"{type(self).__name__} has no html()")
+
+    def _repr_html_(self) -> str:
+        return Exhibit.style + self.html()

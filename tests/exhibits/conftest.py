@@ -1,0 +1,18 @@
+"""A notebook for the exhibits' tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpt2_edu.machine.display import Exhibit
+
+
+@pytest.fixture
+def notebook(monkeypatch) -> list[str]:
+    """What a notebook displays when it is set up; the set-up is undone after the test."""
+    shown: list[str] = []
+    monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
+    monkeypatch.setattr(Exhibit, "style", "")
+    monkeypatch.setattr("IPython.get_ipython", object)
+    monkeypatch.setattr("IPython.display.display", lambda item: shown.append(item.data))
+    return shown

@@ -1,0 +1,192 @@
+"""Every exhibit as a reader meets it: on the site, in Jupyter and on Colab, light and dark."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import gpt2_edu
+from gpt2_edu import exhibits
+from gpt2_edu.machine.display import Exhibit
+
+ROOT = Path(__file__).resolve().parents[2]
+JUPYTER = Path(sys.prefix) / "share" / "jupyter" / "nbconvert" / "templates" / "lab" / "static"
+
+for module in pkgutil.walk_packages(gpt2_edu.__path__, "gpt2_edu."):
+    if ".tasks" not in module.name and not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+CLASSES = [cls for cls in Exhibit.classes if cls.__module__.startswith("gpt2_edu.")]
+
+# What the stylesheet gives to the first such element of an exhibit.
+STYLED = {
+    "table": ("fontVariantNumeric", "tabular-nums"),
+    "ol": ("display", "flex"),
+    "svg": ("maxWidth", "432px"),
+}
+
+# Of one exhibit: the styles above, heat that cannot be seen, rows and cells with the look of
+# Jupyter's tables, text with little contrast, and how much the page is wider than the screen.
+MEASURE = r"""(styled) => {
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const behind = (element) => {
+    const label = element.closest("text.flagged")?.previousElementSibling;
+    if (label) return rgba(getComputedStyle(label).fill);
+    for (let e = element; e; e = e.parentElement) {
+      const colour = rgba(getComputedStyle(e).backgroundColor);
+      if (colour[3] === 255) return colour;
+    }
+    return rgba(getComputedStyle(document.documentElement).colorScheme === "dark" ? "#121212"
+      : "#fff");
+  };
+  const luminance = (colour) => colour.slice(0, 3).map((c) => c / 255)
+    .map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const contrast = (a, b) => {
+    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const all = (selector) => [...document.querySelectorAll(`.g2 ${selector}`)];
+  const texts = all("*").filter(
+    (e) => [...e.childNodes].some((n) => n.nodeType === Node.TEXT_NODE && n.textContent.trim()));
+  const found = {};
+  for (const [tag, property] of Object.entries(styled)) {
+    const element = document.querySelector(`.g2 ${tag}`);
+    if (element) found[tag] = getComputedStyle(element)[property];
+  }
+  const hot = all("td[style]:not([style='--heat:0.00'])");
+  return {
+    found,
+    shown: texts.length,
+    ink: rgba(getComputedStyle(document.querySelector(".g2")).color).slice(0, 3),
+    cold: hot.filter((e) => `${behind(e)}` === `${behind(e.parentElement)}`).length,
+    striped: all("tr").filter((e) => rgba(getComputedStyle(e).backgroundColor)[3] > 0).length,
+    crooked: all("td").filter((e) => getComputedStyle(e).textAlign === "right").length,
+    pale: texts.map((e) => [e.textContent, contrast(
+      rgba(getComputedStyle(e)[e.tagName === "text" ? "fill" : "color"]), behind(e))])
+      .filter(([, c]) => c < 4.5),
+    wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  };
+}"""
+
+
+def css(*files: Path) -> str:
+    return "".join(f"<style>{file.read_text(encoding='utf-8')}</style>" for file in files)
+
+
+def theme_css() -> str:
+    """The stylesheets of the book's theme, and the book's own in the order of _config.yml."""
+    found = []
+    for package, file in (
+        ("pydata_sphinx_theme", "theme.css"),
+        ("pydata_sphinx_theme", "pydata-sphinx-theme.css"),
+        ("sphinx_book_theme", "sphinx-book-theme.css"),
+    ):
+        folder = Path(find_spec(package).origin).parent / "theme" / package / "static" / "styles"
+        found.append(folder / file)
+    own = ROOT / "gpt2_edu" / "exhibits" / "static" / "exhibits.css", ROOT / "book/_static/book.css"
+    return css(*found, *own)
+
+
+def site(theme: str, output: str, displayed: str) -> str:
+    return (
+        f'<html data-theme="{theme}" data-mode="{theme}"><head>{theme_css()}</head><body>'
+        f'<main class="bd-main"><article class="bd-article"><div class="cell_output container">'
+        f'<div class="output text_html">{output}</div></div></article></main></body></html>'
+    )
+
+
+def jupyter(theme: str, output: str, displayed: str) -> str:
+    head = css(JUPYTER / "index.css", JUPYTER / f"theme-{theme}.css")
+    return (
+        f"<html><head>{head}</head>"
+        f'<body data-jp-theme-light="{"true" if theme == "light" else "false"}"'
+        ' style="background: var(--jp-layout-color0)">'
+        f'<div class="jp-RenderedHTMLCommon jp-RenderedHTML">{displayed}</div>'
+        f'<div class="jp-RenderedHTMLCommon jp-RenderedHTML">{output}</div></body></html>'
+    )
+
+
+def colab(theme: str, output: str, displayed: str) -> str:
+    paper = "#383838; color: #d5d5d5" if theme == "dark" else "#fff"
+    frame = f'<html theme="{theme}"><body style="background: {paper}">{output}</body></html>'
+    return f'<iframe srcdoc="{escape(frame)}" style="width: 100%; height: 900px; border: 0">'
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def theme(request) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def tab(browser, theme):
+    context = browser.new_context(color_scheme=theme, viewport={"width": 390, "height": 900})
+    yield context.new_page()
+    context.close()
+
+
+def measure(tab, page: str) -> dict:
+    tab.set_content("<!doctype html>" + page)
+    frame = tab.frames[-1]  # of an isolated output its own, else the page
+    frame.wait_for_selector(".g2", state="attached")
+    return frame.evaluate(MEASURE, {tag: name for tag, (name, _) in STYLED.items()})
+
+
+def test_exhibits_are_registered_wherever_they_are_defined():
+    places = {cls.__name__: cls.__module__ for cls in CLASSES}
+    assert places["ParityTable"] == "gpt2_edu.analysis.parity"
+    assert places["Progress"] == "gpt2_edu.exercises.record"
+    assert {"Attention", "Ledger", "Map", "Matrix", "Tokens"} <= places.keys()
+
+
+def test_a_class_without_an_example_is_named(monkeypatch):
+    monkeypatch.setattr(Exhibit, "classes", [])
+    blank = type("Blank", (Exhibit,), {})
+    assert Exhibit.classes == [blank]
+    with pytest.raises(NotImplementedError, match="Blank has no example"):
+        blank.example()
+    with pytest.raises(NotImplementedError, match="Blank has no html"):
+        blank()._repr_html_()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("place", [site, jupyter, colab], ids=lambda place: place.__name__)
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_an_exhibit_is_styled_readable_and_not_too_wide(
+    tab, theme, cls, place, notebook, monkeypatch
+):
+    if place is colab:
+        monkeypatch.setitem(sys.modules, "google.colab", object())
+    if place is not site:
+        exhibits.setup()
+    seen = measure(tab, place(theme, cls.example()._repr_html_(), "".join(notebook)))
+    assert seen["found"], "an exhibit holds a table, a list or a drawing"
+    assert seen["found"] == {tag: STYLED[tag][1] for tag in seen["found"]}
+    assert seen["ink"] == ([28, 33, 38] if theme == "light" else [232, 236, 240])
+    assert seen["shown"] and seen["pale"] == []
+    assert (seen["cold"], seen["striped"], seen["crooked"]) == (0, 0, 0)
+    assert seen["wide"] <= 0
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_an_exhibit_can_be_read_without_any_stylesheet(tab, theme, cls):
+    html = cls.example()._repr_html_()
+    assert "<style" not in html
+    seen = measure(tab, f'<html style="color-scheme: {theme}"><body>{html}</body></html>')
+    assert seen["shown"] and seen["pale"] == []
+    for item in tab.locator("li").all_inner_texts():
+        assert len(item.split()) == 2, "a token and its id stand apart"
+    if tab.locator("text.mid").count():
+        assert tab.locator("text.mid:not([text-anchor=middle])").count() == 0
