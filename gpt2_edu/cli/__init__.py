@@ -22,14 +22,13 @@ ORDER = "prepare train generate tokenize inspect export crane bench doctor".spli
 
 
 def find_commands(word: str | None = None) -> dict[str, Command]:
-    """The command of this name, or all of them if there is no such command."""
+    """The commands in the order of ``--help``; at least the one of this name if it exists."""
     files = [module.name for module in iter_modules(__path__)]
-    for name in [word] if word in files else files:
-        import_module(f".{name}", __name__)
-    if word in COMMANDS:
-        return {word: COMMANDS[word]}
-    if word in files:  # a file that holds no command of its name
-        return find_commands()
+    if word in files:
+        import_module(f".{word}", __name__)
+    if word not in COMMANDS:
+        for name in files:
+            import_module(f".{name}", __name__)
     rank = {name: i for i, name in enumerate(ORDER)}
     return {name: COMMANDS[name] for name in sorted(COMMANDS, key=lambda n: rank.get(n, len(rank)))}
 
