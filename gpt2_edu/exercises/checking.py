@@ -1,7 +1,7 @@
 """``check``: what an answer gets right, where it goes wrong, and by which mistake.
 
-The answer and the right one are called with the same arguments. Where they differ, every mistake
-that the exercise knows is called as well: one that gives what the answer gave is named.
+The answer and the right one are called with the same arguments. Where they differ, so is every
+known mistake of the exercise: one with the same results as the answer is named.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from .exercise import Case, Exercise, find
 from .parts import assemble, solutions, wrong_answer
-from .record import remember
+from .record import mark_passed
 
 SECONDS = 10.0  # how long one call may take
 
@@ -31,8 +31,8 @@ def check(name: str, answer: Any) -> bool:
     """Check an answer to the exercise called ``name``, and print what was found.
 
     ``answer`` is the function that the exercise asks for, or the value. Returns whether it is
-    right; a right one is noted in the progress file beside the notebook. Raises ValueError for an
-    exercise that does not exist, with the nearest name; nothing else, whatever the answer does.
+    right; a right one is recorded in the progress file beside the notebook. Raises ValueError with
+    the nearest name for an unknown exercise; nothing else, whatever the answer does.
     """
     exercise = find(name)
     if not exercise.checked:
@@ -44,7 +44,7 @@ def check(name: str, answer: Any) -> bool:
         source = _source(exercise, answer) if exercise.cases else None
         if exercise.cases and source is None:
             print(f"  (Not for later exercises: it needs other cells, or is not called {name}.)")
-        print(remember(name, source), end="")
+        print(mark_passed(name, source), end="")
         if exercise.after:
             print(exercise.after(answer))
     return report.passed
@@ -57,8 +57,8 @@ class Report:
     name: str
     lines: tuple[str, ...]
     passed: bool = False
-    written: bool = True  # False: nothing to judge yet
-    diagnosis: str | None = None  # what a known mistake's author should hear
+    written: bool = True  # False: nothing to check yet
+    diagnosis: str | None = None  # the message of a known mistake
     printed: str = ""  # what the answer printed in the last case that was tried
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class Report:
 
 
 def examine(exercise: Exercise, answer: Any) -> Report:
-    """Check without a word and without a trace."""
+    """Check, without printing or recording anything."""
     name = exercise.name
     if answer is None or answer is ...:
         return Report(name, ("Not yet: fill in the cell, then run it again.",), written=False)
@@ -93,10 +93,10 @@ def _examine_value(exercise: Exercise, answer: Any) -> Report:
         return Report(exercise.name, ("ok   Right.",), passed=True)
     for mistake in exercise.mistakes:
         if difference(answer, exercise.answer(mistake.code), exercise.tolerance) is None:
-            return Report(exercise.name, ("no   Not right.",), diagnosis=mistake.says)
-    # A value is the whole answer, so the right one is not told.
-    told = "Not right." if _alike(answer, exercise.right) else f"It {wrong}."
-    return Report(exercise.name, (f"no   {told}",))
+            return Report(exercise.name, ("no   Not right.",), diagnosis=mistake.message)
+    # A value is all that was asked for, so the right one is not printed.
+    verdict = "Not right." if _comparable(answer, exercise.right) else f"It {wrong}."
+    return Report(exercise.name, (f"no   {verdict}",))
 
 
 # ---- A function
@@ -104,27 +104,27 @@ def _examine_value(exercise: Exercise, answer: Any) -> Report:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one call."""
+    """The result of one call."""
 
     value: Any = None
     error: str | None = None  # what stopped it
     changed: bool = False  # it wrote into its arguments
     printed: str = ""
-    endless: bool = False
+    timed_out: bool = False
 
 
 def _examine_function(exercise: Exercise, answer: Callable[..., Any]) -> Report:
     name, lines = exercise.name, []
     assert exercise.cases is not None
-    unfit = _signature_unfit(answer, exercise.cases()[0].args)
-    if unfit:
-        return Report(name, (f"no   {unfit}",))
+    problem = _signature_problem(answer, exercise.cases()[0].args)
+    if problem:
+        return Report(name, (f"no   {problem}",))
     outcomes: list[Outcome] = []
     for case, wanted in zip(exercise.cases(), _outcomes(exercise, exercise.right), strict=True):
         outcomes.append(_call(answer, case))
         if outcomes[0].error == NOT_WRITTEN:
-            said = "Not yet: mend the function, and delete the line with `raise`."
-            return Report(name, (said,), written=False)
+            line = "Not yet: mend the function, and delete the line with `raise`."
+            return Report(name, (line,), written=False)
         if outcomes[0].value is None and _is_start(exercise, answer):
             return Report(name, ("Not yet: write the function's body.",), written=False)
         wrong = _what_is_wrong(outcomes[-1], wanted, exercise.tolerance)
@@ -132,7 +132,7 @@ def _examine_function(exercise: Exercise, answer: Callable[..., Any]) -> Report:
             lines.append(f"ok   {case.label}")
             continue
         lines.append(f"no   {case.label}: it {wrong}")
-        if not outcomes[-1].endless:
+        if not outcomes[-1].timed_out:
             outcomes += [_call(answer, other) for other in exercise.cases()[len(outcomes) :]]
         printed = outcomes[len(lines) - 1].printed
         return Report(name, tuple(lines), diagnosis=_diagnose(exercise, outcomes), printed=printed)
@@ -140,7 +140,7 @@ def _examine_function(exercise: Exercise, answer: Callable[..., Any]) -> Report:
 
 
 def _is_start(exercise: Exercise, answer: Callable[..., Any]) -> bool:
-    """Whether it is the function as it was given out."""
+    """Whether the answer is still the exercise's start."""
     assert exercise.start is not None
     start = exercise.answer(exercise.start, solutions)
     return _code_of(answer) is not None and _code_of(answer) == _code_of(start)
@@ -152,11 +152,11 @@ def _code_of(function: Callable[..., Any]) -> bytes | None:
 
 
 def _source(exercise: Exercise, answer: Any) -> str | None:
-    """The text of a function that passed, if it does so alone: without names of other cells."""
+    """The source of a function that passed, if it also passes without names of other cells."""
     try:
         source = textwrap.dedent(inspect.getsource(answer))
         alone = examine(exercise, assemble(exercise.name, source)).passed
-    except Exception:  # no text, or not one that stands alone
+    except Exception:  # no source, or it fails alone
         return None
     return source if alone else None
 
@@ -167,17 +167,17 @@ def _outcomes(exercise: Exercise, function: Callable[..., Any]) -> list[Outcome]
 
 
 def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome]) -> str | None:
-    """The mistake that gives on every case what the answer gave."""
+    """The message of the mistake whose outcomes equal the answer's in every case."""
     for mistake in exercise.mistakes:
         theirs = _outcomes(exercise, wrong_answer(exercise, mistake.code))
         if all(_same(a, b, exercise.tolerance) for a, b in zip(outcomes, theirs, strict=True)):
-            return mistake.says
+            return mistake.message
     return None
 
 
 def _same(ours: Outcome, theirs: Outcome, tolerance: float) -> bool:
     if ours.error or theirs.error:
-        # Of two errors the kinds are compared: words may name variables.
+        # Only the kinds of two errors are compared: messages may name variables.
         return (ours.error or "").split(":")[0] == (theirs.error or "").split(":")[0]
     return (
         ours.changed == theirs.changed and difference(ours.value, theirs.value, tolerance) is None
@@ -192,8 +192,8 @@ def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str |
         if outcome.error.split(":")[0] != kind:
             return f"stops with {outcome.error}, where the right one raises {kind}."
         return None
-    if outcome.endless:
-        return f"comes to no end. After {SECONDS:.0f} seconds it was stopped."
+    if outcome.timed_out:
+        return f"does not end: it was stopped after {SECONDS:.0f} seconds."
     if outcome.error:
         return f"stops with {outcome.error}"
     if outcome.value is None:
@@ -204,24 +204,24 @@ def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str |
     return wrong and f"{wrong}."
 
 
-# ---- Calling what somebody wrote
+# ---- Calling a reader's function
 
 NOT_WRITTEN = "NotImplementedError"
 
 
 class OutOfTime(BaseException):
-    """Raised in a function that does not come to an end. Not caught by ``except Exception``."""
+    """Raised in a function that takes too long. Not caught by ``except Exception``."""
 
 
 def _call(function: Callable[..., Any], case: Case, *, bounded: bool = True) -> Outcome:
     before = _copy(case.args)
     printed = io.StringIO()
     try:
-        bound = _at_most(SECONDS) if bounded else contextlib.nullcontext()
-        with contextlib.redirect_stdout(printed), bound:
+        limit = _time_limit(SECONDS) if bounded else contextlib.nullcontext()
+        with contextlib.redirect_stdout(printed), limit:
             value = function(*case.args)
     except OutOfTime:
-        return Outcome(error="no end", endless=True)
+        return Outcome(error="out of time", timed_out=True)
     except NotImplementedError:
         return Outcome(error=NOT_WRITTEN)
     except (Exception, SystemExit) as error:
@@ -247,7 +247,7 @@ def _copy(value: Any) -> Any:
 
 
 def _line(error: BaseException, function: Callable[..., Any]) -> str:
-    """Where in the reader's own code it happened."""
+    """The line of the reader's own code that raised an error."""
     code, trace, line = getattr(function, "__code__", None), error.__traceback__, None
     while code is not None and trace is not None:
         if trace.tb_frame.f_code.co_filename == code.co_filename:  # or one inside of it
@@ -256,7 +256,7 @@ def _line(error: BaseException, function: Callable[..., Any]) -> str:
     return "" if line is None else f" (line {line} of the function)"
 
 
-def _signature_unfit(function: Callable[..., Any], args: Sequence[Any]) -> str | None:
+def _signature_problem(function: Callable[..., Any], args: Sequence[Any]) -> str | None:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -271,13 +271,13 @@ def _signature_unfit(function: Callable[..., Any], args: Sequence[Any]) -> str |
 
 
 @contextlib.contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in this thread after so many seconds, at the next line of Python."""
-    thread, lock, over = threading.get_ident(), threading.Lock(), False
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in this thread after this many seconds, at the next line of Python."""
+    thread, lock, done = threading.get_ident(), threading.Lock(), False
 
     def interrupt() -> None:
         with lock:
-            if not over:
+            if not done:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(thread), ctypes.py_object(OutOfTime)
                 )
@@ -290,14 +290,14 @@ def _at_most(seconds: float) -> Iterator[None]:
     finally:
         timer.cancel()
         with lock:
-            over = True
+            done = True
 
 
 # ---- Comparing
 
 
 def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
-    """What tells a value from the wanted one, as the rest of "it …"; None if nothing does."""
+    """How a value differs from the wanted one, as the rest of "it …"; None if it does not."""
     if isinstance(wanted, Tensor):
         return _tensor_difference(got, wanted, tolerance)
     if isinstance(got, Tensor) and got.ndim == 0:
@@ -362,8 +362,8 @@ def _tensor_difference(got: Any, wanted: Tensor, tolerance: float) -> str | None
     return f"gives {_short(mine)}{place} where {_short(right)} is right"
 
 
-def _alike(got: Any, wanted: Any) -> bool:
-    """Whether a value is of the wanted sort, so that there is nothing to say but yes or no."""
+def _comparable(got: Any, wanted: Any) -> bool:
+    """Whether a value has the wanted type and shape, so that only its numbers can be wrong."""
     numbers = (int, float)
     if isinstance(wanted, Tensor):
         return isinstance(got, Tensor) and got.shape == wanted.shape

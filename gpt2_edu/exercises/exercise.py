@@ -1,7 +1,8 @@
-"""What an exercise is, and where they all are: one file each in the folder ``tasks``.
+"""What an exercise is, and where they are: one file each, ``tasks/ch06/split_heads.py``.
 
-A file's name is the exercise's name, and the name of what the reader writes. Its docstring is the
-title; PLACE is (chapter, number). What a file may hold is written at ``Exercise``.
+The folder is the chapter. The file's name is the exercise's name, and the name of what the reader
+writes; its docstring is the title. A chapter's exercises are sorted by ORDER, any number, so that
+there is room between two of them. ``Exercise`` says what else a file may hold.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Kind = Literal["recall", "paper", "write", "repair", "explore", "stretch"]
 
 @dataclass(frozen=True)
 class Case:
-    """What an answer is called with, and a word for readers about it."""
+    """Arguments to call an answer with, and a label for readers."""
 
     label: str
     args: tuple[Any, ...]
@@ -33,9 +34,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A wrong answer that many give: what to say of it, and its code."""
+    """A common wrong answer: what to tell its author, and its code."""
 
-    says: str
+    message: str
     code: str
 
 
@@ -51,7 +52,8 @@ class Exercise:
 
     name: str
     title: str
-    place: tuple[int, int]
+    chapter: int
+    order: float  # within the chapter
     kind: Kind
     level: int  # 1, 2 or 3
     minutes: int
@@ -60,14 +62,10 @@ class Exercise:
     start: str | None
     solution: str
     right: Any
-    cases: Callable[[], list[Case]] | None  # new arguments on every call, always the same
+    cases: Callable[[], list[Case]] | None  # the same on every call, in new tensors
     mistakes: tuple[Mistake, ...]
     tolerance: float  # how far a number may lie from the right one, absolutely and relatively
-    after: Callable[[Any], str] | None  # what a right answer can do, as text
-
-    @property
-    def chapter(self) -> int:
-        return self.place[0]
+    after: Callable[[Any], str] | None  # text to print about a right answer
 
     @property
     def checked(self) -> bool:
@@ -79,7 +77,7 @@ class Exercise:
         return (self.start or "").partition(f"def {self.name}(")[0]
 
     def answer(self, code: str, own: Callable[..., Any] | None = None) -> Any:
-        """What ``code`` sets the variable called ``name`` to."""
+        """Run ``code``; return the value of its variable called ``name``."""
         space = {"math": math, "torch": torch, "nn": nn, "F": F, "own": own}
         exec(compile(code, f"<{self.name}>", "exec"), space)
         if self.name not in space:
@@ -88,30 +86,30 @@ class Exercise:
 
 
 @cache
-def _modules() -> dict[str, str]:
-    """The module of every exercise by its name: the files of tasks/ch01, tasks/ch02 …"""
-    found: dict[str, str] = {}
-    for file in sorted((Path(__file__).parent / "tasks").glob("ch*/*.py")):
+def _files() -> dict[str, Path]:
+    """The file of every exercise, by its name."""
+    found: dict[str, Path] = {}
+    for file in (Path(__file__).parent / "tasks").glob("ch*/*.py"):
         if file.stem in found:
             raise ValueError(f"two exercises are called {file.stem!r}")
-        found[file.stem] = f"{__package__}.tasks.{file.parent.name}.{file.stem}"
+        found[file.stem] = file
     return found
 
 
 @cache
 def exercises() -> dict[str, Exercise]:
     """All exercises by name, in the order of the chapters. Reads every file: half a second."""
-    found = [_read(name) for name in _modules()]
-    return {exercise.name: exercise for exercise in sorted(found, key=lambda e: e.place)}
+    found = sorted(map(_read, _files()), key=lambda e: (e.chapter, e.order, e.name))
+    return {exercise.name: exercise for exercise in found}
 
 
 def find(name: str) -> Exercise:
-    """One exercise. Raises ValueError, with the nearest name, if there is none of that name."""
+    """One exercise. Raises ValueError with the nearest name for an unknown one."""
     if not isinstance(name, str):
         raise ValueError('the name comes first, in quotes: check("layer_norm", layer_norm)')
-    if name not in _modules():
+    if name not in _files():
         raise ValueError(
-            f"there is no exercise {name!r}. {did_you_mean(name, _modules())}"
+            f"there is no exercise {name!r}. {did_you_mean(name, _files())}"
             "progress() lists all of them."
         )
     return _read(name)
@@ -119,12 +117,14 @@ def find(name: str) -> Exercise:
 
 @cache
 def _read(name: str) -> Exercise:
-    file = import_module(_modules()[name])
-    given = vars(file)
+    folder = _files()[name].parent.name
+    module = import_module(f"{__package__}.tasks.{folder}.{name}")
+    given = vars(module)
     return Exercise(
         name=name,
-        title=(file.__doc__ or name).strip().rstrip("."),
-        place=given["PLACE"],
+        title=(module.__doc__ or name).strip().rstrip("."),
+        chapter=int(folder.removeprefix("ch")),
+        order=given["ORDER"],
         kind=given["KIND"],
         level=given["LEVEL"],
         minutes=given["MINUTES"],

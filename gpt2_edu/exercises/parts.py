@@ -1,4 +1,4 @@
-"""Answers that later exercises build on: the reader's own where there is one, else the book's."""
+"""Answers that later exercises build on: the reader's own, or else the book's solution."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .record import FILE, sources
 
 
 def own(*names: str) -> Any:
-    """The functions of earlier exercises: the reader's, as they passed here, else the book's.
+    """The functions of earlier exercises: the reader's, if they passed here, else the book's.
 
-    Says for which ones the book's stand in. One name gives a function, several a list. Raises
-    ValueError for a name that is no exercise.
+    Prints which ones are the book's. One name gives a function, several a list. Raises ValueError
+    for an unknown name.
     """
-    kept, found, ours = sources(), [], []
+    passed, found, ours = sources(), [], []
     for name in names:
         try:
-            found.append(assemble(name, kept[name]))
+            found.append(assemble(name, passed[name]))
         except KeyError:
             found.append(solution(name))
             ours.append(name)
@@ -30,7 +30,7 @@ def own(*names: str) -> Any:
 
 
 def assemble(name: str, source: str) -> Any:
-    """A reader's function from its text, with the parts that it builds on."""
+    """A reader's function from its source, with the parts that it builds on."""
     exercise = find(name)
     return exercise.answer(f"{exercise.preamble}\n{source}", own)
 
@@ -42,11 +42,11 @@ def solution(name: str) -> Any:
 
 
 def solutions(*names: str) -> Any:
-    """What ``own`` gives to one who has solved nothing, without a word."""
+    """As ``own`` for a reader who has solved nothing, but without printing."""
     found = [solution(name) for name in names]
     return found[0] if len(found) == 1 else found
 
 
 def wrong_answer(exercise: Exercise, code: str) -> Any:
-    """A wrong answer to an exercise, built on right parts."""
+    """The result of a mistake's code, built on right parts."""
     return exercise.answer(code, solutions)

@@ -58,8 +58,8 @@ def test_an_exercise_says_what_a_reader_needs(name):
     assert exercise.task and 1 <= len(exercise.hints) <= 3 and exercise.solution
     if exercise.checked:
         assert len(exercise.mistakes) >= 3
-        told = [mistake.says for mistake in exercise.mistakes]
-        assert len(set(told)) == len(told)
+        messages = [mistake.message for mistake in exercise.mistakes]
+        assert len(set(messages)) == len(messages)
 
 
 @pytest.mark.parametrize("name", CHECKED)
@@ -80,8 +80,8 @@ def test_the_solution_passes_and_is_not_taken_for_a_mistake(name):
 def test_each_known_mistake_is_told_by_its_own_words(name):
     for mistake in ALL[name].mistakes:
         report = checking.examine(ALL[name], parts.wrong_answer(ALL[name], mistake.code))
-        assert not report.passed, mistake.says
-        assert report.diagnosis == mistake.says, f"{mistake.says}\n{report}"
+        assert not report.passed, mistake.message
+        assert report.diagnosis == mistake.message, f"{mistake.message}\n{report}"
 
 
 # ---- What a check says to whatever it is given
@@ -160,7 +160,7 @@ def test_a_function_that_goes_on_for_ever_is_stopped(capsys, monkeypatch):
     monkeypatch.setattr(checking, "SECONDS", 0.3)
     begin = time.monotonic()
     said = told(capsys, "layer_norm", without_end)
-    assert "comes to no end" in said and time.monotonic() - begin < 5
+    assert "does not end: it was stopped after" in said and time.monotonic() - begin < 5
     time.sleep(0.4)  # and nothing is raised later, in somebody else's lines
     assert check("layer_norm", layer_norm)
 
@@ -309,7 +309,7 @@ def test_a_folder_that_is_gone_is_said_too(tmp_path, monkeypatch, capsys):
 def test_two_notebooks_at_once_lose_nothing(folder):
     """Sixteen writers, each with its own exercise."""
     names = CHECKED[:16]
-    threads = [threading.Thread(target=record.remember, args=(name, None)) for name in names]
+    threads = [threading.Thread(target=record.mark_passed, args=(name, None)) for name in names]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -320,8 +320,8 @@ def test_two_notebooks_at_once_lose_nothing(folder):
 
 def test_two_processes_at_once_lose_nothing(folder):
     code = (
-        "import sys; from gpt2_edu.exercises.record import remember\n"
-        "for name in sys.argv[1:]: remember(name, None)"
+        "import sys; from gpt2_edu.exercises.record import mark_passed\n"
+        "for name in sys.argv[1:]: mark_passed(name, None)"
     )
     runs = [subprocess.Popen([sys.executable, "-c", code, *CHECKED[i : i + 12]]) for i in (0, 12)]
     assert [run.wait() for run in runs] == [0, 0]
@@ -329,7 +329,7 @@ def test_two_processes_at_once_lose_nothing(folder):
 
 
 def test_a_lock_whose_owner_died_is_not_waited_for(folder, monkeypatch):
-    monkeypatch.setattr(record, "_PATIENCE", 0.1)
+    monkeypatch.setattr(record, "_LOCK_TIMEOUT", 0.1)
     (folder / "progress.json.lock").touch()
     begin = time.monotonic()
     check("head_size", 64)

@@ -6,7 +6,7 @@ from gpt2_edu import load_tokenizer
 
 from ...exercise import Case, Mistake
 
-PLACE = (1, 4)
+ORDER = 40
 KIND = "write"
 LEVEL = 2
 MINUTES = 15

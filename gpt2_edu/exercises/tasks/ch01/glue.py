@@ -4,7 +4,7 @@ from gpt2_edu.tokenizer import _merge
 
 from ...exercise import Case, Mistake
 
-PLACE = (1, 2)
+ORDER = 20
 KIND = "repair"
 LEVEL = 1
 MINUTES = 6

@@ -4,7 +4,7 @@ from gpt2_edu import load_tokenizer
 
 from ...exercise import Case, Mistake
 
-PLACE = (1, 5)
+ORDER = 50
 KIND = "write"
 LEVEL = 2
 MINUTES = 10

@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (1, 3)
+ORDER = 30
 KIND = "explore"
 LEVEL = 2
 MINUTES = 8

@@ -4,7 +4,7 @@ import codecs
 
 from ...exercise import Case, Mistake
 
-PLACE = (1, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (2, 5)
+ORDER = 50
 KIND = "explore"
 LEVEL = 2
 MINUTES = 10

@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (3, 4)
+ORDER = 40
 KIND = "repair"
 LEVEL = 2
 MINUTES = 8

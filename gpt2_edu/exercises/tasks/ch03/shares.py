@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (3, 2)
+ORDER = 20
 KIND = "write"
 LEVEL = 1
 MINUTES = 8

@@ -1,6 +1,6 @@
 """A bias that does nothing."""
 
-PLACE = (4, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
 
-PLACE = (4, 5)
+ORDER = 50
 KIND = "repair"
 LEVEL = 2
 MINUTES = 10

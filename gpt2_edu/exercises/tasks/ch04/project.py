@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
 
-PLACE = (4, 3)
+ORDER = 30
 KIND = "write"
 LEVEL = 2
 MINUTES = 10

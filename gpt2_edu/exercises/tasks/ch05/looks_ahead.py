@@ -5,7 +5,7 @@ import torch
 from ....model import attention_explicit
 from ...exercise import Case, Mistake
 
-PLACE = (5, 5)
+ORDER = 50
 KIND = "write"
 LEVEL = 3
 MINUTES = 15

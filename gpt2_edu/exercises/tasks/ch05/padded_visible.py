@@ -5,7 +5,7 @@ import torch
 from ....model import visible_keys
 from ...exercise import Case, Mistake
 
-PLACE = (5, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (5, 3)
+ORDER = 30
 KIND = "explore"
 LEVEL = 1
 MINUTES = 6

@@ -5,7 +5,7 @@ import torch
 from ....model import CausalSelfAttention
 from ...exercise import Case, Mistake
 
-PLACE = (6, 3)
+ORDER = 30
 KIND = "write"
 LEVEL = 1
 MINUTES = 8

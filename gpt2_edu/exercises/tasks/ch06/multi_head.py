@@ -8,7 +8,7 @@ from .... import course
 from ....model import CausalSelfAttention
 from ...exercise import Case, Mistake
 
-PLACE = (6, 4)
+ORDER = 40
 KIND = "write"
 LEVEL = 2
 MINUTES = 15

@@ -7,7 +7,7 @@ import torch
 from ....model import CausalSelfAttention
 from ...exercise import Case, Mistake
 
-PLACE = (6, 2)
+ORDER = 20
 KIND = "write"
 LEVEL = 1
 MINUTES = 8

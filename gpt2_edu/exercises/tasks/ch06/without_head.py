@@ -9,7 +9,7 @@ from ....model import CausalSelfAttention
 from ....tape import trace
 from ...exercise import Case, Mistake
 
-PLACE = (6, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

@@ -9,7 +9,7 @@ from ....model import GPT2
 from ....tokenizer import load_tokenizer
 from ...exercise import Case, Mistake
 
-PLACE = (7, 5)
+ORDER = 50
 KIND = "explore"
 LEVEL = 2
 MINUTES = 12

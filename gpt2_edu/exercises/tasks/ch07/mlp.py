@@ -6,7 +6,7 @@ from ....config import GPT2Config
 from ....model import MLP
 from ...exercise import Case, Mistake
 
-PLACE = (7, 4)
+ORDER = 40
 KIND = "write"
 LEVEL = 2
 MINUTES = 10

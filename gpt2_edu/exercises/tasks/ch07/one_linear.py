@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
 
-PLACE = (7, 3)
+ORDER = 30
 KIND = "repair"
 LEVEL = 2
 MINUTES = 10

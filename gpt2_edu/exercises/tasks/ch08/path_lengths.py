@@ -7,7 +7,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (8, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 20

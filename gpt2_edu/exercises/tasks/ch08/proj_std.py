@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (8, 2)
+ORDER = 20
 KIND = "recall"
 LEVEL = 1
 MINUTES = 3

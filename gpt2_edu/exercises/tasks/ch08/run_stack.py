@@ -6,7 +6,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (8, 3)
+ORDER = 30
 KIND = "write"
 LEVEL = 1
 MINUTES = 8

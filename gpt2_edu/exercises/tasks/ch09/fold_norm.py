@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
 
-PLACE = (9, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (9, 5)
+ORDER = 50
 KIND = "write"
 LEVEL = 3
 MINUTES = 15

@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from ....model import Block
 from ...exercise import Case, Mistake
 
-PLACE = (9, 4)
+ORDER = 40
 KIND = "repair"
 LEVEL = 2
 MINUTES = 6

@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (9, 2)
+ORDER = 20
 KIND = "paper"
 LEVEL = 2
 MINUTES = 6

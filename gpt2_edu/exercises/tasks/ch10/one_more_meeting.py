@@ -1,6 +1,6 @@
 """How many blocks does a chain need?"""
 
-PLACE = (10, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (10, 3)
+ORDER = 30
 KIND = "write"
 LEVEL = 1
 MINUTES = 6

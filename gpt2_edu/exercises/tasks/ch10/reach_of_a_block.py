@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (10, 2)
+ORDER = 20
 KIND = "explore"
 LEVEL = 1
 MINUTES = 6

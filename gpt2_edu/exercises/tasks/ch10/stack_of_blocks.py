@@ -5,7 +5,7 @@ from torch import nn
 
 from ...exercise import Case, Mistake
 
-PLACE = (10, 5)
+ORDER = 50
 KIND = "repair"
 LEVEL = 2
 MINUTES = 8

@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (11, 4)
+ORDER = 40
 KIND = "paper"
 LEVEL = 2
 MINUTES = 6

@@ -8,7 +8,7 @@ from ....config import GPT2Config
 from ....model import GPT2
 from ...exercise import Case, Mistake
 
-PLACE = (11, 5)
+ORDER = 50
 KIND = "write"
 LEVEL = 2
 MINUTES = 15

@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (11, 1)
+ORDER = 10
 KIND = "paper"
 LEVEL = 1
 MINUTES = 4

@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
 
-PLACE = (11, 6)
+ORDER = 60
 KIND = "repair"
 LEVEL = 3
 MINUTES = 12

@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (13, 5)
+ORDER = 50
 KIND = "repair"
 LEVEL = 3
 MINUTES = 12

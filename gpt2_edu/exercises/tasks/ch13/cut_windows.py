@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (13, 1)
+ORDER = 10
 KIND = "write"
 LEVEL = 1
 MINUTES = 8

@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (13, 6)
+ORDER = 60
 KIND = "explore"
 LEVEL = 2
 MINUTES = 8

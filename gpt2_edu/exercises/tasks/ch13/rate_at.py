@@ -4,7 +4,7 @@ from gpt2_edu.training.optim import learning_rate
 
 from ...exercise import Case, Mistake
 
-PLACE = (13, 4)
+ORDER = 40
 KIND = "write"
 LEVEL = 2
 MINUTES = 12
@@ -73,7 +73,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "Your rate falls to 0. It shall fall from lr to min_lr: scale the cosine by lr − min_lr and add min_lr.",
+        "Your rate falls to 0. It should fall from lr to min_lr: scale the cosine by lr − min_lr and add min_lr.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:

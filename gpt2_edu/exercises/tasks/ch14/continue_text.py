@@ -6,7 +6,7 @@ from gpt2_edu import sample_next
 
 from ...exercise import Case, Mistake
 
-PLACE = (14, 4)
+ORDER = 40
 KIND = "write"
 LEVEL = 2
 MINUTES = 12

@@ -8,7 +8,7 @@ from gpt2_edu import GPT2, crane, load_tokenizer
 
 from ...exercise import Case, Mistake
 
-PLACE = (14, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 2
 MINUTES = 10

@@ -6,7 +6,7 @@ from gpt2_edu import generation
 
 from ...exercise import Case, Mistake
 
-PLACE = (14, 2)
+ORDER = 20
 KIND = "write"
 LEVEL = 2
 MINUTES = 15

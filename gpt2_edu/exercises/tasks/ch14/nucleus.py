@@ -6,7 +6,7 @@ from gpt2_edu import generation
 
 from ...exercise import Case, Mistake
 
-PLACE = (14, 3)
+ORDER = 30
 KIND = "repair"
 LEVEL = 2
 MINUTES = 10

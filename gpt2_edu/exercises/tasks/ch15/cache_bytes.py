@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (15, 2)
+ORDER = 20
 KIND = "paper"
 LEVEL = 1
 MINUTES = 5

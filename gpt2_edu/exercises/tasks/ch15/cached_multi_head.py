@@ -7,7 +7,7 @@ from gpt2_edu.model import CausalSelfAttention, visible_keys
 
 from ...exercise import Case, Mistake
 
-PLACE = (15, 5)
+ORDER = 50
 KIND = "write"
 LEVEL = 3
 MINUTES = 20

@@ -7,7 +7,7 @@ from gpt2_edu.model import visible_keys
 
 from ...exercise import Case, Mistake
 
-PLACE = (15, 3)
+ORDER = 30
 KIND = "write"
 LEVEL = 2
 MINUTES = 12

@@ -6,7 +6,7 @@ from gpt2_edu import GPT2, GPT2Config, KVCache, trace
 
 from ...exercise import Case, Mistake
 
-PLACE = (15, 4)
+ORDER = 40
 KIND = "repair"
 LEVEL = 2
 MINUTES = 10

@@ -6,7 +6,7 @@ from gpt2_edu import GPT2, GPT2Config, generate
 
 from ...exercise import Case, Mistake
 
-PLACE = (15, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

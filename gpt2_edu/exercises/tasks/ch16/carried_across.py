@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (16, 6)
+ORDER = 60
 KIND = "stretch"
 LEVEL = 3
 MINUTES = 15

@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (16, 3)
+ORDER = 30
 KIND = "write"
 LEVEL = 2
 MINUTES = 12

@@ -4,7 +4,7 @@ import math
 
 from ...exercise import Mistake
 
-PLACE = (16, 1)
+ORDER = 10
 KIND = "paper"
 LEVEL = 1
 MINUTES = 3

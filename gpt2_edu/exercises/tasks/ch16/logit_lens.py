@@ -5,7 +5,7 @@ from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
 
-PLACE = (16, 4)
+ORDER = 40
 KIND = "write"
 LEVEL = 2
 MINUTES = 10

@@ -4,7 +4,7 @@ from gpt2_edu import GPT2Config, flops
 
 from ...exercise import Case, Mistake
 
-PLACE = (17, 6)
+ORDER = 60
 KIND = "write"
 LEVEL = 3
 MINUTES = 12

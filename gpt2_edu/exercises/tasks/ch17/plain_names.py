@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (17, 2)
+ORDER = 20
 KIND = "repair"
 LEVEL = 2
 MINUTES = 8

@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-PLACE = (17, 5)
+ORDER = 50
 KIND = "write"
 LEVEL = 2
 MINUTES = 12

@@ -4,7 +4,7 @@ from gpt2_edu import GPT2Config, flops
 
 from ...exercise import Case, Mistake
 
-PLACE = (17, 3)
+ORDER = 30
 KIND = "write"
 LEVEL = 2
 MINUTES = 10

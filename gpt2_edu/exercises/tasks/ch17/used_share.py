@@ -4,7 +4,7 @@ from gpt2_edu import GPT2Config, flops
 
 from ...exercise import Mistake
 
-PLACE = (17, 4)
+ORDER = 40
 KIND = "explore"
 LEVEL = 2
 MINUTES = 8

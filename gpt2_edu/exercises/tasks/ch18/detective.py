@@ -2,7 +2,7 @@
 
 from ...exercise import Mistake
 
-PLACE = (18, 4)
+ORDER = 40
 KIND = "explore"
 LEVEL = 2
 MINUTES = 8

@@ -4,7 +4,7 @@ import math
 
 from ...exercise import Mistake
 
-PLACE = (18, 1)
+ORDER = 10
 KIND = "paper"
 LEVEL = 1
 MINUTES = 4

@@ -6,7 +6,7 @@ from gpt2_edu.model import attention_explicit
 
 from ...exercise import Case, Mistake
 
-PLACE = (18, 2)
+ORDER = 20
 KIND = "repair"
 LEVEL = 2
 MINUTES = 12

@@ -4,7 +4,7 @@ import math
 
 from ...exercise import Mistake
 
-PLACE = (18, 5)
+ORDER = 50
 KIND = "explore"
 LEVEL = 3
 MINUTES = 12
