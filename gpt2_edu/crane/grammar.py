@@ -35,7 +35,7 @@ class Option:
 
 @dataclass(frozen=True)
 class Options:
-    """All ways to fill a slot, with their weights summed up from the first on."""
+    """All ways to fill a slot, with the cumulative sums of their weights."""
 
     options: tuple[Option, ...]
     sums: tuple[int, ...]
@@ -160,7 +160,7 @@ class Grammar:
     def _permitted(self, slot: Slot, i: int, memory: Memory, mode: str) -> bool:
         """Whether training, or the test set ``mode``, allows this choice after those before it."""
         for held_out, (first, second) in self.withheld.items():
-            if second != self._chooser(slot):
+            if second != self._choice_name(slot):
                 continue
             before = self._ordinal(memory, first)
             if before is not None and ((before + i) % _APART == 0) != (mode == held_out):
@@ -168,23 +168,23 @@ class Grammar:
         return True
 
     def _ordinal(self, memory: Memory, choice: str) -> int | None:
-        """The number of a choice made before, or of its cell among the different ones."""
+        """The index of an earlier choice, or of its cell among the distinct ones."""
         variable, _, column = choice.partition(".")
         value = memory[self._number[variable]]
         if value is None or not column:
             return value and value[1]
         table = self.tables[value[0]]
-        different = list(dict.fromkeys(table.cells[column].values()))
-        return different.index(table.cells[column][table.keys[value[1]]])
+        distinct = list(dict.fromkeys(table.cells[column].values()))
+        return distinct.index(table.cells[column][table.keys[value[1]]])
 
     def withholds(self, slot: Slot, held_out: str) -> bool:
-        """Whether filling this slot completes a pair that the test set is about."""
-        return self.withheld[held_out][1] == self._chooser(slot)
+        """Whether filling this slot completes a pair of this test set."""
+        return self.withheld[held_out][1] == self._choice_name(slot)
 
-    def _chooser(self, slot: Slot) -> str | None:
-        """The name by which a withheld pair speaks of a slot: its variable, or its rule.
+    def _choice_name(self, slot: Slot) -> str | None:
+        """A slot's name in the table ``withheld``: its variable, or its rule.
 
-        None where the slot comes back to a variable: the choice was made before.
+        None where the slot refers to a variable that was set before.
         """
         return slot.name or (None if slot.source[0] in self._number else slot.source[0])
 
@@ -264,9 +264,9 @@ class Grammar:
                 raise ValueError(f"the grammar speaks of {name}.{column}, which it does not define")
         needed = [name] if table else []
         needed += [slot.unlike] if slot.unlike else []
-        chooser = self._chooser(slot)
+        choice = self._choice_name(slot)
         needed += [
-            first.partition(".")[0] for first, second in self.withheld.values() if second == chooser
+            first.partition(".")[0] for first, second in self.withheld.values() if second == choice
         ]
         return tuple(self._number[variable] for variable in needed)
 
