@@ -25,7 +25,7 @@ BOXES = {
     "weights": (460, 3, 240, "load, save, hub"),
     "machine": (20, 4, 680, "devices, files on disk, measurements, messages"),
 }
-WHEN_CALLED = ("GPT-2", "weights")  # GPT2.from_pretrained imports its loader when it is called
+LOADER = ("GPT-2", "weights")  # model.py imports it, and of the root it knows config.py alone
 
 
 def room(module: str, source: Path) -> str:
@@ -95,7 +95,7 @@ def shortest(graph: dict[str, set[str]]) -> list[tuple[str, str]]:
             new = {t for s in new for t in graph[s] if (s, t) != without} - seen
         return seen
 
-    graph = {s: {t for t in graph[s] if (s, t) != WHEN_CALLED} for s in graph}
+    graph = {s: {t for t in graph[s] if (s, t) != LOADER} for s in graph}
     return [(s, t) for s in graph for t in sorted(graph[s]) if t not in reached(s, (s, t))]
 
 
@@ -106,7 +106,7 @@ def svg(graph: dict[str, set[str]]) -> str:
         (x0, row0, w0, _), (x1, row1, w1, _) = BOXES[start], BOXES[end]
         if row0 == row1:
             left, right = (x0, x1 + w1) if x0 > x1 else (x0 + w0, x1)
-            dashed = (start, end) == WHEN_CALLED
+            dashed = (start, end) == LOADER
             y = row0 * ROW + HEIGHT // 2 + (18 if dashed else 0)
             style = ' stroke-dasharray="3"' if dashed else ""
             return f'<path d="M{left} {y}L{right} {y}"{style} marker-end="url(#head)"/>'
@@ -127,7 +127,7 @@ def svg(graph: dict[str, set[str]]) -> str:
         f'<text x="{x + width // 2}" y="{row * ROW + 47}">{about}</text>'
         for name, (x, row, width, about) in BOXES.items()
     )
-    lines = "".join(line(start, end) for start, end in [*shortest(graph), WHEN_CALLED])
+    lines = "".join(line(start, end) for start, end in [*shortest(graph), LOADER])
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {PICTURE_WIDTH} {5 * ROW - 26}">\n'
         "<title>Rooms of the package; an arrow leads from a room to what it builds on</title>\n"

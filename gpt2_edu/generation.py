@@ -8,8 +8,9 @@ once and replayed, so that the device never waits for Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, wraps
-from typing import Any, Concatenate, Literal, ParamSpec
+from functools import partial
+from inspect import signature
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -135,29 +136,16 @@ def stream(
             idx = torch.cat([idx, new.unsqueeze(1)], dim=1)
 
 
-Settings = ParamSpec("Settings")
+def generate(model: GPT2, idx: Tensor, max_new_tokens: int, **settings: Any) -> Tensor:
+    """Continue each prompt: idx (B, T) → (B, T + n), n ≤ max_new_tokens.
+
+    The settings, and what is raised, are those of ``stream``.
+    """
+    new = stream(model, idx, max_new_tokens, **settings)
+    return torch.cat([idx, *(ids.unsqueeze(1) for ids in new)], dim=1)
 
 
-def _collected(
-    stream: Callable[Concatenate[GPT2, Tensor, Settings], Iterator[Tensor]],
-) -> Callable[Concatenate[GPT2, Tensor, Settings], Tensor]:
-    """A function with the arguments of ``stream`` that returns prompt and new tokens together."""
-
-    @wraps(stream)
-    def generate(
-        model: GPT2, idx: Tensor, *args: Settings.args, **kwargs: Settings.kwargs
-    ) -> Tensor:
-        new = [ids.unsqueeze(1) for ids in stream(model, idx, *args, **kwargs)]
-        return torch.cat([idx, *new], dim=1)
-
-    return generate
-
-
-generate = _collected(stream)
-generate.__name__ = generate.__qualname__ = "generate"
-generate.__doc__ = (
-    "Continue each prompt: idx (B, T) → (B, T + n), n ≤ max_new_tokens. As ``stream``, at once."
-)
+generate.__signature__ = signature(stream).replace(return_annotation="Tensor")  # type: ignore[attr-defined]
 
 
 def _check_prompt(

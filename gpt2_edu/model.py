@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,7 @@ from torch.nn import functional as F
 from .cache import KVCache
 from .config import GPT2Config
 from .tape import note, tracing
+from .weights import load_pretrained, save_pretrained
 
 # ---------------------------------------------------------------------------------------------
 # Attention. Both roads compute softmax(Q Kᵀ / √D) V under the causal mask (Vaswani et al. 2017,
@@ -327,18 +328,14 @@ class GPT2(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     @classmethod
-    def from_pretrained(cls, name_or_path: str | PathLike[str]) -> GPT2:
+    def from_pretrained(cls, name_or_path: str | PathLike[str]) -> Self:
         """OpenAI's weights by name: "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl"; or those of
         a folder with config.json and model.safetensors, ours or Hugging Face's.
         """
-        from .weights.pretrained import load_pretrained  # that room builds on this one
-
         return load_pretrained(name_or_path, cls)
 
     def save_pretrained(self, path: str | PathLike[str]) -> None:
         """Write config.json and model.safetensors so that ``transformers`` can load them too."""
-        from .weights.pretrained import save_pretrained
-
         save_pretrained(self, path)
 
 

@@ -24,6 +24,11 @@ class PackedGPT2(GPT2):
 
     source_parameters: int
 
+    @classmethod
+    def from_pretrained(cls, name_or_path: str | PathLike[str]) -> PackedGPT2:
+        """The weights of ``GPT2.from_pretrained``, packed."""
+        return pack(GPT2.from_pretrained(name_or_path))
+
     def num_parameters(self) -> int:
         return self.source_parameters
 

@@ -59,3 +59,8 @@ def test_a_copy_is_not_saved(model, tmp_path):
 def test_a_type_that_is_no_float_is_refused(model):
     with pytest.raises(TypeError, match=r"dtype cannot be torch\.int8"):
         pack(model, torch.int8)
+
+
+def test_a_packed_model_loads_like_any_other():
+    fast = gpt2_edu.packed.PackedGPT2.from_pretrained("crane")
+    assert fast.num_parameters() == gpt2_edu.GPT2.from_pretrained("crane").num_parameters()
