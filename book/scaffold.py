@@ -58,7 +58,7 @@ def identifier(name: str) -> str:
 def exercise_name(name: str) -> str:
     taken = {file.stem for file in TASKS.glob("ch*/*.py")} | TAKEN
     if identifier(name) in taken:
-        raise Refused(f"there is an exercise {name!r} already, or the name has another use")
+        raise Refused(f"NAME={name!r} is taken, by another exercise or by what its code imports")
     return name
 
 
@@ -123,8 +123,10 @@ def new_chapter(name: str, title: str = "", part: str = "", after: str = "") -> 
     if identifier(name) in slugs:
         raise Refused(f"there is a chapter {name!r} already: number {slugs.index(name) + 1}")
     title = title or spoken(name)
-    if re.search(r"[|\[\]`*$\n]", title) or title in {chapter.title for chapter in chapters()}:
-        raise Refused(f"TITLE={title!r}: write words without | [ ] ` * $, and not those of another")
+    if re.search(r"[|\[\]`*$\n]", title):
+        raise Refused(f"TITLE={title!r}: a heading here is plain words, without | [ ] ` * $")
+    if title in {chapter.title for chapter in chapters()}:
+        raise Refused(f"TITLE={title!r}: another chapter is called so")
     before, first = place(part, after), exercise_name(f"first_{name}")
     later = [chapter for chapter in chapters() if chapter.number > before.number]
     renumber(later)
