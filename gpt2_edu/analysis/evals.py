@@ -90,7 +90,6 @@ def choices(
     seeds: Iterable[int],
     *,
     held_out: str | None = None,
-    batch_size: int = 16,
 ) -> list[Choice]:
     """Every test in the stories of these seeds: the right words against the first distractor.
 
@@ -109,8 +108,7 @@ def choices(
             asked.append((story, test, at, stop))
             words = (*sampled.words[: test.start], *test.distractors[0])
             distractors.append(encode_words(tokenizer, words)[0][:-1])  # without <|endoftext|>
-    own = score_tokens(predictor, texts, batch_size)
-    other = score_tokens(predictor, distractors, batch_size)
+    own, other = score_tokens(predictor, texts), score_tokens(predictor, distractors)
     found = []
     for (story, test, at, stop), scores in zip(asked, other, strict=True):
         # Score i is that of token i + 1.
@@ -125,15 +123,13 @@ def forced_choice(
     seeds: Iterable[int],
     *,
     held_out: str | None = None,
-    batch_size: int = 16,
 ) -> Grades:
     """How often the right words are likelier than the first distractor. See ``choices``.
 
     With ``held_out`` the stories have what training never shows. Raises ValueError for no seeds,
     and what ``crane.annotated_story`` raises.
     """
-    found = choices(predictor, tokenizer, seeds, held_out=held_out, batch_size=batch_size)
-    return grade_choices(found)
+    return grade_choices(choices(predictor, tokenizer, seeds, held_out=held_out))
 
 
 # ---- How well it predicts ----------------------------------------------------------------------
@@ -144,8 +140,6 @@ def validation(
     tokenizer: tiktoken.Encoding,
     n_stories: int = 1000,
     seed: int = 0,
-    *,
-    batch_size: int = 16,
 ) -> Validation:
     """The loss on the stories of ``crane.entropy(n_stories, seed)``, and the gap to that entropy.
 
@@ -158,7 +152,7 @@ def validation(
     texts = [crane.story(s) for s in crane.random_seeds(n_stories, seed)]
     end = tokenizer.eot_token
     rows = [[end, *tokenizer.encode_ordinary(text), end] for text in texts]
-    losses = [(-scores).tolist() for scores in score_tokens(predictor, rows, batch_size)]
+    losses = [(-scores).tolist() for scores in score_tokens(predictor, rows)]
     exact = [crane.surprisals(text, tokenizer) for text in texts]
     gaps = [[a - b for a, b in zip(*pair, strict=True)] for pair in zip(losses, exact, strict=True)]
     (loss, loss_error), (gap, gap_error) = mean_and_error(losses), mean_and_error(gaps)

@@ -64,7 +64,6 @@ def head_effects(
     *,
     replacement: Literal["zero", "mean"] = "zero",
     held_out: str | None = None,
-    batch_size: int = 16,
 ) -> HeadEffects:
     """Forced choices on the stories of these seeds with one head removed at a time.
 
@@ -80,7 +79,7 @@ def head_effects(
     seeds = list(seeds)
 
     def ask(predictor: LogProbs) -> list[Choice]:
-        return choices(predictor, tokenizer, seeds, held_out=held_out, batch_size=batch_size)
+        return choices(predictor, tokenizer, seeds, held_out=held_out)
 
     intact = ask(_edited_log_probs(model, {}))
     grades, margins = grade_choices(intact), _mean_margins(intact)
@@ -89,7 +88,7 @@ def head_effects(
     if replacement == "mean":
         stories = [crane.annotated_story(seed, held_out=held_out) for seed in seeds]
         rows = [encode_words(tokenizer, story.words)[0] for story in stories]
-        vectors = mean_heads(model, rows, batch_size=batch_size)
+        vectors = mean_heads(model, rows)
     effects = []
     for layer in range(config.n_layer):
         for head in range(config.n_head):
@@ -163,7 +162,7 @@ def _mean_margins(found: Sequence[Choice]) -> dict[str, float]:
 
 
 def _passes(
-    model: GPT2, rows: Sequence[Sequence[int]], name: str, batch_size: int
+    model: GPT2, rows: Sequence[Sequence[int]], name: str, batch_size: int = 16
 ) -> Iterator[tuple[Sequence[Sequence[int]], int, Tensor]]:
     """Each batch of rows, the number of its first row, and one tensor of attention.
 
@@ -219,7 +218,6 @@ def attention_statistics(
     seeds: Iterable[int],
     *,
     held_out: str | None = None,
-    batch_size: int = 16,
 ) -> AttentionStatistics:
     """Where each head looks in the stories of these seeds. The patterns:
 
@@ -245,7 +243,7 @@ def attention_statistics(
     sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(N, H, dtype=torch.float64))
     even: defaultdict[str, float] = defaultdict(float)
     counts: defaultdict[str, int] = defaultdict(int)
-    for batch, i, tables in _passes(model, [ids for ids, _ in texts], "weights", batch_size):
+    for batch, i, tables in _passes(model, [ids for ids, _ in texts], "weights"):
         for b in range(len(batch)):
             ids, starts = texts[i + b]
             for pattern, query, keys in attention_places(stories[i + b], ids, starts):

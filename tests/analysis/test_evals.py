@@ -110,7 +110,7 @@ def test_a_choice_compares_the_right_words_with_the_distractor_after_the_same_be
     reader, tokenizer
 ):
     story = crane.annotated_story(3)
-    found = evals.choices(reader, tokenizer, [3], batch_size=2)
+    found = evals.choices(reader, tokenizer, [3])
     for choice, test in zip(found, story.tests, strict=True):
         begun = [
             tokenizer.eot_token,

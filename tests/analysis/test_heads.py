@@ -49,8 +49,8 @@ def test_drops_are_what_is_lost_against_the_intact_model(reader, tokenizer, monk
         return [results.Choice(0, *place, margin) for place, margin in zip(places, margins)]
 
     monkeypatch.setattr(heads, "choices", choices)
-    found = heads.head_effects(reader, tokenizer, iter([8]), held_out="object", batch_size=5)
-    assert asked == 7 * [([8], {"held_out": "object", "batch_size": 5})]
+    found = heads.head_effects(reader, tokenizer, iter([8]), held_out="object")
+    assert asked == 7 * [([8], {"held_out": "object"})]
     assert found.margins == {"name": 4, "sense": 2}
     for effect in found.heads:
         assert effect.drops == pytest.approx({"name": 0, "sense": 100 / 3})
@@ -121,7 +121,7 @@ def test_a_head_that_looks_evenly_has_the_weights_of_an_even_look(reader, tokeni
 
 
 def test_weights_are_those_of_the_head_and_the_place(reader, tokenizer):
-    found = heads.attention_statistics(reader, tokenizer, [2, 3], batch_size=2)
+    found = heads.attention_statistics(reader, tokenizer, [2, 3])
     sums = {(n, h): [0.0, 0.0, 0] for n in (0, 1) for h in (0, 1, 2)}
     for seed in (2, 3):
         ids = scoring.encode_words(tokenizer, crane.annotated_story(seed).words)[0]
