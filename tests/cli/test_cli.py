@@ -118,5 +118,5 @@ def test_only_the_file_of_the_command_is_imported():
     ids, modules = done.stdout.splitlines()
     assert ids == "32 41175"
     assert "gpt2_edu.cli.tokenize" in modules
-    for other in ("training", "data", "weights", "analysis", "cli.train", "cli.generate"):
+    for other in ("training", "data", "analysis", "cli.train", "cli.generate"):
         assert f"gpt2_edu.{other}" not in modules
