@@ -18,10 +18,10 @@ def test_asking_a_model_switches_dropout_off_and_leaves_it_in_its_mode(model, id
 
 def test_a_window_as_long_as_the_text_changes_nothing(model, idx):
     T = idx.size(1)
-    whole = scoring.model_log_probs(model)(idx)
-    assert torch.equal(scoring.window_log_probs(model, T)(idx), whole)
-    assert torch.equal(scoring.window_log_probs(model, T + 1)(idx), whole)
-    assert not torch.allclose(scoring.window_log_probs(model, T - 1)(idx), whole)
+    full = scoring.model_log_probs(model)(idx)
+    assert torch.equal(scoring.window_log_probs(model, T)(idx), full)
+    assert torch.equal(scoring.window_log_probs(model, T + 1)(idx), full)
+    assert not torch.allclose(scoring.window_log_probs(model, T - 1)(idx), full)
 
 
 def test_a_window_sees_the_last_tokens_and_no_others(model, idx):
