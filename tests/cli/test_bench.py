@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import pytest
 import torch
 
+import gpt2_edu.cli.bench
 from gpt2_edu.cli.bench import BenchOptions, measure
 
 
+def _small(real, size, device, dtype, **settings):
+    return real(device, dtype, size, **settings)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_bench_reports_rates_and_shares(capsys, dtype, config):
+def test_the_bench_reports_rates_and_shares(capsys, monkeypatch, dtype, config):
+    # Smaller products: a CPU that has no bfloat16 takes minutes for the usual ones.
+    for name, size in (("matrix_rate", 256), ("matrix_vector_rate", (512, 256))):
+        real = getattr(gpt2_edu.cli.bench, name)
+        monkeypatch.setattr(gpt2_edu.cli.bench, name, partial(_small, real, size))
     config = dataclasses.replace(config, block_size=64)
     options = BenchOptions(batch_size=2, prompt=5, new_tokens=7, block_size=11, rounds=1)
     measure(config, options, torch.device("cpu"), dtype)
