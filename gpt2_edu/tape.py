@@ -14,12 +14,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from html import escape
 
 import torch
 from torch import Tensor, nn
 
-from .machine.display import Exhibit
+from .machine.display import Exhibit, text_table
 from .machine.messages import did_you_mean
 
 Edit = Tensor | Callable[[Tensor], Tensor]
@@ -71,16 +70,8 @@ class Ledger(Exhibit):
         return "\n".join(f"{n:{width}}  {a:8}  {s}" for n, a, s in self.entries)
 
     def html(self) -> str:
-        body = "".join(
-            f'<tr><th scope="row"><code>{escape(name)}</code></th><td>{axes}</td>'
-            f"<td>{' × '.join(map(str, shape))}</td></tr>"
-            for name, axes, shape in self.entries
-        )
-        head = "".join(f'<th scope="col">{name}</th>' for name in ("tensor", "axes", "shape"))
-        return (
-            '<div class="g2 g2-ledger"><table><caption>Shape ledger</caption>'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-        )
+        rows = ((name, axes, " × ".join(map(str, shape))) for name, axes, shape in self.entries)
+        return text_table("ledger", "Shape ledger", ("tensor", "axes", "shape"), rows)
 
 
 def _kind(value: object) -> str:

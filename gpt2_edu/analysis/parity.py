@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ..config import GPT2Config
-from ..machine.display import Exhibit
+from ..machine.display import Exhibit, text_table
 from ..model import GPT2, eval_mode
 from ..weights import CONFIG, locate, read_config
 
@@ -107,18 +106,9 @@ class ParityTable(Exhibit):
         return "\n".join([head, *lines, end])
 
     def html(self) -> str:
+        caption = "Differences from the reference, relative to each module’s largest value"
         columns = ("module", "alone", "in the model", "verdict")
-        head = "".join(f'<th scope="col">{name}</th>' for name in columns)
-        body = "".join(
-            f'<tr><th scope="row"><code>{escape(module)}</code></th><td>{escape(alone)}</td>'
-            f"<td>{escape(within)}</td><td>{verdict}</td></tr>"
-            for module, alone, within, verdict in self._cells()
-        )
-        return (
-            '<div class="g2 g2-parity"><table><caption>Differences from the reference, relative '
-            f"to each module’s largest value</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table></div>"
-        )
+        return text_table("parity", caption, columns, self._cells())
 
 
 def magnitude(difference: float, scale: float) -> str:

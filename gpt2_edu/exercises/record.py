@@ -13,12 +13,11 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from ..machine.display import Exhibit
+from ..machine.display import Exhibit, text_table
 from ..machine.files import write_text
 from .exercise import exercises
 
@@ -52,17 +51,14 @@ class Progress(Exhibit):
         return "\n".join([*lines, self._summary()])
 
     def html(self) -> str:
-        rows = []
-        for exercise in exercises().values():
-            if exercise.checked:
-                day = self.passed.get(exercise.name, {}).get("on", "")[:10]
-                cells = (exercise.chapter, exercise.title, exercise.name, day and f"✓ {day}")
-                rows.append("<tr>" + "".join(f"<td>{escape(str(c))}</td>" for c in cells) + "</tr>")
-        head = "".join(f'<th scope="col">{c}</th>' for c in ("chapter", "exercise", "name", "done"))
-        return (
-            f'<figure class="g2"><figcaption>{self._summary()}</figcaption><div class="g2-scroll">'
-            f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-            "</figure>"
+        days = {name: f"✓ {entry['on'][:10]}" for name, entry in self.passed.items()}
+        rows = (
+            (exercise.name, str(exercise.chapter), exercise.title, days.get(exercise.name, ""))
+            for exercise in exercises().values()
+            if exercise.checked
+        )
+        return text_table(
+            "progress", self._summary(), ("name", "chapter", "exercise", "done"), rows
         )
 
     def _summary(self) -> str:

@@ -1,4 +1,4 @@
-"""The small pieces of HTML that exhibits share."""
+"""Parts of HTML that matrices, attention maps, tokens and the map share."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _taught(x: int, y: int, chapters: str, kind: str = "soft end") -> str:
 
 
 def _box(x: int, y: int, width: int, height: int) -> str:
-    """A small box, for what is no part of its own."""
+    """A small box, for something that is not a part."""
     return f'<rect class="box" x="{x}" y="{y}" width="{width}" height="{height}" rx="3"/>'
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import ClassVar, Self
 
 
@@ -32,3 +34,20 @@ class Exhibit:
 
     def _repr_html_(self) -> str:
         return Exhibit.style + self.html()
+
+
+def text_table(
+    kind: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
+) -> str:
+    """A table of texts as HTML; the first cell of a row is its label, a name in code."""
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    body = "".join(
+        f'<tr><th scope="row"><code>{escape(label)}</code></th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        + "</tr>"
+        for label, *cells in rows
+    )
+    return (
+        f'<div class="g2 g2-{kind}"><table><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
