@@ -88,19 +88,19 @@ def begin(house: Path, kind: str, **asked: str) -> None:
 def test_a_chapter_in_the_middle_moves_the_later_ones(house):
     last = chapters()[-1]
     moved = f"{last.number + 1:02}_{last.slug}"
-    begin(house, "chapter", NAME="fewer_bits", AFTER=chapters()[-2].name)
+    begin(house, "chapter", NAME="made_by_a_test", AFTER=chapters()[-2].name)
 
     toc = yaml.safe_load((house / "_toc.yml").read_text(encoding="utf-8"))
     files = [page["file"] for part in toc["parts"] for page in part["chapters"]]
     listed = [file for file in files if file.startswith("notebooks/")]
-    assert listed[-2:] == [f"notebooks/{last.number:02}_fewer_bits", f"notebooks/{moved}"]
+    assert listed[-2:] == [f"notebooks/{last.number:02}_made_by_a_test", f"notebooks/{moved}"]
     new = nbformat.read(house / f"{listed[-2]}.ipynb", as_version=4)
-    assert new.cells[0].source == "# Fewer bits" and "exhibits.setup" in new.cells[1].source
-    assert (house / "book" / "practice" / "fewer_bits.toml").is_file()
+    assert new.cells[0].source == "# Made by a test" and "exhibits.setup" in new.cells[1].source
+    assert (house / "book" / "practice" / "made_by_a_test.toml").is_file()
 
     tasks = house / "gpt2_edu" / "exercises" / "tasks"
     assert [file.stem for file in (tasks / f"ch{last.number:02}").glob("*.py")] == [
-        "first_fewer_bits"
+        "first_made_by_a_test"
     ]
     assert {file.name for file in (tasks / f"ch{last.number + 1:02}").glob("*.py")} == {
         file.name for file in last.exercises.glob("*.py")
@@ -111,15 +111,15 @@ def test_a_chapter_in_the_middle_moves_the_later_ones(house):
     numbers = re.findall(rf"\[(?:[Cc]hapter )?(\d+)[^\]]*\]\([^)]*{moved}\.ipynb", text)
     assert set(numbers) == {str(last.number + 1)}
     names = (house / "gpt2_edu" / "assets" / "chapters.txt").read_text(encoding="utf-8").split()
-    assert names == [*SLUGS[:-1], "fewer_bits", SLUGS[-1]]
+    assert names == [*SLUGS[:-1], "made_by_a_test", SLUGS[-1]]
 
 
 @pytest.mark.slow
 def test_an_exercise_comes_last_in_its_chapter(house):
-    begin(house, "exercise", NAME="my_thing", CHAPTER=SLUGS[0])
+    begin(house, "exercise", NAME="made_by_a_test", CHAPTER=SLUGS[0])
     folder = house / "gpt2_edu" / "exercises" / "tasks" / "ch01"
     orders = {
         file.stem: float(re.search(r"^ORDER = (\S+)", file.read_text(), re.M)[1])
         for file in folder.glob("*.py")
     }
-    assert max(orders, key=orders.__getitem__) == "my_thing"
+    assert max(orders, key=orders.__getitem__) == "made_by_a_test"
