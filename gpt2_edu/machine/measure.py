@@ -18,19 +18,14 @@ from .onednn import PackedLinear, onednn_knows
 
 def seconds(run: Callable[[], object], device: torch.device) -> float:
     """How long a call takes, with the work that it starts on a GPU."""
-    _synchronise(device)
+    on_gpu = device.type in ("cuda", "mps")
+    if on_gpu:
+        torch.accelerator.synchronize(device)
     start = time.perf_counter()
     run()
-    _synchronise(device)
+    if on_gpu:
+        torch.accelerator.synchronize(device)
     return time.perf_counter() - start
-
-
-def _synchronise(device: torch.device) -> None:
-    """Wait until the device has finished."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
 
 
 def matrix_rate(device: torch.device, dtype: torch.dtype, size: int | None = None) -> float:

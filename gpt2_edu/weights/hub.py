@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..machine.files import file_sha256
-from .hugging_face import CONFIG, WEIGHTS
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"  # the files of a checkpoint
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,13 @@ PUBLISHED = {
     ),
 }
 
+_MEANINGS = {  # of an HTTP status for a download
+    401: ": if a token is set, it may be wrong or expired (`hf auth whoami` checks it)",
+    403: ": this token or network has no access",
+    404: ", not found: a mirror named in HF_ENDPOINT may lack this commit",
+    429: ", too many requests: wait a little",
+}
+
 
 def fetch(name: str) -> Path:
     """The folder in the hub's cache that holds a published checkpoint, downloaded if necessary.
@@ -64,10 +72,9 @@ def fetch(name: str) -> Path:
     downloaded; ValueError, after removing it, if a file is not the published one; and OSError if
     the disk is full.
     """
-    published = PUBLISHED[name]
     for filename in (CONFIG, WEIGHTS):
         path = _download(name, filename)
-        _check_content(path, published.sha256.get(filename))
+        _check_content(path, PUBLISHED[name].sha256.get(filename))
     return path.parent
 
 
@@ -92,37 +99,19 @@ def _download(name: str, filename: str) -> Path:
         if constants.HF_HUB_OFFLINE:
             problem = f"{wanted} is not in the cache; unset HF_HUB_OFFLINE=1 to fetch it"
         elif isinstance(reason, HfHubHTTPError) and reason.response is not None:
-            answer = _meaning(reason.response.status_code)
-            problem = f"asked for {wanted}, {constants.ENDPOINT} answered {answer}"
+            status = reason.response.status_code
+            meaning = _MEANINGS.get(status, ", an error of the server" if status >= 500 else "")
+            problem = f"asked for {wanted}, {constants.ENDPOINT} answered HTTP {status}{meaning}"
         else:
             why = str(reason).partition("\n")[0]
             problem = f"{wanted} could not be fetched from {constants.ENDPOINT} ({why})"
-        ways = _alternatives(name, constants.HF_HUB_CACHE)
-        raise FileNotFoundError(f"{problem}. {ways}") from error
-
-
-def _meaning(status: int) -> str:
-    """An HTTP status code and what it means for a download."""
-    meaning = {
-        401: ": if a token is set, it may be wrong or expired (`hf auth whoami` checks it)",
-        403: ": this token or network has no access",
-        404: ", not found: a mirror named in HF_ENDPOINT may lack this commit",
-        429: ", too many requests: wait a little",
-    }
-    return f"HTTP {status}" + meaning.get(
-        status, ", an error of the server" if status >= 500 else ""
-    )
-
-
-def _alternatives(name: str, cache: str) -> str:
-    published = PUBLISHED[name]
-    return (
-        "Try again with a connection, or through a mirror named in HF_ENDPOINT. Or run, on a "
-        f"machine that has one, `hf download {published.repo} {CONFIG} {WEIGHTS} --revision "
-        f"{published.commit} --local-dir {name}` (before huggingface_hub 0.34: `huggingface-cli "
-        "download`), and give the path of that folder in place of the name; or copy that "
-        f"machine's filled cache to {cache}."
-    )
+        raise FileNotFoundError(
+            f"{problem}. Try again with a connection, or through a mirror named in HF_ENDPOINT. Or "
+            f"run, on a machine that has one, `hf download {published.repo} {CONFIG} {WEIGHTS} "
+            f"--revision {published.commit} --local-dir {name}` (before huggingface_hub 0.34: "
+            "`huggingface-cli download`), and give the path of that folder in place of the name; "
+            f"or copy that machine's filled cache to {constants.HF_HUB_CACHE}."
+        ) from error
 
 
 def _check_content(path: Path, sha256: str | None) -> None:

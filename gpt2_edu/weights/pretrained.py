@@ -1,4 +1,9 @@
-"""Weights in and out: a folder with config.json and model.safetensors, by its path or a name."""
+"""A GPT-2 on disk, in Hugging Face's form: names and layouts of the tensors, load and save.
+
+Two things differ from our modules. The four projections of a block are stored as ``Conv1D``,
+(in, out), where ``nn.Linear`` keeps (out, in), so they are transposed. And some files carry the
+causal mask as a buffer, which we compute. The tied lm_head is stored once, as wte.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +15,99 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ..config import GPT2Config
 from ..machine.device import shapes_only
 from ..machine.files import PART
 from ..machine.messages import nearest
-from .hub import PUBLISHED, fetch
-from .hugging_face import (
-    CONFIG,
-    WEIGHTS,
-    config_to_hugging_face,
-    from_hugging_face,
-    read_config,
-    to_hugging_face,
-)
+from .hub import CONFIG, PUBLISHED, WEIGHTS, fetch
 
 if TYPE_CHECKING:  # model.py builds on this file
     from ..model import GPT2
 
 Model = TypeVar("Model", bound="GPT2")
 BUNDLED = {"crane": Path(__file__).parents[1] / "assets" / "crane"}  # weights in this package
+
+_CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
+_MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")
+_SIZES = ("vocab_size", "n_layer", "n_head", "n_embd")
+_RATES = ("embd_pdrop", "attn_pdrop", "resid_pdrop", "layer_norm_epsilon", "initializer_range")
+
+# Settings of a Hugging Face config that GPT-2 as published fixes, with the values that mean it.
+_GPT2_ONLY: dict[str, tuple[object, ...]] = {
+    "model_type": ("gpt2",),
+    "activation_function": ("gelu_new", "gelu_pytorch_tanh"),
+    "scale_attn_weights": (True,),
+    "scale_attn_by_inverse_layer_idx": (False,),
+    "add_cross_attention": (False,),
+    "tie_word_embeddings": (True,),
+}
+
+
+def to_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Our state dict in Hugging Face's layout: Conv1D transposed, the tied lm_head left out."""
+    return {
+        key: (value.t() if key.endswith(_CONV1D) else value).contiguous()
+        for key, value in state.items()
+        if key != "lm_head.weight"
+    }
+
+
+def from_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Hugging Face's layout in ours, copied. OpenAI's files leave out ``transformer.``."""
+    ours = {}
+    for key, value in state.items():
+        if key.endswith(_MASK_BUFFERS):
+            continue
+        if not key.startswith(("transformer.", "lm_head.")):
+            key = "transformer." + key
+        is_conv1d = key.endswith(_CONV1D) and value.ndim == 2
+        ours[key] = (value.t() if is_conv1d else value).clone(memory_format=torch.contiguous_format)
+    return ours
+
+
+def config_to_hugging_face(config: GPT2Config) -> dict[str, object]:
+    """The settings of config.json, as ``transformers.GPT2Config`` reads them."""
+    return {
+        "architectures": ["GPT2LMHeadModel"],
+        "model_type": "gpt2",
+        "activation_function": "gelu_new",
+        "n_positions": config.block_size,
+        "bos_token_id": config.vocab_size - 1,
+        "eos_token_id": config.vocab_size - 1,
+        **{name: getattr(config, name) for name in _SIZES + _RATES},
+    }
+
+
+def read_config(path: Path) -> GPT2Config:
+    """The sizes in a config.json; ValueError if it asks for what GPT-2 as published does not do."""
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is not valid JSON ({error}). Was it cut off?") from error
+    if not isinstance(stored, dict):
+        raise ValueError(f"{path} must hold a JSON object, got {type(stored).__name__}")
+
+    problems = [f"{name} is missing" for name in (*_SIZES, "n_positions") if name not in stored]
+    for name, allowed in _GPT2_ONLY.items():
+        if stored.get(name, allowed[0]) not in allowed:
+            problems.append(f"{name} is {stored[name]!r}, GPT-2 has {allowed[0]!r}")
+    inner = stored.get("n_inner")
+    if inner is not None and inner != 4 * stored.get("n_embd", 0):
+        problems.append(f"n_inner is {inner!r}, GPT-2 has 4 · n_embd")
+    if problems:
+        raise ValueError(f"{path} does not describe a GPT-2: {'; '.join(problems)}")
+    return GPT2Config(
+        block_size=stored["n_positions"],
+        **{name: stored[name] for name in _SIZES + _RATES if name in stored},
+    )
+
+
+# ---- Folders -----------------------------------------------------------------------------------
 
 
 def load_pretrained(name_or_path: str | PathLike[str], cls: type[Model]) -> Model:
