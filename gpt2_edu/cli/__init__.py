@@ -1,8 +1,14 @@
 """The command line: ``gpt2-edu prepare | train | generate | tokenize | inspect | export | …``.
 
-Each command has a file here that is named after it and holds its options, its function and its
-examples. A new file is a new command. Only the file of the given command is imported, so that
-tokenizing does not wait for the trainer.
+Each command has a file here that is named after it, and a new file is a new command:
+
+    @command('gpt2-edu greet "A crane"', positional="name")
+    def greet(options: GreetOptions) -> None:
+        \"\"\"Say hello.\"\"\"
+
+Its options are a dataclass whose fields are made by ``machine.options.option``. The command line
+takes names, types, defaults and help from these fields: ``n_layer`` becomes ``--n-layer``. Only
+the file of the given command is imported, so that tokenizing does not wait for the trainer.
 """
 
 from __future__ import annotations
@@ -10,30 +16,60 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, fields
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from .. import __version__
-from .command import COMMANDS, Command
+
+Run = TypeVar("Run", bound=Callable[[Any], None])
 
 # In --help; a command that is not named here comes after these.
 ORDER = "prepare train generate tokenize inspect export crane bench doctor".split()
 
 
+class Command(NamedTuple):
+    """A function, the dataclass of its options, and examples for ``--help``."""
+
+    function: Callable[[Any], None]
+    options: Any
+    examples: tuple[str, ...]
+    positional: str  # the field that is given without its name; "" if none is
+    make: Callable[..., Any]  # makes the options from those that were given
+
+
+COMMANDS: dict[str, Command] = {}  # those whose files have been imported
+
+
+def command(
+    *examples: str, positional: str = "", make: Callable[..., Any] | None = None
+) -> Callable[[Run], Run]:
+    """Register a function as the command of its name.
+
+    Its only parameter is annotated with the dataclass of its options, which ``make`` builds from
+    the values that were given on the command line (default: the dataclass itself).
+    """
+
+    def register(run: Run) -> Run:
+        options = next(iter(get_type_hints(run).values()))
+        COMMANDS[run.__name__] = Command(run, options, examples, positional, make or options)
+        return run
+
+    return register
+
+
 def find_commands(word: str | None = None) -> dict[str, Command]:
     """The commands in the order of ``--help``; at least the one of this name if it exists."""
     files = [module.name for module in iter_modules(__path__)]
-    if word in files:
-        import_module(f".{word}", __name__)
-    if word not in COMMANDS:
-        for name in files:
-            import_module(f".{name}", __name__)
+    for name in [word] if word in files else files:
+        import_module(f".{name}", __name__)
     rank = {name: i for i, name in enumerate(ORDER)}
     return {name: COMMANDS[name] for name in sorted(COMMANDS, key=lambda n: rank.get(n, len(rank)))}
 
 
-def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
+def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
     """The parser of these commands."""
     parser = argparse.ArgumentParser(
         prog="gpt2-edu",
@@ -45,17 +81,45 @@ def build_parser(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     parser.add_argument("--traceback", action="store_true", help="show where an error comes from")
     subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, command in commands.items():
-        command.add_arguments(
-            subparsers.add_parser(
-                name,
-                help=command.summary,
-                description=command.summary,
-                epilog="examples:\n" + "\n".join(f"  {line}" for line in command.examples),
-                formatter_class=argparse.RawDescriptionHelpFormatter,
-                allow_abbrev=False,
-            )
+        summary = (command.function.__doc__ or "").splitlines()[0]
+        subparser = subparsers.add_parser(
+            name,
+            help=summary,
+            description=summary,
+            epilog="examples:\n" + "\n".join(f"  {line}" for line in command.examples),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
         )
+        hints = get_type_hints(command.options)
+        for field in fields(command.options):
+            _add_option(subparser, field, hints[field.name], field.name == command.positional)
     return parser
+
+
+def _add_option(
+    parser: argparse.ArgumentParser, field: Field[Any], hint: Any, positional: bool
+) -> None:
+    kind = next(iter(get_args(hint)), hint)  # of int | None and tuple[str, ...] the first
+    help = field.metadata["help"].replace("%", "%%")
+    if field.default not in (MISSING, None, ""):
+        help += f" (default: {('off', 'on')[field.default] if kind is bool else field.default})"
+    # The dataclass fills in what is not given, so its defaults are not repeated here.
+    settings: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help}
+    if get_origin(hint) is Literal:
+        settings |= {"choices": get_args(hint), "metavar": "|".join(get_args(hint))}
+    elif kind is bool:
+        settings["action"] = argparse.BooleanOptionalAction
+    else:
+        settings["type"] = kind
+    if get_origin(hint) is tuple:
+        settings["nargs"] = "+"
+    if not positional:
+        required = field.default is MISSING
+        parser.add_argument("--" + field.name.replace("_", "-"), required=required, **settings)
+        return
+    if field.default is not MISSING:
+        settings["nargs"] = "?"
+    parser.add_argument(field.name, **settings)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -64,8 +128,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     commands = find_commands(next((word for word in words if not word.startswith("-")), None))
     values = vars(build_parser(commands).parse_args(words))
     name, traceback = values.pop("command"), values.pop("traceback")
+    given = {field: tuple(v) if isinstance(v, list) else v for field, v in values.items()}
     try:
-        commands[name].run(values)
+        commands[name].function(commands[name].make(**given))
     except KeyboardInterrupt:
         print(f"\ngpt2-edu {name}: stopped", file=sys.stderr)
         sys.exit(130)

@@ -13,13 +13,12 @@ from .. import flops
 from ..config import GPT2Config
 from ..generation import generate
 from ..machine.data_sheets import device_peak
-from ..machine.device import pick_precision
+from ..machine.device import named_device, pick_precision
 from ..machine.measure import matrix_rate, matrix_vector_rate, seconds
 from ..machine.options import option
 from ..model import GPT2
 from ..packed import pack
-from .command import command
-from .names import device_named
+from . import command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,22 +38,16 @@ class BenchOptions:
 
 @command("gpt2-edu bench", "gpt2-edu bench --preset gpt2-medium --batch-size 64 --compile")
 def bench(options: BenchOptions) -> None:
-    """Measure tokens/s, utilisation and the share of this machine's bandwidth."""
-    device = device_named(options.device)
-    print(options.preset, end=": ")
-    dtype = pick_precision(options.precision, device)
-    measure(GPT2Config.preset(options.preset), options, device, dtype)
-
-
-def measure(
-    config: GPT2Config, options: BenchOptions, device: torch.device, dtype: torch.dtype
-) -> None:
-    """Print the machine's rates, then tokens/s of generating and of training with random weights.
+    """Measure tokens/s, utilisation and the share of this machine's bandwidth.
 
     Utilisation is the model's FLOPs (see ``flops.flops_per_token``) over the matrix rate measured
     now and, for a known GPU, over its data sheet's. The share of the bandwidth is the rate at
     which decoding reads its bytes over the rate of a matrix-vector product.
     """
+    device = named_device(options.device)
+    print(options.preset, end=": ")
+    dtype = pick_precision(options.precision, device)
+    config = GPT2Config.preset(options.preset)
     _check(config, options)
     torch.manual_seed(0)
     kind = str(dtype).removeprefix("torch.")
@@ -67,7 +60,7 @@ def measure(
 
     model = GPT2(config).to(device)
     batch_size, prompt, new_tokens = options.batch_size, options.prompt, options.new_tokens
-    first, total = _generation_seconds(pack(model, dtype), options, device)
+    first, total = _generation_seconds(pack(model, dtype), options)
     print(f"first token          {first * 1e3:10,.1f} ms        prompt of {prompt}")
     if new_tokens > 1:
         rate = (new_tokens - 1) / (total - first)  # steps per second
@@ -99,16 +92,14 @@ def _check(config: GPT2Config, options: BenchOptions) -> None:
         )
 
 
-def _generation_seconds(
-    model: GPT2, options: BenchOptions, device: torch.device
-) -> tuple[float, float]:
+def _generation_seconds(model: GPT2, options: BenchOptions) -> tuple[float, float]:
     """Seconds to generate the first token, and all of them."""
     size = (options.batch_size, options.prompt)
-    idx = torch.randint(model.config.vocab_size, size, device=device)
+    idx = torch.randint(model.config.vocab_size, size, device=model.device)
 
     def run(n: int) -> float:
         return seconds(
-            lambda: generate(model, idx, n, temperature=0, compile=options.compile), device
+            lambda: generate(model, idx, n, temperature=0, compile=options.compile), model.device
         )
 
     run(options.new_tokens)  # warm up

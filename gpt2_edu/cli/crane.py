@@ -10,7 +10,7 @@ from ..machine.options import option
 from ..model import GPT2
 from ..tokenizer import load_tokenizer
 from ..training.recipes import train_crane
-from .command import command
+from . import command
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from ..machine.device import pick_device, pick_precision
 from ..machine.onednn import onednn_knows
 from ..weights import WEIGHTS
 from ..weights.hub import PUBLISHED
-from .command import command
+from . import command
 
 NEEDED = ("torch", "tiktoken", "numpy", "safetensors", "huggingface_hub", "tqdm")
 OPTIONAL = {
@@ -49,10 +49,10 @@ class DoctorOptions:
 def doctor(options: DoctorOptions) -> None:
     """Print versions, device, fast paths and caches, and what to do about what is missing."""
     advice = []
-    for finding in findings():
-        print(f"{finding.what:26}{finding.found}")
-        if finding.advice:
-            advice.append(f"- {finding.what}: {finding.advice}")
+    for what, found, better in findings():
+        print(f"{what:26}{found}")
+        if better:
+            advice.append(f"- {what}: {better}")
     print("\nWhat could be better:\n" + "\n".join(advice) if advice else "\nNothing is missing.")
 
 
@@ -61,12 +61,10 @@ def findings() -> Iterator[Finding]:
     yield Finding("python", f"{platform.python_version()}, {sys.executable}")
     yield Finding("system", f"{platform.system()} {platform.machine()}")
     for package in NEEDED:
-        found = installed(package)
-        yield Finding(package, found or "missing", "" if found else f"pip install {package}")
+        yield _either(package, installed(package), "missing", f"pip install {package}")
     for package, use in OPTIONAL.items():
-        found = installed(package)
-        advice = "" if found else f"pip install {package}: {use}"
-        yield Finding(package, found or "not installed", advice)
+        advice = f"pip install {package}: {use}"
+        yield _either(package, installed(package), "not installed", advice)
     yield from _device()
     yield from _fast_paths()
     yield from _caches()
@@ -78,6 +76,11 @@ def installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+def _either(what: str, found: str | None, missing: str, advice: str) -> Finding:
+    """What was found; if there is nothing, the word for that, with advice."""
+    return Finding(what, found) if found else Finding(what, missing, advice)
 
 
 def _device() -> Iterator[Finding]:
@@ -94,8 +97,7 @@ def _device() -> Iterator[Finding]:
             advice = "there is an NVIDIA driver, but this torch was built without CUDA: install "
             advice += "the build that https://pytorch.org/get-started/locally/ names for it"
         yield Finding("device", device.type, advice)
-    threads = torch.get_num_threads()
-    yield Finding("threads", f"{threads}, of {os.cpu_count()} processors")
+    yield Finding("threads", f"{torch.get_num_threads()}, of {os.cpu_count()} processors")
     chosen = str(pick_precision("auto", device)).removeprefix("torch.")
     peak = device_peak(device, chosen)
     rate = f"{peak / 1e12:.0f} TFLOP/s by its data sheet" if peak else "peak rate not in our table"
@@ -103,26 +105,17 @@ def _device() -> Iterator[Finding]:
 
 
 def _fast_paths() -> Iterator[Finding]:
-    for kind, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
-        has = onednn_knows(dtype)
-        yield Finding(
-            f"packed weights, {kind}",
-            "yes, by oneDNN" if has else "no",
-            "" if has else "this processor or this build of torch lacks oneDNN's kernels for it",
-        )
+    lacking = "this processor or this build of torch lacks oneDNN's kernels for it"
+    for dtype in (torch.float32, torch.bfloat16):
+        what = f"packed weights, {str(dtype).removeprefix('torch.')}"
+        yield _either(what, "yes, by oneDNN" if onednn_knows(dtype) else None, "no", lacking)
     compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
-    yield Finding(
-        "compile for the CPU",
-        f"yes, with {compiler}" if compiler else "no",
-        "" if compiler else "torch.compile needs a C++ compiler, such as g++",
-    )
+    found = compiler and f"yes, with {compiler}"
+    needed = "torch.compile needs a C++ compiler, such as g++"
+    yield _either("compile for the CPU", found, "no", needed)
     if torch.cuda.is_available():
-        triton = find_spec("triton") is not None
-        yield Finding(
-            "compile for the GPU",
-            "yes, with Triton" if triton else "no",
-            "" if triton else "pip install triton",
-        )
+        triton = "yes, with Triton" if find_spec("triton") else None
+        yield _either("compile for the GPU", triton, "no", "pip install triton")
         yield Finding("graphs", "yes: decoding replays one CUDA graph a token")
     several = torch.distributed.is_available()
     yield Finding("torchrun", "yes" if several else "no: this build of torch lacks distributed")
@@ -131,17 +124,13 @@ def _fast_paths() -> Iterator[Finding]:
 def _caches() -> Iterator[Finding]:
     from huggingface_hub import constants, try_to_load_from_cache
 
-    folder = Path(constants.HF_HUB_CACHE)
-    yield Finding("cache of weights", str(folder))
+    yield Finding("cache of weights", str(Path(constants.HF_HUB_CACHE)))
     here = [
         name
         for name, of in PUBLISHED.items()
         if isinstance(try_to_load_from_cache(of.repo, WEIGHTS, revision=of.commit), str)
     ]
-    yield Finding(
-        "weights in it",
-        ", ".join(here) or "none",
-        "" if here else 'gpt2-edu generate "A crane" fetches those of gpt2, 548 MB',
-    )
+    advice = 'gpt2-edu generate "A crane" fetches those of gpt2, 548 MB'
+    yield _either("weights in it", ", ".join(here), "none", advice)
     switched_off = ", switched off by HF_HUB_OFFLINE" if constants.HF_HUB_OFFLINE else ""
     yield Finding("hub", constants.ENDPOINT + switched_off)

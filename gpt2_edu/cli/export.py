@@ -10,8 +10,8 @@ import torch
 
 from ..machine.options import option
 from ..model import GPT2
-from .command import command
-from .names import model_folder
+from ..training.checkpoint import model_folder
+from . import command
 
 
 @dataclass(frozen=True, kw_only=True)

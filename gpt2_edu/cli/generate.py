@@ -9,13 +9,13 @@ from typing import Literal
 import torch
 
 from ..generation import stream
-from ..machine.device import pick_precision
+from ..machine.device import named_device, pick_precision
 from ..machine.options import option
 from ..model import GPT2
 from ..packed import pack
 from ..tokenizer import load_tokenizer, stream_text, tokenizer_name
-from .command import command
-from .names import device_named, model_folder
+from ..training.checkpoint import model_folder
+from . import command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def generate(options: GenerateOptions) -> None:
     """Continue a text. One sample is shown as it comes."""
     if options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
-    device = device_named(options.device)
+    device = named_device(options.device)
     text = sys.stdin.read() if options.prompt == "-" else options.prompt
     model = GPT2.from_pretrained(model_folder(options.model))
     tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(model.config.vocab_size))

@@ -8,14 +8,14 @@ from pathlib import Path
 import torch
 
 from .. import flops
-from ..config import PRESETS, GPT2Config
+from ..config import PRESETS
 from ..machine.options import option
 from ..model import GPT2
 from ..tape import trace
 from ..tokenizer import load_tokenizer, tokenizer_name
+from ..training.checkpoint import model_folder
 from ..weights import locate, read_config
-from .command import command
-from .names import model_folder
+from . import command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,26 +37,16 @@ class InspectOptions:
 )
 def inspect(options: InspectOptions) -> None:
     """Print a model's sizes, parameters, cost and, for a text, its shape ledger."""
-    model = GPT2.from_pretrained(model_folder(options.model)) if options.text else None
-    _print_sizes(model.config if model else _config(options.model), options.batch_size)
+    name = options.model
+    model = GPT2.from_pretrained(model_folder(name)) if options.text else None
     if model:
-        name = options.tokenizer or tokenizer_name(model.config.vocab_size)
-        ids = load_tokenizer(name).encode_ordinary(options.text)
-        with trace(model) as tape, torch.no_grad():
-            model(torch.tensor([ids]))
-        print(f"\n{tape.ledger()}")
-
-
-def _config(name: str) -> GPT2Config:
-    """The sizes of a model, without loading its weights."""
-    if name in PRESETS and not Path(name).is_dir():
-        return PRESETS[name]
-    return read_config(locate(model_folder(name)) / "config.json")
-
-
-def _print_sizes(config: GPT2Config, batch_size: int) -> None:
-    for name, value in asdict(config).items():
-        print(f"{name:22}{value:>16}")
+        config = model.config
+    elif name in PRESETS and not Path(name).is_dir():
+        config = PRESETS[name]
+    else:
+        config = read_config(locate(model_folder(name)) / "config.json")
+    for field, value in asdict(config).items():
+        print(f"{field:22}{value:>16}")
     print()
     for part, count in flops.parameters_by_part(config).items():
         print(f"{'parameters, ' + part:22}{count:>16,}")
@@ -64,7 +54,12 @@ def _print_sizes(config: GPT2Config, batch_size: int) -> None:
     T = config.block_size
     per_token = flops.flops_per_token(config, T)
     print(f"FLOPs to train on a token, at T = {T}: {per_token:,}")
-    memory = flops.memory(config, batch_size, T)
-    print(f"memory to train in float32, batch {batch_size}: {memory.total / 2**30:.2f} GiB")
+    memory = flops.memory(config, options.batch_size, T)
+    print(f"memory to train in float32, batch {options.batch_size}: {memory.total / 2**30:.2f} GiB")
     cache = flops.cache_bytes_per_token(config, "bfloat16")
     print(f"cache in bfloat16, a token of one text: {cache:,} bytes")
+    if model:
+        tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(config.vocab_size))
+        with trace(model) as tape, torch.no_grad():
+            model(torch.tensor([tokenizer.encode_ordinary(options.text)]))
+        print(f"\n{tape.ledger()}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..data.prepare import PrepareConfig
 from ..data.prepare import prepare as prepare_shards
-from .command import command
+from . import command
 
 
 @command(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..machine.options import option
 from ..tokenizer import load_tokenizer
-from .command import command
+from . import command
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..training.config import TrainConfig, read_train_config
 from ..training.trainer import Trainer
-from .command import command
+from . import command
 
 
 def train_config(**given: Any) -> TrainConfig:

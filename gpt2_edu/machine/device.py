@@ -32,7 +32,12 @@ def pick_device() -> torch.device:
 
 
 def named_device(name: str) -> torch.device:
-    """The device of this name. Raises ValueError if it is unknown or this machine lacks it."""
+    """The device of this name; "auto" is the fastest one here.
+
+    Raises ValueError if the name is unknown or this machine lacks the device.
+    """
+    if name == "auto":
+        return pick_device()
     try:
         device = torch.device(name)
     except RuntimeError as error:

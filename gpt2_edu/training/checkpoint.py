@@ -23,7 +23,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -148,6 +148,18 @@ def newest_checkpoint(run_folder: Path) -> Path | None:
         listed = "\n  ".join(problems)
         raise ValueError(f"the checkpoint {path} is damaged:\n  {listed}\n{way}")
     return found[-1] if found else None
+
+
+def model_folder(name: str, which: Literal["best", "last"] = "best") -> str:
+    """The checkpoint that a run folder stands for; every other name is returned as it is."""
+    run = Path(name).expanduser()
+    if not (run / "checkpoints").is_dir():
+        return name
+    best = best_checkpoint(run) if which == "best" else None
+    found = best or newest_checkpoint(run)  # without validation none is the best
+    if found is None:
+        raise FileNotFoundError(f"the run {run} has no checkpoint yet")
+    return str(found)
 
 
 def damage(folder: Path, *, thoroughly: bool = True) -> list[str]:

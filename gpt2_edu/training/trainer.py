@@ -22,7 +22,7 @@ import torch
 from torch import nn
 
 from ..generation import generate
-from ..machine.device import keep_freed_memory, named_device, pick_device
+from ..machine.device import keep_freed_memory, named_device
 from ..model import GPT2, eval_mode
 from . import checkpoint as ck
 from .config import TrainConfig, read_train_config
@@ -83,8 +83,7 @@ class Trainer:
         FloatingPointError if loss or gradient are no longer finite, with the last good checkpoint
         untouched; and OSError if a checkpoint cannot be written.
         """
-        name = self.config.device
-        device = pick_device() if name == "auto" else named_device(name)
+        device = named_device(self.config.device)
         started = time.perf_counter()
         with process_group(device) as ranks, Stop() as stop, torch_settings(ranks.device):
             run = self._run = open_run(self.config, ranks)

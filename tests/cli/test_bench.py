@@ -6,25 +6,25 @@ import dataclasses
 from functools import partial
 
 import pytest
-import torch
 
 import gpt2_edu.cli.bench
-from gpt2_edu.cli.bench import BenchOptions, measure
+from gpt2_edu.cli.bench import BenchOptions, bench
+from gpt2_edu.config import PRESETS
 
 
 def _small(real, size, device, dtype, **settings):
     return real(device, dtype, size, **settings)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_the_bench_reports_rates_and_shares(capsys, monkeypatch, dtype, config):
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_the_bench_reports_rates_and_shares(capsys, monkeypatch, precision, config):
     # Smaller products: a CPU that has no bfloat16 takes minutes for the usual ones.
     for name, size in (("matrix_rate", 256), ("matrix_vector_rate", (512, 256))):
         real = getattr(gpt2_edu.cli.bench, name)
         monkeypatch.setattr(gpt2_edu.cli.bench, name, partial(_small, real, size))
-    config = dataclasses.replace(config, block_size=64)
-    options = BenchOptions(batch_size=2, prompt=5, new_tokens=7, block_size=11, rounds=1)
-    measure(config, options, torch.device("cpu"), dtype)
+    monkeypatch.setitem(PRESETS, "gpt2", dataclasses.replace(config, block_size=64))
+    sizes = {"batch_size": 2, "prompt": 5, "new_tokens": 7, "block_size": 11, "rounds": 1}
+    bench(BenchOptions(**sizes, device="cpu", precision=precision))
     lines = {line[:6].strip(): line for line in capsys.readouterr().out.splitlines()}
     assert "GFLOP/s" in lines["matrix"] or "GB/s" in lines["matrix"]
     assert "tokens/s" in lines["decode"]

@@ -49,7 +49,7 @@ def test_an_option_may_not_be_shortened(refused):
 
 def test_without_a_command_the_commands_are_named(refused):
     assert "command" in refused(status=2)
-    for wrong in ("tokenise", "names", "__init__"):  # the second is a file that holds no command
+    for wrong in ("tokenise", "__init__"):
         message = refused(wrong, "x", status=2)
         assert f"'{wrong}'" in message
         for command in COMMANDS:
@@ -87,7 +87,7 @@ def test_a_reader_who_goes_away_is_no_error():
 def test_a_new_file_is_a_new_command(tmp_path, monkeypatch, run, capsys):
     (tmp_path / "greet.py").write_text(
         "from dataclasses import dataclass\n"
-        "from gpt2_edu.cli.command import command\n"
+        "from gpt2_edu.cli import command\n"
         "from gpt2_edu.machine.options import option\n"
         "@dataclass(frozen=True, kw_only=True)\n"
         "class GreetOptions:\n"
@@ -106,7 +106,7 @@ def test_a_new_file_is_a_new_command(tmp_path, monkeypatch, run, capsys):
         names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "    " in line]
         assert [name for name in names if name in find_commands()] == [*COMMANDS, "greet"]
     finally:
-        del gpt2_edu.cli.command.COMMANDS["greet"], sys.modules["gpt2_edu.cli.greet"]
+        del gpt2_edu.cli.COMMANDS["greet"], sys.modules["gpt2_edu.cli.greet"]
 
 
 def test_only_the_file_of_the_command_is_imported():
