@@ -25,6 +25,7 @@ import tiktoken
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from ..machine.files import write_text
 from ..machine.options import option
 from ..tokenizer import load_tokenizer
 from .shards import HEADER, SPLITS, UNFINISHED, VERSION, Header, read_header, tokenizer_hash
@@ -87,52 +88,39 @@ def prepare(config: PrepareConfig) -> Header:
     for name in config.sources:  # its own shards would be read as text the next time
         if out.resolve().is_relative_to(Path(name).expanduser().resolve()):
             raise ValueError(f"the output {out} lies inside the source {name}: move it elsewhere")
+    names = ("sources", "val_fraction", "seed", "shard_tokens", "text_field", "errors")
+    made = {name: getattr(config, name) for name in names} | {"sources": list(config.sources)}
+    files = json.dumps([source.identity for source in sources])
+    identity = made | {
+        "version": VERSION,
+        "tokenizer": config.tokenizer,
+        "tokenizer_hash": tokenizer_hash(encoding),
+        "files (names, sizes, times)": hashlib.sha256(files.encode()).hexdigest(),
+    }
     with locked(out):
-        progress = open_progress(out, _identity(config, encoding, sources), config.overwrite)
+        progress = open_progress(out, identity, config.overwrite)
         if (out / HEADER).is_file():  # interrupted after the last step but one
             (out / UNFINISHED).unlink()
             return read_header(out)
         writer = ShardWriter(out, progress, config.shard_tokens, encoding.n_vocab)
         documents = _encode_all(config, encoding, sources, writer)
-        writer.commit()
         total = sum(map(writer.tokens, SPLITS))
         if not total:
             raise ValueError(f"there is no text in {', '.join(config.sources)}")
         if config.val_fraction > 0 and not writer.tokens("val"):
             writer.move_tail_to_val(min(max(round(total * config.val_fraction), 1), total - 1))
-        return writer.finish(
-            lambda shards: Header(
-                tokenizer=config.tokenizer,
-                tokenizer_hash=tokenizer_hash(encoding),
-                vocab_size=encoding.n_vocab,
-                dtype=writer.dtype.name,
-                documents=documents,
-                shards=shards,
-                made=_settings(config),
-            )
+        header = Header(
+            tokenizer=config.tokenizer,
+            tokenizer_hash=tokenizer_hash(encoding),
+            vocab_size=encoding.n_vocab,
+            dtype=writer.dtype.name,
+            documents=documents,
+            shards=writer.rename_shards(),
+            made=made,
         )
-
-
-def _settings(config: PrepareConfig) -> dict[str, Any]:
-    """The user's settings that the result depends on."""
-    names = ("sources", "val_fraction", "seed", "shard_tokens", "text_field", "errors")
-    return {name: getattr(config, name) for name in names} | {"sources": list(config.sources)}
-
-
-def _identity(
-    config: PrepareConfig, encoding: tiktoken.Encoding, sources: list[Source]
-) -> dict[str, Any]:
-    """What two runs must share for one to continue the other."""
-    identities = json.dumps([source.identity for source in sources])
-    return _settings(config) | {
-        "version": VERSION,
-        "tokenizer": config.tokenizer,
-        "tokenizer_hash": tokenizer_hash(encoding),
-        "files (names, sizes, times)": hashlib.sha256(identities.encode()).hexdigest(),
-    }
-
-
-# ---- Encoding: pieces of text to ids -----------------------------------------------------------
+        write_text(out / HEADER, header.to_json())
+        (out / UNFINISHED).unlink()
+        return header
 
 
 TextBatch = list[tuple[str, Piece]]  # pieces with their split: enough work for one task
@@ -206,4 +194,5 @@ def _encode_all(
                 write_next()
         while pending:
             write_next()
+    writer.commit()
     return documents

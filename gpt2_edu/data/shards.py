@@ -185,17 +185,13 @@ class TokenShards:
                 "val_fraction between 0 and 1."
             )
         self.tokens = self.header.tokens(split)
-        self.tokenizer = self.header.tokenizer
-        self.tokenizer_hash = self.header.tokenizer_hash
-        self.vocab_size = self.header.vocab_size
+        self.tokenizer, self.vocab_size = self.header.tokenizer, self.header.vocab_size
         self.dtype = np.dtype(self.header.dtype).newbyteorder("<")
-        self._check_all_listed()
-        for shard in shards:
-            self._check(shard, verify)
+        self._check_files(shards, verify)
         self._maps = [np.memmap(self.folder / s.file, dtype=self.dtype, mode="r") for s in shards]
         self._starts = [0, *np.cumsum([shard.tokens for shard in shards]).tolist()]
         # Identifies the data in a checkpoint: the same tokens in the same files.
-        hashes = [self.tokenizer_hash, *(shard.sha256 for shard in shards)]
+        hashes = [self.header.tokenizer_hash, *(shard.sha256 for shard in shards)]
         self.fingerprint = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
     def __len__(self) -> int:
@@ -229,15 +225,15 @@ class TokenShards:
     def check_tokenizer(self, name: str) -> None:
         """Raise ValueError unless the shards were made by the tokenizer of this name."""
         expected = tokenizer_hash(load_tokenizer(name))
-        if expected != self.tokenizer_hash:
+        if expected != self.header.tokenizer_hash:
             raise ValueError(
                 f"the shards in {self.folder} hold the ids of another tokenizer: they were made "
-                f"with {self.tokenizer!r} (hash {self.tokenizer_hash}), {name!r} has the hash "
-                f"{expected}. The same id stands for different text in the two: prepare the text "
-                f"again with tokenizer={name!r}, or train with {self.tokenizer!r}."
+                f"with {self.tokenizer!r} (hash {self.header.tokenizer_hash}), {name!r} has the "
+                f"hash {expected}. The same id stands for different text in the two: prepare the "
+                f"text again with tokenizer={name!r}, or train with {self.tokenizer!r}."
             )
 
-    def _check_all_listed(self) -> None:
+    def _check_files(self, shards: list[Shard], verify: bool) -> None:
         listed = {shard.file for shard in self.header.shards}
         for path in sorted(self.folder.iterdir()):
             if SHARD_NAME.fullmatch(path.name) and path.name not in listed:
@@ -245,20 +241,19 @@ class TokenShards:
                     f"{path} is not listed in {HEADER}: it belongs to another preparation. Move it "
                     "away, or copy the whole folder again."
                 )
-
-    def _check(self, shard: Shard, verify: bool) -> None:
-        path = self.folder / shard.file
         repair = "Copy the file again from where it was made, or prepare the text again."
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} is missing; {HEADER} lists it. {repair}")
-        expected, size = shard.tokens * self.dtype.itemsize, path.stat().st_size
-        if size != expected:
-            state = "cut off" if size < expected else "too long"
-            raise ValueError(
-                f"{path} is {state}: {size:,} bytes, {HEADER} says {expected:,}. {repair}"
-            )
-        if verify and (found := file_sha256(path)) != shard.sha256:
-            raise ValueError(
-                f"{path} is damaged or comes from another preparation: its SHA-256 is {found}, "
-                f"{HEADER} says {shard.sha256}. {repair}"
-            )
+        for shard in shards:
+            path = self.folder / shard.file
+            if not path.is_file():
+                raise FileNotFoundError(f"{path} is missing; {HEADER} lists it. {repair}")
+            expected, size = shard.tokens * self.dtype.itemsize, path.stat().st_size
+            if size != expected:
+                state = "cut off" if size < expected else "too long"
+                raise ValueError(
+                    f"{path} is {state}: {size:,} bytes, {HEADER} says {expected:,}. {repair}"
+                )
+            if verify and (found := file_sha256(path)) != shard.sha256:
+                raise ValueError(
+                    f"{path} is damaged or comes from another preparation: its SHA-256 is {found}, "
+                    f"{HEADER} says {shard.sha256}. {repair}"
+                )

@@ -6,7 +6,6 @@ import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,8 +32,7 @@ class Piece(NamedTuple):
     progress: int  # the share of its source's size, for the progress bar
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """One file or dataset."""
 
     identity: tuple[object, ...]  # name, size, time: if these are equal, so is the content
@@ -113,16 +111,13 @@ def _read_text(path: Path, options: ReadOptions) -> Iterator[Piece]:
                 starts_document, text = False, text[cut:]
 
 
-_SPACE_AFTER_WORD = re.compile(r"[ \n]\S")  # in a text read backwards
-
-
 def last_cut(text: str) -> int:
     """The last place where a text can be cut without changing its tokens: 0 if there is none.
 
     GPT-2's pattern has no match in which white space follows another character, and no lookbehind.
     So the ids of "one" and of " two" together are those of "one two".
     """
-    match = _SPACE_AFTER_WORD.search(text[::-1])
+    match = re.search(r"[ \n]\S", text[::-1])
     return len(text) - 1 - match.start() if match else 0
 
 

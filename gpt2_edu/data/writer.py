@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..machine.files import PART, file_sha256, sync, write_text
 from ..machine.messages import changes
-from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Header, Shard
+from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Shard
 
 COMMIT_SECONDS = 1.0  # between two records of the progress
 COPY_TOKENS = 1 << 20  # copied at a time from one split to the other
@@ -68,14 +68,29 @@ def open_progress(folder: Path, identity: dict[str, Any], overwrite: bool) -> Pr
     Raises ValueError if the folder holds anything else and ``overwrite`` is False; with it, our
     files in the folder are removed and all others kept.
     """
-    progress = _read_progress(folder)
-    if progress and progress.identity == identity:
-        return progress
+    path, old = folder / UNFINISHED, None
+    if path.is_file():
+        try:
+            old = Progress(**json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{path} is damaged: remove {folder} and start again") from error
+        if old.identity == identity:
+            return old
     held = sorted(path.name for path in folder.iterdir() if path.name != UNFINISHED + PART)
-    if held and not overwrite and not (progress and progress.batches == 0):
+    if held and not overwrite and not (old and old.batches == 0):
+        if old:
+            why = (
+                f"{folder} holds an unfinished preparation that is not this one: "
+                f"{'; '.join(changes(old.identity, identity))}. To finish it, run it again as it "
+                "was."
+            )
+        elif HEADER in held:
+            why = f"{folder} holds finished shards."
+        else:
+            why = f"{folder} is not empty: it holds {', '.join(held[:8])}."
         raise ValueError(
-            f"{_why_not_free(folder, held, progress, identity)} Choose another folder, or replace "
-            "the shards that are there with overwrite=True (--overwrite)."
+            f"{why} Choose another folder, or replace the shards that are there with "
+            "overwrite=True (--overwrite)."
         )
     # The header goes first: without it, no reader takes the folder for complete.
     for name in [HEADER, *(name for name in held if _is_ours(name))]:
@@ -83,30 +98,6 @@ def open_progress(folder: Path, identity: dict[str, Any], overwrite: bool) -> Pr
     progress = Progress(identity)
     progress.save(folder)
     return progress
-
-
-def _why_not_free(
-    folder: Path, held: list[str], progress: Progress | None, identity: dict[str, Any]
-) -> str:
-    if progress:
-        changed = "; ".join(changes(progress.identity, identity))
-        return (
-            f"{folder} holds an unfinished preparation that is not this one: {changed}. "
-            "To finish it, run it again as it was."
-        )
-    if HEADER in held:
-        return f"{folder} holds finished shards."
-    return f"{folder} is not empty: it holds {', '.join(held[:8])}."
-
-
-def _read_progress(folder: Path) -> Progress | None:
-    path = folder / UNFINISHED
-    if not path.is_file():
-        return None
-    try:
-        return Progress(**json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: remove {folder} and start again") from error
 
 
 def _is_ours(name: str) -> bool:
@@ -179,8 +170,8 @@ class ShardWriter:
         self.commit()
         self._restore()  # cuts the files
 
-    def finish(self, make_header: Callable[[tuple[Shard, ...]], Header]) -> Header:
-        """Give the shards their final names, then write the header."""
+    def rename_shards(self) -> tuple[Shard, ...]:
+        """Give the shards their final names: what remains is to write the header."""
         shards = []
         for split in SPLITS:
             for i, tokens in enumerate(self.progress.lengths[split]):
@@ -190,10 +181,7 @@ class ShardWriter:
                 shards.append(Shard(final.name, split, tokens, file_sha256(part)))
                 os.replace(part, final)
         sync(self.folder)
-        header = make_header(tuple(shards))
-        write_text(self.folder / HEADER, header.to_json())
-        (self.folder / UNFINISHED).unlink()
-        return header
+        return tuple(shards)
 
     def _part(self, split: str, i: int) -> Path:
         return self.folder / f"{split}-{i:05d}.bin{PART}"
@@ -207,7 +195,7 @@ class ShardWriter:
             for i, tokens in enumerate(self.progress.lengths[split])
         }
         for path, size in sizes.items():
-            if path.with_suffix("").exists():  # interrupted in ``finish``
+            if path.with_suffix("").exists():  # interrupted in ``rename_shards``
                 os.replace(path.with_suffix(""), path)
             if not path.is_file() or path.stat().st_size < size:
                 raise ValueError(
