@@ -19,16 +19,14 @@ class BatchLoader:
 
     An epoch cuts the tokens into windows of block_size + 1 that overlap by one token, so that
     every token in them is predicted once. Each epoch draws a new offset for the first window, so a
-    token is seen in different contexts; less than one block at either end is left out. The order
-    of the windows is a random permutation. Offset and order depend on (seed, epoch) alone.
+    token is seen in different contexts; less than one block at either end is left out. Offset and
+    order depend on (seed, epoch) alone.
 
-    The position counts windows of that order and is the same on every rank. One batch of all ranks
-    together takes the next world_size · batch_size windows, and rank r has rows r · batch_size …
-    (r + 1) · batch_size of them. So a run saved on two ranks continues with the same windows on one
-    or four. A batch that reaches the end of an epoch is filled up from the next epoch.
+    One batch of all ranks together takes the next world_size · batch_size windows, and rank r has
+    rows r · batch_size … (r + 1) · batch_size of them. So a run saved on two ranks continues with
+    the same windows on one or four. An epoch's last batch is filled up from the next epoch.
 
-    With ``align``, every document starts a window, and an epoch has one window for each: tokens are
-    then always predicted from their document's beginning, as far as the window reaches. It suits
+    With ``align``, an epoch has one window for each document, from its beginning. It suits
     documents that are shorter than a window.
 
     Raises ValueError if the split is shorter than one window.
@@ -43,7 +41,7 @@ class BatchLoader:
         seed: int = 0,
         rank: int = 0,
         world_size: int = 1,
-        device: torch.device | str | None = None,
+        device: torch.device | str = "cpu",
         align: bool = False,
     ) -> None:
         _check_sizes(shards, batch_size, block_size, rank, world_size)
@@ -51,15 +49,12 @@ class BatchLoader:
             raise ValueError(f"seed must be in [0, 2^32), got {seed}")
         self.shards, self.batch_size, self.block_size = shards, batch_size, block_size
         self.seed, self.rank, self.world_size = seed, rank, world_size
-        self.device = torch.device(device or "cpu")
+        self.device = torch.device(device)
         self._document_starts = _aligned_starts(shards, block_size) if align else None
         self._start_epoch(0)
 
     def next_batch(self) -> tuple[Tensor, Tensor]:
-        """Inputs and targets, both int64 (batch_size, block_size) on the device.
-
-        targets[:, t] is the token after inputs[:, t].
-        """
+        """Inputs and the tokens after them, both int64 (batch_size, block_size) on the device."""
         starts = self._next_starts(self.batch_size * self.world_size)
         own = starts[self.rank * self.batch_size : (self.rank + 1) * self.batch_size]
         return _windows(self.shards, own, self.block_size, self.device)
@@ -135,16 +130,15 @@ def validation_batches(
     n_batches: int,
     rank: int = 0,
     world_size: int = 1,
-    device: torch.device | str | None = None,
+    device: torch.device | str = "cpu",
     align: bool = False,
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Inputs and targets of the same windows every time, spread evenly over the split.
 
-    There are n_batches · batch_size windows, or as many as the split has, whatever the number of
-    ranks. Each goes to one rank, so a loss summed over ranks and divided by the number of windows
-    does not depend on the number of ranks. The last batch of a rank may be smaller, and a rank may
-    have fewer batches than another, or none. Windows start at token 0 and share one token with the
-    next; with ``align`` each begins with a document.
+    There are n_batches · batch_size windows, or as many as the split has. Each goes to one rank, so
+    a loss summed over ranks and divided by the number of windows does not depend on the number of
+    ranks. The last batch of a rank may be smaller, and a rank may have fewer batches than another,
+    or none. Windows share one token with the next; with ``align`` each begins with a document.
 
     Raises ValueError if the split is shorter than one window.
     """
@@ -157,9 +151,8 @@ def validation_batches(
         starts = block_size * np.arange((len(shards) - 1) // block_size, dtype=np.int64)
     n = min(len(starts), n_batches * batch_size)
     own = [int(starts[i * len(starts) // n]) for i in range(rank, n, world_size)]
-    target = torch.device(device or "cpu")
     return (
-        _windows(shards, own[i : i + batch_size], block_size, target)
+        _windows(shards, own[i : i + batch_size], block_size, torch.device(device))
         for i in range(0, len(own), batch_size)
     )
 

@@ -129,8 +129,7 @@ def _read_jsonl(path: Path, options: ReadOptions) -> Iterator[Piece]:
             if b"\0" in line:
                 raise _binary(path, file.tell() - len(line) + line.index(b"\0"))
             progress += len(line)
-            text = _json_text(line, f"{path}:{number}", options)
-            if text:
+            if text := _json_text(line, f"{path}:{number}", options):
                 yield Piece(text, True, progress)
                 progress = 0
 

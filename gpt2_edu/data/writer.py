@@ -79,10 +79,10 @@ def open_progress(folder: Path, identity: dict[str, Any], overwrite: bool) -> Pr
     held = sorted(path.name for path in folder.iterdir() if path.name != UNFINISHED + PART)
     if held and not overwrite and not (old and old.batches == 0):
         if old:
+            changed = "; ".join(changes(old.identity, identity))
             why = (
-                f"{folder} holds an unfinished preparation that is not this one: "
-                f"{'; '.join(changes(old.identity, identity))}. To finish it, run it again as it "
-                "was."
+                f"{folder} holds an unfinished preparation that is not this one: {changed}. "
+                "To finish it, run it again as it was."
             )
         elif HEADER in held:
             why = f"{folder} holds finished shards."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 
@@ -30,7 +30,7 @@ class Device:
     """
 
     name: str  # as torch.cuda.get_device_name() gives it, without the brand
-    peak: Mapping[str, float] = field(hash=False)
+    peak: Mapping[str, float]
     memory_bytes_per_second: float
     source: str
 

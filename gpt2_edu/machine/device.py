@@ -42,12 +42,8 @@ def named_device(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError as error:
         raise ValueError(f"unknown device {name!r}: use auto, cpu, cuda, cuda:1 or mps") from error
-    available = {
-        "cpu": 1,
-        "cuda": torch.cuda.device_count(),
-        "mps": int(torch.backends.mps.is_available()),
-    }
-    if (device.index or 0) >= available.get(device.type, 0):
+    count = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": torch.mps.device_count()}
+    if (device.index or 0) >= count.get(device.type, 0):
         raise ValueError(f"device {name!r} is not here: use auto for the fastest that is")
     return device
 
@@ -60,10 +56,11 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
     reader gets its numbers. Raises ValueError for a precision that the device lacks.
     """
     kind = device.type
-    fast_bf16 = {
-        "cuda": lambda: torch.cuda.get_device_capability(device) >= (8, 0),
-        "cpu": lambda: torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported(),
-    }.get(kind, lambda: False)()
+    if kind == "cuda":
+        fast_bf16 = torch.cuda.get_device_capability(device) >= (8, 0)
+    else:
+        on_chip = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        fast_bf16 = kind == "cpu" and on_chip
     if precision == "auto":
         if os.environ.get("GPT2_EDU_BOOK") == "1":
             return torch.float32
