@@ -165,10 +165,10 @@ def tokenizer_hash(encoding: tiktoken.Encoding) -> str:
 class TokenShards:
     """One split of a folder of shards, memory-mapped: opening reads nothing into memory.
 
-    ``len(shards)``, also ``shards.tokens``, is the number of tokens. Opening checks that every
-    shard exists and has its exact size and, unless ``verify=False``, its SHA-256, for which each
-    file is read once. Raises FileNotFoundError if the folder, its header or a shard is missing, and
-    ValueError if the split is unknown or empty or a file is damaged or not listed, naming the file.
+    ``len(shards)`` is the number of tokens. Opening checks that every shard exists and has its
+    exact size and, unless ``verify=False``, its SHA-256, for which each file is read once. Raises
+    FileNotFoundError if the folder, its header or a shard is missing, and ValueError if the split
+    is unknown or empty or a file is damaged or not listed, naming the file.
     """
 
     def __init__(
@@ -184,7 +184,6 @@ class TokenShards:
                 f"{self.folder} has no split {split!r}. Prepare the text again with a "
                 "val_fraction between 0 and 1."
             )
-        self.tokens = self.header.tokens(split)
         self.tokenizer, self.vocab_size = self.header.tokenizer, self.header.vocab_size
         self.dtype = np.dtype(self.header.dtype).newbyteorder("<")
         self._check_files(shards, verify)
@@ -195,14 +194,14 @@ class TokenShards:
         self.fingerprint = hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
     def __len__(self) -> int:
-        return self.tokens
+        return int(self._starts[-1])
 
     def read(self, start: int, length: int) -> Tensor:
         """The token ids start … start + length - 1, across shards: int64 (length,)."""
-        if start < 0 or length < 0 or start + length > self.tokens:
+        if start < 0 or length < 0 or start + length > len(self):
             raise ValueError(
                 f"tokens {start} to {start + length} were asked for; the split {self.split!r} of "
-                f"{self.folder} has {self.tokens}"
+                f"{self.folder} has {len(self)}"
             )
         out = np.empty(length, dtype=np.int64)
         done, i = 0, bisect_right(self._starts, start) - 1
@@ -216,11 +215,8 @@ class TokenShards:
     def document_starts(self) -> NDArray[np.int64]:
         """The positions of <|endoftext|>, where documents begin. Reads all files once."""
         eot = load_tokenizer(self.tokenizer).eot_token
-        found = [
-            start + np.flatnonzero(ids == eot)
-            for start, ids in zip(self._starts, self._maps, strict=False)
-        ]
-        return np.concatenate(found)
+        shards = zip(self._starts, self._maps, strict=False)  # _starts also holds the end
+        return np.concatenate([start + np.flatnonzero(ids == eot) for start, ids in shards])
 
     def check_tokenizer(self, name: str) -> None:
         """Raise ValueError unless the shards were made by the tokenizer of this name."""
