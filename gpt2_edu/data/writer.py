@@ -23,7 +23,6 @@ from ..machine.messages import changes
 from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Shard
 
 COMMIT_SECONDS = 1.0  # between two records of the progress
-COPY_TOKENS = 1 << 20  # copied at a time from one split to the other
 
 
 @dataclass
@@ -140,7 +139,7 @@ class ShardWriter:
             path = self._part(split, len(lengths) - 1)
             now = ids[: self.shard_tokens - lengths[-1]]
             with path.open("ab") as file:
-                file.write(now.tobytes())
+                file.write(now.data)
             self._unsynced.add(path)
             lengths[-1] += len(now)
             ids = ids[len(now) :]
@@ -162,8 +161,7 @@ class ShardWriter:
             if start + length > first:
                 ids = np.memmap(self._part("train", i), dtype=self.dtype, mode="r")
                 keep = max(first - start, 0)
-                for at in range(keep, length, COPY_TOKENS):
-                    self._append("val", ids[at : at + COPY_TOKENS])
+                self._append("val", ids[keep:])
                 train[i] = keep
             start += length
         self.progress.lengths["train"] = [length for length in train if length]

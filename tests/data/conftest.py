@@ -38,6 +38,5 @@ def small_pieces(monkeypatch):
     """Many pieces and batches out of little text, and a record after each; the disk can be slow."""
     monkeypatch.setattr(gpt2_edu.data.sources, "BLOCK_BYTES", 101)
     monkeypatch.setattr(gpt2_edu.data.prepare, "BATCH_CHARACTERS", 307)
-    monkeypatch.setattr(gpt2_edu.data.writer, "COPY_TOKENS", 307)
     monkeypatch.setattr(gpt2_edu.data.writer, "COMMIT_SECONDS", 0.0)
     monkeypatch.setattr(os, "fsync", lambda handle: None)
