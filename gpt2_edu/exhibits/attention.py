@@ -8,28 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..machine.display import Exhibit
-from .html import figure
+from ..machine.display import Exhibit, figure
 from .matrix import Matrix
-
-
-class _Head(Matrix):
-    """One head's table. The heat runs from 0 to 1, so maps can be compared by eye."""
-
-    def __init__(self, weights: Tensor, tokens: Sequence[str], decimals: int) -> None:
-        super().__init__(
-            weights,
-            rows=tokens,
-            columns=tokens,
-            corner="query ↓ key →",
-            role="weights",
-            decimals=decimals,
-            scale=1.0,
-        )
-        self.causal = bool((self.values.triu(diagonal=1) == 0).all()) and len(self.values) > 1
-
-    def _hidden(self, i: int, j: int) -> bool:
-        return self.causal and j > i
 
 
 class Attention(Exhibit):
@@ -63,12 +43,24 @@ class Attention(Exhibit):
                 f"{float(sums.flatten()[(sums - 1).abs().argmax()]):.4f}. Are these scores, "
                 "or was the softmax taken along another axis?"
             )
-        many = len(maps) > 1
-        self.titles = list(titles or ([f"head {h}" for h in range(len(maps))] if many else [""]))
-        if len(self.titles) != len(maps):
-            raise ValueError(f"{len(self.titles)} titles for {len(maps)} heads")
+        titles = titles or ([f"head {h}" for h in range(len(maps))] if len(maps) > 1 else [""])
+        if len(titles) != len(maps):
+            raise ValueError(f"{len(titles)} titles for {len(maps)} heads")
         self.caption = caption
-        self.heads = [_Head(head, list(tokens), decimals) for head in maps]
+        self.heads = [
+            Matrix(
+                head,
+                rows=list(tokens),
+                columns=list(tokens),
+                caption=title,
+                corner="query ↓ key →",
+                role="weights",
+                decimals=decimals,
+                scale=1.0,  # so that maps can be compared by eye
+                causal=T > 1 and bool((head.triu(diagonal=1) == 0).all()),
+            )
+            for head, title in zip(maps, titles, strict=True)
+        ]
 
     @classmethod
     def example(cls) -> Attention:
@@ -81,9 +73,7 @@ class Attention(Exhibit):
 
     def html(self) -> str:
         legend = "Row = query, the token that looks. Column = key, the token that is looked at."
-        maps = "".join(
-            head.table_html(title) for head, title in zip(self.heads, self.titles, strict=True)
-        )
+        maps = "".join(head.table_html(head.caption) for head in self.heads)
         return figure("weights", self.caption, f'<div class="g2-heads">{maps}</div>', legend)
 
     def plot(self) -> Any:
@@ -92,15 +82,13 @@ class Attention(Exhibit):
 
         columns = min(len(self.heads), 4)
         rows = -(-len(self.heads) // columns)
-        T = len(self.heads[0].values)
-        size = 1.0 + 0.55 * T
+        size = 1.0 + 0.55 * len(self.heads[0].values)
         picture, axes = plt.subplots(rows, columns, squeeze=False, layout="constrained")
         picture.set_size_inches(columns * size, rows * size)
         for ax in axes.flat[len(self.heads) :]:
             ax.axis("off")
-        for ax, head, title in zip(axes.flat, self.heads, self.titles, strict=False):
+        for ax, head in zip(axes.flat, self.heads, strict=False):
             head.plot(ax)
-            ax.set_title(title)
             ax.set_xlabel("key")
             ax.set_ylabel("query")
         if self.caption:

@@ -7,9 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from ..machine.display import Exhibit
+from ..machine.display import Exhibit, figure
 from ..machine.messages import nearest
-from .html import figure
 
 WIDTH, HEIGHT = 360, 736
 SPINE = 62  # x of the residual stream

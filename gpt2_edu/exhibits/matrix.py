@@ -9,9 +9,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..machine.display import Exhibit
-from .html import cell, figure, number
+from ..machine.display import Exhibit, figure
 from .setup import COLOURS, HEAT
+
+
+def number(value: float, decimals: int) -> str:
+    """A number as text, rounded, with a real minus sign and never a negative zero."""
+    if value == float("-inf"):
+        return "−∞"
+    text = f"{value:.{decimals}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def cell(value: float, scale: float, decimals: int, hidden: bool = False) -> str:
+    """One ``<td>``: its text is the number, its heat |value| / scale."""
+    if hidden or value == float("-inf"):
+        return f'<td class="off">{"0" if value == 0 else number(value, decimals)}</td>'
+    heat = min(abs(value) / scale, 1.0) if scale > 0 else 0.0
+    sign = ' class="neg"' if value < 0 else ""
+    return f'<td{sign} style="--heat:{heat:.2f}">{number(value, decimals)}</td>'
 
 
 class Matrix(Exhibit):
@@ -20,7 +38,8 @@ class Matrix(Exhibit):
     values: (columns,) or (rows, columns), numbers. ``role`` gives the colour: "q", "k", "v",
     "weights" or "plain". ``rows`` and ``columns`` label them, ``corner`` says what the labels are
     ("query ↓ key →"). The heat is |value| / ``scale``, by default the largest |value|; negative
-    numbers are hatched, so that colour is never the only sign.
+    numbers are hatched, so that colour is never the only sign. ``causal`` hides the cells above
+    the diagonal.
     """
 
     def __init__(
@@ -34,6 +53,7 @@ class Matrix(Exhibit):
         role: str = "plain",
         decimals: int = 2,
         scale: float | None = None,
+        causal: bool = False,
     ) -> None:
         table = torch.as_tensor(values).detach().cpu().double()
         table = table.unsqueeze(0) if table.ndim == 1 else table
@@ -44,7 +64,7 @@ class Matrix(Exhibit):
         for name, labels, size in (("rows", rows, len(table)), ("columns", columns, table.size(1))):
             if labels is not None and len(labels) != size:
                 raise ValueError(f"{len(labels)} labels for {size} {name}")
-        self.values, self.caption, self.corner = table, caption, corner
+        self.values, self.caption, self.corner, self.causal = table, caption, corner, causal
         self.rows, self.columns, self.role, self.decimals = rows, columns, role, decimals
         finite = table[table.isfinite()].abs()
         self.scale = scale or (float(finite.max()) if finite.numel() else 1.0)
@@ -70,7 +90,7 @@ class Matrix(Exhibit):
         for i, row in enumerate(self.values.tolist()):
             label = f'<th scope="row">{escape(str(self.rows[i]))}</th>' if self.rows else ""
             cells = "".join(
-                cell(value, self.scale, self.decimals, self._hidden(i, j))
+                cell(value, self.scale, self.decimals, hidden=self.causal and j > i)
                 for j, value in enumerate(row)
             )
             body.append(f"<tr>{label}{cells}</tr>")
@@ -79,9 +99,6 @@ class Matrix(Exhibit):
             f'<div class="g2-scroll"><table>{caption}{head}<tbody>{"".join(body)}</tbody>'
             "</table></div>"
         )
-
-    def _hidden(self, i: int, j: int) -> bool:
-        return False
 
     def plot(self, ax: Any = None) -> Any:
         """The same table as a matplotlib figure."""
@@ -97,7 +114,7 @@ class Matrix(Exhibit):
         ax.imshow(heat.nan_to_num(posinf=0.0).numpy(), cmap=colours, vmin=0, vmax=1, aspect="auto")
         for i, row in enumerate(self.values.tolist()):
             for j, value in enumerate(row):
-                text = "" if self._hidden(i, j) else number(value, self.decimals)
+                text = "" if self.causal and j > i else number(value, self.decimals)
                 ax.text(j, i, text, ha="center", va="center")
         ax.set_xticks(range(self.values.size(1)), self.columns or [""] * self.values.size(1))
         ax.set_yticks(range(self.values.size(0)), self.rows or [""] * self.values.size(0))

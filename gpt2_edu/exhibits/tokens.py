@@ -7,20 +7,17 @@ from html import escape
 
 import tiktoken
 
-from ..machine.display import Exhibit
+from ..machine.display import Exhibit, figure
 from ..tokenizer import load_tokenizer
-from .html import figure
 
 
 def token_label(token: bytes) -> str:
     """A token's bytes as a label: a space shows as ␣, a new line as ↵, half a character as hex."""
     try:
-        text = token.decode("utf-8")
+        text = token.decode().translate(str.maketrans(" \n\r\t", "␣↵␍⇥"))
     except UnicodeDecodeError:
-        return " ".join(f"{byte:02X}" for byte in token)
-    for sign, shown in ((" ", "␣"), ("\n", "↵"), ("\r", "␍"), ("\t", "⇥")):
-        text = text.replace(sign, shown)
-    return text if text.isprintable() else " ".join(f"{byte:02X}" for byte in token)
+        text = ""
+    return text if text and text.isprintable() else token.hex(" ").upper()
 
 
 class Tokens(Exhibit):

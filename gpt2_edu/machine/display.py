@@ -12,7 +12,7 @@ class Exhibit:
 
     A subclass defines ``html()`` and ``example()``, and is registered by being defined: a test
     shows the example of each as the site, Jupyter and Colab would. The HTML must be readable
-    without the stylesheet too. A class whose name begins with _ is part of another exhibit.
+    without the stylesheet too.
     """
 
     classes: ClassVar[list[type[Exhibit]]] = []
@@ -20,8 +20,7 @@ class Exhibit:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if not cls.__name__.startswith("_"):
-            Exhibit.classes.append(cls)
+        Exhibit.classes.append(cls)
 
     @classmethod
     def example(cls) -> Self:
@@ -34,6 +33,14 @@ class Exhibit:
 
     def _repr_html_(self) -> str:
         return Exhibit.style + self.html()
+
+
+def figure(kind: str, caption: str, body: str, legend: str = "") -> str:
+    """A ``<figure>`` with a caption, and a legend behind it in plain type."""
+    title = f"<strong>{escape(caption)}</strong>" if caption else ""
+    text = " ".join(filter(None, [title, escape(legend)]))
+    head = f"<figcaption>{text}</figcaption>" if text else ""
+    return f'<figure class="g2 g2-{kind}">{head}{body}</figure>'
 
 
 def text_table(

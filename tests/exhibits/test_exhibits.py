@@ -12,7 +12,7 @@ import torch
 from bs4 import BeautifulSoup
 
 from gpt2_edu import course, exhibits, load_tokenizer, note, trace
-from gpt2_edu.exhibits.html import number
+from gpt2_edu.exhibits.matrix import number
 from gpt2_edu.exhibits.setup import COLOURS, HEAT, stylesheet
 from gpt2_edu.exhibits.tokens import token_label
 
