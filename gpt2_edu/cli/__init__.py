@@ -65,8 +65,7 @@ def find_commands(word: str | None = None) -> dict[str, Command]:
     files = [module.name for module in iter_modules(__path__)]
     for name in [word] if word in files else files:
         import_module(f".{name}", __name__)
-    rank = {name: i for i, name in enumerate(ORDER)}
-    return {name: COMMANDS[name] for name in sorted(COMMANDS, key=lambda n: rank.get(n, len(rank)))}
+    return {name: COMMANDS[name] for name in sorted(COMMANDS, key=[*ORDER, *COMMANDS].index)}
 
 
 def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:

@@ -48,7 +48,16 @@ def bench(options: BenchOptions) -> None:
     print(options.preset, end=": ")
     dtype = pick_precision(options.precision, device)
     config = GPT2Config.preset(options.preset)
-    _check(config, options)
+    for name in ("new_tokens", "rounds", "prompt"):
+        if (value := getattr(options, name)) < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+    batch_size, T = options.batch_size, options.block_size
+    prompt, new_tokens = options.prompt, options.new_tokens
+    if max(T, prompt + new_tokens - 1) > config.block_size:
+        raise ValueError(
+            f"prompt={prompt} and new_tokens={new_tokens}, or block_size={T}, exceed the "
+            f"window of {config.block_size} tokens"
+        )
     torch.manual_seed(0)
     kind = str(dtype).removeprefix("torch.")
     threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
@@ -59,7 +68,6 @@ def bench(options: BenchOptions) -> None:
     print(f"matrix times vector  {bandwidth / 1e9:10,.1f} GB/s      measured now")
 
     model = GPT2(config).to(device)
-    batch_size, prompt, new_tokens = options.batch_size, options.prompt, options.new_tokens
     first, total = _generation_seconds(pack(model, dtype), options)
     print(f"first token          {first * 1e3:10,.1f} ms        prompt of {prompt}")
     if new_tokens > 1:
@@ -69,7 +77,6 @@ def bench(options: BenchOptions) -> None:
             f"decode, batch {batch_size:<6} {rate * batch_size:10,.1f} tokens/s  "
             f"{rate * read / bandwidth:.0%} of the matrix-vector bandwidth"
         )
-    T = options.block_size
     rate = batch_size * T / _training_seconds(model, options, dtype)
     peak = device_peak(device, kind)
     sheet = f"{flops.utilisation(config, T, rate, peak):.0%}" if peak else "n/a"
@@ -78,18 +85,6 @@ def bench(options: BenchOptions) -> None:
         f"{flops.utilisation(config, T, rate, matrix):.0%} of the matrix rate measured, "
         f"{sheet} of the data sheet's"
     )
-
-
-def _check(config: GPT2Config, options: BenchOptions) -> None:
-    for name in ("new_tokens", "rounds", "prompt"):
-        if (value := getattr(options, name)) < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
-    prompt, new_tokens, block_size = options.prompt, options.new_tokens, options.block_size
-    if max(block_size, prompt + new_tokens - 1) > config.block_size:
-        raise ValueError(
-            f"prompt={prompt} and new_tokens={new_tokens}, or block_size={block_size}, exceed the "
-            f"window of {config.block_size} tokens"
-        )
 
 
 def _generation_seconds(model: GPT2, options: BenchOptions) -> tuple[float, float]:

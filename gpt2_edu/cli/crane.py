@@ -27,10 +27,7 @@ class CraneOptions:
     quiet: bool = option("show no progress bar and no samples", False)
 
 
-@command(
-    "gpt2-edu crane --out runs/laptop",
-    "gpt2-edu crane --out runs/crane --recipe shipped",
-)
+@command("gpt2-edu crane --out runs/laptop", "gpt2-edu crane --out runs/crane --recipe shipped")
 def crane(options: CraneOptions) -> None:
     """Train a model on Crane World from nothing, and mark what it writes."""
     if options.samples < 0:

@@ -33,10 +33,11 @@ OPTIONAL = {
 
 
 class Finding(NamedTuple):
-    """One line of the report, and advice where something could be better."""
+    """One line of the report: what was found; without it the word for that, and advice."""
 
     what: str
-    found: str
+    found: str | None
+    missing: str = "no"
     advice: str = ""
 
 
@@ -49,9 +50,9 @@ class DoctorOptions:
 def doctor(options: DoctorOptions) -> None:
     """Print versions, device, fast paths and caches, and what to do about what is missing."""
     advice = []
-    for what, found, better in findings():
-        print(f"{what:26}{found}")
-        if better:
+    for what, found, missing, better in findings():
+        print(f"{what:26}{found or missing}")
+        if better and not found:
             advice.append(f"- {what}: {better}")
     print("\nWhat could be better:\n" + "\n".join(advice) if advice else "\nNothing is missing.")
 
@@ -61,10 +62,10 @@ def findings() -> Iterator[Finding]:
     yield Finding("python", f"{platform.python_version()}, {sys.executable}")
     yield Finding("system", f"{platform.system()} {platform.machine()}")
     for package in NEEDED:
-        yield _either(package, installed(package), "missing", f"pip install {package}")
+        yield Finding(package, installed(package), "missing", f"pip install {package}")
     for package, use in OPTIONAL.items():
         advice = f"pip install {package}: {use}"
-        yield _either(package, installed(package), "not installed", advice)
+        yield Finding(package, installed(package), "not installed", advice)
     yield from _device()
     yield from _fast_paths()
     yield from _caches()
@@ -76,11 +77,6 @@ def installed(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def _either(what: str, found: str | None, missing: str, advice: str) -> Finding:
-    """What was found; if there is nothing, the word for that, with advice."""
-    return Finding(what, found) if found else Finding(what, missing, advice)
 
 
 def _device() -> Iterator[Finding]:
@@ -96,7 +92,7 @@ def _device() -> Iterator[Finding]:
         if device.type == "cpu" and shutil.which("nvidia-smi"):
             advice = "there is an NVIDIA driver, but this torch was built without CUDA: install "
             advice += "the build that https://pytorch.org/get-started/locally/ names for it"
-        yield Finding("device", device.type, advice)
+        yield Finding("device", None, device.type, advice)
     yield Finding("threads", f"{torch.get_num_threads()}, of {os.cpu_count()} processors")
     chosen = str(pick_precision("auto", device)).removeprefix("torch.")
     peak = device_peak(device, chosen)
@@ -108,17 +104,18 @@ def _fast_paths() -> Iterator[Finding]:
     lacking = "this processor or this build of torch lacks oneDNN's kernels for it"
     for dtype in (torch.float32, torch.bfloat16):
         what = f"packed weights, {str(dtype).removeprefix('torch.')}"
-        yield _either(what, "yes, by oneDNN" if onednn_knows(dtype) else None, "no", lacking)
+        found = "yes, by oneDNN" if onednn_knows(dtype) else None
+        yield Finding(what, found, advice=lacking)
     compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
     found = compiler and f"yes, with {compiler}"
-    needed = "torch.compile needs a C++ compiler, such as g++"
-    yield _either("compile for the CPU", found, "no", needed)
+    advice = "torch.compile needs a C++ compiler, such as g++"
+    yield Finding("compile for the CPU", found, advice=advice)
     if torch.cuda.is_available():
         triton = "yes, with Triton" if find_spec("triton") else None
-        yield _either("compile for the GPU", triton, "no", "pip install triton")
+        yield Finding("compile for the GPU", triton, advice="pip install triton")
         yield Finding("graphs", "yes: decoding replays one CUDA graph a token")
-    several = torch.distributed.is_available()
-    yield Finding("torchrun", "yes" if several else "no: this build of torch lacks distributed")
+    several = "yes" if torch.distributed.is_available() else None
+    yield Finding("torchrun", several, "no: this build of torch lacks distributed")
 
 
 def _caches() -> Iterator[Finding]:
@@ -131,6 +128,6 @@ def _caches() -> Iterator[Finding]:
         if isinstance(try_to_load_from_cache(of.repo, WEIGHTS, revision=of.commit), str)
     ]
     advice = 'gpt2-edu generate "A crane" fetches those of gpt2, 548 MB'
-    yield _either("weights in it", ", ".join(here), "none", advice)
+    yield Finding("weights in it", ", ".join(here), "none", advice)
     switched_off = ", switched off by HF_HUB_OFFLINE" if constants.HF_HUB_OFFLINE else ""
     yield Finding("hub", constants.ENDPOINT + switched_off)

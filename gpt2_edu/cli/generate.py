@@ -95,6 +95,5 @@ def generate(options: GenerateOptions) -> None:
         return
     drawn = [column.tolist() for column in columns]  # one list for each step
     for sample in range(options.samples):
-        new = [ids[sample] for ids in drawn]
-        new = new[: new.index(eos_id)] if eos_id in new else new
+        new = [ids[sample] for ids in drawn if ids[sample] != eos_id]
         print(f"--- {sample + 1}\n{text}{tokenizer.decode(new)}")
