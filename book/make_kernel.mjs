@@ -1,0 +1,24 @@
+// Compiles gpt2_edu/web/kernel.wat and writes kernel.mjs; with --print it prints the file instead.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import wabt from "wabt";
+
+const web = fileURLToPath(new URL("../gpt2_edu/web/", import.meta.url));
+const module = (await wabt()).parseWat(
+  "kernel.wat",
+  new Uint8Array(readFileSync(`${web}kernel.wat`)),
+  {
+    simd: true,
+  },
+);
+module.validate();
+const base64 = Buffer.from(module.toBinary({}).buffer).toString("base64");
+const lines = base64.match(/.{1,92}/g).map((part) => `  "${part}"`);
+const text = `// kernel.wat, compiled, in base64; written by book/make_kernel.mjs.
+
+export const KERNEL =
+${lines.join(" +\n")};
+`;
+if (process.argv.includes("--print")) process.stdout.write(text);
+else writeFileSync(`${web}kernel.mjs`, text);

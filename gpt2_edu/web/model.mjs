@@ -1,0 +1,249 @@
+// GPT-2 in one file, in the order of model.py, with its names and numbers.
+//
+// Letters for sizes: T tokens, C = n_embd, H heads, D = C / H, F = 4C, V vocabulary, N = n_layer,
+// S keys. The batch B is always 1. Each `note` names the tensor that it is given and its axes; with
+// a tape it is recorded, and an edit may put another in its place.
+//
+// The arithmetic belongs to a backend (plain.mjs, wasm.mjs, webgpu.mjs): there a tensor has a shape
+// and its numbers wherever that backend keeps them.
+
+/** @import { Config } from "./config.mjs" */
+/** @import { Backend, Tensor } from "./plain.mjs" */
+/** @import { Weights } from "./weights.mjs" */
+/** @import { Tape } from "./tape.mjs" */
+
+/**
+ * What an experiment may switch off or exchange.
+ * @typedef {object} Switches
+ * @property {Set<string>} [headsOff]  "layer.head": its result is zeros
+ * @property {boolean} [mask]  false: every token sees all tokens
+ * @property {boolean} [positions]  false: no position embedding is added
+ * @property {boolean} [scale]  false: scores are not divided by √D
+ * @property {"tanh" | "erf"} [gelu]  GPT-2 was trained with the tanh form
+ * @property {boolean} [layerNorm]  false: the stream goes on as it is
+ */
+
+/**
+ * Keys and values of the tokens seen so far: for each layer K (H, S, D) and V (H, D, S), so that
+ * scores and weighted sums are both products with rows.
+ */
+export class KVCache {
+  /**
+   * @param {Config} config
+   * @param {Backend} backend
+   * @param {number} [maxLength]
+   */
+  constructor(config, backend, maxLength = config.blockSize) {
+    if (!(maxLength >= 1 && maxLength <= config.blockSize)) {
+      throw new RangeError(`a cache holds 1 to ${config.blockSize} tokens, not ${maxLength}`);
+    }
+    const { nLayer: N, nHead: H, headSize: D } = config;
+    this.maxLength = maxLength;
+    this.length = 0;
+    this.layers = Array.from({ length: N }, () => ({
+      k: backend.keep([H, maxLength, D]),
+      v: backend.keep([H, D, maxLength]),
+    }));
+  }
+
+  /** Forget every token from a position on. */
+  cut(length = 0) {
+    this.length = Math.min(this.length, length);
+  }
+}
+
+export class GPT2 {
+  /**
+   * @param {Config} config
+   * @param {Weights} weights
+   * @param {Backend} backend
+   */
+  constructor(config, weights, backend) {
+    this.config = config;
+    this.weights = weights;
+    this.backend = backend;
+  }
+
+  /**
+   * Token ids (T) → logits (T, V), or (1, V) with `lastOnly`.
+   * @param {ArrayLike<number>} ids
+   * @param {{cache?: KVCache, tape?: Tape, switches?: Switches, lastOnly?: boolean}} [options]
+   * @returns {Promise<Float32Array>}
+   */
+  async forward(ids, { cache, tape, switches = {}, lastOnly = false } = {}) {
+    const { backend, config } = this;
+    const start = cache ? cache.length : 0;
+    this.check(ids, start, cache);
+    const T = ids.length;
+    const stack = backend.mark();
+    try {
+      const kv = cache ?? new KVCache(config, backend, T);
+      const pass = new Pass(this, tape, switches, kv, start, T);
+      let x = await pass.hidden(ids);
+      if (lastOnly) x = backend.rows(x, T - 1, 1);
+      let logits = backend.linear(x, this.weights.head, null);
+      logits = await pass.note("logits", logits, lastOnly ? "B 1 V" : "B T V");
+      const result = await backend.read(logits);
+      if (cache) cache.length = start + T;
+      return result;
+    } finally {
+      backend.release(stack);
+    }
+  }
+
+  /**
+   * @param {ArrayLike<number>} ids
+   * @param {number} start
+   * @param {KVCache} [cache]
+   */
+  check(ids, start, cache) {
+    const { vocabSize: V, blockSize } = this.config;
+    if (ids.length === 0) throw new RangeError("there are no tokens: start from at least one");
+    for (let i = 0; i < ids.length; i++) {
+      if (!(Number.isInteger(ids[i]) && ids[i] >= 0 && ids[i] < V)) {
+        throw new RangeError(`the id ${ids[i]} is outside the vocabulary 0 … ${V - 1}`);
+      }
+    }
+    const limit = cache ? cache.maxLength : blockSize;
+    if (start + ids.length > limit) {
+      throw new RangeError(`${start + ids.length} tokens are too many: there is room for ${limit}`);
+    }
+  }
+}
+
+/** One forward pass: what its parts share. */
+class Pass {
+  /**
+   * @param {GPT2} model
+   * @param {Tape | undefined} tape
+   * @param {Switches} switches
+   * @param {KVCache} cache
+   * @param {number} start  the first token's position
+   * @param {number} T
+   */
+  constructor(model, tape, switches, cache, start, T) {
+    this.config = model.config;
+    this.weights = model.weights;
+    this.backend = model.backend;
+    this.tape = tape;
+    this.switches = switches;
+    this.cache = cache;
+    this.start = start;
+    this.T = T;
+    tape?.begin();
+  }
+
+  /**
+   * Everything before the head: ids (T) → vectors (T, C).
+   * @param {ArrayLike<number>} ids
+   */
+  async hidden(ids) {
+    const { backend, weights, start } = this;
+    let tokEmb = backend.lookUp(weights.wte, ids);
+    tokEmb = await this.note("tok_emb", tokEmb, "B T C");
+    const positions = Array.from(ids, (_, i) => start + i);
+    let posEmb = backend.lookUp(weights.wpe, positions);
+    if (this.switches.positions === false) backend.fill(posEmb, 0);
+    posEmb = await this.note("pos_emb", posEmb, "T C");
+    const x = await this.note("embd", backend.add(tokEmb, posEmb), "B T C");
+    for (let layer = 0; layer < this.config.nLayer; layer++) {
+      const stack = backend.mark();
+      const after = await this.block(x, layer);
+      backend.copy(after, x);
+      backend.release(stack);
+    }
+    return this.note("ln_f", this.norm(x, weights.lnF), "B T C");
+  }
+
+  /**
+   * Normalise, process, add; twice.
+   * @param {Tensor} x  (T, C)
+   * @param {number} layer
+   */
+  async block(x, layer) {
+    const { backend } = this;
+    const own = this.weights.blocks[layer];
+    const path = `transformer.h.${layer}.`;
+    let normed = await this.note(`${path}ln_1`, this.norm(x, own.ln1), "B T C");
+    const attended = await this.attention(normed, layer);
+    x = await this.note(`${path}resid_mid`, backend.add(x, attended), "B T C");
+    normed = await this.note(`${path}ln_2`, this.norm(x, own.ln2), "B T C");
+    const thought = await this.mlp(normed, layer);
+    return this.note(`${path}resid_post`, backend.add(x, thought), "B T C");
+  }
+
+  /**
+   * Every token gathers from itself and the tokens before it: softmax(Q Kᵀ / √D) V.
+   * @param {Tensor} x  (T, C)
+   * @param {number} layer
+   */
+  async attention(x, layer) {
+    const { backend, start, T, switches } = this;
+    const { nHead: H, headSize: D } = this.config;
+    const own = this.weights.blocks[layer];
+    const kept = this.cache.layers[layer];
+    const path = `transformer.h.${layer}.attn.`;
+    const S = start + T;
+
+    const qkv = backend.linear(x, own.cAttn, own.cAttnBias); // (T, 3C)
+    const q = await this.note(`${path}q`, backend.splitHeads(qkv, 0, H), "B H T D");
+    const k = await this.note(`${path}k`, backend.splitHeads(qkv, 1, H), "B H T D");
+    const v = await this.note(`${path}v`, backend.splitHeads(qkv, 2, H), "B H T D");
+    backend.writeKV(kept, k, v, start);
+
+    const table = S === T ? "B H T T" : "B H T S";
+    const scale = switches.scale === false ? 1 : 1 / Math.sqrt(D);
+    let scores = backend.headProduct(q, kept.k, S, scale); // (H, T, S)
+    scores = await this.note(`${path}scores`, scores, table);
+    if (switches.mask !== false) backend.mask(scores, start);
+    scores = await this.note(`${path}masked_scores`, scores, table);
+    backend.softmax(scores);
+    const weights = await this.note(`${path}weights`, scores, table);
+    let heads = backend.headProduct(weights, kept.v, D, 1); // (H, T, D)
+    for (const head of switches.headsOff ?? []) {
+      const [n, h] = head.split(".").map(Number);
+      if (n === layer) backend.fill(backend.slice(heads, h), 0);
+    }
+    heads = await this.note(`${path}heads`, heads, "B H T D");
+
+    const merged = await this.note(`${path}merged`, backend.mergeHeads(heads), "B T C");
+    const out = backend.linear(merged, own.cProj, own.cProjBias);
+    return this.note(`${path}out`, out, "B T C");
+  }
+
+  /**
+   * Two linear maps with GELU between, for every token by itself.
+   * @param {Tensor} x  (T, C)
+   * @param {number} layer
+   */
+  async mlp(x, layer) {
+    const { backend } = this;
+    const own = this.weights.blocks[layer];
+    const path = `transformer.h.${layer}.mlp.`;
+    let pre = backend.linear(x, own.cFc, own.cFcBias);
+    pre = await this.note(`${path}pre`, pre, "B T F");
+    backend.gelu(pre, this.switches.gelu ?? "tanh");
+    const act = await this.note(`${path}act`, pre, "B T F");
+    const out = backend.linear(act, own.cProjMlp, own.cProjMlpBias);
+    return this.note(`${path}out`, out, "B T C");
+  }
+
+  /**
+   * @param {Tensor} x  (T, C)
+   * @param {{weight: Tensor, bias: Tensor}} ln
+   */
+  norm(x, ln) {
+    if (this.switches.layerNorm === false) return x;
+    return this.backend.layerNorm(x, ln.weight, ln.bias, this.config.layerNormEpsilon);
+  }
+
+  /**
+   * @param {string} path
+   * @param {Tensor} tensor
+   * @param {string} axes
+   * @returns {Tensor | Promise<Tensor>}
+   */
+  note(path, tensor, axes) {
+    return this.tape ? this.tape.note(path, tensor, axes, this.backend) : tensor;
+  }
+}

@@ -1,0 +1,66 @@
+// Functions of numbers that every backend on the processor shares.
+
+/** @param {number[]} shape */
+export function size(shape) {
+  return shape.reduce((product, n) => product * n, 1);
+}
+
+/**
+ * In place; the largest is taken off first, so that nothing overflows.
+ * @param {Float32Array | Float64Array} row
+ */
+export function softmax(row) {
+  let largest = -Infinity;
+  for (const value of row) if (value > largest) largest = value;
+  let sum = 0;
+  for (let i = 0; i < row.length; i++) {
+    row[i] = Math.exp(row[i] - largest);
+    sum += row[i];
+  }
+  for (let i = 0; i < row.length; i++) row[i] /= sum;
+}
+
+/** @param {number} x */
+export function geluTanh(x) {
+  return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+}
+
+/** @param {number} x */
+export function geluErf(x) {
+  return 0.5 * x * (1 + erf(x / Math.SQRT2));
+}
+
+/**
+ * The error function to 1e-7 for small x by its series, else by a continued fraction of erfc.
+ * @param {number} x
+ */
+export function erf(x) {
+  if (Math.abs(x) > 3) {
+    let fraction = 0;
+    for (let n = 40; n > 0; n--) fraction = n / 2 / (Math.abs(x) + fraction);
+    const tail = Math.exp(-x * x) / Math.sqrt(Math.PI) / (Math.abs(x) + fraction);
+    return Math.sign(x) * (1 - tail);
+  }
+  let term = x;
+  let sum = x;
+  for (let n = 1; n < 60; n++) {
+    term *= (-x * x) / n;
+    sum += term / (2 * n + 1);
+  }
+  return (2 / Math.sqrt(Math.PI)) * sum;
+}
+
+const HALF = new Float32Array(1 << 16); // every float16 as a number
+for (let bits = 0; bits < 1 << 16; bits++) {
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  const sign = bits >> 15 ? -1 : 1;
+  if (exponent === 0) HALF[bits] = sign * fraction * 2 ** -24;
+  else if (exponent === 31) HALF[bits] = fraction ? NaN : sign * Infinity;
+  else HALF[bits] = sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+/** @param {number} bits */
+export function fromHalf(bits) {
+  return HALF[bits];
+}

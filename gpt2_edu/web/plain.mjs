@@ -1,0 +1,352 @@
+// The arithmetic in plain JavaScript: the readable twin of the faster backends, and the fallback.
+//
+// A tensor is a shape and its numbers, row by row. A matrix of weights has a row for each output,
+// as nn.Linear stores it, so that every product is a sum over two rows: the one loop that takes
+// nearly all the time, and that wasm.mjs replaces.
+//
+// Tensors of a pass stand in an arena like plates on a stack: mark() before, release() after.
+
+import { fromHalf, geluErf, geluTanh, size, softmax } from "./numbers.mjs";
+
+/**
+ * @typedef {{data: Float32Array, shape: number[]}} Tensor
+ * @typedef {{data: Float32Array | Uint16Array, rows: number, columns: number}} Matrix
+ * @typedef {{k: Tensor, v: Tensor}} KV  K (H, S, D) and V (H, D, S) of one layer
+ */
+
+export class PlainBackend {
+  /** @param {ArrayBuffer} [arena]  where the tensors of a pass stand */
+  constructor(arena) {
+    this.name = "plain JavaScript";
+    this.arena = arena ?? new ArrayBuffer(1 << 20);
+    this.base = 0; // bytes before the stack
+    this.top = 0;
+  }
+
+  mark() {
+    return this.top;
+  }
+
+  /** @param {number} top */
+  release(top) {
+    this.top = top;
+  }
+
+  /**
+   * A tensor of the running pass; its numbers are whatever was there before.
+   * @param {number[]} shape
+   * @returns {Tensor}
+   */
+  make(shape) {
+    const length = size(shape);
+    const bytes = (4 * length + 15) & ~15;
+    if (this.top + bytes > this.arena.byteLength) this.grow(this.top + bytes);
+    const data = new Float32Array(this.arena, this.top, length);
+    this.top += bytes;
+    return { data, shape };
+  }
+
+  /**
+   * Tensors that were made before keep their old arena; new ones come from a larger one.
+   * @param {number} bytes
+   */
+  grow(bytes) {
+    this.arena = new ArrayBuffer(2 * bytes);
+  }
+
+  /**
+   * A tensor that outlives the pass, all zeros.
+   * @param {number[]} shape
+   * @returns {Tensor}
+   */
+  keep(shape) {
+    return { data: new Float32Array(size(shape)), shape };
+  }
+
+  /**
+   * Weights of one row for each output, as the products read them.
+   * @param {Float32Array} numbers
+   * @param {number} rows
+   * @param {number} columns
+   * @returns {Matrix}
+   */
+  matrix(numbers, rows, columns) {
+    return { data: numbers, rows, columns };
+  }
+
+  /**
+   * @param {Float32Array} numbers
+   * @returns {Tensor}
+   */
+  vector(numbers) {
+    return { data: numbers, shape: [numbers.length] };
+  }
+
+  /**
+   * @param {Tensor} tensor
+   * @returns {Promise<Float32Array>}  a copy of its numbers
+   */
+  async read(tensor) {
+    return tensor.data.slice();
+  }
+
+  /**
+   * @param {ArrayLike<number>} numbers
+   * @param {number[]} shape
+   * @returns {Tensor}
+   */
+  write(numbers, shape) {
+    const tensor = this.make(shape);
+    tensor.data.set(numbers);
+    return tensor;
+  }
+
+  /**
+   * @param {Tensor} from
+   * @param {Tensor} to
+   */
+  copy(from, to) {
+    to.data.set(from.data);
+  }
+
+  /**
+   * @param {Tensor} tensor
+   * @param {number} value
+   */
+  fill(tensor, value) {
+    tensor.data.fill(value);
+  }
+
+  /**
+   * Part i along the first axis, sharing its numbers.
+   * @param {Tensor} x
+   * @param {number} i
+   * @returns {Tensor}
+   */
+  slice(x, i) {
+    const shape = x.shape.slice(1);
+    const length = size(shape);
+    return { data: x.data.subarray(i * length, (i + 1) * length), shape };
+  }
+
+  /**
+   * Rows first … first + count of (T, C), sharing their numbers.
+   * @param {Tensor} x
+   * @param {number} first
+   * @param {number} count
+   * @returns {Tensor}
+   */
+  rows(x, first, count) {
+    const C = x.shape[1];
+    return { data: x.data.subarray(first * C, (first + count) * C), shape: [count, C] };
+  }
+
+  /**
+   * Rows of a table (V, C) by number: (T) → (T, C).
+   * @param {Matrix} table
+   * @param {ArrayLike<number>} ids
+   */
+  lookUp(table, ids) {
+    const C = table.columns;
+    const out = this.make([ids.length, C]);
+    for (let t = 0; t < ids.length; t++) {
+      const row = table.data.subarray(ids[t] * C, (ids[t] + 1) * C);
+      if (row instanceof Float32Array) out.data.set(row, t * C);
+      else for (let c = 0; c < C; c++) out.data[t * C + c] = fromHalf(row[c]);
+    }
+    return out;
+  }
+
+  /**
+   * @param {Tensor} a
+   * @param {Tensor} b
+   */
+  add(a, b) {
+    const out = this.make(a.shape);
+    for (let i = 0; i < out.data.length; i++) out.data[i] = a.data[i] + b.data[i];
+    return out;
+  }
+
+  /**
+   * (x - mean) / √(variance + ε) · weight + bias over each row; the variance is the biased one.
+   * @param {Tensor} x  (T, C)
+   * @param {Tensor} weight  (C)
+   * @param {Tensor} bias  (C)
+   * @param {number} epsilon
+   */
+  layerNorm(x, weight, bias, epsilon) {
+    const [T, C] = x.shape;
+    const out = this.make([T, C]);
+    for (let t = 0; t < T; t++) {
+      const row = x.data.subarray(t * C, (t + 1) * C);
+      let sum = 0;
+      for (let c = 0; c < C; c++) sum += row[c];
+      const mean = sum / C;
+      let squares = 0;
+      for (let c = 0; c < C; c++) squares += (row[c] - mean) ** 2;
+      const scale = 1 / Math.sqrt(squares / C + epsilon);
+      for (let c = 0; c < C; c++) {
+        out.data[t * C + c] = (row[c] - mean) * scale * weight.data[c] + bias.data[c];
+      }
+    }
+    return out;
+  }
+
+  /**
+   * x Wᵀ + b: (T, K) → (T, R).
+   * @param {Tensor} x
+   * @param {Matrix} weight  (R, K)
+   * @param {Tensor | null} bias  (R)
+   */
+  linear(x, weight, bias) {
+    const out = this.make([x.shape[0], weight.rows]);
+    this.product(x.data, weight.data, bias?.data ?? null, out.data, weight.columns, weight.rows);
+    return out;
+  }
+
+  /**
+   * out[t, r] = x[t] · w[r] + b[r], for rows of K numbers that stand `stride` apart in w.
+   * @param {Float32Array} x
+   * @param {Float32Array | Uint16Array} w
+   * @param {Float32Array | null} b
+   * @param {Float32Array} out
+   * @param {number} K
+   * @param {number} R
+   * @param {number} [stride]
+   */
+  product(x, w, b, out, K, R, stride = K) {
+    if (w instanceof Uint16Array) throw new TypeError("plain JavaScript multiplies float32 only");
+    for (let t = 0; t < out.length / R; t++) {
+      for (let r = 0; r < R; r++) {
+        const xs = t * K;
+        const ws = r * stride;
+        let s0 = 0;
+        let s1 = 0;
+        let s2 = 0;
+        let s3 = 0;
+        let k = 0;
+        for (; k + 3 < K; k += 4) {
+          s0 += x[xs + k] * w[ws + k];
+          s1 += x[xs + k + 1] * w[ws + k + 1];
+          s2 += x[xs + k + 2] * w[ws + k + 2];
+          s3 += x[xs + k + 3] * w[ws + k + 3];
+        }
+        for (; k < K; k++) s0 += x[xs + k] * w[ws + k];
+        out[t * R + r] = s0 + s1 + s2 + s3 + (b ? b[r] : 0);
+      }
+    }
+  }
+
+  /**
+   * One third of (T, 3C), head by head: (H, T, D).
+   * @param {Tensor} qkv
+   * @param {number} third  0 for q, 1 for k, 2 for v
+   * @param {number} H
+   */
+  splitHeads(qkv, third, H) {
+    const [T, width] = qkv.shape;
+    const C = width / 3;
+    const D = C / H;
+    const out = this.make([H, T, D]);
+    for (let h = 0; h < H; h++) {
+      for (let t = 0; t < T; t++) {
+        const from = t * width + third * C + h * D;
+        out.data.set(qkv.data.subarray(from, from + D), (h * T + t) * D);
+      }
+    }
+    return out;
+  }
+
+  /**
+   * (H, T, D) → (T, C): the heads' columns side by side again.
+   * @param {Tensor} heads
+   */
+  mergeHeads(heads) {
+    const [H, T, D] = heads.shape;
+    const out = this.make([T, H * D]);
+    for (let h = 0; h < H; h++) {
+      for (let t = 0; t < T; t++) {
+        const from = (h * T + t) * D;
+        out.data.set(heads.data.subarray(from, from + D), t * H * D + h * D);
+      }
+    }
+    return out;
+  }
+
+  /**
+   * Put new keys and values (H, T, D) behind those that are there.
+   * @param {KV} kept
+   * @param {Tensor} k
+   * @param {Tensor} v
+   * @param {number} start
+   */
+  writeKV(kept, k, v, start) {
+    const [H, T, D] = k.shape;
+    const room = kept.k.shape[1];
+    for (let h = 0; h < H; h++) {
+      kept.k.data.set(k.data.subarray(h * T * D, (h + 1) * T * D), (h * room + start) * D);
+      for (let t = 0; t < T; t++) {
+        for (let d = 0; d < D; d++) {
+          kept.v.data[(h * D + d) * room + start + t] = v.data[(h * T + t) * D + d];
+        }
+      }
+    }
+  }
+
+  /**
+   * In every head, x (H, T, K) times the first `rows` rows of table (H, room, stride), scaled.
+   * @param {Tensor} x
+   * @param {Tensor} table
+   * @param {number} rows
+   * @param {number} scale
+   * @returns {Tensor}  (H, T, rows)
+   */
+  headProduct(x, table, rows, scale) {
+    const [H, T, K] = x.shape;
+    const [, room, stride] = table.shape;
+    const out = this.make([H, T, rows]);
+    for (let h = 0; h < H; h++) {
+      const own = this.slice(out, h).data;
+      const w = table.data.subarray(h * room * stride, (h + 1) * room * stride);
+      this.product(this.slice(x, h).data, w, null, own, K, rows, stride);
+    }
+    if (scale !== 1) for (let i = 0; i < out.data.length; i++) out.data[i] *= scale;
+    return out;
+  }
+
+  /**
+   * Hide from each query, the first of which stands at `start`, the keys behind it.
+   * @param {Tensor} scores  (H, T, S)
+   * @param {number} start
+   */
+  mask(scores, start) {
+    const [H, T, S] = scores.shape;
+    for (let h = 0; h < H; h++) {
+      for (let t = 0; t < T; t++) {
+        const row = (h * T + t) * S;
+        scores.data.fill(-Infinity, row + Math.min(start + t + 1, S), row + S);
+      }
+    }
+  }
+
+  /**
+   * Each row becomes probabilities.
+   * @param {Tensor} scores  (H, T, S)
+   */
+  softmax(scores) {
+    const S = scores.shape[2];
+    for (let row = 0; row < scores.data.length; row += S)
+      softmax(scores.data.subarray(row, row + S));
+  }
+
+  /**
+   * @param {Tensor} x
+   * @param {"tanh" | "erf"} form
+   */
+  gelu(x, form) {
+    const f = form === "tanh" ? geluTanh : geluErf;
+    for (let i = 0; i < x.data.length; i++) x.data[i] = f(x.data[i]);
+  }
+}
+
+/** @typedef {PlainBackend} Backend */

@@ -1,0 +1,70 @@
+// What `trace` is in Python: every noted tensor of a forward pass, by its full path, and edits.
+
+import { size } from "./numbers.mjs";
+
+/** @import { Backend, Tensor } from "./plain.mjs" */
+/** @typedef {(values: Float32Array, shape: number[]) => ArrayLike<number> | void} EditFunction */
+/** @typedef {ArrayLike<number> | EditFunction} Edit */
+/** @typedef {{path: string, axes: string, shape: number[], values: Float32Array}} Noted */
+
+export class Tape {
+  /**
+   * @param {Record<string, Edit>} [edits]  by path: other numbers, or a function that changes them
+   *   in place or returns others
+   * @param {(path: string) => boolean} [keep]  which tensors to record; all, if not given
+   */
+  constructor(edits = {}, keep = () => true) {
+    this.edits = new Map(Object.entries(edits));
+    this.keep = keep;
+    /** @type {Map<string, Noted>} */
+    this.noted = new Map();
+  }
+
+  /** A new pass begins. */
+  begin() {
+    this.noted.clear();
+  }
+
+  /**
+   * @param {string} path
+   * @param {Tensor} tensor
+   * @param {string} axes  one letter for each dimension, the batch among them
+   * @param {Backend} backend
+   * @returns {Promise<Tensor>}
+   */
+  async note(path, tensor, axes, backend) {
+    const edit = this.edits.get(path);
+    if (edit === undefined && !this.keep(path)) return tensor;
+    let values = await backend.read(tensor);
+    if (edit !== undefined) {
+      const edited = typeof edit === "function" ? (edit(values, tensor.shape) ?? values) : edit;
+      if (edited.length !== size(tensor.shape)) {
+        throw new RangeError(
+          `the edit of ${path} must give ${size(tensor.shape)} numbers, but gave ${edited.length}`,
+        );
+      }
+      values = Float32Array.from(edited);
+      tensor = backend.write(values, tensor.shape);
+    }
+    const shape = axes.startsWith("B ") ? [1, ...tensor.shape] : tensor.shape.slice();
+    if (this.keep(path)) this.noted.set(path, { path, axes, shape, values });
+    return tensor;
+  }
+
+  /** Paths that an edit was given for and that no pass has met. */
+  get missed() {
+    return [...this.edits.keys()].filter((path) => !this.noted.has(path));
+  }
+
+  /** @param {string} path */
+  get(path) {
+    const found = this.noted.get(path);
+    if (!found) throw new Error(`no tensor was noted as ${JSON.stringify(path)}`);
+    return found;
+  }
+
+  /** Rows of name, axes and shape, in the order in which the tensors came to be. */
+  ledger() {
+    return [...this.noted.values()].map(({ path, axes, shape }) => ({ path, axes, shape }));
+  }
+}

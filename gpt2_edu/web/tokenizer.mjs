@@ -1,0 +1,166 @@
+// Byte-pair encoding as GPT-2 has it: text → pieces → bytes → merges → ids, and back.
+//
+// A token's bytes are kept as a string of characters 0 to 255, so that they can be looked up.
+
+const SPACE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+// tokenizer.py's pattern. White space is spelled out, because JavaScript's own differs from Unicode.
+const PATTERN = new RegExp(
+  `'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^${SPACE}\\p{L}\\p{N}]+` +
+    `|[${SPACE}]+$|[${SPACE}]+(?![^${SPACE}])|[${SPACE}]`,
+  "gu",
+);
+export const END_OF_TEXT = "<|endoftext|>";
+
+export class Tokenizer {
+  /** @param {string[]} tokens  the bytes of each id; <|endoftext|> follows as the last id */
+  constructor(tokens) {
+    this.tokens = tokens;
+    this.ranks = new Map(tokens.map((bytes, id) => [bytes, id]));
+    this.eot = tokens.length;
+    this.size = tokens.length + 1;
+    /** @type {Map<string, number[]>} */
+    this.known = new Map(); // pieces met before
+  }
+
+  /**
+   * From a file of ranks as tiktoken writes it: in each line a token in base64 and its rank.
+   * @param {string} text
+   */
+  static fromRanks(text) {
+    const lines = text.trimEnd().split("\n");
+    const tokens = lines.map((line, i) => {
+      const [token, rank] = line.split(" ");
+      if (Number(rank) !== i) throw new Error(`line ${i + 1} of the ranks has the rank ${rank}`);
+      return atob(token);
+    });
+    return new Tokenizer(tokens);
+  }
+
+  /**
+   * From 256 bytes in their order, and two ids for each merge: a third of the size.
+   * @param {Uint8Array} bytes
+   * @param {Uint16Array} pairs
+   */
+  static fromMerges(bytes, pairs) {
+    const tokens = Array.from(bytes, (b) => String.fromCharCode(b));
+    for (let i = 0; i < pairs.length; i += 2) {
+      if (!(pairs[i] < tokens.length && pairs[i + 1] < tokens.length)) {
+        throw new Error(`merge ${i / 2} joins tokens that are not there yet`);
+      }
+      tokens.push(tokens[pairs[i]] + tokens[pairs[i + 1]]);
+    }
+    return new Tokenizer(tokens);
+  }
+
+  /**
+   * Text → ids. <|endoftext|> in it is text like any other.
+   * @param {string} text
+   * @returns {number[]}
+   */
+  encode(text) {
+    const ids = [];
+    for (const [piece] of text.matchAll(PATTERN)) {
+      let own = this.known.get(piece);
+      if (own === undefined) {
+        own = this.merge(toBytes(piece));
+        if (this.known.size < 10_000) this.known.set(piece, own);
+      }
+      for (const id of own) ids.push(id);
+    }
+    return ids;
+  }
+
+  /**
+   * The ids of a piece. Each round merges every occurrence of the pair that was learned first.
+   * @param {string} bytes
+   * @param {(ids: number[]) => void} [watch]  is shown the ids after each round
+   */
+  merge(bytes, watch) {
+    let ids = Array.from(bytes, (byte) => /** @type {number} */ (this.ranks.get(byte)));
+    for (;;) {
+      watch?.(ids);
+      const best = this.firstLearned(ids);
+      if (best === Infinity) return ids;
+      const merged = [];
+      for (let i = 0; i < ids.length; i++) {
+        const together = i + 1 < ids.length && this.pair(ids[i], ids[i + 1]) === best;
+        merged.push(together ? best : ids[i]);
+        if (together) i++;
+      }
+      ids = merged;
+    }
+  }
+
+  /**
+   * @param {number[]} ids
+   * @returns {number}  the lowest id that two neighbours make, or Infinity
+   */
+  firstLearned(ids) {
+    let best = Infinity;
+    for (let i = 0; i + 1 < ids.length; i++) best = Math.min(best, this.pair(ids[i], ids[i + 1]));
+    return best;
+  }
+
+  /**
+   * @param {number} left
+   * @param {number} right
+   */
+  pair(left, right) {
+    return this.ranks.get(this.tokens[left] + this.tokens[right]) ?? Infinity;
+  }
+
+  /**
+   * How a text's tokens came about: of each piece the ids after every round of merging.
+   * @param {string} text
+   * @returns {number[][][]}  piece → round → ids
+   */
+  history(text) {
+    return Array.from(text.matchAll(PATTERN), ([piece]) => {
+      /** @type {number[][]} */
+      const rounds = [];
+      this.merge(toBytes(piece), (ids) => rounds.push(ids));
+      return rounds;
+    });
+  }
+
+  /**
+   * A token's text; where it is no whole character, its bytes in hexadecimal.
+   * @param {number} id
+   */
+  show(id) {
+    if (id === this.eot) return END_OF_TEXT;
+    try {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(this.bytes(id));
+    } catch {
+      return Array.from(this.bytes(id), (b) => b.toString(16).padStart(2, "0").toUpperCase()).join(
+        " ",
+      );
+    }
+  }
+
+  /** @param {number} id */
+  bytes(id) {
+    if (id === this.eot) return new TextEncoder().encode(END_OF_TEXT);
+    const token = this.tokens[id];
+    if (token === undefined) throw new RangeError(`${id} is no id: there are ${this.size}`);
+    return Uint8Array.from(token, (c) => c.charCodeAt(0));
+  }
+
+  /**
+   * Ids → text. What is no whole character becomes "�".
+   * @param {Iterable<number>} ids
+   */
+  decode(ids) {
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    let text = "";
+    for (const id of ids) text += decoder.decode(this.bytes(id), { stream: true });
+    return text + decoder.decode();
+  }
+}
+
+/** @param {string} text */
+function toBytes(text) {
+  let bytes = "";
+  for (const byte of new TextEncoder().encode(text)) bytes += String.fromCharCode(byte);
+  return bytes;
+}

@@ -1,0 +1,157 @@
+// The weights of a GPT-2 under the names that model.mjs uses, from a safetensors file in Hugging
+// Face's layout. Hugging Face stores the maps of a block as (in, out); here a row is an output.
+
+import { decode } from "./safetensors.mjs";
+
+/** @import { Config } from "./config.mjs" */
+/** @import { Backend, Matrix, Tensor } from "./plain.mjs" */
+/** @import { Entry } from "./safetensors.mjs" */
+
+/**
+ * @typedef {object} BlockWeights
+ * @property {{weight: Tensor, bias: Tensor}} ln1
+ * @property {Matrix} cAttn
+ * @property {Tensor} cAttnBias
+ * @property {Matrix} cProj
+ * @property {Tensor} cProjBias
+ * @property {{weight: Tensor, bias: Tensor}} ln2
+ * @property {Matrix} cFc
+ * @property {Tensor} cFcBias
+ * @property {Matrix} cProjMlp
+ * @property {Tensor} cProjMlpBias
+ */
+
+/**
+ * @typedef {object} Weights
+ * @property {Matrix} wte
+ * @property {Matrix} wpe
+ * @property {Matrix} head  lm_head, which is wte
+ * @property {BlockWeights[]} blocks
+ * @property {{weight: Tensor, bias: Tensor}} lnF
+ */
+
+const DROPPED = /^h\.\d+\.attn\.(masked_)?bias$/; // buffers of older files
+
+/**
+ * The shape of every tensor of the file, under Hugging Face's name without "transformer.".
+ * @param {Config} config
+ * @returns {Map<string, number[]>}
+ */
+export function expectedShapes({ vocabSize: V, blockSize, nLayer, nEmbd: C }) {
+  const shapes = new Map([
+    ["wte.weight", [V, C]],
+    ["wpe.weight", [blockSize, C]],
+  ]);
+  for (let n = 0; n < nLayer; n++) {
+    for (const [name, rows, columns] of /** @type {[string, number, number][]} */ ([
+      ["attn.c_attn", C, 3 * C],
+      ["attn.c_proj", C, C],
+      ["mlp.c_fc", C, 4 * C],
+      ["mlp.c_proj", 4 * C, C],
+    ])) {
+      shapes.set(`h.${n}.${name}.weight`, [rows, columns]).set(`h.${n}.${name}.bias`, [columns]);
+    }
+    for (const name of ["ln_1", "ln_2"]) {
+      shapes.set(`h.${n}.${name}.weight`, [C]).set(`h.${n}.${name}.bias`, [C]);
+    }
+  }
+  return shapes.set("ln_f.weight", [C]).set("ln_f.bias", [C]);
+}
+
+/**
+ * Compare what a file holds with what the config asks for; all problems in one message.
+ * @param {Map<string, Entry>} entries
+ * @param {Config} config
+ * @returns {Map<string, Entry>}  under the names of expectedShapes
+ */
+export function matchEntries(entries, config) {
+  const plain = new Map();
+  for (const [name, entry] of entries) plain.set(name.replace(/^transformer\./, ""), entry);
+  const problems = [];
+  for (const [name, shape] of expectedShapes(config)) {
+    const entry = plain.get(name);
+    if (!entry) problems.push(`${name} is missing`);
+    else if (entry.shape.join() !== shape.join()) {
+      problems.push(`${name} is ${entry.shape.join(" × ")}, not ${shape.join(" × ")}`);
+    }
+  }
+  const known = expectedShapes(config);
+  for (const name of plain.keys()) {
+    if (!known.has(name) && name !== "lm_head.weight" && !DROPPED.test(name)) {
+      problems.push(`${name.slice(0, 80)} is no tensor of a GPT-2`);
+    }
+  }
+  if (problems.length) {
+    const rest = problems.length > 5 ? ` … and ${problems.length - 5} more` : "";
+    throw new Error(`config and weights do not fit: ${problems.slice(0, 5).join("; ")}${rest}`);
+  }
+  return plain;
+}
+
+/**
+ * Read the tensors one after the other, so that the file is never in memory twice.
+ * @param {Map<string, Entry>} entries  as matchEntries gives them
+ * @param {(start: number, end: number) => Promise<Uint8Array> | Uint8Array} bytes
+ * @param {Config} config
+ * @param {Backend} backend
+ * @param {(share: number) => void} [progress]
+ * @returns {Promise<Weights>}
+ */
+export async function loadWeights(entries, bytes, config, backend, progress = () => {}) {
+  const names = [...expectedShapes(config).keys()];
+  let done = 0;
+  /** @param {string} name */
+  const read = async (name) => {
+    const entry = /** @type {Entry} */ (entries.get(name));
+    const numbers = decode(await bytes(entry.start, entry.end), entry);
+    progress(++done / names.length);
+    return numbers;
+  };
+  /** @param {string} name */
+  const vector = async (name) => {
+    const numbers = await read(name);
+    return backend.vector(numbers);
+  };
+  /** @param {string} name */
+  const norm = async (name) => ({
+    weight: await vector(`${name}.weight`),
+    bias: await vector(`${name}.bias`),
+  });
+  /** @param {string} name  of a map stored as (in, out) */
+  const matrix = async (name) => {
+    const [rows, columns] = /** @type {Entry} */ (entries.get(name)).shape;
+    return backend.matrix(transposed(await read(name), rows, columns), columns, rows);
+  };
+  const { vocabSize: V, blockSize, nEmbd: C } = config;
+  const wte = backend.matrix(await read("wte.weight"), V, C);
+  const wpe = backend.matrix(await read("wpe.weight"), blockSize, C);
+  const blocks = [];
+  for (let n = 0; n < config.nLayer; n++) {
+    blocks.push({
+      ln1: await norm(`h.${n}.ln_1`),
+      cAttn: await matrix(`h.${n}.attn.c_attn.weight`),
+      cAttnBias: await vector(`h.${n}.attn.c_attn.bias`),
+      cProj: await matrix(`h.${n}.attn.c_proj.weight`),
+      cProjBias: await vector(`h.${n}.attn.c_proj.bias`),
+      ln2: await norm(`h.${n}.ln_2`),
+      cFc: await matrix(`h.${n}.mlp.c_fc.weight`),
+      cFcBias: await vector(`h.${n}.mlp.c_fc.bias`),
+      cProjMlp: await matrix(`h.${n}.mlp.c_proj.weight`),
+      cProjMlpBias: await vector(`h.${n}.mlp.c_proj.bias`),
+    });
+  }
+  return { wte, wpe, head: wte, blocks, lnF: await norm("ln_f") };
+}
+
+/**
+ * @param {Float32Array} numbers  (rows, columns)
+ * @param {number} rows
+ * @param {number} columns
+ */
+function transposed(numbers, rows, columns) {
+  const out = new Float32Array(numbers.length);
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) out[c * rows + r] = numbers[r * columns + c];
+  }
+  return out;
+}

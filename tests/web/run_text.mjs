@@ -1,0 +1,40 @@
+// Tokenizers and sampling as a test asks: a JSON request on standard input, JSON on standard output.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { draw, nextProbabilities, randomNumbers } from "../../gpt2_edu/web/sampling.mjs";
+import { Tokenizer } from "../../gpt2_edu/web/tokenizer.mjs";
+
+const {
+  ranks,
+  texts = [],
+  history = [],
+  decode = [],
+  knobs = [],
+  logits = [],
+  draws,
+} = JSON.parse(readFileSync(0, "utf8"));
+const tokenizer = ranks ? Tokenizer.fromRanks(readFileSync(ranks, "latin1")) : null;
+const tried = (f) => {
+  try {
+    return f();
+  } catch (error) {
+    return { error: error.message };
+  }
+};
+const counts = () => {
+  const random = randomNumbers(draws.seed);
+  const found = draws.probabilities.map(() => 0);
+  const probabilities = Float64Array.from(draws.probabilities);
+  for (let i = 0; i < draws.n; i++) found[draw(probabilities, random)]++;
+  return found;
+};
+const row = () => Float32Array.from(logits.map(Number));
+const answer = {
+  ids: texts.map((text) => tokenizer.encode(text)),
+  back: texts.map((text) => tokenizer.decode(tokenizer.encode(text))),
+  history: history.map((text) => tokenizer.history(text)),
+  decoded: decode.map((ids) => tried(() => tokenizer.decode(ids))),
+  probabilities: knobs.map((given) => tried(() => [...nextProbabilities(row(), given)])),
+  counts: draws ? counts() : [],
+};
+writeFileSync(1, JSON.stringify(answer));
