@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 
 from ..machine.data_sheets import device_peak
-from ..machine.device import pick_device, pick_precision
+from ..machine.device import cpp_compiler, pick_device, pick_precision
 from ..machine.onednn import onednn_knows
 from ..weights import WEIGHTS
 from ..weights.hub import PUBLISHED
@@ -106,7 +106,7 @@ def _fast_paths() -> Iterator[Finding]:
         what = f"packed weights, {str(dtype).removeprefix('torch.')}"
         found = "yes, by oneDNN" if onednn_knows(dtype) else None
         yield Finding(what, found, advice=lacking)
-    compiler = shutil.which(os.environ.get("CXX", "c++")) or shutil.which("g++")
+    compiler = cpp_compiler()
     found = compiler and f"yes, with {compiler}"
     advice = "torch.compile needs a C++ compiler, such as g++"
     yield Finding("compile for the CPU", found, advice=advice)

@@ -109,9 +109,10 @@ class Matrix(Exhibit):
             _, ax = plt.subplots(
                 figsize=(1.2 + 0.7 * self.values.size(1), 0.8 + 0.5 * self.values.size(0))
             )
-        heat = self.values.abs().clamp(max=self.scale) / self.scale
+        visible = self.values.abs().nan_to_num(posinf=0.0)  # what a mask hides has no heat
+        heat = visible.clamp(max=self.scale) / self.scale
         colours = LinearSegmentedColormap.from_list(self.role, ["white", HEAT[self.role]])
-        ax.imshow(heat.nan_to_num(posinf=0.0).numpy(), cmap=colours, vmin=0, vmax=1, aspect="auto")
+        ax.imshow(heat.numpy(), cmap=colours, vmin=0, vmax=1, aspect="auto")
         for i, row in enumerate(self.values.tolist()):
             for j, value in enumerate(row):
                 text = "" if self.causal and j > i else number(value, self.decimals)

@@ -83,11 +83,16 @@ def pick_compile(choice: str, device: torch.device) -> bool:
     if on_cuda:
         installed, needs = find_spec("triton") is not None, "the package triton"
     else:
-        names = (os.environ.get("CXX", "c++"), "g++", "clang++", "cl")
-        installed, needs = any(map(shutil.which, names)), "a C++ compiler such as g++"
+        installed, needs = cpp_compiler() is not None, "a C++ compiler such as g++"
     if choice == "on" and not installed:
         raise ValueError(f"compile=on needs {needs}, not found here: install it or use auto")
     return choice == "on" or (choice == "auto" and on_cuda and installed)
+
+
+def cpp_compiler() -> str | None:
+    """The path of the compiler that torch.compile can use for the CPU, or None."""
+    names = (os.environ.get("CXX", "c++"), "g++", "clang++", "cl")
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 def available_memory(device: torch.device) -> int | None:

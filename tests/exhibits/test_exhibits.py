@@ -67,6 +67,12 @@ def test_an_exhibit_needs_no_javascript_and_no_other_host(make):
     assert not re.search(r"<script|\son\w+=|https?:|src=", html)
 
 
+def test_what_a_mask_hides_is_white_in_a_plot():
+    scores = exhibits.Matrix(torch.tensor([[2.0, -torch.inf], [0.0, 2.0]]))
+    ax = scores.plot().axes[0]
+    assert ax.images[0].get_array().tolist() == [[1, 0], [0, 1]]
+
+
 @pytest.mark.parametrize("name", ["attention", "heads", "matrix", "vector"])
 def test_tables_of_numbers_can_be_plotted(name):
     figure = ALL[name]().plot()
