@@ -18,33 +18,31 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from torch.optim import Optimizer
 
 from ..machine.files import PART, file_sha256, sync
-from ..model import GPT2
-from ..weights import (
-    CONFIG,
-    WEIGHTS,
-    config_to_hugging_face,
-    from_hugging_face,
-    to_hugging_face,
-)
-from .distributed import Ranks, copy_full_tensor, full_tensor
+from ..weights import CONFIG, WEIGHTS, config_to_hugging_face, from_hugging_face, to_hugging_face
+from .distributed import copy_full_tensor, full_tensor
+
+if TYPE_CHECKING:  # a run opens its checkpoint
+    from .run import Run
 
 OPTIMIZER, STATE = "optimizer.safetensors", "state.json"
-FILES = (CONFIG, WEIGHTS, OPTIMIZER)
 FORMAT, VERSION = "gpt2-edu checkpoint", 1
 _NAME = re.compile(r"step-(\d{8,})")
+Tensors = dict[str, Tensor]  # by name
 UNFINISHED = ".unfinished-"  # begins the name of a folder that is being written or removed
 
 
@@ -59,7 +57,7 @@ def atomic_folder(final: Path) -> Iterator[Path]:
     reader takes for a checkpoint, and ``clean`` removes it.
     """
     part = final.with_name(UNFINISHED + final.name)
-    remove(part)
+    shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     try:
         yield part
@@ -75,23 +73,18 @@ def atomic_folder(final: Path) -> Iterator[Path]:
 
 def remove(folder: Path) -> None:
     """Remove a folder. It is renamed first, so that a part of it is never taken for all of it."""
-    if not folder.exists():
-        return
-    unnamed = folder
-    if not folder.name.startswith(UNFINISHED):
-        unnamed = folder.with_name(UNFINISHED + folder.name)
-        shutil.rmtree(unnamed, ignore_errors=True)
-        os.rename(folder, unnamed)
+    unnamed = folder.with_name(UNFINISHED + folder.name)
+    shutil.rmtree(unnamed, ignore_errors=True)
+    os.rename(folder, unnamed)
     shutil.rmtree(unnamed)
 
 
 def clean(run_folder: Path) -> None:
     """Remove the unfinished files that a killed process left in a run folder."""
-    for path in [
-        *run_folder.glob(f"*{PART}"),
-        *(run_folder / "checkpoints").glob(f"{UNFINISHED}*"),
-    ]:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for file in run_folder.glob(f"*{PART}"):
+        file.unlink()
+    for folder in (run_folder / "checkpoints").glob(f"{UNFINISHED}*"):
+        shutil.rmtree(folder)
 
 
 # ---- The checkpoints of a run ------------------------------------------------------------------
@@ -104,17 +97,16 @@ def checkpoint_path(run_folder: Path, step: int) -> Path:
 
 def checkpoints(run_folder: Path) -> list[Path]:
     """The checkpoints of a run, oldest first."""
-    found = [
-        path for path in (run_folder / "checkpoints").glob("step-*") if _NAME.fullmatch(path.name)
-    ]
-    return sorted(found, key=lambda path: int(path.name.removeprefix("step-")))
+    found = (run_folder / "checkpoints").glob("step-*")
+    steps = {int(match[1]): path for path in found if (match := _NAME.fullmatch(path.name))}
+    return [steps[step] for step in sorted(steps)]
 
 
 def best_checkpoint(run_folder: Path) -> Path | None:
     """The checkpoint with the lowest validation loss, the oldest of several; None without any."""
     losses = {path: read_state(path)["val_loss"] for path in checkpoints(run_folder)}
-    measured = {path: loss for path, loss in losses.items() if loss is not None}
-    return min(measured, key=lambda path: measured[path]) if measured else None
+    measured = [path for path in losses if losses[path] is not None]
+    return min(measured, key=lambda path: losses[path], default=None)
 
 
 def prune(run_folder: Path, keep: int) -> None:
@@ -185,7 +177,7 @@ def damage(folder: Path, *, thoroughly: bool = True) -> list[str]:
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """What state.json stores: step, loader, random states … See ``Run.state``."""
+    """What ``save_run`` stores besides tensors: step, loader, random states …"""
     return _read_document(folder)["state"]
 
 
@@ -212,96 +204,135 @@ def _digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
-# ---- Saving and loading ------------------------------------------------------------------------
+# ---- Saving and restoring ----------------------------------------------------------------------
 
 
-def save_checkpoint(
-    run_folder: Path,
-    step: int,
-    model: GPT2,
-    optimizer: Optimizer,
-    state: Mapping[str, Any],
-    ranks: Ranks,
-) -> Path:
-    """Write the checkpoint after ``step`` steps, on rank 0; every rank must call this.
+def save_run(run: Run, val_loss: float | None) -> None:
+    """Write a checkpoint, on rank 0, then remove those that are no longer kept.
 
-    ``state`` is JSON, the same on all ranks. Its "val_loss" is the validation loss of exactly
-    these weights, or None. Raises OSError on every rank if the disk fails; the older checkpoints
-    are then unchanged.
+    ``val_loss`` is that of the present weights, None if it was not measured. Every rank must call
+    this. Raises OSError on all of them if the disk fails; the older checkpoints are then unchanged.
     """
-    final = checkpoint_path(run_folder, step)
-    weights = _gathered(model.state_dict(), ranks)
-    averages = _gathered(_optimizer_tensors(model, optimizer), ranks)
+    state = {
+        "step": run.step,
+        "val_loss": val_loss,
+        "best": run.best_val_loss,
+        "loader": run.loader.state_dict(),
+        "scaler": run.scaler.state_dict(),
+        "random": run.ranks.gather(random_state(run.device)),
+        "sequences_per_step": run.sequences_per_step,
+        "config": asdict(run.config),
+    }
+    weights = _gathered(run, run.model.state_dict())
+    averages = {
+        f"{name}.{key}": value
+        for name, parameter in run.model.named_parameters()
+        for key, value in run.optimizer.state[parameter].items()
+    }
+    averages = _gathered(run, averages)
     problem = ""
-    if ranks.first:
+    if run.ranks.first:
         try:
-            with atomic_folder(final) as part:
-                config = json.dumps(config_to_hugging_face(model.config), indent=2) + "\n"
-                (part / CONFIG).write_text(config, encoding="utf-8")
-                save_file(to_hugging_face(weights), part / WEIGHTS, metadata={"format": "pt"})
-                save_file(averages, part / OPTIMIZER)
-                document = {
-                    "format": FORMAT,
-                    "version": VERSION,
-                    "state": {"step": step, **state},
-                    "files": {
-                        name: {
-                            "bytes": (part / name).stat().st_size,
-                            "sha256": file_sha256(part / name),
-                        }
-                        for name in FILES
-                    },
-                }
-                document["sha256"] = _digest(document)
-                (part / STATE).write_text(json.dumps(document), encoding="utf-8")
+            _write(run, state, weights, averages)
         except Exception as error:  # the other ranks wait below: let them know first
             problem = f"{type(error).__name__}: {error}"
-    problem = str(ranks.gather(problem)[0])
+    problem = str(run.ranks.gather(problem)[0])
     if problem:
-        older = checkpoints(run_folder)
+        older = checkpoints(run.folder)
         way = f"{older[-1]} is intact: make room and resume" if older else "Make room and start"
+        size = sum(tensor.nbytes for tensor in [*weights.values(), *averages.values()])
         raise OSError(
-            f"the checkpoint {final} could not be written ({problem}). {way} again. A checkpoint "
-            f"of this model needs about {_size(weights, averages):,} bytes."
+            f"the checkpoint {checkpoint_path(run.folder, run.step)} could not be written "
+            f"({problem}). {way} again. A checkpoint of this model needs about {size:,} bytes."
         )
-    return final
+    if run.ranks.first:
+        prune(run.folder, run.config.keep)
+    run.ranks.barrier()  # no rank reads the checkpoints while one is being removed
 
 
-def load_weights(folder: Path, model: GPT2) -> None:
-    """Copy a checkpoint's weights into a model of the same sizes, split over ranks or not."""
-    tensors = from_hugging_face(load_file(folder / WEIGHTS))
-    for name, parameter in model.named_parameters():
-        copy_full_tensor(parameter, tensors[name])
-
-
-def load_optimizer(folder: Path, model: GPT2, optimizer: Optimizer) -> None:
-    """Restore AdamW's step counts and averages."""
-    tensors = load_file(folder / OPTIMIZER)
-    for name, parameter in model.named_parameters():
-        state = optimizer.state[parameter]
-        for key in ("exp_avg", "exp_avg_sq"):
-            state[key] = torch.zeros_like(parameter, requires_grad=False)
-            copy_full_tensor(state[key], tensors[f"{name}.{key}"])
-        state["step"] = tensors[f"{name}.step"].to(parameter.device)
-
-
-def _optimizer_tensors(model: GPT2, optimizer: Optimizer) -> dict[str, Tensor]:
-    return {
-        f"{name}.{key}": value
-        for name, parameter in model.named_parameters()
-        for key, value in optimizer.state[parameter].items()
-    }
-
-
-def _gathered(tensors: Mapping[str, Tensor], ranks: Ranks) -> dict[str, Tensor]:
+def _gathered(run: Run, tensors: Tensors) -> Tensors:
     """Full tensors on rank 0's CPU, gathered one at a time; nothing on the other ranks."""
     gathered = {}
     for name, tensor in tensors.items():
         value = full_tensor(tensor)  # on all ranks
-        if ranks.first:
+        if run.ranks.first:
             gathered[name] = value.cpu()
     return gathered
 
 
-def _size(*groups: Mapping[str, Tensor]) -> int:
-    return sum(tensor.nbytes for group in groups for tensor in group.values())
+def _write(run: Run, state: dict[str, Any], weights: Tensors, averages: Tensors) -> None:
+    with atomic_folder(checkpoint_path(run.folder, run.step)) as part:
+        config = json.dumps(config_to_hugging_face(run.model.config), indent=2) + "\n"
+        (part / CONFIG).write_text(config, encoding="utf-8")
+        save_file(to_hugging_face(weights), part / WEIGHTS, metadata={"format": "pt"})
+        save_file(averages, part / OPTIMIZER)
+        files = {
+            name: {"bytes": (part / name).stat().st_size, "sha256": file_sha256(part / name)}
+            for name in (CONFIG, WEIGHTS, OPTIMIZER)
+        }
+        document = {"format": FORMAT, "version": VERSION, "state": state, "files": files}
+        document["sha256"] = _digest(document)
+        (part / STATE).write_text(json.dumps(document), encoding="utf-8")
+
+
+def restore_run(run: Run, checkpoint: Path) -> None:
+    """Put a run into the state that ``save_run`` wrote; the model may be split over ranks now.
+
+    Raises ValueError if its steps would now take another number of sequences.
+    """
+    state = read_state(checkpoint)
+    then, now = state["sequences_per_step"], run.sequences_per_step
+    if then != now:
+        raise ValueError(
+            f"a step of this run takes {then} sequences, now it would take {now}: "
+            f"{run.ranks.world_size} devices · batch_size {run.config.batch_size} · "
+            f"grad_accum {run.config.grad_accum}. Change grad_accum or the number of devices."
+        )
+    weights = from_hugging_face(load_file(checkpoint / WEIGHTS))
+    averages = load_file(checkpoint / OPTIMIZER)
+    for name, parameter in run.model.named_parameters():
+        copy_full_tensor(parameter, weights[name])
+        adam = run.optimizer.state[parameter]
+        for key in ("exp_avg", "exp_avg_sq"):
+            adam[key] = torch.zeros_like(parameter, requires_grad=False)
+            copy_full_tensor(adam[key], averages[f"{name}.{key}"])
+        adam["step"] = averages[f"{name}.step"].to(parameter.device)
+    run.loader.load_state_dict(state["loader"])
+    if state["scaler"]:  # not if it was saved in another precision
+        run.scaler.load_state_dict(state["scaler"])
+    if run.ranks.rank < len(state["random"]):  # an additional rank keeps its own seed
+        set_random_state(state["random"][run.ranks.rank], run.device)
+    run.step, run.best_val_loss = state["step"], state["best"]
+
+
+def random_state(device: torch.device) -> dict[str, Any]:
+    """The states of all random generators that a run can draw from, in JSON's types."""
+    version, numbers, gauss = random.getstate()
+    generator = np.random.get_state(legacy=False)
+    generator["state"]["key"] = generator["state"]["key"].tolist()
+    states = {"torch": torch.get_rng_state()}
+    if device.type == "cuda":
+        states["cuda"] = torch.cuda.get_rng_state(device)
+    elif device.type == "mps":
+        states["mps"] = torch.mps.get_rng_state()
+    return {
+        "python": [version, list(numbers), gauss],
+        "numpy": generator,
+        **{name: state.numpy().tobytes().hex() for name, state in states.items()},
+    }
+
+
+def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
+    """Restore what ``random_state`` returned, as far as it has a state for this kind of device."""
+
+    def tensor(name: str) -> Tensor:
+        return torch.frombuffer(bytearray.fromhex(state[name]), dtype=torch.uint8)
+
+    version, numbers, gauss = state["python"]
+    random.setstate((version, tuple(numbers), gauss))
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(tensor("torch"))
+    if device.type == "cuda" and "cuda" in state:
+        torch.cuda.set_rng_state(tensor("cuda"), device)
+    elif device.type == "mps" and "mps" in state:
+        torch.mps.set_rng_state(tensor("mps"))

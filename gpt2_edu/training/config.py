@@ -78,12 +78,10 @@ class TrainConfig:
     quiet: bool = option("show no progress bar and no samples", False)
 
     def __post_init__(self) -> None:
-        hints = typing.get_type_hints(type(self))
-        for name, hint in hints.items():
+        for name, hint in typing.get_type_hints(type(self)).items():
             _check_type(name, getattr(self, name), hint)
-        counts = ("block_size", "steps", "batch_size", "grad_accum", "eval_batches")
-        self._check(counts + ("sample_tokens", "save_every", "keep", "log_every"), 1)
-        self._check(_SIZES, 1)
+        self._check(("block_size", "steps", "batch_size", "grad_accum", "eval_batches"), 1)
+        self._check(("sample_tokens", "save_every", "keep", "log_every", *_SIZES), 1)
         self._check(("warmup_steps", "eval_every", "sample_every", "seed"), 0)
         self._check(("weight_decay", "grad_clip", "min_lr"), 0.0)
         self._check(("dropout", "beta1", "beta2"), 0.0, below=1.0)

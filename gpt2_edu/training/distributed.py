@@ -5,8 +5,7 @@
 Under DDP every rank holds the full model, works on its own rows, and gradients are averaged.
 Under FSDP a rank holds a part of every tensor and gathers the rest when a block needs it, so the
 model may be larger than a device. Sources: Li et al. 2020, "PyTorch Distributed"; Zhao et al.
-2023, "PyTorch FSDP". FSDP is imported where it is used: that takes a second, and most runs do not
-need it.
+2023, "PyTorch FSDP". FSDP takes a second to import, so that happens where it is used.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from ..model import GPT2
-
-TIMEOUT = timedelta(minutes=10)  # after which a rank stops waiting for the others
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,8 @@ def process_group(device: torch.device) -> Iterator[Ranks]:
         )
     created = not dist.is_initialized()
     if created:
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=TIMEOUT)
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        dist.init_process_group(backend, timeout=timedelta(minutes=10))
     yield Ranks(dist.get_rank(), dist.get_world_size(), device)
     if created:  # not after an error: the other ranks may be waiting in an exchange
         dist.destroy_process_group()
@@ -117,13 +115,6 @@ def shard(model: GPT2) -> None:
     for block in model.transformer["h"].children():
         fully_shard(block)
     fully_shard(model)
-
-
-def replicate(model: GPT2, ranks: Ranks) -> DistributedDataParallel:
-    """The model for training steps: its backward pass averages gradients over the ranks."""
-    return DistributedDataParallel(
-        model, device_ids=[ranks.device] if ranks.device.type == "cuda" else None
-    )
 
 
 @contextmanager

@@ -30,14 +30,8 @@ def make_optimizer(
     model: nn.Module, *, lr: float, betas: tuple[float, float], weight_decay: float
 ) -> AdamW:
     """AdamW (Loshchilov and Hutter 2019), as one fused kernel where the device has one."""
-    device = next(model.parameters()).device
-    return AdamW(
-        parameter_groups(model, weight_decay),
-        lr=lr,
-        betas=betas,
-        eps=1e-8,
-        fused=device.type in ("cpu", "cuda"),
-    )
+    fused = next(model.parameters()).device.type in ("cpu", "cuda")
+    return AdamW(parameter_groups(model, weight_decay), lr=lr, betas=betas, fused=fused)
 
 
 def learning_rate(step: int, *, steps: int, lr: float, min_lr: float, warmup_steps: int) -> float:

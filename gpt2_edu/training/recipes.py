@@ -58,14 +58,12 @@ def train_crane(
     recipe: str,
     out: str,
     *,
-    seed: int = 0,
-    quiet: bool = False,
     on_log: Callable[[Row, Trainer], object] | None = None,
     **settings: Any,
 ) -> Summary:
     """Write stories to ``out/data`` and train on them in ``out/run``.
 
-    ``settings`` of TrainConfig take the place of the recipe's, such as ``device="cpu"``.
+    ``settings`` of TrainConfig take the place of the recipe's, such as ``seed=1``.
     ``on_log`` is called with each row of the log and the trainer. Raises ValueError for an unknown
     recipe, and what ``prepare`` and ``Trainer.train`` raise.
     """
@@ -74,7 +72,6 @@ def train_crane(
     data, run = Path(out).expanduser() / "data", Path(out).expanduser() / "run"
     stories = f"crane:{RECIPES[recipe].stories}"
     prepare(PrepareConfig(sources=(stories,), out=str(data), tokenizer="crane", val_fraction=0.02))
-    chosen = RECIPES[recipe].settings | settings
-    config = TrainConfig(data=str(data), out=str(run), seed=seed, quiet=quiet, **chosen)
+    config = TrainConfig(data=str(data), out=str(run), **(RECIPES[recipe].settings | settings))
     trainer = Trainer(config, on_log=lambda row: on_log and on_log(row, trainer))
     return trainer.train()

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import tiktoken
 import torch
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
+from .. import flops
 from ..config import GPT2Config
 from ..data import BatchLoader, TokenShards, validation_batches
-from ..machine.device import pick_compile, pick_precision
+from ..machine.device import available_memory, pick_compile, pick_precision
 from ..machine.files import write_text
 from ..machine.messages import changes
 from ..model import GPT2
@@ -24,10 +30,8 @@ from ..tokenizer import load_tokenizer
 from ..weights import CONFIG, read_config
 from . import checkpoint as ck
 from .config import MAY_CHANGE, SETTINGS, TrainConfig, has_run, read_train_config
-from .distributed import Ranks, replicate, shard
-from .memory import StepMemory
+from .distributed import Ranks, shard
 from .optim import make_optimizer
-from .random_state import random_state, seed_all, set_random_state
 
 
 @dataclass(kw_only=True)
@@ -36,12 +40,14 @@ class Run:
 
     config: TrainConfig
     ranks: Ranks
+    memory: StepMemory
     dtype: torch.dtype  # of the matrix products
     compiled: bool
     tokenizer: tiktoken.Encoding
     prompt: list[int]  # ids with which samples begin
     loader: BatchLoader
-    val: TokenShards | None  # None: no validation
+    # This rank's share of the validation windows, (B, T) each, from the first; None: no validation.
+    val: Callable[[], Iterator[tuple[Tensor, Tensor]]] | None
     model: GPT2
     training_model: nn.Module  # the same weights, as a training step calls them
     optimizer: Optimizer
@@ -61,10 +67,6 @@ class Run:
         return self.ranks.device
 
     @property
-    def memory(self) -> StepMemory:
-        return StepMemory(self.config, self.model.config, self.device, self.dtype)
-
-    @property
     def sequences_per_step(self) -> int:
         return self.ranks.world_size * self.config.batch_size * self.config.grad_accum
 
@@ -82,17 +84,8 @@ class Run:
 
     def autocast(self) -> torch.autocast:
         """Matrix products in the chosen precision."""
-        reduced = self.dtype != torch.float32
-        return torch.autocast(self.device.type, dtype=self.dtype, enabled=reduced)
-
-    def validation_batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """This rank's share of the validation windows: idx and targets, each (B, T).
-
-        They are the same every time. Raises ValueError if there is less than one window.
-        """
-        assert self.val is not None, "eval_every is 0"
-        settings = _batch_settings(self.config, self.ranks)
-        return validation_batches(self.val, n_batches=self.config.eval_batches, **settings)
+        enabled = self.dtype != torch.float32
+        return torch.autocast(self.device.type, dtype=self.dtype, enabled=enabled)
 
 
 # ---- Opening a run -----------------------------------------------------------------------------
@@ -104,51 +97,60 @@ def open_run(config: TrainConfig, ranks: Ranks) -> Run:
     Seeds the random generators. The run folder is written last, when all is checked. Raises what
     ``Trainer.train`` names.
     """
-    _check_packages(config, ranks)
+    _check_options(config, ranks)
     dtype = pick_precision(config.precision, ranks.device)
     compiled = pick_compile(config.compile, ranks.device)
     train = TokenShards(config.data)
     tokenizer = load_tokenizer(train.tokenizer)
     train.check_tokenizer(train.tokenizer)
-    loader = BatchLoader(train, seed=config.seed, **_batch_settings(config, ranks))
+    settings = asdict(ranks) | {
+        name: getattr(config, name) for name in ("batch_size", "block_size", "align")
+    }
+    loader = BatchLoader(train, seed=config.seed, **settings)
+    val = None
+    if config.eval_every:
+        settings["n_batches"] = config.eval_batches
+        val = partial(validation_batches, TokenShards(config.data, "val"), **settings)
+        val()  # raises ValueError if the shards hold less than one window
     checkpoint = _find_checkpoint(config)
     if checkpoint is None:
-        model_config = config.model_config(train.vocab_size)
+        sizes = config.model_config(train.vocab_size)
     else:
-        model_config = read_config(checkpoint / CONFIG)
-    memory = StepMemory(config, model_config, ranks.device, dtype)
+        sizes = read_config(checkpoint / CONFIG)
+    memory = StepMemory(config, sizes, ranks.device, str(dtype).removeprefix("torch."))
     memory.check()
     with memory.explain_errors():
-        init_from = config.init_from if checkpoint is None else None
-        model = _new_model(model_config, config.seed, init_from)
-        training_model = _distribute(model, config, ranks, compiled)
+        seed_all(config.seed)  # the same weights on every rank
+        model = GPT2(sizes)
+        if config.init_from is not None and checkpoint is None:
+            model.load_state_dict(GPT2.from_pretrained(config.init_from).state_dict())
         betas = config.beta1, config.beta2
         run = Run(
             config=config,
             ranks=ranks,
+            memory=memory,
             dtype=dtype,
             compiled=compiled,
             tokenizer=tokenizer,
-            prompt=tokenizer.encode(config.prompt, allowed_special="all"),
+            prompt=_prompt(config, tokenizer, sizes.vocab_size),
             loader=loader,
-            val=TokenShards(config.data, "val") if config.eval_every else None,
+            val=val,
             model=model,
-            training_model=training_model,
+            training_model=_distribute(model, config, ranks, compiled),
             optimizer=make_optimizer(
                 model, lr=config.lr, betas=betas, weight_decay=config.weight_decay
             ),
             # float16 has no small numbers: a scaled-up loss keeps gradients from becoming 0.
             scaler=torch.amp.GradScaler(ranks.device.type, enabled=dtype == torch.float16),
         )
-        _check_samples(run)
         seed_all(config.seed, ranks.rank + 1)  # other dropout on each rank
         if checkpoint is not None:
-            restore_run(run, checkpoint)
+            ck.restore_run(run, checkpoint)
     _open_folder(run)
     return run
 
 
-def _check_packages(config: TrainConfig, ranks: Ranks) -> None:
+def _check_options(config: TrainConfig, ranks: Ranks) -> None:
     if config.fsdp and ranks.world_size == 1:
         raise ValueError("fsdp splits a model over processes: start them with torchrun")
     if config.tensorboard and find_spec("tensorboard") is None:
@@ -158,18 +160,8 @@ def _check_packages(config: TrainConfig, ranks: Ranks) -> None:
         )
 
 
-def _batch_settings(config: TrainConfig, ranks: Ranks) -> dict[str, Any]:
-    """What batches for training and validation have in common."""
-    return asdict(ranks) | {
-        name: getattr(config, name) for name in ("batch_size", "block_size", "align")
-    }
-
-
 def _find_checkpoint(config: TrainConfig) -> Path | None:
-    """Where to resume; None for a run that has none yet.
-
-    Raises ValueError if the settings would make it another run.
-    """
+    """Where to resume, or None. Raises ValueError if the settings would make it another run."""
     folder = Path(config.out).expanduser()
     if not config.resume:
         if has_run(folder):
@@ -192,13 +184,12 @@ def _find_checkpoint(config: TrainConfig) -> Path | None:
     return ck.newest_checkpoint(folder)
 
 
-def _new_model(model_config: GPT2Config, seed: int, init_from: str | None) -> GPT2:
-    """The model of step 0, the same on every rank."""
-    seed_all(seed)
-    model = GPT2(model_config)
-    if init_from is not None:
-        model.load_state_dict(GPT2.from_pretrained(init_from).state_dict())
-    return model.train()
+def seed_all(*numbers: int) -> None:
+    """Seed Python's, NumPy's and torch's generators. Torch's for the CPU takes 32 bits."""
+    seed = int(np.random.SeedSequence(numbers).generate_state(1)[0])
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
 
 
 def _distribute(model: GPT2, config: TrainConfig, ranks: Ranks, compiled: bool) -> nn.Module:
@@ -212,19 +203,18 @@ def _distribute(model: GPT2, config: TrainConfig, ranks: Ranks, compiled: bool) 
     model.to(ranks.device)
     if compiled:
         model.compile()  # in place, so that no name of a weight changes
-    return model if ranks.world_size == 1 else replicate(model, ranks)
+    return model if ranks.world_size == 1 else DistributedDataParallel(model)
 
 
-def _check_samples(run: Run) -> None:
-    """Raise ValueError for what would fail later: short validation data, an unknown prompt."""
-    if run.val is not None:
-        run.validation_batches()
-    V = run.model.config.vocab_size
-    if run.config.sample_every and max(run.prompt) >= V:
+def _prompt(config: TrainConfig, tokenizer: tiktoken.Encoding, V: int) -> list[int]:
+    """The ids with which samples begin. Raises ValueError for one that the data does not have."""
+    ids = tokenizer.encode(config.prompt, allowed_special="all")
+    if config.sample_every and max(ids) >= V:
         raise ValueError(
-            f"the prompt {run.config.prompt!r} has the id {max(run.prompt)}, outside the "
-            f"vocabulary 0 … {V - 1} of {run.config.data}: choose another one"
+            f"the prompt {config.prompt!r} has the id {max(ids)}, outside the "
+            f"vocabulary 0 … {V - 1} of {config.data}: choose another one"
         )
+    return ids
 
 
 def _open_folder(run: Run) -> None:
@@ -239,47 +229,59 @@ def _open_folder(run: Run) -> None:
         write_text(run.folder / SETTINGS, json.dumps(asdict(run.config), indent=2) + "\n")
 
 
-# ---- Its checkpoints ---------------------------------------------------------------------------
+# ---- Its memory --------------------------------------------------------------------------------
 
 
-def save_run(run: Run, val_loss: float | None) -> None:
-    """Write a checkpoint, then remove those that are no longer kept.
+@dataclass(frozen=True)
+class StepMemory:
+    """The memory of a training step: what it needs, what the device has."""
 
-    ``val_loss`` is that of the present weights, None if it was not measured.
-    """
-    state = {
-        "val_loss": val_loss,
-        "best": run.best_val_loss,
-        "loader": run.loader.state_dict(),
-        "scaler": run.scaler.state_dict(),
-        "random": run.ranks.gather(random_state(run.device)),
-        "sequences_per_step": run.sequences_per_step,
-        "config": asdict(run.config),
-    }
-    ck.save_checkpoint(run.folder, run.step, run.model, run.optimizer, state, run.ranks)
-    if run.ranks.first:
-        ck.prune(run.folder, run.config.keep)
-    run.ranks.barrier()  # no rank reads the checkpoints while one is being removed
+    config: TrainConfig
+    sizes: GPT2Config
+    device: torch.device
+    precision: str  # of the matrix products
 
+    @property
+    def needed(self) -> int:
+        """Bytes, as estimated by flops.memory."""
+        B, T, kind = self.config.batch_size, self.config.block_size, self.device.type
+        return flops.memory(self.sizes, B, T, self.precision, device_type=kind).total
 
-def restore_run(run: Run, checkpoint: Path) -> None:
-    """Put a run into the state that ``save_run`` wrote.
+    def check(self) -> None:
+        """Raise ValueError if a CPU has too little: the system would kill the process silently."""
+        available = available_memory(self.device)
+        if self.device.type == "cpu" and available and self.needed > available:
+            raise ValueError(self.advice())
 
-    Raises ValueError if its steps would now take another number of sequences.
-    """
-    state = ck.read_state(checkpoint)
-    then, now = state["sequences_per_step"], run.sequences_per_step
-    if then != now:
-        raise ValueError(
-            f"a step of this run takes {then} sequences, now it would take {now}: "
-            f"{run.ranks.world_size} devices · batch_size {run.config.batch_size} · "
-            f"grad_accum {run.config.grad_accum}. Change grad_accum or the number of devices."
+    @contextmanager
+    def explain_errors(self) -> Iterator[None]:
+        """Turn an out-of-memory error inside the block into a ValueError with advice."""
+        try:
+            yield
+        except (MemoryError, RuntimeError) as error:
+            words = "can't allocate memory", "out of memory"
+            known = isinstance(error, MemoryError | torch.OutOfMemoryError)
+            if not known and not any(said in str(error) for said in words):
+                raise
+            raise ValueError(self.advice()) from error
+
+    def advice(self) -> str:
+        """What a step needs, what there is, and a batch that fits."""
+        config, kind = self.config, self.device.type
+        available = available_memory(self.device)
+        if available is None:
+            return "out of memory: choose a smaller model, batch_size or block_size"
+        if kind == "cuda":  # what this process has reserved is available to it too
+            available += torch.cuda.memory_reserved(self.device)
+        fits = flops.largest_batch(
+            self.sizes, config.block_size, available, self.precision, device_type=kind
         )
-    ck.load_weights(checkpoint, run.model)
-    ck.load_optimizer(checkpoint, run.model, run.optimizer)
-    run.loader.load_state_dict(state["loader"])
-    if state["scaler"] and run.scaler.is_enabled():
-        run.scaler.load_state_dict(state["scaler"])
-    if run.ranks.rank < len(state["random"]):  # an additional rank keeps its own seed
-        set_random_state(state["random"][run.ranks.rank], run.device)
-    run.step, run.best_val_loss = state["step"], state["best"]
+        way = "Choose a smaller model or block_size, or fsdp on more devices."
+        if 0 < fits < config.batch_size:
+            accum = math.ceil(config.batch_size * config.grad_accum / fits)
+            way = f"batch_size={fits} fits; a grad_accum of {accum} keeps the step as large."
+        return (
+            f"not enough memory for batch_size={config.batch_size} and "
+            f"block_size={config.block_size}: a step of this model needs about "
+            f"{self.needed / 2**30:.2f} GiB, and the {kind} has {available / 2**30:.2f}. {way}"
+        )

@@ -18,6 +18,7 @@ from ..machine.files import write_text
 from .run import Run
 
 Row = dict[str, Any]
+Listener = Callable[[Row], object]
 
 LOG = "log.jsonl"  # in the run folder
 TIMINGS = ("tokens_per_second", "utilisation", "peak_memory")  # differ between identical runs
@@ -29,25 +30,28 @@ class RunLog:
     A resumed run's log is first cut back to its checkpoint. Close it at the end.
     """
 
-    def __init__(self, run: Run, on_log: Callable[[Row], object] | None = None) -> None:
+    def __init__(self, run: Run, on_log: Listener | None = None) -> None:
         from tqdm.auto import tqdm  # slow to import, and the package is used without it too
 
-        config = run.config
+        config, first = run.config, run.ranks.first
         self.run, self.on_log = run, on_log
         self.path = run.folder / LOG
-        self.shows = run.ranks.first and not config.quiet
-        if run.ranks.first and config.resume:
+        if first and config.resume:
             cut_log(self.path, run.step or -1)
+        self.shows = first and not config.quiet
         self.bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=not self.shows)
         self.board: Any = None
-        if config.tensorboard and run.ranks.first:
+        if first and config.tensorboard:
             from torch.utils.tensorboard import SummaryWriter
 
             # purge_step hides what an interrupted run wrote after its last checkpoint.
             purge = run.step + 1 if run.step else None
             self.board = SummaryWriter(str(run.folder / "tensorboard"), purge_step=purge)
-        self.seconds = 0.0  # of the steps since the last row
-        self.steps = 0
+        self.steps, self.seconds = 0, 0.0  # since the last row
+        tf32 = run.device.type == "cuda" and torch.cuda.get_device_capability(run.device) >= (8, 0)
+        products = "tf32" if tf32 and run.dtype == torch.float32 else run.memory.precision
+        peak = device_peak(run.device, products)
+        self.peak = peak and peak * run.ranks.world_size  # FLOP/s of all devices; None: not known
 
     def close(self) -> None:
         self.bar.close()
@@ -92,7 +96,7 @@ class RunLog:
 
     def description(self) -> Row:
         """The first row: what runs where, and the peak that utilisation refers to."""
-        run, peak = self.run, self._peak()
+        run = self.run
         device = f"{run.device.type}, {torch.get_num_threads()} threads"
         if run.device.type == "cuda":
             device = torch.cuda.get_device_name(run.device)
@@ -105,28 +109,19 @@ class RunLog:
             "compiled": run.compiled,
             "torch": torch.__version__,
             "tokens_per_step": run.tokens_per_step,
-            "peak_flops_per_second": "n/a" if peak is None else peak,
+            "peak_flops_per_second": self.peak or "n/a",
             "utilisation_is": "tokens/s · (6·(12·N·C² + V·C) + 6·N·C·T) / peak FLOP/s",
         }
 
     def timings(self) -> Row:
         """Speed since the last call. Utilisation is "n/a" where no data sheet gives the peak."""
-        run, peak = self.run, self._peak()
+        run = self.run
         rate = self.steps * run.tokens_per_step / self.seconds
-        self.seconds, self.steps = 0.0, 0
+        self.steps, self.seconds = 0, 0.0
         share: float | str = "n/a"
-        if peak is not None:
-            share = utilisation(run.model.config, run.config.block_size, rate, peak)
+        if self.peak:
+            share = utilisation(run.model.config, run.config.block_size, rate, self.peak)
         return dict(zip(TIMINGS, (rate, share, peak_memory(run.device)), strict=True))
-
-    def _peak(self) -> float | None:
-        """FLOP/s of all devices together, if their data sheet is known."""
-        device, precision = self.run.device, self.run.memory.precision
-        if precision == "float32" and device.type == "cuda":
-            has_tf32 = torch.cuda.get_device_capability(device) >= (8, 0)
-            precision = "tf32" if has_tf32 else precision
-        peak = device_peak(device, precision)
-        return None if peak is None else peak * self.run.ranks.world_size
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import math
 import os
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -27,10 +30,12 @@ from ..model import GPT2, eval_mode
 from . import checkpoint as ck
 from .config import TrainConfig, read_train_config
 from .distributed import full_tensor, micro_step, process_group
-from .random_state import random_state, set_random_state
-from .run import Run, open_run, save_run
-from .run_log import Row, RunLog
-from .stop import Stop
+from .run import Run, open_run
+from .run_log import Listener, Row, RunLog
+
+# A second signal within this time is an echo: torchrun passes on what the terminal has already
+# sent to every process.
+ECHO_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -50,20 +55,15 @@ class Summary:
 class Trainer:
     """Runs what a TrainConfig describes: ``Trainer(config).train()``.
 
-    ``on_log`` is called with each row of the log on rank 0, for live plots. See ``train`` for what
-    can go wrong.
+    ``on_log`` is called with each row of the log on rank 0, for live plots.
     """
 
-    def __init__(
-        self, config: TrainConfig, *, on_log: Callable[[Row], object] | None = None
-    ) -> None:
+    def __init__(self, config: TrainConfig, *, on_log: Listener | None = None) -> None:
         self.config, self.on_log = config, on_log
         self._run: Run | None = None
 
     @classmethod
-    def resume(
-        cls, run: str | os.PathLike[str], *, on_log: Callable[[Row], object] | None = None
-    ) -> Trainer:
+    def resume(cls, run: str | os.PathLike[str], *, on_log: Listener | None = None) -> Trainer:
         """A trainer that goes on with the run in a folder, with the settings it began with."""
         config = replace(read_train_config(run), out=str(run), resume=True)
         return cls(config, on_log=on_log)
@@ -104,7 +104,7 @@ class Trainer:
 @contextmanager
 def torch_settings(device: torch.device) -> Iterator[None]:
     """TF32 for float32 products on CUDA, and random states that the caller gets back unchanged."""
-    matmul, before = torch.get_float32_matmul_precision(), random_state(device)
+    matmul, before = torch.get_float32_matmul_precision(), ck.random_state(device)
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
     if device.type == "cpu":
@@ -113,7 +113,7 @@ def torch_settings(device: torch.device) -> Iterator[None]:
         yield
     finally:
         torch.set_float32_matmul_precision(matmul)
-        set_random_state(before, device)
+        ck.set_random_state(before, device)
 
 
 # ---- The loop ----------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def report(run: Run, log: RunLog, result: StepResult, *, save: bool = False) -> 
     if run.is_due(config.log_every) or "val_loss" in row or "sample" in row:
         log.write(row | log.timings())
     if save or run.is_due(config.save_every):
-        save_run(run, row.get("val_loss"))
+        ck.save_run(run, row.get("val_loss"))
 
 
 def _how_to_resume(run: Run) -> str:
@@ -230,7 +230,8 @@ def evaluate(run: Run) -> float:
     Ranks can differ by one batch. Under FSDP a forward pass needs all ranks, so those without a
     batch pass one that does not count.
     """
-    batches = run.validation_batches()
+    assert run.val is not None, "eval_every is 0"
+    batches = run.val()
     idle = torch.zeros(1, run.config.block_size, dtype=torch.int64, device=run.device)
     total = rows = 0.0
     with eval_mode(run.model), _uncompiled(run):
@@ -262,3 +263,42 @@ def sample(run: Run) -> str:
 def _uncompiled(run: Run) -> AbstractContextManager[None]:
     """Batches of other shapes would be compiled anew, which takes longer than it saves."""
     return torch.compiler.set_stance("force_eager") if run.compiled else nullcontext()
+
+
+# ---- Ctrl-C ------------------------------------------------------------------------------------
+
+
+class Stop:
+    """Inside ``with Stop() as stop``, Ctrl-C or SIGTERM sets ``stop.requested``.
+
+    The training loop looks at it after each step, saves and returns. A second signal raises
+    KeyboardInterrupt at once. Only the main thread can handle signals; in another one this does
+    nothing.
+    """
+
+    def __init__(self) -> None:
+        self.requested_at: float | None = None
+        self._previous: dict[int, Any] = {}
+
+    @property
+    def requested(self) -> bool:
+        return self.requested_at is not None
+
+    def __enter__(self) -> Stop:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._previous[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+
+    def _handle(self, number: int, frame: object) -> None:
+        now = time.monotonic()
+        if self.requested_at is None:
+            self.requested_at = now
+            # Not print: the signal may have come in the middle of one.
+            os.write(2, b"\nStopping after this step. Once more, and the run ends unsaved.\n")
+        elif now - self.requested_at > ECHO_SECONDS:
+            raise KeyboardInterrupt

@@ -9,6 +9,7 @@ import random
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors import SafetensorError
@@ -17,6 +18,9 @@ from safetensors.torch import load_file, save_file
 from gpt2_edu import GPT2
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
+from gpt2_edu.training.distributed import Ranks
+from gpt2_edu.training.run import open_run
+from gpt2_edu.training.trainer import training_step
 from tests.campaigns.small_run import result, small_config
 
 
@@ -58,25 +62,19 @@ def test_a_run_folder_holds_what_the_layout_says_and_nothing_pickled(run):
     assert not any("lm_head" in name for name in tensors)
 
 
-def test_averages_return_to_the_parameters_that_they_belong_to(model, idx, tmp_path):
+def test_averages_return_to_the_parameters_that_they_belong_to(data, tmp_path):
     """Names, not an order, tie them together."""
-    from gpt2_edu.training.distributed import Ranks
-    from gpt2_edu.training.optim import make_optimizer
-
-    settings = {"lr": 0.01, "betas": (0.9, 0.95), "weight_decay": 0.1}
-    optimizer = make_optimizer(model, **settings)
-    model(idx, idx)[1].backward()
-    optimizer.step()
     alone = Ranks(0, 1, torch.device("cpu"))
-    folder = ck.save_checkpoint(tmp_path, 1, model, optimizer, {"val_loss": None}, alone)
-    other = GPT2(model.config)
-    fresh = make_optimizer(other, **settings)
-    ck.load_weights(folder, other)
-    ck.load_optimizer(folder, other, fresh)
-    for (name, p), q in zip(model.named_parameters(), other.parameters(), strict=True):
+    run = open_run(small_config(data, tmp_path / "run"), alone)
+    training_step(run)
+    ck.save_run(run, None)
+    again = open_run(small_config(data, tmp_path / "run", resume=True), alone)
+    parameters = zip(run.model.named_parameters(), again.model.parameters(), strict=True)
+    for (name, p), q in parameters:
         assert torch.equal(p, q), name
         for key in ("step", "exp_avg", "exp_avg_sq"):
-            assert torch.equal(optimizer.state[p][key], fresh.state[q][key]), (name, key)
+            found = again.optimizer.state[q][key]
+            assert torch.equal(run.optimizer.state[p][key], found), (name, key)
 
 
 # ---- Damage ------------------------------------------------------------------------------------
@@ -250,3 +248,25 @@ def test_checkpoints_are_ordered_by_number_also_beyond_eight_digits(tmp_path):
     (tmp_path / "checkpoints/step-12.old").mkdir()
     steps = [int(path.name.removeprefix("step-")) for path in ck.checkpoints(tmp_path)]
     assert steps == [7, 99_999_999, 100_000_000]
+
+
+# ---- Random states -----------------------------------------------------------------------------
+
+
+def test_every_generator_goes_on_where_it_stood():
+    def draw():
+        normal = random.gauss(0, 1), np.random.normal(), torch.randn(3).tolist()
+        return normal, random.random(), np.random.rand(5).tolist(), torch.rand(5).tolist()
+
+    random.gauss(0, 1), np.random.normal()  # each keeps a second normal number for the next call
+    state = json.loads(json.dumps(ck.random_state(torch.device("cpu"))))
+    first = draw()
+    assert draw() != first
+    ck.set_random_state(state, torch.device("cpu"))
+    assert draw() == first
+
+
+def test_the_random_state_of_the_caller_does_not_leak_into_a_run(data, finished, tmp_path):
+    torch.manual_seed(99)
+    Trainer(small_config(data, tmp_path / "run")).train()
+    assert result(tmp_path / "run") == result(finished)
