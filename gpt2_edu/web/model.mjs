@@ -8,7 +8,8 @@
 // and its numbers wherever that backend keeps them.
 
 /** @import { Config } from "./config.mjs" */
-/** @import { Backend, Tensor } from "./plain.mjs" */
+/** @import { Tensor } from "./memory.mjs" */
+/** @import { Backend } from "./plain.mjs" */
 /** @import { Weights } from "./weights.mjs" */
 /** @import { Tape } from "./tape.mjs" */
 

@@ -3,143 +3,14 @@
 // A tensor is a shape and its numbers, row by row. A matrix of weights has a row for each output,
 // as nn.Linear stores it, so that every product is a sum over two rows: the one loop that takes
 // nearly all the time, and that wasm.mjs replaces.
-//
-// Tensors of a pass stand in an arena like plates on a stack: mark() before, release() after.
 
-import { fromHalf, geluErf, geluTanh, size, softmax } from "./numbers.mjs";
+import { Memory } from "./memory.mjs";
+import { fromHalf, geluErf, geluTanh, softmax } from "./numbers.mjs";
 
-/**
- * @typedef {{data: Float32Array, shape: number[]}} Tensor
- * @typedef {{data: Float32Array | Uint16Array, rows: number, columns: number}} Matrix
- * @typedef {{k: Tensor, v: Tensor}} KV  K (H, S, D) and V (H, D, S) of one layer
- */
+/** @import { KV, Matrix, Tensor } from "./memory.mjs" */
 
-export class PlainBackend {
-  /** @param {ArrayBuffer} [arena]  where the tensors of a pass stand */
-  constructor(arena) {
-    this.name = "plain JavaScript";
-    this.arena = arena ?? new ArrayBuffer(1 << 20);
-    this.base = 0; // bytes before the stack
-    this.top = 0;
-  }
-
-  mark() {
-    return this.top;
-  }
-
-  /** @param {number} top */
-  release(top) {
-    this.top = top;
-  }
-
-  /**
-   * A tensor of the running pass; its numbers are whatever was there before.
-   * @param {number[]} shape
-   * @returns {Tensor}
-   */
-  make(shape) {
-    const length = size(shape);
-    const bytes = (4 * length + 15) & ~15;
-    if (this.top + bytes > this.arena.byteLength) this.grow(this.top + bytes);
-    const data = new Float32Array(this.arena, this.top, length);
-    this.top += bytes;
-    return { data, shape };
-  }
-
-  /**
-   * Tensors that were made before keep their old arena; new ones come from a larger one.
-   * @param {number} bytes
-   */
-  grow(bytes) {
-    this.arena = new ArrayBuffer(2 * bytes);
-  }
-
-  /**
-   * A tensor that outlives the pass, all zeros.
-   * @param {number[]} shape
-   * @returns {Tensor}
-   */
-  keep(shape) {
-    return { data: new Float32Array(size(shape)), shape };
-  }
-
-  /**
-   * Weights of one row for each output, as the products read them.
-   * @param {Float32Array} numbers
-   * @param {number} rows
-   * @param {number} columns
-   * @returns {Matrix}
-   */
-  matrix(numbers, rows, columns) {
-    return { data: numbers, rows, columns };
-  }
-
-  /**
-   * @param {Float32Array} numbers
-   * @returns {Tensor}
-   */
-  vector(numbers) {
-    return { data: numbers, shape: [numbers.length] };
-  }
-
-  /**
-   * @param {Tensor} tensor
-   * @returns {Promise<Float32Array>}  a copy of its numbers
-   */
-  async read(tensor) {
-    return tensor.data.slice();
-  }
-
-  /**
-   * @param {ArrayLike<number>} numbers
-   * @param {number[]} shape
-   * @returns {Tensor}
-   */
-  write(numbers, shape) {
-    const tensor = this.make(shape);
-    tensor.data.set(numbers);
-    return tensor;
-  }
-
-  /**
-   * @param {Tensor} from
-   * @param {Tensor} to
-   */
-  copy(from, to) {
-    to.data.set(from.data);
-  }
-
-  /**
-   * @param {Tensor} tensor
-   * @param {number} value
-   */
-  fill(tensor, value) {
-    tensor.data.fill(value);
-  }
-
-  /**
-   * Part i along the first axis, sharing its numbers.
-   * @param {Tensor} x
-   * @param {number} i
-   * @returns {Tensor}
-   */
-  slice(x, i) {
-    const shape = x.shape.slice(1);
-    const length = size(shape);
-    return { data: x.data.subarray(i * length, (i + 1) * length), shape };
-  }
-
-  /**
-   * Rows first … first + count of (T, C), sharing their numbers.
-   * @param {Tensor} x
-   * @param {number} first
-   * @param {number} count
-   * @returns {Tensor}
-   */
-  rows(x, first, count) {
-    const C = x.shape[1];
-    return { data: x.data.subarray(first * C, (first + count) * C), shape: [count, C] };
-  }
+export class PlainBackend extends Memory {
+  name = "plain JavaScript";
 
   /**
    * Rows of a table (V, C) by number: (T) → (T, C).

@@ -2,7 +2,8 @@
 
 import { size } from "./numbers.mjs";
 
-/** @import { Backend, Tensor } from "./plain.mjs" */
+/** @import { Tensor } from "./memory.mjs" */
+/** @import { Backend } from "./plain.mjs" */
 /** @typedef {(values: Float32Array, shape: number[]) => ArrayLike<number> | void} EditFunction */
 /** @typedef {ArrayLike<number> | EditFunction} Edit */
 /** @typedef {{path: string, axes: string, shape: number[], values: Float32Array}} Noted */

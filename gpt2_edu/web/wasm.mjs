@@ -7,7 +7,7 @@ import { KERNEL } from "./kernel.mjs";
 import { size } from "./numbers.mjs";
 import { PlainBackend } from "./plain.mjs";
 
-/** @import { Tensor } from "./plain.mjs" */
+/** @import { Tensor } from "./memory.mjs" */
 
 const PAGE = 65536; // bytes by which WebAssembly's memory grows
 

@@ -4,7 +4,8 @@
 import { decode } from "./safetensors.mjs";
 
 /** @import { Config } from "./config.mjs" */
-/** @import { Backend, Matrix, Tensor } from "./plain.mjs" */
+/** @import { Matrix, Tensor } from "./memory.mjs" */
+/** @import { Backend } from "./plain.mjs" */
 /** @import { Entry } from "./safetensors.mjs" */
 
 /**
