@@ -7,15 +7,13 @@ file for the ways to fill the next slot, so there is one meaning of the grammar.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from .notation import Alternative, Item, Slot, Source, alternatives, read
-from .randomness import SplitMix64
 
 Value = tuple[str, int]  # what a variable remembers: the name of a list, and a place in it
 Memory = tuple[Value | None, ...]  # one entry for each variable of the grammar
@@ -29,27 +27,10 @@ _APART = 6  # one pair of choices in six is withheld
 class Option:
     """One way to fill a slot."""
 
-    items: tuple[Item, ...]
+    items: tuple[Item, ...]  # what is then to be said
     value: Value
-
-
-@dataclass(frozen=True)
-class Options:
-    """All ways to fill a slot, with the cumulative sums of their weights."""
-
-    options: tuple[Option, ...]
-    sums: tuple[int, ...]
-
-    def draw(self, random: SplitMix64) -> Option:
-        """One of them, by weight."""
-        return self.options[bisect_right(self.sums, random.below(self.sums[-1]))]
-
-    def probabilities(self) -> Iterator[tuple[float, Option]]:
-        """Each of them with its probability."""
-        before = 0
-        for option, until in zip(self.options, self.sums, strict=True):
-            yield (until - before) / self.sums[-1], option
-            before = until
+    probability: float
+    until: int  # the weights of all options up to this one, added up
 
 
 class Grammar:
@@ -59,29 +40,20 @@ class Grammar:
         source = read(page)
         self.tables = source.tables
         self.lists = _lists(source)
-        slots = [
-            item
-            for entries in self.lists.values()
-            for entry in entries
-            for item in entry.items
-            if isinstance(item, Slot)
-        ]
+        entries = chain.from_iterable(self.lists.values())
+        slots = [item for entry in entries for item in entry.items if isinstance(item, Slot)]
         # A variable is defined by the slots that name it, always from the same list.
         self.variables = {slot.name: slot.source[0] for slot in slots if slot.name}
         self._number = {name: i for i, name in enumerate(self.variables)}
+        self.empty: Memory = (None,) * len(self.variables)  # nothing remembered
         self._tested = self._column("tested", "as")
         first, second = self._column("withheld", "first"), self._column("withheld", "second")
         self.withheld = {name: (first[name], second[name]) for name in first}
         self._check_names()
         self._depends = {slot: self._check(slot) for slot in slots}
-        self._filled: dict[tuple[Slot, str, tuple[Value | None, ...]], Options] = {}
+        self._filled: dict[tuple[Slot, str, Memory], tuple[Option, ...]] = {}
         self.starts = {name: Slot((name,), None, True, None, False, None) for name in STARTS}
         self._depends |= dict.fromkeys(self.starts.values(), ())
-
-    @property
-    def empty(self) -> Memory:
-        """Nothing remembered."""
-        return (None,) * len(self.variables)
 
     def remember(self, memory: Memory, slot: Slot, option: Option) -> Memory:
         """The memory after a slot was filled."""
@@ -107,7 +79,7 @@ class Grammar:
 
     # ---- Filling a slot
 
-    def options(self, slot: Slot, memory: Memory, mode: str) -> Options:
+    def options(self, slot: Slot, memory: Memory, mode: str) -> tuple[Option, ...]:
         """The ways to fill a slot. ``mode``: TRAINING, EVERYTHING, or one name in ``withheld``."""
         key = (slot, mode, tuple([memory[i] for i in self._depends[slot]]))
         found = self._filled.get(key)
@@ -115,20 +87,20 @@ class Grammar:
             found = self._filled[key] = self._fill(slot, memory, mode)
         return found
 
-    def _fill(self, slot: Slot, memory: Memory, mode: str) -> Options:
-        options, weights = [], []
+    def _fill(self, slot: Slot, memory: Memory, mode: str) -> tuple[Option, ...]:
         name, only = self._list(slot, memory)
-        for i, alternative in enumerate(self.lists[name]):
-            value = (name, i)
-            allowed = (
-                (only is None or only == i)
-                and not (slot.unlike and self._overlap(value, memory, slot.unlike))
-                and (mode == EVERYTHING or self._permitted(slot, i, memory, mode))
-            )
-            if allowed:
-                options.append(Option(alternative.items, value))
-                weights.append(alternative.weight)
-        return Options(tuple(options), tuple(accumulate(weights)))
+        allowed = {
+            i: entry
+            for i, entry in enumerate(self.lists[name])
+            if (only is None or only == i)
+            and not (slot.unlike and self._overlap((name, i), memory, slot.unlike))
+            and (mode == EVERYTHING or self._permitted(slot, i, memory, mode))
+        }
+        sums = list(accumulate(entry.weight for entry in allowed.values()))
+        return tuple(
+            Option(entry.items if slot.say else (), (name, i), entry.weight / sums[-1], until)
+            for (i, entry), until in zip(allowed.items(), sums, strict=True)
+        )
 
     def _list(self, slot: Slot, memory: Memory) -> tuple[str, int | None]:
         """The list that a slot draws from, and the index of its entry if only one is possible."""
@@ -160,7 +132,7 @@ class Grammar:
     def _permitted(self, slot: Slot, i: int, memory: Memory, mode: str) -> bool:
         """Whether training, or the test set ``mode``, allows this choice after those before it."""
         for held_out, (first, second) in self.withheld.items():
-            if second != self._choice_name(slot):
+            if second != self.choice_name(slot):
                 continue
             before = self._ordinal(memory, first)
             if before is not None and ((before + i) % _APART == 0) != (mode == held_out):
@@ -177,11 +149,7 @@ class Grammar:
         distinct = list(dict.fromkeys(table.cells[column].values()))
         return distinct.index(table.cells[column][table.keys[value[1]]])
 
-    def withholds(self, slot: Slot, held_out: str) -> bool:
-        """Whether filling this slot completes a pair of this test set."""
-        return self.withheld[held_out][1] == self._choice_name(slot)
-
-    def _choice_name(self, slot: Slot) -> str | None:
+    def choice_name(self, slot: Slot) -> str | None:
         """A slot's name in the table ``withheld``: its variable, or its rule.
 
         None where the slot refers to a variable that was set before.
@@ -207,7 +175,7 @@ class Grammar:
         first distractor varies.
         """
         name, only = self._list(slot, memory)
-        right = {self.words((name, i)) for i in range(len(self.lists[name])) if only in (None, i)}
+        seen = {self.words((name, i)) for i in range(len(self.lists[name])) if only in (None, i)}
         variable, *columns = slot.source
         own = memory[self._number[variable]]
         assert own is not None
@@ -217,7 +185,6 @@ class Grammar:
             keys = self.tables[table].keys
             others.insert(0, keys.index(self.tables[table].cells["other"][keys[own[1]]]))
         others += [i for i in range(len(self.lists[table])) if i not in others]
-        seen = set(right)
         for i in others:
             name = cell(table, columns[-1], self.tables[table].keys[i]) if columns else table
             entries = range(len(self.lists[name])) if columns else [i]
@@ -232,25 +199,23 @@ class Grammar:
     def _column(self, table: str, column: str) -> dict[str, str]:
         if table not in self.tables:
             return {}
-        if column not in self.tables[table].cells:
+        if not self._has(table, column):
             raise ValueError(f"the table {table!r} has no column {column!r}")
         return self.tables[table].cells[column]
 
     def _check_names(self) -> None:
         """Raises ValueError if the tables ``tested`` and ``withheld`` name something undefined."""
-        for tested in self._tested:
-            self._check_name("tested", tested, tested.partition(".")[0], self.lists)
+        entries = [("tested", entry, entry.partition(".")[0]) for entry in self._tested]
         for first, second in self.withheld.values():
-            variable = first.partition(".")[0]
-            self._check_name("withheld", first, self.variables.get(variable), self.lists)
-            self._check_name("withheld", second, second, self.variables | self.lists)
+            entries.append(("withheld", first, self.variables.get(first.partition(".")[0], "")))
+            entries.append(("withheld", second, self.variables.get(second, second)))
+        for table, entry, name in entries:
+            column = entry.partition(".")[2]
+            if name not in self.lists or (column and not self._has(name, column)):
+                raise ValueError(f"the table {table!r} speaks of {entry!r}, which nothing defines")
 
-    def _check_name(self, table: str, entry: str, name: str | None, known: Container[str]) -> None:
-        column = entry.partition(".")[2]
-        if name not in known or (
-            column and (name not in self.tables or column not in self.tables[name].cells)
-        ):
-            raise ValueError(f"the table {table!r} speaks of {entry!r}, which nothing defines")
+    def _has(self, table: str | None, column: str) -> bool:
+        return table in self.tables and column in self.tables[table].cells
 
     def _check(self, slot: Slot) -> tuple[int, ...]:
         """The variables that a slot depends on. Raises ValueError for an undefined name."""
@@ -260,11 +225,11 @@ class Grammar:
             raise ValueError(f"the grammar speaks of {name!r}, which it does not define")
         table = self.variables.get(name) if slot.name is None else None
         for column in columns:
-            if table not in self.tables or column not in self.tables[table].cells:
+            if not self._has(table, column):
                 raise ValueError(f"the grammar speaks of {name}.{column}, which it does not define")
         needed = [name] if table else []
         needed += [slot.unlike] if slot.unlike else []
-        choice = self._choice_name(slot)
+        choice = self.choice_name(slot)
         needed += [
             first.partition(".")[0] for first, second in self.withheld.values() if second == choice
         ]

@@ -58,60 +58,46 @@ def judge(text: str) -> Verdict:
 
 
 def _judge(grammar: Grammar, text: str) -> Verdict:
-    kind, fails_at, expected = _read_strictly(grammar, text)
     notes = _read_leniently(grammar, text)
-    tested = [note for note in notes if isinstance(note, _Tested)]
+    tested = [note for note in notes if not isinstance(note, Sense)]
     return Verdict(
-        kind,
-        fails_at,
-        expected,
-        dict(sorted(Counter(place.phenomenon for place in tested).items())),
-        dict(sorted(Counter(place.phenomenon for place in tested if place.right).items())),
+        *_read_strictly(grammar, text),
+        dict(sorted(Counter(phenomenon for phenomenon, _ in tested).items())),
+        dict(sorted(Counter(phenomenon for phenomenon, right in tested if right).items())),
         tuple(note for note in notes if isinstance(note, Sense)),
     )
 
 
 def _read_strictly(grammar: Grammar, text: str) -> tuple[str | None, int | None, tuple[str, ...]]:
     """The kind of a text, or where it fails and what could stand there."""
-    states = {start: {initial_state(grammar, start)} for start in STARTS}
+    states = {(start, initial_state(grammar, start)): None for start in STARTS}
     for word, at in scan_words(text):
-        before, states = states, {}
-        for start, some in before.items():
-            steps = (step for state in some for step in following(grammar, state, EVERYTHING))
-            if after := {step.state for step in steps if step.word == word}:
-                states[start] = after
+        ways = [
+            (start, said, after)
+            for start, state in states
+            for said, after, _ in following(grammar, state, EVERYTHING)
+        ]
+        states = {(start, after): None for start, said, after in ways if said == word}
         if not states:
-            every = (following(grammar, s, EVERYTHING) for some in before.values() for s in some)
-            return None, at, tuple(sorted({step.word for steps in every for step in steps}))
-    return next(iter(states)), None, ()
+            return None, at, tuple(sorted({said for _, said, _ in ways}))
+    return next(start for start, _ in states), None, ()
 
 
-# ---- With mistakes -----------------------------------------------------------------------------
-
-
-class _Tested(NamedTuple):
-    """A tested place, and whether it was filled rightly."""
-
-    phenomenon: str
-    right: bool
+# A homograph, or a tested phenomenon and whether the place was filled rightly.
+_Note = Sense | tuple[str, bool]
 
 
 class _Reading(NamedTuple):
-    """One way to understand a text so far. The smallest is the best."""
+    """One way to understand a text so far."""
 
-    mistakes: int
-    surprise: float  # minus the logarithm of its probability
-    notes: tuple[_Tested | Sense, ...]
-
-    @property
-    def cost(self) -> tuple[int, float]:
-        return self.mistakes, self.surprise
+    cost: tuple[int, float]  # mistakes, and minus the logarithm of its probability
+    notes: tuple[_Note, ...]
 
 
-def _read_leniently(grammar: Grammar, text: str) -> list[_Tested | Sense]:
-    """What the best reading notes, as far as the text can be read at all."""
+def _read_leniently(grammar: Grammar, text: str) -> list[_Note]:
+    """What the reading of the lowest cost notes, as far as the text can be read at all."""
     readings = {
-        initial_state(grammar, name): _Reading(0, i * _SENTENCE, ())
+        initial_state(grammar, name): _Reading((0, i * _SENTENCE), ())
         for i, name in enumerate(STARTS)
     }
     for word, at in scan_words(text):
@@ -126,23 +112,22 @@ def _read_leniently(grammar: Grammar, text: str) -> list[_Tested | Sense]:
             break
         readings = dict(sorted(found.items(), key=lambda entry: entry[1].cost)[:_BEAM])
     best = min(readings.values(), key=lambda reading: reading.cost)
+    equal = [set(r.notes) for r in readings.values() if r.cost[0] == best.cost[0]]
     # A sense that is still open, such as that of the crane in "A crane", is not reported.
-    sure = set.intersection(
-        *(set(r.notes) for r in readings.values() if r.mistakes == best.mistakes)
-    )
-    return [note for note in best.notes if isinstance(note, _Tested) or note in sure]
+    sure = set.intersection(*equal)
+    return [note for note in best.notes if note in sure or not isinstance(note, Sense)]
 
 
 def _extended(grammar: Grammar, reading: _Reading, choices: Iterable[Choice], at: int) -> _Reading:
     """A reading after the choices that led to the word at index ``at``."""
-    mistakes, surprise, notes = reading
+    (mistakes, surprise), notes = reading
     for slot, memory, probability in choices:
         right = probability > 0
         if phenomenon := grammar.phenomenon(slot):
-            notes += (_Tested(phenomenon, right),)
+            notes += ((phenomenon, right),)
         if right and slot.source[1:] == ("word",):
             if sense := grammar.recall(memory, slot.source[0]):
                 notes += (Sense(sense.partition("-")[0], sense, at),)
         mistakes += not right
         surprise += -math.log(probability) if right else _MISTAKE
-    return _Reading(mistakes, surprise, notes)
+    return _Reading((mistakes, surprise), notes)

@@ -17,6 +17,7 @@ _SLOT = re.compile(
     r"(?: - (?P<unlike>\w+))?(?P<phenomenon>@\w*)?[}\]]"
 )
 _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PARAGRAPH = re.compile(r"^(\S.*)\n((?: .*\n|\n)*)", re.MULTILINE)  # a line, indented lines
 _WEIGHT = re.compile(r"(\d+) \*\s*")
 _CELL = re.compile(r"\s{2,}")
 
@@ -69,7 +70,8 @@ def read(page: str) -> Source:
     rules: dict[str, tuple[Alternative, ...]] = {}
     tables: dict[str, Table] = {}
     for block in _BLOCK.findall(page):
-        for header, body in _paragraphs(block):
+        for header, indented in _PARAGRAPH.findall(block):
+            body = [line.strip() for line in indented.splitlines() if line.strip()]
             name, colon, rest = header.partition(":")
             if colon:
                 if name in rules:
@@ -85,20 +87,6 @@ def read(page: str) -> Source:
             if missing := [key for key in table.keys if key not in cells]:
                 raise ValueError(f"the table {name!r} has no {column!r} for {missing[0]!r}")
     return Source(rules, tables)
-
-
-def _paragraphs(block: str) -> Iterator[tuple[str, list[str]]]:
-    """Each line that is not indented, with the indented lines below it."""
-    header, body = "", []
-    for line in block.splitlines():
-        if line.startswith(" "):
-            body.append(line.strip())
-        elif line.strip():
-            if header:
-                yield header, body
-            header, body = line.strip(), []
-    if header:
-        yield header, body
 
 
 def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None:
@@ -132,12 +120,10 @@ def alternatives(line: str) -> Iterator[Alternative]:
         yield Alternative(weight, tuple(_items(text)))
 
 
-def _items(text: str) -> Iterator[Item]:
-    at = 0
-    while at < len(text):
-        if text[at] == " ":
-            at += 1
-        elif matched := _SLOT.match(text, at):
+def _items(line: str) -> Iterator[Item]:
+    rest = line
+    while rest := rest.lstrip(" "):
+        if matched := _SLOT.match(rest):
             yield Slot(
                 source=tuple(matched["source"].split(".")),
                 name=matched["name"],
@@ -146,9 +132,8 @@ def _items(text: str) -> Iterator[Item]:
                 capital=bool(matched["capital"]),
                 phenomenon=None if matched["phenomenon"] is None else matched["phenomenon"][1:],
             )
-            at = matched.end()
-        elif matched := WORD.match(text, at):
+        elif matched := WORD.match(rest):
             yield matched[0]
-            at = matched.end()
         else:
-            raise ValueError(f"the grammar cannot be read at {text[at : at + 20]!r} in {text!r}")
+            raise ValueError(f"the grammar cannot be read at {rest[:20]!r} in {line!r}")
+        rest = rest[matched.end() :]

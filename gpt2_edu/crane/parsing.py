@@ -11,8 +11,6 @@ from typing import NamedTuple
 from .grammar import Grammar, Memory
 from .notation import PUNCTUATION, WORD, Item, Slot
 
-# ---- Words and text ----------------------------------------------------------------------------
-
 
 def separator(before: str | None, word: str) -> str:
     """The space between two words, or "" where none belongs; ``before`` is None at the start."""
@@ -50,10 +48,6 @@ def capitalise(word: str) -> str:
     return word[0].upper() + word[1:]
 
 
-# ---- States ------------------------------------------------------------------------------------
-
-_CAPITAL = "^"  # on the stack: the next word begins with a capital letter
-
 Stack = tuple["Item", "Stack"] | tuple[()]  # the next item and the rest
 
 
@@ -64,20 +58,11 @@ class State(NamedTuple):
     memory: Memory
 
 
-class Choice(NamedTuple):
-    """How a slot was filled."""
+# How a slot was filled: the slot, the memory before, and the probability, 0 for a distractor.
+Choice = tuple[Slot, Memory, float]
 
-    slot: Slot
-    memory: Memory  # before it was filled
-    probability: float  # 0 for a distractor
-
-
-class Step(NamedTuple):
-    """One way to say the next word."""
-
-    word: str  # "" for the end of the text
-    state: State  # after the word
-    choices: tuple[Choice, ...]  # the slots that were filled to reach it, in order
+# One way to say the next word ("" ends the text), the state after it, and what was filled before.
+Step = tuple[str, State, tuple[Choice, ...]]
 
 
 def initial_state(grammar: Grammar, start: str) -> State:
@@ -92,40 +77,27 @@ def following(
 
     With ``mistaken``, a tested slot is also filled with each distractor that begins with this word.
     """
-    pending: list[tuple[State, tuple[Choice, ...]]] = [(state, ())]
+    pending: list[tuple[Stack, Memory, bool, tuple[Choice, ...]]] = [(*state, False, ())]
     while pending:
-        (stack, memory), choices = pending.pop()
+        stack, memory, capital, choices = pending.pop()
         if not stack:
-            yield Step("", State(stack, memory), choices)
+            yield "", State(stack, memory), choices
             continue
-        item, capital, rest = _pop(stack)
+        item, rest = stack
         if not isinstance(item, Slot):
-            yield Step(capitalise(item) if capital else item, State(rest, memory), choices)
+            yield capitalise(item) if capital else item, State(rest, memory), choices
             continue
         capital = capital or (item.capital and item.say)
-        for probability, option in grammar.options(item, memory, mode).probabilities():
-            after = State(
-                _push(option.items if item.say else (), rest, capital),
-                grammar.remember(memory, item, option),
-            )
-            pending.append((after, (*choices, Choice(item, memory, probability))))
+        ways = [
+            (option.items, grammar.remember(memory, item, option), option.probability)
+            for option in grammar.options(item, memory, mode)
+        ]
         if mistaken and grammar.phenomenon(item):
             for words in grammar.distractors(item, memory):
                 if mistaken == (capitalise(words[0]) if capital else words[0]):
-                    after = State(_push(words, rest, capital), memory)
-                    pending.append((after, (*choices, Choice(item, memory, 0.0))))
-
-
-def _pop(stack: tuple[Item, Stack]) -> tuple[Item, bool, Stack]:
-    """The next item, whether it begins with a capital letter, and the rest."""
-    item, rest = stack
-    if item != _CAPITAL:
-        return item, False, rest
-    assert rest  # something follows that begins with it
-    return rest[0], True, rest[1]
-
-
-def _push(items: tuple[Item, ...], rest: Stack, capital: bool) -> Stack:
-    for item in reversed(items):
-        rest = (item, rest)
-    return (_CAPITAL, rest) if capital and rest else rest
+                    ways.append((words, memory, 0.0))
+        for items, after, probability in ways:
+            left = rest
+            for said in reversed(items):
+                left = (said, left)
+            pending.append((left, after, capital, (*choices, (item, memory, probability))))

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 
 from .grammar import TRAINING, Grammar, crane_world
 from .notation import Item, Slot
 from .parsing import capitalise, join_words
-from .randomness import SplitMix64
+
+_MASK = (1 << 64) - 1
+
+
+class SplitMix64:
+    """A seeded generator of random numbers, the same on every machine, in every Python.
+
+    A counter, well mixed. Source: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number
+    Generators". Python's ``random`` promises the same generator, but not the same methods.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed & _MASK
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 to n - 1, all equally likely to one part in 2⁶⁴ / n."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        z = self._state
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        return ((z ^ (z >> 31)) * n) >> 64
 
 
 @dataclass(frozen=True)
@@ -82,7 +103,9 @@ def _sample_once(
             words.append(capitalise(item) if capital else item)
             capital = False
             continue
-        option = grammar.options(item, memory, mode).draw(random)
+        options = grammar.options(item, memory, mode)
+        drawn = random.below(options[-1].until)
+        option = options[bisect_right(options, drawn, key=lambda option: option.until)]
         if annotate:
             spans = mentions[item.name or item.source[0]]
             if phenomenon := grammar.phenomenon(item):
@@ -98,10 +121,9 @@ def _sample_once(
                 )
             if item.say and item.source[1:2] not in (("other",), ("word",)):
                 spans.append((len(words), len(words) + len(option.items)))
-        if held_out and grammar.withholds(item, held_out):
+        if held_out and grammar.withheld[held_out][1] == grammar.choice_name(item):
             complete = True
         memory = grammar.remember(memory, item, option)
-        if item.say:
-            stack.extend(reversed(option.items))
-            capital = capital or item.capital
+        stack.extend(reversed(option.items))
+        capital = capital or (item.say and item.capital)
     return AnnotatedStory(tuple(words), tuple(tests)), complete

@@ -17,8 +17,7 @@ import tiktoken
 from ..tokenizer import load_tokenizer
 from .grammar import TRAINING, Grammar, crane_world
 from .parsing import State, following, initial_state, scan_words, separator
-from .randomness import SplitMix64
-from .sampling import story
+from .sampling import SplitMix64, story
 
 
 class EntropyEstimate(float):
@@ -91,7 +90,7 @@ def _surprisals(grammar: Grammar, text: str, tokenizer: tiktoken.Encoding) -> It
         ways: dict[str, dict[State, float]] = defaultdict(lambda: defaultdict(float))
         for state, probability in states.items():
             for said, after, choices in following(grammar, state, TRAINING):
-                ways[said][after] += math.prod((c.probability for c in choices), start=probability)
+                ways[said][after] += math.prod((p for _, _, p in choices), start=probability)
         if word not in ways:
             raise ValueError(f"this is no story that training shows: it cannot go on at {at}")
         # All words that begin with the same tokens share the surprisal of those tokens.

@@ -46,7 +46,7 @@ def oracle(tokenizer):
                     continue
                 for said, after, choices in following(grammar, state, TRAINING):
                     key = (after, said, tuple(word_tokens(tokenizer, before, said)))
-                    q = math.prod((choice.probability for choice in choices), start=p)
+                    q = math.prod((share for _, _, share in choices), start=p)
                     longer[key] = longer.get(key, 0) + q
             ways = longer
             for (_, _, rest), p in ways.items():

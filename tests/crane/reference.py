@@ -16,7 +16,7 @@ import tiktoken
 
 from gpt2_edu import crane
 from gpt2_edu.crane.notation import Item, Slot, Source, alternatives, read
-from gpt2_edu.crane.randomness import SplitMix64
+from gpt2_edu.crane.sampling import SplitMix64
 from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN
 
 BYTES = {bytes([b]): b for b in range(256)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpt2_edu.crane.randomness import SplitMix64
+from gpt2_edu.crane.sampling import SplitMix64
 
 
 def test_the_generator_is_splitmix64_as_published():

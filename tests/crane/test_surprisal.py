@@ -13,7 +13,7 @@ import pytest
 from gpt2_edu import crane
 from gpt2_edu.crane import judging, surprisal
 from gpt2_edu.crane.grammar import Grammar, crane_world
-from gpt2_edu.crane.randomness import SplitMix64
+from gpt2_edu.crane.sampling import SplitMix64
 from gpt2_edu.tokenizer import END_OF_TEXT
 from tests.crane.small_grammars import PAGES, TOKENIZERS, every_story, page, surprisals
 
