@@ -34,7 +34,8 @@ export class PlainBackend extends Memory {
    */
   add(a, b) {
     const out = this.make(a.shape);
-    for (let i = 0; i < out.data.length; i++) out.data[i] = a.data[i] + b.data[i];
+    const [sum, x, y] = [out.data, a.data, b.data];
+    for (let i = 0; i < sum.length; i++) sum[i] = x[i] + y[i];
     return out;
   }
 
@@ -48,6 +49,7 @@ export class PlainBackend extends Memory {
   layerNorm(x, weight, bias, epsilon) {
     const [T, C] = x.shape;
     const out = this.make([T, C]);
+    const [to, w, b] = [out.data, weight.data, bias.data];
     for (let t = 0; t < T; t++) {
       const row = x.data.subarray(t * C, (t + 1) * C);
       let sum = 0;
@@ -57,7 +59,7 @@ export class PlainBackend extends Memory {
       for (let c = 0; c < C; c++) squares += (row[c] - mean) ** 2;
       const scale = 1 / Math.sqrt(squares / C + epsilon);
       for (let c = 0; c < C; c++) {
-        out.data[t * C + c] = (row[c] - mean) * scale * weight.data[c] + bias.data[c];
+        to[t * C + c] = (row[c] - mean) * scale * w[c] + b[c];
       }
     }
     return out;
@@ -154,11 +156,12 @@ export class PlainBackend extends Memory {
   writeKV(kept, k, v, start) {
     const [H, T, D] = k.shape;
     const room = kept.k.shape[1];
+    const [to, from] = [kept.v.data, v.data];
     for (let h = 0; h < H; h++) {
       kept.k.data.set(k.data.subarray(h * T * D, (h + 1) * T * D), (h * room + start) * D);
       for (let t = 0; t < T; t++) {
         for (let d = 0; d < D; d++) {
-          kept.v.data[(h * D + d) * room + start + t] = v.data[(h * T + t) * D + d];
+          to[(h * D + d) * room + start + t] = from[(h * T + t) * D + d];
         }
       }
     }
@@ -181,7 +184,10 @@ export class PlainBackend extends Memory {
       const w = table.data.subarray(h * room * stride, (h + 1) * room * stride);
       this.product(this.slice(x, h).data, w, null, own, K, rows, stride);
     }
-    if (scale !== 1) for (let i = 0; i < out.data.length; i++) out.data[i] *= scale;
+    if (scale !== 1) {
+      const all = out.data;
+      for (let i = 0; i < all.length; i++) all[i] *= scale;
+    }
     return out;
   }
 
@@ -216,7 +222,8 @@ export class PlainBackend extends Memory {
    */
   gelu(x, form) {
     const f = form === "tanh" ? geluTanh : geluErf;
-    for (let i = 0; i < x.data.length; i++) x.data[i] = f(x.data[i]);
+    const all = x.data;
+    for (let i = 0; i < all.length; i++) all[i] = f(all[i]);
   }
 }
 
