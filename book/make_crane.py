@@ -18,9 +18,13 @@ from typing import Any
 import torch
 
 from gpt2_edu import GPT2, crane, load_tokenizer, trace
-from gpt2_edu.analysis.divergence import divergence
 from gpt2_edu.analysis.evals import grade, report, sample_stories
-from gpt2_edu.analysis.heads import attention_statistics, head_effects, sense_only_from_hint
+from gpt2_edu.analysis.heads import (
+    attention_statistics,
+    divergence,
+    head_effects,
+    sense_only_from_hint,
+)
 from gpt2_edu.cli.export import ExportOptions, export
 from gpt2_edu.config import GPT2Config
 from gpt2_edu.machine.files import file_sha256

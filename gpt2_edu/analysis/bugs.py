@@ -27,7 +27,7 @@ Edits = dict[str, Edit]
 class Bug:
     """A mistake: the right line of code, the wrong one, and what one notices.
 
-    ``apply`` changes modules or parameters of a model, in place, and returns the edits to run it
+    ``apply`` changes modules or parameters of a model, in place, or returns the edits to run it
     with. ``trained_with``: the model is trained with the bug, instead of meeting it afterwards.
     ``shift``: how many places ahead the targets are. ``shows``: loss, maps or text reveal it.
     """
@@ -36,7 +36,7 @@ class Bug:
     right: str
     wrong: str
     symptom: str
-    apply: Callable[[GPT2], Edits] = field(default=lambda model: {}, repr=False)
+    apply: Callable[[GPT2], Edits | None] = field(default=lambda model: None, repr=False)
     trained_with: bool = True
     shift: int = 1
     shows: bool = True
@@ -61,7 +61,7 @@ def broken(model: GPT2, name: str) -> Iterator[tuple[GPT2, Tape]]:
     Raises ValueError for an unknown name, and what ``trace`` raises.
     """
     bug, copy = find(name), deepcopy(model)
-    with trace(copy, edits=bug.apply(copy)) as tape:
+    with trace(copy, edits=bug.apply(copy) or {}) as tape:
         yield copy, tape
 
 
@@ -116,13 +116,12 @@ def drop(x: Tensor) -> Tensor:
 # ---- Changes of modules -------------------------------------------------------------------------
 
 
-def replace_modules(model: GPT2, kind: type[nn.Module], new: Callable[[Any], nn.Module]) -> Edits:
-    """Put ``new(module)`` in the place of every module of a kind; no edits."""
+def replace_modules(model: GPT2, kind: type[nn.Module], new: Callable[[Any], nn.Module]) -> None:
+    """Put ``new(module)`` in the place of every module of a kind."""
     for parent in list(model.modules()):
         for name, module in parent.named_children():
             if isinstance(module, kind):
                 setattr(parent, name, new(module))
-    return {}
 
 
 class EpsilonOutside(nn.LayerNorm):
@@ -133,18 +132,17 @@ class EpsilonOutside(nn.LayerNorm):
         self.weight, self.bias = norm.weight, norm.bias
 
     def forward(self, x: Tensor) -> Tensor:
-        centred = x - x.mean(dim=-1, keepdim=True)
-        std = x.var(dim=-1, keepdim=True, correction=0).sqrt() + self.eps
-        return centred / std * self.weight + self.bias
+        return (x - x.mean(dim=-1, keepdim=True)) / self.std(x) * self.weight + self.bias
+
+    def std(self, x: Tensor) -> Tensor:
+        return x.var(dim=-1, keepdim=True, correction=0).sqrt() + self.eps
 
 
 class UnbiasedVariance(EpsilonOutside):
     """A LayerNorm, with its parameters, that divides by C - 1, the default of ``var``."""
 
-    def forward(self, x: Tensor) -> Tensor:
-        centred = x - x.mean(dim=-1, keepdim=True)
-        std = (x.var(dim=-1, keepdim=True) + self.eps).sqrt()
-        return centred / std * self.weight + self.bias
+    def std(self, x: Tensor) -> Tensor:
+        return (x.var(dim=-1, keepdim=True) + self.eps).sqrt()
 
 
 class ErfMLP(nn.Module):
@@ -160,41 +158,31 @@ class ErfMLP(nn.Module):
 
 
 @torch.no_grad()
-def transpose_projections(model: GPT2) -> Edits:
-    """Transpose attention's c_proj, which is square and so fits both ways; no edits."""
+def transpose_projections(model: GPT2) -> None:
+    """Transpose attention's c_proj, which is square and so fits both ways."""
     for name, parameter in model.named_parameters():
         if name.endswith("attn.c_proj.weight"):
             parameter.copy_(parameter.T.clone())
-    return {}
 
 
-def copy_table(model: GPT2) -> Edits:
-    """Give the head a table of its own; no edits."""
+def copy_table(model: GPT2) -> None:
+    """Give the head a table of its own."""
     model.lm_head.weight = nn.Parameter(model.wte.weight.detach().clone())
-    return {}
 
 
-def ask_tensor_for_truth(model: GPT2) -> Edits:
-    """Replace ``forward`` by one that takes targets that are not true for none; no edits."""
+def ask_tensor_for_truth(model: GPT2) -> None:
+    """Replace ``forward`` by one that takes targets that are not true for none."""
     forward = model.forward
 
     def wrong(idx: Tensor, targets: Tensor | None = None, **options: Any) -> Any:
         return forward(idx, targets if targets else None, **options)
 
     model.forward = wrong  # type: ignore[method-assign]
-    return {}
 
 
 # ---- The mistakes, in the order of the chapter --------------------------------------------------
 
-NO_BUG = Bug(
-    "no bug",
-    right="every line",
-    wrong="none",
-    symptom="The loss falls to the floor and stays there, and the text is right.",
-    trained_with=False,
-    shows=False,
-)
+NO_BUG = Bug("no bug", "every line", "none", "none", trained_with=False, shows=False)
 
 _MASK = "scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)"
 _TARGETS = "idx, targets = text[:, :-1], text[:, 1:]"

@@ -7,9 +7,10 @@ surprisal, ``forced_choice`` the words that a story allows with words that contr
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import tiktoken
@@ -19,8 +20,66 @@ from .. import crane
 from ..crane.surprisal import mean_and_error, means_by_position
 from ..generation import generate
 from ..model import GPT2
-from .results import Choice, Grades, Score, Validation, grade_choices
 from .scoring import Bigram, LogProbs, encode_words, score_tokens, window_log_probs
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many of how many were right."""
+
+    chances: int  # at least 1
+    right: int
+
+    @property
+    def share(self) -> float:
+        """From 0 to 1."""
+        return self.right / self.chances
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's 95 % interval of the share, for independent chances.
+
+        Those of one story depend on each other, so the true interval is a little wider. Source:
+        Wilson 1927, "Probable Inference, the Law of Succession, and Statistical Inference".
+        """
+        n, p, z = self.chances, self.share, 1.959964
+        centre, scale = p + z * z / (2 * n), 1 + z * z / n
+        reach = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+        return max(0.0, (centre - reach) / scale), min(1.0, (centre + reach) / scale)
+
+
+@dataclass(frozen=True)
+class Grades:
+    """What a model got right, as ``grade`` and ``forced_choice`` count it."""
+
+    stories: Score  # grammatical ones, or those in which every choice was right
+    phenomena: dict[str, Score]
+    senses: dict[str, Score] = field(default_factory=dict)  # "sense" alone, for each homograph
+
+    def __str__(self) -> str:
+        rows = [("stories", self.stories), *self.phenomena.items()]
+        rows += [(f"sense of {word}", score) for word, score in self.senses.items()]
+        lines = [f"{'':18}chances   right    share   95 % interval"]
+        for name, score in rows:
+            low, high = (100 * edge for edge in score.interval)
+            lines.append(
+                f"{name:18}{score.chances:7}{score.right:8}{score.share:9.1%}"
+                f"   {low:5.1f} – {high:.1f} %"
+            )
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The counts with their shares (0 to 1) and intervals, ready for JSON."""
+
+        def plain(score: Score) -> dict[str, Any]:
+            return {**asdict(score), "share": score.share, "interval": list(score.interval)}
+
+        return {
+            "stories": plain(self.stories),
+            "phenomena": {name: plain(score) for name, score in self.phenomena.items()},
+            "senses": {word: plain(score) for word, score in self.senses.items()},
+        }
+
 
 # ---- What it writes ----------------------------------------------------------------------------
 
@@ -72,16 +131,30 @@ def grade(texts: Iterable[str | None]) -> Grades:
     if not verdicts:
         raise ValueError("there is nothing to grade: give at least one text")
     chances, right = Counter[str](), Counter[str]()
-    for verdict in verdicts:
-        if verdict is not None:
-            chances.update(verdict.chances)
-            right.update(verdict.right)
+    for verdict in filter(None, verdicts):
+        chances.update(verdict.chances)
+        right.update(verdict.right)
     complete = sum(verdict is not None and verdict.kind == "story" for verdict in verdicts)
     phenomena = {name: Score(chances[name], right[name]) for name in sorted(chances)}
     return Grades(Score(len(verdicts), complete), phenomena)
 
 
 # ---- How it chooses ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Two continuations of the same beginning, and which one was likelier."""
+
+    story: int  # counted from 0 in the order of the seeds
+    phenomenon: str
+    word: str  # the story's homograph, such as "crane"
+    margin: float  # log-probability of the right words minus that of the distractor, in nats
+
+    @property
+    def right(self) -> bool:
+        """A tie is not right."""
+        return self.margin > 0
 
 
 def choices(
@@ -117,6 +190,31 @@ def choices(
     return found
 
 
+def tally(results: Iterable[tuple[str, bool]]) -> dict[str, Score]:
+    """Count what was right under each name, in alphabetical order."""
+    chances, right = Counter[str](), Counter[str]()
+    for name, correct in results:
+        chances[name] += 1
+        right[name] += correct
+    return {name: Score(chances[name], right[name]) for name in sorted(chances)}
+
+
+def grade_choices(choices: Sequence[Choice]) -> Grades:
+    """Choices as grades. A story counts as right if every choice in it was.
+
+    Raises ValueError for no choices.
+    """
+    if not choices:
+        raise ValueError("there is nothing to choose: give at least one seed")
+    stories = {choice.story for choice in choices}
+    failed = {choice.story for choice in choices if not choice.right}
+    return Grades(
+        Score(len(stories), len(stories - failed)),
+        tally((choice.phenomenon, choice.right) for choice in choices),
+        tally((choice.word, choice.right) for choice in choices if choice.phenomenon == "sense"),
+    )
+
+
 def forced_choice(
     predictor: GPT2 | LogProbs,
     tokenizer: tiktoken.Encoding,
@@ -133,6 +231,29 @@ def forced_choice(
 
 
 # ---- How well it predicts ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Validation:
+    """A model's loss on stories, beside the exact one. All but the counts in nats per token."""
+
+    loss: float  # the mean over all tokens
+    loss_error: float  # standard error of the mean, story by story
+    floor: float  # the same mean of the exact surprisal
+    gap: float  # loss - floor: the KL divergence of the model from the grammar, estimated
+    gap_error: float  # standard error of the gap, from each story's own difference
+    stories: int
+    tokens: int
+    by_position: tuple[float, ...]  # mean loss of the first token, the second, …
+    gap_by_position: tuple[float, ...]
+    counts: tuple[int, ...]  # stories that have such a token
+
+    def __str__(self) -> str:
+        return (
+            f"loss {self.loss:.4f} ± {self.loss_error:.4f}, floor {self.floor:.4f}, "
+            f"gap {self.gap:.4f} ± {self.gap_error:.4f} nats per token "
+            f"({self.stories} stories, {self.tokens} tokens)"
+        )
 
 
 def validation(
@@ -155,23 +276,17 @@ def validation(
     losses = [(-scores).tolist() for scores in score_tokens(predictor, rows)]
     exact = [crane.surprisals(text, tokenizer) for text in texts]
     gaps = [[a - b for a, b in zip(*pair, strict=True)] for pair in zip(losses, exact, strict=True)]
-    (loss, loss_error), (gap, gap_error) = mean_and_error(losses), mean_and_error(gaps)
     by_position, counts = means_by_position(losses)
     return Validation(
-        loss,
-        loss_error,
+        *mean_and_error(losses),
         mean_and_error(exact)[0],
-        gap,
-        gap_error,
+        *mean_and_error(gaps),
         stories=n_stories,
         tokens=sum(map(len, losses)),
         by_position=by_position,
         gap_by_position=means_by_position(gaps)[0],
         counts=counts,
     )
-
-
-# ---- All of it ---------------------------------------------------------------------------------
 
 
 def report(
@@ -183,41 +298,34 @@ def report(
     n_choices: int = 300,
     seed: int = 0,
     training_seeds: Iterable[int] = range(10_000),
-    window: int = 8,
-    held_out: Sequence[str] = ("sense", "object", "name"),
 ) -> dict[str, Any]:
     """Every metric of a model, ready for JSON.
 
     ``n_stories`` are for validation, ``n_samples`` are written freely, and ``n_choices`` tested
-    in each forced choice: of usual stories, and of each kind of ``held_out``. Two baselines choose
-    as well: a bigram counted on the stories of ``training_seeds``, and the model itself with a
-    window of ``window`` tokens. With the defaults and a million parameters this takes some minutes
-    on two cores.
+    in each forced choice: of usual stories, and of each kind that training withholds. Two baselines
+    choose as well: a bigram counted on the stories of ``training_seeds``, and the model itself with
+    a window of 8 tokens. With the defaults and a million parameters this takes some minutes on two
+    cores.
     """
     seeds = crane.random_seeds(n_choices, seed)
-    corpus = [
-        i
-        for s in training_seeds
-        for i in (tokenizer.eot_token, *tokenizer.encode_ordinary(crane.story(s)))
-    ]
-    predictors: dict[str, LogProbs] = {
-        "bigram": Bigram(torch.tensor(corpus), tokenizer.n_vocab),
-        f"window_{window}": window_log_probs(model, window),
-    }
-    kinds = {"usual": None, **{f"held_out_{kind}": kind for kind in held_out}}
+    corpus: list[int] = []
+    for s in training_seeds:
+        corpus += (tokenizer.eot_token, *tokenizer.encode_ordinary(crane.story(s)))
+    kinds = {"usual": None} | {f"held_out_{kind}": kind for kind in ("sense", "object", "name")}
+
+    def chosen(predictor: GPT2 | LogProbs) -> dict[str, Any]:
+        return {
+            name: forced_choice(predictor, tokenizer, seeds, held_out=kind).as_dict()
+            for name, kind in kinds.items()
+        }
+
     samples = sample_stories(model, tokenizer, n_samples, seed=seed)
     return {
         "validation": asdict(validation(model, tokenizer, n_stories, seed)),
         "samples": {**grade(samples).as_dict(), "unfinished": samples.count(None)},
-        "forced_choice": {
-            name: forced_choice(model, tokenizer, seeds, held_out=kind).as_dict()
-            for name, kind in kinds.items()
-        },
+        "forced_choice": chosen(model),
         "baselines": {
-            name: {
-                kind: forced_choice(predictor, tokenizer, seeds, held_out=held).as_dict()
-                for kind, held in kinds.items()
-            }
-            for name, predictor in predictors.items()
+            "bigram": chosen(Bigram(torch.tensor(corpus), tokenizer.n_vocab)),
+            "window_8": chosen(window_log_probs(model, 8)),
         },
     }

@@ -1,7 +1,8 @@
-"""The heads of a model of Crane World: what each is needed for, and where it looks.
+"""Inside a model of Crane World: what each head is needed for, where it looks, where texts diverge.
 
 ``head_effects`` removes heads one at a time and repeats the forced choices of evals.py.
 ``attention_statistics`` measures where each head looks from the places that matter.
+``divergence`` compares two texts at every stage, by distances and by the logit lens.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Literal
 import tiktoken
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from .. import crane
 from ..model import GPT2, eval_mode
 from ..tape import trace
-from .evals import choices
-from .results import Choice, Grades, Score, grade_choices
+from .evals import Choice, Grades, Score, choices, grade_choices
 from .scoring import LogProbs, encode_words, model_log_probs, pad_right
 
 # ---- Removing a head ---------------------------------------------------------------------------
@@ -63,7 +64,6 @@ def head_effects(
     seeds: Iterable[int],
     *,
     replacement: Literal["zero", "mean"] = "zero",
-    held_out: str | None = None,
 ) -> HeadEffects:
     """Forced choices on the stories of these seeds with one head removed at a time.
 
@@ -77,22 +77,18 @@ def head_effects(
     if replacement not in ("zero", "mean"):
         raise ValueError(f'replacement must be "zero" or "mean", got {replacement!r}')
     seeds = list(seeds)
-
-    def ask(predictor: LogProbs) -> list[Choice]:
-        return choices(predictor, tokenizer, seeds, held_out=held_out)
-
-    intact = ask(_edited_log_probs(model, {}))
+    intact = choices(_edited_log_probs(model, {}), tokenizer, seeds)
     grades, margins = grade_choices(intact), _mean_margins(intact)
     config = model.config
     vectors = torch.zeros(config.n_layer, config.n_head, config.head_size)
     if replacement == "mean":
-        stories = [crane.annotated_story(seed, held_out=held_out) for seed in seeds]
-        rows = [encode_words(tokenizer, story.words)[0] for story in stories]
+        rows = [encode_words(tokenizer, crane.annotated_story(s).words)[0] for s in seeds]
         vectors = mean_heads(model, rows)
     effects = []
     for layer in range(config.n_layer):
         for head in range(config.n_head):
-            left = ask(without_head(model, layer, head, vectors[layer, head]))
+            predictor = without_head(model, layer, head, vectors[layer, head])
+            left = choices(predictor, tokenizer, seeds)
             now, now_margins = grade_choices(left), _mean_margins(left)
             drops = _points_lost(grades.phenomena, now.phenomena)
             sense_drops = _points_lost(grades.senses, now.senses)
@@ -136,13 +132,12 @@ def without_head(model: GPT2, layer: int, head: int, vector: Tensor | None = Non
     return _edited_log_probs(model, {f"transformer.h.{layer}.attn.heads": edit})
 
 
-def mean_heads(model: GPT2, rows: Sequence[Sequence[int]], *, batch_size: int = 16) -> Tensor:
+def mean_heads(model: GPT2, rows: Sequence[Sequence[int]]) -> Tensor:
     """The mean result of each head over all tokens of these texts: (N, H, D)."""
     config = model.config
     total = torch.zeros(config.n_layer, config.n_head, config.head_size, dtype=torch.float64)
-    for batch, _, tables in _passes(model, rows, "heads", batch_size):  # (B, N, H, T, D)
-        for b, row in enumerate(batch):
-            total += tables[b, :, :, : len(row)].sum(dim=-2)
+    for row, heads in zip(rows, _attention(model, rows, "heads"), strict=True):  # (N, H, T, D)
+        total += heads[:, :, : len(row)].sum(dim=-2)
     return (total / sum(map(len, rows))).float()
 
 
@@ -161,19 +156,13 @@ def _mean_margins(found: Sequence[Choice]) -> dict[str, float]:
     return {name: sum(margins[name]) / len(margins[name]) for name in sorted(margins)}
 
 
-def _passes(
-    model: GPT2, rows: Sequence[Sequence[int]], name: str, batch_size: int = 16
-) -> Iterator[tuple[Sequence[Sequence[int]], int, Tensor]]:
-    """Each batch of rows, the number of its first row, and one tensor of attention.
-
-    That is ``attn.{name}`` of all layers side by side, (B, N, H, T, …) on the CPU.
-    """
-    for i in range(0, len(rows), batch_size):
-        batch = rows[i : i + batch_size]
+def _attention(model: GPT2, rows: Sequence[Sequence[int]], name: str) -> Iterator[Tensor]:
+    """For each row ``attn.{name}`` of all layers side by side: (N, H, T, …) on the CPU, padded."""
+    for i in range(0, len(rows), 16):
         with eval_mode(model), torch.inference_mode(), trace(model) as t:
-            model(pad_right(batch).to(model.device))
+            model(pad_right(rows[i : i + 16]).to(model.device))
         paths = [f"transformer.h.{n}.attn.{name}" for n in range(model.config.n_layer)]
-        yield batch, i, torch.stack([t[path] for path in paths], dim=1).float().cpu()
+        yield from torch.stack([t[path] for path in paths], dim=1).float().cpu()
 
 
 # ---- Where the heads look ----------------------------------------------------------------------
@@ -216,8 +205,6 @@ def attention_statistics(
     model: GPT2,
     tokenizer: tiktoken.Encoding,
     seeds: Iterable[int],
-    *,
-    held_out: str | None = None,
 ) -> AttentionStatistics:
     """Where each head looks in the stories of these seeds. The patterns:
 
@@ -235,7 +222,7 @@ def attention_statistics(
     its places. Raises ValueError for no seeds, and what ``annotated_story`` and the model raise.
     Source of the last but one: Olsson et al. 2022, "In-context Learning and Induction Heads".
     """
-    stories = [crane.annotated_story(seed, held_out=held_out) for seed in seeds]
+    stories = [crane.annotated_story(seed) for seed in seeds]
     if not stories:
         raise ValueError("there is nothing to look at: give at least one seed")
     texts = [encode_words(tokenizer, story.words) for story in stories]
@@ -243,13 +230,12 @@ def attention_statistics(
     sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(N, H, dtype=torch.float64))
     even: defaultdict[str, float] = defaultdict(float)
     counts: defaultdict[str, int] = defaultdict(int)
-    for batch, i, tables in _passes(model, [ids for ids, _ in texts], "weights"):
-        for b in range(len(batch)):
-            ids, starts = texts[i + b]
-            for pattern, query, keys in attention_places(stories[i + b], ids, starts):
-                sums[pattern] += tables[b, :, :, query, keys].sum(dim=-1)  # (N, H)
-                even[pattern] += len(keys) / (query + 1)
-                counts[pattern] += 1
+    tables = _attention(model, [ids for ids, _ in texts], "weights")  # (N, H, T, T) each
+    for story, (ids, starts), weights in zip(stories, texts, tables, strict=True):
+        for pattern, query, keys in attention_places(story, ids, starts):
+            sums[pattern] += weights[:, :, query, keys].sum(dim=-1)  # (N, H)
+            even[pattern] += len(keys) / (query + 1)
+            counts[pattern] += 1
     patterns = sorted(counts)
     return AttentionStatistics(
         {pattern: counts[pattern] for pattern in patterns},
@@ -279,11 +265,8 @@ def attention_places(
             continue
         yield f"to {test.phenomenon}", query, sorted({at for cue in cues for at in cue})
         if test.phenomenon in ("name", "object"):
-            same = [
-                cue
-                for cue, (start, stop) in zip(cues, test.cues, strict=True)
-                if story.words[start:stop] == test.right
-            ]
+            said = [story.words[start:stop] for start, stop in test.cues]
+            same = [cue for cue, words in zip(cues, said, strict=True) if words == test.right]
             if same:
                 yield "copy", query, [at for cue in same for at in cue]
             if followed := [at for cue in same for at in cue[:1] if ids[at - 1] == ids[query]]:
@@ -294,3 +277,67 @@ def attention_places(
             own = starts[named[-1] + 1] - 1 if named else -1  # its last token
             if before := sorted({at for cue in cues for at in cue if at < own}):
                 yield "homograph", own, before
+
+
+# ---- Where two texts diverge -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """How far apart the vectors of two texts are, at each stage and position."""
+
+    tokens: tuple[tuple[str, str], ...]  # at each of the T positions, left and right
+    stages: tuple[str, ...]  # "embd", "h.0.resid_mid", "h.0.resid_post" …
+    cosine: tuple[tuple[float, ...], ...]  # stages × T: 1 - cos, from 0 (same direction) to 2
+    relative: tuple[tuple[float, ...], ...]  # stages × T: distance over the two's mean length
+    # stages × T, in nats: how much likelier the left text makes the first follower than the
+    # second, beyond how much the right text does, read at that stage. None without followers.
+    lens: tuple[tuple[float, ...], ...] | None = None
+
+
+def divergence(
+    model: GPT2,
+    tokenizer: tiktoken.Encoding,
+    left: str,
+    right: str,
+    followers: tuple[str, str] | None = None,
+) -> Divergence:
+    """Compare two texts of equally many tokens, each after an <|endoftext|>, layer by layer.
+
+    ``followers`` are two words that could come next, such as (" ate", " lifted"), the first one
+    fitting the left text: their logits are read from every stage as if it were the last, through
+    the final LayerNorm and the head (nostalgebraist 2020, "interpreting GPT: the logit lens").
+    A follower of several tokens stands for its first. Raises ValueError for texts of different
+    lengths, and for followers that begin with the same token or are empty.
+    """
+    ids = [[tokenizer.eot_token, *tokenizer.encode_ordinary(text)] for text in (left, right)]
+    pieces = [[tokenizer.decode([i]) for i in row] for row in ids]
+    if len(ids[0]) != len(ids[1]):
+        raise ValueError(
+            f"the two texts must have the same number of tokens, but {left!r} has "
+            f"{len(ids[0]) - 1} ({' | '.join(pieces[0][1:])}) and {right!r} has "
+            f"{len(ids[1]) - 1} ({' | '.join(pieces[1][1:])})"
+        )
+    if followers is not None:
+        first, second = (tokenizer.encode_ordinary(word)[:1] for word in followers)
+        if not first or first == second:
+            raise ValueError(
+                f"the two followers must begin with different tokens, got {followers!r}"
+            )
+    with eval_mode(model), torch.inference_mode(), trace(model) as t:
+        model(torch.tensor(ids, device=model.device))
+        stages = [name for name in t.names if name.endswith(("embd", "resid_mid", "resid_post"))]
+        stream = torch.stack([t[name] for name in stages])  # (stages, 2, T, C)
+        read = model.lm_head(model.transformer["ln_f"](stream)).float().cpu()
+    a, b = stream.double().cpu().unbind(dim=1)  # (stages, T, C) each
+    cosine = (1 - F.cosine_similarity(a, b, dim=-1)).clamp(min=0)  # rounding may pass it
+    relative = (a - b).norm(dim=-1) / ((a.norm(dim=-1) + b.norm(dim=-1)) / 2)
+    tables = [cosine, relative]  # (stages, T) each
+    if followers is not None:
+        preferred = (read[..., first] - read[..., second])[..., 0]  # (stages, 2, T)
+        tables.append(preferred[:, 0] - preferred[:, 1])
+    return Divergence(
+        tuple(zip(*pieces, strict=True)),
+        tuple(name.removeprefix("transformer.") for name in stages),
+        *(tuple(map(tuple, table.tolist())) for table in tables),
+    )

@@ -58,8 +58,6 @@ def decode(ids: Iterable[int]) -> str:
 TEXTS = torch.tensor([encode(f"{END} {sentence} {END} {END}") for sentence in SENTENCES])
 
 
-# ---- The small model ----------------------------------------------------------------------------
-
 STEPS = 300  # of training
 EVALUATIONS = 30  # of the loss after training
 SAMPLES = 100  # texts
@@ -106,9 +104,6 @@ def _trained() -> tuple[GPT2, tuple[float, ...]]:
 def healthy_model() -> GPT2:
     """A copy of the small model, trained without a bug."""
     return deepcopy(_trained()[0])
-
-
-# ---- What a bug does ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -189,9 +184,6 @@ def case(name: str) -> Case:
             drawn = generate(copy, start, LENGTH, generator=generator)
     texts = tuple(decode(ids).removesuffix(f" {END}") for ids in drawn[:, 1:].tolist())
     return Case(losses, eval_losses, weights, texts)
-
-
-# ---- The detective game -------------------------------------------------------------------------
 
 
 class Mystery:

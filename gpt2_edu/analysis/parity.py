@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -23,8 +25,6 @@ from ..weights import CONFIG, locate, read_config
 
 MARGIN = 8  # how many times the reference's own rounding error a difference may be
 EPS = torch.finfo(torch.float32).eps  # 2⁻²³
-
-ParityRow = tuple[str, float, float, float, float, str]
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Parity:
         return self.alone <= self.alone_tolerance  # not a number is not the same
 
     @property
-    def same_within(self) -> bool:
-        return self.within <= self.within_tolerance
+    def same(self) -> bool:
+        return self.same_alone and self.within <= self.within_tolerance
 
 
 @dataclass(frozen=True)
@@ -73,18 +73,17 @@ class ParityTable(Exhibit):
     @property
     def first_difference(self) -> str | None:
         """The first module that differs, or None: the one to look at."""
-        failing = (e.module for e in self.entries if not (e.same_alone and e.same_within))
-        return next(failing, None)
+        return next((e.module for e in self.entries if not e.same), None)
 
     def verdict(self, entry: Parity) -> str:
         """ "same", "differs", or "inherited": right alone, but what reaches it is wrong."""
-        if entry.same_alone and entry.same_within:
+        if entry.same:
             return "same"
         if entry.same_alone and entry.module != self.first_difference:
             return "inherited"
         return "differs"
 
-    def rows(self) -> list[ParityRow]:
+    def rows(self) -> list[tuple[str, float, float, float, float, str]]:
         """(module, difference alone, its tolerance, within the model, its tolerance, verdict)."""
         return [
             (e.module, e.alone, e.alone_tolerance, e.within, e.within_tolerance, self.verdict(e))
@@ -98,12 +97,10 @@ class ParityTable(Exhibit):
 
     def __repr__(self) -> str:
         width = max(len(e.module) for e in self.entries)
-        lines = [
-            f"{m:{width}}  {alone:10}  {within:10}  {v}" for m, alone, within, v in self._cells()
-        ]
+        rows = [("module", "alone", "in model", "verdict"), *self._cells()]
+        lines = [f"{m:{width}}  {alone:10}  {within:10}  {v}" for m, alone, within, v in rows]
         end = "no module differs" if self.ok else f"the first to differ: {self.first_difference}"
-        head = f"{'module':{width}}  {'alone':10}  {'in model':10}  verdict"
-        return "\n".join([head, *lines, end])
+        return "\n".join([*lines, end])
 
     def html(self) -> str:
         caption = "Differences from the reference, relative to each module’s largest value"
@@ -172,23 +169,22 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
     exact = _record(reference, names, idx.cpu(), use_cache=False)
     exact_alone = {name: _replay(reference.get_submodule(name), theirs[name]) for name in names}
 
-    def compare(name: str) -> Parity:
+    entries = []
+    for name in names:
         output = theirs[name].output
         scale = output.abs().max().item()
-
-        def tolerance(exact_output: Tensor) -> float:
-            return MARGIN * max(_distance(output, exact_output), EPS * scale)
-
-        return Parity(
-            name,
-            scale,
-            alone=_distance(alone[name], output),
-            alone_tolerance=tolerance(exact_alone[name]),
-            within=_distance(ours[name].output, output),
-            within_tolerance=tolerance(exact[name].output),
+        alone_tolerance, within_tolerance = (
+            MARGIN * max(_distance(output, exact_output), EPS * scale)
+            for exact_output in (exact_alone[name], exact[name].output)
         )
-
-    return ParityTable(tuple(map(compare, names)))
+        differs_alone, differs = (
+            _distance(alone[name], output),
+            _distance(ours[name].output, output),
+        )
+        entries.append(
+            Parity(name, scale, differs_alone, alone_tolerance, differs, within_tolerance)
+        )
+    return ParityTable(tuple(entries))
 
 
 def _check_comparable(model: GPT2, theirs: GPT2Config, folder: Path) -> None:
@@ -205,43 +201,39 @@ def _check_comparable(model: GPT2, theirs: GPT2Config, folder: Path) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Call:
-    """What a module was given and what it returned."""
+class _Call(NamedTuple):
+    """What a module was given, and the tensor that it returned."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    result: Any
+    output: Tensor
 
     @property
     def input(self) -> Tensor:
         return self.args[0] if self.args else self.kwargs["hidden_states"]
 
-    @property
-    def output(self) -> Tensor:
-        """The result's tensor; the attention of transformers returns its weights as well."""
-        return self.result[0] if isinstance(self.result, tuple) else self.result
+
+def _output(result: Any) -> Tensor:
+    """A result's tensor; the attention of transformers returns its weights as well."""
+    return result[0] if isinstance(result, tuple) else result
 
 
-def _record(model: nn.Module, names: list[str], idx: Tensor, **options: Any) -> dict[str, Call]:
+def _record(model: nn.Module, names: list[str], idx: Tensor, **options: Any) -> dict[str, _Call]:
     """Run a model; return the calls of the named modules."""
-    calls: dict[str, Call] = {}
-    handles = []
-    for name in names:
+    calls: dict[str, _Call] = {}
 
-        def hook(module: nn.Module, args: Any, kwargs: Any, output: Any, name: str = name) -> None:
-            calls[name] = Call(args, kwargs, output)
+    def hook(name: str, module: nn.Module, args: Any, kwargs: Any, result: Any) -> None:
+        calls[name] = _Call(args, kwargs, _output(result))
 
-        handles.append(model.get_submodule(name).register_forward_hook(hook, with_kwargs=True))
-    try:
+    with ExitStack() as hooks:
+        for name in names:
+            module = model.get_submodule(name)
+            hooks.enter_context(module.register_forward_hook(partial(hook, name), with_kwargs=True))
         model(idx, **options)
-    finally:
-        for handle in handles:
-            handle.remove()
     return calls
 
 
-def _replay(module: nn.Module, call: Call) -> Tensor:
+def _replay(module: nn.Module, call: _Call) -> Tensor:
     """The output of a module that is now in float64, for the same input."""
 
     def double(value: Any) -> Any:
@@ -250,7 +242,7 @@ def _replay(module: nn.Module, call: Call) -> Tensor:
         return value.cpu().double() if value.is_floating_point() else value.cpu()
 
     kwargs = {name: double(value) for name, value in call.kwargs.items()}
-    return Call((), {}, module(*map(double, call.args), **kwargs)).output
+    return _output(module(*map(double, call.args), **kwargs))
 
 
 def _distance(one: Tensor, other: Tensor) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import tiktoken
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from ..crane.surprisal import word_tokens
 from ..model import GPT2, eval_mode
@@ -46,12 +47,10 @@ def window_log_probs(model: GPT2, n: int) -> LogProbs:
         # Texts that begin alike share their windows: each is computed once.
         distinct, which = windows.flatten(0, 1).unique(dim=0, return_inverse=True)
         with eval_mode(model), torch.inference_mode():
-            later = torch.cat(
-                [
-                    model(some.to(model.device), last_only=True)[0][:, 0].float()
-                    for some in distinct.split(1024)
-                ]
-            ).log_softmax(dim=-1)
+            last = [
+                model(w.to(model.device), last_only=True)[0][:, 0] for w in distinct.split(1024)
+            ]
+            later = torch.cat(last).float().log_softmax(dim=-1)
         rest = later[which.to(later.device)].view(*windows.shape[:2], -1)
         return torch.cat([first, rest], dim=1)
 
@@ -78,9 +77,6 @@ class Bigram:
         return self.table[ids]
 
 
-# ---- Texts as tokens ---------------------------------------------------------------------------
-
-
 def encode_words(tokenizer: tiktoken.Encoding, words: Sequence[str]) -> tuple[list[int], list[int]]:
     """The ids of a story with <|endoftext|> before and after it, and where each word begins.
 
@@ -96,8 +92,7 @@ def encode_words(tokenizer: tiktoken.Encoding, words: Sequence[str]) -> tuple[li
 
 def pad_right(rows: Sequence[Sequence[int]]) -> Tensor:
     """Token lists as one batch (B, T). Attention is causal, so the padding changes no score."""
-    T = max(map(len, rows))
-    return torch.tensor([[*row, *[0] * (T - len(row))] for row in rows])
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
 
 
 def score_tokens(

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from gpt2_edu import crane
-from gpt2_edu.analysis import evals, results
+from gpt2_edu.analysis import evals
 from gpt2_edu.crane import surprisal
 from gpt2_edu.crane.parsing import join_words
 
@@ -23,8 +23,8 @@ def test_grades_count_stories_and_what_is_right_in_them():
     words = list(story.words)
     words[speaker.start] = speaker.distractors[0][0]
     grades = evals.grade([text, None, "A crane ate fish.", join_words(words), "Nonsense"])
-    assert grades.stories == results.Score(5, 1)
-    assert grades.phenomena["speaker"] == results.Score(2, 1)
+    assert grades.stories == evals.Score(5, 1)
+    assert grades.phenomena["speaker"] == evals.Score(2, 1)
     assert grades.phenomena["sense"].share == 1
     assert " 50.0%" in str(grades).split("speaker")[1].splitlines()[0]
     assert grades.as_dict()["phenomena"]["speaker"]["share"] == 0.5
@@ -70,7 +70,7 @@ def test_no_samples_are_refused(reader, tokenizer):
 
 def test_who_knows_the_grammar_is_always_right(oracle, tokenizer):
     grades = evals.forced_choice(oracle, tokenizer, SEEDS)
-    assert grades.stories == results.Score(len(SEEDS), len(SEEDS))
+    assert grades.stories == evals.Score(len(SEEDS), len(SEEDS))
     assert {score.share for score in grades.phenomena.values()} == {1.0}
 
 
@@ -194,11 +194,27 @@ def test_a_report_is_json_and_holds_every_mark(reader, tokenizer, monkeypatch):
 
     monkeypatch.setattr(evals, "choices", listen)
     sizes = {"n_stories": 2, "n_samples": 3, "n_choices": 2, "training_seeds": range(3)}
-    kinds = ["object"]  # one stands for all: each is story anew
-    found = evals.report(reader, tokenizer, **sizes, window=5, held_out=kinds)
+    found = evals.report(reader, tokenizer, **sizes)
     assert json.loads(json.dumps(found)).keys() == found.keys()
     assert found["samples"]["stories"]["chances"] == 3
-    assert set(found["forced_choice"]) == {"usual", "held_out_object"}
-    assert set(found["baselines"]) == {"bigram", "window_5"}
+    kinds = ["usual", "held_out_sense", "held_out_object", "held_out_name"]
+    assert list(found["forced_choice"]) == kinds
+    assert set(found["baselines"]) == {"bigram", "window_8"}
     assert found["validation"]["gap"] == evals.validation(reader, tokenizer, 2, 0).gap
-    assert asked == [None, "object"] * 3  # the model, and each baseline
+    assert asked == [None, "sense", "object", "name"] * 3  # the model, and each baseline
+
+
+# ---- Grades
+
+
+def test_wilsons_interval_is_that_of_the_tables():
+    assert evals.Score(10, 8).interval == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert evals.Score(10, 0).interval == pytest.approx((0, 0.2775), abs=1e-4)
+    assert evals.Score(10, 10).interval == pytest.approx((0.7225, 1), abs=1e-4)
+
+
+def test_one_wrong_choice_costs_its_story():
+    choice = [evals.Choice(s, p, "bat", m) for s, p, m in [(0, "a", 1), (0, "b", -1), (1, "a", 1)]]
+    grades = evals.grade_choices(choice)
+    assert grades.stories == evals.Score(2, 1)
+    assert grades.phenomena == {"a": evals.Score(2, 2), "b": evals.Score(1, 0)}

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from gpt2_edu import crane, trace
-from gpt2_edu.analysis import heads, results, scoring
+from gpt2_edu.analysis import evals, heads, scoring
 
 SEEDS = range(6)
 
@@ -43,14 +43,14 @@ def test_drops_are_what_is_lost_against_the_intact_model(reader, tokenizer, monk
     places = [("sense", "bat"), ("sense", "bat"), ("sense", "seal"), ("name", "seal")]
     asked = []
 
-    def choices(predictor, tokenizer, seeds, **options):
-        asked.append((list(seeds), options))
+    def choices(predictor, tokenizer, seeds):
+        asked.append(list(seeds))
         margins = (3, 2, 1, 4) if len(asked) == 1 else (3, -2, 1, 1)  # first the intact model
-        return [results.Choice(0, *place, margin) for place, margin in zip(places, margins)]
+        return [evals.Choice(0, *place, margin) for place, margin in zip(places, margins)]
 
     monkeypatch.setattr(heads, "choices", choices)
-    found = heads.head_effects(reader, tokenizer, iter([8]), held_out="object")
-    assert asked == 7 * [([8], {"held_out": "object"})]
+    found = heads.head_effects(reader, tokenizer, iter([8]))
+    assert asked == 7 * [[8]]
     assert found.margins == {"name": 4, "sense": 2}
     for effect in found.heads:
         assert effect.drops == pytest.approx({"name": 0, "sense": 100 / 3})
@@ -83,8 +83,8 @@ def test_the_mean_of_a_head_counts_each_token_once_and_no_padding(model):
                 model(torch.tensor([row]))
             kept.append(t[f"transformer.h.{layer}.attn.heads"][0])
         expected = torch.cat(kept, dim=1).mean(dim=1)
-        for batch_size in (1, 3):
-            found = heads.mean_heads(model, rows, batch_size=batch_size)[layer]
+        for copies in (1, 6):  # 18 rows are two batches
+            found = heads.mean_heads(model, copies * rows)[layer]
             torch.testing.assert_close(found, expected)
 
 
@@ -171,17 +171,6 @@ def test_heads_are_watched_where_they_must_know_and_at_what_decides(tokenizer):
         found = [(query, keys) for pattern, query, keys in places if pattern == "homograph"]
         assert found == [(own, keys) for own, keys in homographs if keys]
     assert {"copy", "induction", "homograph", "to sense", "to order"} <= seen
-
-
-def test_held_out_stories_are_looked_at_when_asked_for(reader, tokenizer):
-    stories = [crane.annotated_story(seed, held_out="object") for seed in SEEDS]
-    lengths = [len(scoring.encode_words(tokenizer, story.words)[0]) for story in stories]
-    usual = [
-        len(scoring.encode_words(tokenizer, crane.annotated_story(seed).words)[0]) for seed in SEEDS
-    ]
-    assert sum(lengths) != sum(usual), "this test needs stories of other lengths"
-    found = heads.attention_statistics(reader, tokenizer, SEEDS, held_out="object")
-    assert found.counts["previous"] == sum(lengths) - 2 * len(SEEDS)
 
 
 def test_no_stories_leave_nothing_to_look_at(reader, tokenizer):
