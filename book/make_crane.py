@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 from gpt2_edu import GPT2, crane, load_tokenizer, trace
+from gpt2_edu.analysis.divergence import divergence
 from gpt2_edu.analysis.evals import grade, report, sample_stories
 from gpt2_edu.analysis.heads import (
     attention_statistics,
-    divergence,
     head_effects,
     sense_only_from_hint,
 )

@@ -237,13 +237,13 @@ class GraphedStep:
 
     def __call__(self, ids: Tensor) -> Tensor:
         """The ids (B,) that follow these; nothing here waits for the device."""
-        S = bucket(self.cache.length + 1, self.cache.max_len)
-        self.position.fill_(self.cache.length)
-        if S not in self.graphs:
-            self.graphs[S] = self.record(S)
-        self.ids.copy_(ids)
-        self.graphs[S].replay()
-        self.cache.length += 1
+        with self.cache.step(self.model, ids.unsqueeze(1)) as (position, S):
+            S = bucket(S, self.cache.max_len)
+            self.position.copy_(position)
+            if S not in self.graphs:
+                self.graphs[S] = self.record(S)
+            self.ids.copy_(ids)
+            self.graphs[S].replay()
         return self.ids.clone()
 
     def step(self, S: int) -> None:

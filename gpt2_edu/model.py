@@ -64,15 +64,15 @@ def attention_fused(
     )
 
 
-Attention = Literal["auto", "explicit", "fused"]
+AttentionChoice = Literal["auto", "explicit", "fused"]
 
 
-def fused_is_faster(device_type: str, dtype: torch.dtype, training: bool, T: int) -> bool:
+def fused_is_faster(device_type: str, dtype: torch.dtype, needs_grad: bool, T: int) -> bool:
     """False where torch's kernel is up to three times slower than writing the table.
 
     That is to train in half precision on a CPU, unless T is long.
     """
-    return not (device_type == "cpu" and dtype == torch.bfloat16 and training and T <= 512)
+    return not (device_type == "cpu" and dtype == torch.bfloat16 and needs_grad and T <= 512)
 
 
 def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Tensor:
@@ -96,7 +96,7 @@ UpdateKV = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 class CausalSelfAttention(nn.Module):
     """H heads that each let every token gather from itself and the tokens before it."""
 
-    attention: Attention = "auto"  # explicit when a tape records, else the faster one
+    attention: AttentionChoice = "auto"  # explicit when a tape records, else the faster one
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
@@ -315,9 +315,9 @@ class GPT2(nn.Module):
         """The type of the weights."""
         return self.wte.weight.dtype
 
-    def use_attention(self, attention: Attention) -> None:
+    def use_attention(self, attention: AttentionChoice) -> None:
         """Choose which attention runs in every block: "explicit", "fused", or the faster one."""
-        if attention not in get_args(Attention):
+        if attention not in get_args(AttentionChoice):
             raise ValueError(f'attention must be "auto", "explicit" or "fused", got {attention!r}')
         for module in self.modules():
             if isinstance(module, CausalSelfAttention):

@@ -1,8 +1,7 @@
-"""Inside a model of Crane World: what each head is needed for, where it looks, where texts diverge.
+"""Inside a model of Crane World: what each head is needed for, and where it looks.
 
 ``head_effects`` removes heads one at a time and repeats the forced choices of evals.py.
 ``attention_statistics`` measures where each head looks from the places that matter.
-``divergence`` compares two texts at every stage, by distances and by the logit lens.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from typing import Literal
 import tiktoken
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from .. import crane
 from ..model import GPT2, eval_mode
@@ -277,67 +275,3 @@ def attention_places(
             own = starts[named[-1] + 1] - 1 if named else -1  # its last token
             if before := sorted({at for cue in cues for at in cue if at < own}):
                 yield "homograph", own, before
-
-
-# ---- Where two texts diverge -------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Divergence:
-    """How far apart the vectors of two texts are, at each stage and position."""
-
-    tokens: tuple[tuple[str, str], ...]  # at each of the T positions, left and right
-    stages: tuple[str, ...]  # "embd", "h.0.resid_mid", "h.0.resid_post" …
-    cosine: tuple[tuple[float, ...], ...]  # stages × T: 1 - cos, from 0 (same direction) to 2
-    relative: tuple[tuple[float, ...], ...]  # stages × T: distance over the two's mean length
-    # stages × T, in nats: how much likelier the left text makes the first follower than the
-    # second, beyond how much the right text does, read at that stage. None without followers.
-    lens: tuple[tuple[float, ...], ...] | None = None
-
-
-def divergence(
-    model: GPT2,
-    tokenizer: tiktoken.Encoding,
-    left: str,
-    right: str,
-    followers: tuple[str, str] | None = None,
-) -> Divergence:
-    """Compare two texts of equally many tokens, each after an <|endoftext|>, layer by layer.
-
-    ``followers`` are two words that could come next, such as (" ate", " lifted"), the first one
-    fitting the left text: their logits are read from every stage as if it were the last, through
-    the final LayerNorm and the head (nostalgebraist 2020, "interpreting GPT: the logit lens").
-    A follower of several tokens stands for its first. Raises ValueError for texts of different
-    lengths, and for followers that begin with the same token or are empty.
-    """
-    ids = [[tokenizer.eot_token, *tokenizer.encode_ordinary(text)] for text in (left, right)]
-    pieces = [[tokenizer.decode([i]) for i in row] for row in ids]
-    if len(ids[0]) != len(ids[1]):
-        raise ValueError(
-            f"the two texts must have the same number of tokens, but {left!r} has "
-            f"{len(ids[0]) - 1} ({' | '.join(pieces[0][1:])}) and {right!r} has "
-            f"{len(ids[1]) - 1} ({' | '.join(pieces[1][1:])})"
-        )
-    if followers is not None:
-        first, second = (tokenizer.encode_ordinary(word)[:1] for word in followers)
-        if not first or first == second:
-            raise ValueError(
-                f"the two followers must begin with different tokens, got {followers!r}"
-            )
-    with eval_mode(model), torch.inference_mode(), trace(model) as t:
-        model(torch.tensor(ids, device=model.device))
-        stages = [name for name in t.names if name.endswith(("embd", "resid_mid", "resid_post"))]
-        stream = torch.stack([t[name] for name in stages])  # (stages, 2, T, C)
-        read = model.lm_head(model.transformer["ln_f"](stream)).float().cpu()
-    a, b = stream.double().cpu().unbind(dim=1)  # (stages, T, C) each
-    cosine = (1 - F.cosine_similarity(a, b, dim=-1)).clamp(min=0)  # rounding may pass it
-    relative = (a - b).norm(dim=-1) / ((a.norm(dim=-1) + b.norm(dim=-1)) / 2)
-    tables = [cosine, relative]  # (stages, T) each
-    if followers is not None:
-        preferred = (read[..., first] - read[..., second])[..., 0]  # (stages, 2, T)
-        tables.append(preferred[:, 0] - preferred[:, 1])
-    return Divergence(
-        tuple(zip(*pieces, strict=True)),
-        tuple(name.removeprefix("transformer.") for name in stages),
-        *(tuple(map(tuple, table.tolist())) for table in tables),
-    )

@@ -6,8 +6,9 @@ JavaScript, reads well aloud, and one small stylesheet colours it, in light and 
 """
 
 from ..tape import Ledger
+from .attention import Attention
 from .map import Map
-from .matrix import Attention, Matrix
+from .matrix import Matrix
 from .setup import COLOURS, setup
 from .tokens import Tokens
 

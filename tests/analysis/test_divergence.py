@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gpt2_edu import trace
-from gpt2_edu.analysis.heads import divergence
+from gpt2_edu.analysis.divergence import divergence
 
 
 def test_texts_diverge_at_the_first_difference_and_not_before(reader, tokenizer):

@@ -303,3 +303,25 @@ def test_a_held_out_story_is_right_but_cannot_be_expected(held_out):
 
 def test_every_kind_of_pair_is_known():
     assert tuple(crane_world().withheld) == HELD_OUT
+
+
+# ---- The generator of random numbers -----------------------------------------------------------
+
+
+def test_the_generator_is_splitmix64_as_published():
+    """The reference values for the seed 1234567 of the C version by Sebastiano Vigna."""
+    generator = sampling.SplitMix64(1234567)
+    assert [generator.below(1 << 64) for _ in range(5)] == [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
+
+
+def test_below_favours_no_number():
+    generator = sampling.SplitMix64(0)
+    counts = Counter(generator.below(6) for _ in range(60_000))
+    assert sorted(counts) == [0, 1, 2, 3, 4, 5]
+    assert all(abs(count - 10_000) < 500 for count in counts.values())  # five standard deviations

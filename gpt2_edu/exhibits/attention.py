@@ -1,0 +1,96 @@
+"""Attention heat maps: row = query, who looks; column = key, who is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..machine.display import Exhibit, figure
+from .matrix import Matrix
+
+
+class Attention(Exhibit):
+    """Heat maps of attention weights, one for each head.
+
+    weights: (T, T) for one head or (H, T, T) for H heads, rows summing to 1. tokens: T labels.
+    Where every weight above the diagonal is 0, the map is causal and those cells are hatched.
+    """
+
+    def __init__(
+        self,
+        weights: Tensor,
+        tokens: Sequence[str],
+        *,
+        caption: str = "",
+        titles: Sequence[str] | None = None,
+        decimals: int = 2,
+    ) -> None:
+        weights = torch.as_tensor(weights).detach().cpu()
+        maps = weights.unsqueeze(0) if weights.ndim == 2 else weights
+        T = len(tokens)
+        if maps.ndim != 3 or maps.shape[1:] != (T, T):
+            raise ValueError(
+                f"attention over {T} tokens needs weights of shape ({T}, {T}) or (H, {T}, {T}), "
+                f"got {tuple(weights.shape)}. For a batch, choose one sequence: weights[0]"
+            )
+        sums = maps.double().sum(dim=-1)
+        if not torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
+            raise ValueError(
+                "each row of attention weights sums to 1, but here a row sums to "
+                f"{float(sums.flatten()[(sums - 1).abs().argmax()]):.4f}. Are these scores, "
+                "or was the softmax taken along another axis?"
+            )
+        titles = titles or ([f"head {h}" for h in range(len(maps))] if len(maps) > 1 else [""])
+        if len(titles) != len(maps):
+            raise ValueError(f"{len(titles)} titles for {len(maps)} heads")
+        self.caption = caption
+        self.heads = [
+            Matrix(
+                head,
+                rows=list(tokens),
+                columns=list(tokens),
+                caption=title,
+                corner="query ↓ key →",
+                role="weights",
+                decimals=decimals,
+                scale=1.0,  # so that maps can be compared by eye
+                causal=T > 1 and bool((head.triu(diagonal=1) == 0).all()),
+            )
+            for head, title in zip(maps, titles, strict=True)
+        ]
+
+    @classmethod
+    def example(cls) -> Attention:
+        weights = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.3, 0.5]])
+        return cls(torch.stack([weights, weights]), ["A", "crane", "ate"], caption="Two heads.")
+
+    def __repr__(self) -> str:
+        heads = "1 head" if len(self.heads) == 1 else f"{len(self.heads)} heads"
+        return f"Attention({heads}, {len(self.heads[0].values)} tokens)"
+
+    def html(self) -> str:
+        legend = "Row = query, the token that looks. Column = key, the token that is looked at."
+        maps = "".join(head.table_html(head.caption) for head in self.heads)
+        return figure("weights", self.caption, f'<div class="g2-heads">{maps}</div>', legend)
+
+    def plot(self) -> Any:
+        """The same maps as one matplotlib figure."""
+        import matplotlib.pyplot as plt
+
+        columns = min(len(self.heads), 4)
+        rows = -(-len(self.heads) // columns)
+        size = 1.0 + 0.55 * len(self.heads[0].values)
+        picture, axes = plt.subplots(rows, columns, squeeze=False, layout="constrained")
+        picture.set_size_inches(columns * size, rows * size)
+        for ax in axes.flat[len(self.heads) :]:
+            ax.axis("off")
+        for ax, head in zip(axes.flat, self.heads, strict=False):
+            head.plot(ax)
+            ax.set_xlabel("key")
+            ax.set_ylabel("query")
+        if self.caption:
+            picture.suptitle(self.caption)
+        return picture
