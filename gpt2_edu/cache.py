@@ -16,8 +16,8 @@ class KVCache:
     """The keys and values of up to ``max_len`` tokens: for each layer, k and v of (B, H, S, D).
 
     ``model(idx, cache=cache)`` writes the tokens of idx behind the ``length`` tokens that are in
-    the cache and lets them attend to all. ``padding`` (B,) says how many tokens on the left of
-    each text are no text. Everything is allocated at once. A cache is for inference: what it holds
+    the cache and lets them attend to all. ``padding`` (B,) counts the padding tokens on the left of
+    each text. Everything is allocated at once. A cache is for inference: what it holds
     carries no gradient. On a CPU, half-precision keys and values are given to attention in
     float32: there it is several times as fast, conversion included.
 

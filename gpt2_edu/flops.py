@@ -34,7 +34,7 @@ def _require_positive(**values: float) -> None:
 def parameter_shapes(config: GPT2Config) -> dict[str, tuple[int, ...]]:
     """The shape of every learned tensor, under its name in ``model.state_dict()``.
 
-    lm_head.weight is wte itself, so it does not stand here a second time.
+    lm_head.weight is wte itself, so it is not listed a second time.
     """
     V, C = config.vocab_size, config.n_embd
     block: dict[str, tuple[int, ...]] = {

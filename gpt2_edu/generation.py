@@ -105,7 +105,7 @@ def stream(
     of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget its oldest
     tokens; the others then move to new positions, so each such step computes all of them anew.
     ``use_cache=False`` does so at every step. ``compile=True`` compiles the step of a CUDA device:
-    half a minute at first, faster ever after.
+    half a minute at first, faster after that.
 
     The model runs in eval mode and afterwards is in the mode that it was in. Raises ValueError or
     TypeError, at the first token, for what ``sample_next`` and the model refuse.

@@ -1,4 +1,4 @@
-"""GPT-2, whole, in one file. Read it from top to bottom.
+"""All of GPT-2 in one file, to be read from top to bottom.
 
 Letters for sizes, the same everywhere: B batch, T tokens, C = n_embd, H heads, D = C / H,
 F = 4C, V vocabulary, N = n_layer. Each ``note`` names the tensor that it is given and the axes
@@ -27,8 +27,8 @@ from .tape import note, tracing
 from .weights import load_pretrained, save_pretrained
 
 # ---------------------------------------------------------------------------------------------
-# Attention. Both roads compute softmax(Q Kᵀ / √D) V under the causal mask (Vaswani et al. 2017,
-# section 3.2.1); tests hold them equal, forward and backward.
+# Attention. Both functions compute softmax(Q Kᵀ / √D) V under the causal mask (Vaswani et al.
+# 2017, section 3.2.1); tests hold them equal, forward and backward.
 
 
 def attention_explicit(
@@ -78,9 +78,9 @@ def fused_is_faster(device_type: str, dtype: torch.dtype, needs_grad: bool, T: i
 def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Tensor:
     """Which of S keys each query may see: (T, S), or (B, 1, T, S) where texts are padded.
 
-    The query at position i sees the keys 0 … i. With ``padding`` (B,), the number of tokens on
-    the left of each text that are no text, it does not see those. A token of the padding sees
-    itself: a row with nothing to see would have no softmax.
+    The query at position i sees the keys 0 … i. ``padding`` (B,) counts the padding tokens on the
+    left of each text: they are hidden from the text's queries. Each sees itself, because a row
+    with nothing to see would have no softmax.
     """
     keys, queries = torch.arange(S, device=positions.device), positions.unsqueeze(1)
     past = keys <= queries  # (T, S)
@@ -191,8 +191,8 @@ class GPT2(nn.Module):
     ``model(idx)`` takes token ids (B, T) and returns logits (B, T, V) and None. With targets
     (B, T), where -100 means "do not count this position", it returns the mean cross-entropy in
     nats as well. Both are int64. ``last_only=True`` gives the last position's logits, (B, 1, V).
-    ``padding`` (B,) int64 says how many tokens on the left of each text are no text: their logits
-    mean nothing. With a ``cache``, which has its own padding, idx goes on where the cache ends.
+    ``padding`` (B,) int64 counts the padding tokens on the left of each text: their logits mean
+    nothing. With a ``cache``, which has its own padding, idx goes on where the cache ends.
     Raises TypeError or ValueError, saying what is allowed, for ids of another type or shape,
     outside the vocabulary, none at all, or more than block_size.
     """

@@ -39,7 +39,7 @@ class PackedGPT2(GPT2):
 def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
     """A frozen copy in eval mode on the model's device, in ``dtype`` or else the model's own.
 
-    It is used as any GPT2 is; ``generate(pack(model, torch.bfloat16), …)`` is the fast road.
+    It is used as any GPT2 is; ``generate(pack(model, torch.bfloat16), …)`` is the fast way.
     Where this build of torch has no oneDNN kernel for the type, the weights are cast only. Later
     changes of the model do not reach the copy. Raises TypeError for a type that is not a float.
     """

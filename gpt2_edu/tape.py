@@ -177,12 +177,13 @@ def trace(
 ) -> Iterator[Tape]:
     """Record, check and edit everything that is noted inside the ``with`` block.
 
-    With a model, each tensor stands under the path of the module that noted it, the tape holds
-    the model's last forward pass, and other models are not heard. Without one, names stand as
-    they are noted. ``edits`` maps a path to a tensor or to a function of the tensor; the rest of
-    the pass goes on from the edited value. A compiled model runs uncompiled in here. On leaving,
-    even by an exception, everything is as before. Raises ValueError for an edit that changes shape,
-    type or device, or that met no tensor, and RuntimeError if a tape is running already.
+    With a model, each tensor is recorded under the path of the module that noted it, the tape
+    holds the model's last forward pass, and other models are not recorded. Without one, names are
+    recorded as they are noted. ``edits`` maps a path to a tensor or to a function of the tensor;
+    the rest of the pass goes on from the edited value. A compiled model runs uncompiled in here.
+    On leaving, even by an exception, everything is as before. Raises ValueError for an edit that
+    changes shape, type or device, or that met no tensor, and RuntimeError if a tape is running
+    already.
     """
     global _running
     if _running is not None:

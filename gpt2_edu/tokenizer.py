@@ -133,8 +133,8 @@ def _count_pieces(texts: Iterable[str]) -> Counter[str]:
 def _merges(words: list[list[int]], weights: list[int]) -> Iterator[Pair]:
     """The pairs to merge, best first, until every word is one token. Merge n makes id 256 + n.
 
-    A text repeats its words. So each different word stands here once, weights say how often it
-    occurs, and a merge recounts the words that hold its pair and no others.
+    A text repeats its words, so each different word is kept once with a weight that says how
+    often it occurs, and a merge recounts only the words that hold its pair.
     """
     counts: Counter[Pair] = Counter()
     where: defaultdict[Pair, set[int]] = defaultdict(set)  # words that hold the pair, or once did
@@ -150,7 +150,7 @@ def _merges(words: list[list[int]], weights: list[int]) -> Iterator[Pair]:
             heappush(heap, (-counts[best], best))
             continue
         yield best
-        born = set()
+        new_pairs = set()
         for w in where.pop(best):
             for pair in pairwise(words[w]):
                 counts[pair] -= weights[w]
@@ -159,8 +159,8 @@ def _merges(words: list[list[int]], weights: list[int]) -> Iterator[Pair]:
                 counts[pair] += weights[w]
                 if new in pair:
                     where[pair].add(w)
-                    born.add(pair)
-        for pair in born:
+                    new_pairs.add(pair)
+        for pair in new_pairs:
             heappush(heap, (-counts[pair], pair))
         new += 1
 
