@@ -77,6 +77,13 @@ export class Memory {
   }
 
   /**
+   * Say that a tensor that keep() gave is not needed any more.
+   * @param {Tensor} tensor
+   */
+  // eslint-disable-next-line no-unused-vars -- JavaScript collects it by itself
+  free(tensor) {}
+
+  /**
    * @param {Tensor} tensor
    * @returns {Promise<Float32Array>}  a copy of its numbers
    */

@@ -47,6 +47,17 @@ export class KVCache {
     }));
   }
 
+  /**
+   * Give the memory back; the cache cannot be used any more.
+   * @param {Backend} backend
+   */
+  free(backend) {
+    for (const { k, v } of this.layers.splice(0)) {
+      backend.free(k);
+      backend.free(v);
+    }
+  }
+
   /** Forget every token from a position on. */
   cut(length = 0) {
     this.length = Math.min(this.length, length);
@@ -77,8 +88,8 @@ export class GPT2 {
     this.check(ids, start, cache);
     const T = ids.length;
     const stack = backend.mark();
+    const kv = cache ?? new KVCache(config, backend, T);
     try {
-      const kv = cache ?? new KVCache(config, backend, T);
       const pass = new Pass(this, tape, switches, kv, start, T);
       let x = await pass.hidden(ids);
       if (lastOnly) x = backend.rows(x, T - 1, 1);
@@ -88,6 +99,7 @@ export class GPT2 {
       if (cache) cache.length = start + T;
       return result;
     } finally {
+      if (!cache) kv.free(backend);
       backend.release(stack);
     }
   }

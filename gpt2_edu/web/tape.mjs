@@ -19,6 +19,7 @@ export class Tape {
     this.keep = keep;
     /** @type {Map<string, Noted>} */
     this.noted = new Map();
+    this.met = new Set();
   }
 
   /** A new pass begins. */
@@ -38,6 +39,7 @@ export class Tape {
     if (edit === undefined && !this.keep(path)) return tensor;
     let values = await backend.read(tensor);
     if (edit !== undefined) {
+      this.met.add(path);
       const edited = typeof edit === "function" ? (edit(values, tensor.shape) ?? values) : edit;
       if (edited.length !== size(tensor.shape)) {
         throw new RangeError(
@@ -54,7 +56,7 @@ export class Tape {
 
   /** Paths that an edit was given for and that no pass has met. */
   get missed() {
-    return [...this.edits.keys()].filter((path) => !this.noted.has(path));
+    return [...this.edits.keys()].filter((path) => !this.met.has(path));
   }
 
   /** @param {string} path */

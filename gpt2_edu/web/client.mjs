@@ -1,0 +1,80 @@
+// What a page uses: promises in front of the engine's messages.
+
+/** @typedef {{postMessage: (message: any) => void, onmessage: ((event: {data: any}) => void) | null,
+ *   onerror?: ((event: any) => void) | null}} Port  a worker, or what answers like one */
+/** @typedef {{resolve: (value: any) => void, reject: (error: Error) => void,
+ *   onProgress?: (share: number) => void, onToken?: (id: number) => void}} Pending */
+
+export class Engine {
+  /** @param {Port} port */
+  constructor(port) {
+    this.port = port;
+    this.last = 0;
+    /** @type {Map<number, Pending>} */
+    this.pending = new Map();
+    port.onmessage = ({ data }) => this.hear(data);
+    port.onerror = (event) => this.fail(event?.message ?? "it stopped");
+  }
+
+  /**
+   * Load a model under a name. `weights` is a File, a Blob or an ArrayBuffer.
+   * @param {string} model
+   * @param {{config: string, weights: Blob | ArrayBuffer, backend?: string}} files
+   * @param {(share: number) => void} [onProgress]  of the tensors that were read, 0 to 1
+   */
+  load(model, files, onProgress) {
+    return this.ask({ call: "load", model, ...files }, { onProgress }).answer;
+  }
+
+  /**
+   * One forward pass. A request with a `key` replaces an older one with that key.
+   * @param {string} model
+   * @param {{ids: number[], key?: string, record?: boolean | string[], edits?: object,
+   *   switches?: object, lastOnly?: boolean}} request
+   */
+  run(model, request) {
+    return this.ask({ call: "run", model, ...request }).answer;
+  }
+
+  /**
+   * Write `n` tokens; `onToken` is called with each id. Returns the answer and a way to stop.
+   * @param {string} model
+   * @param {{ids: number[], n: number, key?: string, settings?: object}} request
+   * @param {(id: number) => void} [onToken]
+   */
+  stream(model, request, onToken) {
+    return this.ask({ call: "stream", model, ...request }, { onToken });
+  }
+
+  /**
+   * @param {object} request
+   * @param {{onProgress?: (share: number) => void, onToken?: (id: number) => void}} [listeners]
+   */
+  ask(request, listeners = {}) {
+    const id = ++this.last;
+    const answer = new Promise((resolve, reject) => {
+      this.pending.set(id, { resolve, reject, ...listeners });
+    });
+    this.port.postMessage({ id, ...request });
+    return { answer, cancel: () => this.port.postMessage({ id: 0, call: "cancel", target: id }) };
+  }
+
+  /** @param {{id: number, progress?: number, token?: number, result?: any, error?: string}} message */
+  hear({ id, progress, token, result, error }) {
+    const pending = this.pending.get(id);
+    if (!pending) return;
+    if (progress !== undefined) pending.onProgress?.(progress);
+    else if (token !== undefined) pending.onToken?.(token);
+    else {
+      this.pending.delete(id);
+      if (error !== undefined) pending.reject(new Error(error));
+      else pending.resolve(result);
+    }
+  }
+
+  /** @param {string} why */
+  fail(why) {
+    for (const { reject } of this.pending.values()) reject(new Error(`the engine failed: ${why}`));
+    this.pending.clear();
+  }
+}

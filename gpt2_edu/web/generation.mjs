@@ -1,0 +1,57 @@
+// Predict, sample, append, repeat: what `stream` in generation.py is.
+
+import { KVCache } from "./model.mjs";
+import { checkKnobs, draw, nextProbabilities, randomNumbers } from "./sampling.mjs";
+
+/** @import { GPT2, Switches } from "./model.mjs" */
+/** @import { Knobs } from "./sampling.mjs" */
+/** @import { Tape } from "./tape.mjs" */
+
+const CHUNK = 64; // tokens of a prompt at a time, so that its tables stay small
+
+/**
+ * Yields each new id with the probabilities that it was drawn from, until `eosId` or `n` tokens.
+ * Text that would outgrow the window is refused; with `overflow: "crop"` the oldest tokens are
+ * forgotten and the others computed anew at each step.
+ * @param {GPT2} model
+ * @param {number[]} prompt
+ * @param {number} n
+ * @param {Knobs & {seed?: number, eosId?: number | null, overflow?: "raise" | "crop",
+ *   switches?: Switches, tape?: Tape}} [settings]
+ * @returns {AsyncGenerator<{id: number, probabilities: Float64Array}>}
+ */
+export async function* stream(model, prompt, n, settings = {}) {
+  const { seed = 0, eosId = null, overflow = "raise", switches, tape } = settings;
+  checkKnobs(settings);
+  const window = model.config.blockSize;
+  if (overflow === "raise" && prompt.length + n > window + 1) {
+    throw new RangeError(
+      `${prompt.length} tokens and ${n} new ones do not fit into the model's window of ${window}`,
+    );
+  }
+  const random = randomNumbers(seed);
+  const cache = new KVCache(model.config, model.backend);
+  try {
+    let ids = prompt.slice(-window);
+    let waiting = ids; // for the cache
+    for (let i = 0; i < n; i++) {
+      if (cache.length + waiting.length > window) {
+        cache.cut();
+        ids = ids.slice(-window);
+        waiting = ids;
+      }
+      for (; waiting.length > CHUNK; waiting = waiting.slice(CHUNK)) {
+        await model.forward(waiting.slice(0, CHUNK), { cache, switches, lastOnly: true });
+      }
+      const logits = await model.forward(waiting, { cache, switches, tape, lastOnly: true });
+      const probabilities = nextProbabilities(logits, settings);
+      const id = draw(probabilities, random);
+      yield { id, probabilities };
+      if (id === eosId) return;
+      waiting = [id];
+      ids.push(id);
+    }
+  } finally {
+    cache.free(model.backend);
+  }
+}

@@ -1,0 +1,161 @@
+// The engine behind messages: it holds models by name and answers requests one after the other.
+// In a page it runs in a worker (worker.mjs), so that the page never waits; client.mjs talks to it.
+//
+// A request is {id, call, …}; answers are {id, progress}, {id, token}, and at the end {id, result}
+// or {id, error}. A request with a `key` takes the place of an older one with that key: of what a
+// reader drags, only the latest matters.
+
+import { pickBackend } from "./backend.mjs";
+import { stream } from "./generation.mjs";
+import { loadModel } from "./load.mjs";
+import { Tape } from "./tape.mjs";
+
+/** @import { GPT2 } from "./model.mjs" */
+/** @import { Edit } from "./tape.mjs" */
+/** @typedef {{id: number, call: string, key?: string, [more: string]: any}} Request */
+
+export const SUPERSEDED = "superseded by a newer request";
+export const CANCELLED = "cancelled";
+
+export class Host {
+  /** @param {(answer: any, transfer?: Transferable[]) => void} post */
+  constructor(post) {
+    this.post = post;
+    /** @type {Map<string, GPT2>} */
+    this.models = new Map();
+    /** @type {Request[]} */
+    this.waiting = [];
+    /** @type {Request | null} */
+    this.running = null;
+    this.cancelled = new Set();
+  }
+
+  /** @param {Request} request */
+  receive(request) {
+    if (request.call === "cancel") {
+      this.drop((other) => other.id === request.target, CANCELLED);
+      if (this.running?.id === request.target) this.cancelled.add(request.target);
+      return;
+    }
+    if (request.key !== undefined) {
+      this.drop((other) => other.key === request.key, SUPERSEDED);
+      if (this.running?.key === request.key) this.cancelled.add(this.running.id);
+    }
+    this.waiting.push(request);
+    if (this.running === null) this.work();
+  }
+
+  /**
+   * @param {(request: Request) => boolean} which
+   * @param {string} error
+   */
+  drop(which, error) {
+    const dropped = this.waiting.filter(which);
+    this.waiting = this.waiting.filter((request) => !which(request));
+    for (const { id } of dropped) this.post({ id, error });
+  }
+
+  async work() {
+    for (let next = this.waiting.shift(); next; next = this.waiting.shift()) {
+      this.running = next;
+      const { id } = next;
+      try {
+        const result = await this.answer(next);
+        this.post({ id, result });
+      } catch (error) {
+        this.post({ id, error: error instanceof Error ? error.message : String(error) });
+      }
+      this.cancelled.delete(id);
+    }
+    this.running = null;
+  }
+
+  /** @param {Request} request */
+  async answer(request) {
+    if (request.call === "load") return this.load(request);
+    if (request.call === "unload") return this.models.delete(request.model);
+    const model = this.models.get(request.model);
+    if (!model)
+      throw new Error(`there is no model ${JSON.stringify(request.model)}: load it first`);
+    if (request.call === "run") return this.run(model, request);
+    if (request.call === "stream") return this.stream(model, request);
+    throw new Error(`unknown call ${JSON.stringify(request.call)}`);
+  }
+
+  /**
+   * If the new model cannot be loaded, an older one of the same name is still there.
+   * @param {Request} request  {model, config, weights: Source, backend?}
+   */
+  async load({ id, model, config, weights, backend }) {
+    const loaded = await loadModel(
+      config,
+      weights,
+      () => pickBackend(backend),
+      (share) => {
+        if (this.cancelled.has(id)) throw new Error(CANCELLED);
+        this.post({ id, progress: share });
+      },
+    );
+    this.models.set(model, loaded);
+    return { config: loaded.config, backend: loaded.backend.name };
+  }
+
+  /**
+   * One pass: the logits, and every tensor that `record` names (true: all of them).
+   * @param {GPT2} model
+   * @param {Request} request  {ids, record?, edits?, switches?, lastOnly?}
+   */
+  async run(model, { ids, record = false, edits = {}, switches, lastOnly }) {
+    const wanted =
+      record === true
+        ? () => true
+        : (/** @type {string} */ path) => record && record.includes(path);
+    const tape = record || Object.keys(edits).length ? new Tape(inPlace(edits), wanted) : undefined;
+    const logits = await model.forward(ids, { tape, switches, lastOnly });
+    if (tape?.missed.length) throw new Error(`no tensor was noted as ${tape.missed[0]}`);
+    return { logits, noted: tape ? [...tape.noted.values()] : [] };
+  }
+
+  /**
+   * @param {GPT2} model
+   * @param {Request} request  {ids, n, settings}
+   */
+  async stream(model, { id, ids, n, settings }) {
+    const written = [];
+    for await (const { id: token } of stream(model, ids, n, settings)) {
+      written.push(token);
+      this.post({ id, token });
+      await nextTask();
+      if (this.cancelled.has(id)) break;
+    }
+    return { ids: written };
+  }
+}
+
+/**
+ * Edits that can be sent: numbers, or {scale} to multiply by.
+ * @param {Record<string, ArrayLike<number> | {scale: number}>} edits
+ * @returns {Record<string, Edit>}
+ */
+function inPlace(edits) {
+  return Object.fromEntries(
+    Object.entries(edits).map(([path, edit]) => [
+      path,
+      "scale" in edit
+        ? (/** @type {Float32Array} */ values) => values.map((value) => value * edit.scale)
+        : edit,
+    ]),
+  );
+}
+
+/** Let the messages that have come meanwhile be heard. */
+function nextTask() {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve(undefined);
+    };
+    port2.postMessage(null);
+  });
+}
