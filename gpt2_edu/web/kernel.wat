@@ -1,6 +1,7 @@
 ;; The one loop that takes nearly all the time: out[t, r] = x[t] · w[r] + b[r].
 ;;
 ;; x has T rows of K numbers, w has R rows `ws` bytes apart, out is (T, R); b may be 0, no bias.
+;; Where $scratch is not 0, w is float16: two rows at a time are written there as float32.
 ;; Four numbers are multiplied at once. Rows are taken in tiles of 4 tokens × 2 outputs, so that a
 ;; number once loaded is used several times; what is left over, 1 token × 2 outputs at a time.
 ;; Addresses and strides are in bytes.
@@ -108,16 +109,41 @@
     (call $put (local.get $b3) (local.get $x3) (local.get $v) (local.get $k) (local.get $K)
       (local.get $c) (i32.add (local.get $out) (i32.const 4))))
 
+  ;; K bytes of float32 at $to from as many float16 at $w, four at once. The bits of exponent and
+  ;; fraction, moved into their places, are the number over 2 to the power of 112.
+  (func $widen (param $w i32) (param $to i32) (param $K i32)
+    (local $end i32) (local $h v128)
+    (local.set $end (i32.add (local.get $to) (local.get $K)))
+    (loop $more
+      (local.set $h (v128.load16x4_u (local.get $w)))
+      (v128.store (local.get $to) (v128.or
+        (i32x4.shl (v128.and (local.get $h) (i32x4.splat (i32.const 0x8000))) (i32.const 16))
+        (f32x4.mul (f32x4.splat (f32.const 0x1p112))
+          (i32x4.shl (v128.and (local.get $h) (i32x4.splat (i32.const 0x7fff))) (i32.const 13)))))
+      (local.set $w (i32.add (local.get $w) (i32.const 8)))
+      (local.set $to (i32.add (local.get $to) (i32.const 16)))
+      (br_if $more (i32.lt_u (local.get $to) (local.get $end)))))
+
   (func (export "product") (param $x i32) (param $w i32) (param $b i32) (param $out i32)
                            (param $T i32) (param $K i32) (param $R i32) (param $ws i32)
-    (local $r i32) (local $t i32) (local $v i32) (local $c i32) (local $two i32)
+                           (param $scratch i32)
+    (local $r i32) (local $t i32) (local $u i32) (local $v i32) (local $c i32) (local $two i32)
     (local $kb i32) (local $os i32)
     (local.set $kb (i32.shl (local.get $K) (i32.const 2)))
     (local.set $os (i32.shl (local.get $R) (i32.const 2)))
     (block $done (loop $rows
       (br_if $done (i32.ge_u (local.get $r) (local.get $R)))
       (local.set $two (i32.lt_u (i32.add (local.get $r) (i32.const 1)) (local.get $R)))
+      (local.set $u (local.get $w))
       (local.set $v (i32.add (local.get $w) (i32.mul (local.get $two) (local.get $ws))))
+      (if (local.get $scratch) (then
+        (call $widen (local.get $u) (local.get $scratch) (local.get $kb))
+        (local.set $u (local.get $scratch))
+        (if (local.get $two) (then
+          (call $widen (local.get $v) (i32.add (i32.add (local.get $u) (local.get $kb))
+            (i32.const 16)) (local.get $kb))))
+        (local.set $v (i32.add (local.get $u) (i32.mul (local.get $two)
+          (i32.add (local.get $kb) (i32.const 16)))))))
       (local.set $c (i32.add (local.get $b) (i32.const 4)))
       (if (i32.eqz (local.get $b)) (then (local.set $c (i32.const 0))))
       (local.set $t (i32.const 0))
@@ -127,13 +153,13 @@
                      (i32.le_u (i32.add (local.get $t) (i32.const 4)) (local.get $T)))
           (then
             (call $tile (i32.add (local.get $x) (i32.mul (local.get $t) (local.get $kb)))
-              (local.get $w) (local.get $v) (local.get $kb) (local.get $b) (local.get $c)
+              (local.get $u) (local.get $v) (local.get $kb) (local.get $b) (local.get $c)
               (i32.add (local.get $out) (i32.add (i32.shl (local.get $r) (i32.const 2))
                 (i32.mul (local.get $t) (local.get $os)))) (local.get $os))
             (local.set $t (i32.add (local.get $t) (i32.const 4))))
           (else
             (call $pair (i32.add (local.get $x) (i32.mul (local.get $t) (local.get $kb)))
-              (local.get $w) (local.get $v) (local.get $kb) (local.get $b) (local.get $c)
+              (local.get $u) (local.get $v) (local.get $kb) (local.get $b) (local.get $c)
               (i32.add (local.get $out) (i32.add (i32.shl (local.get $r) (i32.const 2))
                 (i32.mul (local.get $t) (local.get $os)))))
             (local.set $t (i32.add (local.get $t) (i32.const 1)))))

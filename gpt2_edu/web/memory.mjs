@@ -58,14 +58,13 @@ export class Memory {
   }
 
   /**
-   * Weights of one row for each output, as the products read them.
-   * @param {Float32Array} numbers
+   * Room for weights, of one row for each output, as the products read them.
    * @param {number} rows
    * @param {number} columns
    * @returns {Matrix}
    */
-  matrix(numbers, rows, columns) {
-    return { data: numbers, rows, columns };
+  matrix(rows, columns) {
+    return { data: new Float32Array(rows * columns), rows, columns };
   }
 
   /**

@@ -35,24 +35,29 @@ class Placed {
 }
 
 export class WasmBackend extends PlainBackend {
-  /** @param {WebAssembly.Instance} instance */
-  constructor(instance) {
+  /**
+   * @param {WebAssembly.Instance} instance
+   * @param {boolean} half  keep weights as float16: half the memory, a little less exact
+   */
+  constructor(instance, half) {
     super(new ArrayBuffer(0));
     const { memory, product } = instance.exports;
-    this.name = "WebAssembly";
+    this.name = half ? "WebAssembly, float16 weights" : "WebAssembly";
+    this.half = half;
     this.memory = /** @type {WebAssembly.Memory} */ (memory);
     this.kernel = /** @type {(...numbers: number[]) => void} */ (product);
     this.used = 16; // bytes of the memory; address 0 means "no bias"
     this.stack = { place: 0, bytes: 0 };
+    this.scratch = { place: 0, bytes: 0 }; // two rows of float16 weights as float32
     /** @type {Map<number, number[]>} */
     this.freed = new Map(); // places by bytes
   }
 
   /** Compiling takes a millisecond. Throws where WebAssembly or its SIMD is missing. */
-  static async start() {
+  static async start(half = false) {
     const bytes = Uint8Array.from(atob(KERNEL), (c) => c.charCodeAt(0));
     const { instance } = await WebAssembly.instantiate(bytes);
-    return new WasmBackend(instance);
+    return new WasmBackend(instance, half);
   }
 
   /**
@@ -100,18 +105,24 @@ export class WasmBackend extends PlainBackend {
   }
 
   /**
-   * @param {Float32Array} numbers
    * @param {number} rows
    * @param {number} columns
    */
-  matrix(numbers, rows, columns) {
-    const tensor = this.vector(numbers);
+  matrix(rows, columns) {
+    const { memory, half } = this;
+    const length = rows * columns;
+    const place = this.reserve((half ? 2 : 4) * length);
+    /** @type {Float32Array | Uint16Array} */
+    let view = half ? new Uint16Array(0) : new Float32Array(0);
     return {
-      get data() {
-        return tensor.data;
-      },
       rows,
       columns,
+      get data() {
+        if (view.buffer !== memory.buffer) {
+          view = new (half ? Uint16Array : Float32Array)(memory.buffer, place, length);
+        }
+        return view;
+      },
     };
   }
 
@@ -154,6 +165,12 @@ export class WasmBackend extends PlainBackend {
   product(x, w, b, out, K, R, stride = K) {
     const bias = b === null ? 0 : b.byteOffset;
     const T = out.length / R;
-    this.kernel(x.byteOffset, w.byteOffset, bias, out.byteOffset, T, K, R, 4 * stride);
+    const half = w instanceof Uint16Array;
+    const places = [x.byteOffset, w.byteOffset, bias, out.byteOffset];
+    if (half && this.scratch.bytes < 8 * K + 32) {
+      this.scratch = { place: this.reserve(8 * K + 32), bytes: 8 * K + 32 };
+      return this.kernel(...places, T, K, R, 2 * stride, this.scratch.place);
+    }
+    this.kernel(...places, T, K, R, (half ? 2 : 4) * stride, half ? this.scratch.place : 0);
   }
 }

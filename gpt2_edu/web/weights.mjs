@@ -1,6 +1,8 @@
 // The weights of a GPT-2 under the names that model.mjs uses, from a safetensors file in Hugging
 // Face's layout. Hugging Face stores the maps of a block as (in, out); here a row is an output.
 
+import { numParameters } from "./config.mjs";
+import { toHalf } from "./numbers.mjs";
 import { decode } from "./safetensors.mjs";
 
 /** @import { Config } from "./config.mjs" */
@@ -89,8 +91,10 @@ export function matchEntries(entries, config) {
   return plain;
 }
 
+const PIECE = 1 << 20; // numbers that are read at a time, so that memory holds a file only once
+
 /**
- * Read the tensors one after the other, so that the file is never in memory twice.
+ * Read the tensors piece by piece into the backend's memory.
  * @param {Map<string, Entry>} entries  as matchEntries gives them
  * @param {(start: number, end: number) => Promise<Uint8Array> | Uint8Array} bytes
  * @param {Config} config
@@ -99,18 +103,29 @@ export function matchEntries(entries, config) {
  * @returns {Promise<Weights>}
  */
 export async function loadWeights(entries, bytes, config, backend, progress = () => {}) {
-  const names = [...expectedShapes(config).keys()];
+  const total = numParameters(config);
   let done = 0;
-  /** @param {string} name */
-  const read = async (name) => {
+  /**
+   * The rows of a tensor in pieces: (first row, numbers).
+   * @param {string} name
+   * @param {(first: number, numbers: Float32Array) => void} put
+   */
+  const read = async (name, put) => {
     const entry = /** @type {Entry} */ (entries.get(name));
-    const numbers = decode(await bytes(entry.start, entry.end), entry);
-    progress(++done / names.length);
-    return numbers;
+    const [rows, columns = 1] = entry.shape;
+    const width = (entry.end - entry.start) / rows; // bytes of a row
+    const many = Math.max(1, Math.floor(PIECE / columns));
+    for (let first = 0; first < rows; first += many) {
+      const last = Math.min(first + many, rows);
+      const piece = await bytes(entry.start + first * width, entry.start + last * width);
+      put(first, decode(piece, entry));
+      progress((done += (last - first) * columns) / total);
+    }
   };
   /** @param {string} name */
   const vector = async (name) => {
-    const numbers = await read(name);
+    const numbers = new Float32Array(/** @type {Entry} */ (entries.get(name)).shape[0]);
+    await read(name, (first, piece) => numbers.set(piece, first));
     return backend.vector(numbers);
   };
   /** @param {string} name */
@@ -118,41 +133,48 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
     weight: await vector(`${name}.weight`),
     bias: await vector(`${name}.bias`),
   });
-  /** @param {string} name  of a map stored as (in, out) */
-  const matrix = async (name) => {
+  /** @param {string} name  of a table, a row for each token or position */
+  const table = async (name) => {
     const [rows, columns] = /** @type {Entry} */ (entries.get(name)).shape;
-    return backend.matrix(transposed(await read(name), rows, columns), columns, rows);
+    const matrix = backend.matrix(rows, columns);
+    await read(name, (first, piece) => {
+      const to = matrix.data;
+      const from = first * columns;
+      if (to instanceof Float32Array) to.set(piece, from);
+      else for (let i = 0; i < piece.length; i++) to[from + i] = toHalf(piece[i]);
+    });
+    return matrix;
   };
-  const { vocabSize: V, blockSize, nEmbd: C } = config;
-  const wte = backend.matrix(await read("wte.weight"), V, C);
-  const wpe = backend.matrix(await read("wpe.weight"), blockSize, C);
+  /** @param {string} name  of a map that is stored as (in, out) */
+  const map = async (name) => {
+    const [inputs, outputs] = /** @type {Entry} */ (entries.get(name)).shape;
+    const matrix = backend.matrix(outputs, inputs);
+    await read(name, (first, piece) => {
+      const to = matrix.data;
+      const count = piece.length / outputs;
+      const store = to instanceof Float32Array ? (/** @type {number} */ v) => v : toHalf;
+      for (let r = 0; r < outputs; r++) {
+        for (let i = 0; i < count; i++) to[r * inputs + first + i] = store(piece[i * outputs + r]);
+      }
+    });
+    return matrix;
+  };
+  const wte = await table("wte.weight");
+  const wpe = await table("wpe.weight");
   const blocks = [];
   for (let n = 0; n < config.nLayer; n++) {
     blocks.push({
       ln1: await norm(`h.${n}.ln_1`),
-      cAttn: await matrix(`h.${n}.attn.c_attn.weight`),
+      cAttn: await map(`h.${n}.attn.c_attn.weight`),
       cAttnBias: await vector(`h.${n}.attn.c_attn.bias`),
-      cProj: await matrix(`h.${n}.attn.c_proj.weight`),
+      cProj: await map(`h.${n}.attn.c_proj.weight`),
       cProjBias: await vector(`h.${n}.attn.c_proj.bias`),
       ln2: await norm(`h.${n}.ln_2`),
-      cFc: await matrix(`h.${n}.mlp.c_fc.weight`),
+      cFc: await map(`h.${n}.mlp.c_fc.weight`),
       cFcBias: await vector(`h.${n}.mlp.c_fc.bias`),
-      cProjMlp: await matrix(`h.${n}.mlp.c_proj.weight`),
+      cProjMlp: await map(`h.${n}.mlp.c_proj.weight`),
       cProjMlpBias: await vector(`h.${n}.mlp.c_proj.bias`),
     });
   }
   return { wte, wpe, head: wte, blocks, lnF: await norm("ln_f") };
-}
-
-/**
- * @param {Float32Array} numbers  (rows, columns)
- * @param {number} rows
- * @param {number} columns
- */
-function transposed(numbers, rows, columns) {
-  const out = new Float32Array(numbers.length);
-  for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < columns; c++) out[c * rows + r] = numbers[r * columns + c];
-  }
-  return out;
 }

@@ -2,19 +2,17 @@
 // {folder, backend, chunks: [[ids]], edits: {path: {head, value}}, switches, lastOnly, record}
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { pickBackend } from "../../gpt2_edu/web/backend.mjs";
 import { inMemory, loadModel } from "../../gpt2_edu/web/load.mjs";
 import { KVCache } from "../../gpt2_edu/web/model.mjs";
-import { PlainBackend } from "../../gpt2_edu/web/plain.mjs";
 import { Tape } from "../../gpt2_edu/web/tape.mjs";
-import { WasmBackend } from "../../gpt2_edu/web/wasm.mjs";
 
 const request = JSON.parse(readFileSync(0, "utf8"));
-const start = { plain: () => new PlainBackend(), wasm: () => WasmBackend.start() };
 try {
   const model = await loadModel(
     readFileSync(`${request.folder}/config.json`, "utf8"),
     inMemory(readFileSync(`${request.folder}/model.safetensors`)),
-    start[request.backend ?? "plain"],
+    () => pickBackend(request.backend ?? "plain"),
   );
   const edits = Object.fromEntries(
     Object.entries(request.edits ?? {}).map(([path, { scale }]) => [

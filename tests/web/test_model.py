@@ -93,6 +93,45 @@ def test_widths_of_the_published_model(node, folder, make_model, backend):
     compare(node, folder, make_model(config), [list(range(17))], backend, atol=1e-4)
 
 
+def halved(model: GPT2) -> GPT2:
+    """The model with the matrices that the page keeps as float16, rounded so."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim == 2:
+                parameter.copy_(parameter.half().float())
+    return model
+
+
+@pytest.mark.parametrize("odd", [True, False])
+def test_float16_weights_are_rounded_and_nothing_else(node, folder, make_model, odd):
+    config = ODD if odd else GPT2Config(vocab_size=503, block_size=32, n_layer=2)
+    ids = [[3, 1, 4, 1, 5], [9]]
+    exact = make_model(config)
+    path = folder(exact)
+    request = {"folder": path, "chunks": ids, "backend": "wasm-half", "cached": True}
+    answer = node("run_model.mjs", request | {"record": True})
+    for passed, (logits, tensors) in zip(
+        answer["passes"], expected(halved(make_model(config)), ids, cached=True), strict=True
+    ):
+        got = torch.tensor(passed["logits"]).view(logits.shape)
+        torch.testing.assert_close(got, logits, atol=1e-4, rtol=1e-4)
+        for entry in passed["noted"]:
+            value = tensors[entry["path"]][1]
+            assert torch.allclose(numbers(entry), value, atol=1e-4, rtol=1e-4), entry["path"]
+    for passed, (logits, _) in zip(answer["passes"], expected(exact, ids, cached=True)):
+        got = torch.tensor(passed["logits"]).view(logits.shape)
+        assert (got - logits).abs().max() < 5e-3 * max(1, float(logits.abs().max()))
+
+
+def test_every_float16_survives_the_way_through_the_page(node):
+    """All 63,488 finite ones come back as they were; halves between two go to the even one."""
+    answer = node("run_numbers.mjs", {})
+    assert answer["wrong"] == []
+    values = torch.tensor(answer["values"], dtype=torch.float64).float()
+    bits = values.half().view(torch.int16).to(torch.int64) & 0xFFFF
+    assert answer["bits"] == bits.tolist()
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_edit_changes_what_follows_as_in_python(node, folder, make_model, backend):
     model = make_model(ODD)
