@@ -27,6 +27,7 @@ export class Host {
     this.waiting = [];
     /** @type {Request | null} */
     this.running = null;
+    this.working = false;
     this.cancelled = new Set();
   }
 
@@ -42,7 +43,7 @@ export class Host {
       if (this.running?.key === request.key) this.cancelled.add(this.running.id);
     }
     this.waiting.push(request);
-    if (this.running === null) this.work();
+    if (!this.working) this.work();
   }
 
   /**
@@ -56,7 +57,11 @@ export class Host {
   }
 
   async work() {
-    for (let next = this.waiting.shift(); next; next = this.waiting.shift()) {
+    this.working = true;
+    for (;;) {
+      await nextTask(); // newer requests that have come meanwhile may take this one's place
+      const next = this.waiting.shift();
+      if (!next) break;
       this.running = next;
       const { id } = next;
       try {
@@ -66,8 +71,9 @@ export class Host {
         this.post({ id, error: error instanceof Error ? error.message : String(error) });
       }
       this.cancelled.delete(id);
+      this.running = null;
     }
-    this.running = null;
+    this.working = false;
   }
 
   /** @param {Request} request */
