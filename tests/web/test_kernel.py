@@ -16,4 +16,4 @@ def test_the_compiled_kernel_comes_from_its_text(node_program, missing):
     command = [node_program, "book/make_kernel.mjs", "--print"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     stored = (Path(gpt2_edu.__file__).parent / "web" / "kernel.mjs").read_text(encoding="utf-8")
-    assert done.stdout == stored, "run: node book/make_kernel.mjs"
+    assert done.stdout == stored, "run: make kernel"
