@@ -6,6 +6,7 @@ import { Tokenizer } from "../../gpt2_edu/web/tokenizer.mjs";
 
 const {
   ranks,
+  merges,
   texts = [],
   history = [],
   decode = [],
@@ -13,7 +14,9 @@ const {
   logits = [],
   draws,
 } = JSON.parse(readFileSync(0, "utf8"));
-const tokenizer = ranks ? Tokenizer.fromRanks(readFileSync(ranks, "latin1")) : null;
+const tokenizer = merges
+  ? Tokenizer.fromMerges(Uint8Array.from(merges.bytes), Uint16Array.from(merges.pairs))
+  : ranks && Tokenizer.fromRanks(readFileSync(ranks, "latin1"));
 const tried = (f) => {
   try {
     return f();

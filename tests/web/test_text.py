@@ -61,6 +61,29 @@ def test_texts_have_tiktokens_ids_and_come_back(node, name):
     assert answer["back"] == texts
 
 
+def merges(name: str) -> dict[str, list[int]]:
+    """The tokenizer's 256 bytes in their order, and for each merge the ids that it joins."""
+    encoding = load_tokenizer(name)
+    tokens = [encoding.decode_single_token_bytes(i) for i in range(encoding.n_vocab - 1)]
+    rank = {token: i for i, token in enumerate(tokens)}
+    pairs = []
+    for i, token in enumerate(tokens[256:], start=256):
+        parts = [bytes([b]) for b in token]
+        while len(parts) > 2:
+            ranks = [rank.get(a + b, i) for a, b in pairwise(parts)]
+            first = ranks.index(min(ranks))
+            parts[first : first + 2] = [parts[first] + parts[first + 1]]
+        pairs += [rank[part] for part in parts]
+    return {"bytes": [token[0] for token in tokens[:256]], "pairs": pairs}
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_two_ids_for_each_merge_say_all_that_a_tokenizer_is(node, name):
+    texts, encoding = hard_strings(200, seed=1), load_tokenizer(name)
+    ids = node("run_text.mjs", {"merges": merges(name), "texts": texts})["ids"]
+    assert ids == [encoding.encode_ordinary(text) for text in texts]
+
+
 def test_the_history_of_merges_goes_from_bytes_to_tokens(node):
     encoding = load_tokenizer("gpt2")
     texts = [" crane", "tokenized", "日本"]
