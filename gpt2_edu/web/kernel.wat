@@ -1,10 +1,9 @@
 ;; The one loop that takes nearly all the time: out[t, r] = x[t] · w[r] + b[r].
 ;;
 ;; x has T rows of K numbers, w has R rows `ws` bytes apart, out is (T, R); b may be 0, no bias.
-;; Where $scratch is not 0, w is float16: two rows at a time are written there as float32.
-;; Four numbers are multiplied at once. Rows are taken in tiles of 4 tokens × 2 outputs, so that a
-;; number once loaded is used several times; what is left over, 1 token × 2 outputs at a time.
-;; Addresses and strides are in bytes.
+;; Where $wide is not 0, w is float16, and a row that several tokens need is first written there as
+;; float32. Four numbers are multiplied at once, and four tokens share a row of w while there are
+;; four. Addresses and strides are in bytes.
 (module
   (memory (export "memory") 1)
 
@@ -34,39 +33,36 @@
     (if (local.get $b) (then (local.set $s (f32.add (local.get $s) (f32.load (local.get $b))))))
     (f32.store (local.get $out) (local.get $s)))
 
-  ;; 1 token × 2 outputs, two numbers of four in flight for each.
-  (func $pair (param $x i32) (param $w i32) (param $v i32) (param $K i32)
-              (param $b i32) (param $c i32) (param $out i32)
-    (local $k i32) (local $end i32) (local $p v128) (local $q v128) (local $y v128)
-    (local $p2 v128) (local $q2 v128)
-    (local.set $end (i32.and (local.get $K) (i32.const -32)))
+  ;; 1 token × 1 output, sixteen numbers in flight; so rows are read one after the other, as
+  ;; memory likes it.
+  (func $row (param $x i32) (param $w i32) (param $K i32) (param $b i32) (param $out i32)
+    (local $k i32) (local $end i32) (local $i i32) (local $j i32)
+    (local $p v128) (local $q v128) (local $r v128) (local $s v128)
+    (local.set $end (i32.and (local.get $K) (i32.const -64)))
     (block $done (loop $more
       (br_if $done (i32.ge_u (local.get $k) (local.get $end)))
-      (local.set $y (v128.load (i32.add (local.get $x) (local.get $k))))
-      (local.set $p (f32x4.add (local.get $p) (f32x4.mul (local.get $y)
-        (v128.load (i32.add (local.get $w) (local.get $k))))))
-      (local.set $q (f32x4.add (local.get $q) (f32x4.mul (local.get $y)
-        (v128.load (i32.add (local.get $v) (local.get $k))))))
-      (local.set $y (v128.load offset=16 (i32.add (local.get $x) (local.get $k))))
-      (local.set $p2 (f32x4.add (local.get $p2) (f32x4.mul (local.get $y)
-        (v128.load offset=16 (i32.add (local.get $w) (local.get $k))))))
-      (local.set $q2 (f32x4.add (local.get $q2) (f32x4.mul (local.get $y)
-        (v128.load offset=16 (i32.add (local.get $v) (local.get $k))))))
-      (local.set $k (i32.add (local.get $k) (i32.const 32)))
+      (local.set $i (i32.add (local.get $x) (local.get $k)))
+      (local.set $j (i32.add (local.get $w) (local.get $k)))
+      (local.set $p (f32x4.add (local.get $p) (f32x4.mul
+        (v128.load (local.get $i)) (v128.load (local.get $j)))))
+      (local.set $q (f32x4.add (local.get $q) (f32x4.mul
+        (v128.load offset=16 (local.get $i)) (v128.load offset=16 (local.get $j)))))
+      (local.set $r (f32x4.add (local.get $r) (f32x4.mul
+        (v128.load offset=32 (local.get $i)) (v128.load offset=32 (local.get $j)))))
+      (local.set $s (f32x4.add (local.get $s) (f32x4.mul
+        (v128.load offset=48 (local.get $i)) (v128.load offset=48 (local.get $j)))))
+      (local.set $k (i32.add (local.get $k) (i32.const 64)))
       (br $more)))
-    (call $put (f32x4.add (local.get $p) (local.get $p2)) (local.get $x) (local.get $w)
-      (local.get $k) (local.get $K) (local.get $b) (local.get $out))
-    (if (i32.ne (local.get $v) (local.get $w)) (then
-      (call $put (f32x4.add (local.get $q) (local.get $q2)) (local.get $x) (local.get $v)
-        (local.get $k) (local.get $K) (local.get $c) (i32.add (local.get $out) (i32.const 4))))))
+    (call $put (f32x4.add (f32x4.add (local.get $p) (local.get $q))
+                          (f32x4.add (local.get $r) (local.get $s)))
+      (local.get $x) (local.get $w) (local.get $k) (local.get $K) (local.get $b) (local.get $out)))
 
-  ;; 4 tokens × 2 outputs; the tokens' x are K bytes apart, their outputs `os` bytes.
-  (func $tile (param $x i32) (param $w i32) (param $v i32) (param $K i32)
-              (param $b i32) (param $c i32) (param $out i32) (param $os i32)
-    (local $k i32) (local $end i32) (local $p v128) (local $q v128) (local $y v128)
-    (local $x1 i32) (local $x2 i32) (local $x3 i32)
+  ;; 4 tokens × 1 output, so that a number of w once loaded is used four times. The tokens' x stand
+  ;; K bytes apart, their outputs $os bytes.
+  (func $tile (param $x i32) (param $w i32) (param $K i32) (param $b i32)
+              (param $out i32) (param $os i32)
+    (local $k i32) (local $end i32) (local $p v128) (local $x1 i32) (local $x2 i32) (local $x3 i32)
     (local $a0 v128) (local $a1 v128) (local $a2 v128) (local $a3 v128)
-    (local $b0 v128) (local $b1 v128) (local $b2 v128) (local $b3 v128)
     (local.set $x1 (i32.add (local.get $x) (local.get $K)))
     (local.set $x2 (i32.add (local.get $x1) (local.get $K)))
     (local.set $x3 (i32.add (local.get $x2) (local.get $K)))
@@ -74,98 +70,137 @@
     (block $done (loop $more
       (br_if $done (i32.ge_u (local.get $k) (local.get $end)))
       (local.set $p (v128.load (i32.add (local.get $w) (local.get $k))))
-      (local.set $q (v128.load (i32.add (local.get $v) (local.get $k))))
-      (local.set $y (v128.load (i32.add (local.get $x) (local.get $k))))
-      (local.set $a0 (f32x4.add (local.get $a0) (f32x4.mul (local.get $y) (local.get $p))))
-      (local.set $b0 (f32x4.add (local.get $b0) (f32x4.mul (local.get $y) (local.get $q))))
-      (local.set $y (v128.load (i32.add (local.get $x1) (local.get $k))))
-      (local.set $a1 (f32x4.add (local.get $a1) (f32x4.mul (local.get $y) (local.get $p))))
-      (local.set $b1 (f32x4.add (local.get $b1) (f32x4.mul (local.get $y) (local.get $q))))
-      (local.set $y (v128.load (i32.add (local.get $x2) (local.get $k))))
-      (local.set $a2 (f32x4.add (local.get $a2) (f32x4.mul (local.get $y) (local.get $p))))
-      (local.set $b2 (f32x4.add (local.get $b2) (f32x4.mul (local.get $y) (local.get $q))))
-      (local.set $y (v128.load (i32.add (local.get $x3) (local.get $k))))
-      (local.set $a3 (f32x4.add (local.get $a3) (f32x4.mul (local.get $y) (local.get $p))))
-      (local.set $b3 (f32x4.add (local.get $b3) (f32x4.mul (local.get $y) (local.get $q))))
+      (local.set $a0 (f32x4.add (local.get $a0) (f32x4.mul (local.get $p)
+        (v128.load (i32.add (local.get $x) (local.get $k))))))
+      (local.set $a1 (f32x4.add (local.get $a1) (f32x4.mul (local.get $p)
+        (v128.load (i32.add (local.get $x1) (local.get $k))))))
+      (local.set $a2 (f32x4.add (local.get $a2) (f32x4.mul (local.get $p)
+        (v128.load (i32.add (local.get $x2) (local.get $k))))))
+      (local.set $a3 (f32x4.add (local.get $a3) (f32x4.mul (local.get $p)
+        (v128.load (i32.add (local.get $x3) (local.get $k))))))
       (local.set $k (i32.add (local.get $k) (i32.const 16)))
       (br $more)))
     (call $put (local.get $a0) (local.get $x) (local.get $w) (local.get $k) (local.get $K)
       (local.get $b) (local.get $out))
-    (call $put (local.get $b0) (local.get $x) (local.get $v) (local.get $k) (local.get $K)
-      (local.get $c) (i32.add (local.get $out) (i32.const 4)))
     (local.set $out (i32.add (local.get $out) (local.get $os)))
     (call $put (local.get $a1) (local.get $x1) (local.get $w) (local.get $k) (local.get $K)
       (local.get $b) (local.get $out))
-    (call $put (local.get $b1) (local.get $x1) (local.get $v) (local.get $k) (local.get $K)
-      (local.get $c) (i32.add (local.get $out) (i32.const 4)))
     (local.set $out (i32.add (local.get $out) (local.get $os)))
     (call $put (local.get $a2) (local.get $x2) (local.get $w) (local.get $k) (local.get $K)
       (local.get $b) (local.get $out))
-    (call $put (local.get $b2) (local.get $x2) (local.get $v) (local.get $k) (local.get $K)
-      (local.get $c) (i32.add (local.get $out) (i32.const 4)))
     (local.set $out (i32.add (local.get $out) (local.get $os)))
     (call $put (local.get $a3) (local.get $x3) (local.get $w) (local.get $k) (local.get $K)
-      (local.get $b) (local.get $out))
-    (call $put (local.get $b3) (local.get $x3) (local.get $v) (local.get $k) (local.get $K)
-      (local.get $c) (i32.add (local.get $out) (i32.const 4))))
+      (local.get $b) (local.get $out)))
 
-  ;; K bytes of float32 at $to from as many float16 at $w, four at once. The bits of exponent and
-  ;; fraction, moved into their places, are the number over 2 to the power of 112.
+  ;; Four float16 as float32. The bits of exponent and fraction, moved into their places, are the
+  ;; number over 2 to the power of 112.
+  (func $four (param $h v128) (result v128)
+    (f32x4.mul (f32x4.splat (f32.const 0x1p112))
+      (v128.and (i32x4.splat (i32.const 0x8fffffff)) (i32x4.shl (local.get $h) (i32.const 13)))))
+
+  ;; $row with float16 weights, for K bytes of x, a multiple of 32; eight numbers in flight.
+  (func $rowHalf (param $x i32) (param $w i32) (param $K i32) (param $b i32) (param $out i32)
+    (local $end i32) (local $p v128) (local $q v128)
+    (local.set $end (i32.add (local.get $x) (local.get $K)))
+    (loop $more
+      (local.set $p (f32x4.add (local.get $p) (f32x4.mul
+        (v128.load (local.get $x)) (call $four (v128.load16x4_s (local.get $w))))))
+      (local.set $q (f32x4.add (local.get $q) (f32x4.mul
+        (v128.load offset=16 (local.get $x)) (call $four (v128.load16x4_s offset=8 (local.get $w))))))
+      (local.set $x (i32.add (local.get $x) (i32.const 32)))
+      (local.set $w (i32.add (local.get $w) (i32.const 16)))
+      (br_if $more (i32.lt_u (local.get $x) (local.get $end))))
+    (call $put (f32x4.add (local.get $p) (local.get $q)) (local.get $x) (local.get $x)
+      (i32.const 0) (i32.const 0) (local.get $b) (local.get $out)))
+
+  ;; K bytes of float32 at $to from as many float16 at $w.
   (func $widen (param $w i32) (param $to i32) (param $K i32)
-    (local $end i32) (local $h v128)
+    (local $end i32)
     (local.set $end (i32.add (local.get $to) (local.get $K)))
     (loop $more
-      (local.set $h (v128.load16x4_u (local.get $w)))
-      (v128.store (local.get $to) (v128.or
-        (i32x4.shl (v128.and (local.get $h) (i32x4.splat (i32.const 0x8000))) (i32.const 16))
-        (f32x4.mul (f32x4.splat (f32.const 0x1p112))
-          (i32x4.shl (v128.and (local.get $h) (i32x4.splat (i32.const 0x7fff))) (i32.const 13)))))
+      (v128.store (local.get $to) (call $four (v128.load16x4_s (local.get $w))))
       (local.set $w (i32.add (local.get $w) (i32.const 8)))
       (local.set $to (i32.add (local.get $to) (i32.const 16)))
       (br_if $more (i32.lt_u (local.get $to) (local.get $end)))))
 
   (func (export "product") (param $x i32) (param $w i32) (param $b i32) (param $out i32)
                            (param $T i32) (param $K i32) (param $R i32) (param $ws i32)
-                           (param $scratch i32)
-    (local $r i32) (local $t i32) (local $u i32) (local $v i32) (local $c i32) (local $two i32)
-    (local $kb i32) (local $os i32)
-    (local.set $kb (i32.shl (local.get $K) (i32.const 2)))
+                           (param $wide i32)
+    (local $r i32) (local $t i32) (local $u i32) (local $y i32) (local $o i32) (local $os i32)
+    (local.set $K (i32.shl (local.get $K) (i32.const 2)))
     (local.set $os (i32.shl (local.get $R) (i32.const 2)))
-    (block $done (loop $rows
-      (br_if $done (i32.ge_u (local.get $r) (local.get $R)))
-      (local.set $two (i32.lt_u (i32.add (local.get $r) (i32.const 1)) (local.get $R)))
+    (loop $rows
       (local.set $u (local.get $w))
-      (local.set $v (i32.add (local.get $w) (i32.mul (local.get $two) (local.get $ws))))
-      (if (local.get $scratch) (then
-        (call $widen (local.get $u) (local.get $scratch) (local.get $kb))
-        (local.set $u (local.get $scratch))
-        (if (local.get $two) (then
-          (call $widen (local.get $v) (i32.add (i32.add (local.get $u) (local.get $kb))
-            (i32.const 16)) (local.get $kb))))
-        (local.set $v (i32.add (local.get $u) (i32.mul (local.get $two)
-          (i32.add (local.get $kb) (i32.const 16)))))))
-      (local.set $c (i32.add (local.get $b) (i32.const 4)))
-      (if (i32.eqz (local.get $b)) (then (local.set $c (i32.const 0))))
+      (local.set $y (local.get $x))
+      (local.set $o (local.get $out))
+      (local.set $t (local.get $T))
+      (block $next
+        (if (local.get $wide) (then
+          (if (i32.eqz (i32.or (i32.sub (local.get $T) (i32.const 1))
+                               (i32.and (local.get $K) (i32.const 31)))) (then
+            (call $rowHalf (local.get $x) (local.get $w) (local.get $K) (local.get $b)
+              (local.get $out))
+            (br $next)))
+          (call $widen (local.get $w) (local.get $wide) (local.get $K))
+          (local.set $u (local.get $wide))))
+        (loop $tokens
+          (if (i32.ge_u (local.get $t) (i32.const 4))
+            (then
+              (call $tile (local.get $y) (local.get $u) (local.get $K) (local.get $b)
+                (local.get $o) (local.get $os))
+              (local.set $y (i32.add (local.get $y) (i32.shl (local.get $K) (i32.const 2))))
+              (local.set $o (i32.add (local.get $o) (i32.shl (local.get $os) (i32.const 2))))
+              (local.set $t (i32.sub (local.get $t) (i32.const 4))))
+            (else
+              (call $row (local.get $y) (local.get $u) (local.get $K) (local.get $b)
+                (local.get $o))
+              (local.set $y (i32.add (local.get $y) (local.get $K)))
+              (local.set $o (i32.add (local.get $o) (local.get $os)))
+              (local.set $t (i32.sub (local.get $t) (i32.const 1)))))
+          (br_if $tokens (local.get $t))))
+      (local.set $w (i32.add (local.get $w) (local.get $ws)))
+      (if (local.get $b) (then (local.set $b (i32.add (local.get $b) (i32.const 4)))))
+      (local.set $out (i32.add (local.get $out) (i32.const 4)))
+      (local.set $r (i32.add (local.get $r) (i32.const 1)))
+      (br_if $rows (i32.lt_u (local.get $r) (local.get $R)))))
+
+  ;; The same with whole numbers: x is int16 and w int8, both with rows of K numbers, a multiple of
+  ;; 16; a row of x counts in units of its number at $xs, a row of w of its number at $ws.
+  (func (export "productInt8") (param $x i32) (param $xs i32) (param $w i32) (param $ws i32)
+                               (param $b i32) (param $out i32)
+                               (param $T i32) (param $K i32) (param $R i32)
+    (local $r i32) (local $t i32) (local $y i32) (local $k i32) (local $end i32)
+    (local $p v128) (local $q v128) (local $s f32)
+    (loop $rows
       (local.set $t (i32.const 0))
-      (block $end (loop $tokens
-        (br_if $end (i32.ge_u (local.get $t) (local.get $T)))
-        (if (i32.and (local.get $two)
-                     (i32.le_u (i32.add (local.get $t) (i32.const 4)) (local.get $T)))
-          (then
-            (call $tile (i32.add (local.get $x) (i32.mul (local.get $t) (local.get $kb)))
-              (local.get $u) (local.get $v) (local.get $kb) (local.get $b) (local.get $c)
-              (i32.add (local.get $out) (i32.add (i32.shl (local.get $r) (i32.const 2))
-                (i32.mul (local.get $t) (local.get $os)))) (local.get $os))
-            (local.set $t (i32.add (local.get $t) (i32.const 4))))
-          (else
-            (call $pair (i32.add (local.get $x) (i32.mul (local.get $t) (local.get $kb)))
-              (local.get $u) (local.get $v) (local.get $kb) (local.get $b) (local.get $c)
-              (i32.add (local.get $out) (i32.add (i32.shl (local.get $r) (i32.const 2))
-                (i32.mul (local.get $t) (local.get $os)))))
-            (local.set $t (i32.add (local.get $t) (i32.const 1)))))
-        (br $tokens)))
-      (local.set $w (i32.add (local.get $w) (i32.shl (local.get $ws) (i32.const 1))))
-      (if (local.get $b) (then (local.set $b (i32.add (local.get $b) (i32.const 8)))))
-      (local.set $r (i32.add (local.get $r) (i32.const 2)))
-      (br $rows))))
+      (local.set $y (local.get $x))
+      (local.set $end (i32.add (local.get $w) (local.get $K)))
+      (loop $tokens
+        (local.set $p (v128.const i64x2 0 0))
+        (local.set $q (v128.const i64x2 0 0))
+        (local.set $k (local.get $w))
+        (loop $more
+          (local.set $p (i32x4.add (local.get $p) (i32x4.dot_i16x8_s
+            (v128.load (local.get $y)) (v128.load8x8_s (local.get $k)))))
+          (local.set $q (i32x4.add (local.get $q) (i32x4.dot_i16x8_s
+            (v128.load offset=16 (local.get $y)) (v128.load8x8_s offset=8 (local.get $k)))))
+          (local.set $y (i32.add (local.get $y) (i32.const 32)))
+          (local.set $k (i32.add (local.get $k) (i32.const 16)))
+          (br_if $more (i32.lt_u (local.get $k) (local.get $end))))
+        (local.set $s (f32.mul
+          (call $sum (f32x4.add (f32x4.convert_i32x4_s (local.get $p))
+                                (f32x4.convert_i32x4_s (local.get $q))))
+          (f32.mul (f32.load (i32.add (local.get $xs) (i32.shl (local.get $t) (i32.const 2))))
+                   (f32.load (local.get $ws)))))
+        (if (local.get $b) (then (local.set $s (f32.add (local.get $s) (f32.load
+          (i32.add (local.get $b) (i32.shl (local.get $r) (i32.const 2))))))))
+        (f32.store (i32.add (local.get $out) (i32.shl
+          (i32.add (i32.mul (local.get $t) (local.get $R)) (local.get $r)) (i32.const 2)))
+          (local.get $s))
+        (local.set $t (i32.add (local.get $t) (i32.const 1)))
+        (br_if $tokens (i32.lt_u (local.get $t) (local.get $T))))
+      (local.set $w (local.get $end))
+      (local.set $ws (i32.add (local.get $ws) (i32.const 4)))
+      (local.set $r (i32.add (local.get $r) (i32.const 1)))
+      (br_if $rows (i32.lt_u (local.get $r) (local.get $R)))))
 )

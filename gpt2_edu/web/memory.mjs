@@ -6,9 +6,15 @@ import { size } from "./numbers.mjs";
 
 /**
  * @typedef {{data: Float32Array, shape: number[]}} Tensor
- * @typedef {{data: Float32Array | Uint16Array, rows: number, columns: number}} Matrix
+ * @typedef {{data: Float32Array, rows: number, columns: number}} Matrix
  * @typedef {{k: Tensor, v: Tensor}} KV  K (H, S, D) and V (H, D, S) of one layer
  */
+
+/**
+ * The next multiple of 16; without bit operations, which end at 2³¹.
+ * @param {number} n
+ */
+export const align = (n) => Math.ceil(n / 16) * 16;
 
 export class Memory {
   /** @param {ArrayBuffer} [arena]  where the tensors of a pass stand */
@@ -33,7 +39,7 @@ export class Memory {
    */
   make(shape) {
     const length = size(shape);
-    const bytes = (4 * length + 15) & ~15;
+    const bytes = align(4 * length);
     if (this.top + bytes > this.arena.byteLength) this.grow(this.top + bytes);
     const data = new Float32Array(this.arena, this.top, length);
     this.top += bytes;
@@ -65,6 +71,16 @@ export class Memory {
    */
   matrix(rows, columns) {
     return { data: new Float32Array(rows * columns), rows, columns };
+  }
+
+  /**
+   * Write whole rows of weights, from row `first` on.
+   * @param {Matrix} matrix
+   * @param {number} first
+   * @param {Float32Array} numbers
+   */
+  store(matrix, first, numbers) {
+    matrix.data.set(numbers, first * matrix.columns);
   }
 
   /**

@@ -5,7 +5,7 @@
 // nearly all the time, and that wasm.mjs replaces.
 
 import { Memory } from "./memory.mjs";
-import { fromHalf, geluErf, geluTanh, softmax } from "./numbers.mjs";
+import { geluErf, geluTanh, softmax } from "./numbers.mjs";
 
 /** @import { KV, Matrix, Tensor } from "./memory.mjs" */
 
@@ -20,12 +20,17 @@ export class PlainBackend extends Memory {
   lookUp(table, ids) {
     const C = table.columns;
     const out = this.make([ids.length, C]);
-    for (let t = 0; t < ids.length; t++) {
-      const row = table.data.subarray(ids[t] * C, (ids[t] + 1) * C);
-      if (row instanceof Float32Array) out.data.set(row, t * C);
-      else for (let c = 0; c < C; c++) out.data[t * C + c] = fromHalf(row[c]);
-    }
+    for (let t = 0; t < ids.length; t++) out.data.set(this.row(table, ids[t]), t * C);
     return out;
+  }
+
+  /**
+   * @param {Matrix} table
+   * @param {number} r
+   * @returns {ArrayLike<number>}
+   */
+  row(table, r) {
+    return table.data.subarray(r * table.columns, (r + 1) * table.columns);
   }
 
   /**
@@ -80,7 +85,7 @@ export class PlainBackend extends Memory {
   /**
    * out[t, r] = x[t] · w[r] + b[r], for rows of K numbers that stand `stride` apart in w.
    * @param {Float32Array} x
-   * @param {Float32Array | Uint16Array} w
+   * @param {Float32Array} w
    * @param {Float32Array | null} b
    * @param {Float32Array} out
    * @param {number} K
@@ -88,7 +93,6 @@ export class PlainBackend extends Memory {
    * @param {number} [stride]
    */
   product(x, w, b, out, K, R, stride = K) {
-    if (w instanceof Uint16Array) throw new TypeError("plain JavaScript multiplies float32 only");
     for (let t = 0; t < out.length / R; t++) {
       for (let r = 0; r < R; r++) {
         const xs = t * K;

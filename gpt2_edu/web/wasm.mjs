@@ -1,63 +1,101 @@
-// The same arithmetic with its one heavy loop in WebAssembly, four numbers at a time (kernel.wat).
+// The same arithmetic with its one heavy loop in WebAssembly, many numbers at a time (kernel.wat).
 //
 // All numbers stand in the kernel's memory. When that grows, views of it are gone, so a tensor
-// here knows its place and takes a new view when it needs one.
+// here knows its place and takes a new view when it needs one. Weights may be kept as float16, in
+// half the memory and exact to three digits; or as int8, in a quarter, faster and not identical:
+// each row of weights and each token's numbers are then whole numbers times a scale.
 
 import { KERNEL } from "./kernel.mjs";
-import { size } from "./numbers.mjs";
+import { align } from "./memory.mjs";
+import { fromHalf, size, toHalf } from "./numbers.mjs";
 import { PlainBackend } from "./plain.mjs";
 
-/** @import { Tensor } from "./memory.mjs" */
+/** @import { Matrix, Tensor } from "./memory.mjs" */
+/** @typedef {"float32" | "float16" | "int8"} Format  of weights */
+/** @typedef {Float32Array | Uint16Array | Int16Array | Int8Array} View */
 
 const PAGE = 65536; // bytes by which WebAssembly's memory grows
+const VIEWS = { float32: Float32Array, float16: Uint16Array, int8: Int8Array };
+const LARGEST_INPUT = 8191; // of whole numbers: 8,192 products with int8 stay below 2³¹ in each lane
 
-/** A tensor in the kernel's memory. */
+/**
+ * Numbers in the kernel's memory.
+ * @template {View} V
+ */
 class Placed {
   /**
    * @param {WebAssembly.Memory} memory
    * @param {number} place  in bytes
    * @param {number[]} shape
+   * @param {new (buffer: ArrayBuffer, place: number, length: number) => V} type
    */
-  constructor(memory, place, shape) {
+  constructor(memory, place, shape, type) {
     this.memory = memory;
     this.place = place;
     this.shape = shape;
     this.length = size(shape);
-    this.view = new Float32Array(memory.buffer, place, this.length);
+    this.type = type;
+    this.view = new type(memory.buffer, place, this.length);
   }
 
   get data() {
     if (this.view.buffer !== this.memory.buffer) {
-      this.view = new Float32Array(this.memory.buffer, this.place, this.length);
+      this.view = new this.type(this.memory.buffer, this.place, this.length);
     }
     return this.view;
+  }
+}
+
+/**
+ * Weights in the kernel's memory; rows of int8 are filled with zeros to a multiple of 16.
+ * @extends {Placed<View>}
+ */
+class PlacedMatrix extends Placed {
+  /**
+   * @param {WasmBackend} backend
+   * @param {number} rows
+   * @param {number} columns
+   */
+  constructor(backend, rows, columns) {
+    const { memory, format } = backend;
+    const type = /** @type {any} */ (VIEWS[format]);
+    const stride = format === "int8" ? align(columns) : columns;
+    const place = backend.reserve(rows * stride * type.BYTES_PER_ELEMENT);
+    super(memory, place, [rows, stride], type);
+    this.rows = rows;
+    this.columns = columns;
+    this.stride = stride;
+    this.scales = format === "int8" ? backend.keep([rows]) : undefined;
   }
 }
 
 export class WasmBackend extends PlainBackend {
   /**
    * @param {WebAssembly.Instance} instance
-   * @param {boolean} half  keep weights as float16: half the memory, a little less exact
+   * @param {Format} format
    */
-  constructor(instance, half) {
+  constructor(instance, format) {
     super(new ArrayBuffer(0));
-    const { memory, product } = instance.exports;
-    this.name = half ? "WebAssembly, float16 weights" : "WebAssembly";
-    this.half = half;
-    this.memory = /** @type {WebAssembly.Memory} */ (memory);
-    this.kernel = /** @type {(...numbers: number[]) => void} */ (product);
-    this.used = 16; // bytes of the memory; address 0 means "no bias"
+    this.name = format === "float32" ? "WebAssembly" : `WebAssembly, ${format} weights`;
+    this.format = format;
+    this.kernel = /** @type {Record<string, (...numbers: number[]) => void>} */ (
+      /** @type {unknown} */ (instance.exports)
+    );
+    this.memory = /** @type {WebAssembly.Memory} */ (instance.exports.memory);
+    this.used = 16; // bytes of the memory; address 0 means "none"
     this.stack = { place: 0, bytes: 0 };
-    this.scratch = { place: 0, bytes: 0 }; // two rows of float16 weights as float32
     /** @type {Map<number, number[]>} */
     this.freed = new Map(); // places by bytes
   }
 
-  /** Compiling takes a millisecond. Throws where WebAssembly or its SIMD is missing. */
-  static async start(half = false) {
+  /**
+   * Compiling takes a millisecond. Throws where WebAssembly or its SIMD is missing.
+   * @param {Format} [format]
+   */
+  static async start(format = "float32") {
     const bytes = Uint8Array.from(atob(KERNEL), (c) => c.charCodeAt(0));
     const { instance } = await WebAssembly.instantiate(bytes);
-    return new WasmBackend(instance, half);
+    return new WasmBackend(instance, format);
   }
 
   /**
@@ -65,7 +103,7 @@ export class WasmBackend extends PlainBackend {
    * @returns {number}  the place of so many bytes that are nobody's
    */
   reserve(bytes) {
-    const rounded = (bytes + 15) & ~15;
+    const rounded = align(bytes);
     const place = this.freed.get(rounded)?.pop() ?? this.used;
     if (place === this.used) {
       const missing = this.used + rounded - this.memory.buffer.byteLength;
@@ -77,11 +115,11 @@ export class WasmBackend extends PlainBackend {
 
   /** @param {number[]} shape */
   make(shape) {
-    const bytes = (4 * size(shape) + 15) & ~15;
+    const bytes = align(4 * size(shape));
     if (this.top + bytes > this.stack.bytes) this.grow(this.top + bytes);
-    const tensor = new Placed(this.memory, this.stack.place + this.top, shape);
+    const place = this.stack.place + this.top;
     this.top += bytes;
-    return tensor;
+    return new Placed(this.memory, place, shape, Float32Array);
   }
 
   /** @param {number} bytes */
@@ -92,7 +130,8 @@ export class WasmBackend extends PlainBackend {
 
   /** @param {number[]} shape */
   keep(shape) {
-    const tensor = new Placed(this.memory, this.reserve(4 * size(shape)), shape);
+    const place = this.reserve(4 * size(shape));
+    const tensor = new Placed(this.memory, place, shape, Float32Array);
     tensor.data.fill(0);
     return tensor;
   }
@@ -100,30 +139,33 @@ export class WasmBackend extends PlainBackend {
   /** @param {Tensor} tensor  that keep() gave */
   free(tensor) {
     if (!(tensor instanceof Placed)) return;
-    const bytes = (4 * tensor.length + 15) & ~15;
+    const bytes = align(4 * tensor.length);
     this.freed.set(bytes, [...(this.freed.get(bytes) ?? []), tensor.place]);
   }
 
   /**
    * @param {number} rows
    * @param {number} columns
+   * @returns {Matrix}
    */
   matrix(rows, columns) {
-    const { memory, half } = this;
-    const length = rows * columns;
-    const place = this.reserve((half ? 2 : 4) * length);
-    /** @type {Float32Array | Uint16Array} */
-    let view = half ? new Uint16Array(0) : new Float32Array(0);
-    return {
-      rows,
-      columns,
-      get data() {
-        if (view.buffer !== memory.buffer) {
-          view = new (half ? Uint16Array : Float32Array)(memory.buffer, place, length);
-        }
-        return view;
-      },
-    };
+    return /** @type {Matrix} */ (/** @type {unknown} */ (new PlacedMatrix(this, rows, columns)));
+  }
+
+  /**
+   * @param {Matrix} matrix
+   * @param {number} first
+   * @param {Float32Array} numbers
+   */
+  store(matrix, first, numbers) {
+    if (this.format === "float32") return super.store(matrix, first, numbers);
+    const { data, stride, scales, columns: C } = /** @type {PlacedMatrix} */ (matrix);
+    for (let r = first; (r - first) * C < numbers.length; r++) {
+      const row = numbers.subarray((r - first) * C, (r - first + 1) * C);
+      const own = data.subarray(r * stride, (r + 1) * stride);
+      if (scales) scales.data[r] = toWhole(row, own, 127);
+      else for (let c = 0; c < C; c++) own[c] = toHalf(row[c]);
+    }
   }
 
   /** @param {Float32Array} numbers */
@@ -134,13 +176,25 @@ export class WasmBackend extends PlainBackend {
   }
 
   /**
+   * @param {Matrix} table
+   * @param {number} r
+   * @returns {ArrayLike<number>}
+   */
+  row(table, r) {
+    if (this.format === "float32") return super.row(table, r);
+    const { data, stride, scales, columns } = /** @type {PlacedMatrix} */ (table);
+    const row = data.subarray(r * stride, r * stride + columns);
+    return Float32Array.from(row, scales ? (n) => n * scales.data[r] : fromHalf);
+  }
+
+  /**
    * @param {Tensor} x
    * @param {number} i
    */
   slice(x, i) {
     const shape = x.shape.slice(1);
-    const from = /** @type {Placed} */ (x);
-    return new Placed(this.memory, from.place + 4 * i * size(shape), shape);
+    const place = placeOf(x) + 4 * i * size(shape);
+    return new Placed(this.memory, place, shape, Float32Array);
   }
 
   /**
@@ -149,13 +203,44 @@ export class WasmBackend extends PlainBackend {
    * @param {number} count
    */
   rows(x, first, count) {
-    const from = /** @type {Placed} */ (x);
-    return new Placed(this.memory, from.place + 4 * first * x.shape[1], [count, x.shape[1]]);
+    const [, C] = x.shape;
+    return new Placed(this.memory, placeOf(x) + 4 * first * C, [count, C], Float32Array);
+  }
+
+  /**
+   * @param {Tensor} x
+   * @param {Matrix} weight
+   * @param {Tensor | null} bias
+   */
+  linear(x, weight, bias) {
+    if (this.format === "float32") return super.linear(x, weight, bias);
+    const { place, stride, scales, rows: R, columns: K } = /** @type {PlacedMatrix} */ (weight);
+    const [T] = x.shape;
+    const out = this.make([T, R]);
+    const stack = this.mark();
+    const b = bias ? placeOf(bias) : 0;
+    if (scales) {
+      const whole = this.make([T, stride / 2]); // two int16 in the room of a float32
+      const inputs = this.make([T]);
+      const numbers = new Int16Array(this.memory.buffer, whole.place, T * stride);
+      for (let t = 0; t < T; t++) {
+        const row = x.data.subarray(t * K, (t + 1) * K);
+        const own = numbers.subarray(t * stride, (t + 1) * stride).fill(0, K);
+        inputs.data[t] = toWhole(row, own, LARGEST_INPUT);
+      }
+      const places = [whole.place, inputs.place, place, placeOf(scales), b, out.place];
+      this.kernel.productInt8(...places, T, stride, R);
+    } else {
+      const wide = this.make([K + 4]).place; // a row of weights as float32
+      this.kernel.product(placeOf(x), place, b, out.place, T, K, R, 2 * stride, wide);
+    }
+    this.release(stack);
+    return out;
   }
 
   /**
    * @param {Float32Array} x
-   * @param {Float32Array | Uint16Array} w
+   * @param {Float32Array} w
    * @param {Float32Array | null} b
    * @param {Float32Array} out
    * @param {number} K
@@ -165,12 +250,26 @@ export class WasmBackend extends PlainBackend {
   product(x, w, b, out, K, R, stride = K) {
     const bias = b === null ? 0 : b.byteOffset;
     const T = out.length / R;
-    const half = w instanceof Uint16Array;
-    const places = [x.byteOffset, w.byteOffset, bias, out.byteOffset];
-    if (half && this.scratch.bytes < 8 * K + 32) {
-      this.scratch = { place: this.reserve(8 * K + 32), bytes: 8 * K + 32 };
-      return this.kernel(...places, T, K, R, 2 * stride, this.scratch.place);
-    }
-    this.kernel(...places, T, K, R, (half ? 2 : 4) * stride, half ? this.scratch.place : 0);
+    this.kernel.product(x.byteOffset, w.byteOffset, bias, out.byteOffset, T, K, R, 4 * stride, 0);
   }
+}
+
+/** @param {Tensor} tensor  of the kernel's memory */
+function placeOf(tensor) {
+  return /** @type {Placed<Float32Array>} */ (tensor).place;
+}
+
+/**
+ * Write numbers as whole ones, −largest … largest.
+ * @param {Float32Array} numbers
+ * @param {View} to
+ * @param {number} largest
+ * @returns {number}  what one of them counts
+ */
+function toWhole(numbers, to, largest) {
+  let most = 0;
+  for (const value of numbers) most = Math.max(most, Math.abs(value));
+  const scale = most / largest || 1;
+  for (let i = 0; i < numbers.length; i++) to[i] = Math.round(numbers[i] / scale);
+  return scale;
 }

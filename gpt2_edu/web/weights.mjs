@@ -2,7 +2,6 @@
 // Face's layout. Hugging Face stores the maps of a block as (in, out); here a row is an output.
 
 import { numParameters } from "./config.mjs";
-import { toHalf } from "./numbers.mjs";
 import { decode } from "./safetensors.mjs";
 
 /** @import { Config } from "./config.mjs" */
@@ -137,26 +136,21 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
   const table = async (name) => {
     const [rows, columns] = /** @type {Entry} */ (entries.get(name)).shape;
     const matrix = backend.matrix(rows, columns);
-    await read(name, (first, piece) => {
-      const to = matrix.data;
-      const from = first * columns;
-      if (to instanceof Float32Array) to.set(piece, from);
-      else for (let i = 0; i < piece.length; i++) to[from + i] = toHalf(piece[i]);
-    });
+    await read(name, (first, piece) => backend.store(matrix, first, piece));
     return matrix;
   };
   /** @param {string} name  of a map that is stored as (in, out) */
   const map = async (name) => {
     const [inputs, outputs] = /** @type {Entry} */ (entries.get(name)).shape;
-    const matrix = backend.matrix(outputs, inputs);
+    const turned = new Float32Array(inputs * outputs);
     await read(name, (first, piece) => {
-      const to = matrix.data;
       const count = piece.length / outputs;
-      const store = to instanceof Float32Array ? (/** @type {number} */ v) => v : toHalf;
       for (let r = 0; r < outputs; r++) {
-        for (let i = 0; i < count; i++) to[r * inputs + first + i] = store(piece[i * outputs + r]);
+        for (let i = 0; i < count; i++) turned[r * inputs + first + i] = piece[i * outputs + r];
       }
     });
+    const matrix = backend.matrix(outputs, inputs);
+    backend.store(matrix, 0, turned);
     return matrix;
   };
   const wte = await table("wte.weight");

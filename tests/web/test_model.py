@@ -123,6 +123,36 @@ def test_float16_weights_are_rounded_and_nothing_else(node, folder, make_model, 
         assert (got - logits).abs().max() < 5e-3 * max(1, float(logits.abs().max()))
 
 
+def whole(numbers: torch.Tensor, largest: int) -> torch.Tensor:
+    """Each row as whole numbers, the largest of which is ``largest``, times a scale."""
+    scale = numbers.abs().amax(-1, keepdim=True) / largest
+    return torch.floor(numbers / scale + 0.5) * scale
+
+
+@pytest.mark.parametrize("odd", [True, False])
+def test_int8_rounds_weights_and_inputs_and_nothing_else(node, folder, make_model, odd):
+    config = ODD if odd else GPT2Config(vocab_size=503, block_size=32, n_layer=2)
+    exact, ids = make_model(config), [[3, 1, 4, 1, 5], [9]]
+    request = {"folder": folder(exact), "chunks": ids, "backend": "wasm-int8", "cached": True}
+    answer = node("run_model.mjs", request)
+    rounded = make_model(config)
+    for parameter in rounded.parameters():
+        if parameter.ndim == 2:
+            parameter.data.copy_(whole(parameter.data, 127))
+    for module in rounded.modules():
+        if isinstance(module, torch.nn.Linear):
+            module.register_forward_pre_hook(lambda _, given: (whole(given[0], 8191),))
+    for passed, (same, _), (logits, _) in zip(
+        answer["passes"],
+        expected(rounded, ids, cached=True),
+        expected(exact, ids, cached=True),
+        strict=True,
+    ):
+        got = torch.tensor(passed["logits"]).view(logits.shape)
+        torch.testing.assert_close(got, same, atol=1e-3, rtol=1e-3)
+        assert 1e-3 < (got - logits).abs().max() < 0.1 * logits.abs().max()
+
+
 def test_every_float16_survives_the_way_through_the_page(node):
     """All 63,488 finite ones come back as they were; halves between two go to the even one."""
     answer = node("run_numbers.mjs", {})
