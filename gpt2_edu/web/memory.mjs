@@ -78,6 +78,7 @@ export class Memory {
    * @param {Matrix} matrix
    * @param {number} first
    * @param {Float32Array} numbers
+   * @returns {void | Promise<void>}
    */
   store(matrix, first, numbers) {
     matrix.data.set(numbers, first * matrix.columns);

@@ -107,7 +107,7 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
   /**
    * The rows of a tensor in pieces: (first row, numbers).
    * @param {string} name
-   * @param {(first: number, numbers: Float32Array) => void} put
+   * @param {(first: number, numbers: Float32Array) => void | Promise<void>} put
    */
   const read = async (name, put) => {
     const entry = /** @type {Entry} */ (entries.get(name));
@@ -117,7 +117,7 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
     for (let first = 0; first < rows; first += many) {
       const last = Math.min(first + many, rows);
       const piece = await bytes(entry.start + first * width, entry.start + last * width);
-      put(first, decode(piece, entry));
+      await put(first, decode(piece, entry));
       progress((done += (last - first) * columns) / total);
     }
   };
@@ -150,7 +150,7 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
       }
     });
     const matrix = backend.matrix(outputs, inputs);
-    backend.store(matrix, 0, turned);
+    await backend.store(matrix, 0, turned);
     return matrix;
   };
   const wte = await table("wte.weight");
