@@ -35,13 +35,13 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 
 
 @pytest.fixture(scope="module")  # its event loop should not outlive the tests that need it
-def browser(missing) -> Iterator:
-    """Chromium: the one named by the variable CHROMIUM, or the first on PATH."""
+def chromium(missing) -> Iterator:
+    """Start Chromium, with more flags: the one named by CHROMIUM, or the first on PATH."""
     from playwright.sync_api import sync_playwright
 
     named = os.environ.get("CHROMIUM")
@@ -50,9 +50,14 @@ def browser(missing) -> Iterator:
     if path is None:
         missing(f"no Chromium: none of {', '.join(names)} is on PATH")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
+        yield lambda *more: playwright.chromium.launch(executable_path=path, args=[*FLAGS, *more])
+
+
+@pytest.fixture(scope="module")
+def browser(chromium) -> Iterator:
+    browser = chromium()
+    yield browser
+    browser.close()
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 A small file is served at its URL, with git's digest of it as ETag. A large one is a redirect to
 another host, with its size and SHA-256 in headers, as the hub does for files stored with LFS.
+Pages of any site may fetch both, and read no header that is not safe by the rules of CORS.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ class StandInHub:
         self.failures = 0  # number of requests that are answered with ``status``
         self.status = 500
         self.pause = 0.0  # seconds between the first and the second half of a large file
+        self.go_on = threading.Event()  # ends the pause
+        self.whole = False  # send all of a large file, whatever Range asks for
+        self.signed_in = True  # else a page to sign in comes in place of each file
+        self.cors = "*"  # the sites whose pages may fetch
 
     def publish(self, repo: str, commit: str, folder: Path) -> None:
         for file in folder.iterdir():
@@ -49,6 +54,10 @@ class StandInHub:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def end_headers(self) -> None:
+                self.send_header("Access-Control-Allow-Origin", hub.cors)
+                super().end_headers()
 
             def do_HEAD(self) -> None:
                 hub.answer(self)
@@ -75,6 +84,8 @@ class StandInHub:
         if self.failures:
             self.failures -= 1
             return reply(request, self.status)
+        if not self.signed_in:
+            return reply(request, 200, {"Content-Type": "text/html; charset=utf-8"}, b"Sign in")
         if path not in self.files:
             return reply(request, 404, {"X-Error-Code": "EntryNotFound"})
         content, commit = self.files[path]
@@ -93,6 +104,8 @@ class StandInHub:
             self.spoil -= 1
             content = content[:-1] + bytes([content[-1] ^ 1])
         content = content[: len(content) - self.missing_bytes]
+        if self.whole:
+            wanted = None
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
         headers = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
         content = content[start:]
@@ -101,7 +114,7 @@ class StandInHub:
             request, 206 if wanted else 200, headers if wanted else {}, content[:half], len(content)
         )
         request.wfile.flush()
-        threading.Event().wait(self.pause)
+        self.go_on.wait(self.pause)
         if self.cut:
             self.cut -= 1
             request.close_connection = True

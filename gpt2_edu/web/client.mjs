@@ -1,6 +1,6 @@
 // What a page uses: promises in front of the engine's messages.
 
-/** @typedef {{postMessage: (message: any) => void, onmessage: ((event: {data: any}) => void) | null,
+/** @typedef {{postMessage: (message: any) => void, onmessage: ((event: any) => void) | null,
  *   onerror?: ((event: any) => void) | null}} Port  a worker, or what answers like one */
 /** @typedef {{resolve: (value: any) => void, reject: (error: Error) => void,
  *   onProgress?: (share: number) => void, onToken?: (id: number) => void}} Pending */
@@ -24,6 +24,20 @@ export class Engine {
    */
   load(model, files, onProgress) {
     return this.ask({ call: "load", model, ...files }, { onProgress }).answer;
+  }
+
+  /**
+   * Fetch published weights into the browser's storage (hub.mjs); storage.mjs opens and removes
+   * them. An engine answers one request after the other, so ask one of a second worker for this:
+   * the first stays free for the reader. Returns the answer and a way to stop.
+   * @param {string} name
+   * @param {(bytes: number) => void} [onProgress]  of the weights, that are there
+   * @param {{published?: import("./hub.mjs").Published, pauses?: number[]}} [settings]  other
+   *   weights than PUBLISHED[name], other pauses between tries (milliseconds)
+   */
+  download(name, onProgress, settings) {
+    navigator.storage?.persist?.().catch(() => {}); // asks that they are not cleared away
+    return this.ask({ call: "download", name, ...settings }, { onProgress });
   }
 
   /**

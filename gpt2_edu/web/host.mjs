@@ -7,6 +7,7 @@
 
 import { pickBackend } from "./backend.mjs";
 import { stream } from "./generation.mjs";
+import { download, PUBLISHED } from "./hub.mjs";
 import { loadModel } from "./load.mjs";
 import { Tape } from "./tape.mjs";
 
@@ -28,22 +29,26 @@ export class Host {
     /** @type {Request | null} */
     this.running = null;
     this.working = false;
-    this.cancelled = new Set();
+    this.stop = new AbortController(); // of what is running
   }
 
   /** @param {Request} request */
   receive(request) {
     if (request.call === "cancel") {
       this.drop((other) => other.id === request.target, CANCELLED);
-      if (this.running?.id === request.target) this.cancelled.add(request.target);
+      if (this.running?.id === request.target) this.cancel();
       return;
     }
     if (request.key !== undefined) {
       this.drop((other) => other.key === request.key, SUPERSEDED);
-      if (this.running?.key === request.key) this.cancelled.add(this.running.id);
+      if (this.running?.key === request.key) this.cancel();
     }
     this.waiting.push(request);
     if (!this.working) this.work();
+  }
+
+  cancel() {
+    this.stop.abort(new Error(CANCELLED));
   }
 
   /**
@@ -63,6 +68,7 @@ export class Host {
       const next = this.waiting.shift();
       if (!next) break;
       this.running = next;
+      this.stop = new AbortController();
       const { id } = next;
       try {
         const result = await this.answer(next);
@@ -70,7 +76,6 @@ export class Host {
       } catch (error) {
         this.post({ id, error: error instanceof Error ? error.message : String(error) });
       }
-      this.cancelled.delete(id);
       this.running = null;
     }
     this.working = false;
@@ -79,7 +84,11 @@ export class Host {
   /** @param {Request} request */
   async answer(request) {
     if (request.call === "load") return this.load(request);
-    if (request.call === "unload") return this.models.delete(request.model);
+    if (request.call === "unload") {
+      this.models.get(request.model)?.backend.close();
+      return this.models.delete(request.model);
+    }
+    if (request.call === "download") return this.download(request);
     const model = this.models.get(request.model);
     if (!model)
       throw new Error(`there is no model ${JSON.stringify(request.model)}: load it first`);
@@ -96,14 +105,24 @@ export class Host {
     const loaded = await loadModel(
       config,
       weights,
-      () => pickBackend(backend),
+      (sizes) => pickBackend(backend, sizes),
       (share) => {
-        if (this.cancelled.has(id)) throw new Error(CANCELLED);
+        this.stop.signal.throwIfAborted();
         this.post({ id, progress: share });
       },
     );
+    this.models.get(model)?.backend.close();
     this.models.set(model, loaded);
     return { config: loaded.config, backend: loaded.backend.name };
+  }
+
+  /**
+   * Fetch published weights into the browser's storage. Progress is in bytes.
+   * @param {Request} request  {name, published?, pauses?}
+   */
+  download({ id, name, published = PUBLISHED[name], pauses }) {
+    const progress = (/** @type {number} */ bytes) => this.post({ id, progress: bytes });
+    return download(name, { published, pauses, signal: this.stop.signal, progress });
   }
 
   /**
@@ -132,7 +151,7 @@ export class Host {
       written.push(token);
       this.post({ id, token });
       await nextTask();
-      if (this.cancelled.has(id)) break;
+      if (this.stop.signal.aborted) break;
     }
     return { ids: written };
   }

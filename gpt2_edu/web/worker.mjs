@@ -15,6 +15,11 @@ self.onmessage = ({ data }) => {
 function source(weights) {
   const blob = weights instanceof Blob ? weights : new Blob([weights]);
   const read = async (/** @type {number} */ start, /** @type {number} */ end) =>
-    new Uint8Array(await blob.slice(start, end).arrayBuffer());
+    new Uint8Array(await blob.slice(start, end).arrayBuffer().catch(gone));
   return { size: blob.size, read };
+}
+
+/** @returns {never} */
+function gone() {
+  throw new Error("the file of weights is not there any more, or has changed: choose it again");
 }

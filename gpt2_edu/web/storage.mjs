@@ -1,0 +1,209 @@
+// Models in the browser's own storage (OPFS): a folder gpt2-edu/<name> for each. Its
+// model.safetensors grows while it is downloaded; config.json is written last, so a folder that
+// has one is complete. Nobody but the pages of one site sees its storage.
+
+export const CONFIG = "config.json";
+export const WEIGHTS = "model.safetensors";
+const PIECE = 1 << 20; // bytes that are written at a time
+const LONG_PIECE = 1 << 24; // and read
+
+/**
+ * What createSyncAccessHandle gives.
+ * @typedef {{getSize: () => number, truncate: (size: number) => void, flush: () => void,
+ *   close: () => void, read: (to: Uint8Array, options: {at: number}) => number,
+ *   write: (from: Uint8Array, options: {at: number}) => number}} SyncFile
+ */
+/** @typedef {{name: string, bytes: number, complete: boolean}} Stored */
+
+/**
+ * What is stored, unfinished downloads too.
+ * @returns {Promise<Stored[]>}
+ */
+export function list() {
+  return inStorage(async () => {
+    const found = [];
+    for await (const [name, folder] of (await home()).entries()) {
+      if (!(folder instanceof FileSystemDirectoryHandle)) continue;
+      const [weights, config] = await Promise.all([
+        sizeOf(folder, WEIGHTS),
+        sizeOf(folder, CONFIG),
+      ]);
+      found.push({ name, bytes: weights + config, complete: config > 0 });
+    }
+    return found;
+  });
+}
+
+/**
+ * A complete model, as Engine.load takes it. No number of the weights is read yet.
+ * @param {string} name
+ * @returns {Promise<{config: string, weights: Blob}>}
+ */
+export function open(name) {
+  return inStorage(async () => {
+    const folder = await (await home()).getDirectoryHandle(name);
+    const config = await (await folder.getFileHandle(CONFIG)).getFile();
+    const weights = await (await folder.getFileHandle(WEIGHTS)).getFile();
+    return { config: await config.text(), weights };
+  });
+}
+
+/** @param {string} name */
+export function remove(name) {
+  return inStorage(async () => (await home()).removeEntry(name, { recursive: true }));
+}
+
+export async function removeAll() {
+  for (const { name } of await list()) await remove(name);
+}
+
+/**
+ * The weights of a model while they come; only in a worker. The file is locked until it is closed.
+ */
+export class Growing {
+  /**
+   * @param {FileSystemDirectoryHandle} folder
+   * @param {SyncFile} file
+   */
+  constructor(folder, file) {
+    this.folder = folder;
+    this.file = file;
+    this.written = file.getSize();
+    this.waiting = new Uint8Array(PIECE);
+    this.held = 0; // bytes that wait
+  }
+
+  /** @param {string} name */
+  static open(name) {
+    return inStorage(async () => {
+      const folder = await (await home()).getDirectoryHandle(name, { create: true });
+      return new Growing(folder, await lock(folder, WEIGHTS));
+    });
+  }
+
+  get size() {
+    return this.written + this.held;
+  }
+
+  /** What an earlier download has left, piece by piece. */
+  *pieces() {
+    const piece = new Uint8Array(Math.min(LONG_PIECE, this.written));
+    for (let at = 0; at < this.written; at += LONG_PIECE) {
+      yield piece.subarray(0, this.file.read(piece, { at }));
+    }
+  }
+
+  /** @param {Uint8Array} bytes */
+  append(bytes) {
+    for (let from = 0; from < bytes.length;) {
+      const part = bytes.subarray(from, from + PIECE - this.held);
+      this.waiting.set(part, this.held);
+      this.held += part.length;
+      from += part.length;
+      if (this.held === PIECE) this.write();
+    }
+  }
+
+  write() {
+    const piece = this.waiting.subarray(0, this.held);
+    this.held = 0;
+    try {
+      const count = this.file.write(piece, { at: this.written });
+      this.written += count;
+      if (count < piece.length) throw new DOMException("", "QuotaExceededError");
+    } catch (error) {
+      throw inWords(error);
+    }
+  }
+
+  /**
+   * Say that the weights are all there and right.
+   * @param {string} config
+   */
+  finish(config) {
+    this.write();
+    this.file.flush();
+    return inStorage(async () => {
+      const file = await lock(this.folder, CONFIG);
+      file.write(new TextEncoder().encode(config), { at: 0 });
+      file.close();
+    });
+  }
+
+  /** Forget what has come. */
+  clear() {
+    this.file.truncate(0);
+    this.written = this.held = 0;
+  }
+
+  /** Keep what has come. */
+  close() {
+    try {
+      this.write();
+    } finally {
+      this.file.close();
+    }
+  }
+}
+
+async function home() {
+  if (!navigator.storage) throw new DOMException("there is none", "SecurityError");
+  const root = await navigator.storage.getDirectory();
+  return root.getDirectoryHandle("gpt2-edu", { create: true });
+}
+
+/**
+ * @param {FileSystemDirectoryHandle} folder
+ * @param {string} name
+ * @returns {Promise<SyncFile>}
+ */
+async function lock(folder, name) {
+  const file = await folder.getFileHandle(name, { create: true });
+  return /** @type {any} */ (file).createSyncAccessHandle();
+}
+
+/**
+ * @param {FileSystemDirectoryHandle} folder
+ * @param {string} name
+ */
+async function sizeOf(folder, name) {
+  try {
+    return (await (await folder.getFileHandle(name)).getFile()).size;
+  } catch {
+    return 0;
+  }
+}
+
+/**
+ * @template T
+ * @param {() => Promise<T>} work
+ */
+async function inStorage(work) {
+  try {
+    return await work();
+  } catch (error) {
+    throw inWords(error);
+  }
+}
+
+/** @param {unknown} error */
+function inWords(error) {
+  const { name, message } = /** @type {Error} */ (error);
+  if (name === "QuotaExceededError") {
+    return new Error(
+      "the browser's storage is full: delete a stored model or free space on this device, then " +
+        "go on; what has come so far is kept",
+    );
+  }
+  if (name === "NoModificationAllowedError") {
+    return new Error("this model is being downloaded by another page: wait for it, or cancel it");
+  }
+  if (name === "NotFoundError") return new Error("this model is not stored here: download it");
+  if (name === "SecurityError" || name === "NotAllowedError") {
+    return new Error(
+      "this page cannot store files (private windows and pages opened from a disk often cannot): " +
+        "open it from its website in a normal window, or drop the model's two files on it",
+    );
+  }
+  return new Error(`the browser's storage failed (${message}): reload the page and try again`);
+}
