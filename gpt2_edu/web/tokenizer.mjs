@@ -2,6 +2,8 @@
 //
 // A token's bytes are kept as a string of characters 0 to 255, so that they can be looked up.
 
+import { shown } from "./messages.mjs";
+
 const SPACE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 // tokenizer.py's pattern. White space is spelled out, because JavaScript's own differs from Unicode.
 const PATTERN = new RegExp(
@@ -10,6 +12,7 @@ const PATTERN = new RegExp(
   "gu",
 );
 export const END_OF_TEXT = "<|endoftext|>";
+const GONE = -1; // an id that has become part of the one before it
 
 export class Tokenizer {
   /** @param {string[]} tokens  the bytes of each id; <|endoftext|> follows as the last id */
@@ -30,7 +33,7 @@ export class Tokenizer {
     const lines = text.trimEnd().split("\n");
     const tokens = lines.map((line, i) => {
       const [token, rank] = line.split(" ");
-      if (Number(rank) !== i) throw new Error(`line ${i + 1} of the ranks has the rank ${rank}`);
+      if (Number(rank) !== i) throw new Error(`line ${i + 1} of the ranks has no rank ${i}`);
       return atob(token);
     });
     return new Tokenizer(tokens);
@@ -71,42 +74,50 @@ export class Tokenizer {
   }
 
   /**
-   * The ids of a piece. Each round merges every occurrence of the pair that was learned first.
+   * The ids of a piece. Each round merges every occurrence of the pair that was learned first; the
+   * places of all pairs are kept, so that a round looks only where it merges.
    * @param {string} bytes
    * @param {(ids: number[]) => void} [watch]  is shown the ids after each round
    */
   merge(bytes, watch) {
-    let ids = Array.from(bytes, (byte) => /** @type {number} */ (this.ranks.get(byte)));
-    for (;;) {
-      watch?.(ids);
-      const best = this.firstLearned(ids);
-      if (best === Infinity) return ids;
-      const merged = [];
-      for (let i = 0; i < ids.length; i++) {
-        const together = i + 1 < ids.length && this.pair(ids[i], ids[i + 1]) === best;
-        merged.push(together ? best : ids[i]);
-        if (together) i++;
+    const n = bytes.length;
+    const ids = Array.from(bytes, (byte) => /** @type {number} */ (this.ranks.get(byte)));
+    const next = Int32Array.from(ids, (_, i) => i + 1); // a token stands where its first byte stood
+    const previous = Int32Array.from(ids, (_, i) => i - 1);
+    const pair = (/** @type {number} */ i) =>
+      next[i] < n ? this.ranks.get(this.tokens[ids[i]] + this.tokens[ids[next[i]]]) : undefined;
+    /** @type {Map<number, number[]>} */
+    const places = new Map(); // of the pairs that make an id, some of them broken by now
+    const meet = (/** @type {number} */ i) => {
+      const id = pair(i);
+      if (id !== undefined)
+        places
+          .set(id, places.get(id) ?? [])
+          .get(id)
+          ?.push(i);
+    };
+    const left = () => ids.filter((id) => id !== GONE);
+    for (let i = 0; i < n; i++) meet(i);
+    watch?.(left());
+    while (places.size) {
+      let first = Infinity;
+      for (const id of places.keys()) first = Math.min(first, id);
+      const starts = /** @type {number[]} */ (places.get(first)).sort((a, b) => a - b);
+      places.delete(first);
+      let merged = false;
+      for (const i of starts) {
+        if (ids[i] === GONE || pair(i) !== first) continue;
+        ids[i] = first;
+        ids[next[i]] = GONE;
+        next[i] = next[next[i]];
+        if (next[i] < n) previous[next[i]] = i;
+        meet(i);
+        if (i > 0) meet(previous[i]);
+        merged = true;
       }
-      ids = merged;
+      if (merged) watch?.(left());
     }
-  }
-
-  /**
-   * @param {number[]} ids
-   * @returns {number}  the lowest id that two neighbours make, or Infinity
-   */
-  firstLearned(ids) {
-    let best = Infinity;
-    for (let i = 0; i + 1 < ids.length; i++) best = Math.min(best, this.pair(ids[i], ids[i + 1]));
-    return best;
-  }
-
-  /**
-   * @param {number} left
-   * @param {number} right
-   */
-  pair(left, right) {
-    return this.ranks.get(this.tokens[left] + this.tokens[right]) ?? Infinity;
+    return left();
   }
 
   /**
@@ -142,7 +153,7 @@ export class Tokenizer {
   bytes(id) {
     if (id === this.eot) return new TextEncoder().encode(END_OF_TEXT);
     const token = this.tokens[id];
-    if (token === undefined) throw new RangeError(`${id} is no id: there are ${this.size}`);
+    if (token === undefined) throw new Error(`${shown(id)} is no id: there are ${this.size}`);
     return Uint8Array.from(token, (c) => c.charCodeAt(0));
   }
 

@@ -1,0 +1,24 @@
+// What error messages share.
+
+const LONGEST = 60; // characters of a value that a message shows
+
+/**
+ * A value from outside as a message shows it: in one line, and short.
+ * @param {unknown} value
+ * @returns {string}
+ */
+export function shown(value) {
+  if (value === undefined) return "nothing";
+  if (isList(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  const text = typeof value === "string" ? JSON.stringify(value.slice(0, LONGEST)) : String(value);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+}
+
+/**
+ * Whether a value is an array, or a typed array.
+ * @param {unknown} value
+ */
+export function isList(value) {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+}
