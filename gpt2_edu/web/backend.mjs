@@ -1,21 +1,40 @@
 // The one place where a backend is chosen.
 
+import { numParameters } from "./config.mjs";
 import { PlainBackend } from "./plain.mjs";
 import { WasmBackend } from "./wasm.mjs";
+import { WebGPUBackend } from "./webgpu.mjs";
 
+/** @import { Config } from "./config.mjs" */
 /** @import { Backend } from "./plain.mjs" */
 
 /** @type {Record<string, import("./wasm.mjs").Format>} */
 const FORMATS = { auto: "float32", wasm: "float32", "wasm-half": "float16", "wasm-int8": "int8" };
 
+const LARGE = 50e6; // parameters from which on a graphics device is worth its waiting times
+
 /**
- * The fastest that runs here: WebAssembly, and plain JavaScript where that is missing. Weights are
- * kept as float16 with "wasm-half"; as int8, faster and not identical, with "wasm-int8".
- * @param {"auto" | "plain" | "wasm" | "wasm-half" | "wasm-int8"} [wanted]
+ * The fastest that runs here: WebAssembly, and plain JavaScript where that is missing; for a large
+ * model WebGPU, where there is a real graphics device. Weights are kept as float16 with "wasm-half"
+ * and "webgpu-half"; as int8, faster and not identical, with "wasm-int8".
+ * @param {"auto" | "plain" | "wasm" | "wasm-half" | "wasm-int8" | "webgpu" | "webgpu-half"} [wanted]
+ * @param {Config} [config]  the sizes of the model, for "auto"
  * @returns {Promise<Backend>}
  */
-export async function pickBackend(wanted = "auto") {
+export async function pickBackend(wanted = "auto", config) {
   if (wanted === "plain") return new PlainBackend();
+  const large = wanted === "auto" && config !== undefined && numParameters(config) > LARGE;
+  if (large || wanted === "webgpu" || wanted === "webgpu-half") {
+    try {
+      return await WebGPUBackend.start({ half: wanted === "webgpu-half", real: large });
+    } catch (error) {
+      if (!large) {
+        throw new Error("this browser offers no graphics device: use WebAssembly", {
+          cause: error,
+        });
+      }
+    }
+  }
   try {
     return await WasmBackend.start(FORMATS[wanted]);
   } catch (error) {

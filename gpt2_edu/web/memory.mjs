@@ -23,6 +23,9 @@ export class Memory {
     this.top = 0;
   }
 
+  /** Give all memory back; JavaScript collects it by itself. */
+  close() {}
+
   mark() {
     return this.top;
   }

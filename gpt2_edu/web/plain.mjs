@@ -231,4 +231,7 @@ export class PlainBackend extends Memory {
   }
 }
 
-/** @typedef {PlainBackend} Backend */
+/**
+ * What every backend does, wherever it keeps the numbers.
+ * @typedef {Omit<PlainBackend, "arena" | "top" | "grow" | "row" | "product">} Backend
+ */

@@ -15,21 +15,6 @@ BACKENDS = ["plain", "wasm"]
 ODD = GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Where a model was saved; one folder for each."""
-    made = {}
-
-    def save(model: GPT2) -> str:
-        if id(model) not in made:
-            path = tmp_path_factory.mktemp("model") / "saved"
-            save_pretrained(model, path)
-            made[id(model)] = (model, str(path))
-        return made[id(model)][1]
-
-    return save
-
-
 def numbers(noted: dict) -> torch.Tensor:
     values = [float(value) for value in noted["values"]]
     return torch.tensor(values, dtype=torch.float32).view(noted["shape"])
@@ -195,9 +180,8 @@ SWITCHES = {
 }
 
 
-@pytest.mark.parametrize("name", SWITCHES)
-def test_a_switch_does_what_the_edit_in_python_does(node, folder, make_model, name):
-    model = make_model(ODD)
+def switched(name: str) -> dict:
+    """A switch of the page, and the edits in Python that do the same."""
     switches, edits = SWITCHES[name]
     edits = dict(edits)
     for path in [p for p, edit in edits.items() if edit is None]:
@@ -209,7 +193,12 @@ def test_a_switch_does_what_the_edit_in_python_does(node, folder, make_model, na
 
         edits[path.replace("act", "pre")] = remember
         edits[path] = lambda x, kept=kept: F.gelu(kept["pre"])
-    compare(node, folder, model, [[5, 6, 7, 8]], "plain", switches=switches, edits=edits)
+    return {"switches": switches, "edits": edits}
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_a_switch_does_what_the_edit_in_python_does(node, folder, make_model, name):
+    compare(node, folder, make_model(ODD), [[5, 6, 7, 8]], "plain", **switched(name))
 
 
 def test_without_mask_scale_and_layer_norm_it_is_another_model_and_finite(node, folder, make_model):

@@ -1,0 +1,243 @@
+// Where tensors stand on a graphics device: what memory.mjs is to the processor.
+//
+// A tensor is a place in a buffer. Tensors of a pass stand on a stack of buffers, which the next
+// pass uses again.
+
+import { size, toHalf } from "./numbers.mjs";
+import { GPUBufferUsage, GPUMapMode, Recorder } from "./recorder.mjs";
+
+/** @import { Matrix, Tensor } from "./memory.mjs" */
+/** @import { Buffer, Device } from "./recorder.mjs" */
+
+const PIECE = 1 << 16; // bytes to which buffers of the stack are rounded, since most only grow
+
+/** Numbers on the device. */
+export class Placed {
+  /**
+   * @param {Buffer} buffer
+   * @param {number[]} shape
+   * @param {number} [first]  where they begin, in numbers
+   */
+  constructor(buffer, shape, first = 0) {
+    this.buffer = buffer;
+    this.shape = shape;
+    this.first = first;
+  }
+
+  get bytes() {
+    return 4 * size(this.shape);
+  }
+
+  /** @returns {Float32Array} */
+  get data() {
+    throw new Error("numbers on the graphics device are not at hand: use read()");
+  }
+}
+
+/** Weights on the device. */
+export class PlacedMatrix extends Placed {
+  /**
+   * @param {DeviceMemory} backend
+   * @param {number} rows
+   * @param {number} columns
+   */
+  constructor(backend, rows, columns) {
+    const half = backend.half || 4 * rows * columns > backend.largest;
+    const stride = half ? Math.ceil(columns / 2) : columns;
+    super(backend.buffer(4 * rows * stride), [rows, columns]);
+    this.rows = rows;
+    this.columns = columns;
+    this.half = half;
+    this.stride = stride; // words of a row; two float16 are a word
+    if (half) backend.name = "WebGPU, float16 weights";
+  }
+
+  get format() {
+    return this.half ? "float16" : "float32";
+  }
+}
+
+export class DeviceMemory extends Recorder {
+  /**
+   * @param {Device} device
+   * @param {boolean} half  keep all weights as float16, not only tables too large for the device
+   */
+  constructor(device, half) {
+    super(device);
+    this.name = "WebGPU";
+    this.half = half;
+    /** @type {Buffer[]} */
+    this.stack = [];
+    this.top = 0;
+    this.none = this.keep([1]); // in the place of a bias that is not there
+  }
+
+  /** @param {Promise<unknown>} work */
+  async settle(work) {
+    try {
+      await super.settle(work);
+    } catch (error) {
+      for (const buffer of this.stack.splice(0)) buffer?.destroy(); // one may be broken
+      throw error;
+    }
+  }
+
+  mark() {
+    return this.top;
+  }
+
+  /** @param {number} top */
+  release(top) {
+    this.top = top;
+  }
+
+  /**
+   * @param {number[]} shape
+   * @returns {Placed}
+   */
+  make(shape) {
+    const bytes = 4 * size(shape);
+    const old = this.stack[this.top];
+    if (!old || old.size < bytes) {
+      const rounded = Math.ceil(bytes / PIECE) * PIECE;
+      this.stack[this.top] = this.buffer(Math.max(bytes, Math.min(rounded, this.largest)));
+      this.submit(); // what was recorded may need the old one
+      old?.destroy();
+    }
+    return new Placed(this.stack[this.top++], shape);
+  }
+
+  /** @param {number[]} shape */
+  keep(shape) {
+    return new Placed(this.buffer(4 * size(shape)), shape);
+  }
+
+  /** @param {Tensor} tensor  that keep() gave */
+  free(tensor) {
+    this.submit();
+    placed(tensor).buffer.destroy();
+  }
+
+  /**
+   * @param {number} rows
+   * @param {number} columns
+   * @returns {Matrix}
+   */
+  matrix(rows, columns) {
+    return new PlacedMatrix(this, rows, columns);
+  }
+
+  /**
+   * Waits until the rows are there, so that no more than these stand in memory twice.
+   * @param {Matrix} matrix
+   * @param {number} first
+   * @param {Float32Array} numbers
+   */
+  async store(matrix, first, numbers) {
+    const { buffer, columns: C, half, stride } = /** @type {PlacedMatrix} */ (matrix);
+    /** @type {Float32Array | Uint16Array} */
+    let words = numbers;
+    if (half) {
+      words = new Uint16Array((2 * stride * numbers.length) / C);
+      for (let i = 0; i < numbers.length; i++) {
+        words[Math.floor(i / C) * 2 * stride + (i % C)] = toHalf(numbers[i]);
+      }
+    }
+    this.device.queue.writeBuffer(buffer, 4 * first * stride, words);
+    await this.settle(this.device.queue.onSubmittedWorkDone());
+  }
+
+  /** @param {Float32Array} numbers */
+  vector(numbers) {
+    const tensor = this.keep([numbers.length]);
+    this.put(tensor, numbers);
+    return tensor;
+  }
+
+  /**
+   * Numbers into a tensor, after what was recorded so far.
+   * @param {Placed} tensor
+   * @param {Float32Array | Uint32Array} numbers
+   */
+  put({ buffer, first }, numbers) {
+    this.submit();
+    this.device.queue.writeBuffer(buffer, 4 * first, numbers);
+  }
+
+  /**
+   * @param {Tensor} tensor
+   * @returns {Promise<Float32Array>}
+   */
+  async read(tensor) {
+    const { buffer, bytes, first } = placed(tensor);
+    const { COPY_DST, MAP_READ } = GPUBufferUsage;
+    const staging = this.device.createBuffer({ size: bytes, usage: COPY_DST | MAP_READ });
+    this.copies().copyBufferToBuffer(buffer, 4 * first, staging, 0, bytes);
+    this.submit();
+    try {
+      await this.settle(staging.mapAsync(GPUMapMode.READ));
+      return new Float32Array(staging.getMappedRange().slice(0));
+    } finally {
+      staging.destroy();
+    }
+  }
+
+  /**
+   * @param {ArrayLike<number>} numbers
+   * @param {number[]} shape
+   */
+  write(numbers, shape) {
+    const tensor = this.make(shape);
+    this.put(tensor, Float32Array.from(numbers));
+    return tensor;
+  }
+
+  /**
+   * @param {Tensor} from
+   * @param {Tensor} to
+   */
+  copy(from, to) {
+    const [a, b] = [placed(from), placed(to)];
+    this.copies().copyBufferToBuffer(a.buffer, 4 * a.first, b.buffer, 4 * b.first, a.bytes);
+  }
+
+  /**
+   * @param {Tensor} tensor
+   * @param {number} value
+   */
+  fill(tensor, value) {
+    this.put(placed(tensor), new Float32Array(size(tensor.shape)).fill(value));
+  }
+
+  /**
+   * A part that may be filled, copied and read; of the kernels only linear() takes one.
+   * @param {Tensor} x
+   * @param {number} i
+   */
+  slice(x, i) {
+    const shape = x.shape.slice(1);
+    const { buffer, first } = placed(x);
+    return new Placed(buffer, shape, first + i * size(shape));
+  }
+
+  /**
+   * Like slice().
+   * @param {Tensor} x
+   * @param {number} first
+   * @param {number} count
+   */
+  rows(x, first, count) {
+    const [, C] = x.shape;
+    const whole = placed(x);
+    return new Placed(whole.buffer, [count, C], whole.first + first * C);
+  }
+}
+
+/**
+ * The same tensor, known to stand on the device.
+ * @param {any} tensor
+ * @returns {Placed}
+ */
+export function placed(tensor) {
+  return tensor;
+}

@@ -1,0 +1,184 @@
+// The same arithmetic on a graphics device: for each operation of plain.mjs a kernel of shaders.mjs.
+
+import { DeviceMemory, placed } from "./device.mjs";
+import { size } from "./numbers.mjs";
+import { KERNELS, TOKENS } from "./shaders.mjs";
+
+/** @import { Placed, PlacedMatrix } from "./device.mjs" */
+/** @import { KV, Matrix, Tensor } from "./memory.mjs" */
+
+export class WebGPUBackend extends DeviceMemory {
+  /**
+   * Throws where there is no such device.
+   * @param {{half?: boolean, real?: boolean}} [options]  half: all weights as float16; real: refuse
+   *   a device that only the processor imitates
+   */
+  static async start({ half = false, real = false } = {}) {
+    const adapter = await /** @type {any} */ (navigator).gpu.requestAdapter({
+      powerPreference: "high-performance",
+    });
+    if (real && adapter.info.isFallbackAdapter) throw new Error("no graphics device but imitated");
+    const { maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
+    const requiredLimits = { maxStorageBufferBindingSize, maxBufferSize };
+    const backend = new WebGPUBackend(await adapter.requestDevice({ requiredLimits }), half);
+    await Promise.all(Object.entries(KERNELS).map((kernel) => backend.compile(...kernel)));
+    return backend;
+  }
+
+  /**
+   * Rows of a table (V, C) by number: (T) → (T, C).
+   * @param {Matrix} table
+   * @param {ArrayLike<number>} ids
+   */
+  lookUp(table, ids) {
+    const { columns: C, format, stride } = /** @type {PlacedMatrix} */ (table);
+    const out = this.make([ids.length, C]);
+    const numbers = this.make([ids.length]);
+    this.put(numbers, Uint32Array.from(ids));
+    this.each(`lookUp_${format}`, ids.length * C, [C, stride], [numbers, placed(table), out]);
+    return out;
+  }
+
+  /**
+   * @param {Tensor} a
+   * @param {Tensor} b
+   */
+  add(a, b) {
+    const out = this.make(a.shape);
+    this.each("add", size(a.shape), [], [placed(a), placed(b), out]);
+    return out;
+  }
+
+  /**
+   * @param {Tensor} x  (T, C)
+   * @param {Tensor} weight  (C)
+   * @param {Tensor} bias  (C)
+   * @param {number} epsilon
+   */
+  layerNorm(x, weight, bias, epsilon) {
+    const [T, C] = x.shape;
+    const out = this.make([T, C]);
+    const tensors = [placed(x), placed(weight), placed(bias), out];
+    this.run("layerNorm", [T], [T, C, bits(epsilon)], tensors);
+    return out;
+  }
+
+  /**
+   * x Wᵀ + b: (T, K) → (T, R).
+   * @param {Tensor} x
+   * @param {Matrix} weight  (R, K)
+   * @param {Tensor | null} bias  (R)
+   */
+  linear(x, weight, bias) {
+    const [T, K] = x.shape;
+    const { rows: R, stride, format } = /** @type {PlacedMatrix} */ (weight);
+    const out = this.make([T, R]);
+    this.product(format, [1, T, K, R], [stride, 0, 1], [x, weight, bias, out]);
+    return out;
+  }
+
+  /**
+   * In every head, x (H, T, K) times the first `rows` rows of table (H, room, stride), scaled.
+   * @param {Tensor} x
+   * @param {Tensor} table
+   * @param {number} rows
+   * @param {number} scale
+   * @returns {Placed}  (H, T, rows)
+   */
+  headProduct(x, table, rows, scale) {
+    const [H, T, K] = x.shape;
+    const [, room, stride] = table.shape;
+    const out = this.make([H, T, rows]);
+    this.product("float32", [H, T, K, rows], [stride, room * stride, scale], [x, table, null, out]);
+    return out;
+  }
+
+  /**
+   * @param {"float32" | "float16"} format  of the rows
+   * @param {number[]} shape  [heads, tokens, numbers of a row, rows]
+   * @param {number[]} places  [words from row to row, words from head to head, a factor]
+   * @param {(Tensor | Matrix | null)[]} tensors  [x, rows, bias, out]
+   */
+  product(format, [H, T, K, R], [stride, step, scale], [x, w, bias, out]) {
+    const tokens = T === 1 ? 1 : TOKENS;
+    this.run(
+      `product_${format}_${tokens}`,
+      [Math.ceil(R / 4), Math.ceil(T / tokens), H],
+      [T, K, R, stride, step, bits(scale), bias ? 1 : 0, placed(x).first],
+      [placed(x), placed(w), bias ? placed(bias) : this.none, placed(out)],
+    );
+  }
+
+  /**
+   * One third of (T, 3C), head by head: (H, T, D).
+   * @param {Tensor} qkv
+   * @param {number} third  0 for q, 1 for k, 2 for v
+   * @param {number} H
+   */
+  splitHeads(qkv, third, H) {
+    const [T, width] = qkv.shape;
+    const C = width / 3;
+    const out = this.make([H, T, C / H]);
+    this.each("splitHeads", T * C, [T, C / H, C, third], [placed(qkv), out]);
+    return out;
+  }
+
+  /**
+   * (H, T, D) → (T, C): the heads' columns side by side again.
+   * @param {Tensor} heads
+   */
+  mergeHeads(heads) {
+    const [H, T, D] = heads.shape;
+    const out = this.make([T, H * D]);
+    this.each("mergeHeads", H * T * D, [T, D, H * D], [placed(heads), out]);
+    return out;
+  }
+
+  /**
+   * Put new keys and values (H, T, D) behind those that are there.
+   * @param {KV} kept
+   * @param {Tensor} k
+   * @param {Tensor} v
+   * @param {number} start
+   */
+  writeKV(kept, k, v, start) {
+    const [H, T, D] = k.shape;
+    const sizes = [T, D, kept.k.shape[1], start];
+    this.each("writeKV", H * T * D, sizes, [k, v, kept.k, kept.v].map(placed));
+  }
+
+  /**
+   * Hide from each query, the first of which stands at `start`, the keys behind it.
+   * @param {Tensor} scores  (H, T, S)
+   * @param {number} start
+   */
+  mask(scores, start) {
+    const [, T, S] = scores.shape;
+    this.each("mask", size(scores.shape), [T, S, start], [placed(scores)]);
+  }
+
+  /**
+   * Each row becomes probabilities.
+   * @param {Tensor} scores  (H, T, S)
+   */
+  softmax(scores) {
+    const [H, T, S] = scores.shape;
+    this.run("softmax", [H * T], [H * T, S], [placed(scores)]);
+  }
+
+  /**
+   * @param {Tensor} x
+   * @param {"tanh" | "erf"} form
+   */
+  gelu(x, form) {
+    this.each("gelu", size(x.shape), [form === "erf" ? 1 : 0], [placed(x)]);
+  }
+}
+
+/**
+ * A float32 among whole numbers.
+ * @param {number} value
+ */
+function bits(value) {
+  return new Uint32Array(Float32Array.of(value).buffer)[0];
+}
