@@ -107,6 +107,8 @@ class StandInHub:
         if self.whole:
             wanted = None
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+        if start and start >= len(content):
+            return reply(request, 416)
         headers = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
         content = content[start:]
         half = len(content) // 2

@@ -108,9 +108,9 @@ export class Growing {
     const piece = this.waiting.subarray(0, this.held);
     this.held = 0;
     try {
-      const count = this.file.write(piece, { at: this.written });
+      const count = this.file.write(piece, { at: this.written }); // on a full disk 2³² - 8, or less
+      if (count !== piece.length) throw new DOMException("it is full", "QuotaExceededError");
       this.written += count;
-      if (count < piece.length) throw new DOMException("", "QuotaExceededError");
     } catch (error) {
       throw inWords(error);
     }

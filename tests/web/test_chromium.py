@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-
 import pytest
 import torch
 
-import gpt2_edu
 from gpt2_edu import GPT2, generate
 
 pytestmark = pytest.mark.browser
-PACKAGE = Path(gpt2_edu.__file__).parent
 
 PAGE = """
 async () => {
@@ -45,22 +38,6 @@ async () => {
     tokens, ids: result.ids, failed };
 }
 """
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript"}
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def address():
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(PACKAGE)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
 
 
 def test_the_bundled_model_answers_in_a_worker(browser, address):
