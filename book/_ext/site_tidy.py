@@ -6,6 +6,7 @@
 - The site's root is a bare redirect: it gets a title, the icon and a link.
 - A link to the glossary shows the entry when the pointer rests on it.
 - A chapter says, below its heading, when and with what it was run: its row of the status page.
+- A page that runs the model finds its files as scripts in _static/files.
 - Font Awesome ships 2,000 icons, 1.5 MB of JavaScript on every page: the ones in use are kept.
 """
 
@@ -14,6 +15,8 @@ import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
+
+from gpt2_edu.web import files_script
 
 # name:[width,height,[aliases],"code","paths"],
 # "magnifying-glass":[512,512,[128269,"search"],"f002","M416 208c0 45.9…"],
@@ -111,6 +114,10 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
     front = app.config.root_doc + ".html"
     root_page = ROOT_PAGE.format(title=app.config.html_title, front=front)
     (out / "index.html").write_text(root_page, encoding="utf-8")
+
+    (static / "files").mkdir(exist_ok=True)
+    for name in ("crane", "gpt2"):
+        (static / "files" / f"{name}.js").write_text(files_script(name), encoding="utf-8")
 
     explained = entries((out / "book" / "glossary.html").read_text(encoding="utf-8"))
     ran = badges((Path(app.srcdir) / "book" / "status.md").read_text(encoding="utf-8"))

@@ -1,0 +1,156 @@
+// Models that the reader brings: files chosen or dropped, and OpenAI's GPT-2 on an explicit click.
+
+import { modelFromDrop, modelFromFiles } from "../files.mjs";
+import { PUBLISHED, describe } from "../hub.mjs";
+import { startEngine } from "../page.mjs";
+import { list, open, remove } from "../storage.mjs";
+import { make } from "./dom.mjs";
+
+/** @import { Files } from "../files.mjs" */
+/** @import { Published } from "../hub.mjs" */
+
+export class Bring {
+  /**
+   * @param {(files: Files) => Promise<void>} use  loads a model into the engine
+   * @param {(sentence: string) => void} say
+   */
+  constructor(use, say) {
+    this.use = use;
+    this.say = say;
+    /** @type {Record<string, Published>} */
+    this.published = PUBLISHED;
+    const chosen = (/** @type {Event} */ event) => {
+      const input = /** @type {HTMLInputElement} */ (event.currentTarget);
+      if (input.files?.length)
+        this.take(() => modelFromFiles(/** @type {FileList} */ (input.files)));
+      input.value = "";
+    };
+    const files = make("input", { type: "file", multiple: true, hidden: true, onchange: chosen });
+    const folder = make("input", {
+      type: "file",
+      webkitdirectory: true,
+      hidden: true,
+      onchange: chosen,
+    });
+    this.bar = make("progress", { max: "1", value: "0", hidden: true, "aria-label": "download" });
+    this.stop = make("button", { type: "button", hidden: true }, "stop");
+    this.stored = make("ul", { class: "stored" });
+    this.fetch = make("button", { type: "button", onclick: () => this.download("gpt2") });
+    this.element = make(
+      "details",
+      { class: "bring", ontoggle: () => this.refresh() },
+      make("summary", {}, "bring a model"),
+      make(
+        "p",
+        {},
+        "Drop a folder with ",
+        make("code", {}, "config.json"),
+        " and ",
+        make("code", {}, "model.safetensors"),
+        " here, Hugging Face's or from ",
+        make("code", {}, "gpt2-edu export"),
+        ". It is read in this page and sent nowhere.",
+      ),
+      make(
+        "div",
+        { class: "controls" },
+        make("button", { type: "button", onclick: () => files.click() }, "choose files"),
+        make("button", { type: "button", onclick: () => folder.click() }, "choose a folder"),
+        files,
+        folder,
+      ),
+      make("div", { class: "controls" }, this.fetch, this.bar, this.stop),
+      this.stored,
+    );
+  }
+
+  /** @param {HTMLElement} zone  where files may be dropped */
+  listen(zone) {
+    zone.addEventListener("dragover", (event) => event.preventDefault());
+    zone.addEventListener("drop", (event) => {
+      const { dataTransfer } = event;
+      if (!dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      this.take(() => modelFromDrop(dataTransfer));
+    });
+  }
+
+  /** @param {() => Promise<Files>} find */
+  async take(find) {
+    try {
+      await this.use(await find());
+    } catch (error) {
+      this.say(/** @type {Error} */ (error).message);
+    }
+  }
+
+  /** Say what is stored, and what a click would fetch. */
+  async refresh() {
+    if (!this.element.open) return;
+    const stored = await list().catch(() => []);
+    this.stored.replaceChildren(
+      ...stored.map(({ name, bytes, complete }) =>
+        make(
+          "li",
+          {},
+          `${name}: ${Math.round(bytes / 1e6).toLocaleString("en")} MB in this browser `,
+          ...(complete
+            ? [make("button", { type: "button", onclick: () => this.load(name) }, "use")]
+            : ["(unfinished) "]),
+          make("button", { type: "button", onclick: () => this.delete(name) }, "delete"),
+        ),
+      ),
+    );
+    const part = stored.find(({ name }) => name === "gpt2");
+    this.fetch.hidden = part?.complete ?? false;
+    this.fetch.textContent = `${part ? "go on fetching" : "fetch"} ${describe(this.published.gpt2)}`;
+  }
+
+  /** @param {string} name */
+  load(name) {
+    return this.take(async () => ({ name, ...(await open(name)) }));
+  }
+
+  /** @param {string} name */
+  async delete(name) {
+    await remove(name).catch((error) => this.say(error.message));
+    this.say(`${name} is deleted from this browser`);
+    await this.refresh();
+  }
+
+  /**
+   * In a worker of its own, so that the engine stays free for the reader.
+   * @param {string} name
+   */
+  async download(name) {
+    const published = this.published[name];
+    const second = startEngine();
+    const { answer, cancel } = second.download(
+      name,
+      (bytes) => {
+        this.bar.value = bytes / published.bytes;
+        this.say(`${Math.round(bytes / 1e6)} of ${Math.round(published.bytes / 1e6)} MB are here`);
+      },
+      { published },
+    );
+    this.stop.onclick = cancel;
+    this.busy(true);
+    try {
+      await answer;
+      await this.load(name);
+    } catch (error) {
+      this.say(/** @type {Error} */ (error).message);
+    } finally {
+      second.port.terminate?.();
+      this.busy(false);
+      await this.refresh();
+    }
+  }
+
+  /** @param {boolean} busy */
+  busy(busy) {
+    this.fetch.disabled = busy;
+    this.bar.hidden = !busy;
+    this.stop.hidden = !busy;
+  }
+}

@@ -1,0 +1,53 @@
+// Elements made in one call. Text is always text, never markup.
+
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Record<string, any>} [attributes]  a function is a listener: onclick; class, aria-… as such
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (typeof value === "boolean") element.toggleAttribute(name, value);
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/**
+ * A control below its name.
+ * @param {string} name
+ * @param {HTMLElement} control
+ */
+export function labelled(name, control) {
+  return make("label", {}, make("span", {}, name), control);
+}
+
+/**
+ * A choice among texts.
+ * @param {Record<string, string>} options  value → text
+ * @param {() => void} onchange
+ */
+export function choice(options, onchange) {
+  const list = Object.entries(options).map(([value, text]) => make("option", { value }, text));
+  return make("select", { onchange }, ...list);
+}
+
+/**
+ * A token's text with its spaces and line breaks to be seen.
+ * @param {string} text
+ */
+export function visible(text) {
+  return text.replace(/ /g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥");
+}
+
+/** @param {number} value */
+export function short(value) {
+  if (!Number.isFinite(value)) return value < 0 ? "−∞" : String(value);
+  const text = value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(1) : value.toFixed(4);
+  return text.replace("-", "−");
+}
