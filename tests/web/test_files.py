@@ -1,0 +1,203 @@
+"""A model among dropped or chosen files, in Chromium: two are found, or a sentence says why not."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import gpt2_edu
+
+pytestmark = pytest.mark.browser
+CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
+
+SETUP = """
+async () => {
+  const { Engine } = await import("/web/client.mjs");
+  const files = await import("/web/files.mjs");
+  window.engine = new Engine(new Worker("/web/worker.mjs", { type: "module" }));
+  window.found = null; // what was made of the last choice
+  const say = (promise) => {
+    window.found = promise.then(
+      async ({ name, ...files }) => ({ name, ...(await engine.load("theirs", files)) }),
+      (error) => error.message,
+    );
+  };
+  for (const attribute of ["multiple", "webkitdirectory"]) {
+    const input = document.createElement("input");
+    input.type = "file";
+    input.id = attribute;
+    input[attribute] = true;
+    input.onchange = () => say(files.modelFromFiles(input.files));
+    document.body.append(input);
+  }
+  document.body.ondragover = (event) => event.preventDefault();
+  document.body.ondrop = (event) => {
+    event.preventDefault();
+    say(files.modelFromDrop(event.dataTransfer));
+  };
+  // What a test makes: {path: content, or null for a file that cannot be read}.
+  window.choose = async (contents) => {
+    const list = Object.entries(contents).map(([path, text]) => {
+      const file = new File([text ?? ""], path.split("/").at(-1));
+      Object.defineProperty(file, "webkitRelativePath", { value: path.includes("/") ? path : "" });
+      if (text === null) {
+        const fail = () => Promise.reject(new DOMException("gone", "NotFoundError"));
+        file.text = fail;
+        file.slice = () => ({ arrayBuffer: fail });
+      }
+      return file;
+    });
+    try {
+      const { name, config, weights } = await files.modelFromFiles(list);
+      return { name, config, weights: await weights.text() };
+    } catch (error) {
+      return error.message;
+    }
+  };
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def page(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}/assets/crane/config.json")
+    page.evaluate(SETUP)
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def choose(page):
+    """What is made of files with these paths and contents."""
+    return lambda contents: page.evaluate("(contents) => choose(contents)", contents)
+
+
+def copied(folder: Path, *names: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names or ("config.json", "model.safetensors"):
+        shutil.copy(CRANE / name, folder)
+    return folder
+
+
+def drop(page, *paths: Path) -> object:
+    """A drop as the browser makes it from files and folders of the disk."""
+    devtools = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", "drop"):
+        event = {"type": kind, "x": 100, "y": 20, "data": data}
+        devtools.send("Input.dispatchDragEvent", event)
+    return page.evaluate("found")
+
+
+# ---- In the browser ----------------------------------------------------------------------------
+
+
+def test_files_and_folders_that_are_dropped_run(page, tmp_path):
+    folder = copied(tmp_path / "my-crane")
+    loose = drop(page, folder / "model.safetensors", folder / "config.json")
+    assert (loose["name"], loose["config"]["nHead"]) == ("model", 4)
+    assert drop(page, folder)["name"] == "my-crane"
+    assert drop(page, copied(tmp_path / "runs/first/step-5"))["name"] == "step-5"
+    assert drop(page, tmp_path / "runs")["name"] == "runs/first/step-5"
+
+
+def test_files_and_folders_that_are_chosen_run(page, tmp_path):
+    folder = copied(tmp_path / "my-crane")
+    page.set_input_files("#multiple", [folder / "config.json", folder / "model.safetensors"])
+    assert page.evaluate("found")["name"] == "model"
+    page.set_input_files("#webkitdirectory", folder)
+    assert page.evaluate("found")["name"] == "my-crane"
+
+
+def test_a_folder_of_many_files_is_read_in_all_its_batches(page, tmp_path):
+    folder = copied(tmp_path / "many")
+    for i in range(250):  # more than the browser lists at once
+        (folder / f"a{i}.txt").touch()
+    assert drop(page, folder)["name"] == "many"
+    for i in range(1000):
+        (folder / f"b{i}.txt").touch()
+    assert "more than 1000 files: choose a folder with config.json" in drop(page, folder)
+
+
+def test_what_is_gone_before_it_is_read(page, tmp_path):
+    folder = copied(tmp_path / "gone")
+    page.set_input_files("#multiple", [])
+    script = "() => { multiple.onchange = () => (window.kept = [...multiple.files]); }"
+    page.evaluate(script)
+    page.set_input_files("#multiple", [folder / "config.json", folder / "model.safetensors"])
+    (folder / "model.safetensors").write_bytes(b"another file")
+    said = page.evaluate(
+        "import('/web/files.mjs').then((f) => f.modelFromFiles(kept)).catch((e) => e.message)"
+    )
+    assert "model.safetensors cannot be read: is it still there" in said
+
+
+def test_text_that_is_dropped_is_no_model(page):
+    said = page.evaluate(
+        """async () => {
+          const transfer = new DataTransfer();
+          transfer.setData("text/plain", "hello");
+          document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer }));
+          return found;
+        }"""
+    )
+    assert "there is no model in this" in said
+
+
+# ---- Which files -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("contents", "name"),
+    [
+        ({"config.json": "C", "model.safetensors": "W"}, "model"),
+        ({"config.json": "C", "My GPT.safetensors": "W"}, "My GPT"),
+        ({"gpt/config.json": "C", "gpt/model.safetensors": "W", "gpt/vocab.json": "x"}, "gpt"),
+        ({"a/config.json": "no", "a/b/config.json": "C", "a/b/model.safetensors": "W"}, "a/b"),
+        (
+            {"s/config.json": "C", "s/model.safetensors": "W", "s/optimizer.safetensors": "no"},
+            "s",  # a checkpoint of ours
+        ),
+        ({"g/config.json": "C", "g/model.safetensors": "W", "g/pytorch_model.bin": "no"}, "g"),
+        ({"g/config.json": "C", "g/model.safetensors": "W", "g/._model.safetensors": "no"}, "g"),
+    ],
+)
+def test_the_two_files_are_found(choose, contents, name):
+    assert choose(contents) == {"name": name, "config": "C", "weights": "W"}
+
+
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        ({}, "there is no model in this: choose a folder with config.json and model.safetensors"),
+        ({"notes.txt": "x"}, "such as the one that `gpt2-edu export` writes"),
+        ({"config.json": "C"}, "config.json has come without its model.safetensors"),
+        ({"a.safetensors": "W"}, "a.safetensors lacks its config.json, which tells how many heads"),
+        ({"x/config.json": "C", "y/model.safetensors": "W"}, "y/model.safetensors lacks its conf"),
+        (
+            {"runs/1/model.safetensors": "W", "runs/2/model.safetensors": "W"},
+            "several models: runs/1/model.safetensors, runs/2/model.safetensors; choose one",
+        ),
+        (
+            {"config.json": "C", "model-00001-of-00002.safetensors": "W"},
+            "model-00001-of-00002.safetensors is one of several files of weights: save the model",
+        ),
+        (
+            {"config.json": "C", "model.safetensors.index.json": "{}"},
+            "model.safetensors.index.json is one of several files of weights: save the model",
+        ),
+        (
+            {"config.json": "C", "pytorch_model.bin": "W"},
+            "pytorch_model.bin holds weights in a form that a page cannot read: write the model as",
+        ),
+        ({"last.pt": "W"}, "with `gpt2-edu export`"),
+        ({"model.ckpt": "W"}, "with `gpt2-edu export`"),
+        ({"config.json": None, "model.safetensors": "W"}, "config.json cannot be read: is it"),
+        ({"config.json": "C", "model.safetensors": None}, "model.safetensors cannot be read"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_sentence(choose, contents, said):
+    assert said in choose(contents)
