@@ -3,6 +3,8 @@
 // Kernels and copies are only recorded; submit() sends them off. Of what goes wrong the device tells
 // later, so settle() waits for it.
 
+import { KERNELS } from "./shaders.mjs";
+
 /** @typedef {any} Device  a GPUDevice: TypeScript's libraries do not know WebGPU yet */
 /** @typedef {any} Buffer  a GPUBuffer */
 
@@ -39,15 +41,16 @@ export class Recorder {
   }
 
   /**
+   * A kernel, compiled when it is first needed.
    * @param {string} name
-   * @param {string} code
    */
-  async compile(name, code) {
-    const module = this.device.createShaderModule({ label: name, code });
-    this.pipelines.set(
-      name,
-      await this.device.createComputePipelineAsync({ layout: "auto", compute: { module } }),
-    );
+  pipeline(name) {
+    const known = this.pipelines.get(name);
+    if (known) return known;
+    const module = this.device.createShaderModule({ label: name, code: KERNELS[name] });
+    const pipeline = this.device.createComputePipeline({ layout: "auto", compute: { module } });
+    this.pipelines.set(name, pipeline);
+    return pipeline;
   }
 
   /** Give everything back to the device. */
@@ -92,7 +95,7 @@ export class Recorder {
    */
   run(name, groups, sizes, tensors) {
     if (this.recorded === SLOTS) this.submit();
-    const pipeline = this.pipelines.get(name);
+    const pipeline = this.pipeline(name);
     const slot = SLOT * this.recorded++;
     this.sizes.set(sizes, slot);
     const bound = [
@@ -137,7 +140,7 @@ export class Recorder {
    */
   buffer(bytes) {
     if (bytes > this.largest) {
-      const [asked, most] = [bytes, this.largest].map((n) => Math.round(n / 1e6));
+      const [asked, most] = [bytes, this.largest].map((n) => Number((n / 1e6).toPrecision(3)));
       throw new Error(
         `a tensor of ${asked} MB is more than the ${most} MB that this graphics device ` +
           "takes at once: choose WebAssembly, or fewer tokens",

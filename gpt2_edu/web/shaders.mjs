@@ -4,7 +4,7 @@
 // of threads there are, each goes on to the next piece of work until all is done.
 
 /** How many tokens a product takes at a time, where there is more than one. */
-export const TOKENS = 8;
+export const TOKENS = 4;
 
 /**
  * The declarations of a kernel; numbers among the sizes that are not whole come as their bits.
@@ -33,30 +33,27 @@ fn main(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) group
   for (var i = id.x; i < p.count; i += 256 * groups.x) { step(i); }
 }`;
 
-// A row by 64 threads; p.rows of them. total() and largest() are over what the threads bring.
+// A row by 32 threads; p.rows of them. total() and largest() are over what the threads bring.
 const ROWS = `
-var<workgroup> brought: array<f32, 64>;
-fn total(lane: u32, value: f32) -> f32 {
+var<workgroup> brought: array<f32, 32>;
+fn bring(lane: u32, value: f32) {
   workgroupBarrier();
   brought[lane] = value;
-  for (var n = 32u; n > 0; n /= 2) {
-    workgroupBarrier();
-    if (lane < n) { brought[lane] += brought[lane + n]; }
-  }
   workgroupBarrier();
-  return brought[0];
+}
+fn total(lane: u32, value: f32) -> f32 {
+  bring(lane, value);
+  var sum = 0.0;
+  for (var n = 0u; n < 32; n++) { sum += brought[n]; }
+  return sum;
 }
 fn largest(lane: u32, value: f32) -> f32 {
-  workgroupBarrier();
-  brought[lane] = value;
-  for (var n = 32u; n > 0; n /= 2) {
-    workgroupBarrier();
-    if (lane < n) { brought[lane] = max(brought[lane], brought[lane + n]); }
-  }
-  workgroupBarrier();
-  return brought[0];
+  bring(lane, value);
+  var most = value;
+  for (var n = 0u; n < 32; n++) { most = max(most, brought[n]); }
+  return most;
 }
-@compute @workgroup_size(64)
+@compute @workgroup_size(32)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) lane: u32) {
   for (var row = group.x; row < p.rows; row += groups.x) { step(row, lane); }
@@ -80,16 +77,16 @@ ${EACH}`;
 
 /**
  * The one product: x (H, T, K) times rows of w, each p.stride words long, p.step words from head
- * to head. 64 threads share the sums over K of 4 rows and some tokens, and add up what they have.
+ * to head. 32 threads share the sums over K of 4 rows and some tokens; then each adds up one.
  * @param {"float32" | "float16"} format  of w
- * @param {number} tokens  at a time
+ * @param {number} tokens  at a time, up to 8
  */
 const product = (format, tokens) => `
 ${declare("T K R stride step scale hasBias first", ["x: f32", "w: u32", "bias: f32"], ["result: f32"])}
 ${WEIGHT[format]}
 const TOKENS = ${tokens}u;
-var<workgroup> sums: array<vec4f, 64 * TOKENS>;
-@compute @workgroup_size(64)
+var<workgroup> sums: array<f32, 4 * TOKENS * 32>;
+@compute @workgroup_size(32)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
         @builtin(local_invocation_index) lane: u32) {
   let head = group.z;
@@ -97,25 +94,22 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   for (var r = 4 * group.x; r < p.R; r += 4 * groups.x) {
     let rows = head * p.step + min(vec4u(r, r + 1, r + 2, r + 3), vec4u(p.R - 1)) * p.stride;
     var own: array<vec4f, TOKENS>;
-    for (var k = lane; k < p.K; k += 64) {
+    for (var k = lane; k < p.K; k += 32) {
       let ws = vec4f(weight(rows.x, k), weight(rows.y, k), weight(rows.z, k), weight(rows.w, k));
       for (var i = 0u; i < TOKENS; i++) {
         own[i] += x[p.first + (head * p.T + min(t + i, p.T - 1)) * p.K + k] * ws;
       }
     }
-    for (var i = 0u; i < TOKENS; i++) { sums[64 * i + lane] = own[i]; }
-    for (var n = 32u; n > 0; n /= 2) {
-      workgroupBarrier();
-      if (lane < n) {
-        for (var i = lane; i < 64 * TOKENS; i += 64) { sums[i] += sums[i + n]; }
-      }
-    }
+    for (var i = 0u; i < 4 * TOKENS; i++) { sums[32 * i + lane] = own[i / 4][i % 4]; }
     workgroupBarrier();
-    if (lane < TOKENS && t + lane < p.T) {
-      for (var j = 0u; j < min(4, p.R - r); j++) {
-        let b = select(0, bias[r + j], p.hasBias == 1);
-        result[(head * p.T + t + lane) * p.R + r + j] = bitcast<f32>(p.scale) * sums[64 * lane][j] + b;
-      }
+    let row = r + lane % 4;
+    let token = t + lane / 4;
+    if (lane < 4 * TOKENS && row < p.R && token < p.T) {
+      var sum = 0.0;
+      // Each thread begins elsewhere, so that no two ask the same bank of memory at once.
+      for (var n = lane; n < lane + 32; n++) { sum += sums[32 * lane + n % 32]; }
+      let b = select(0, bias[row], p.hasBias == 1);
+      result[(head * p.T + token) * p.R + row] = bitcast<f32>(p.scale) * sum + b;
     }
     workgroupBarrier();
   }
@@ -131,15 +125,15 @@ ${declare("rows C epsilon", ["x: f32", "weight: f32", "bias: f32"], ["result: f3
 fn step(row: u32, lane: u32) {
   let first = row * p.C;
   var sum = 0.0;
-  for (var c = lane; c < p.C; c += 64) { sum += x[first + c]; }
+  for (var c = lane; c < p.C; c += 32) { sum += x[first + c]; }
   let mean = total(lane, sum) / f32(p.C);
   var squares = 0.0;
-  for (var c = lane; c < p.C; c += 64) {
+  for (var c = lane; c < p.C; c += 32) {
     let apart = x[first + c] - mean;
     squares += apart * apart;
   }
   let scale = 1 / sqrt(total(lane, squares) / f32(p.C) + bitcast<f32>(p.epsilon));
-  for (var c = lane; c < p.C; c += 64) {
+  for (var c = lane; c < p.C; c += 32) {
     result[first + c] = (x[first + c] - mean) * scale * weight[c] + bias[c];
   }
 }
@@ -191,16 +185,16 @@ fn step(row: u32, lane: u32) {
   let first = row * p.S;
   let end = first + p.S;
   var most = -3.4e38;
-  for (var i = first + lane; i < end; i += 64) {
+  for (var i = first + lane; i < end; i += 32) {
     if (scores[i] != HIDDEN) { most = max(most, bitcast<f32>(scores[i])); }
   }
   most = largest(lane, most);
   var sum = 0.0;
-  for (var i = first + lane; i < end; i += 64) {
+  for (var i = first + lane; i < end; i += 32) {
     if (scores[i] != HIDDEN) { sum += exp(bitcast<f32>(scores[i]) - most); }
   }
   sum = total(lane, sum);
-  for (var i = first + lane; i < end; i += 64) {
+  for (var i = first + lane; i < end; i += 32) {
     if (scores[i] == HIDDEN) { scores[i] = 0; }
     else { scores[i] = bitcast<u32>(exp(bitcast<f32>(scores[i]) - most) / sum); }
   }
@@ -223,7 +217,10 @@ fn step(i: u32) {
 }
 ${EACH}`;
 
-/** Every kernel by its name; those that read weights once for each format. */
+/**
+ * Every kernel by its name; those that read weights once for each format.
+ * @type {Record<string, string>}
+ */
 export const KERNELS = {
   lookUp_float32: lookUp("float32"),
   lookUp_float16: lookUp("float16"),

@@ -2,7 +2,7 @@
 
 import { DeviceMemory, placed } from "./device.mjs";
 import { size } from "./numbers.mjs";
-import { KERNELS, TOKENS } from "./shaders.mjs";
+import { TOKENS } from "./shaders.mjs";
 
 /** @import { Placed, PlacedMatrix } from "./device.mjs" */
 /** @import { KV, Matrix, Tensor } from "./memory.mjs" */
@@ -20,9 +20,7 @@ export class WebGPUBackend extends DeviceMemory {
     if (real && adapter.info.isFallbackAdapter) throw new Error("no graphics device but imitated");
     const { maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
     const requiredLimits = { maxStorageBufferBindingSize, maxBufferSize };
-    const backend = new WebGPUBackend(await adapter.requestDevice({ requiredLimits }), half);
-    await Promise.all(Object.entries(KERNELS).map((kernel) => backend.compile(...kernel)));
-    return backend;
+    return new WebGPUBackend(await adapter.requestDevice({ requiredLimits }), half);
   }
 
   /**

@@ -7,10 +7,9 @@ import { KVCache } from "../../gpt2_edu/web/model.mjs";
 import { Tape } from "../../gpt2_edu/web/tape.mjs";
 
 /** The answer as JSON: {passes: [{logits, noted}]} or {error}. */
-export async function passes(request, config, weights) {
+export async function passes(request, config, weights, pick = pickBackend) {
   try {
-    const pick = () => pickBackend(request.backend ?? "plain");
-    const model = await loadModel(config, weights, pick);
+    const model = await loadModel(config, weights, () => pick(request.backend ?? "plain"));
     const edits = Object.fromEntries(
       Object.entries(request.edits ?? {}).map(([path, { scale }]) => [
         path,
