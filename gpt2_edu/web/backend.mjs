@@ -1,6 +1,7 @@
 // The one place where a backend is chosen.
 
 import { numParameters } from "./config.mjs";
+import { shown } from "./messages.mjs";
 import { PlainBackend } from "./plain.mjs";
 import { WasmBackend } from "./wasm.mjs";
 import { WebGPUBackend } from "./webgpu.mjs";
@@ -8,8 +9,13 @@ import { WebGPUBackend } from "./webgpu.mjs";
 /** @import { Config } from "./config.mjs" */
 /** @import { Backend } from "./plain.mjs" */
 
-/** @type {Record<string, import("./wasm.mjs").Format>} */
-const FORMATS = { auto: "float32", wasm: "float32", "wasm-half": "float16", "wasm-int8": "int8" };
+/** @type {Map<string, import("./wasm.mjs").Format>} */
+const FORMATS = new Map([
+  ["auto", "float32"],
+  ["wasm", "float32"],
+  ["wasm-half", "float16"],
+  ["wasm-int8", "int8"],
+]);
 
 const LARGE = 50e6; // parameters from which on a graphics device is worth its waiting times
 
@@ -35,8 +41,10 @@ export async function pickBackend(wanted = "auto", config) {
       }
     }
   }
+  const format = FORMATS.get(wanted);
+  if (!format) throw new Error(`there is no backend ${shown(wanted)}`);
   try {
-    return await WasmBackend.start(FORMATS[wanted]);
+    return await WasmBackend.start(format);
   } catch (error) {
     if (wanted === "auto") return new PlainBackend();
     throw new Error("this browser does not run the WebAssembly kernel: use plain JavaScript", {

@@ -1,5 +1,7 @@
 // The sizes of a GPT-2, read from a config.json: ours, or Hugging Face's.
 
+import { shown } from "./messages.mjs";
+
 /**
  * @typedef {object} Config
  * @property {number} vocabSize
@@ -12,6 +14,17 @@
  */
 
 const LARGEST = 1 << 24; // no size of a GPT-2 comes near it
+const LONGEST = 1_000_000; // characters
+
+// What other models have otherwise, with the values that mean a GPT-2's; as in pretrained.py.
+/** @type {[string, unknown[]][]} */
+const FIXED = [
+  ["activation_function", ["gelu_new", "gelu_pytorch_tanh"]],
+  ["scale_attn_weights", [true]],
+  ["scale_attn_by_inverse_layer_idx", [false]],
+  ["add_cross_attention", [false]],
+  ["tie_word_embeddings", [true]],
+];
 
 /**
  * @param {string} text  of config.json
@@ -20,7 +33,7 @@ const LARGEST = 1 << 24; // no size of a GPT-2 comes near it
 export function readConfig(text) {
   let json;
   try {
-    json = JSON.parse(text);
+    if (text.length <= LONGEST) json = JSON.parse(text);
   } catch {
     throw new Error("config.json is not JSON: is it the right file?");
   }
@@ -28,59 +41,48 @@ export function readConfig(text) {
     throw new Error("config.json holds no settings: is it the right file?");
   }
   if (json.model_type !== undefined && json.model_type !== "gpt2") {
-    throw new Error(`this is a ${JSON.stringify(json.model_type)}, and only a GPT-2 runs here`);
+    throw new Error(`this is a ${shown(json.model_type)}, and only a GPT-2 runs here`);
   }
-  if (!["gelu_new", "gelu_pytorch_tanh", undefined].includes(json.activation_function)) {
-    const given = JSON.stringify(json.activation_function);
-    throw new Error(`config.json asks for the activation ${given}; GPT-2 has "gelu_new"`);
-  }
-  for (const [key, usual] of UNUSUAL) {
-    if (json[key] !== undefined && json[key] !== null && json[key] !== usual) {
-      throw new Error(`config.json has "${key}": ${JSON.stringify(json[key])}; GPT-2 has ${usual}`);
+  for (const [key, allowed] of FIXED) {
+    if (json[key] !== undefined && !allowed.includes(json[key])) {
+      const usual = shown(allowed[0]);
+      throw new Error(`config.json has "${key}": ${shown(json[key])}; GPT-2 has ${usual}`);
     }
   }
   const config = {
     vocabSize: whole(json, "vocab_size"),
-    blockSize: whole(json, "n_positions", "n_ctx"),
+    blockSize: whole(json, "n_positions"),
     nLayer: whole(json, "n_layer"),
     nHead: whole(json, "n_head"),
     nEmbd: whole(json, "n_embd"),
     headSize: 0,
-    layerNormEpsilon: json.layer_norm_epsilon ?? 1e-5,
+    layerNormEpsilon: json.layer_norm_epsilon === undefined ? 1e-5 : json.layer_norm_epsilon,
   };
   config.headSize = config.nEmbd / config.nHead;
   if (!Number.isInteger(config.headSize)) {
     throw new Error(`n_embd ${config.nEmbd} cannot be shared by n_head ${config.nHead} heads`);
   }
   if (json.n_inner !== undefined && json.n_inner !== null && json.n_inner !== 4 * config.nEmbd) {
-    throw new Error(`config.json has n_inner ${json.n_inner}; GPT-2 has ${4 * config.nEmbd}`);
+    throw new Error(
+      `config.json has n_inner ${shown(json.n_inner)}; GPT-2 has ${4 * config.nEmbd}`,
+    );
   }
   const epsilon = config.layerNormEpsilon;
   if (typeof epsilon !== "number" || !(epsilon > 0 && epsilon < 1)) {
-    throw new Error(`layer_norm_epsilon must lie between 0 and 1, not ${JSON.stringify(epsilon)}`);
+    throw new Error(`layer_norm_epsilon must lie between 0 and 1, not ${shown(epsilon)}`);
   }
   return config;
 }
 
-// What other models have and GPT-2 has not.
-const UNUSUAL = new Map([
-  ["scale_attn_weights", true],
-  ["scale_attn_by_inverse_layer_idx", false],
-  ["reorder_and_upcast_attn", false],
-  ["add_cross_attention", false],
-  ["tie_word_embeddings", true],
-]);
-
 /**
  * @param {Record<string, unknown>} json
  * @param {string} key
- * @param {string} [otherwise]
  * @returns {number}
  */
-function whole(json, key, otherwise = key) {
-  const value = json[key] ?? json[otherwise];
+function whole(json, key) {
+  const value = json[key];
   if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > LARGEST) {
-    throw new Error(`config.json must give ${key} as a whole number, not ${JSON.stringify(value)}`);
+    throw new Error(`config.json must give ${key} as a whole number, not ${shown(value)}`);
   }
   return value;
 }

@@ -95,8 +95,9 @@ async function pick(everything) {
     .slice(0, 1)
     .arrayBuffer()
     .catch(() => unreadable(path));
+  const start = config.file.slice(0, 2_000_000); // more is no config.json, and readConfig says so
   const name = slash ? path.slice(0, slash - 1) : weights.name.replace(/\.safetensors$/i, "");
-  return { name, config: await config.file.text().catch(() => unreadable(wanted)), weights };
+  return { name, config: await start.text().catch(() => unreadable(wanted)), weights };
 }
 
 /** @param {Found[]} found */

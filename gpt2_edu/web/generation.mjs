@@ -1,5 +1,6 @@
 // Predict, sample, append, repeat: what `stream` in generation.py is.
 
+import { isList, shown } from "./messages.mjs";
 import { KVCache } from "./model.mjs";
 import { checkKnobs, draw, nextProbabilities, randomNumbers } from "./sampling.mjs";
 
@@ -23,16 +24,23 @@ const CHUNK = 64; // tokens of a prompt at a time, so that its tables stay small
 export async function* stream(model, prompt, n, settings = {}) {
   const { seed = 0, eosId = null, overflow = "raise", switches, tape } = settings;
   checkKnobs(settings);
+  if (!isList(prompt)) throw new Error("the prompt must be a list of ids");
+  if (!(Number.isSafeInteger(n) && n >= 0)) {
+    throw new Error(`the number of new tokens must be 0 or more, not ${shown(n)}`);
+  }
+  if (!["raise", "crop"].includes(overflow)) {
+    throw new Error(`overflow must be "raise" or "crop", not ${shown(overflow)}`);
+  }
   const window = model.config.blockSize;
   if (overflow === "raise" && prompt.length + n > window + 1) {
-    throw new RangeError(
+    throw new Error(
       `${prompt.length} tokens and ${n} new ones do not fit into the model's window of ${window}`,
     );
   }
   const random = randomNumbers(seed);
   const cache = new KVCache(model.config, model.backend);
   try {
-    let ids = prompt.slice(-window);
+    let ids = Array.from(prompt.slice(-window));
     let waiting = ids; // for the cache
     for (let i = 0; i < n; i++) {
       if (cache.length + waiting.length > window) {

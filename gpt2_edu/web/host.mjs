@@ -9,14 +9,14 @@ import { pickBackend } from "./backend.mjs";
 import { stream } from "./generation.mjs";
 import { download, PUBLISHED } from "./hub.mjs";
 import { loadModel } from "./load.mjs";
+import { CANCELLED, isList, shown, SUPERSEDED } from "./messages.mjs";
 import { Tape } from "./tape.mjs";
 
 /** @import { GPT2 } from "./model.mjs" */
 /** @import { Edit } from "./tape.mjs" */
 /** @typedef {{id: number, call: string, key?: string, [more: string]: any}} Request */
 
-export const SUPERSEDED = "superseded by a newer request";
-export const CANCELLED = "cancelled";
+const NO_MEMORY = "this browser has no memory left: use fewer tokens, or a smaller model";
 
 export class Host {
   /** @param {(answer: any, transfer?: Transferable[]) => void} post */
@@ -34,6 +34,10 @@ export class Host {
 
   /** @param {Request} request */
   receive(request) {
+    if (typeof request?.call !== "string") {
+      this.post({ id: request?.id, error: "a request must be an object with an id and a call" });
+      return;
+    }
     if (request.call === "cancel") {
       this.drop((other) => other.id === request.target, CANCELLED);
       if (this.running?.id === request.target) this.cancel();
@@ -74,7 +78,7 @@ export class Host {
         const result = await this.answer(next);
         this.post({ id, result });
       } catch (error) {
-        this.post({ id, error: error instanceof Error ? error.message : String(error) });
+        this.post({ id, error: inWords(error) });
       }
       this.running = null;
     }
@@ -90,11 +94,10 @@ export class Host {
     }
     if (request.call === "download") return this.download(request);
     const model = this.models.get(request.model);
-    if (!model)
-      throw new Error(`there is no model ${JSON.stringify(request.model)}: load it first`);
+    if (!model) throw new Error(`there is no model ${shown(request.model)}: load it first`);
     if (request.call === "run") return this.run(model, request);
     if (request.call === "stream") return this.stream(model, request);
-    throw new Error(`unknown call ${JSON.stringify(request.call)}`);
+    throw new Error(`unknown call ${shown(request.call)}`);
   }
 
   /**
@@ -102,6 +105,7 @@ export class Host {
    * @param {Request} request  {model, config, weights: Source, backend?}
    */
   async load({ id, model, config, weights, backend }) {
+    if (!weights?.read) throw new Error("there are no weights: choose a file");
     const loaded = await loadModel(
       config,
       weights,
@@ -131,13 +135,16 @@ export class Host {
    * @param {Request} request  {ids, record?, edits?, switches?, lastOnly?}
    */
   async run(model, { ids, record = false, edits = {}, switches, lastOnly }) {
-    const wanted =
-      record === true
-        ? () => true
-        : (/** @type {string} */ path) => record && record.includes(path);
-    const tape = record || Object.keys(edits).length ? new Tape(inPlace(edits), wanted) : undefined;
+    const names = isList(record) ? Array.from(record) : [];
+    if (record && record !== true && !isList(record)) {
+      throw new Error(`record must be true or a list of paths, not ${shown(record)}`);
+    }
+    const keep = (/** @type {string} */ path) => record === true || names.includes(path);
+    const given = inPlace(edits ?? {});
+    const tape = record || Object.keys(given).length ? new Tape(given, keep) : undefined;
     const logits = await model.forward(ids, { tape, switches, lastOnly });
-    if (tape?.missed.length) throw new Error(`no tensor was noted as ${tape.missed[0]}`);
+    const missed = [...(tape?.missed ?? []), ...names.filter((path) => !tape?.noted.has(path))];
+    if (missed.length) throw new Error(`no tensor was noted as ${shown(missed[0])}`);
     return { logits, noted: tape ? [...tape.noted.values()] : [] };
   }
 
@@ -147,7 +154,8 @@ export class Host {
    */
   async stream(model, { id, ids, n, settings }) {
     const written = [];
-    for await (const { id: token } of stream(model, ids, n, settings)) {
+    const own = { ...settings, tape: undefined }; // a tape cannot be sent
+    for await (const { id: token } of stream(model, ids, n, own)) {
       written.push(token);
       this.post({ id, token });
       await nextTask();
@@ -164,13 +172,24 @@ export class Host {
  */
 function inPlace(edits) {
   return Object.fromEntries(
-    Object.entries(edits).map(([path, edit]) => [
-      path,
-      "scale" in edit
-        ? (/** @type {Float32Array} */ values) => values.map((value) => value * edit.scale)
-        : edit,
-    ]),
+    Object.entries(edits).map(([path, edit]) => {
+      if (isList(edit)) return [path, /** @type {ArrayLike<number>} */ (edit)];
+      const { scale } = /** @type {{scale: number}} */ (edit ?? {});
+      if (!Number.isFinite(scale)) {
+        throw new Error(`the edit of ${shown(path)} must be numbers, or {scale}`);
+      }
+      return [path, (/** @type {Float32Array} */ values) => values.map((value) => value * scale)];
+    }),
   );
+}
+
+/**
+ * @param {unknown} error  a RangeError is the browser's own, where memory ends; ours are not
+ * @returns {string}
+ */
+function inWords(error) {
+  if (error instanceof RangeError) return NO_MEMORY;
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Let the messages that have come meanwhile be heard. */

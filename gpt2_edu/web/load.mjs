@@ -1,12 +1,14 @@
 // A model from its two files: config.json and model.safetensors.
 
-import { readConfig } from "./config.mjs";
+import { numParameters, readConfig } from "./config.mjs";
 import { GPT2 } from "./model.mjs";
-import { headerLength, readHeader } from "./safetensors.mjs";
-import { loadWeights, matchEntries } from "./weights.mjs";
+import { size } from "./numbers.mjs";
+import { decode, headerLength, readHeader } from "./safetensors.mjs";
+import { HEAD, loadWeights, matchEntries } from "./weights.mjs";
 
 /** @import { Config } from "./config.mjs" */
 /** @import { Backend } from "./plain.mjs" */
+/** @import { Entry } from "./safetensors.mjs" */
 
 /**
  * Bytes that are somewhere: in memory, in a file that was dropped on the page, in the browser's
@@ -34,10 +36,44 @@ export async function loadModel(configText, weights, pickBackend, progress) {
   const length = headerLength(await weights.read(0, 8), weights.size);
   const entries = readHeader(await weights.read(8, 8 + length), weights.size);
   const matched = matchEntries(entries, config);
+  await checkTied(matched, weights);
   const backend = await pickBackend(config);
-  return new GPT2(
-    config,
-    await loadWeights(matched, weights.read, config, backend, progress),
-    backend,
-  );
+  try {
+    const loaded = await loadWeights(matched, weights.read, config, backend, progress);
+    return new GPT2(config, loaded, backend);
+  } catch (error) {
+    backend.close();
+    if (!(error instanceof RangeError)) throw error; // a browser's own, where memory ends
+    const millions = Math.ceil(numParameters(config) / 1e6);
+    throw new Error(
+      `this browser has no room for ${millions} million parameters: ` +
+        "choose a smaller model, or weights as float16 or int8",
+      { cause: error },
+    );
+  }
+}
+
+const PIECE = 1 << 20; // numbers
+
+/**
+ * A file may hold lm_head too; GPT-2 has one table for both.
+ * @param {Map<string, Entry>} entries
+ * @param {Source} weights
+ */
+async function checkTied(entries, weights) {
+  const [head, wte] = [entries.get(HEAD), entries.get("wte.weight")];
+  if (!head || !wte) return;
+  const count = size(head.shape);
+  for (let first = 0; first < count; first += PIECE) {
+    const last = Math.min(first + PIECE, count);
+    const numbers = async (/** @type {Entry} */ entry) => {
+      const width = (entry.end - entry.start) / count;
+      const { start } = entry;
+      return decode(await weights.read(start + first * width, start + last * width), entry);
+    };
+    const [a, b] = await Promise.all([numbers(head), numbers(wte)]);
+    if (a.some((value, i) => value !== b[i])) {
+      throw new Error(`${HEAD} differs from wte.weight; GPT-2 has one table for both`);
+    }
+  }
 }

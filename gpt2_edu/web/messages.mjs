@@ -1,5 +1,8 @@
 // What error messages share.
 
+export const SUPERSEDED = "superseded by a newer request";
+export const CANCELLED = "cancelled";
+
 const LONGEST = 60; // characters of a value that a message shows
 
 /**
@@ -9,8 +12,8 @@ const LONGEST = 60; // characters of a value that a message shows
  */
 export function shown(value) {
   if (value === undefined) return "nothing";
-  if (isList(value)) return "a list";
-  if (typeof value === "object" && value !== null) return "an object";
+  if (isList(value)) return "[…]";
+  if (typeof value === "object" && value !== null) return "{…}";
   const text = typeof value === "string" ? JSON.stringify(value.slice(0, LONGEST)) : String(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
 }

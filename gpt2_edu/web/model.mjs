@@ -7,6 +7,8 @@
 // The arithmetic belongs to a backend (plain.mjs, wasm.mjs, webgpu.mjs): there a tensor has a shape
 // and its numbers wherever that backend keeps them.
 
+import { isList, shown } from "./messages.mjs";
+
 /** @import { Config } from "./config.mjs" */
 /** @import { Tensor } from "./memory.mjs" */
 /** @import { Backend } from "./plain.mjs" */
@@ -33,17 +35,23 @@ export class KVCache {
    * @param {Config} config
    * @param {Backend} backend
    * @param {number} [maxLength]
+   * @param {(shape: number[]) => Tensor} [room]  for keys or values
    */
-  constructor(config, backend, maxLength = config.blockSize) {
+  constructor(
+    config,
+    backend,
+    maxLength = config.blockSize,
+    room = (shape) => backend.keep(shape),
+  ) {
     if (!(maxLength >= 1 && maxLength <= config.blockSize)) {
-      throw new RangeError(`a cache holds 1 to ${config.blockSize} tokens, not ${maxLength}`);
+      throw new Error(`a cache holds 1 to ${config.blockSize} tokens, not ${maxLength}`);
     }
     const { nLayer: N, nHead: H, headSize: D } = config;
     this.maxLength = maxLength;
     this.length = 0;
     this.layers = Array.from({ length: N }, () => ({
-      k: backend.keep([H, maxLength, D]),
-      v: backend.keep([H, D, maxLength]),
+      k: room([H, maxLength, D]),
+      v: room([H, D, maxLength]),
     }));
   }
 
@@ -86,10 +94,11 @@ export class GPT2 {
     const { backend, config } = this;
     const start = cache ? cache.length : 0;
     this.check(ids, start, cache);
+    checkSwitches(switches, config);
     const T = ids.length;
     const stack = backend.mark();
-    const kv = cache ?? new KVCache(config, backend, T);
     try {
+      const kv = cache ?? new KVCache(config, backend, T, (shape) => backend.make(shape));
       const pass = new Pass(this, tape, switches, kv, start, T);
       let x = await pass.hidden(ids);
       if (lastOnly) x = backend.rows(x, T - 1, 1);
@@ -99,7 +108,6 @@ export class GPT2 {
       if (cache) cache.length = start + T;
       return result;
     } finally {
-      if (!cache) kv.free(backend);
       backend.release(stack);
     }
   }
@@ -111,15 +119,44 @@ export class GPT2 {
    */
   check(ids, start, cache) {
     const { vocabSize: V, blockSize } = this.config;
-    if (ids.length === 0) throw new RangeError("there are no tokens: start from at least one");
-    for (let i = 0; i < ids.length; i++) {
-      if (!(Number.isInteger(ids[i]) && ids[i] >= 0 && ids[i] < V)) {
-        throw new RangeError(`the id ${ids[i]} is outside the vocabulary 0 … ${V - 1}`);
-      }
+    if (!isList(ids) || ids.length === 0) {
+      throw new Error("there are no tokens: start from at least one");
     }
     const limit = cache ? cache.maxLength : blockSize;
     if (start + ids.length > limit) {
-      throw new RangeError(`${start + ids.length} tokens are too many: there is room for ${limit}`);
+      throw new Error(`${start + ids.length} tokens are too many: there is room for ${limit}`);
+    }
+    for (let i = 0; i < ids.length; i++) {
+      if (!(Number.isInteger(ids[i]) && ids[i] >= 0 && ids[i] < V)) {
+        throw new Error(`the id ${shown(ids[i])} is outside the vocabulary 0 … ${V - 1}`);
+      }
+    }
+  }
+}
+
+/**
+ * @param {Switches} switches
+ * @param {Config} config
+ */
+function checkSwitches(switches, { nLayer, nHead }) {
+  if (switches === null || typeof switches !== "object") {
+    throw new Error(`switches must be an object, not ${shown(switches)}`);
+  }
+  const { headsOff = [], gelu, ...others } = switches;
+  if (!(headsOff instanceof Set) && !isList(headsOff)) {
+    throw new Error(`headsOff must be a set of heads like "0.1", not ${shown(headsOff)}`);
+  }
+  for (const head of headsOff) {
+    const known = typeof head === "string" && /^\d+\.\d+$/.test(head);
+    const [n, h] = known ? head.split(".").map(Number) : [nLayer, nHead];
+    if (n >= nLayer || h >= nHead) throw new Error(`there is no head ${shown(head)}`);
+  }
+  if (![undefined, "tanh", "erf"].includes(gelu)) {
+    throw new Error(`gelu is "tanh" or "erf", not ${shown(gelu)}`);
+  }
+  for (const [name, on] of Object.entries(others)) {
+    if (!["mask", "positions", "scale", "layerNorm"].includes(name) || typeof on !== "boolean") {
+      throw new Error(`no switch ${shown(name)} can be set to ${shown(on)}`);
     }
   }
 }

@@ -1,15 +1,23 @@
 // The safetensors format: eight bytes with the length of a header, the header as JSON, the numbers.
 // Source: https://github.com/huggingface/safetensors
 
-/** @typedef {{name: string, dtype: string, shape: number[], start: number, end: number}} Entry */
+import { shown } from "./messages.mjs";
 import { fromHalf } from "./numbers.mjs";
 
-const WIDTH = new Map([
-  ["F32", 4],
-  ["F16", 2],
-  ["BF16", 2],
-]);
-const LONGEST_HEADER = 100_000_000; // bytes; what the format's own reader accepts
+/** @typedef {{name: string, dtype: string, shape: number[], start: number, end: number}} Entry */
+
+// Bytes of a number of each type; some may be in a file that are not read.
+const WIDTHS = new Map(
+  [
+    ["BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2"],
+    ["U16", "I16", "F16", "BF16"],
+    ["U32", "I32", "F32"],
+    ["U64", "I64", "F64"],
+  ].flatMap((types, i) => types.map((type) => [type, 2 ** i])),
+);
+export const FLOATS = ["F32", "F16", "BF16"]; // the types of weights
+const LONGEST_HEADER = 1_000_000; // bytes; the largest GPT-2 needs 60,000
+const MOST_AXES = 8;
 
 /**
  * How many bytes the header has, by the first eight of a file; the file's own length is `total`.
@@ -35,7 +43,7 @@ export function headerLength(bytes, total) {
 export function readHeader(header, total) {
   let json;
   try {
-    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(header));
+    json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(header));
   } catch {
     throw new Error("the header of the weights is not JSON: is it a safetensors file?");
   }
@@ -43,11 +51,19 @@ export function readHeader(header, total) {
     throw new Error("the header of the weights lists no tensors");
   }
   const base = 8 + header.length;
+  /** @type {Map<string, Entry>} */
   const entries = new Map();
   for (const [name, value] of Object.entries(json)) {
-    if (name === "__metadata__") continue;
-    entries.set(name, entry(name, value, base, total));
+    if (name !== "__metadata__") entries.set(name, entry(name, value, base));
   }
+  const inOrder = [...entries.values()].sort((a, b) => a.start - b.start || a.end - b.end);
+  let at = base;
+  for (const { name, start, end } of inOrder) {
+    if (start !== at) throw new Error(`${shown(name)} does not begin where the one before it ends`);
+    at = end;
+  }
+  if (at > total) throw new Error(`the file of weights is cut off: it lacks ${at - total} bytes`);
+  if (at < total) throw new Error(`the file of weights is ${total - at} bytes longer than it says`);
   return entries;
 }
 
@@ -55,26 +71,29 @@ export function readHeader(header, total) {
  * @param {string} name
  * @param {any} value
  * @param {number} base
- * @param {number} total
  * @returns {Entry}
  */
-function entry(name, value, base, total) {
-  const shown = JSON.stringify(name.slice(0, 80));
-  const natural = (/** @type {unknown} */ n) => Number.isSafeInteger(n) && Number(n) >= 0;
+function entry(name, value, base) {
   const { dtype, shape, data_offsets: offsets } = value ?? {};
-  const wellFormed =
-    Array.isArray(shape) && shape.every(natural) && Array.isArray(offsets) && offsets.length === 2;
-  if (!wellFormed || !offsets.every(natural)) throw new Error(`${shown} is described wrongly`);
-  const [start, end] = [base + offsets[0], base + offsets[1]];
-  const width = WIDTH.get(dtype);
-  if (width !== undefined) {
-    const bytes = shape.reduce((/** @type {number} */ a, b) => a * b, width);
-    if (end - start !== bytes) {
-      throw new Error(`${shown} has ${end - start} bytes, but its shape needs ${bytes}`);
-    }
+  if (!naturals(shape) || shape.length > MOST_AXES || !naturals(offsets) || offsets.length !== 2) {
+    throw new Error(`${shown(name)} is described wrongly in the header of the weights`);
   }
-  if (start > end || end > total) throw new Error(`the file of weights is cut off at ${shown}`);
-  return { name, dtype: String(dtype), shape, start, end };
+  const width = WIDTHS.get(dtype);
+  if (!width) throw new Error(`${shown(name)} has the unknown type ${shown(dtype)}`);
+  const bytes = shape.reduce((product, n) => product * n, width);
+  const [start, end] = [base + offsets[0], base + offsets[1]];
+  if (end - start !== bytes) {
+    throw new Error(`${shown(name)} has ${end - start} bytes, but its shape needs ${bytes}`);
+  }
+  return { name, dtype, shape, start, end };
+}
+
+/**
+ * @param {unknown} value
+ * @returns {value is number[]}
+ */
+function naturals(value) {
+  return Array.isArray(value) && value.every((n) => Number.isSafeInteger(n) && n >= 0);
 }
 
 /**

@@ -1,5 +1,6 @@
 // From logits to the next token, by the rules and in the order of generation.py.
 
+import { shown } from "./messages.mjs";
 import { softmax } from "./numbers.mjs";
 
 const GREEDY_BELOW = 2 ** -126; // a smaller temperature is as good as 0
@@ -8,14 +9,14 @@ const GREEDY_BELOW = 2 ** -126; // a smaller temperature is as good as 0
 
 /** @param {Knobs} knobs */
 export function checkKnobs({ temperature = 1, topK = null, topP = null }) {
-  if (!(temperature >= 0 && temperature < Infinity)) {
-    throw new RangeError(`the temperature must be 0 (greedy) or above, not ${temperature}`);
+  if (!(Number.isFinite(temperature) && temperature >= 0)) {
+    throw new Error(`the temperature must be 0 (greedy) or above, not ${shown(temperature)}`);
   }
   if (topK !== null && !(Number.isInteger(topK) && topK >= 1)) {
-    throw new RangeError(`top-k keeps a whole number of tokens, at least 1, not ${topK}`);
+    throw new Error(`top-k keeps a whole number of tokens, at least 1, not ${shown(topK)}`);
   }
-  if (topP !== null && !(topP > 0 && topP <= 1)) {
-    throw new RangeError(`top-p is a probability above 0 and at most 1, not ${topP}`);
+  if (topP !== null && !(Number.isFinite(topP) && topP > 0 && topP <= 1)) {
+    throw new Error(`top-p is a probability above 0 and at most 1, not ${shown(topP)}`);
   }
 }
 
@@ -98,6 +99,9 @@ export function draw(probabilities, random) {
  * @param {number} seed
  */
 export function randomNumbers(seed) {
+  if (!Number.isSafeInteger(seed)) {
+    throw new Error(`the seed must be a whole number, not ${shown(seed)}`);
+  }
   let [a, b, c, counter] = [seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0, 0, 1];
   const next = () => {
     const sum = (a + b + counter++) | 0;

@@ -1,5 +1,6 @@
 // What `trace` is in Python: every noted tensor of a forward pass, by its full path, and edits.
 
+import { shown } from "./messages.mjs";
 import { size } from "./numbers.mjs";
 
 /** @import { Tensor } from "./memory.mjs" */
@@ -42,11 +43,12 @@ export class Tape {
       this.met.add(path);
       const edited = typeof edit === "function" ? (edit(values, tensor.shape) ?? values) : edit;
       if (edited.length !== size(tensor.shape)) {
-        throw new RangeError(
-          `the edit of ${path} must give ${size(tensor.shape)} numbers, but gave ${edited.length}`,
+        throw new Error(
+          `the edit of ${path} must give ${size(tensor.shape)} numbers, but gave ${shown(edited.length)}`,
         );
       }
-      values = Float32Array.from(edited);
+      values = Float32Array.from(edited, Number);
+      if (values.some(Number.isNaN)) throw new Error(`the edit of ${path} gives no numbers`);
       tensor = backend.write(values, tensor.shape);
     }
     const shape = axes.startsWith("B ") ? [1, ...tensor.shape] : tensor.shape.slice();
@@ -62,7 +64,7 @@ export class Tape {
   /** @param {string} path */
   get(path) {
     const found = this.noted.get(path);
-    if (!found) throw new Error(`no tensor was noted as ${JSON.stringify(path)}`);
+    if (!found) throw new Error(`no tensor was noted as ${shown(path)}`);
     return found;
   }
 

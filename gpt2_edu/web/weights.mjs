@@ -2,7 +2,8 @@
 // Face's layout. Hugging Face stores the maps of a block as (in, out); here a row is an output.
 
 import { numParameters } from "./config.mjs";
-import { decode } from "./safetensors.mjs";
+import { shown } from "./messages.mjs";
+import { decode, FLOATS } from "./safetensors.mjs";
 
 /** @import { Config } from "./config.mjs" */
 /** @import { Matrix, Tensor } from "./memory.mjs" */
@@ -32,7 +33,9 @@ import { decode } from "./safetensors.mjs";
  * @property {{weight: Tensor, bias: Tensor}} lnF
  */
 
-const DROPPED = /^h\.\d+\.attn\.(masked_)?bias$/; // buffers of older files
+const DROPPED = /\.attn\.(masked_)?bias$/; // buffers of older files
+
+export const HEAD = "lm_head.weight"; // some files hold wte a second time, as this
 
 /**
  * The shape of every tensor of the file, under Hugging Face's name without "transformer.".
@@ -67,25 +70,35 @@ export function expectedShapes({ vocabSize: V, blockSize, nLayer, nEmbd: C }) {
  * @returns {Map<string, Entry>}  under the names of expectedShapes
  */
 export function matchEntries(entries, config) {
+  if (config.nLayer > entries.size) {
+    throw new Error(`n_layer is ${config.nLayer}, but the file has only ${entries.size} tensors`);
+  }
   const plain = new Map();
-  for (const [name, entry] of entries) plain.set(name.replace(/^transformer\./, ""), entry);
   const problems = [];
-  for (const [name, shape] of expectedShapes(config)) {
+  for (const [full, entry] of entries) {
+    if (DROPPED.test(full)) continue;
+    const name = full.replace(/^transformer\.(?!lm_head)/, "");
+    if (plain.has(name)) problems.push(`${name} is there with and without "transformer."`);
+    plain.set(name, entry);
+  }
+  const expected = expectedShapes(config);
+  if (plain.has(HEAD)) expected.set(HEAD, [config.vocabSize, config.nEmbd]);
+  for (const [name, shape] of expected) {
     const entry = plain.get(name);
     if (!entry) problems.push(`${name} is missing`);
     else if (entry.shape.join() !== shape.join()) {
       problems.push(`${name} is ${entry.shape.join(" × ")}, not ${shape.join(" × ")}`);
+    } else if (!FLOATS.includes(entry.dtype)) {
+      problems.push(`${name} has the type ${entry.dtype}, not ${FLOATS.join(", ")}`);
     }
   }
-  const known = expectedShapes(config);
   for (const name of plain.keys()) {
-    if (!known.has(name) && name !== "lm_head.weight" && !DROPPED.test(name)) {
-      problems.push(`${name.slice(0, 80)} is no tensor of a GPT-2`);
-    }
+    if (!expected.has(name)) problems.push(`${shown(name)} is no tensor of a GPT-2`);
   }
   if (problems.length) {
     const rest = problems.length > 5 ? ` … and ${problems.length - 5} more` : "";
-    throw new Error(`config and weights do not fit: ${problems.slice(0, 5).join("; ")}${rest}`);
+    const first = problems.slice(0, 5).join("; ").slice(0, 300);
+    throw new Error(`config and weights do not fit: ${first}${rest}`);
   }
   return plain;
 }

@@ -4,7 +4,7 @@ import { Host } from "./host.mjs";
 
 const host = new Host((answer) => self.postMessage(answer));
 self.onmessage = ({ data }) => {
-  const { weights, ...request } = data;
+  const { weights, ...request } = data ?? {};
   host.receive(weights ? { ...request, weights: source(weights) } : request);
 };
 

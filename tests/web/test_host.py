@@ -106,7 +106,10 @@ def test_tensors_are_recorded_by_name_and_edits_are_applied(node):
     [
         ({"call": "run", "model": "other", "ids": [1]}, 'there is no model "other": load it first'),
         ({"call": "run", "model": "crane", "ids": []}, "start from at least one"),
-        ({"call": "run", "model": "crane", "ids": [1], "edits": {"x": {"scale": 1}}}, "noted as x"),
+        (
+            {"call": "run", "model": "crane", "ids": [1], "edits": {"x": {"scale": 1}}},
+            'noted as "x"',
+        ),
         ({"call": "dance", "model": "crane"}, 'unknown call "dance"'),
     ],
 )
