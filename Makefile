@@ -72,10 +72,11 @@ kernel: $(NPM)  ## compile the WebAssembly kernel after a change of gpt2_edu/web
 lab: $(READY)   ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks
 
-campaign: $(READY)  ## long tests: a run is killed thirty times, a disk runs full (as root), a million stories
+campaign: $(READY)  ## long tests: a run is killed thirty times, a disk runs full (as root), a million stories, 30,000 bad files
 	$(BIN)/python -m tests.campaigns.kill --kills 30
 	$(BIN)/python -m tests.campaigns.full_disk
 	$(BIN)/python -m tests.campaigns.crane
+	$(BIN)/python -m tests.campaigns.bad_files
 
 crane: $(READY)  ## make the bundled model of Crane World anew; twenty minutes on two cores
 	$(BIN)/python book/make_crane.py
