@@ -25,9 +25,10 @@ export class Sha256 {
       from = Math.min(64 - held, bytes.length);
       this.rest.set(bytes.subarray(0, from), held);
       if (held + from < 64) return;
-      this.compress(this.rest, 0);
+      this.compress(new DataView(this.rest.buffer), 0);
     }
-    for (; from + 64 <= bytes.length; from += 64) this.compress(bytes, from);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (; from + 64 <= bytes.length; from += 64) this.compress(view, from);
     this.rest.set(bytes.subarray(from));
   }
 
@@ -45,15 +46,12 @@ export class Sha256 {
 
   /**
    * One block of 64 bytes.
-   * @param {Uint8Array} bytes
+   * @param {DataView} view
    * @param {number} from
    */
-  compress(bytes, from) {
+  compress(view, from) {
     const { state, words } = this;
-    for (let i = 0; i < 16; i++, from += 4) {
-      words[i] =
-        (bytes[from] << 24) | (bytes[from + 1] << 16) | (bytes[from + 2] << 8) | bytes[from + 3];
-    }
+    for (let i = 0; i < 16; i++) words[i] = view.getInt32(from + 4 * i);
     for (let i = 16; i < 64; i++) {
       const x = words[i - 15];
       const y = words[i - 2];
