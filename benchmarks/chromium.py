@@ -25,7 +25,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds by which the processor's clock ad
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 
 
-def chromium() -> str | None:
+def program() -> str | None:
     """The one named by the variable CHROMIUM, or the first on PATH."""
     named = os.environ.get("CHROMIUM")
     return next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
@@ -75,7 +75,7 @@ class Page:
 @contextmanager
 def page_of_its_own(playwright, address: str) -> Iterator[Page]:
     """A page in a Chromium that has done nothing else."""
-    browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+    browser = playwright.chromium.launch(executable_path=program(), args=FLAGS)
     try:
         yield Page(browser, address)
     finally:

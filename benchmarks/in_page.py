@@ -21,16 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the repository: 
 import torch
 from torch import Tensor
 
-from benchmarks import contenders
-from benchmarks.chromium import (
-    TICK,
-    Page,
-    chromium,
-    page_of_its_own,
-    peak_memory,
-    processor_seconds,
-    served,
-)
+from benchmarks import chromium, contenders
+from benchmarks.chromium import Page
 from benchmarks.common import Report, Row, parser, random_ids, rounds, short
 from gpt2_edu import GPT2, GPT2Config, flops, generate, trace
 from gpt2_edu.machine.measure import matrix_vector_rate
@@ -141,19 +133,19 @@ def large_turn(
     marks: list[float] = []
     page.choose(files)
     page.ask("long", 0)
-    found.empty.append(peak_memory(page.renderer()))
+    found.empty.append(chromium.peak_memory(page.renderer()))
     ready = page.ask("load", contender.worker, contender.backend, None) / 1e3
     process = page.renderer()
     found.look(page, f"{name}, {contender.name}, loading")
     found.add(f"{name}: ready", contender, ready)
     answers(page, name, contender, found)
-    page.page.expose_function("mark", lambda: marks.append(processor_seconds(process)))
+    page.page.expose_function("mark", lambda: marks.append(chromium.processor_seconds(process)))
     taken = page.ask("write", list(range(PROMPT)), NEW)["taken"] / 1e3
     found.look(page, f"{name}, {contender.name}, answering and writing")
     first, last = marks
     found.add(f"{name}: a token", contender, taken / NEW)
-    found.add(f"{name}: a token, CPU time", contender, max(last - first, TICK) / NEW)
-    found.add(f"{name}: peak memory", contender, peak_memory(process), "bytes")
+    found.add(f"{name}: a token, CPU time", contender, max(last - first, chromium.TICK) / NEW)
+    found.add(f"{name}: peak memory", contender, chromium.peak_memory(process), "bytes")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -227,14 +219,12 @@ def downloads() -> dict[str, dict[str, int]]:
     parts = {"ours": [*(ROOT / "gpt2_edu" / "web").glob("*.mjs")]}
     if ORT.is_dir():
         parts[THEIRS.name] = [ORT / "dist" / name for name in ORT_FILES]
-    contents = {name: [path.read_bytes() for path in paths] for name, paths in parts.items()}
-    return {
-        name: {
-            "bytes": sum(map(len, files)),
-            "bytes, gzip": sum(len(gzip.compress(content)) for content in files),
-        }
-        for name, files in contents.items()
-    }
+    sizes = {}
+    for name, paths in parts.items():
+        files = [path.read_bytes() for path in paths]
+        packed = sum(len(gzip.compress(content)) for content in files)
+        sizes[name] = {"bytes": sum(map(len, files)), "gzip": packed}
+    return sizes
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -243,7 +233,7 @@ def main(argv: list[str] | None = None) -> None:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError:
         raise SystemExit("playwright is not installed: pip install playwright") from None
-    if chromium() is None:
+    if chromium.program() is None:
         raise SystemExit("no Chromium on PATH: install one, or name it in the variable CHROMIUM")
     torch.set_num_threads(1)  # as a page has it
     quick = options.quick
@@ -258,7 +248,7 @@ def main(argv: list[str] | None = None) -> None:
 
     with (
         tempfile.TemporaryDirectory() as temporary,
-        served(ROOT) as address,
+        chromium.served(ROOT) as address,
         sync_playwright() as playwright,
     ):
         folder = Path(temporary) / "model"
@@ -273,12 +263,12 @@ def main(argv: list[str] | None = None) -> None:
         for turn in range(rounds(options)):
             read.append(matrix_vector_rate(CPU, torch.float32, (512, 64) if quick else None))
             for contender in (OURS, INT8) if quick else (OURS, PLAIN, HALF, INT8):
-                with page_of_its_own(playwright, start) as page:
+                with chromium.page_of_its_own(playwright, start) as page:
                     small_turn(page, contender, found, 1 if quick else 5)
                     if turn == 0:
                         compare(page, "Crane", contender, found, crane, stories)
             for contender in rivals:
-                with page_of_its_own(playwright, start) as page:
+                with chromium.page_of_its_own(playwright, start) as page:
                     large_turn(page, name, contender, found, files)
                     if turn == 0:
                         compare(page, name, contender, found, large, texts)

@@ -64,7 +64,7 @@ def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
     script = importlib.import_module(f"benchmarks.{name}")
     if name == "in_page":
         monkeypatch.setattr(script, "onnx_graph", lambda config, weights: None)
-        if script.chromium() is None:
+        if script.chromium.program() is None:
             missing("no Chromium on PATH")
     rounds = 1 if name in APART else 2
     script.main(["--quick", "--device", "cpu", "--rounds", str(rounds), "--json", str(path)])
