@@ -11,7 +11,7 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300
 
-.PHONY: help book serve test lint unit nbval site lists notebooks status report new-chapter new-exercise kernel lab campaign crane bench bench-page clean
+.PHONY: help book serve test lint unit nbval site lists notebooks status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -65,6 +65,9 @@ new-chapter: $(READY)  ## begin one: NAME=quantisation, and if you like TITLE="â
 
 new-exercise: $(READY)  ## begin one: CHAPTER=6 NAME=my_thing, and if you like TITLE="â€¦"
 	@$(BIN)/python book/scaffold.py exercise
+
+web: $(NPM)     ## pack gpt2_edu/web into the one script that pages load
+	$(NODE) book/make_web.mjs
 
 kernel: $(NPM)  ## compile the WebAssembly kernel after a change of gpt2_edu/web/kernel.wat
 	$(NODE) book/make_kernel.mjs

@@ -1,5 +1,5 @@
 // Packs the modules of gpt2_edu/web into one script, gpt2_edu/exhibits/static/gpt2.js, for pages
-// that may load no modules; with --print it prints the script instead.
+// that may load no modules. With a module's name, it prints what that one packs into instead.
 //
 // The script defines `gpt2`, with what page.mjs exports. The worker's code travels in it as text.
 
@@ -26,11 +26,12 @@ async function pack(entry, options) {
 }
 
 const worker = await pack("worker.mjs", {});
-const page = await pack("site.mjs", {
+const [entry] = process.argv.slice(2);
+const page = await pack(entry ?? "site.mjs", {
   banner: { js: "// gpt2_edu/web, packed by `make web`." },
   define: { PACKED_WORKER: JSON.stringify(worker) },
   globalName: "gpt2",
   logOverride: { "empty-import-meta": "silent" },
 });
-if (process.argv.includes("--print")) process.stdout.write(page);
+if (entry) process.stdout.write(page);
 else writeFileSync(`${root}gpt2_edu/exhibits/static/gpt2.js`, page);

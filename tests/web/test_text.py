@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gpt2_edu
-from gpt2_edu import load_tokenizer
+from gpt2_edu import load_tokenizer, web
 from gpt2_edu.generation import next_probabilities
 
 ASSETS = Path(gpt2_edu.__file__).parent / "assets"
@@ -62,19 +62,8 @@ def test_texts_have_tiktokens_ids_and_come_back(node, name):
 
 
 def merges(name: str) -> dict[str, list[int]]:
-    """The tokenizer's 256 bytes in their order, and for each merge the ids that it joins."""
-    encoding = load_tokenizer(name)
-    tokens = [encoding.decode_single_token_bytes(i) for i in range(encoding.n_vocab - 1)]
-    rank = {token: i for i, token in enumerate(tokens)}
-    pairs = []
-    for i, token in enumerate(tokens[256:], start=256):
-        parts = [bytes([b]) for b in token]
-        while len(parts) > 2:
-            ranks = [rank.get(a + b, i) for a, b in pairwise(parts)]
-            first = ranks.index(min(ranks))
-            parts[first : first + 2] = [parts[first] + parts[first + 1]]
-        pairs += [rank[part] for part in parts]
-    return {"bytes": [token[0] for token in tokens[:256]], "pairs": pairs}
+    content = web.merges(name)
+    return {"bytes": list(content[:256]), "pairs": list(memoryview(content[256:]).cast("H"))}
 
 
 @pytest.mark.parametrize("name", RANKS)

@@ -149,7 +149,8 @@ class Console {
     const groups = new Map();
     for (const { path } of noted) {
       const block = /^transformer\.h\.(\d+)/.exec(path);
-      const label = block ? `block ${block[1]}` : "around the blocks";
+      const around = groups.size > 1 ? "after the blocks" : "before the blocks";
+      const label = block ? `block ${block[1]}` : around;
       const group = groups.get(label) ?? make("optgroup", { label });
       groups.set(label, group);
       group.append(make("option", { value: path }, path.replace(/^transformer\.h\.\d+\./, "")));

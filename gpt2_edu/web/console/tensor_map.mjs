@@ -99,7 +99,7 @@ export class TensorMap {
       ` · ${sizes.join(" × ")} · from ${short(least)} to ${short(most)}, mean ${short(sum / finite.length)}`,
     );
     this.canvas.setAttribute("aria-label", `${path}, ${rows} rows; arrow keys read its numbers`);
-    this.place.row = rows - 1;
+    this.place = { row: rows - 1, column: this.strongest(rows - 1) };
     this.draw();
   }
 
@@ -178,6 +178,16 @@ export class TensorMap {
   /** @param {number} i  a token's place */
   label(i) {
     return this.tokens[i] ?? "";
+  }
+
+  /** @param {number} row */
+  strongest(row) {
+    const { first, count } = this.window;
+    let best = first;
+    for (let c = first; c < first + count; c++) {
+      if (Math.abs(this.value(row, c)) > Math.abs(this.value(row, best))) best = c;
+    }
+    return best;
   }
 
   /**

@@ -1,0 +1,70 @@
+"""What pages load: the modules packed into one script, and the files that come as scripts."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import gpt2_edu
+from gpt2_edu import web
+
+ROOT = Path(__file__).resolve().parents[2]
+WEB = Path(gpt2_edu.__file__).parent / "web"
+
+
+@pytest.fixture
+def pack(node_program, missing):
+    """The script that `make web` makes, or what one module packs into."""
+    if not (ROOT / "book" / "node_modules" / "esbuild-wasm").is_dir():
+        missing("run: make book/node_modules/.ready")
+
+    def run(module: str) -> str:
+        command = [node_program, "book/make_web.mjs", module]
+        return subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True
+        ).stdout
+
+    return run
+
+
+def test_the_packed_script_comes_from_the_modules(pack):
+    assert web.PACKED.read_text(encoding="utf-8") == pack("site.mjs"), "run: make web"
+
+
+def test_the_engine_is_small(pack):
+    """All that runs a model, without the console: 20 kB on the way to the reader."""
+    assert len(gzip.compress(pack("page.mjs").encode())) <= 20_000
+
+
+def test_every_file_can_be_read_in_one_sitting():
+    lengths = {
+        str(path.relative_to(WEB)): path.read_text(encoding="utf-8").count("\n")
+        for path in WEB.rglob("*")
+        if path.suffix in (".mjs", ".wat", ".py")
+    }
+    assert len(lengths) > 20
+    assert {name: length for name, length in lengths.items() if length > 300} == {}
+
+
+@pytest.mark.parametrize("name", ["crane", "gpt2"])
+def test_files_travel_in_scripts_unchanged(name):
+    before, _, after = web.files_script(name).partition(f".{name} = ")
+    assert before == "(globalThis.gpt2Files ??= {})"
+    files = {
+        file: gzip.decompress(base64.b64decode(text))
+        for file, text in json.loads(after.rstrip(";\n")).items()
+    }
+    assert files.pop("merges") == web.merges(name)
+    for file, content in files.items():
+        assert content == (web.ASSETS / name / file).read_bytes()
+    assert len(files) == (2 if name == "crane" else 0)
+
+
+def test_other_names_are_refused():
+    with pytest.raises(ValueError, match='"crane" and "gpt2", not for \'bert\''):
+        web.files_script("bert")
