@@ -44,8 +44,7 @@ async () => {
       Object.defineProperty(file, "webkitRelativePath", { value: path.includes("/") ? path : "" });
       if (text === null) {
         const fail = () => Promise.reject(new DOMException("gone", "NotFoundError"));
-        file.text = fail;
-        file.slice = () => ({ arrayBuffer: fail });
+        file.slice = () => ({ arrayBuffer: fail, text: fail });
       }
       return file;
     });
