@@ -36,8 +36,9 @@ async () => {
 BEGIN = """
 ({ published, pauses }) => {
   window.bytes = 0;
+  window.outcome = null;
   window.running = store.download("tiny", (n) => (window.bytes = n), { published, pauses });
-  window.outcome = running.answer.then(() => "done", (error) => error.message);
+  running.answer.then(() => "done", (error) => error.message).then((said) => (outcome = said));
 }
 """
 
@@ -66,7 +67,7 @@ class Reader:
         self.page.evaluate(BEGIN, {"published": self.entry, "pauses": list(pauses)})
 
     def outcome(self) -> str:
-        return self.page.evaluate("outcome")
+        return self.page.wait_for_function("outcome").json_value()
 
     def download(self, **settings) -> str:
         self.begin(**settings)
