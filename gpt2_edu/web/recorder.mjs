@@ -1,7 +1,7 @@
 // A graphics device (WebGPU) and the work it is given.
 //
-// Kernels and copies are only recorded; submit() sends them off. Of what goes wrong the device tells
-// later, so settle() waits for it.
+// Kernels and copies are only recorded; submit() sends them off. What goes wrong the device tells
+// later: settle() waits for it.
 
 import { KERNELS } from "./shaders.mjs";
 
@@ -74,9 +74,10 @@ export class Recorder {
     const [full, invalid, done] = /** @type {any[]} */ (
       await Promise.allSettled([...scopes, work])
     );
-    if (this.lost || done.status === "rejected") throw new Error(LOST);
+    if (this.lost) throw new Error(LOST);
     if (full.value) throw new Error(FULL);
     if (invalid.value) throw new Error(`the graphics device refused: ${invalid.value.message}`);
+    if (done.status === "rejected") throw new Error(LOST);
   }
 
   /** Where copies are recorded. */

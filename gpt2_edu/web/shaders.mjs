@@ -82,7 +82,11 @@ ${EACH}`;
  * @param {number} tokens  at a time, up to 8
  */
 const product = (format, tokens) => `
-${declare("T K R stride step scale hasBias first", ["x: f32", "w: u32", "bias: f32"], ["result: f32"])}
+${declare(
+  "T K R stride step scale hasBias first",
+  ["x: f32", "w: u32", "bias: f32"],
+  ["result: f32"],
+)}
 ${WEIGHT[format]}
 const TOKENS = ${tokens}u;
 var<workgroup> sums: array<f32, 4 * TOKENS * 32>;
@@ -213,7 +217,8 @@ fn erf(v: f32) -> f32 {
 fn step(i: u32) {
   let v = x[i];
   let u = 0.7978845608 * (v + 0.044715 * v * v * v);
-  x[i] = v * select(1 / (1 + exp(min(-2 * u, 80))), 0.5 * (1 + erf(0.7071067812 * v)), p.exact == 1);
+  if (p.exact == 1) { x[i] = 0.5 * v * (1 + erf(0.7071067812 * v)); }
+  else { x[i] = v / (1 + exp(min(-2 * u, 80))); }
 }
 ${EACH}`;
 

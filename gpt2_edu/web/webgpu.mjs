@@ -1,4 +1,4 @@
-// The same arithmetic on a graphics device: for each operation of plain.mjs a kernel of shaders.mjs.
+// The same arithmetic on a graphics device: each operation of plain.mjs as a kernel (shaders.mjs).
 
 import { DeviceMemory, placed } from "./device.mjs";
 import { size } from "./numbers.mjs";
@@ -17,7 +17,8 @@ export class WebGPUBackend extends DeviceMemory {
     const adapter = await /** @type {any} */ (navigator).gpu.requestAdapter({
       powerPreference: "high-performance",
     });
-    if (real && adapter.info.isFallbackAdapter) throw new Error("no graphics device but imitated");
+    const imitated = adapter.isFallbackAdapter ?? adapter.info.isFallbackAdapter; // older, newer
+    if (real && imitated) throw new Error("this graphics device is only imitated");
     const { maxStorageBufferBindingSize, maxBufferSize } = adapter.limits;
     const requiredLimits = { maxStorageBufferBindingSize, maxBufferSize };
     return new WebGPUBackend(await adapter.requestDevice({ requiredLimits }), half);

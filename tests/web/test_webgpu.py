@@ -241,7 +241,10 @@ def test_without_memory_the_model_that_was_there_is_still_there(page):
       failing(10);
       found.refused = await load("a", "webgpu");
       failing(0);
+      const map = GPUBuffer.prototype.mapAsync;
+      GPUBuffer.prototype.mapAsync = () => Promise.reject(new Error("there is no such buffer"));
       found.pass = await run("a");
+      GPUBuffer.prototype.mapAsync = map;
       GPUDevice.prototype.popErrorScope = pop;
       return { ...found, after: await run("a") };
     """
