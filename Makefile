@@ -66,7 +66,7 @@ new-chapter: $(READY)  ## begin one: NAME=quantisation, and if you like TITLE="â
 new-exercise: $(READY)  ## begin one: CHAPTER=6 NAME=my_thing, and if you like TITLE="â€¦"
 	@$(BIN)/python book/scaffold.py exercise
 
-web: $(NPM)     ## pack gpt2_edu/web into the one script that pages load
+web: $(NPM)     ## pack gpt2_edu/web into the scripts that pages load
 	$(NODE) book/make_web.mjs
 
 kernel: $(NPM)  ## compile the WebAssembly kernel after a change of gpt2_edu/web/kernel.wat

@@ -4,7 +4,7 @@ import globals from "globals";
 export default [
   js.configs.recommended,
   {
-    languageOptions: { globals: { ...globals.browser, ...globals.worker, PACKED_WORKER: false } },
+    languageOptions: { globals: { ...globals.browser, ...globals.worker, packed: false } },
     rules: { eqeqeq: "error", "no-var": "error", "prefer-const": "error" },
   },
   { files: ["**/tests/**"], languageOptions: { globals: globals.node } },

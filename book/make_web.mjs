@@ -1,7 +1,6 @@
-// Packs the modules of gpt2_edu/web into one script, gpt2_edu/exhibits/static/gpt2.js, for pages
-// that may load no modules. With a module's name, it prints what that one packs into instead.
-//
-// The script defines `gpt2`, with what page.mjs exports. The worker's code travels in it as text.
+// Packs the modules of gpt2_edu/web into scripts, for pages that may load no modules: the engine
+// into gpt2.js, which defines `gpt2`, and what is built on it into console.js. They go to
+// gpt2_edu/exhibits/static; with a script's name, that script is printed instead.
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -25,13 +24,30 @@ async function pack(entry, options) {
   return outputFiles[0].text;
 }
 
-const worker = await pack("worker.mjs", {});
-const [entry] = process.argv.slice(2);
-const page = await pack(entry ?? "site.mjs", {
-  banner: { js: "// gpt2_edu/web, packed by `make web`." },
-  define: { PACKED_WORKER: JSON.stringify(worker) },
-  globalName: "gpt2",
-  logOverride: { "empty-import-meta": "silent" },
-});
-if (entry) process.stdout.write(page);
-else writeFileSync(`${root}gpt2_edu/exhibits/static/gpt2.js`, page);
+// A page and its worker run the same text: `packed`, which gives a page the modules' exports.
+const engine = () =>
+  pack("site.mjs", {
+    banner: { js: "// gpt2_edu/web, packed by `make web`.\nvar gpt2=(function packed(){" },
+    footer: { js: "return gpt2})();" },
+    globalName: "gpt2",
+    logOverride: { "empty-import-meta": "silent" },
+  });
+
+// The engine's modules are there already.
+const fromEngine = {
+  name: "from the engine",
+  setup(build) {
+    build.onResolve({ filter: /^\.\.\// }, () => ({ path: "gpt2", namespace: "engine" }));
+    build.onLoad({ filter: /.*/, namespace: "engine" }, () => ({ contents: "module.exports = gpt2" }));
+  },
+};
+const console = () => pack("console/console.mjs", { plugins: [fromEngine] });
+
+const scripts = { "gpt2.js": engine, "console.js": console };
+const [name] = process.argv.slice(2);
+if (name) process.stdout.write(await scripts[name]());
+else {
+  for (const [name, made] of Object.entries(scripts)) {
+    writeFileSync(`${root}gpt2_edu/exhibits/static/${name}`, await made());
+  }
+}

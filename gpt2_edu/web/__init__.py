@@ -17,7 +17,6 @@ from pathlib import Path
 from ..tokenizer import load_tokenizer
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
-PACKED = Path(__file__).resolve().parent.parent / "exhibits" / "static" / "gpt2.js"  # by `make web`
 
 
 def merges(name: str) -> bytes:

@@ -1,2 +1,2 @@
-/** The worker's code, where all modules were packed into one script (make web). */
-declare const PACKED_WORKER: string | undefined;
+/** The function around all modules, where they were packed into one script (make web). */
+declare const packed: (() => void) | undefined;

@@ -1,7 +1,8 @@
 // Where a page begins: the engine in a worker, and the files that come with the site.
 //
 // All modules also exist packed into one script (make web), because a page that was opened from a
-// disk may load scripts, but neither modules nor files. There PACKED_WORKER holds the worker's code.
+// disk may load scripts, but neither modules nor files. There `packed` is the function around them
+// all, so that a worker can be started from its text.
 
 import { Engine } from "./client.mjs";
 import { Tokenizer } from "./tokenizer.mjs";
@@ -11,14 +12,15 @@ export { END_OF_TEXT } from "./tokenizer.mjs";
 
 /** @typedef {Record<string, string>} Files  each compressed with gzip, in base64 */
 
-const HERE = document.currentScript instanceof HTMLScriptElement ? document.currentScript.src : "";
+const script = globalThis.document?.currentScript;
+const HERE = script instanceof HTMLScriptElement ? script.src : "";
 
 /** A worker with the engine. Each has its own models; one is enough for a page. */
 export function startEngine() {
-  if (typeof PACKED_WORKER !== "string") {
+  if (typeof packed !== "function") {
     return new Engine(new Worker(new URL("./worker.mjs", import.meta.url), { type: "module" }));
   }
-  const code = new Blob([PACKED_WORKER], { type: "text/javascript" });
+  const code = new Blob([`(${packed})()`], { type: "text/javascript" });
   return new Engine(new Worker(URL.createObjectURL(code)));
 }
 

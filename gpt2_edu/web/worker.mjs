@@ -2,11 +2,14 @@
 
 import { Host } from "./host.mjs";
 
-const host = new Host((answer) => self.postMessage(answer));
-self.onmessage = ({ data }) => {
-  const { weights, ...request } = data ?? {};
-  host.receive(weights ? { ...request, weights: source(weights) } : request);
-};
+// Packed with all others, this module is met in pages, too; there it does nothing.
+if (!("document" in globalThis)) {
+  const host = new Host((answer) => self.postMessage(answer));
+  self.onmessage = ({ data }) => {
+    const { weights, ...request } = data ?? {};
+    host.receive(weights ? { ...request, weights: source(weights) } : request);
+  };
+}
 
 /**
  * Bytes in memory, or a file that is read piece by piece.
