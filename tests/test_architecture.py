@@ -41,6 +41,7 @@ IMPORTS = {
     "cli": {"analysis", "config", "data", "flops", "generation", "machine", "model", "packed"}
     | {"tape", "tokenizer", "training", "weights"},
     "trainer": {"training"},
+    "web": {"tokenizer"},
     "__main__": {"cli"},
 }
 

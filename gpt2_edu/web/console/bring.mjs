@@ -113,8 +113,11 @@ export class Bring {
 
   /** @param {string} name */
   async delete(name) {
-    await remove(name).catch((error) => this.say(error.message));
-    this.say(`${name} is deleted from this browser`);
+    const done = await remove(name).then(
+      () => `${name} is deleted from this browser`,
+      (error) => error.message,
+    );
+    this.say(done);
     await this.refresh();
   }
 
