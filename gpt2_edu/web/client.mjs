@@ -1,7 +1,8 @@
 // What a page uses: promises in front of the engine's messages.
 
 /** @typedef {{postMessage: (message: any) => void, onmessage: ((event: any) => void) | null,
- *   onerror?: ((event: any) => void) | null}} Port  a worker, or what answers like one */
+ *   onerror?: ((event: any) => void) | null, terminate?: () => void}} Port  a worker, or what
+ *   answers like one */
 /** @typedef {{resolve: (value: any) => void, reject: (error: Error) => void,
  *   onProgress?: (share: number) => void, onToken?: (id: number) => void}} Pending */
 
