@@ -17,12 +17,12 @@ const FORMATS = new Map([
   ["wasm-int8", "int8"],
 ]);
 
-const LARGE = 50e6; // parameters from which on a graphics device is worth its waiting times
+const LARGE = 50e6; // parameters from which on memory counts, and a graphics device pays
 
 /**
- * The fastest that runs here: WebAssembly, and plain JavaScript where that is missing; for a large
- * model WebGPU, where there is a real graphics device. Weights are kept as float16 with "wasm-half"
- * and "webgpu-half"; as int8, faster and not identical, with "wasm-int8".
+ * The best that runs here: WebAssembly, and plain JavaScript where that is missing; for a large
+ * model WebGPU, where there is a real graphics device, or else weights as float16. These are kept
+ * so with "wasm-half" and "webgpu-half"; as int8, faster and not identical, with "wasm-int8".
  * @param {"auto" | "plain" | "wasm" | "wasm-half" | "wasm-int8" | "webgpu" | "webgpu-half"} [wanted]
  * @param {Config} [config]  the sizes of the model, for "auto"
  * @returns {Promise<Backend>}
@@ -41,7 +41,7 @@ export async function pickBackend(wanted = "auto", config) {
       }
     }
   }
-  const format = FORMATS.get(wanted);
+  const format = FORMATS.get(large ? "wasm-half" : wanted);
   if (!format) throw new Error(`there is no backend ${shown(wanted)}`);
   try {
     return await WasmBackend.start(format);

@@ -277,6 +277,7 @@ def test_a_table_too_large_for_the_device_is_halved_or_refused(page):
     assert len(found[2]) == 20
 
 
+HALF = "WebAssembly, float16 weights"
 AUTO = """
   const name = (config) => pickBackend("auto", config).then((backend) => backend.name);
   const small = { vocabSize: 1024, blockSize: 128, nLayer: 3, nEmbd: 128 };
@@ -295,12 +296,12 @@ def test_a_large_model_goes_to_a_real_graphics_device(page):
       return names;
     """
     names = page.evaluate(ENGINE % (AUTO + real))
-    assert names == ["WebAssembly", "WebAssembly", "WebAssembly", "WebGPU"]
+    assert names == ["WebAssembly", HALF, "WebAssembly", "WebGPU"]
 
 
 def test_without_a_graphics_device_it_is_told_what_to_choose(open_page):
     page = open_page()
-    assert page.evaluate(ENGINE % (AUTO + "return names;")) == ["WebAssembly", "WebAssembly"]
+    assert page.evaluate(ENGINE % (AUTO + "return names;")) == ["WebAssembly", HALF]
     said = "this browser offers no graphics device: use WebAssembly"
     assert page.evaluate(ENGINE % "return load('a', 'webgpu');") == said
     page.evaluate("delete Navigator.prototype.gpu")
