@@ -168,7 +168,7 @@ def test_everything_public_says_what_it_is():
 
 def test_what_the_architecture_page_names_is_there():
     page = (PACKAGE.parent / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    files = set(re.findall(r"`([\w/.]+(?:\.py|/|\.yml|\.json))`", page)) - {
+    files = set(re.findall(r"`([\w/.]+(?:\.py|\.mjs|\.wat|/|\.yml|\.json))`", page)) - {
         "run.json",
         "state.json",
     }
