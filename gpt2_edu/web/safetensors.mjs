@@ -97,21 +97,23 @@ function naturals(value) {
 }
 
 /**
- * The numbers of a tensor as float32, from its bytes. Throws for a type that is no float, and for
+ * The numbers of a tensor as float32, from its bytes, where float32 stays. Throws for a type that is no float, and for
  * numbers that are not finite.
  * @param {Uint8Array} bytes
  * @param {Entry} entry
  * @returns {Float32Array}
  */
 export function decode(bytes, { name, dtype }) {
-  const copy = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length); // aligned
+  const { buffer, byteOffset } = bytes.byteOffset % 4 ? bytes.slice() : bytes;
   /** @type {Float32Array} */
   let numbers;
-  if (dtype === "F32") numbers = new Float32Array(copy);
-  else if (dtype === "F16") numbers = Float32Array.from(new Uint16Array(copy), fromHalf);
-  else if (dtype === "BF16") {
-    const wide = Uint32Array.from(new Uint16Array(copy), (bits) => (bits << 16) >>> 0);
-    numbers = new Float32Array(wide.buffer);
+  if (dtype === "F32") numbers = new Float32Array(buffer, byteOffset, bytes.length / 4);
+  else if (dtype === "F16" || dtype === "BF16") {
+    const bits = new Uint16Array(buffer, byteOffset, bytes.length / 2);
+    numbers = new Float32Array(bits.length);
+    const wide = new Uint32Array(numbers.buffer);
+    if (dtype === "F16") for (let i = 0; i < bits.length; i++) numbers[i] = fromHalf(bits[i]);
+    else for (let i = 0; i < bits.length; i++) wide[i] = bits[i] << 16;
   } else throw new Error(`${name} has the type ${dtype}; weights are F32, F16 or BF16`);
   for (let i = 0; i < numbers.length; i++) {
     if (!Number.isFinite(numbers[i])) throw new Error(`${name} holds ${numbers[i]} at place ${i}`);

@@ -152,16 +152,14 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
     await read(name, (first, piece) => backend.store(matrix, first, piece));
     return matrix;
   };
+  let room = new Float32Array(0); // for the largest map
   /** @param {string} name  of a map that is stored as (in, out) */
   const map = async (name) => {
     const [inputs, outputs] = /** @type {Entry} */ (entries.get(name)).shape;
-    const turned = new Float32Array(inputs * outputs);
-    await read(name, (first, piece) => {
-      const count = piece.length / outputs;
-      for (let r = 0; r < outputs; r++) {
-        for (let i = 0; i < count; i++) turned[r * inputs + first + i] = piece[i * outputs + r];
-      }
-    });
+    const length = inputs * outputs;
+    if (room.length < length) room = new Float32Array(length);
+    const turned = room.subarray(0, length);
+    await read(name, (first, piece) => turn(piece, outputs, turned, inputs, first));
     const matrix = backend.matrix(outputs, inputs);
     await backend.store(matrix, 0, turned);
     return matrix;
@@ -184,4 +182,23 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
     });
   }
   return { wte, wpe, head: wte, blocks, lnF: await norm("ln_f") };
+}
+
+const SIDE = 16; // numbers that memory brings at once
+
+/**
+ * Rows become columns, the first of them column `first`; in strips, as memory likes it.
+ * @param {Float32Array} rows  of `width` numbers
+ * @param {number} width
+ * @param {Float32Array} turned  rows of `length` numbers
+ * @param {number} length
+ * @param {number} first
+ */
+function turn(rows, width, turned, length, first) {
+  for (let left = 0; left < width; left += SIDE) {
+    const right = Math.min(left + SIDE, width);
+    for (let i = 0; i * width < rows.length; i++) {
+      for (let r = left; r < right; r++) turned[r * length + first + i] = rows[i * width + r];
+    }
+  }
 }
