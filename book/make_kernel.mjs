@@ -13,9 +13,9 @@ const module = (await wabt()).parseWat(
   },
 );
 module.validate();
-const base64 = Buffer.from(module.toBinary({}).buffer).toString("base64");
-const lines = base64.match(/.{1,92}/g).map((part) => `  "${part}"`);
-const text = `// kernel.wat, compiled, in base64; written by book/make_kernel.mjs.
+const bytes = Buffer.from(module.toBinary({}).buffer).toString("hex");
+const lines = bytes.match(/.{1,92}/g).map((part) => `  "${part}"`);
+const text = `// kernel.wat, compiled; in hexadecimal, which gzip makes smaller than base64. Written by make kernel.
 
 export const KERNEL =
 ${lines.join(" +\n")};

@@ -2,11 +2,30 @@
 // in a worker, which runs the same script, the engine itself.
 
 import "./worker.mjs";
+import { Engine } from "./client.mjs";
+import { readConfig } from "./config.mjs";
+import { modelFromDrop, modelFromFiles } from "./files.mjs";
+import { PUBLISHED, describe } from "./hub.mjs";
+import { SUPERSEDED } from "./messages.mjs";
+import { bundledModel, loadTokenizer, startEngine } from "./page.mjs";
+import { nextProbabilities } from "./sampling.mjs";
+import { list, open, remove } from "./storage.mjs";
+import { END_OF_TEXT } from "./tokenizer.mjs";
 
-export { Engine } from "./client.mjs";
-export { readConfig } from "./config.mjs";
-export { modelFromDrop, modelFromFiles } from "./files.mjs";
-export { PUBLISHED, describe } from "./hub.mjs";
-export { SUPERSEDED } from "./messages.mjs";
-export * from "./page.mjs";
-export { list, open, remove } from "./storage.mjs";
+/** @type {any} */ (globalThis).gpt2 = {
+  END_OF_TEXT,
+  Engine,
+  PUBLISHED,
+  SUPERSEDED,
+  bundledModel,
+  describe,
+  list,
+  loadTokenizer,
+  modelFromDrop,
+  modelFromFiles,
+  nextProbabilities,
+  open,
+  readConfig,
+  remove,
+  startEngine,
+};

@@ -93,7 +93,7 @@ export class WasmBackend extends PlainBackend {
    * @param {Format} [format]
    */
   static async start(format = "float32") {
-    const bytes = Uint8Array.from(atob(KERNEL), (c) => c.charCodeAt(0));
+    const bytes = Uint8Array.from(KERNEL.match(/../g) ?? [], (byte) => parseInt(byte, 16));
     const { instance } = await WebAssembly.instantiate(bytes);
     return new WasmBackend(instance, format);
   }
@@ -268,7 +268,7 @@ function placeOf(tensor) {
  */
 function toWhole(numbers, to, largest) {
   let most = 0;
-  for (const value of numbers) most = Math.max(most, Math.abs(value));
+  for (let i = 0; i < numbers.length; i++) most = Math.max(most, Math.abs(numbers[i]));
   const scale = most / largest || 1;
   for (let i = 0; i < numbers.length; i++) to[i] = Math.round(numbers[i] / scale);
   return scale;
