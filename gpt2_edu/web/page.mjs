@@ -5,15 +5,14 @@
 // all, so that a worker can be started from its text.
 
 import { Engine } from "./client.mjs";
-import { Tokenizer } from "./tokenizer.mjs";
+import { fromMerges } from "./tokenizer.mjs";
 
-export { nextProbabilities } from "./sampling.mjs";
 export { END_OF_TEXT } from "./tokenizer.mjs";
 
 /** @typedef {Record<string, string>} Files  each compressed with gzip, in base64 */
 
-const script = globalThis.document?.currentScript;
-const HERE = script instanceof HTMLScriptElement ? script.src : "";
+const script = /** @type {HTMLScriptElement?} */ (globalThis.document?.currentScript);
+const HERE = script?.src ?? globalThis.document?.baseURI;
 
 /** A worker with the engine. Each has its own models; one is enough for a page. */
 export function startEngine() {
@@ -24,41 +23,45 @@ export function startEngine() {
   return new Engine(new Worker(URL.createObjectURL(code)));
 }
 
-/** @type {Map<string, Promise<Files>>} */
+/** @type {Map<string, Promise<any>>} */
 const asked = new Map();
 
 /**
- * The files of a model or tokenizer of the site, from a script beside this one. It is loaded when
- * it is first asked for.
+ * What was loaded is not loaded again; what failed is.
+ * @template T
+ * @param {string} what
+ * @param {() => Promise<T>} load
+ * @returns {Promise<T>}
+ */
+function once(what, load) {
+  const answer = asked.get(what) ?? load();
+  asked.set(what, answer);
+  answer.catch(() => asked.delete(what));
+  return answer;
+}
+
+/**
+ * The files of a model or tokenizer of the site, from a script beside this one.
  * @param {string} name
  * @returns {Promise<Files>}
  */
 function bundle(name) {
-  /** @returns {Files | undefined} */
-  const there = () => /** @type {any} */ (globalThis).gpt2Files?.[name];
-  const load = () =>
-    new Promise((resolve, reject) => {
+  const path = `files/${name}.js`;
+  return once(path, async () => {
+    const files = () => /** @type {any} */ (globalThis).gpt2Files?.[name];
+    if (!files()) {
       const script = document.createElement("script");
-      script.src = new URL(`files/${name}.js`, HERE || document.baseURI).href;
-      script.onload = () => {
-        const files = there();
-        if (files) resolve(files);
-        else script.onerror?.("");
-      };
-      script.onerror = () => {
-        asked.delete(name); // so that it can be tried again
-        reject(
-          new Error(
-            `the files of "${name}" did not come: is the site complete, the network there?`,
-          ),
-        );
-      };
-      document.head.append(script);
-    });
-  const known = there();
-  if (known) return Promise.resolve(known);
-  if (!asked.has(name)) asked.set(name, load());
-  return /** @type {Promise<Files>} */ (asked.get(name));
+      script.src = new URL(path, HERE).href;
+      await new Promise((settled) => {
+        script.onload = script.onerror = settled;
+        document.head.append(script);
+      });
+    }
+    if (files()) return files();
+    throw new Error(
+      `the files of "${name}" did not come: is the site complete, the network there?`,
+    );
+  });
 }
 
 /** @param {string} text  base64 of bytes compressed with gzip */
@@ -78,22 +81,14 @@ export async function bundledModel(name) {
   return { config, weights: await unpack(files["model.safetensors"]) };
 }
 
-/** @type {Map<string, Promise<Tokenizer>>} */
-const tokenizers = new Map();
-
 /**
  * The tokenizer "crane" or "gpt2".
  * @param {string} name
- * @returns {Promise<Tokenizer>}
  */
 export function loadTokenizer(name) {
-  const load = async () => {
-    const files = await bundle(name);
-    const bytes = await unpack(files.merges);
-    return Tokenizer.fromMerges(new Uint8Array(bytes, 0, 256), new Uint16Array(bytes.slice(256)));
-  };
-  const found = tokenizers.get(name) ?? load();
-  tokenizers.set(name, found);
-  found.catch(() => tokenizers.delete(name));
-  return found;
+  return once(name, async () => {
+    const { merges } = await bundle(name);
+    const bytes = await unpack(merges);
+    return fromMerges(new Uint8Array(bytes, 0, 256), new Uint16Array(bytes.slice(256)));
+  });
 }

@@ -60,16 +60,4 @@ export class Tape {
   get missed() {
     return [...this.edits.keys()].filter((path) => !this.met.has(path));
   }
-
-  /** @param {string} path */
-  get(path) {
-    const found = this.noted.get(path);
-    if (!found) throw new Error(`no tensor was noted as ${shown(path)}`);
-    return found;
-  }
-
-  /** Rows of name, axes and shape, in the order in which the tensors came to be. */
-  ledger() {
-    return [...this.noted.values()].map(({ path, axes, shape }) => ({ path, axes, shape }));
-  }
 }

@@ -26,36 +26,6 @@ export class Tokenizer {
   }
 
   /**
-   * From a file of ranks as tiktoken writes it: in each line a token in base64 and its rank.
-   * @param {string} text
-   */
-  static fromRanks(text) {
-    const lines = text.trimEnd().split("\n");
-    const tokens = lines.map((line, i) => {
-      const [token, rank] = line.split(" ");
-      if (Number(rank) !== i) throw new Error(`line ${i + 1} of the ranks has no rank ${i}`);
-      return atob(token);
-    });
-    return new Tokenizer(tokens);
-  }
-
-  /**
-   * From 256 bytes in their order, and two ids for each merge: a third of the size.
-   * @param {Uint8Array} bytes
-   * @param {Uint16Array} pairs
-   */
-  static fromMerges(bytes, pairs) {
-    const tokens = Array.from(bytes, (b) => String.fromCharCode(b));
-    for (let i = 0; i < pairs.length; i += 2) {
-      if (!(pairs[i] < tokens.length && pairs[i + 1] < tokens.length)) {
-        throw new Error(`merge ${i / 2} joins tokens that are not there yet`);
-      }
-      tokens.push(tokens[pairs[i]] + tokens[pairs[i + 1]]);
-    }
-    return new Tokenizer(tokens);
-  }
-
-  /**
    * Text → ids. <|endoftext|> in it is text like any other.
    * @param {string} text
    * @returns {number[]}
@@ -121,20 +91,6 @@ export class Tokenizer {
   }
 
   /**
-   * How a text's tokens came about: of each piece the ids after every round of merging.
-   * @param {string} text
-   * @returns {number[][][]}  piece → round → ids
-   */
-  history(text) {
-    return Array.from(text.matchAll(PATTERN), ([piece]) => {
-      /** @type {number[][]} */
-      const rounds = [];
-      this.merge(toBytes(piece), (ids) => rounds.push(ids));
-      return rounds;
-    });
-  }
-
-  /**
    * A token's text; where it is no whole character, its bytes in hexadecimal.
    * @param {number} id
    */
@@ -174,4 +130,49 @@ function toBytes(text) {
   let bytes = "";
   for (const byte of new TextEncoder().encode(text)) bytes += String.fromCharCode(byte);
   return bytes;
+}
+
+/**
+ * From a file of ranks as tiktoken writes it: in each line a token in base64 and its rank.
+ * @param {string} text
+ */
+export function fromRanks(text) {
+  const lines = text.trimEnd().split("\n");
+  const tokens = lines.map((line, i) => {
+    const [token, rank] = line.split(" ");
+    if (Number(rank) !== i) throw new Error(`line ${i + 1} of the ranks has no rank ${i}`);
+    return atob(token);
+  });
+  return new Tokenizer(tokens);
+}
+
+/**
+ * From 256 bytes in their order, and two ids for each merge: a third of the size.
+ * @param {Uint8Array} bytes
+ * @param {Uint16Array} pairs
+ */
+export function fromMerges(bytes, pairs) {
+  const tokens = Array.from(bytes, (b) => String.fromCharCode(b));
+  for (let i = 0; i < pairs.length; i += 2) {
+    if (!(pairs[i] < tokens.length && pairs[i + 1] < tokens.length)) {
+      throw new Error(`merge ${i / 2} joins tokens that are not there yet`);
+    }
+    tokens.push(tokens[pairs[i]] + tokens[pairs[i + 1]]);
+  }
+  return new Tokenizer(tokens);
+}
+
+/**
+ * How a text's tokens came about: of each piece the ids after every round of merging.
+ * @param {Tokenizer} tokenizer
+ * @param {string} text
+ * @returns {number[][][]}  piece → round → ids
+ */
+export function mergeHistory(tokenizer, text) {
+  return Array.from(text.matchAll(PATTERN), ([piece]) => {
+    /** @type {number[][]} */
+    const rounds = [];
+    tokenizer.merge(toBytes(piece), (ids) => rounds.push(ids));
+    return rounds;
+  });
 }

@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { draw, nextProbabilities, randomNumbers } from "../../gpt2_edu/web/sampling.mjs";
-import { Tokenizer } from "../../gpt2_edu/web/tokenizer.mjs";
+import { fromMerges, fromRanks, mergeHistory } from "../../gpt2_edu/web/tokenizer.mjs";
 
 const {
   ranks,
@@ -15,8 +15,8 @@ const {
   draws,
 } = JSON.parse(readFileSync(0, "utf8"));
 const tokenizer = merges
-  ? Tokenizer.fromMerges(Uint8Array.from(merges.bytes), Uint16Array.from(merges.pairs))
-  : ranks && Tokenizer.fromRanks(readFileSync(ranks, "latin1"));
+  ? fromMerges(Uint8Array.from(merges.bytes), Uint16Array.from(merges.pairs))
+  : ranks && fromRanks(readFileSync(ranks, "latin1"));
 const tried = (f) => {
   try {
     return f();
@@ -35,7 +35,7 @@ const row = () => Float32Array.from(logits.map(Number));
 const answer = {
   ids: texts.map((text) => tokenizer.encode(text)),
   back: texts.map((text) => tokenizer.decode(tokenizer.encode(text))),
-  history: history.map((text) => tokenizer.history(text)),
+  history: history.map((text) => mergeHistory(tokenizer, text)),
   decoded: decode.map((ids) => tried(() => tokenizer.decode(ids))),
   probabilities: knobs.map((given) => tried(() => [...nextProbabilities(row(), given)])),
   counts: draws ? counts() : [],
