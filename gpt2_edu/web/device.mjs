@@ -34,28 +34,10 @@ export class Placed {
   }
 }
 
-/** Weights on the device. */
-export class PlacedMatrix extends Placed {
-  /**
-   * @param {DeviceMemory} backend
-   * @param {number} rows
-   * @param {number} columns
-   */
-  constructor(backend, rows, columns) {
-    const half = backend.half || 4 * rows * columns > backend.largest;
-    const stride = half ? Math.ceil(columns / 2) : columns;
-    super(backend.buffer(4 * rows * stride), [rows, columns]);
-    this.rows = rows;
-    this.columns = columns;
-    this.half = half;
-    this.stride = stride; // words of a row; two float16 are a word
-    if (half) backend.name = "WebGPU, float16 weights";
-  }
-
-  get format() {
-    return this.half ? "float16" : "float32";
-  }
-}
+/**
+ * Weights on the device; the stride is the words from row to row, and two float16 are a word.
+ * @typedef {Matrix & {buffer: Buffer, format: "float32" | "float16", stride: number}} PlacedMatrix
+ */
 
 export class DeviceMemory extends Recorder {
   /**
@@ -124,7 +106,12 @@ export class DeviceMemory extends Recorder {
    * @returns {Matrix}
    */
   matrix(rows, columns) {
-    return new PlacedMatrix(this, rows, columns);
+    const half = this.half || 4 * rows * columns > this.largest;
+    if (half) this.name = "WebGPU, float16 weights";
+    const stride = half ? Math.ceil(columns / 2) : columns;
+    const buffer = this.buffer(4 * rows * stride);
+    const format = half ? "float16" : "float32";
+    return /** @type {any} */ ({ buffer, rows, columns, stride, format });
   }
 
   /**
@@ -134,10 +121,10 @@ export class DeviceMemory extends Recorder {
    * @param {Float32Array} numbers
    */
   async store(matrix, first, numbers) {
-    const { buffer, columns: C, half, stride } = /** @type {PlacedMatrix} */ (matrix);
+    const { buffer, columns: C, format, stride } = /** @type {PlacedMatrix} */ (matrix);
     /** @type {Float32Array | Uint16Array} */
     let words = numbers;
-    if (half) {
+    if (format === "float16") {
       words = new Uint16Array((2 * stride * numbers.length) / C);
       for (let i = 0; i < numbers.length; i++) {
         words[Math.floor(i / C) * 2 * stride + (i % C)] = toHalf(numbers[i]);
@@ -183,12 +170,12 @@ export class DeviceMemory extends Recorder {
   }
 
   /**
-   * @param {ArrayLike<number>} numbers
+   * @param {Float32Array} numbers
    * @param {number[]} shape
    */
   write(numbers, shape) {
     const tensor = this.make(shape);
-    this.put(tensor, Float32Array.from(numbers));
+    this.put(tensor, numbers);
     return tensor;
   }
 
@@ -201,35 +188,22 @@ export class DeviceMemory extends Recorder {
     this.copies().copyBufferToBuffer(a.buffer, 4 * a.first, b.buffer, 4 * b.first, a.bytes);
   }
 
-  /**
-   * @param {Tensor} tensor
-   * @param {number} value
-   */
-  fill(tensor, value) {
-    this.put(placed(tensor), new Float32Array(size(tensor.shape)).fill(value));
+  /** @param {Tensor} tensor */
+  clear(tensor) {
+    const { buffer, first, bytes } = placed(tensor);
+    this.copies().clearBuffer(buffer, 4 * first, bytes);
   }
 
   /**
-   * A part that may be filled, copied and read; of the kernels only linear() takes one.
-   * @param {Tensor} x
-   * @param {number} i
-   */
-  slice(x, i) {
-    const shape = x.shape.slice(1);
-    const { buffer, first } = placed(x);
-    return new Placed(buffer, shape, first + i * size(shape));
-  }
-
-  /**
-   * Like slice().
+   * Parts that may be cleared, copied and read; of the kernels only linear() takes some.
    * @param {Tensor} x
    * @param {number} first
-   * @param {number} count
+   * @param {number} end
    */
-  rows(x, first, count) {
-    const [, C] = x.shape;
+  slice(x, first, end) {
+    const inner = x.shape.slice(1);
     const whole = placed(x);
-    return new Placed(whole.buffer, [count, C], whole.first + first * C);
+    return new Placed(whole.buffer, [end - first, ...inner], whole.first + first * size(inner));
   }
 }
 

@@ -88,11 +88,13 @@ export class Memory {
   }
 
   /**
+   * A tensor (n) that outlives the pass.
    * @param {Float32Array} numbers
-   * @returns {Tensor}
    */
   vector(numbers) {
-    return { data: numbers, shape: [numbers.length] };
+    const tensor = this.keep([numbers.length]);
+    tensor.data.set(numbers);
+    return tensor;
   }
 
   /**
@@ -111,7 +113,7 @@ export class Memory {
   }
 
   /**
-   * @param {ArrayLike<number>} numbers
+   * @param {Float32Array} numbers
    * @param {number[]} shape
    * @returns {Tensor}
    */
@@ -130,34 +132,23 @@ export class Memory {
   }
 
   /**
+   * Make all numbers zeros.
    * @param {Tensor} tensor
-   * @param {number} value
    */
-  fill(tensor, value) {
-    tensor.data.fill(value);
+  clear(tensor) {
+    tensor.data.fill(0);
   }
 
   /**
-   * Part i along the first axis, sharing its numbers.
-   * @param {Tensor} x
-   * @param {number} i
-   * @returns {Tensor}
-   */
-  slice(x, i) {
-    const shape = x.shape.slice(1);
-    const length = size(shape);
-    return { data: x.data.subarray(i * length, (i + 1) * length), shape };
-  }
-
-  /**
-   * Rows first … first + count of (T, C), sharing their numbers.
+   * Parts first … end - 1 along the first axis, sharing their numbers.
    * @param {Tensor} x
    * @param {number} first
-   * @param {number} count
+   * @param {number} end
    * @returns {Tensor}
    */
-  rows(x, first, count) {
-    const C = x.shape[1];
-    return { data: x.data.subarray(first * C, (first + count) * C), shape: [count, C] };
+  slice(x, first, end) {
+    const inner = x.shape.slice(1);
+    const data = x.data.subarray(first * size(inner), end * size(inner));
+    return { data, shape: [end - first, ...inner] };
   }
 }

@@ -101,7 +101,7 @@ export class GPT2 {
       const kv = cache ?? new KVCache(config, backend, T, (shape) => backend.make(shape));
       const pass = new Pass(this, tape, switches, kv, start, T);
       let x = await pass.hidden(ids);
-      if (lastOnly) x = backend.rows(x, T - 1, 1);
+      if (lastOnly) x = backend.slice(x, T - 1, T);
       let logits = backend.linear(x, this.weights.head, null);
       logits = await pass.note("logits", logits, lastOnly ? "B 1 V" : "B T V");
       const result = await backend.read(logits);
@@ -193,7 +193,7 @@ class Pass {
     tokEmb = await this.note("tok_emb", tokEmb, "B T C");
     const positions = Array.from(ids, (_, i) => start + i);
     let posEmb = backend.lookUp(weights.wpe, positions);
-    if (this.switches.positions === false) backend.fill(posEmb, 0);
+    if (this.switches.positions === false) backend.clear(posEmb);
     posEmb = await this.note("pos_emb", posEmb, "T C");
     const x = await this.note("embd", backend.add(tokEmb, posEmb), "B T C");
     for (let layer = 0; layer < this.config.nLayer; layer++) {
@@ -252,7 +252,7 @@ class Pass {
     let heads = backend.headProduct(weights, kept.v, D, 1); // (H, T, D)
     for (const head of switches.headsOff ?? []) {
       const [n, h] = head.split(".").map(Number);
-      if (n === layer) backend.fill(backend.slice(heads, h), 0);
+      if (n === layer) backend.clear(backend.slice(heads, h, h + 1));
     }
     heads = await this.note(`${path}heads`, heads, "B H T D");
 

@@ -184,9 +184,9 @@ export class PlainBackend extends Memory {
     const [, room, stride] = table.shape;
     const out = this.make([H, T, rows]);
     for (let h = 0; h < H; h++) {
-      const own = this.slice(out, h).data;
+      const own = this.slice(out, h, h + 1).data;
       const w = table.data.subarray(h * room * stride, (h + 1) * room * stride);
-      this.product(this.slice(x, h).data, w, null, own, K, rows, stride);
+      this.product(this.slice(x, h, h + 1).data, w, null, own, K, rows, stride);
     }
     if (scale !== 1) {
       const all = out.data;

@@ -3,7 +3,7 @@
 // Kernels and copies are only recorded; submit() sends them off. What goes wrong the device tells
 // later: settle() waits for it.
 
-import { KERNELS } from "./shaders.mjs";
+import { kernel } from "./shaders.mjs";
 
 /** @typedef {any} Device  a GPUDevice: TypeScript's libraries do not know WebGPU yet */
 /** @typedef {any} Buffer  a GPUBuffer */
@@ -25,8 +25,8 @@ export class Recorder {
     device.lost.then(() => (this.lost = true));
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits;
     this.largest = Math.min(maxStorageBufferBindingSize, maxBufferSize); // bytes of a tensor
-    /** @type {Map<string, any>} */
-    this.pipelines = new Map();
+    /** @type {Record<string, any>} */
+    this.pipelines = {};
     this.sizes = new Uint32Array(SLOT * SLOTS);
     this.sizesBuffer = device.createBuffer({
       size: this.sizes.byteLength,
@@ -45,12 +45,10 @@ export class Recorder {
    * @param {string} name
    */
   pipeline(name) {
-    const known = this.pipelines.get(name);
-    if (known) return known;
-    const module = this.device.createShaderModule({ label: name, code: KERNELS[name] });
-    const pipeline = this.device.createComputePipeline({ layout: "auto", compute: { module } });
-    this.pipelines.set(name, pipeline);
-    return pipeline;
+    return (this.pipelines[name] ??= this.device.createComputePipeline({
+      layout: "auto",
+      compute: { module: this.device.createShaderModule({ label: name, code: kernel(name) }) },
+    }));
   }
 
   /** Give everything back to the device. */
@@ -92,7 +90,7 @@ export class Recorder {
    * @param {string} name
    * @param {number[]} groups  of threads, along up to three axes
    * @param {number[]} sizes
-   * @param {{buffer: Buffer}[]} tensors
+   * @param {object[]} tensors  each with its buffer
    */
   run(name, groups, sizes, tensors) {
     if (this.recorded === SLOTS) this.submit();
@@ -101,7 +99,7 @@ export class Recorder {
     this.sizes.set(sizes, slot);
     const bound = [
       { buffer: this.sizesBuffer, offset: 4 * slot, size: 4 * SLOT },
-      ...tensors.map(({ buffer }) => ({ buffer })),
+      .../** @type {{buffer: Buffer}[]} */ (tensors).map(({ buffer }) => ({ buffer })),
     ];
     this.pass ??= this.copies().beginComputePass();
     this.pass.setPipeline(pipeline);
@@ -120,7 +118,7 @@ export class Recorder {
    * @param {string} name
    * @param {number} count
    * @param {number[]} sizes
-   * @param {{buffer: Buffer}[]} tensors
+   * @param {object[]} tensors  each with its buffer
    */
   each(name, count, sizes, tensors) {
     this.run(name, [Math.ceil(count / 256)], [count, ...sizes], tensors);

@@ -119,12 +119,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   }
 }`;
 
-const add = `
+const add = () => `
 ${declare("count", ["x: f32", "y: f32"], ["result: f32"])}
 fn step(i: u32) { result[i] = x[i] + y[i]; }
 ${EACH}`;
 
-const layerNorm = `
+const layerNorm = () => `
 ${declare("rows C epsilon", ["x: f32", "weight: f32", "bias: f32"], ["result: f32"])}
 fn step(row: u32, lane: u32) {
   let first = row * p.C;
@@ -143,38 +143,22 @@ fn step(row: u32, lane: u32) {
 }
 ${ROWS}`;
 
-const splitHeads = `
-${declare("count T D C third", ["qkv: f32"], ["result: f32"])}
+// Numbers (H, T, D) to other places: steps from head to head and so on, where they stand and go.
+const move = () => `
+${declare("count T D first head token to toHead toToken toColumn", ["x: f32"], ["result: f32"])}
 fn step(i: u32) {
   let h = i / (p.T * p.D);
   let t = i / p.D % p.T;
-  result[i] = qkv[t * 3 * p.C + p.third * p.C + h * p.D + i % p.D];
-}
-${EACH}`;
-
-const mergeHeads = `
-${declare("count T D C", ["heads: f32"], ["result: f32"])}
-fn step(i: u32) {
-  let h = i % p.C / p.D;
-  result[i] = heads[(h * p.T + i / p.C) * p.D + i % p.D];
-}
-${EACH}`;
-
-const writeKV = `
-${declare("count T D room start", ["k: f32", "v: f32"], ["keptK: f32", "keptV: f32"])}
-fn step(i: u32) {
-  let h = i / (p.T * p.D);
-  let t = p.start + i / p.D % p.T;
   let d = i % p.D;
-  keptK[(h * p.room + t) * p.D + d] = k[i];
-  keptV[(h * p.D + d) * p.room + t] = v[i];
+  result[p.to + h * p.toHead + t * p.toToken + d * p.toColumn] =
+    x[p.first + h * p.head + t * p.token + d];
 }
 ${EACH}`;
 
 // -Infinity is written and known by its bits: a graphics device may compute as if there were none.
 const HIDDEN = "const HIDDEN = 0xff800000u;";
 
-const mask = `
+const mask = () => `
 ${declare("count T S start", [], ["scores: u32"])}
 ${HIDDEN}
 fn step(i: u32) {
@@ -182,7 +166,7 @@ fn step(i: u32) {
 }
 ${EACH}`;
 
-const softmax = `
+const softmax = () => `
 ${declare("rows S", [], ["scores: u32"])}
 ${HIDDEN}
 fn step(row: u32, lane: u32) {
@@ -206,7 +190,7 @@ fn step(row: u32, lane: u32) {
 ${ROWS}`;
 
 // 0.5 (1 + tanh u) is 1 / (1 + exp(-2u)). erf: Abramowitz and Stegun 7.1.26, to 1.5e-7.
-const gelu = `
+const gelu = () => `
 ${declare("count exact", [], ["x: f32"])}
 fn erf(v: f32) -> f32 {
   let t = 1 / (1 + 0.3275911 * abs(v));
@@ -222,23 +206,15 @@ fn step(i: u32) {
 }
 ${EACH}`;
 
+/** @type {Record<string, (format: any, tokens: any) => string>} */
+const KERNELS = { lookUp, product, add, layerNorm, move, mask, softmax, gelu };
+
 /**
- * Every kernel by its name; those that read weights once for each format.
- * @type {Record<string, string>}
+ * The text of a kernel: its name, for those that read weights also the format of these, and for
+ * products how many tokens they take at a time; "product float16 4".
+ * @param {string} name
  */
-export const KERNELS = {
-  lookUp_float32: lookUp("float32"),
-  lookUp_float16: lookUp("float16"),
-  product_float32_1: product("float32", 1),
-  [`product_float32_${TOKENS}`]: product("float32", TOKENS),
-  product_float16_1: product("float16", 1),
-  [`product_float16_${TOKENS}`]: product("float16", TOKENS),
-  add,
-  layerNorm,
-  splitHeads,
-  mergeHeads,
-  writeKV,
-  mask,
-  softmax,
-  gelu,
-};
+export function kernel(name) {
+  const [kind, format, tokens] = name.split(" ");
+  return KERNELS[kind](format, tokens);
+}

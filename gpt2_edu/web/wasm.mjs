@@ -48,26 +48,9 @@ class Placed {
 
 /**
  * Weights in the kernel's memory; rows of int8 are filled with zeros to a multiple of 16.
- * @extends {Placed<View>}
+ * @typedef {Placed<View> & {rows: number, columns: number, stride: number,
+ *   scales?: Placed<Float32Array>}} PlacedMatrix
  */
-class PlacedMatrix extends Placed {
-  /**
-   * @param {WasmBackend} backend
-   * @param {number} rows
-   * @param {number} columns
-   */
-  constructor(backend, rows, columns) {
-    const { memory, format } = backend;
-    const type = /** @type {any} */ (VIEWS[format]);
-    const stride = format === "int8" ? align(columns) : columns;
-    const place = backend.reserve(rows * stride * type.BYTES_PER_ELEMENT);
-    super(memory, place, [rows, stride], type);
-    this.rows = rows;
-    this.columns = columns;
-    this.stride = stride;
-    this.scales = format === "int8" ? backend.keep([rows]) : undefined;
-  }
-}
 
 export class WasmBackend extends PlainBackend {
   /**
@@ -149,7 +132,13 @@ export class WasmBackend extends PlainBackend {
    * @returns {Matrix}
    */
   matrix(rows, columns) {
-    return /** @type {Matrix} */ (/** @type {unknown} */ (new PlacedMatrix(this, rows, columns)));
+    const type = /** @type {any} */ (VIEWS[this.format]);
+    const whole = this.format === "int8";
+    const stride = whole ? align(columns) : columns;
+    const place = this.reserve(rows * stride * type.BYTES_PER_ELEMENT);
+    const scales = whole ? this.keep([rows]) : undefined;
+    const placed = new Placed(this.memory, place, [rows, stride], type);
+    return /** @type {any} */ (Object.assign(placed, { rows, columns, stride, scales }));
   }
 
   /**
@@ -168,13 +157,6 @@ export class WasmBackend extends PlainBackend {
     }
   }
 
-  /** @param {Float32Array} numbers */
-  vector(numbers) {
-    const tensor = this.keep([numbers.length]);
-    tensor.data.set(numbers);
-    return tensor;
-  }
-
   /**
    * @param {Matrix} table
    * @param {number} r
@@ -189,22 +171,13 @@ export class WasmBackend extends PlainBackend {
 
   /**
    * @param {Tensor} x
-   * @param {number} i
-   */
-  slice(x, i) {
-    const shape = x.shape.slice(1);
-    const place = placeOf(x) + 4 * i * size(shape);
-    return new Placed(this.memory, place, shape, Float32Array);
-  }
-
-  /**
-   * @param {Tensor} x
    * @param {number} first
-   * @param {number} count
+   * @param {number} end
    */
-  rows(x, first, count) {
-    const [, C] = x.shape;
-    return new Placed(this.memory, placeOf(x) + 4 * first * C, [count, C], Float32Array);
+  slice(x, first, end) {
+    const inner = x.shape.slice(1);
+    const place = placeOf(x) + 4 * first * size(inner);
+    return new Placed(this.memory, place, [end - first, ...inner], Float32Array);
   }
 
   /**

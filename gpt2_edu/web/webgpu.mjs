@@ -34,7 +34,7 @@ export class WebGPUBackend extends DeviceMemory {
     const out = this.make([ids.length, C]);
     const numbers = this.make([ids.length]);
     this.put(numbers, Uint32Array.from(ids));
-    this.each(`lookUp_${format}`, ids.length * C, [C, stride], [numbers, placed(table), out]);
+    this.each(`lookUp ${format}`, ids.length * C, [C, stride], [numbers, table, out]);
     return out;
   }
 
@@ -44,7 +44,7 @@ export class WebGPUBackend extends DeviceMemory {
    */
   add(a, b) {
     const out = this.make(a.shape);
-    this.each("add", size(a.shape), [], [placed(a), placed(b), out]);
+    this.each("add", size(a.shape), [], [a, b, out]);
     return out;
   }
 
@@ -57,8 +57,7 @@ export class WebGPUBackend extends DeviceMemory {
   layerNorm(x, weight, bias, epsilon) {
     const [T, C] = x.shape;
     const out = this.make([T, C]);
-    const tensors = [placed(x), placed(weight), placed(bias), out];
-    this.run("layerNorm", [T], [T, C, bits(epsilon)], tensors);
+    this.run("layerNorm", [T], [T, C, bits(epsilon)], [x, weight, bias, out]);
     return out;
   }
 
@@ -96,15 +95,15 @@ export class WebGPUBackend extends DeviceMemory {
    * @param {"float32" | "float16"} format  of the rows
    * @param {number[]} shape  [heads, tokens, numbers of a row, rows]
    * @param {number[]} places  [words from row to row, words from head to head, a factor]
-   * @param {(Tensor | Matrix | null)[]} tensors  [x, rows, bias, out]
+   * @param {[Tensor, Tensor | Matrix, Tensor | null, Tensor]} tensors  [x, rows, bias, out]
    */
   product(format, [H, T, K, R], [stride, step, scale], [x, w, bias, out]) {
     const tokens = T === 1 ? 1 : TOKENS;
     this.run(
-      `product_${format}_${tokens}`,
+      `product ${format} ${tokens}`,
       [Math.ceil(R / 4), Math.ceil(T / tokens), H],
       [T, K, R, stride, step, bits(scale), bias ? 1 : 0, placed(x).first],
-      [placed(x), placed(w), bias ? placed(bias) : this.none, placed(out)],
+      [x, w, bias ?? this.none, out],
     );
   }
 
@@ -117,8 +116,9 @@ export class WebGPUBackend extends DeviceMemory {
   splitHeads(qkv, third, H) {
     const [T, width] = qkv.shape;
     const C = width / 3;
-    const out = this.make([H, T, C / H]);
-    this.each("splitHeads", T * C, [T, C / H, C, third], [placed(qkv), out]);
+    const D = C / H;
+    const out = this.make([H, T, D]);
+    this.move(qkv, out, [H, T, D], [third * C, D, width], [0, T * D, D, 1]);
     return out;
   }
 
@@ -129,7 +129,7 @@ export class WebGPUBackend extends DeviceMemory {
   mergeHeads(heads) {
     const [H, T, D] = heads.shape;
     const out = this.make([T, H * D]);
-    this.each("mergeHeads", H * T * D, [T, D, H * D], [placed(heads), out]);
+    this.move(heads, out, [H, T, D], [0, T * D, D], [0, D, H * D, 1]);
     return out;
   }
 
@@ -141,9 +141,22 @@ export class WebGPUBackend extends DeviceMemory {
    * @param {number} start
    */
   writeKV(kept, k, v, start) {
-    const [H, T, D] = k.shape;
-    const sizes = [T, D, kept.k.shape[1], start];
-    this.each("writeKV", H * T * D, sizes, [k, v, kept.k, kept.v].map(placed));
+    const [, T, D] = k.shape;
+    const room = kept.k.shape[1];
+    this.move(k, kept.k, k.shape, [0, T * D, D], [start * D, room * D, D, 1]);
+    this.move(v, kept.v, k.shape, [0, T * D, D], [start, D * room, 1, room]);
+  }
+
+  /**
+   * Numbers (H, T, D) from their places to others.
+   * @param {Tensor} x
+   * @param {Tensor} out
+   * @param {number[]} shape
+   * @param {number[]} places  [the first, steps from head to head, from token to token]
+   * @param {number[]} to  the same in `out`, and the step from column to column
+   */
+  move(x, out, [H, T, D], places, to) {
+    this.each("move", H * T * D, [T, D, ...places, ...to], [x, out]);
   }
 
   /**
@@ -153,7 +166,8 @@ export class WebGPUBackend extends DeviceMemory {
    */
   mask(scores, start) {
     const [, T, S] = scores.shape;
-    this.each("mask", size(scores.shape), [T, S, start], [placed(scores)]);
+    if (T === 1) return; // nothing is behind a last token
+    this.each("mask", size(scores.shape), [T, S, start], [scores]);
   }
 
   /**
@@ -162,7 +176,7 @@ export class WebGPUBackend extends DeviceMemory {
    */
   softmax(scores) {
     const [H, T, S] = scores.shape;
-    this.run("softmax", [H * T], [H * T, S], [placed(scores)]);
+    this.run("softmax", [H * T], [H * T, S], [scores]);
   }
 
   /**
@@ -170,7 +184,7 @@ export class WebGPUBackend extends DeviceMemory {
    * @param {"tanh" | "erf"} form
    */
   gelu(x, form) {
-    this.each("gelu", size(x.shape), [form === "erf" ? 1 : 0], [placed(x)]);
+    this.each("gelu", size(x.shape), [form === "erf" ? 1 : 0], [x]);
   }
 }
 
