@@ -2,9 +2,8 @@
 
 import { numParameters, readConfig } from "./config.mjs";
 import { GPT2 } from "./model.mjs";
-import { size } from "./numbers.mjs";
-import { decode, headerLength, readHeader } from "./safetensors.mjs";
-import { HEAD, loadWeights, matchEntries } from "./weights.mjs";
+import { headerLength, readHeader } from "./safetensors.mjs";
+import { HEAD, loadWeights, matchEntries, pieces } from "./weights.mjs";
 
 /** @import { Config } from "./config.mjs" */
 /** @import { Backend } from "./plain.mjs" */
@@ -53,8 +52,6 @@ export async function loadModel(configText, weights, pickBackend, progress) {
   }
 }
 
-const PIECE = 1 << 20; // numbers
-
 /**
  * A file may hold lm_head too; GPT-2 has one table for both.
  * @param {Map<string, Entry>} entries
@@ -63,16 +60,10 @@ const PIECE = 1 << 20; // numbers
 async function checkTied(entries, weights) {
   const [head, wte] = [entries.get(HEAD), entries.get("wte.weight")];
   if (!head || !wte) return;
-  const count = size(head.shape);
-  for (let first = 0; first < count; first += PIECE) {
-    const last = Math.min(first + PIECE, count);
-    const numbers = async (/** @type {Entry} */ entry) => {
-      const width = (entry.end - entry.start) / count;
-      const { start } = entry;
-      return decode(await weights.read(start + first * width, start + last * width), entry);
-    };
-    const [a, b] = await Promise.all([numbers(head), numbers(wte)]);
-    if (a.some((value, i) => value !== b[i])) {
+  const others = pieces(wte, weights.read);
+  for await (const [, numbers] of pieces(head, weights.read)) {
+    const [, own] = /** @type {[number, Float32Array]} */ ((await others.next()).value);
+    if (numbers.some((value, i) => value !== own[i])) {
       throw new Error(`${HEAD} differs from wte.weight; GPT-2 has one table for both`);
     }
   }

@@ -25,3 +25,22 @@ export function shown(value) {
 export function isList(value) {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
 }
+
+/**
+ * @param {string} name  of what is read
+ * @param {string} things  that it should hold
+ * @param {() => unknown} parse  JSON
+ * @returns {Record<string, any>}
+ */
+export function readObject(name, things, parse) {
+  let json;
+  try {
+    json = parse();
+  } catch {
+    throw new Error(`${name} is not JSON: is it the right file?`);
+  }
+  if (json === null || typeof json !== "object" || Array.isArray(json)) {
+    throw new Error(`${name} holds no ${things}: is it the right file?`);
+  }
+  return json;
+}

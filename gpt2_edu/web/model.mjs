@@ -7,7 +7,8 @@
 // The arithmetic belongs to a backend (plain.mjs, wasm.mjs, webgpu.mjs): there a tensor has a shape
 // and its numbers wherever that backend keeps them.
 
-import { isList, shown } from "./messages.mjs";
+import { checkIds, checkSwitches } from "./checks.mjs";
+import { mergeHeads, splitHeads, writeKV } from "./heads.mjs";
 
 /** @import { Config } from "./config.mjs" */
 /** @import { Tensor } from "./memory.mjs" */
@@ -93,7 +94,7 @@ export class GPT2 {
   async forward(ids, { cache, tape, switches = {}, lastOnly = false } = {}) {
     const { backend, config } = this;
     const start = cache ? cache.length : 0;
-    this.check(ids, start, cache);
+    checkIds(ids, start, cache ? cache.maxLength : config.blockSize, config);
     checkSwitches(switches, config);
     const T = ids.length;
     const stack = backend.mark();
@@ -102,61 +103,14 @@ export class GPT2 {
       const pass = new Pass(this, tape, switches, kv, start, T);
       let x = await pass.hidden(ids);
       if (lastOnly) x = backend.slice(x, T - 1, T);
-      let logits = backend.linear(x, this.weights.head, null);
+      const lmHead = this.weights["transformer.wte"].weight; // one table for both
+      let logits = backend.linear(x, lmHead, null);
       logits = await pass.note("logits", logits, lastOnly ? "B 1 V" : "B T V");
       const result = await backend.read(logits);
       if (cache) cache.length = start + T;
       return result;
     } finally {
       backend.release(stack);
-    }
-  }
-
-  /**
-   * @param {ArrayLike<number>} ids
-   * @param {number} start
-   * @param {KVCache} [cache]
-   */
-  check(ids, start, cache) {
-    const { vocabSize: V, blockSize } = this.config;
-    if (!isList(ids) || ids.length === 0) {
-      throw new Error("there are no tokens: start from at least one");
-    }
-    const limit = cache ? cache.maxLength : blockSize;
-    if (start + ids.length > limit) {
-      throw new Error(`${start + ids.length} tokens are too many: there is room for ${limit}`);
-    }
-    for (let i = 0; i < ids.length; i++) {
-      if (!(Number.isInteger(ids[i]) && ids[i] >= 0 && ids[i] < V)) {
-        throw new Error(`the id ${shown(ids[i])} is outside the vocabulary 0 … ${V - 1}`);
-      }
-    }
-  }
-}
-
-/**
- * @param {Switches} switches
- * @param {Config} config
- */
-function checkSwitches(switches, { nLayer, nHead }) {
-  if (switches === null || typeof switches !== "object") {
-    throw new Error(`switches must be an object, not ${shown(switches)}`);
-  }
-  const { headsOff = [], gelu, ...others } = switches;
-  if (!(headsOff instanceof Set) && !isList(headsOff)) {
-    throw new Error(`headsOff must be a set of heads like "0.1", not ${shown(headsOff)}`);
-  }
-  for (const head of headsOff) {
-    const known = typeof head === "string" && /^\d+\.\d+$/.test(head);
-    const [n, h] = known ? head.split(".").map(Number) : [nLayer, nHead];
-    if (n >= nLayer || h >= nHead) throw new Error(`there is no head ${shown(head)}`);
-  }
-  if (![undefined, "tanh", "erf"].includes(gelu)) {
-    throw new Error(`gelu is "tanh" or "erf", not ${shown(gelu)}`);
-  }
-  for (const [name, on] of Object.entries(others)) {
-    if (!["mask", "positions", "scale", "layerNorm"].includes(name) || typeof on !== "boolean") {
-      throw new Error(`no switch ${shown(name)} can be set to ${shown(on)}`);
     }
   }
 }
@@ -189,10 +143,10 @@ class Pass {
    */
   async hidden(ids) {
     const { backend, weights, start } = this;
-    let tokEmb = backend.lookUp(weights.wte, ids);
+    let tokEmb = backend.lookUp(weights["transformer.wte"].weight, ids);
     tokEmb = await this.note("tok_emb", tokEmb, "B T C");
     const positions = Array.from(ids, (_, i) => start + i);
-    let posEmb = backend.lookUp(weights.wpe, positions);
+    let posEmb = backend.lookUp(weights["transformer.wpe"].weight, positions);
     if (this.switches.positions === false) backend.clear(posEmb);
     posEmb = await this.note("pos_emb", posEmb, "T C");
     const x = await this.note("embd", backend.add(tokEmb, posEmb), "B T C");
@@ -202,7 +156,7 @@ class Pass {
       backend.copy(after, x);
       backend.release(stack);
     }
-    return this.note("ln_f", this.norm(x, weights.lnF), "B T C");
+    return this.note("ln_f", this.norm("transformer.ln_f", x), "B T C");
   }
 
   /**
@@ -212,12 +166,11 @@ class Pass {
    */
   async block(x, layer) {
     const { backend } = this;
-    const own = this.weights.blocks[layer];
     const path = `transformer.h.${layer}.`;
-    let normed = await this.note(`${path}ln_1`, this.norm(x, own.ln1), "B T C");
+    let normed = await this.note(`${path}ln_1`, this.norm(`${path}ln_1`, x), "B T C");
     const attended = await this.attention(normed, layer);
     x = await this.note(`${path}resid_mid`, backend.add(x, attended), "B T C");
-    normed = await this.note(`${path}ln_2`, this.norm(x, own.ln2), "B T C");
+    normed = await this.note(`${path}ln_2`, this.norm(`${path}ln_2`, x), "B T C");
     const thought = await this.mlp(normed, layer);
     return this.note(`${path}resid_post`, backend.add(x, thought), "B T C");
   }
@@ -230,16 +183,15 @@ class Pass {
   async attention(x, layer) {
     const { backend, start, T, switches } = this;
     const { nHead: H, headSize: D } = this.config;
-    const own = this.weights.blocks[layer];
     const kept = this.cache.layers[layer];
     const path = `transformer.h.${layer}.attn.`;
     const S = start + T;
 
-    const qkv = backend.linear(x, own.cAttn, own.cAttnBias); // (T, 3C)
-    const q = await this.note(`${path}q`, backend.splitHeads(qkv, 0, H), "B H T D");
-    const k = await this.note(`${path}k`, backend.splitHeads(qkv, 1, H), "B H T D");
-    const v = await this.note(`${path}v`, backend.splitHeads(qkv, 2, H), "B H T D");
-    backend.writeKV(kept, k, v, start);
+    const qkv = this.linear(`${path}c_attn`, x); // (T, 3C)
+    const q = await this.note(`${path}q`, splitHeads(backend, qkv, 0, H), "B H T D");
+    const k = await this.note(`${path}k`, splitHeads(backend, qkv, 1, H), "B H T D");
+    const v = await this.note(`${path}v`, splitHeads(backend, qkv, 2, H), "B H T D");
+    writeKV(backend, kept, k, v, start);
 
     const table = S === T ? "B H T T" : "B H T S";
     const scale = switches.scale === false ? 1 : 1 / Math.sqrt(D);
@@ -256,8 +208,8 @@ class Pass {
     }
     heads = await this.note(`${path}heads`, heads, "B H T D");
 
-    const merged = await this.note(`${path}merged`, backend.mergeHeads(heads), "B T C");
-    const out = backend.linear(merged, own.cProj, own.cProjBias);
+    const merged = await this.note(`${path}merged`, mergeHeads(backend, heads), "B T C");
+    const out = this.linear(`${path}c_proj`, merged);
     return this.note(`${path}out`, out, "B T C");
   }
 
@@ -268,23 +220,32 @@ class Pass {
    */
   async mlp(x, layer) {
     const { backend } = this;
-    const own = this.weights.blocks[layer];
     const path = `transformer.h.${layer}.mlp.`;
-    let pre = backend.linear(x, own.cFc, own.cFcBias);
+    let pre = this.linear(`${path}c_fc`, x);
     pre = await this.note(`${path}pre`, pre, "B T F");
     backend.gelu(pre, this.switches.gelu ?? "tanh");
     const act = await this.note(`${path}act`, pre, "B T F");
-    const out = backend.linear(act, own.cProjMlp, own.cProjMlpBias);
+    const out = this.linear(`${path}c_proj`, act);
     return this.note(`${path}out`, out, "B T C");
   }
 
   /**
-   * @param {Tensor} x  (T, C)
-   * @param {{weight: Tensor, bias: Tensor}} ln
+   * @param {string} name  of the module that has the weights
+   * @param {Tensor} x  (T, in)
    */
-  norm(x, ln) {
+  linear(name, x) {
+    const { weight, bias } = this.weights[name];
+    return this.backend.linear(x, weight, bias);
+  }
+
+  /**
+   * @param {string} name
+   * @param {Tensor} x  (T, C)
+   */
+  norm(name, x) {
     if (this.switches.layerNorm === false) return x;
-    return this.backend.layerNorm(x, ln.weight, ln.bias, this.config.layerNormEpsilon);
+    const { weight, bias } = this.weights[name];
+    return this.backend.layerNorm(x, weight, bias, this.config.layerNormEpsilon);
   }
 
   /**

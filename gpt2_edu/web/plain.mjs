@@ -7,7 +7,7 @@
 import { Memory } from "./memory.mjs";
 import { geluErf, geluTanh, softmax } from "./numbers.mjs";
 
-/** @import { KV, Matrix, Tensor } from "./memory.mjs" */
+/** @import { Matrix, Tensor } from "./memory.mjs" */
 
 export class PlainBackend extends Memory {
   name = "plain JavaScript";
@@ -115,58 +115,20 @@ export class PlainBackend extends Memory {
   }
 
   /**
-   * One third of (T, 3C), head by head: (H, T, D).
-   * @param {Tensor} qkv
-   * @param {number} third  0 for q, 1 for k, 2 for v
-   * @param {number} H
+   * Numbers (H, T, D) from their places to others.
+   * @param {Tensor} x
+   * @param {Tensor} out
+   * @param {number[]} shape
+   * @param {number[]} places  [the first, steps from head to head, from token to token]
+   * @param {number[]} to  the same in `out`, and the step from number to number
    */
-  splitHeads(qkv, third, H) {
-    const [T, width] = qkv.shape;
-    const C = width / 3;
-    const D = C / H;
-    const out = this.make([H, T, D]);
+  move(x, out, [H, T, D], [first, head, token], [to, toHead, toToken, toNext]) {
+    const [numbers, moved] = [x.data, out.data];
     for (let h = 0; h < H; h++) {
       for (let t = 0; t < T; t++) {
-        const from = t * width + third * C + h * D;
-        out.data.set(qkv.data.subarray(from, from + D), (h * T + t) * D);
-      }
-    }
-    return out;
-  }
-
-  /**
-   * (H, T, D) → (T, C): the heads' columns side by side again.
-   * @param {Tensor} heads
-   */
-  mergeHeads(heads) {
-    const [H, T, D] = heads.shape;
-    const out = this.make([T, H * D]);
-    for (let h = 0; h < H; h++) {
-      for (let t = 0; t < T; t++) {
-        const from = (h * T + t) * D;
-        out.data.set(heads.data.subarray(from, from + D), t * H * D + h * D);
-      }
-    }
-    return out;
-  }
-
-  /**
-   * Put new keys and values (H, T, D) behind those that are there.
-   * @param {KV} kept
-   * @param {Tensor} k
-   * @param {Tensor} v
-   * @param {number} start
-   */
-  writeKV(kept, k, v, start) {
-    const [H, T, D] = k.shape;
-    const room = kept.k.shape[1];
-    const [to, from] = [kept.v.data, v.data];
-    for (let h = 0; h < H; h++) {
-      kept.k.data.set(k.data.subarray(h * T * D, (h + 1) * T * D), (h * room + start) * D);
-      for (let t = 0; t < T; t++) {
-        for (let d = 0; d < D; d++) {
-          to[(h * D + d) * room + start + t] = from[(h * T + t) * D + d];
-        }
+        const from = first + h * head + t * token;
+        const there = to + h * toHead + t * toToken;
+        for (let d = 0; d < D; d++) moved[there + d * toNext] = numbers[from + d];
       }
     }
   }

@@ -1,7 +1,7 @@
 // The safetensors format: eight bytes with the length of a header, the header as JSON, the numbers.
 // Source: https://github.com/huggingface/safetensors
 
-import { shown } from "./messages.mjs";
+import { readObject, shown } from "./messages.mjs";
 import { fromHalf } from "./numbers.mjs";
 
 /** @typedef {{name: string, dtype: string, shape: number[], start: number, end: number}} Entry */
@@ -41,15 +41,9 @@ export function headerLength(bytes, total) {
  * @returns {Map<string, Entry>}
  */
 export function readHeader(header, total) {
-  let json;
-  try {
-    json = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(header));
-  } catch {
-    throw new Error("the header of the weights is not JSON: is it a safetensors file?");
-  }
-  if (json === null || typeof json !== "object" || Array.isArray(json)) {
-    throw new Error("the header of the weights lists no tensors");
-  }
+  const json = readObject("the header of the weights", "tensors", () =>
+    JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(header)),
+  );
   const base = 8 + header.length;
   /** @type {Map<string, Entry>} */
   const entries = new Map();
@@ -97,8 +91,8 @@ function naturals(value) {
 }
 
 /**
- * The numbers of a tensor as float32, from its bytes, where float32 stays. Throws for a type that is no float, and for
- * numbers that are not finite.
+ * The numbers of a tensor of one of the FLOATS as float32; those that are float32 stay where they
+ * are. Throws for numbers that are not finite.
  * @param {Uint8Array} bytes
  * @param {Entry} entry
  * @returns {Float32Array}
@@ -108,13 +102,13 @@ export function decode(bytes, { name, dtype }) {
   /** @type {Float32Array} */
   let numbers;
   if (dtype === "F32") numbers = new Float32Array(buffer, byteOffset, bytes.length / 4);
-  else if (dtype === "F16" || dtype === "BF16") {
+  else {
     const bits = new Uint16Array(buffer, byteOffset, bytes.length / 2);
     numbers = new Float32Array(bits.length);
     const wide = new Uint32Array(numbers.buffer);
     if (dtype === "F16") for (let i = 0; i < bits.length; i++) numbers[i] = fromHalf(bits[i]);
     else for (let i = 0; i < bits.length; i++) wide[i] = bits[i] << 16;
-  } else throw new Error(`${name} has the type ${dtype}; weights are F32, F16 or BF16`);
+  }
   for (let i = 0; i < numbers.length; i++) {
     if (!Number.isFinite(numbers[i])) throw new Error(`${name} holds ${numbers[i]} at place ${i}`);
   }

@@ -145,12 +145,12 @@ ${ROWS}`;
 
 // Numbers (H, T, D) to other places: steps from head to head and so on, where they stand and go.
 const move = () => `
-${declare("count T D first head token to toHead toToken toColumn", ["x: f32"], ["result: f32"])}
+${declare("count T D first head token to toHead toToken toNext", ["x: f32"], ["result: f32"])}
 fn step(i: u32) {
   let h = i / (p.T * p.D);
   let t = i / p.D % p.T;
   let d = i % p.D;
-  result[p.to + h * p.toHead + t * p.toToken + d * p.toColumn] =
+  result[p.to + h * p.toHead + t * p.toToken + d * p.toNext] =
     x[p.first + h * p.head + t * p.token + d];
 }
 ${EACH}`;

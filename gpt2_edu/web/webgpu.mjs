@@ -5,7 +5,7 @@ import { size } from "./numbers.mjs";
 import { TOKENS } from "./shaders.mjs";
 
 /** @import { Placed, PlacedMatrix } from "./device.mjs" */
-/** @import { KV, Matrix, Tensor } from "./memory.mjs" */
+/** @import { Matrix, Tensor } from "./memory.mjs" */
 
 export class WebGPUBackend extends DeviceMemory {
   /**
@@ -108,52 +108,12 @@ export class WebGPUBackend extends DeviceMemory {
   }
 
   /**
-   * One third of (T, 3C), head by head: (H, T, D).
-   * @param {Tensor} qkv
-   * @param {number} third  0 for q, 1 for k, 2 for v
-   * @param {number} H
-   */
-  splitHeads(qkv, third, H) {
-    const [T, width] = qkv.shape;
-    const C = width / 3;
-    const D = C / H;
-    const out = this.make([H, T, D]);
-    this.move(qkv, out, [H, T, D], [third * C, D, width], [0, T * D, D, 1]);
-    return out;
-  }
-
-  /**
-   * (H, T, D) → (T, C): the heads' columns side by side again.
-   * @param {Tensor} heads
-   */
-  mergeHeads(heads) {
-    const [H, T, D] = heads.shape;
-    const out = this.make([T, H * D]);
-    this.move(heads, out, [H, T, D], [0, T * D, D], [0, D, H * D, 1]);
-    return out;
-  }
-
-  /**
-   * Put new keys and values (H, T, D) behind those that are there.
-   * @param {KV} kept
-   * @param {Tensor} k
-   * @param {Tensor} v
-   * @param {number} start
-   */
-  writeKV(kept, k, v, start) {
-    const [, T, D] = k.shape;
-    const room = kept.k.shape[1];
-    this.move(k, kept.k, k.shape, [0, T * D, D], [start * D, room * D, D, 1]);
-    this.move(v, kept.v, k.shape, [0, T * D, D], [start, D * room, 1, room]);
-  }
-
-  /**
    * Numbers (H, T, D) from their places to others.
    * @param {Tensor} x
    * @param {Tensor} out
    * @param {number[]} shape
    * @param {number[]} places  [the first, steps from head to head, from token to token]
-   * @param {number[]} to  the same in `out`, and the step from column to column
+   * @param {number[]} to  the same in `out`, and the step from number to number
    */
   move(x, out, [H, T, D], places, to) {
     this.each("move", H * T * D, [T, D, ...places, ...to], [x, out]);

@@ -11,26 +11,8 @@ import { decode, FLOATS } from "./safetensors.mjs";
 /** @import { Entry } from "./safetensors.mjs" */
 
 /**
- * @typedef {object} BlockWeights
- * @property {{weight: Tensor, bias: Tensor}} ln1
- * @property {Matrix} cAttn
- * @property {Tensor} cAttnBias
- * @property {Matrix} cProj
- * @property {Tensor} cProjBias
- * @property {{weight: Tensor, bias: Tensor}} ln2
- * @property {Matrix} cFc
- * @property {Tensor} cFcBias
- * @property {Matrix} cProjMlp
- * @property {Tensor} cProjMlpBias
- */
-
-/**
- * @typedef {object} Weights
- * @property {Matrix} wte
- * @property {Matrix} wpe
- * @property {Matrix} head  lm_head, which is wte
- * @property {BlockWeights[]} blocks
- * @property {{weight: Tensor, bias: Tensor}} lnF
+ * By the names of the modules that hold them in model.py: "transformer.h.0.attn.c_attn".
+ * @typedef {Record<string, {weight: Matrix & Tensor, bias: Tensor}>} Weights
  */
 
 const DROPPED = /\.attn\.(masked_)?bias$/; // buffers of older files
@@ -47,20 +29,17 @@ export function expectedShapes({ vocabSize: V, blockSize, nLayer, nEmbd: C }) {
     ["wte.weight", [V, C]],
     ["wpe.weight", [blockSize, C]],
   ]);
+  const module = (/** @type {string} */ name, /** @type {number[]} */ ...shape) =>
+    shapes.set(`${name}.weight`, shape).set(`${name}.bias`, shape.slice(-1));
   for (let n = 0; n < nLayer; n++) {
-    for (const [name, rows, columns] of /** @type {[string, number, number][]} */ ([
-      ["attn.c_attn", C, 3 * C],
-      ["attn.c_proj", C, C],
-      ["mlp.c_fc", C, 4 * C],
-      ["mlp.c_proj", 4 * C, C],
-    ])) {
-      shapes.set(`h.${n}.${name}.weight`, [rows, columns]).set(`h.${n}.${name}.bias`, [columns]);
-    }
-    for (const name of ["ln_1", "ln_2"]) {
-      shapes.set(`h.${n}.${name}.weight`, [C]).set(`h.${n}.${name}.bias`, [C]);
-    }
+    module(`h.${n}.ln_1`, C);
+    module(`h.${n}.attn.c_attn`, C, 3 * C);
+    module(`h.${n}.attn.c_proj`, C, C);
+    module(`h.${n}.ln_2`, C);
+    module(`h.${n}.mlp.c_fc`, C, 4 * C);
+    module(`h.${n}.mlp.c_proj`, 4 * C, C);
   }
-  return shapes.set("ln_f.weight", [C]).set("ln_f.bias", [C]);
+  return module("ln_f", C);
 }
 
 /**
@@ -106,6 +85,23 @@ export function matchEntries(entries, config) {
 const PIECE = 1 << 20; // numbers that are read at a time, so that memory holds a file only once
 
 /**
+ * The rows of a tensor piece by piece: [number of the first row, numbers].
+ * @param {Entry} entry
+ * @param {(start: number, end: number) => Promise<Uint8Array> | Uint8Array} bytes
+ * @returns {AsyncGenerator<[number, Float32Array], void>}
+ */
+export async function* pieces(entry, bytes) {
+  const { start, end, shape } = entry;
+  const [rows, columns = 1] = shape;
+  const width = (end - start) / rows; // bytes of a row
+  const many = Math.max(1, Math.floor(PIECE / columns));
+  for (let first = 0; first < rows; first += many) {
+    const last = Math.min(first + many, rows);
+    yield [first, decode(await bytes(start + first * width, start + last * width), entry)];
+  }
+}
+
+/**
  * Read the tensors piece by piece into the backend's memory.
  * @param {Map<string, Entry>} entries  as matchEntries gives them
  * @param {(start: number, end: number) => Promise<Uint8Array> | Uint8Array} bytes
@@ -118,70 +114,51 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
   const total = numParameters(config);
   let done = 0;
   /**
-   * The rows of a tensor in pieces: (first row, numbers).
-   * @param {string} name
+   * @param {Entry} entry
    * @param {(first: number, numbers: Float32Array) => void | Promise<void>} put
    */
-  const read = async (name, put) => {
-    const entry = /** @type {Entry} */ (entries.get(name));
-    const [rows, columns = 1] = entry.shape;
-    const width = (entry.end - entry.start) / rows; // bytes of a row
-    const many = Math.max(1, Math.floor(PIECE / columns));
-    for (let first = 0; first < rows; first += many) {
-      const last = Math.min(first + many, rows);
-      const piece = await bytes(entry.start + first * width, entry.start + last * width);
-      await put(first, decode(piece, entry));
-      progress((done += (last - first) * columns) / total);
+  const read = async (entry, put) => {
+    for await (const [first, numbers] of pieces(entry, bytes)) {
+      await put(first, numbers);
+      progress((done += numbers.length) / total);
     }
   };
-  /** @param {string} name */
-  const vector = async (name) => {
-    const numbers = new Float32Array(/** @type {Entry} */ (entries.get(name)).shape[0]);
-    await read(name, (first, piece) => numbers.set(piece, first));
-    return backend.vector(numbers);
-  };
-  /** @param {string} name */
-  const norm = async (name) => ({
-    weight: await vector(`${name}.weight`),
-    bias: await vector(`${name}.bias`),
-  });
-  /** @param {string} name  of a table, a row for each token or position */
-  const table = async (name) => {
-    const [rows, columns] = /** @type {Entry} */ (entries.get(name)).shape;
-    const matrix = backend.matrix(rows, columns);
-    await read(name, (first, piece) => backend.store(matrix, first, piece));
-    return matrix;
-  };
   let room = new Float32Array(0); // for the largest map
-  /** @param {string} name  of a map that is stored as (in, out) */
-  const map = async (name) => {
-    const [inputs, outputs] = /** @type {Entry} */ (entries.get(name)).shape;
-    const length = inputs * outputs;
-    if (room.length < length) room = new Float32Array(length);
-    const turned = room.subarray(0, length);
-    await read(name, (first, piece) => turn(piece, outputs, turned, inputs, first));
-    const matrix = backend.matrix(outputs, inputs);
-    await backend.store(matrix, 0, turned);
-    return matrix;
+  const load = {
+    /** @param {Entry} entry */
+    async vector(entry) {
+      const whole = new Float32Array(entry.shape[0]);
+      await read(entry, (first, numbers) => whole.set(numbers, first));
+      return backend.vector(whole);
+    },
+    /** @param {Entry} entry  a row for each token or position */
+    async table(entry) {
+      const [rows, columns] = entry.shape;
+      const matrix = backend.matrix(rows, columns);
+      await read(entry, (first, numbers) => backend.store(matrix, first, numbers));
+      return matrix;
+    },
+    /** @param {Entry} entry  stored as (in, out) */
+    async map(entry) {
+      const [inputs, outputs] = entry.shape;
+      const length = inputs * outputs;
+      if (room.length < length) room = new Float32Array(length);
+      const turned = room.subarray(0, length);
+      await read(entry, (first, numbers) => turn(numbers, outputs, turned, inputs, first));
+      const matrix = backend.matrix(outputs, inputs);
+      await backend.store(matrix, 0, turned);
+      return matrix;
+    },
   };
-  const wte = await table("wte.weight");
-  const wpe = await table("wpe.weight");
-  const blocks = [];
-  for (let n = 0; n < config.nLayer; n++) {
-    blocks.push({
-      ln1: await norm(`h.${n}.ln_1`),
-      cAttn: await map(`h.${n}.attn.c_attn.weight`),
-      cAttnBias: await vector(`h.${n}.attn.c_attn.bias`),
-      cProj: await map(`h.${n}.attn.c_proj.weight`),
-      cProjBias: await vector(`h.${n}.attn.c_proj.bias`),
-      ln2: await norm(`h.${n}.ln_2`),
-      cFc: await map(`h.${n}.mlp.c_fc.weight`),
-      cFcBias: await vector(`h.${n}.mlp.c_fc.bias`),
-      cProjMlp: await map(`h.${n}.mlp.c_proj.weight`),
-      cProjMlpBias: await vector(`h.${n}.mlp.c_proj.bias`),
-    });
+  /** @type {Record<string, any>} */
+  const weights = {};
+  for (const [name, shape] of expectedShapes(config)) {
+    const kind = shape.length === 1 ? "vector" : name.startsWith("w") ? "table" : "map";
+    const [module, parameter] = `transformer.${name}`.split(/\.(?=weight|bias)/);
+    weights[module] ??= {};
+    weights[module][parameter] = await load[kind](/** @type {Entry} */ (entries.get(name)));
   }
-  return { wte, wpe, head: wte, blocks, lnF: await norm("ln_f") };
+  return weights;
 }
 
 const SIDE = 16; // numbers that memory brings at once
