@@ -43,16 +43,15 @@ def merges(name: str) -> bytes:
 def files_script(name: str) -> str:
     """A script that brings a page the files of the model "crane", or the tokenizer "gpt2".
 
-    Each is compressed and written in base64; page.mjs reads them. Raises ValueError for other names.
+    The config is text, weights are in base64, merges compressed with gzip before; page.mjs reads
+    them. Raises ValueError for other names.
     """
-    files = {"merges": merges(name)} if name in ("crane", "gpt2") else {}
-    if name == "crane":
-        for file in ("config.json", "model.safetensors"):
-            files[file] = (ASSETS / name / file).read_bytes()
-    if not files:
+    if name not in ("crane", "gpt2"):
         raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
-    texts = {
-        file: base64.b64encode(gzip.compress(content, mtime=0)).decode()
-        for file, content in files.items()
-    }
-    return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(texts)};\n"
+    files = {"merges": base64.b64encode(gzip.compress(merges(name), mtime=0)).decode()}
+    if name == "crane":
+        folder = ASSETS / name
+        files["config.json"] = (folder / "config.json").read_text(encoding="utf-8")
+        weights = (folder / "model.safetensors").read_bytes()
+        files["model.safetensors"] = base64.b64encode(weights).decode()
+    return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"

@@ -18,6 +18,8 @@ import { Tape } from "./tape.mjs";
 
 const NO_MEMORY = "this browser has no memory left: use fewer tokens, or a smaller model";
 
+const WARM = 16; // tokens of a first pass, that compiles all code: no reader waits for it
+
 export class Host {
   /** @param {(answer: any, transfer?: Transferable[]) => void} post */
   constructor(post) {
@@ -115,6 +117,8 @@ export class Host {
         this.post({ id, progress: share });
       },
     );
+    const warm = Math.min(WARM, loaded.config.blockSize);
+    await loaded.forward(Array(warm).fill(0), { tape: new Tape(), lastOnly: true });
     this.models.get(model)?.backend.close();
     this.models.set(model, loaded);
     return { config: loaded.config, backend: loaded.backend.name };

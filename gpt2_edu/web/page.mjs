@@ -9,7 +9,10 @@ import { fromMerges } from "./tokenizer.mjs";
 
 export { END_OF_TEXT } from "./tokenizer.mjs";
 
-/** @typedef {Record<string, string>} Files  each compressed with gzip, in base64 */
+/**
+ * The config as text, weights in base64, merges compressed with gzip in base64.
+ * @typedef {Record<string, string>} Files
+ */
 
 const script = /** @type {HTMLScriptElement?} */ (globalThis.document?.currentScript);
 const HERE = script?.src ?? globalThis.document?.baseURI;
@@ -64,11 +67,14 @@ function bundle(name) {
   });
 }
 
-/** @param {string} text  base64 of bytes compressed with gzip */
-async function unpack(text) {
-  const response = await fetch(`data:application/gzip;base64,${text}`);
-  const stream = /** @type {ReadableStream} */ (response.body);
-  return new Response(stream.pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+/**
+ * @param {string} text  bytes in base64
+ * @returns {Promise<Uint8Array<ArrayBuffer>>}
+ */
+async function fromBase64(text) {
+  const { fromBase64 } = /** @type {any} */ (Uint8Array); // not in every browser, but quick
+  if (fromBase64) return fromBase64.call(Uint8Array, text);
+  return new Uint8Array(await (await fetch(`data:;base64,${text}`)).arrayBuffer());
 }
 
 /**
@@ -77,8 +83,8 @@ async function unpack(text) {
  */
 export async function bundledModel(name) {
   const files = await bundle(name);
-  const config = new TextDecoder().decode(await unpack(files["config.json"]));
-  return { config, weights: await unpack(files["model.safetensors"]) };
+  const weights = await fromBase64(files["model.safetensors"]);
+  return { config: files["config.json"], weights: weights.buffer };
 }
 
 /**
@@ -87,8 +93,9 @@ export async function bundledModel(name) {
  */
 export function loadTokenizer(name) {
   return once(name, async () => {
-    const { merges } = await bundle(name);
-    const bytes = await unpack(merges);
+    const packed = new Blob([await fromBase64((await bundle(name)).merges)]);
+    const stream = packed.stream().pipeThrough(new DecompressionStream("gzip"));
+    const bytes = await new Response(stream).arrayBuffer();
     return fromMerges(new Uint8Array(bytes, 0, 256), new Uint16Array(bytes.slice(256)));
   });
 }

@@ -1,6 +1,7 @@
 // The engine in a thread of its own.
 
 import { Host } from "./host.mjs";
+import { inMemory } from "./load.mjs";
 
 // Packed with all others, this module is met in pages, too; there it does nothing.
 if (!("document" in globalThis)) {
@@ -16,10 +17,10 @@ if (!("document" in globalThis)) {
  * @param {Blob | ArrayBuffer} weights
  */
 function source(weights) {
-  const blob = weights instanceof Blob ? weights : new Blob([weights]);
+  if (!(weights instanceof Blob)) return inMemory(new Uint8Array(weights));
   const read = async (/** @type {number} */ start, /** @type {number} */ end) =>
-    new Uint8Array(await blob.slice(start, end).arrayBuffer().catch(gone));
-  return { size: blob.size, read };
+    new Uint8Array(await weights.slice(start, end).arrayBuffer().catch(gone));
+  return { size: weights.size, read };
 }
 
 /** @returns {never} */
