@@ -34,14 +34,29 @@ def program() -> str | None:
 class Quiet(SimpleHTTPRequestHandler):
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript"}
 
+    def __init__(self, *args: object, made: dict[str, str], **more: object) -> None:
+        self.made = made
+        super().__init__(*args, **more)
+
+    def do_GET(self) -> None:
+        if self.path not in self.made:
+            return super().do_GET()
+        content = self.made[self.path].encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/javascript")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
     def log_message(self, *args: object) -> None:
         pass
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The address of a folder on this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+def served(folder: Path, made: dict[str, str]) -> Iterator[str]:
+    """The address of a folder on this machine, and of scripts that no file holds."""
+    handler = partial(Quiet, directory=str(folder), made=made)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}"

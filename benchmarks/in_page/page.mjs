@@ -23,6 +23,22 @@ globalThis.bench = {
     return performance.now() - started;
   },
 
+  /** Crane as the site brings it, from the first script to a model that answers. */
+  async published(backend) {
+    const started = performance.now();
+    const script = document.createElement("script");
+    script.src = "/gpt2_edu/exhibits/static/gpt2.js";
+    await new Promise((loaded) => {
+      script.onload = loaded;
+      document.head.append(script);
+    });
+    const { bundledModel, loadTokenizer, startEngine } = globalThis.gpt2;
+    engine = startEngine();
+    const [files] = await Promise.all([bundledModel("crane"), loadTokenizer("crane")]);
+    await engine.load("model", { ...files, backend });
+    return performance.now() - started;
+  },
+
   /** One answer: the logits behind the last token. */
   async answer(ids) {
     const started = performance.now();
