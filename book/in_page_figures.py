@@ -1,0 +1,69 @@
+"""The tables of book/browser.md, from the newest measurement of benchmarks/in_page.py."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+NAMES = {
+    "ours": "WebAssembly",
+    "ours, plain JavaScript": "plain JavaScript",
+    "ours, float16 weights": "WebAssembly, float16 weights",
+    "ours, int8 weights": "WebAssembly, int8 weights",
+    "onnxruntime-web": "onnxruntime-web",
+}
+
+
+def power(value: float) -> str:
+    """One digit, with a power of ten where it is small: "1·10⁻⁵"."""
+    if value > 1e-3:
+        return f"{value:.1g}"
+    digit, exponent = f"{value:.0e}".split("e")
+    return f"{digit}·10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
+def tables() -> tuple[list[str], list[str], str]:
+    """The rows for Crane World's model and for OpenAI's sizes, and a line on what was measured."""
+    measured = json.loads(max(RESULTS.glob("in_page-*.json")).read_text(encoding="utf-8"))
+    median = {(row["task"], row["contender"]): row["median"] for row in measured["rows"]}
+
+    def row(model: str, contender: str, *cells: str) -> str:
+        off = measured["differences"][f"{model}, {contender}"]
+        texts = f"{off['the same']} of {off['greedy texts of 20 tokens']}"
+        return f"| {NAMES[contender]} | {' | '.join(cells)} | {power(off['logits'])} | {texts} |"
+
+    def ms(task: str, contender: str) -> str:
+        return f"{1e3 * median[task, contender]:.0f}"
+
+    small = [
+        row(
+            "Crane",
+            name,
+            ms("Crane: ready", name),
+            ms("Crane: first answer, cold", name),
+            f"{median['Crane: writing, recorded', name]:,.0f}",
+        )
+        for name in NAMES
+        if ("Crane: ready", name) in median
+    ]
+    large = [
+        row(
+            "124M",
+            name,
+            f"{median['124M: ready', name]:.1f}",
+            ms("124M: first answer, cold", name),
+            ms("124M: a token, CPU time", name),
+            f"{median['124M: peak memory', name] / 1e6:,.0f}",
+        )
+        for name in NAMES
+        if ("124M: ready", name) in median
+    ]
+    machine, settings = measured["machine"], measured["settings"]
+    about = (
+        f"Measured on {date.fromisoformat(measured['date'][:10]):%Y-%m-%d} with Chromium "
+        f"{settings['chromium'].split('.')[0]} on {machine['cores']} shared cores "
+        f"({machine['cpu']}), onnxruntime-web {settings['onnxruntime-web']}, one thread each."
+    )
+    return small, large, about
