@@ -191,6 +191,45 @@ def test_the_hub_is_asked_only_after_the_click_and_what_it_sends_is_checked(
     context.close()
 
 
+STORE = """async () => {
+  const home = await navigator.storage.getDirectory();
+  const all = await home.getDirectoryHandle("gpt2-edu", { create: true });
+  const folder = await all.getDirectoryHandle("gpt2", { create: true });
+  const { config, weights } = await gpt2.bundledModel("crane");
+  for (const [name, content] of [["model.safetensors", weights], ["config.json", config]]) {
+    const file = await folder.getFileHandle(name, { create: true });
+    const to = await file.createWritable();
+    await to.write(content);
+    await to.close();
+  }
+}"""
+STORED = """async () => {
+  const home = await navigator.storage.getDirectory();
+  const names = [];
+  for await (const name of (await home.getDirectoryHandle("gpt2-edu")).keys()) names.push(name);
+  return names;
+}"""
+
+
+def test_a_stored_model_runs_without_a_network_and_is_gone_after_delete(browser, address):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{address}/{PAGE}")
+    ready(page, "Crane World's model runs")
+    page.evaluate(STORE)
+    context.set_offline(True)
+    page.locator(".bring summary").click()
+    page.locator(".stored").get_by_role("button", name="use").click()
+    ready(page, "gpt2 runs in WebAssembly")
+    assert bars(page) == pytest.approx(expected("In the marsh, the crane"), abs=1e-3)
+    assert page.evaluate(STORED) == ["gpt2"]
+    page.locator(".stored").get_by_role("button", name="delete").click()
+    ready(page, "gpt2 is deleted from this browser")
+    assert page.evaluate(STORED) == []
+    assert page.locator(".stored li").count() == 0
+    context.close()
+
+
 def test_without_javascript_the_numbers_stand_there(browser, address):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
