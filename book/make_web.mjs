@@ -25,7 +25,7 @@ async function pack(entry, options) {
   // What esbuild has joined and shortened, terser makes 3 % smaller still.
   const { code } = await minify(outputFiles[0].text, {
     ecma: 2020,
-    compress: { passes: 3 },
+    compress: { passes: 3, sequences: false },
     format: { preamble: "// gpt2_edu/web, packed by `make web`." },
   });
   return code;

@@ -38,8 +38,23 @@ export function describe({ title, repo, bytes, endpoint }) {
 const PAUSES = [1000, 2000, 4000, 8000]; // milliseconds before each new try
 const AGAIN = "try again, and it goes on from there";
 
-/** What may pass by itself, so that it is tried again. */
-class Passing extends Error {}
+/** What the hub did, and what the reader can do. */
+class Refused extends Error {
+  /**
+   * @param {Published} published
+   * @param {string} what
+   * @param {string} remedy
+   * @param {boolean} [passing]  by itself, so that it is tried again
+   */
+  constructor({ endpoint, repo, commit }, what, remedy, passing = true) {
+    const page = `${endpoint}/${repo}/tree/${commit}`;
+    super(
+      `${new URL(endpoint).host} ${what}: ${remedy}, or download ${CONFIG} and ${WEIGHTS} yourself ` +
+        `from ${page} and drop them here`,
+    );
+    this.passing = passing;
+  }
+}
 
 /**
  * @typedef {object} Settings
@@ -111,8 +126,7 @@ async function fetchRest({ published, signal, progress }, file, hash) {
     progress(file.size);
     if (file.size === bytes) return;
   }
-  const what = `sent only ${file.size} of ${bytes} bytes`;
-  throw new Passing(problem(published, what, AGAIN));
+  throw new Refused(published, `sent only ${file.size} of ${bytes} bytes`, AGAIN);
 }
 
 /**
@@ -133,24 +147,23 @@ async function* body(published, filename, start, signal) {
     referrerPolicy: "no-referrer",
   }).catch(() => {
     const what = "could not be reached from this page";
-    throw new Passing(problem(published, what, "check the connection and try again"));
+    throw new Refused(published, what, "check the connection and try again");
   });
   const { status } = response;
   if (status !== 200 && status !== 206) {
     const what = `answered HTTP ${status} for ${filename}`;
-    const kind = status >= 500 || status === 429 ? Passing : Error;
-    throw new kind(problem(published, what, "try again later"));
+    throw new Refused(published, what, "try again later", status >= 500 || status === 429);
   }
   if (response.headers.get("Content-Type")?.includes("text/html")) {
     const what = `sent a web page in place of ${filename}, as networks with a sign-in page do`;
-    throw new Error(problem(published, what, "sign in to the network and try again"));
+    throw new Refused(published, what, "sign in to the network and try again", false);
   }
   let skip = status === 200 ? start : 0; // a hub that ignores Range sends all of the file
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
   try {
     for (;;) {
       const { value, done } = await reader.read().catch(() => {
-        throw new Passing(problem(published, `broke off in ${filename}`, AGAIN));
+        throw new Refused(published, `broke off in ${filename}`, AGAIN);
       });
       if (done) return;
       if (value.length > skip) yield value.subarray(skip);
@@ -177,7 +190,8 @@ async function patiently({ pauses = PAUSES, signal }, attempt, arrived = () => 0
       signal.throwIfAborted();
       if (arrived() > had) failures = 0;
       had = arrived();
-      if (!(error instanceof Passing) || failures >= pauses.length) throw error;
+      const passing = error instanceof Refused && error.passing;
+      if (!passing || failures >= pauses.length) throw error;
       await pause(pauses[failures], signal);
     }
   }
@@ -195,18 +209,8 @@ function pause(milliseconds, signal) {
   });
 }
 
-/**
- * @param {Published} published
- * @param {string} what  the hub did
- * @param {string} remedy
- */
-function problem({ endpoint, repo, commit }, what, remedy) {
-  const files = `download ${CONFIG} and ${WEIGHTS} yourself from ${endpoint}/${repo}/tree/${commit}`;
-  return `${new URL(endpoint).host} ${what}: ${remedy}, or ${files} and drop them here`;
-}
-
 /** @param {Published} published */
 function another(published) {
   const what = "sent another file than the published one (its SHA-256 differs); it was deleted";
-  return new Error(problem(published, what, "try again"));
+  return new Refused(published, what, "try again", false);
 }

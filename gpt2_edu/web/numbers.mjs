@@ -45,13 +45,14 @@ function erf(x) {
 }
 
 const HALF = new Float32Array(1 << 16); // every float16 as a number
-for (let bits = 0; bits < 1 << 16; bits++) {
-  const exponent = (bits >> 10) & 31;
+for (let bits = 0; bits < 1 << 15; bits++) {
+  const exponent = bits >> 10;
   const fraction = bits & 1023;
-  const sign = bits >> 15 ? -1 : 1;
-  if (exponent === 0) HALF[bits] = sign * fraction * 2 ** -24;
-  else if (exponent === 31) HALF[bits] = fraction ? NaN : sign * Infinity;
-  else HALF[bits] = sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+  let value = (1 + fraction / 1024) * 2 ** (exponent - 15);
+  if (exponent === 0) value = fraction * 2 ** -24;
+  if (exponent === 31) value = fraction ? NaN : Infinity;
+  HALF[bits] = value;
+  HALF[bits + (1 << 15)] = -value;
 }
 
 /** @param {number} bits */

@@ -1,6 +1,10 @@
 // What the packed script holds (make web): for a page, what it needs of the engine, as `gpt2`; and
 // in a worker, which runs the same script, the engine itself.
 
+// These two come first: gzip finds what is alike within 32 kB, and nothing is like them.
+import "./kernel.mjs";
+import "./shaders.mjs";
+
 import "./worker.mjs";
 import { Engine } from "./client.mjs";
 import { readConfig } from "./config.mjs";
