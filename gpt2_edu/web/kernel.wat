@@ -95,21 +95,18 @@
     (call $put (local.get $a3) (local.get $x) (local.get $w3) (local.get $k) (local.get $K)
       (local.get $b) (local.get $out)))
 
-  ;; Four float16 as float32. The bits of exponent and fraction, moved into their places, are the
-  ;; number over 2 to the power of 112.
-  (func $four (param $h v128) (result v128)
-    (f32x4.mul (f32x4.splat (f32.const 0x1p112))
-      (v128.and (i32x4.splat (i32.const 0x8fffffff)) (i32x4.shl (local.get $h) (i32.const 13)))))
-
-  ;; $row with float16 weights, for K bytes of x, a multiple of 32; eight numbers in flight.
+  ;; $row with float16 weights, for K bytes of x, a multiple of 32; eight numbers in flight. The bits
+  ;; of exponent and fraction, moved into their places, are the number over 2 to the power of 112.
   (func $rowHalf (param $x i32) (param $w i32) (param $K i32) (param $b i32) (param $out i32)
     (local $end i32) (local $p v128) (local $q v128)
     (local.set $end (i32.add (local.get $x) (local.get $K)))
     (loop $more
-      (local.set $p (f32x4.add (local.get $p) (f32x4.mul
-        (v128.load (local.get $x)) (call $four (v128.load16x4_s (local.get $w))))))
-      (local.set $q (f32x4.add (local.get $q) (f32x4.mul
-        (v128.load offset=16 (local.get $x)) (call $four (v128.load16x4_s offset=8 (local.get $w))))))
+      (local.set $p (f32x4.add (local.get $p) (f32x4.mul (v128.load (local.get $x))
+        (f32x4.mul (f32x4.splat (f32.const 0x1p112)) (v128.and (i32x4.splat (i32.const 0x8fffffff))
+          (i32x4.shl (v128.load16x4_s (local.get $w)) (i32.const 13)))))))
+      (local.set $q (f32x4.add (local.get $q) (f32x4.mul (v128.load offset=16 (local.get $x))
+        (f32x4.mul (f32x4.splat (f32.const 0x1p112)) (v128.and (i32x4.splat (i32.const 0x8fffffff))
+          (i32x4.shl (v128.load16x4_s offset=8 (local.get $w)) (i32.const 13)))))))
       (local.set $x (i32.add (local.get $x) (i32.const 32)))
       (local.set $w (i32.add (local.get $w) (i32.const 16)))
       (br_if $more (i32.lt_u (local.get $x) (local.get $end))))
@@ -121,7 +118,9 @@
     (local $end i32)
     (local.set $end (i32.add (local.get $to) (local.get $K)))
     (loop $more
-      (v128.store (local.get $to) (call $four (v128.load16x4_s (local.get $w))))
+      (v128.store (local.get $to)
+        (f32x4.mul (f32x4.splat (f32.const 0x1p112)) (v128.and (i32x4.splat (i32.const 0x8fffffff))
+          (i32x4.shl (v128.load16x4_s (local.get $w)) (i32.const 13)))))
       (local.set $w (i32.add (local.get $w) (i32.const 8)))
       (local.set $to (i32.add (local.get $to) (i32.const 16)))
       (br_if $more (i32.lt_u (local.get $to) (local.get $end)))))
