@@ -39,12 +39,14 @@ def page(browser: Browser, address: str, site: Path, request) -> Iterator[Page]:
 
 def ready(page: Page, sentence: str) -> None:
     page.locator("gpt2-console").scroll_into_view_if_needed()
-    page.locator("gpt2-console .status", has_text=sentence).wait_for(timeout=WAIT)
+    said = page.locator("gpt2-console > .status, gpt2-console > .took, .bring > .status")
+    said.filter(has_text=sentence).first.wait_for(timeout=WAIT)
 
 
 def bars(page: Page) -> dict[str, float]:
     names = page.locator(".next b").all_inner_texts()
-    return dict(zip(names, map(float, page.locator(".next i").all_inner_texts()), strict=True))
+    shares = [share.lstrip("<") for share in page.locator(".next i").all_inner_texts()]
+    return {name: float(share) for name, share in zip(names, shares, strict=True) if name}
 
 
 def expected(text: str) -> dict[str, float]:
@@ -54,6 +56,7 @@ def expected(text: str) -> dict[str, float]:
         logits, _ = model(torch.tensor([ids]))
     shares, order = next_probabilities(logits[:, -1])[0].sort(descending=True)
     names = [encoding.decode([i]).replace(" ", "␣").replace("\n", "⏎") for i in order[:8].tolist()]
+    names = ["⟨end⟩" if name == "<|endoftext|>" else name for name in names]
     return dict(zip(names, [round(share, 3) for share in shares[:8].tolist()], strict=True))
 
 
@@ -65,7 +68,7 @@ def test_the_bars_are_pythons_for_every_text_typed(page):
     text = "In the marsh, the frog saw a"
     page.locator("textarea").fill(text)
     tokens = 1 + len(load_tokenizer("crane").encode_ordinary(text))
-    ready(page, f"; {tokens} tokens took")
+    ready(page, f"{tokens} tokens took")
     assert bars(page) == pytest.approx(expected(text), abs=1e-3)
 
 
@@ -91,12 +94,12 @@ def test_every_tensor_of_the_ledger_can_be_looked_at(page):
 def test_arrow_keys_read_the_map(page):
     number = page.locator("gpt2-console output")
     assert "query 6 ␣crane" in number.inner_text()
-    page.locator("gpt2-console canvas").focus()
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    text = number.inner_text()
+    page.locator("gpt2-console .map").focus()
+    page.keyboard.press("Home")
+    assert "query 6 ␣crane, key 0 ⟨end⟩" in number.inner_text()
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowUp")
-    assert "query 5 ␣the" in number.inner_text() != text
+    assert "query 5 ␣the, key 1 In" in number.inner_text()
     page.get_by_text("as numbers").click()
     assert page.locator(".tensor-map th[scope=row]").all_inner_texts()[-1] == "6 ␣crane"
 
@@ -110,15 +113,53 @@ def test_it_writes_on_appends_what_is_clicked_and_draws_the_same_for_a_seed(page
     for _ in range(2):
         text.fill("In the marsh, the crane ate")
         page.get_by_role("button", name="write on").click()
+        page.locator("button:enabled", has_text="write on").wait_for(timeout=WAIT)
         ready(page, "tokens written")
         written.append(text.input_value())
     assert written[0] == written[1] != "In the marsh, the crane ate"
     assert written[0].startswith("In the marsh, the crane ate")
 
 
+def test_what_the_reader_types_while_it_writes_is_kept(page):
+    page.get_by_role("button", name="write on").click()
+    page.get_by_role("button", name="In the city, the crane").click()
+    ready(page, "7 tokens took")
+    page.locator("button:enabled", has_text="write on").wait_for(timeout=WAIT)
+    assert page.locator("textarea").input_value() == "In the city, the crane"
+
+
+def test_parts_can_be_switched_off(page):
+    before = bars(page)
+    model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
+    ids = torch.tensor([[encoding.eot_token, *encoding.encode("In the marsh, the crane")]])
+
+    def cut(heads):
+        heads[:, 0] = 0
+        return heads
+
+    with trace(model, edits={"transformer.h.1.attn.heads": cut}), torch.no_grad():
+        logits, _ = model(ids)
+    ate = next_probabilities(logits[:, -1])[0, encoding.encode(" ate")[0]].item()
+    page.get_by_label("heads off").fill("1.0")
+    page.wait_for_function(
+        "old => document.querySelector('.next i').textContent !== old", arg=f"{before['␣ate']:.3f}"
+    )
+    assert bars(page).get("␣ate", 0) == pytest.approx(ate, abs=1e-3)
+    page.get_by_label("heads off").fill("1.9")
+    ready(page, 'there is no head "1.9"')
+    page.get_by_label("heads off").fill("")
+    page.wait_for_function(
+        "old => document.querySelector('.next i').textContent === old", arg=f"{before['␣ate']:.3f}"
+    )
+    page.get_by_label("positions").uncheck()
+    page.wait_for_function(
+        "old => document.querySelector('.next i').textContent !== old", arg=f"{before['␣ate']:.3f}"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("a " * 200, "the model's window of 128: shorten the text"), ("", "1 tokens took")],
+    [("a " * 200, "the model's window of 128: shorten the text"), ("", "1 token took")],
     ids=["too long", "empty"],
 )
 def test_texts_too_long_and_empty(page, text, sentence):
@@ -179,11 +220,12 @@ def test_the_hub_is_asked_only_after_the_click_and_what_it_sends_is_checked(
     page.goto(f"{address}/{PAGE}")
     ready(page, "Crane World's model runs")
     page.locator(".bring summary").click()
-    button = page.get_by_role("button", name="fetch GPT-2 (124M) by OpenAI")
-    assert "548 MB from https://huggingface.co/openai-community/gpt2" in button.inner_text()
+    offer = "GPT-2 (124M) by OpenAI: 548 MB from https://huggingface.co/openai-community/gpt2"
+    page.locator(".bring", has_text=offer).wait_for()
+    button = page.get_by_role("button", name="fetch GPT-2")
     assert asked == []
     button.click()
-    ready(page, "huggingface.co")
+    ready(page, "yourself")
     assert asked
     assert all("openai-community/gpt2/resolve/607a30d" in url for url in asked)
     page.get_by_role("button", name="In the city, the crane").click()

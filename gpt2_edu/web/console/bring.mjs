@@ -11,12 +11,12 @@ import { make } from "./dom.mjs";
 
 export class Bring {
   /**
-   * @param {(files: Files) => Promise<void>} use  loads a model into the engine
-   * @param {(sentence: string) => void} say
+   * @param {(files: Files) => Promise<void>} use  loads a model into the engine, or throws
+   * @param {() => Promise<void>} back  to the model of the page
    */
-  constructor(use, say) {
+  constructor(use, back) {
     this.use = use;
-    this.say = say;
+    this.status = make("p", { class: "status", role: "status" });
     /** @type {Record<string, Published>} */
     this.published = PUBLISHED;
     const chosen = (/** @type {Event} */ event) => {
@@ -36,6 +36,7 @@ export class Bring {
     this.stop = make("button", { type: "button", hidden: true }, "stop");
     this.stored = make("ul", { class: "stored" });
     this.fetch = make("button", { type: "button", onclick: () => this.download("gpt2") });
+    this.offer = make("p", { class: "soft" });
     this.element = make(
       "details",
       { class: "bring", ontoggle: () => this.refresh() },
@@ -56,12 +57,20 @@ export class Bring {
         { class: "controls" },
         make("button", { type: "button", onclick: () => files.click() }, "choose files"),
         make("button", { type: "button", onclick: () => folder.click() }, "choose a folder"),
+        make("button", { type: "button", onclick: back }, "back to Crane World's model"),
         files,
         folder,
       ),
+      this.offer,
       make("div", { class: "controls" }, this.fetch, this.bar, this.stop),
       this.stored,
+      this.status,
     );
+  }
+
+  /** @param {string} sentence */
+  say(sentence) {
+    this.status.textContent = sentence;
   }
 
   /** @param {HTMLElement} zone  where files may be dropped */
@@ -71,6 +80,7 @@ export class Bring {
       const { dataTransfer } = event;
       if (!dataTransfer?.types.includes("Files")) return;
       event.preventDefault();
+      this.element.open = true;
       this.take(() => modelFromDrop(dataTransfer));
     });
   }
@@ -78,7 +88,10 @@ export class Bring {
   /** @param {() => Promise<Files>} find */
   async take(find) {
     try {
-      await this.use(await find());
+      const files = await find();
+      this.say(`${files.name} is loaded …`);
+      await this.use(files);
+      this.say(`${files.name} runs in this page`);
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);
     }
@@ -102,8 +115,13 @@ export class Bring {
       ),
     );
     const part = stored.find(({ name }) => name === "gpt2");
-    this.fetch.hidden = part?.complete ?? false;
-    this.fetch.textContent = `${part ? "go on fetching" : "fetch"} ${describe(this.published.gpt2)}`;
+    const offer = describe(this.published.gpt2);
+    const disk = location.protocol === "file:"; // such pages have no storage
+    this.fetch.hidden = disk || (part?.complete ?? false);
+    this.fetch.textContent = part ? "go on fetching GPT-2" : "fetch GPT-2";
+    this.offer.textContent = disk
+      ? "A page that was opened from a disk has no storage: download the files yourself and choose them."
+      : `${offer}.`;
   }
 
   /** @param {string} name */
@@ -127,6 +145,7 @@ export class Bring {
    */
   async download(name) {
     const published = this.published[name];
+    this.say(`${new URL(published.endpoint).host} is asked …`);
     const second = startEngine();
     const { answer, cancel } = second.download(
       name,

@@ -3,29 +3,33 @@
 // What stands in the element before is what readers without JavaScript see. The model is loaded
 // when the console comes into view.
 
-import { END_OF_TEXT, bundledModel, loadTokenizer, startEngine } from "../page.mjs";
 import { readConfig } from "../config.mjs";
 import { SUPERSEDED } from "../messages.mjs";
+import { bundledModel, loadTokenizer, startEngine } from "../page.mjs";
 import { Bring } from "./bring.mjs";
 import { choice, labelled, make, visible } from "./dom.mjs";
 import { NextTokens } from "./next_tokens.mjs";
+import { Switches } from "./switches.mjs";
 import { TensorMap } from "./tensor_map.mjs";
 
 /** @import { Config } from "../config.mjs" */
 /** @import { Tokenizer } from "../tokenizer.mjs" */
 /** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer}} Files */
+/** @typedef {{config: Config, tokenizer: Tokenizer, story: boolean}} Loaded */
 
 const BACKENDS = {
-  auto: "the fastest here",
+  auto: "automatic",
   wasm: "WebAssembly",
   "wasm-half": "WebAssembly, float16 weights",
-  "wasm-int8": "WebAssembly, int8 weights: faster, not identical",
+  "wasm-int8": "WebAssembly, int8 weights: not identical",
   plain: "plain JavaScript",
   webgpu: "WebGPU",
 };
 const EXAMPLES = ["In the marsh, the crane", "In the city, the crane"];
 const WRITTEN = 40; // tokens at a click
 const FIRST_LOOK = "transformer.h.1.attn.weights";
+const END = "⟨end⟩"; // <|endoftext|>
+const PATIENCE = 300; // milliseconds after which a reader is told that the model computes
 
 /** Which tokenizer a model has, by the size of its vocabulary. */
 const TOKENIZERS = new Map([
@@ -36,20 +40,28 @@ const TOKENIZERS = new Map([
 class Console {
   /** @param {HTMLElement} element */
   constructor(element) {
+    this.element = element;
     this.engine = startEngine();
     const look = () => this.look();
-    this.text = make("textarea", { rows: "2", spellcheck: "false", oninput: look }, EXAMPLES[0]);
-    this.strip = make("ol", { class: "strip", "aria-label": "tokens" });
+    const typed = () => {
+      this.stopWriting();
+      this.look();
+    };
+    this.text = make("textarea", { rows: "2", spellcheck: "false", oninput: typed }, EXAMPLES[0]);
+    this.strip = make("ol", { class: "strip", "aria-label": "tokens", tabindex: "0" });
     this.next = new NextTokens((id) => this.append(id), look);
     this.write = make("button", { type: "button", onclick: () => this.writeOn() }, "write on");
-    this.stop = make("button", { type: "button", hidden: true }, "stop");
+    this.stop = make("button", { type: "button", disabled: true }, "stop");
+    this.stop.onclick = () => this.stopWriting();
     this.status = make("p", { class: "status", role: "status" }, "The model is loaded …");
+    this.took = make("p", { class: "soft took" }, " ");
+    this.switches = new Switches(look);
     this.path = choice({}, look);
-    this.backend = choice(BACKENDS, () => this.files && this.use(this.files));
+    this.backend = choice(BACKENDS, () => this.files && this.tryUse(this.files));
     this.map = new TensorMap();
     this.bring = new Bring(
       (files) => this.use(files),
-      (sentence) => this.say(sentence),
+      () => this.useBundled(),
     );
     this.bring.listen(element);
     const examples = EXAMPLES.map((text) =>
@@ -58,43 +70,51 @@ class Console {
     element.replaceChildren(
       make("div", { class: "controls" }, ...examples),
       labelled("text", this.text),
+      make("div", { class: "controls" }, this.write, this.stop),
       this.strip,
-      make("p", { class: "heading" }, "What comes next"),
+      this.status,
+      make("h2", {}, "What comes next"),
       this.next.bars,
       this.next.knobs,
-      make("div", { class: "controls" }, this.write, this.stop),
-      this.status,
-      make("p", { class: "heading" }, "Look inside"),
+      this.took,
+      make("h2", {}, "Look inside"),
       make(
         "div",
         { class: "controls" },
         labelled("tensor", this.path),
         labelled("arithmetic", this.backend),
       ),
+      this.switches.element,
       this.map.element,
       this.bring.element,
     );
     /** @type {Files | null} */
     this.files = null;
-    /** @type {{config: Config, tokenizer: Tokenizer, story: boolean} | null} */
+    /** @type {Loaded | null} */
     this.model = null;
-    this.ready = "";
+    this.inUse = this.backend.value;
+    this.stopWriting = () => {};
   }
 
-  /** @param {string} sentence */
-  say(sentence) {
+  /**
+   * @param {string} sentence
+   * @param {boolean} [stale]  what is shown belongs to something else
+   */
+  say(sentence, stale = false) {
     this.status.textContent = sentence;
+    this.element.classList.toggle("stale", stale);
   }
 
   /** @param {unknown} error */
   complain(error) {
-    this.say(error instanceof Error ? error.message : String(error));
+    this.say(error instanceof Error ? error.message : String(error), true);
   }
 
   /** @param {string} text */
   setText(text) {
+    this.stopWriting();
     this.text.value = text;
-    this.look();
+    return this.look();
   }
 
   /** The model that comes with the page. */
@@ -106,27 +126,39 @@ class Console {
     }
   }
 
+  /** @param {Files} files */
+  async tryUse(files) {
+    try {
+      await this.use(files);
+    } catch (error) {
+      this.say(/** @type {Error} */ (error).message);
+    }
+  }
+
   /**
    * Load a model in place of the present one, which stays if that fails.
    * @param {Files} files
    */
   async use(files) {
     const began = performance.now();
-    const progress = (/** @type {number} */ share) =>
-      this.say(`${files.name}: ${Math.round(100 * share)} % of the weights are read`);
+    const wanted = this.backend.value;
+    const { name, config: text, weights } = files;
     try {
-      const { name, config: text, weights } = files;
       const tokenizer = await this.tokenizerFor(files);
-      const request = { config: text, weights, backend: this.backend.value };
+      const progress = (/** @type {number} */ share) =>
+        this.say(`${name}: ${Math.round(100 * share)} % of the weights are read`);
+      const request = { config: text, weights, backend: wanted };
       const { config, backend } = await this.engine.load("console", request, progress);
       this.files = files;
+      this.inUse = wanted;
       this.model = { config, tokenizer, story: TOKENIZERS.get(config.vocabSize) === "crane" };
       const seconds = ((performance.now() - began) / 1000).toFixed(2);
-      this.ready = `${name} runs in ${backend}, ready after ${seconds} s`;
       await this.listTensors();
       await this.look();
+      this.say(`${name} runs in ${backend}, ready after ${seconds} s`);
     } catch (error) {
-      this.complain(error);
+      this.backend.value = this.inUse;
+      throw error;
     }
   }
 
@@ -134,35 +166,26 @@ class Console {
   tokenizerFor({ name, config }) {
     const { vocabSize } = readConfig(config);
     const known = TOKENIZERS.get(vocabSize);
-    if (!known) {
-      const sizes = "GPT-2's has 50,257, Crane World's 1,024";
-      throw new Error(`${name} has ${vocabSize} tokens, and no tokenizer here as many: ${sizes}`);
-    }
-    return loadTokenizer(known);
+    if (known) return loadTokenizer(known);
+    const sizes = "GPT-2's has 50,257, Crane World's 1,024";
+    throw new Error(`${name} has ${vocabSize} tokens, and no tokenizer here as many: ${sizes}`);
   }
 
   /** The ledger's names, found by a pass of one token. */
   async listTensors() {
     const { noted } = await this.engine.run("console", { ids: [0], record: true });
     const chosen = this.path.value || FIRST_LOOK;
-    /** @type {Map<string, HTMLOptGroupElement>} */
-    const groups = new Map();
-    for (const { path } of noted) {
-      const block = /^transformer\.h\.(\d+)/.exec(path);
-      const around = groups.size > 1 ? "after the blocks" : "before the blocks";
-      const label = block ? `block ${block[1]}` : around;
-      const group = groups.get(label) ?? make("optgroup", { label });
-      groups.set(label, group);
-      group.append(make("option", { value: path }, path.replace(/^transformer\.h\.\d+\./, "")));
-    }
-    this.path.replaceChildren(...groups.values());
+    const options = noted.map((/** @type {{path: string}} */ { path }) =>
+      make("option", { value: path }, path.replace(/^transformer\.h\.(\d+)\./, "block $1 · ")),
+    );
+    this.path.replaceChildren(...options);
     this.path.value = chosen;
     if (!this.path.value) this.path.value = "logits";
   }
 
   /**
    * The text's ids; stories of Crane World begin where another ended.
-   * @param {{config: Config, tokenizer: Tokenizer, story: boolean}} model
+   * @param {Loaded} model
    */
   ids({ config, tokenizer, story }) {
     const own = tokenizer.encode(this.text.value);
@@ -178,33 +201,46 @@ class Console {
   async look() {
     const { model } = this;
     if (!model) return;
+    const slow = setTimeout(() => this.say("The model computes …", true), PATIENCE);
     try {
       const ids = this.ids(model);
-      const path = this.path.value;
+      const record = [this.path.value];
+      const switches = this.switches.settings;
       const began = performance.now();
-      const request = { ids, key: "look", record: [path], lastOnly: path !== "logits" };
+      const request = { ids, key: "look", record, switches, lastOnly: true };
       const { logits, noted } = await this.engine.run("console", request);
       const time = performance.now() - began;
       if (model !== this.model) return; // another was loaded meanwhile
       const show = (/** @type {number} */ id) =>
-        id === model.tokenizer.eot ? "⏎" : visible(model.tokenizer.show(id));
+        id === model.tokenizer.eot ? END : visible(model.tokenizer.show(id));
       const names = ids.map(show);
       this.strip.replaceChildren(
         ...ids.map((id, i) => make("li", {}, make("b", {}, names[i]), make("i", {}, String(id)))),
       );
-      this.next.show(logits.slice(-model.config.vocabSize), show);
+      this.strip.scrollTop = this.strip.scrollHeight;
+      this.next.show(logits, show);
       this.map.set(noted[0], names, show);
-      this.say(`${this.ready}; ${ids.length} tokens took ${time.toFixed(0)} ms`);
+      const tokens = ids.length === 1 ? "1 token" : `${ids.length} tokens`;
+      this.took.textContent = `${tokens} took ${time.toFixed(0)} ms`;
+      if (this.element.classList.contains("stale")) this.say("");
     } catch (error) {
       if (!String(error).includes(SUPERSEDED)) this.complain(error);
+    } finally {
+      clearTimeout(slow);
     }
   }
 
   /** @param {number} id */
   append(id) {
-    const { tokenizer } = /** @type {NonNullable<typeof this.model>} */ (this.model);
-    if (id === tokenizer.eot) this.say(`${END_OF_TEXT}: here the model would stop`);
+    const { tokenizer } = /** @type {Loaded} */ (this.model);
+    if (id === tokenizer.eot) this.say("Here the model would end its text.");
     else this.setText(this.text.value + tokenizer.decode([id]));
+  }
+
+  /** @param {boolean} now */
+  writing(now) {
+    this.write.disabled = now;
+    this.stop.disabled = !now;
   }
 
   /** Draw tokens, one after the other, until the reader stops it or the text ends. */
@@ -214,26 +250,35 @@ class Console {
     const before = this.text.value;
     /** @type {number[]} */
     const written = [];
-    const add = (/** @type {number} */ id) => {
-      if (id === tokenizer.eot) return;
-      written.push(id);
-      this.text.value = before + tokenizer.decode(written);
-    };
+    let stopped = false;
     try {
       const began = performance.now();
-      const settings = { ...this.next.settings, eosId: tokenizer.eot, overflow: "crop" };
+      const switches = this.switches.settings;
+      const own = { eosId: tokenizer.eot, overflow: "crop", switches };
+      const settings = { ...this.next.settings, ...own };
       const request = { ids: this.ids(this.model), n: WRITTEN, key: "write", settings };
-      const { answer, cancel } = this.engine.stream("console", request, add);
-      this.stop.onclick = cancel;
-      this.stop.hidden = false;
+      const { answer, cancel } = this.engine.stream("console", request, (id) => {
+        if (stopped || id === tokenizer.eot) return;
+        written.push(id);
+        this.text.value = before + tokenizer.decode(written);
+      });
+      this.stopWriting = () => {
+        stopped = true;
+        cancel();
+      };
+      this.writing(true);
       await answer;
       const rate = (1000 * written.length) / (performance.now() - began);
       await this.look();
-      this.say(`${written.length} tokens written, ${rate.toFixed(0)} a second`);
+      const end = "The text ends here: change it, or the seed.";
+      this.say(
+        written.length ? `${written.length} tokens written, ${rate.toFixed(0)} a second` : end,
+      );
     } catch (error) {
       this.complain(error);
     } finally {
-      this.stop.hidden = true;
+      this.stopWriting = () => {};
+      this.writing(false);
     }
   }
 }

@@ -37,11 +37,14 @@ export function choice(options, onchange) {
   return make("select", { onchange }, ...list);
 }
 
+const BYTES = /^[0-9A-F]{2}( [0-9A-F]{2})+$/; // of half a character, as show() writes them
+
 /**
  * A token's text with its spaces and line breaks to be seen.
  * @param {string} text
  */
 export function visible(text) {
+  if (BYTES.test(text)) return text;
   return text.replace(/ /g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥");
 }
 

@@ -11,8 +11,19 @@ export class NextTokens {
    * @param {() => void} turned  a knob
    */
   constructor(append, turned) {
-    this.append = append;
-    this.bars = make("ol", { class: "next", "aria-label": "next tokens" });
+    /** @type {number[]} */
+    this.ids = []; // of the bars
+    this.rows = Array.from({ length: SHOWN }, (_, i) => {
+      const row = { name: make("b"), share: make("i") };
+      const onclick = () => append(this.ids[i]);
+      const button = make("button", { type: "button", onclick }, row.name, row.share);
+      return { ...row, button };
+    });
+    this.bars = make(
+      "ol",
+      { class: "next", "aria-label": "next tokens" },
+      ...this.rows.map(({ button }) => make("li", {}, button)),
+    );
     const knob = (/** @type {Record<string, string>} */ attributes) =>
       make("input", { type: "number", ...attributes, oninput: turned });
     this.temperature = knob({ min: "0", max: "2", step: "0.1", value: "1" });
@@ -47,17 +58,17 @@ export class NextTokens {
    */
   show(logits, name) {
     const probabilities = nextProbabilities(logits, this.settings);
-    const order = Array.from(probabilities.keys())
+    this.ids = Array.from(probabilities.keys())
       .sort((a, b) => probabilities[b] - probabilities[a])
       .slice(0, SHOWN)
       .filter((id) => probabilities[id] > 0);
-    const rows = order.map((id) => {
-      const share = make("i", {}, probabilities[id].toFixed(3));
-      const onclick = () => this.append(id);
-      const button = make("button", { type: "button", onclick }, make("b", {}, name(id)), share);
-      button.style.setProperty("--share", String(probabilities[id]));
-      return make("li", {}, button);
+    this.rows.forEach(({ button, name: token, share }, i) => {
+      const id = this.ids[i];
+      const p = id === undefined ? 0 : probabilities[id];
+      button.style.visibility = id === undefined ? "hidden" : ""; // its room stays
+      button.style.setProperty("--share", String(p));
+      token.textContent = id === undefined ? "" : name(id);
+      share.textContent = p < 5e-4 ? "<0.001" : p.toFixed(3);
     });
-    this.bars.replaceChildren(...rows);
   }
 }

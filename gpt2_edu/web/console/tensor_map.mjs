@@ -2,11 +2,11 @@
 // arrow keys, at the chosen place. Queries are rows and keys are columns; tokens name them.
 
 import { choice, labelled, make, short } from "./dom.mjs";
+import { paint } from "./paint.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
 
 const WIDEST = 256; // columns that are shown at a time
-const MARGIN = 72; // pixels for a token's name
 
 /** What the letters of the axes count. */
 const COUNTED = /** @type {Record<string, string>} */ ({
@@ -22,14 +22,25 @@ const COUNTED = /** @type {Record<string, string>} */ ({
 
 export class TensorMap {
   constructor() {
-    this.canvas = make("canvas", {
-      tabindex: "0",
-      role: "img",
-      onpointermove: (/** @type {PointerEvent} */ event) => this.point(event),
-      onkeydown: (/** @type {KeyboardEvent} */ event) => this.walk(event),
-    });
+    this.canvas = make("canvas");
+    this.mark = make("div", { class: "cursor" });
+    this.number = make("output", {}, " ");
+    this.area = make(
+      "div",
+      {
+        class: "map",
+        tabindex: "0",
+        role: "application",
+        onpointermove: (/** @type {PointerEvent} */ event) => this.point(event),
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.walk(event),
+        onfocus: () => this.number.setAttribute("aria-live", "polite"), // is read out only here
+        onblur: () => this.number.removeAttribute("aria-live"),
+      },
+      this.canvas,
+      this.mark,
+    );
     this.facts = make("p", { class: "soft" });
-    this.number = make("output", { "aria-live": "polite" }, " ");
+    this.legend = make("p", { class: "soft" });
     this.head = choice({}, () => this.draw());
     this.first = make("input", {
       type: "number",
@@ -39,18 +50,21 @@ export class TensorMap {
     });
     this.headLabel = labelled("head", this.head);
     this.firstLabel = labelled("from column", this.first);
+    this.scroll = make("div", { class: "scroll", tabindex: "0" });
     this.table = make(
       "details",
       { ontoggle: () => this.write() },
       make("summary", {}, "as numbers"),
+      this.scroll,
     );
     this.element = make(
       "div",
       { class: "tensor-map" },
       this.facts,
       make("div", { class: "controls" }, this.headLabel, this.firstLabel),
-      this.canvas,
+      this.area,
       this.number,
+      this.legend,
       this.table,
     );
     this.place = { row: 0, column: 0 };
@@ -67,12 +81,12 @@ export class TensorMap {
   /**
    * @param {Noted} noted
    * @param {string[]} tokens  the text's
-   * @param {(id: number) => string} show  a token of the vocabulary
+   * @param {(id: number) => string} token  of the vocabulary
    */
-  set(noted, tokens, show) {
+  set(noted, tokens, token) {
     this.noted = noted;
     this.tokens = tokens;
-    this.show = show;
+    this.token = token;
     const { axes, shape, path } = noted;
     const letters = axes.split(" ");
     const heads = letters.includes("H") ? shape[letters.indexOf("H")] : 0;
@@ -85,30 +99,38 @@ export class TensorMap {
     this.size = { rows, columns };
     this.firstLabel.hidden = columns <= WIDEST;
     this.first.max = String(columns - 1);
-    const finite = noted.values.filter(Number.isFinite);
-    let [least, most, sum] = [Infinity, -Infinity, 0];
-    for (const value of finite) {
+    let [least, most, sum, finite] = [Infinity, -Infinity, 0, 0];
+    for (let i = 0; i < noted.values.length; i++) {
+      const value = noted.values[i];
+      if (!Number.isFinite(value)) continue;
       least = Math.min(least, value);
       most = Math.max(most, value);
       sum += value;
+      finite++;
     }
     this.largest = Math.max(Math.abs(least), Math.abs(most)) || 1;
     const sizes = letters.map((letter, i) => `${letter} ${shape[i].toLocaleString("en")}`);
     this.facts.replaceChildren(
       make("code", {}, path),
-      ` · ${sizes.join(" × ")} · from ${short(least)} to ${short(most)}, mean ${short(sum / finite.length)}`,
+      ` · ${sizes.join(" × ")} · from ${short(least)} to ${short(most)}, mean ${short(sum / finite)}`,
     );
-    this.canvas.setAttribute("aria-label", `${path}, ${rows} rows; arrow keys read its numbers`);
-    this.place = { row: rows - 1, column: this.strongest(rows - 1) };
+    this.area.setAttribute("aria-label", `${path}, ${rows} rows; arrow keys read its numbers`);
+    const { rowName, columnName } = this.axes;
+    this.legend.textContent =
+      `Rows: ${rowName}. Columns: ${columnName}. Violet is positive, ochre negative, ` +
+      "the full colour the largest; hatched is −∞.";
+    this.place = { row: rows - 1, column: this.largestOf(rows - 1) };
+    if (columns > WIDEST) this.first.value = String(Math.max(0, this.place.column - WIDEST / 2));
     this.draw();
   }
 
   /** The columns that are shown. */
   get window() {
     const { columns } = this.size ?? { columns: 0 };
-    const first =
-      columns > WIDEST ? Math.min(Math.max(0, Number(this.first.value) | 0), columns - 1) : 0;
-    return { first, count: Math.min(columns - first, WIDEST) };
+    if (columns <= WIDEST) return { first: 0, count: columns };
+    const first = Math.min(Math.max(0, Number(this.first.value) | 0), columns - WIDEST);
+    this.first.value = String(first);
+    return { first, count: WIDEST };
   }
 
   /**
@@ -126,67 +148,48 @@ export class TensorMap {
     const { rows } = this.size;
     const { first, count } = this.window;
     const { axes } = this;
-    const square = axes.column === "S" || count <= 32;
-    const width = Math.max(2, Math.floor(Math.min(560 / count, square ? 28 : 560)));
-    const height = square ? width : Math.min(20, Math.max(4, Math.floor(480 / rows)));
-    const left = axes.row === "T" && height >= 12 ? MARGIN : 0; // room for names
-    const top = axes.column === "S" && width >= 12 ? MARGIN : 0;
-    this.cell = { width, height, left, top, all: left + count * width };
-    const ratio = globalThis.devicePixelRatio || 1;
-    this.canvas.width = this.cell.all * ratio;
-    this.canvas.height = (top + rows * height) * ratio;
-    this.canvas.style.width = `${this.cell.all}px`;
-    const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
-    const style = getComputedStyle(this.element);
-    context.scale(ratio, ratio);
-    context.font = `12px ${style.fontFamily}`;
-    context.fillStyle = style.color;
-    context.textAlign = "right";
-    context.textBaseline = "middle";
-    for (let row = 0; left && row < rows; row++) {
-      context.fillText(this.label(row), left - 4, top + (row + 0.5) * height, left - 4);
-    }
-    for (let c = 0; top && c < count; c++) {
-      context.save();
-      context.translate(left + (c + 0.5) * width, top - 4);
-      context.rotate(Math.PI / 2);
-      context.fillText(this.label(first + c), 0, 0, top - 4);
-      context.restore();
-    }
-    const colour = { up: style.getPropertyValue("--up"), down: style.getPropertyValue("--down") };
-    for (let row = 0; row < rows; row++) {
-      for (let c = 0; c < count; c++) {
-        const value = this.value(row, first + c);
-        if (!Number.isFinite(value)) continue;
-        context.globalAlpha = Math.min(1, Math.abs(value) / /** @type {number} */ (this.largest));
-        context.fillStyle = value < 0 ? colour.down : colour.up;
-        context.fillRect(left + c * width, top + row * height, width, height);
-      }
-    }
-    context.globalAlpha = 1;
-    this.place = {
-      row: Math.min(this.place.row, rows - 1),
-      column: Math.min(Math.max(this.place.column, first), first + count - 1),
-    };
-    context.strokeStyle = style.color;
-    const x = left + (this.place.column - first) * width;
-    context.strokeRect(x + 0.5, top + this.place.row * height + 0.5, width - 1, height - 1);
-    this.say();
+    const names = (/** @type {string} */ letter, /** @type {number} */ from) =>
+      letter === "T" || letter === "S" ? this.tokens.slice(from) : null;
+    this.cell = paint(this.canvas, {
+      rows,
+      columns: count,
+      square: axes.column === "S" || count <= 32,
+      rowNames: names(axes.row, 0),
+      columnNames: names(axes.column, first),
+      value: (row, column) =>
+        this.value(row, first + column) / /** @type {number} */ (this.largest),
+    });
+    this.show(this.place.row, this.place.column);
     this.write();
   }
 
-  /** @param {number} i  a token's place */
-  label(i) {
-    return this.tokens[i] ?? "";
+  /**
+   * Mark a place and say its number; places outside of the map are moved to its edge.
+   * @param {number} row
+   * @param {number} column
+   */
+  show(row, column) {
+    if (!this.size || !this.cell) return;
+    const { first, count } = this.window;
+    this.place = {
+      row: Math.min(Math.max(row, 0), this.size.rows - 1),
+      column: Math.min(Math.max(column, first), first + count - 1),
+    };
+    const { width, height, left, top, all } = this.cell;
+    const scale = this.canvas.getBoundingClientRect().width / all || 1; // narrow pages shrink it
+    const { style } = this.mark;
+    style.left = `${scale * (left + (this.place.column - first) * width)}px`;
+    style.top = `${scale * (top + this.place.row * height)}px`;
+    style.width = `${scale * width}px`;
+    style.height = `${scale * height}px`;
+    this.say();
   }
 
   /** @param {number} row */
-  strongest(row) {
-    const { first, count } = this.window;
-    let best = first;
-    for (let c = first; c < first + count; c++) {
-      if (Math.abs(this.value(row, c)) > Math.abs(this.value(row, best))) best = c;
-    }
+  largestOf(row) {
+    const columns = this.size?.columns ?? 0;
+    let best = 0;
+    for (let c = 1; c < columns; c++) if (this.value(row, c) > this.value(row, best)) best = c;
     return best;
   }
 
@@ -196,7 +199,8 @@ export class TensorMap {
    * @param {number} i
    */
   name(letter, i) {
-    if (letter === "V") return `${i} ${this.show?.(i)}`;
+    if (letter === "V") return `${i} ${this.token?.(i)}`;
+    if (letter === "1") return "";
     return letter === "T" || letter === "S" ? `${i} ${this.tokens[i] ?? ""}` : String(i);
   }
 
@@ -207,7 +211,7 @@ export class TensorMap {
     const attention = letters.includes("H") && column !== "D";
     return attention
       ? { row: "T", column: "S", rowName: "query", columnName: "key" }
-      : { row, column, rowName: COUNTED[row] ?? "last token", columnName: COUNTED[column] };
+      : { row, column, rowName: COUNTED[row] ?? "the last token", columnName: COUNTED[column] };
   }
 
   say() {
@@ -223,34 +227,29 @@ export class TensorMap {
     if (!this.size || !this.cell) return;
     const box = this.canvas.getBoundingClientRect();
     const { first, count } = this.window;
-    const scale = this.cell.all / box.width; // a narrow page shrinks the map
+    const scale = this.cell.all / box.width;
     const y = (event.clientY - box.top) * scale - this.cell.top;
     const x = (event.clientX - box.left) * scale - this.cell.left;
     const row = Math.floor(y / this.cell.height);
     const column = first + Math.floor(x / this.cell.width);
     if (row < 0 || row >= this.size.rows || column < first || column >= first + count) return;
-    if (row === this.place.row && column === this.place.column) return;
-    this.place = { row, column };
-    this.draw();
+    this.show(row, column);
   }
 
   /** @param {KeyboardEvent} event */
   walk(event) {
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-    const found = /** @type {Record<string, number[]>} */ (step)[event.key];
-    if (!found || !this.size) return;
+    const { row, column } = this.place;
+    const to = /** @type {Record<string, [number, number]>} */ ({
+      ArrowUp: [row - 1, column],
+      ArrowDown: [row + 1, column],
+      ArrowLeft: [row, column - 1],
+      ArrowRight: [row, column + 1],
+      Home: [row, 0],
+      End: [row, Infinity],
+    })[event.key];
+    if (!to) return;
     event.preventDefault();
-    const clamp = (
-      /** @type {number} */ n,
-      /** @type {number} */ least,
-      /** @type {number} */ most,
-    ) => Math.min(Math.max(n, least), most);
-    const { first, count } = this.window;
-    this.place = {
-      row: clamp(this.place.row + found[0], 0, this.size.rows - 1),
-      column: clamp(this.place.column + found[1], first, first + count - 1),
-    };
-    this.draw();
+    this.show(...to);
   }
 
   /** The numbers as a table, when it is open. */
@@ -269,10 +268,10 @@ export class TensorMap {
       ),
     );
     const corner = make("td", {}, `${axes.rowName} ↓ ${axes.columnName} →`);
-    const table = make("table", {}, make("tr", {}, corner, ...head), ...rows);
-    this.table.replaceChildren(
-      make("summary", {}, "as numbers"),
-      make("div", { class: "scroll", tabindex: "0" }, table),
+    const left = this.window.count > columns.length || this.size.rows > rows.length;
+    this.scroll.replaceChildren(
+      make("table", {}, make("tr", {}, corner, ...head), ...rows),
+      left ? "The map above has the rest." : "",
     );
   }
 }
