@@ -3,7 +3,7 @@
 // A tensor is a place in a buffer. Tensors of a pass stand on a stack of buffers, which the next
 // pass uses again.
 
-import { size, toHalf } from "./numbers.mjs";
+import { bitsOf, size, toHalf } from "./numbers.mjs";
 import { GPUBufferUsage, GPUMapMode, Recorder } from "./recorder.mjs";
 
 /** @import { Matrix, Tensor } from "./memory.mjs" */
@@ -125,9 +125,10 @@ export class DeviceMemory extends Recorder {
     /** @type {Float32Array | Uint16Array} */
     let words = numbers;
     if (format === "float16") {
+      const bits = bitsOf(numbers);
       words = new Uint16Array((2 * stride * numbers.length) / C);
       for (let i = 0; i < numbers.length; i++) {
-        words[Math.floor(i / C) * 2 * stride + (i % C)] = toHalf(numbers[i]);
+        words[Math.floor(i / C) * 2 * stride + (i % C)] = toHalf(bits[i]);
       }
     }
     this.device.queue.writeBuffer(buffer, 4 * first * stride, words);

@@ -38,7 +38,9 @@ export async function* stream(model, prompt, n, settings = {}) {
     );
   }
   const random = randomNumbers(seed);
-  const cache = new KVCache(model.config, model.backend);
+  const most = Math.min(window, Math.max(1, prompt.length + n));
+  const room = 2 ** Math.ceil(Math.log2(most)); // few sizes, so that memory is used again
+  const cache = new KVCache(model.config, model.backend, Math.min(room, window));
   try {
     let ids = Array.from(prompt.slice(-window));
     let waiting = ids; // for the cache

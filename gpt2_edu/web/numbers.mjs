@@ -64,19 +64,26 @@ const FLOAT = new Float32Array(1);
 const BITS = new Uint32Array(FLOAT.buffer);
 
 /**
- * The nearest float16's bits, ties to even. Beyond 65,504 it is infinite.
- * @param {number} value
+ * The bits of the nearest float16, ties to even. Beyond 65,504 it is infinite.
+ * @param {number} bits  of a float32
  */
-export function toHalf(value) {
-  FLOAT[0] = value;
-  const bits = BITS[0];
+export function toHalf(bits) {
   const sign = (bits >>> 16) & 0x8000;
   const magnitude = bits & 0x7fffffff;
   if (magnitude >= 0x47800000) return sign | (magnitude > 0x7f800000 ? 0x7e00 : 0x7c00);
   if (magnitude < 0x38800000) {
-    FLOAT[0] = Math.abs(value) + 0.5; // the last 23 bits now count in units of 2⁻²⁴
+    BITS[0] = magnitude;
+    FLOAT[0] += 0.5; // the last 23 bits now count in units of 2⁻²⁴
     return sign | (BITS[0] - 0x3f000000);
   }
   const odd = (magnitude >>> 13) & 1;
   return sign | ((magnitude - 0x38000000 + 0xfff + odd) >>> 13);
+}
+
+/**
+ * @param {Float32Array} numbers
+ * @returns {Uint32Array}  the same memory
+ */
+export function bitsOf({ buffer, byteOffset, length }) {
+  return new Uint32Array(buffer, byteOffset, length);
 }

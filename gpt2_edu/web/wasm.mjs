@@ -7,7 +7,7 @@
 
 import { KERNEL } from "./kernel.mjs";
 import { align } from "./memory.mjs";
-import { fromHalf, size, toHalf } from "./numbers.mjs";
+import { bitsOf, fromHalf, size, toHalf } from "./numbers.mjs";
 import { PlainBackend } from "./plain.mjs";
 
 /** @import { Matrix, Tensor } from "./memory.mjs" */
@@ -152,8 +152,9 @@ export class WasmBackend extends PlainBackend {
     for (let r = first; (r - first) * C < numbers.length; r++) {
       const row = numbers.subarray((r - first) * C, (r - first + 1) * C);
       const own = data.subarray(r * stride, (r + 1) * stride);
+      const bits = bitsOf(row);
       if (scales) scales.data[r] = toWhole(row, own, 127);
-      else for (let c = 0; c < C; c++) own[c] = toHalf(row[c]);
+      else for (let c = 0; c < C; c++) own[c] = toHalf(bits[c]);
     }
   }
 
@@ -241,8 +242,12 @@ function placeOf(tensor) {
  */
 function toWhole(numbers, to, largest) {
   let most = 0;
-  for (let i = 0; i < numbers.length; i++) most = Math.max(most, Math.abs(numbers[i]));
+  for (let i = 0; i < numbers.length; i++) {
+    const size = Math.abs(numbers[i]);
+    if (size > most) most = size;
+  }
   const scale = most / largest || 1;
-  for (let i = 0; i < numbers.length; i++) to[i] = Math.round(numbers[i] / scale);
+  const inverse = 1 / scale;
+  for (let i = 0; i < numbers.length; i++) to[i] = Math.floor(numbers[i] * inverse + 0.5);
   return scale;
 }
