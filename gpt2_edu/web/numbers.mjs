@@ -44,24 +44,19 @@ function erf(x) {
   return Math.sign(x) * (1 - sum * Math.exp(-x * x));
 }
 
-const HALF = new Float32Array(1 << 16); // every float16 as a number
-for (let bits = 0; bits < 1 << 15; bits++) {
-  const exponent = bits >> 10;
-  const fraction = bits & 1023;
-  let value = (1 + fraction / 1024) * 2 ** (exponent - 15);
-  if (exponent === 0) value = fraction * 2 ** -24;
-  if (exponent === 31) value = fraction ? NaN : Infinity;
-  HALF[bits] = value;
-  HALF[bits + (1 << 15)] = -value;
-}
-
-/** @param {number} bits */
-export function fromHalf(bits) {
-  return HALF[bits];
-}
-
 const FLOAT = new Float32Array(1);
 const BITS = new Uint32Array(FLOAT.buffer);
+
+/**
+ * A float16's bits of exponent and fraction, moved into a float32's places, are the number over
+ * 2¹¹²; those of infinity and NaN stay what they are.
+ * @param {number} bits
+ */
+export function fromHalf(bits) {
+  const special = (bits & 0x7c00) === 0x7c00 ? 0x7f800000 : 0;
+  BITS[0] = ((bits & 0x8000) << 16) | ((bits & 0x7fff) << 13) | special;
+  return FLOAT[0] * 2 ** 112;
+}
 
 /**
  * The bits of the nearest float16, ties to even. Beyond 65,504 it is infinite.
