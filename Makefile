@@ -49,6 +49,7 @@ site: $(READY)  ## tests of the site that `make book` built
 
 lists: $(READY)  ## write what follows from the chapters: contents, tables, the map's numbers
 	$(BIN)/python book/chapters.py
+	$(BIN)/python book/in_page_figures.py
 
 notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ipynb for one
 	$(BIN)/python book/make_practice.py

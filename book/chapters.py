@@ -15,7 +15,6 @@ from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
 
-import in_page_figures
 import yaml
 from myst_parser.mdit_to_docutils.base import default_slugify
 
@@ -165,7 +164,7 @@ def index(page: str) -> str:
 
 
 def _with_rows(page: str, head: str, rows: list[str]) -> str:
-    table = re.compile(rf"({re.escape(head)}.*\n.*\n)(?:\|.*\n)*")
+    table = re.compile(rf"({re.escape(head)}\n.*\n)(?:\|.*\n)*")
     return table.sub(lambda match: match[1] + "".join(f"{row}\n" for row in rows), page)
 
 
@@ -174,16 +173,7 @@ def slugs(_: str) -> str:
     return "".join(f"{chapter.slug}\n" for chapter in chapters())
 
 
-def browser(page: str) -> str:
-    """browser.md: what was measured of GPT-2 in a page."""
-    small, large, about = in_page_figures.tables()
-    page = _with_rows(page, "| Crane World's model", small)
-    page = _with_rows(page, "| 124 million parameters", large)
-    return re.sub(r"^Measured on.*$", about, page, flags=re.M)
-
-
 LISTS = {
-    ROOT / "book" / "browser.md": browser,
     ROOT / "book" / "contents.md": contents,
     ROOT / "book" / "index.md": index,
     ROOT / "book" / "instructors.md": instructors,

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from datetime import date
 from pathlib import Path
 
-RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results"
+BOOK = Path(__file__).resolve().parent
+PAGE = BOOK / "browser.md"
+RESULTS = BOOK.parent / "benchmarks" / "results"
 NAMES = {
     "ours": "WebAssembly",
     "ours, plain JavaScript": "plain JavaScript",
@@ -67,3 +71,21 @@ def tables() -> tuple[list[str], list[str], str]:
         f"({machine['cpu']}), onnxruntime-web {settings['onnxruntime-web']}, one thread each."
     )
     return small, large, about
+
+
+def filled(page: str) -> str:
+    """The page with the figures in its two tables and below them."""
+    small, large, about = tables()
+    for head, rows in (("Crane World's model", small), ("124 million parameters", large)):
+        table = re.compile(rf"(\| {head} .*\n.*\n)(?:\|.*\n)*")
+        page = table.sub(lambda match, rows=rows: match[1] + "\n".join(rows) + "\n", page)
+    return re.sub(r"^Measured on.*$", about, page, flags=re.M)
+
+
+def main() -> int:
+    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import chapters
+import in_page_figures
 import nbformat
 import pytest
 from chapters import GUESS, LISTS
@@ -40,6 +41,12 @@ def markdown_of(path: Path) -> str:
 def test_every_list_of_chapters_is_the_one_of_the_table_of_contents(page):
     stored = page.read_text(encoding="utf-8")
     assert stored == LISTS[page](stored), "run: make lists"
+
+
+def test_the_figures_of_the_page_are_the_measured_ones():
+    stored = in_page_figures.PAGE.read_text(encoding="utf-8")
+    assert stored == in_page_figures.filled(stored), "run: make lists"
+    assert stored.count("| WebAssembly |") == 2
 
 
 # Places: the last cell of a row says where, as

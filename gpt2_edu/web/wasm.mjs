@@ -16,7 +16,8 @@ import { PlainBackend } from "./plain.mjs";
 
 const PAGE = 65536; // bytes by which WebAssembly's memory grows
 const VIEWS = { float32: Float32Array, float16: Uint16Array, int8: Int8Array };
-const LARGEST_INPUT = 8191; // of whole numbers: 8,192 products with int8 stay below 2³¹ in each lane
+const LARGEST_INPUT = 8191; // of whole numbers
+const LONGEST_ROW = 8192; // of int8: so many products of 127 · 8,191, in four lanes, stay below 2³¹
 
 /**
  * Numbers in the kernel's memory.
@@ -135,6 +136,11 @@ export class WasmBackend extends PlainBackend {
     const type = /** @type {any} */ (VIEWS[this.format]);
     const whole = this.format === "int8";
     const stride = whole ? align(columns) : columns;
+    if (whole && stride > LONGEST_ROW) {
+      throw new Error(
+        `int8 takes rows of up to ${LONGEST_ROW} weights, not ${columns}: use float16`,
+      );
+    }
     const place = this.reserve(rows * stride * type.BYTES_PER_ELEMENT);
     const scales = whole ? this.keep([rows]) : undefined;
     const placed = new Placed(this.memory, place, [rows, stride], type);

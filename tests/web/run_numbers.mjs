@@ -1,7 +1,9 @@
-// Every finite float16 through fromHalf and toHalf, and the bits of numbers between them.
+// Every finite float16 through fromHalf and toHalf, and the bits of numbers between them; and the
+// longest rows of whole numbers, whose products must not overflow.
 
 import { writeFileSync } from "node:fs";
 import { bitsOf, fromHalf, toHalf } from "../../gpt2_edu/web/numbers.mjs";
+import { WasmBackend } from "../../gpt2_edu/web/wasm.mjs";
 import { randomNumbers } from "../../gpt2_edu/web/sampling.mjs";
 
 const halves = (numbers) => Array.from(bitsOf(Float32Array.from(numbers)), toHalf);
@@ -14,4 +16,15 @@ const values = Array.from({ length: 20000 }, () =>
   Math.fround((random() - 0.5) * 2 ** Math.floor(random() * 44 - 27)),
 );
 for (let bits = 1; bits < 31743; bits += 7) values.push((fromHalf(bits) + fromHalf(bits + 1)) / 2);
-writeFileSync(1, JSON.stringify({ wrong, values, bits: halves(values) }));
+const backend = await WasmBackend.start("int8");
+const ones = new Float32Array(8192).fill(1);
+const matrix = backend.matrix(1, 8192);
+backend.store(matrix, 0, ones);
+const [product] = backend.linear(backend.write(ones, [1, 8192]), matrix, null).data;
+let tooLong = "";
+try {
+  backend.matrix(1, 8193);
+} catch (error) {
+  tooLong = error.message;
+}
+writeFileSync(1, JSON.stringify({ wrong, values, bits: halves(values), product, tooLong }));

@@ -147,6 +147,12 @@ def test_every_float16_survives_the_way_through_the_page(node):
     assert answer["bits"] == bits.tolist()
 
 
+def test_whole_numbers_do_not_overflow_in_the_longest_row(node):
+    answer = node("run_numbers.mjs", {})
+    assert answer["product"] == pytest.approx(8192, rel=1e-5)
+    assert answer["tooLong"] == "int8 takes rows of up to 8192 weights, not 8193: use float16"
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_edit_changes_what_follows_as_in_python(node, folder, make_model, backend):
     model = make_model(ODD)
