@@ -1,15 +1,16 @@
-"""A Chromium that serves the benchmarks: a fresh one for each turn, and what its process used."""
+"""Chromium and a server for it, for benchmarks and tests; and what a page's process used."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import MappingProxyType
 
 FLAGS = [
     "--no-sandbox",
@@ -19,7 +20,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
 TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds by which the processor's clock advances
 NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
@@ -31,10 +32,13 @@ def program() -> str | None:
     return next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
 
 
+NONE: Mapping[str, str] = MappingProxyType({})
+
+
 class Quiet(SimpleHTTPRequestHandler):
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript"}
 
-    def __init__(self, *args: object, made: dict[str, str], **more: object) -> None:
+    def __init__(self, *args: object, made: Mapping[str, str] = NONE, **more: object) -> None:
         self.made = made
         super().__init__(*args, **more)
 
@@ -53,7 +57,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def served(folder: Path, made: dict[str, str]) -> Iterator[str]:
+def served(folder: Path, made: Mapping[str, str] = NONE) -> Iterator[str]:
     """The address of a folder on this machine, and of scripts that no file holds."""
     handler = partial(Quiet, directory=str(folder), made=made)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

@@ -30,7 +30,8 @@ def power(value: float) -> str:
 
 def tables() -> tuple[list[str], list[str], str]:
     """The rows for Crane World's model and for OpenAI's sizes, and a line on what was measured."""
-    measured = json.loads(max(RESULTS.glob("in_page-*.json")).read_text(encoding="utf-8"))
+    results = [json.loads(path.read_text("utf-8")) for path in RESULTS.glob("in_page-*.json")]
+    measured = max(results, key=lambda result: result["date"])
     median = {(row["task"], row["contender"]): row["median"] for row in measured["rows"]}
 
     def row(model: str, contender: str, *cells: str) -> str:

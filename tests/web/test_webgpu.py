@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.chromium import Quiet
 from gpt2_edu import GPT2, GPT2Config, crane, generate, load_tokenizer
-from tests.web.conftest import Quiet
 from tests.web.test_model import ODD, SWITCHES, compare, expected, halved, numbers, switched
 
 pytestmark = pytest.mark.browser
