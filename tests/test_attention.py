@@ -208,7 +208,7 @@ def test_recorded_weights_are_those_before_dropout(config, make_model, idx):
 
 
 def test_without_positions_attention_is_blind_to_the_order_of_the_past(config, make_model):
-    """Chapter 02's claim: the last token's result is the same for any order of those before it."""
+    """Chapter 2's claim: the last token's result is the same for any order of those before it."""
     model = make_model(config)
     torch.nn.init.zeros_(model.transformer["wpe"].weight)
     block = model.transformer["h"][0]
