@@ -34,8 +34,8 @@ IMPORTS = {
     "crane": {"tokenizer"},
     "data": {"crane", "machine", "tokenizer"},
     "analysis": {"config", "crane", "generation", "machine", "model", "tape", "weights"},
-    "training": {"config", "data", "flops", "generation", "machine", "model", "tokenizer"}
-    | {"weights"},
+    "training": {"config", "crane", "data", "flops", "generation", "machine", "model"}
+    | {"tokenizer", "weights"},
     "exhibits": {"machine", "tape", "tokenizer"},
     "exercises": {"machine"},
     "cli": {"analysis", "config", "data", "flops", "generation", "machine", "model", "packed"}
