@@ -32,7 +32,7 @@ TAKEN = {"check", "math", "nn", "own", "torch"}  # names that every exercise's c
 MENTIONS = re.compile(
     r"(?<!the )\b[Cc]hapters? \d+(?:(?:, | and | to |–)\d+)*"  # chapters 4 to 9
     r"|\[(\d+)(?=[^\]]*\]\([^)]*\b0?\1_\w+\.ipynb)"  # [5](05_mask.ipynb)
-    r"|\b(?:ledger_after|rows_added|CHAPTERS)[(\[]\d+|^    \d+(?=: Chapter\()",  # course.py
+    r"|\b(?:ledger_of|rows_added|CHAPTERS)[(\[]\d+|^    \d+(?=: Chapter\()",  # course.py
     re.M,
 )
 

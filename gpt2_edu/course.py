@@ -1,7 +1,7 @@
 """The running example of the book: two sentences, toy sizes, and who adds which tensor.
 
-Every chapter opens with the ledger built so far and closes with the rows that it added, which it
-takes from a tape and holds against this table.
+A chapter that adds tensors closes with their rows, which it takes from a tape and holds against this
+table.
 """
 
 from __future__ import annotations
@@ -42,6 +42,19 @@ CHAPTERS = {
 # the keys of all five. All others have the toy sizes.
 OTHER_SIZES = {"crane": {"T": 3, "C": 2}, "cache": {"T": 1, "S": 5}}
 
+# What a chapter's tensors are made of, where that is not its own.
+SOURCES = {
+    "embeddings": ("idx",),
+    "attention": ("embd",),
+    "mask": ("attn.scores",),
+    "heads": ("embd",),
+    "mlp": ("attn.out",),
+    "residual": ("embd", "attn.out", "mlp.out"),
+    "layernorm": ("embd", "resid_mid"),
+    "gpt2": ("resid_post",),
+    "cache": ("attn.q",),
+}
+
 ORDER = (
     *("idx", "tok_emb", "pos_emb", "embd", "ln_1", "attn.q", "attn.k", "attn.v", "attn.scores"),
     *("attn.masked_scores", "attn.weights", "attn.heads", "attn.merged", "attn.out", "resid_mid"),
@@ -64,10 +77,12 @@ def rows_added(chapter: str) -> Ledger:
     return Ledger(tuple((n, axes, tuple(sizes[x] for x in axes.split())) for n, axes in pairs))
 
 
-def ledger_after(chapter: str) -> Ledger:
-    """The running ledger: all rows built up to the end of a chapter, in the order of the pass."""
-    ledger = rows_added(chapter)
+def ledger_of(chapter: str) -> Ledger:
+    """The rows that a chapter adds and those that they are made of, in the order of the pass."""
+    rows = {name: (name, axes, shape) for name, axes, shape in rows_added(chapter).rows()}
+    sizes = SIZES | OTHER_SIZES.get(chapter, {})
     for earlier in list(CHAPTERS)[: list(CHAPTERS).index(chapter)][::-1]:
-        ledger = rows_added(earlier) + ledger
-    rows = {row[0]: row for row in ledger.rows()}
+        for name, axes, _ in rows_added(earlier).rows():
+            if name in SOURCES.get(chapter, ()) and name not in rows:
+                rows[name] = (name, axes, tuple(sizes[letter] for letter in axes.split()))
     return Ledger(tuple(rows[name] for name in ORDER if name in rows))
