@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -52,13 +52,13 @@ def imported(tree: ast.AST, package: list[str]) -> Iterator[str]:
 
 
 def arrows(
-    source: Path, *, by_file: bool = False, without: Path | None = None
+    source: Path, *, by_file: bool = False, without: Collection[Path] = ()
 ) -> dict[str, set[str]]:
     """Each room of the package in a folder, with the rooms that it imports; not itself.
 
-    "" is the package. ``by_file`` takes each file for a room; a folder ``without`` is left out.
+    "" is the package. ``by_file`` takes each file for a room; folders ``without`` are left out.
     """
-    files = [p for p in sorted(source.rglob("*.py")) if without not in p.parents]
+    files = [p for p in sorted(source.rglob("*.py")) if not {*without} & {*p.parents}]
     modules = {".".join(["gpt2_edu", *p.relative_to(source).with_suffix("").parts]) for p in files}
     found: dict[str, set[str]] = {}
     for path in files:

@@ -4,6 +4,9 @@
 
 Questions come from book/practice/, exercises from gpt2_edu/exercises/tasks/. Nothing else is
 needed for a new one. Stored outputs of cells that stay are kept.
+
+In the chapters themselves the cell to write in, which calls ``build``, and the fold below it come
+from gpt2_edu/exercises/steps/.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from execute_notebooks import store
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from gpt2_edu.exercises.exercise import Exercise, exercises
+from gpt2_edu.exercises.step import Step, steps
 
 LEVELS = {1: "easy", 2: "medium", 3: "hard"}
 KINDS = {
@@ -121,6 +125,24 @@ def practice(chapter: Chapter) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=cells, metadata=story.metadata)
 
 
+ANSWER = re.compile(r"(<summary>The book's answer</summary>\n\n```python\n).*?(\n```)", re.S)
+
+
+def with_step(nb: nbformat.NotebookNode, step: Step) -> bool:
+    """Fill the chapter's cell to write in, and the answer below it; whether that changed them."""
+    call = f'build("{step.name}", {", ".join(step.defines)})'
+    before = [cell.source for cell in nb.cells]
+    for number, cell in enumerate(nb.cells):
+        if cell.cell_type == "code" and f'build("{step.name}"' in cell.source:
+            cell.source = f"{step.start}\n\n\nbuilt = {call}"
+            for other in nb.cells[number + 1 :]:
+                if ANSWER.search(other.source):
+                    other.source = ANSWER.sub(
+                        lambda found: f"{found[1]}{step.solution}{found[2]}", other.source
+                    )
+    return [cell.source for cell in nb.cells] != before
+
+
 def several(things: list[Any], word: str) -> str:
     return f"{len(things)} {word}{'s' * (len(things) != 1)}"
 
@@ -140,6 +162,9 @@ def with_outputs(new: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNod
 
 def main() -> int:
     for chapter in chapters():
+        nb = nbformat.read(chapter.path, as_version=4)
+        if chapter.slug in steps() and with_step(nb, steps()[chapter.slug]):
+            store(nb, chapter.path)
         store(with_outputs(practice(chapter), chapter.practice), chapter.practice)
     return 0
 

@@ -5,7 +5,8 @@ account. What passed is recorded in progress.json beside the notebook.
 """
 
 from .checking import check
+from .mine import build, my_gpt2
 from .parts import own
 from .record import export, merge, progress
 
-__all__ = ["check", "export", "merge", "own", "progress"]
+__all__ = ["build", "check", "export", "merge", "my_gpt2", "own", "progress"]

@@ -81,7 +81,7 @@ def examine(exercise: Exercise, answer: Any) -> Report:
         kind = "a class" if inspect.isclass(answer) else _kind(answer)
         given = f"no   This is {kind}, not a function. Give the function itself, without "
         return Report(name, (f"{given}brackets: check({name!r}, {name}).",))
-    return _examine_function(exercise, answer)
+    return examine_with(exercise, answer)
 
 
 # ---- A value
@@ -113,7 +113,8 @@ class Outcome:
     timed_out: bool = False
 
 
-def _examine_function(exercise: Exercise, answer: Callable[..., Any]) -> Report:
+def examine_with(exercise: Exercise, answer: Callable[..., Any]) -> Report:
+    """Check something that can be called with the exercise's cases."""
     name, lines = exercise.name, []
     assert exercise.cases is not None
     problem = _signature_problem(answer, exercise.cases()[0].args)
@@ -248,6 +249,8 @@ def _copy(value: Any) -> Any:
 
 def _line(error: BaseException, function: Callable[..., Any]) -> str:
     """The line of the reader's own code that raised an error."""
+    if hasattr(function, "where"):
+        return str(function.where(error))
     code, trace, line = getattr(function, "__code__", None), error.__traceback__, None
     while code is not None and trace is not None:
         if trace.tb_frame.f_code.co_filename == code.co_filename:  # or one inside of it

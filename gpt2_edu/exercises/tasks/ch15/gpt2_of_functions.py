@@ -1,4 +1,4 @@
-"""Your GPT-2 tells a story."""
+"""Your functions together tell a story."""
 
 import textwrap
 
@@ -15,7 +15,7 @@ MINUTES = 10
 TOLERANCE = 1e-3  # logits of up to 20, after three blocks in another order of adding up
 
 TASK = r"""
-All parts are there. `own("gpt2")` gives your whole model of chapter 11, `gpt2(idx, weights, n_head)`, which rests on your attention, your MLP, your LayerNorm; where you have not written a part, the book's stands in. Give it the numbers of the trained model of Crane World: its weights as a dictionary of names and tensors, and its number of heads. `my_gpt2(idx)` takes ids (B, T) and returns logits (B, T, V).
+All parts are there. `own("gpt2")` gives your whole model of chapter 11, `gpt2(idx, weights, n_head)`, which rests on your attention, your MLP, your LayerNorm; where you have not written a part, the book's stands in. Give it the numbers of the trained model of Crane World: its weights as a dictionary of names and tensors, and its number of heads. `gpt2_of_functions(idx)` takes ids (B, T) and returns logits (B, T, V).
 
 If it passes, your model writes a story, token by token, with your own `continue_text`, and the judge reads it. Not a line of the package computes in it.
 """
@@ -33,7 +33,7 @@ gpt2 = own("gpt2")
 crane_model = GPT2.from_pretrained("crane")
 
 
-def my_gpt2(idx):
+def gpt2_of_functions(idx):
     """idx (B, T), T at most 128. Returns logits (B, T, V)."""
     ...
 '''
@@ -45,7 +45,7 @@ gpt2 = own("gpt2")
 crane_model = GPT2.from_pretrained("crane")
 
 
-def my_gpt2(idx):
+def gpt2_of_functions(idx):
     # Only tensors and a number are taken from the package's model.
     return gpt2(idx, crane_model.state_dict(), crane_model.config.n_head)
 """
@@ -60,7 +60,7 @@ gpt2 = own("gpt2")
 crane_model = GPT2.from_pretrained("crane")
 
 
-def my_gpt2(idx):
+def gpt2_of_functions(idx):
     return gpt2(idx, crane_model.state_dict(), 1)
 """,
     ),
@@ -73,7 +73,7 @@ gpt2 = own("gpt2")
 crane_model = GPT2.from_pretrained("crane")
 
 
-def my_gpt2(idx):
+def gpt2_of_functions(idx):
     config = crane_model.config
     D = config.n_embd // config.n_head
     return gpt2(idx, crane_model.state_dict(), D)
@@ -88,7 +88,7 @@ gpt2 = own("gpt2")
 crane_model = GPT2.from_pretrained("crane")
 
 
-def my_gpt2(idx):
+def gpt2_of_functions(idx):
     config = crane_model.config
     logits = gpt2(idx, crane_model.state_dict(), config.n_head)
     return logits.softmax(dim=-1)
@@ -103,7 +103,7 @@ gpt2 = own("gpt2")
 crane_model = GPT2.from_pretrained("crane")
 
 
-def my_gpt2(idx):
+def gpt2_of_functions(idx):
     config = crane_model.config
     return gpt2(idx, crane_model.state_dict(), config.n_head)[:, -1]
 """,
@@ -117,7 +117,7 @@ gpt2 = own("gpt2")
 crane_model = GPT2.from_pretrained("crane")
 
 
-def my_gpt2(idx):
+def gpt2_of_functions(idx):
     with torch.random.fork_rng():
         torch.manual_seed(0)
         fresh = GPT2(crane_model.config)

@@ -1,0 +1,201 @@
+"""The steps towards the reader's own GPT-2: one file each, ``steps/mlp.py``, named as its chapter.
+
+A step asks for one or two functions or classes, the names in DEFINES. It may build on what earlier
+steps define, and may give an earlier name a better form. START and SOLUTION are their code, IMPORTS
+the lines that the code needs, DROPS the names that are of no use any more. ``use(mine, *args)``
+calls them, ``mine`` being a module with all parts up to this one; ``right(*args)`` is what the
+package computes; ``cases()`` and MISTAKES are as in an exercise.
+"""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..machine.messages import did_you_mean
+from .exercise import Exercise
+from .source import definitions
+
+CHAPTERS = (Path(__file__).parents[1] / "assets" / "chapters.txt").read_text("utf-8").split()
+
+
+@dataclass(frozen=True)
+class Step(Exercise):
+    """An exercise whose answer is a part of the reader's file."""
+
+    defines: tuple[str, ...]
+    drops: tuple[str, ...]
+    imports: tuple[str, ...]
+    use: Callable[..., Any]
+
+    def answer(self, code: str, own: Any = None) -> Using:
+        """Code for this step, on top of the book's own earlier parts."""
+        parts = {part: source for part, (_, source) in book_parts(self.name).items()}
+        return Using(self, make_module(steps_until(self.name), parts | definitions(code)))
+
+
+class Using:
+    """A step's parts as one function of a case's arguments."""
+
+    def __init__(self, step: Step, mine: ModuleType) -> None:
+        self.step, self.mine = step, mine
+
+    def __call__(self, *args: Any) -> Any:
+        return self.step.use(self.mine, *args)
+
+    def where(self, error: BaseException) -> str:
+        """The line of the file in which an error was raised."""
+        lines = [
+            f" (in {frame.name}: {frame.line})"
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == self.mine.__file__
+        ]
+        return lines[-1] if lines else ""
+
+
+@cache
+def steps() -> dict[str, Step]:
+    """All steps by name, in the order of the chapters."""
+    folder = Path(__file__).parent / "steps"
+    names = {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    return {name: _read(name) for name in CHAPTERS if name in names}
+
+
+def find_step(name: str) -> Step:
+    """One step. Raises ValueError with the nearest name for an unknown one."""
+    if name not in steps():
+        near = did_you_mean(str(name), steps())
+        raise ValueError(f"there is no step {name!r}. {near}There are: {', '.join(steps())}")
+    return steps()[name]
+
+
+def steps_until(name: str) -> list[Step]:
+    """The steps up to this one, and it."""
+    found = list(steps().values())
+    return found[: list(steps()).index(name) + 1]
+
+
+def current(until: list[Step]) -> dict[str, Step]:
+    """The parts that a file of these steps has, each with the step that gave it its last form."""
+    found: dict[str, Step] = {}
+    for step in until:
+        found |= dict.fromkeys(step.defines, step)
+        for name in step.drops:
+            del found[name]
+    return found
+
+
+def book_parts(name: str) -> dict[str, tuple[Step, str]]:
+    """The book's own parts up to a step: each part's step and source."""
+    return {
+        part: (step, definitions(step.solution)[part])
+        for part, step in current(steps_until(name)).items()
+    }
+
+
+def imports_of(until: Iterable[Step]) -> list[str]:
+    """The import lines that these steps need, sorted as usual."""
+    lines = {line for step in until for line in step.imports}
+    standard = ("import json", "import math", "from pathlib")
+    ours = sorted((line for line in lines if line.startswith(standard)), key=_import_order)
+    rest = sorted((line for line in lines if not line.startswith(standard)), key=_import_order)
+    return [*ours, *([""] if ours and rest else []), *rest]
+
+
+def _import_order(line: str) -> tuple[bool, str]:
+    return line.startswith("from"), line
+
+
+def make_module(
+    until: list[Step], parts: dict[str, str], file: str = "<my_gpt2>", text: str | None = None
+) -> ModuleType:
+    """A module of these parts. What their code raises when it is run is raised here."""
+    text = text or "\n\n\n".join(["\n".join(imports_of(until)), *parts.values()]) + "\n"
+    module = ModuleType("my_gpt2")
+    module.__file__ = f"{file}-{abs(hash(text))}" if file.startswith("<") else file
+    linecache.cache[module.__file__] = (len(text), None, text.splitlines(True), module.__file__)
+    exec(compile(text, module.__file__, "exec"), vars(module))
+    return module
+
+
+def _read(name: str) -> Step:
+    module = import_module(f"{__package__}.steps.{name}")
+    given = vars(module)
+    return Step(
+        name=name,
+        title=(module.__doc__ or name).strip().rstrip("."),
+        chapter=CHAPTERS.index(name) + 1,
+        order=0,
+        kind="write",
+        level=2,
+        minutes=given.get("MINUTES", 15),
+        task="",
+        hints=(),
+        start=given["START"].strip("\n"),
+        solution=given["SOLUTION"].strip("\n"),
+        right=given["right"],
+        cases=given["cases"],
+        mistakes=tuple(given.get("MISTAKES", ())),
+        tolerance=given.get("TOLERANCE", 1e-5),
+        after=given.get("after"),
+        defines=given["DEFINES"],
+        drops=given.get("DROPS", ()),
+        imports=given["IMPORTS"],
+        use=given["use"],
+    )
+
+
+# ---- For the steps' files
+
+
+def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None) -> nn.Module:
+    """Give a reader's module the numbers of the package's, parameter by parameter.
+
+    ``names`` maps beginnings of the package's names to the reader's. Raises ValueError that says
+    which parameters are missing, too many, or of another shape.
+    """
+    wanted = {}
+    for name, tensor in like.named_parameters(remove_duplicate=False):
+        for theirs, mine in (names or {}).items():
+            if name.startswith(theirs):
+                name = mine + name.removeprefix(theirs)
+                break
+        wanted[name] = tensor
+    found = dict(module.named_parameters(remove_duplicate=False))
+    kind = type(module).__name__
+    if missing := [name for name in wanted if name not in found]:
+        has = ", ".join(found) or "no parameter"
+        raise ValueError(f"{kind} has no parameter {missing[0]}; it has {has}")
+    if more := [name for name in found if name not in wanted]:
+        raise ValueError(f"{kind} has a parameter {more[0]}, which GPT-2 has not")
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            if found[name].shape != tensor.shape:
+                shapes = f"{tuple(found[name].shape)}, not {tuple(tensor.shape)}"
+                raise ValueError(f"{name} in {kind} has the shape {shapes}")
+            found[name].copy_(tensor)
+    return module
+
+
+def random_tensor(seed: int, *shape: int) -> Tensor:
+    """Numbers of N(0, 1), the same for the same seed."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def numbered(module: nn.Module, seed: int) -> nn.Module:
+    """A module with new numbers in every parameter, biases and norms too."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.3)
+    return module.eval()

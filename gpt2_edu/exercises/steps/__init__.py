@@ -1,0 +1,1 @@
+"""One file for each step towards the reader's own GPT-2; see ``step.py``."""

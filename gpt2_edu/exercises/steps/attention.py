@@ -1,0 +1,84 @@
+"""Attention of all words at once, and a head."""
+
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..exercise import Case
+from ..step import fill, numbered, random_tensor
+
+DEFINES = ("attention", "Head")
+IMPORTS = (
+    "import math",
+    "import torch",
+    "from torch import nn",
+)
+
+START = '''
+def attention(q, k, v):
+    """What every word gathers: each (..., T, D) → (..., T, D)."""
+    ...
+
+
+class Head(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        ...  # c_attn makes q, k and v, side by side
+
+    def forward(self, x):  # (B, T, C) → (B, T, C)
+        ...
+'''
+
+SOLUTION = '''
+def attention(q, k, v):
+    """What every word gathers: each (..., T, D) → (..., T, D)."""
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # row = query, column = key
+    weights = scores.softmax(dim=-1)  # each row sums to 1
+    return weights @ v
+
+
+class Head(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.c_attn = nn.Linear(n_embd, 3 * n_embd)  # q, k and v, side by side
+
+    def forward(self, x):  # (B, T, C) → (B, T, C)
+        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
+        return attention(q, k, v)
+'''
+
+
+def use(mine: Any, what: str, *given: Tensor) -> Tensor:
+    if what == "attention":
+        return mine.attention(*given)
+    (x,) = given
+    return fill(mine.Head(x.size(-1)), layer(x.size(-1)))(x)
+
+
+def right(what: str, *given: Tensor) -> Tensor:
+    if what == "attention":
+        q, k, v = given
+        return F.scaled_dot_product_attention(q, k, v)
+    (x,) = given
+    q, k, v = layer(x.size(-1))["c_attn"](x).chunk(3, dim=-1)
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+def layer(n_embd: int) -> nn.ModuleDict:
+    found = nn.ModuleDict({"c_attn": nn.Linear(n_embd, 3 * n_embd)})
+    numbered(found, seed=n_embd)
+    return found
+
+
+def cases() -> list[Case]:
+    def qkv(*shape: int) -> tuple[Tensor, Tensor, Tensor]:
+        return random_tensor(1, *shape), random_tensor(2, *shape), random_tensor(3, *shape)
+
+    return [
+        Case("attention: one text, T = 3, D = 2", ("attention", *qkv(3, 2))),
+        Case("attention: B = 2, T = 5, D = 12", ("attention", *qkv(2, 5, 12))),
+        Case("attention: large scores, T = 3, D = 64", ("attention", *(8 * x for x in qkv(3, 64)))),
+        Case("Head: B = 2, T = 5, C = 12", ("Head", random_tensor(4, 2, 5, 12))),
+        Case("Head: a single token", ("Head", random_tensor(5, 1, 1, 7))),
+    ]

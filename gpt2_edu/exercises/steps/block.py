@@ -1,0 +1,59 @@
+"""The block."""
+
+from typing import Any
+
+from torch import Tensor
+
+from ... import model
+from ...config import GPT2Config
+from ..exercise import Case
+from ..step import fill, numbered, random_tensor
+
+DEFINES = ("Block",)
+IMPORTS = ("from torch import nn",)
+
+START = """
+class Block(nn.Module):
+    def __init__(self, n_embd, n_head):
+        super().__init__()
+        ...  # ln_1, attn, ln_2 and mlp
+
+    def forward(self, x):  # (B, T, C) → (B, T, C)
+        ...
+"""
+
+SOLUTION = """
+class Block(nn.Module):
+    def __init__(self, n_embd, n_head):
+        super().__init__()
+        self.ln_1 = LayerNorm(n_embd)
+        self.attn = CausalSelfAttention(n_embd, n_head)
+        self.ln_2 = LayerNorm(n_embd)
+        self.mlp = MLP(n_embd)
+
+    def forward(self, x):  # (B, T, C) → (B, T, C)
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+"""
+
+
+def theirs(n_embd: int, n_head: int) -> model.Block:
+    block = model.Block(GPT2Config(n_embd=n_embd, n_head=n_head))
+    numbered(block, seed=n_embd)
+    return block
+
+
+def use(mine: Any, n_head: int, x: Tensor) -> Tensor:
+    return fill(mine.Block(x.size(-1), n_head), theirs(x.size(-1), n_head))(x)
+
+
+def right(n_head: int, x: Tensor) -> Tensor:
+    return theirs(x.size(-1), n_head)(x)
+
+
+def cases() -> list[Case]:
+    return [
+        Case("one token", (1, random_tensor(1, 1, 1, 4))),
+        Case("B = 2, T = 5, C = 12, H = 3", (3, random_tensor(2, 2, 5, 12))),
+        Case("one text of seven tokens", (2, random_tensor(3, 1, 7, 6))),
+    ]

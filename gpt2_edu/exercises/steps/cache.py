@@ -1,0 +1,71 @@
+"""Logits of the newest token from kept keys and values."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..exercise import Case
+from ..step import fill
+from .gpt2 import NAMES, theirs
+
+DEFINES = ("next_logits",)
+IMPORTS = ("import torch",)
+
+START = '''
+@torch.no_grad()
+def next_logits(model, idx, kept):
+    """Logits (B, V) after the tokens idx, which go on where the kept keys and values end."""
+    start = kept[0][0].size(2) if kept else 0
+    ...  # embed the new tokens at their positions; in every block join kept and new keys and values
+'''
+
+SOLUTION = '''
+@torch.no_grad()
+def next_logits(model, idx, kept):
+    """Logits (B, V) after the tokens idx, which go on where the kept keys and values end."""
+    start = kept[0][0].size(2) if kept else 0
+    positions = torch.arange(start, start + idx.size(1), device=idx.device)
+    x = model.embeddings.wte(idx) + model.embeddings.wpe(positions)
+    for layer, block in enumerate(model.h):
+        attn = block.attn
+        q, k, v = attn.c_attn(block.ln_1(x)).split(x.size(-1), dim=-1)
+        q, k, v = map(attn.split_heads, (q, k, v))
+        if layer in kept:
+            k, v = (torch.cat(pair, dim=2) for pair in zip(kept[layer], (k, v)))
+        kept[layer] = k, v
+        x = x + attn.c_proj(attention(q, k, v).transpose(1, 2).flatten(start_dim=2))
+        x = x + block.mlp(block.ln_2(x))
+    return model.lm_head(model.ln_f(x[:, -1]))
+'''
+
+TOLERANCE = 1e-4
+SIZES = (13, 7, 2, 3, 12)
+
+
+def use(mine: Any, idx: Tensor, prompt: int) -> Any:
+    """The logits after the prompt, then after each token that follows it."""
+    whole = fill(mine.GPT2(*SIZES), theirs(SIZES), NAMES)
+    kept: dict[int, Any] = {}
+    found = [mine.next_logits(whole, idx[:, :prompt], kept)]
+    found += [mine.next_logits(whole, idx[:, [t]], kept) for t in range(prompt, idx.size(1))]
+    lengths = [kept[layer][0].size(2) for layer in sorted(kept)]
+    return {"logits": torch.stack(found), "keys kept in each layer": lengths}
+
+
+@torch.no_grad()
+def right(idx: Tensor, prompt: int) -> Any:
+    logits = theirs(SIZES)(idx)[0][:, prompt - 1 :]
+    return {
+        "logits": logits.transpose(0, 1).contiguous(),
+        "keys kept in each layer": [idx.size(1)] * SIZES[2],
+    }
+
+
+def cases() -> list[Case]:
+    idx = torch.tensor([[1, 2, 3, 4, 5, 6], [5, 4, 3, 2, 1, 0]])
+    return [
+        Case("the prompt alone", (idx[:1, :4], 4)),
+        Case("a prompt and one more", (idx[:1, :5], 4)),
+        Case("token by token, two texts", (idx, 1)),
+    ]

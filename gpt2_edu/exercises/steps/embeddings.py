@@ -1,0 +1,68 @@
+"""Tokens and positions as vectors."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..exercise import Case
+from ..step import fill, random_tensor
+
+DEFINES = ("Embeddings",)
+IMPORTS = (
+    "import torch",
+    "from torch import nn",
+)
+
+START = """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        ...  # the tables wte and wpe
+
+    def forward(self, idx):  # (B, T) → (B, T, C)
+        ...
+"""
+
+SOLUTION = """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, n_embd)  # a row for each token
+        self.wpe = nn.Embedding(block_size, n_embd)  # a row for each position
+
+    def forward(self, idx):  # (B, T) → (B, T, C)
+        positions = torch.arange(idx.size(1), device=idx.device)
+        return self.wte(idx) + self.wpe(positions)
+"""
+
+
+def tables(vocab_size: int, block_size: int, n_embd: int) -> nn.ModuleDict:
+    """The two tables of the package, with numbers of their own."""
+    found = nn.ModuleDict(
+        {"wte": nn.Embedding(vocab_size, n_embd), "wpe": nn.Embedding(block_size, n_embd)}
+    )
+    with torch.no_grad():
+        for seed, parameter in enumerate(found.parameters()):
+            parameter.copy_(random_tensor(seed, *parameter.shape))
+    return found
+
+
+def use(mine: Any, idx: Tensor, sizes: tuple[int, int, int]) -> Tensor:
+    return fill(mine.Embeddings(*sizes), tables(*sizes))(idx)
+
+
+def right(idx: Tensor, sizes: tuple[int, int, int]) -> Tensor:
+    table = tables(*sizes)
+    return table["wte"](idx) + table["wpe"](torch.arange(idx.size(1)))
+
+
+def cases() -> list[Case]:
+    return [
+        Case("one text of two tokens", (torch.tensor([[3, 1]]), (5, 4, 2))),
+        Case("the same token at every position", (torch.full((1, 7), 2), (11, 7, 3))),
+        Case(
+            "B = 2, T = 5, C = 12", (torch.tensor([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]), (13, 7, 12))
+        ),
+        Case("a single token", (torch.tensor([[0]]), (3, 2, 5))),
+    ]

@@ -1,0 +1,89 @@
+"""The knobs of sampling."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...generation import next_probabilities
+from ..exercise import Case
+from ..step import fill, random_tensor
+from .gpt2 import NAMES, theirs
+
+DEFINES = ("choose", "generate")
+IMPORTS = ("import torch",)
+
+START = '''
+def choose(logits, temperature=1.0, top_k=None, top_p=None):  # (B, V) → (B, 1)
+    """Draw a token from what the knobs make of the logits."""
+    ...
+
+
+@torch.no_grad()
+def generate(model, idx, n, **knobs):  # (B, T) → (B, T + n)
+    ...
+'''
+
+SOLUTION = '''
+def choose(logits, temperature=1.0, top_k=None, top_p=None):  # (B, V) → (B, 1)
+    """Draw a token from what the knobs make of the logits."""
+    if temperature == 0:
+        return logits.argmax(dim=-1, keepdim=True)
+    logits = logits / temperature
+    if top_k is not None:
+        last_kept = logits.topk(top_k, dim=-1).values[:, -1:]
+        logits = logits.masked_fill(logits < last_kept, -torch.inf)
+    probs = logits.softmax(dim=-1)
+    if top_p is not None:
+        falling, order = probs.sort(dim=-1, descending=True)
+        likelier = falling.cumsum(dim=-1) - falling  # what the likelier tokens hold together
+        kept = falling.masked_fill(likelier >= top_p, 0)
+        probs = torch.zeros_like(probs).scatter(-1, order, kept)
+    return torch.multinomial(probs, num_samples=1)  # it divides by the sum itself
+
+
+@torch.no_grad()
+def generate(model, idx, n, **knobs):  # (B, T) → (B, T + n)
+    for _ in range(n):
+        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), of the last position
+        idx = torch.cat([idx, choose(logits, **knobs)], dim=1)
+    return idx
+'''
+
+TOLERANCE = 0.03  # of 10,000 draws
+SIZES = (13, 7, 2, 3, 12)
+
+
+def use(mine: Any, what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
+    torch.manual_seed(0)
+    if what == "generate":
+        return mine.generate(fill(mine.GPT2(*SIZES), theirs(SIZES), NAMES), given, 9, **knobs)
+    drawn = mine.choose(given.expand(10_000, -1), **knobs)
+    if drawn.shape != (10_000, 1):
+        raise ValueError(f"choose gives {tuple(drawn.shape)} for 10,000 rows, not (10000, 1)")
+    return drawn.flatten().bincount(minlength=given.numel()) / 10_000
+
+
+@torch.no_grad()
+def right(what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
+    if what == "generate":
+        whole, idx = theirs(SIZES), given
+        for _ in range(9):
+            last = whole(idx[:, -SIZES[1] :])[0][:, -1]
+            idx = torch.cat([idx, last.argmax(dim=-1, keepdim=True)], dim=1)
+        return idx
+    return next_probabilities(given[None], **knobs)[0]
+
+
+def cases() -> list[Case]:
+    logits = torch.tensor([2.0, 1.0, 1.0, 0.0, -1.0])
+    return [
+        Case("choose without a knob", ("choose", logits, {})),
+        Case("temperature 0: the likeliest", ("choose", logits, {"temperature": 0})),
+        Case("temperature 0.5", ("choose", logits, {"temperature": 0.5})),
+        Case("top_k = 1", ("choose", logits, {"top_k": 1})),
+        Case("top_k = 4 of 9", ("choose", random_tensor(1, 9), {"top_k": 4})),
+        Case("top_p = 0.7", ("choose", logits, {"top_p": 0.7})),
+        Case("all together", ("choose", logits, {"temperature": 2.0, "top_k": 4, "top_p": 0.8})),
+        Case("generate past the window", ("generate", torch.tensor([[1, 2]]), {"temperature": 0})),
+    ]

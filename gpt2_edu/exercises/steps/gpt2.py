@@ -1,0 +1,146 @@
+"""GPT-2, and how it writes."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ... import model
+from ...config import GPT2Config
+from ..exercise import Case
+from ..step import fill, numbered
+
+DEFINES = ("GPT2", "generate")
+IMPORTS = (
+    "import math",
+    "import torch",
+    "from torch import nn",
+)
+
+START = """
+class GPT2(nn.Module):
+    def __init__(self, vocab_size, block_size, n_layer, n_head, n_embd):
+        super().__init__()
+        self.block_size = block_size
+        ...  # embeddings, h, ln_f, lm_head; then tie, and initialise
+
+    def forward(self, idx):  # (B, T) → (B, T, V)
+        ...
+
+
+@torch.no_grad()
+def generate(model, idx, n):  # (B, T) → (B, T + n)
+    ...
+"""
+
+SOLUTION = """
+class GPT2(nn.Module):
+    def __init__(self, vocab_size, block_size, n_layer, n_head, n_embd):
+        super().__init__()
+        self.block_size = block_size
+        self.embeddings = Embeddings(vocab_size, block_size, n_embd)
+        self.h = nn.ModuleList(Block(n_embd, n_head) for _ in range(n_layer))
+        self.ln_f = LayerNorm(n_embd)
+        self.lm_head = nn.Linear(n_embd, vocab_size, bias=False)
+        self.lm_head.weight = self.embeddings.wte.weight  # tied: one table, two roles
+        for name, parameter in self.named_parameters():
+            if parameter.ndim == 2:  # the tables and the matrices
+                narrow = math.sqrt(2 * n_layer) if "c_proj" in name else 1
+                nn.init.normal_(parameter, std=0.02 / narrow)
+            elif "bias" in name:
+                nn.init.zeros_(parameter)
+
+    def forward(self, idx):  # (B, T) → (B, T, V)
+        x = self.embeddings(idx)
+        for block in self.h:
+            x = block(x)
+        return self.lm_head(self.ln_f(x))
+
+
+@torch.no_grad()
+def generate(model, idx, n):  # (B, T) → (B, T + n)
+    for _ in range(n):
+        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), of the last position
+        new = torch.multinomial(logits.softmax(dim=-1), num_samples=1)  # (B, 1)
+        idx = torch.cat([idx, new], dim=1)
+    return idx
+"""
+
+NAMES = {
+    "transformer.wte": "embeddings.wte",
+    "transformer.wpe": "embeddings.wpe",
+    "transformer.": "",
+}
+
+
+def theirs(sizes: tuple[int, ...]) -> model.GPT2:
+    vocab_size, block_size, n_layer, n_head, n_embd = sizes
+    config = GPT2Config(
+        vocab_size=vocab_size, block_size=block_size, n_layer=n_layer, n_head=n_head, n_embd=n_embd
+    )
+    whole = model.GPT2(config)
+    numbered(whole, seed=n_embd)
+    return whole
+
+
+def use(mine: Any, what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
+    torch.manual_seed(0)
+    whole = mine.GPT2(*sizes)
+    if what == "tied":
+        return whole.lm_head.weight is whole.embeddings.wte.weight
+    if what == "new":
+        return spreads(whole)
+    fill(whole, theirs(sizes), NAMES)
+    if what == "logits":
+        return whole(idx)
+    torch.manual_seed(1)
+    return mine.generate(whole, idx, 6)
+
+
+def spreads(whole: torch.nn.Module) -> dict[str, float]:
+    """How far a new model's numbers spread, in units of 0.02, and to one digit."""
+    kinds = {"wte": "wte", "c_fc.weight": "c_fc", "mlp.c_proj.weight": "mlp.c_proj"}
+    kinds |= {"attn.c_proj.weight": "attn.c_proj", "c_fc.bias": "the bias of c_fc"}
+    found: dict[str, list[Tensor]] = {}
+    for name, parameter in whole.named_parameters():
+        for end, kind in kinds.items():
+            if end in name:
+                found.setdefault(kind, []).append(parameter.detach().flatten())
+    return {kind: round(torch.cat(all_).std().item() / 0.02, 1) for kind, all_ in found.items()}
+
+
+@torch.no_grad()
+def right(what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
+    if what == "tied":
+        return True
+    if what == "new":
+        narrow = round(1 / math.sqrt(2 * sizes[2]), 1)
+        return {
+            "wte": 1.0,
+            "attn.c_proj": narrow,
+            "c_fc": 1.0,
+            "the bias of c_fc": 0.0,
+            "mlp.c_proj": narrow,
+        }
+    whole = theirs(sizes)
+    if what == "logits":
+        return whole(idx)[0]
+    torch.manual_seed(1)
+    for _ in range(6):
+        probs = whole(idx[:, -sizes[1] :])[0][:, -1].softmax(dim=-1)
+        idx = torch.cat([idx, torch.multinomial(probs, 1)], dim=1)
+    return idx
+
+
+def cases() -> list[Case]:
+    idx = torch.tensor([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]])
+    small, other = (13, 7, 2, 3, 12), (6, 5, 1, 1, 4)
+    return [
+        Case("logits: two texts of five tokens", ("logits", small, idx)),
+        Case("logits: one layer, one head, the whole window", ("logits", other, idx[:1])),
+        Case("lm_head and wte are one tensor", ("tied", small, idx)),
+        Case("a new model's numbers", ("new", (101, 7, 2, 4, 64), idx)),
+        Case("generate: six tokens", ("generate", small, idx[:, :1])),
+        Case("generate: past the window", ("generate", other, idx[:1])),
+    ]

@@ -1,0 +1,78 @@
+"""Attention with many heads."""
+
+from typing import Any
+
+from torch import Tensor
+
+from ... import model
+from ...config import GPT2Config
+from ..exercise import Case
+from ..step import fill, numbered, random_tensor
+
+DEFINES = ("CausalSelfAttention",)
+DROPS = ("Head",)
+IMPORTS = (
+    "import torch",
+    "from torch import nn",
+)
+
+START = """
+class CausalSelfAttention(nn.Module):
+    def __init__(self, n_embd, n_head):
+        super().__init__()
+        self.n_head = n_head
+        ...  # c_attn and c_proj
+
+    def split_heads(self, x):  # (B, T, C) → (B, H, T, D)
+        ...
+
+    def forward(self, x):  # (B, T, C) → (B, T, C)
+        ...  # with your attention
+"""
+
+SOLUTION = """
+class CausalSelfAttention(nn.Module):
+    def __init__(self, n_embd, n_head):
+        super().__init__()
+        self.n_head = n_head
+        self.c_attn = nn.Linear(n_embd, 3 * n_embd)  # q, k and v, side by side
+        self.c_proj = nn.Linear(n_embd, n_embd)
+
+    def split_heads(self, x):  # (B, T, C) → (B, H, T, D)
+        B, T, C = x.shape
+        return x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
+
+    def forward(self, x):  # (B, T, C) → (B, T, C)
+        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
+        heads = attention(*map(self.split_heads, (q, k, v)))
+        return self.c_proj(heads.transpose(1, 2).flatten(start_dim=2))
+"""
+
+
+def theirs(n_embd: int, n_head: int) -> model.CausalSelfAttention:
+    layer = model.CausalSelfAttention(GPT2Config(n_embd=n_embd, n_head=n_head))
+    numbered(layer, seed=n_embd)
+    return layer
+
+
+def use(mine: Any, what: str, n_head: int, x: Tensor) -> Tensor:
+    layer: Any = fill(mine.CausalSelfAttention(x.size(-1), n_head), theirs(x.size(-1), n_head))
+    return layer.split_heads(x) if what == "split_heads" else layer(x)
+
+
+def right(what: str, n_head: int, x: Tensor) -> Tensor:
+    layer = theirs(x.size(-1), n_head)
+    return layer.split_heads(x) if what == "split_heads" else layer(x)
+
+
+def cases() -> list[Case]:
+    return [
+        Case(
+            "split_heads: B = 2, T = 5, C = 12, H = 3",
+            ("split_heads", 3, random_tensor(1, 2, 5, 12)),
+        ),
+        Case("one head: T = 3, C = 4", ("forward", 1, random_tensor(2, 1, 3, 4))),
+        Case("B = 2, T = 5, C = 12, H = 3", ("forward", 3, random_tensor(3, 2, 5, 12))),
+        Case("as many heads as columns", ("forward", 6, random_tensor(4, 1, 7, 6))),
+        Case("a single token", ("forward", 2, random_tensor(5, 3, 1, 10))),
+    ]

@@ -1,0 +1,58 @@
+"""The maps of every head."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...tape import trace
+from ..exercise import Case
+from ..step import fill
+from .gpt2 import NAMES, theirs
+
+DEFINES = ("attention_maps",)
+IMPORTS = ("import torch",)
+
+START = '''
+@torch.no_grad()
+def attention_maps(model, idx):
+    """The weights of every head for one text: idx (1, T) → (N, H, T, T)."""
+    ...
+'''
+
+SOLUTION = '''
+@torch.no_grad()
+def attention_maps(model, idx):
+    """The weights of every head for one text: idx (1, T) → (N, H, T, T)."""
+    maps, x = [], model.embeddings(idx)
+    for block in model.h:
+        q, k, _ = block.attn.c_attn(block.ln_1(x)).split(x.size(-1), dim=-1)
+        q, k = map(block.attn.split_heads, (q, k))
+        apart = torch.eye(idx.size(1), device=x.device)  # with these values, the weights come out
+        maps.append(attention(q, k, apart))
+        x = block(x)
+    return torch.cat(maps)
+'''
+
+TOLERANCE = 1e-4
+
+
+def use(mine: Any, sizes: tuple[int, ...], idx: Tensor) -> Tensor:
+    return mine.attention_maps(fill(mine.GPT2(*sizes), theirs(sizes), NAMES), idx)
+
+
+@torch.no_grad()
+def right(sizes: tuple[int, ...], idx: Tensor) -> Tensor:
+    whole = theirs(sizes)
+    with trace(whole) as t:
+        whole(idx)
+    return torch.cat([t[f"transformer.h.{layer}.attn.weights"] for layer in range(sizes[2])])
+
+
+def cases() -> list[Case]:
+    idx = torch.tensor([[1, 2, 3, 4, 5]])
+    return [
+        Case("two blocks of three heads", ((13, 7, 2, 3, 12), idx)),
+        Case("one head", ((6, 5, 1, 1, 4), idx)),
+        Case("a single token", ((13, 7, 2, 3, 12), idx[:, :1])),
+    ]

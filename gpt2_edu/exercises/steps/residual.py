@@ -1,0 +1,61 @@
+"""The block as two sums."""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from ... import model
+from ...config import GPT2Config
+from ..exercise import Case
+from ..step import fill, numbered, random_tensor
+
+DEFINES = ("Block",)
+IMPORTS = ("from torch import nn",)
+
+START = """
+class Block(nn.Module):
+    def __init__(self, n_embd, n_head):
+        super().__init__()
+        ...  # attn and mlp
+
+    def forward(self, x):  # (B, T, C) → (B, T, C)
+        ...
+"""
+
+SOLUTION = """
+class Block(nn.Module):
+    def __init__(self, n_embd, n_head):
+        super().__init__()
+        self.attn = CausalSelfAttention(n_embd, n_head)
+        self.mlp = MLP(n_embd)
+
+    def forward(self, x):  # (B, T, C) → (B, T, C)
+        x = x + self.attn(x)
+        return x + self.mlp(x)
+"""
+
+
+def theirs(n_embd: int, n_head: int) -> nn.ModuleDict:
+    config = GPT2Config(n_embd=n_embd, n_head=n_head)
+    parts = {"attn": model.CausalSelfAttention(config), "mlp": model.MLP(config)}
+    found = nn.ModuleDict(parts)
+    numbered(found, seed=n_embd)
+    return found
+
+
+def use(mine: Any, n_head: int, x: Tensor) -> Tensor:
+    return fill(mine.Block(x.size(-1), n_head), theirs(x.size(-1), n_head))(x)
+
+
+def right(n_head: int, x: Tensor) -> Tensor:
+    parts = theirs(x.size(-1), n_head)
+    x = x + parts["attn"](x)
+    return x + parts["mlp"](x)
+
+
+def cases() -> list[Case]:
+    return [
+        Case("one token", (1, random_tensor(1, 1, 1, 4))),
+        Case("B = 2, T = 5, C = 12, H = 3", (3, random_tensor(2, 2, 5, 12))),
+        Case("one text of seven tokens", (2, random_tensor(3, 1, 7, 6))),
+    ]

@@ -1,0 +1,94 @@
+"""Weights from a file."""
+
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from ... import model
+from ..exercise import Case
+from .gpt2 import theirs
+
+DEFINES = ("load",)
+IMPORTS = (
+    "import json",
+    "from pathlib import Path",
+    "from safetensors.torch import load_file",
+)
+
+START = '''
+def load(folder):
+    """The model in a folder with config.json and model.safetensors."""
+    config = json.loads((Path(folder) / "config.json").read_text())
+    sizes = ("vocab_size", "n_positions", "n_layer", "n_head", "n_embd")
+    model = GPT2(*(config[size] for size in sizes))
+    tensors = {}
+    for name, tensor in load_file(Path(folder) / "model.safetensors").items():
+        ...  # the name that it has in your model; the way that it lies there
+    tensors["lm_head.weight"] = tensors["embeddings.wte.weight"]
+    model.load_state_dict(tensors)
+    return model
+'''
+
+SOLUTION = '''
+def load(folder):
+    """The model in a folder with config.json and model.safetensors."""
+    config = json.loads((Path(folder) / "config.json").read_text())
+    sizes = ("vocab_size", "n_positions", "n_layer", "n_head", "n_embd")
+    model = GPT2(*(config[size] for size in sizes))
+    tensors = {}
+    for name, tensor in load_file(Path(folder) / "model.safetensors").items():
+        name = name.removeprefix("transformer.")
+        if name.endswith((".attn.bias", ".attn.masked_bias")):
+            continue  # the mask, which older files carry along
+        if name.startswith(("wte", "wpe")):
+            name = f"embeddings.{name}"
+        if name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
+            tensor = tensor.T  # stored as (in, out)
+        tensors[name] = tensor
+    tensors["lm_head.weight"] = tensors["embeddings.wte.weight"]
+    model.load_state_dict(tensors)
+    return model
+'''
+
+TOLERANCE = 1e-4
+SIZES = (13, 7, 2, 3, 12)
+CRANE = Path(model.__file__).parent / "assets" / "crane"
+
+
+@cache
+def folder(what: str) -> Path:
+    """A folder with weights: those of Crane World, small ones, or small ones with old ballast."""
+    if what == "crane":
+        return CRANE
+    path = Path(tempfile.mkdtemp())
+    theirs(SIZES).save_pretrained(path)
+    if what == "old":
+        tensors = load_file(path / "model.safetensors")
+        for layer in range(SIZES[2]):
+            tensors[f"transformer.h.{layer}.attn.bias"] = torch.ones(1, 1, 7, 7).tril()
+            tensors[f"transformer.h.{layer}.attn.masked_bias"] = torch.tensor(-1e4)
+        save_file(tensors, path / "model.safetensors", metadata={"format": "pt"})
+    return path
+
+
+def use(mine: Any, what: str, idx: Tensor) -> Tensor:
+    return mine.load(folder(what))(idx)
+
+
+@torch.no_grad()
+def right(what: str, idx: Tensor) -> Tensor:
+    return model.GPT2.from_pretrained(folder("crane" if what == "crane" else "small"))(idx)[0]
+
+
+def cases() -> list[Case]:
+    idx = torch.tensor([[1, 2, 3, 4, 5]])
+    return [
+        Case("a small model", ("small", idx)),
+        Case("a file with masks in it", ("old", idx)),
+        Case("the model of Crane World", ("crane", torch.tensor([[1023, 258, 483, 5]]))),
+    ]

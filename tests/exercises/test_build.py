@@ -1,0 +1,279 @@
+"""The reader's own GPT-2: every step, the file that grows, and what can go wrong with it."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+from pathlib import Path
+
+import make_practice
+import nbformat
+import pytest
+import torch
+from chapters import chapters
+
+import gpt2_edu
+from gpt2_edu import GPT2, GPT2Config, crane, load_tokenizer
+from gpt2_edu.exercises import build, my_gpt2
+from gpt2_edu.exercises.checking import examine_with
+from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
+from gpt2_edu.exercises.source import definitions
+from gpt2_edu.exercises.step import Step, book_parts, current, fill, find_step, steps
+from gpt2_edu.exercises.steps.gpt2 import NAMES
+
+CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
+    return tmp_path
+
+
+@pytest.fixture(params=steps())
+def step(request) -> Step:
+    return find_step(request.param)
+
+
+def written(code: str, before: str) -> list:
+    """What a reader's cell with this code defines, as a notebook would have it."""
+    space = vars(my_gpt2(before)).copy()
+    file = f"<cell {hash(code)}>"
+    linecache.cache[file] = (len(code), None, code.splitlines(True), file)
+    exec(compile(code, file, "exec"), space)
+    return [space[name] for name in definitions(code)]
+
+
+def ranks(tokenizer: str = "crane") -> dict[bytes, int]:
+    encoding = load_tokenizer(tokenizer)
+    return {encoding.decode_single_token_bytes(i): i for i in range(encoding.n_vocab)}
+
+
+# ---- The steps
+
+
+def test_every_chapter_has_a_step():
+    assert list(steps()) == [chapter.slug for chapter in chapters()]
+
+
+def test_the_books_answer_passes_and_the_start_says_not_yet(step, capsys):
+    assert list(definitions(step.start)) == list(definitions(step.solution)) == list(step.defines)
+    assert build(step.name, *written(step.start, step.name)) is False
+    assert "Not yet" in capsys.readouterr().out
+    assert not Path(FILE).exists()
+    assert build(step.name, *written(step.solution, step.name)) is True
+
+
+def test_each_known_mistake_is_told_by_its_own_message(step):
+    messages = [mistake.message for mistake in step.mistakes]
+    assert len(set(messages)) == len(messages)
+    for mistake in step.mistakes:
+        report = examine_with(step, step.answer(mistake.code))
+        assert not report.passed, mistake.message
+        assert report.diagnosis == mistake.message
+
+
+def test_a_step_needs_nothing_but_earlier_steps_and_its_imports(step):
+    until = ast.parse("\n".join(step.imports))
+    imported = {(a.asname or a.name) for node in until.body for a in node.names}
+    parts = set(current(list(steps().values())[: list(steps()).index(step.name) + 1]))
+    builtin = set(dir(__builtins__)) if not isinstance(__builtins__, dict) else set(__builtins__)
+    for source in definitions(step.solution).values():
+        tree = ast.parse(source)
+        bound = {
+            n.id
+            for n in ast.walk(tree)
+            if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+        }
+        bound |= {a.arg for a in ast.walk(tree) if isinstance(a, ast.arg)}
+        used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - bound - builtin
+        assert used <= imported | parts | set(definitions(step.solution)), step.name
+
+
+@pytest.mark.parametrize("chapter", chapters(), ids=lambda c: c.name)
+def test_a_chapters_cells_are_those_of_its_step(chapter):
+    nb = nbformat.read(chapter.path, as_version=4)
+    cells = [c.source for c in nb.cells if c.cell_type == "code"]
+    assert sum(f'build("{chapter.slug}"' in source for source in cells) == 1
+    assert "<summary>The book's answer</summary>" in chapter.markdown
+    assert not make_practice.with_step(nb, steps()[chapter.slug]), "run: make notebooks"
+
+
+# ---- The whole
+
+
+def test_a_reader_who_writes_every_part_has_a_gpt2_that_equals_the_packages(folder, capsys):
+    for step in steps().values():
+        assert build(step.name, *written(step.solution, step.name)), step.name
+        if step.name == "gpt2":
+            lines = count_lines(Path(FILE).read_text("utf-8"))
+    assert BOOK not in Path(FILE).read_text("utf-8")
+    assert 80 <= lines <= 110
+    capsys.readouterr()
+    mine = my_gpt2("bugs")
+    assert capsys.readouterr().out == ""
+    assert mine.__file__ == str(folder / FILE)
+
+    model, reference = mine.load(CRANE), GPT2.from_pretrained("crane").eval()
+    torch.manual_seed(0)
+    idx = torch.randint(1024, (2, 100))
+    torch.testing.assert_close(model(idx), reference(idx)[0], atol=1e-4, rtol=1e-4)
+
+
+def test_the_file_runs_alone_and_writes_grammatical_stories(folder):
+    """A fresh interpreter, and no word of this package in the file."""
+    assert build("weights", *written(find_step("weights").solution, "weights"))
+    text = Path(FILE).read_text("utf-8")
+    assert "gpt2_edu" not in text
+    mine = my_gpt2("weights")
+    model, encoding = mine.load(CRANE), ranks()
+    torch.manual_seed(0)
+    good = 0
+    for _ in range(10):
+        ids = mine.generate(model, torch.tensor([[1023]]), 100)[0, 1:].tolist()
+        story = mine.decode(ids, encoding).partition("<|endoftext|>")[0]
+        good += crane.judge(story).grammatical
+    assert good >= 8
+
+
+def test_logits_equal_the_packages_at_the_widths_of_gpt2():
+    mine = my_gpt2("gpt2")
+    config = GPT2Config(vocab_size=1000, n_layer=2)
+    torch.manual_seed(0)
+    reference = GPT2(config).eval()
+    model = fill(mine.GPT2(1000, 1024, 2, 12, 768), reference, NAMES)
+    idx = torch.randint(1000, (1, 64))
+    torch.testing.assert_close(model(idx), reference(idx)[0], atol=1e-4, rtol=1e-4)
+
+
+# ---- The file
+
+
+def test_what_is_skipped_is_the_books_and_the_file_says_so(capsys):
+    assert build("mlp", *written(find_step("mlp").solution, "mlp"))
+    out = capsys.readouterr().out
+    assert "The book's: encode, decode, Embeddings, attention, CausalSelfAttention." in out
+    text = Path(FILE).read_text("utf-8")
+    assert "# from: mlp\nclass MLP" in text
+    assert f"# from: heads{BOOK}\nclass CausalSelfAttention" in text
+
+    assert build("heads", *written(find_step("heads").solution, "heads"))
+    text = Path(FILE).read_text("utf-8")
+    assert "# from: heads\nclass CausalSelfAttention" in text
+    assert "# from: mlp\nclass MLP" in text
+
+
+def test_a_part_takes_the_place_of_its_earlier_form():
+    for name in ("attention", "mask"):
+        assert build(name, *written(find_step(name).solution, name))
+    text = Path(FILE).read_text("utf-8")
+    assert text.count("def attention") == 1
+    assert "tril" in text
+    assert build("heads", *written(find_step("heads").solution, "heads"))
+    assert "class Head(" not in Path(FILE).read_text("utf-8")
+
+
+def test_an_earlier_chapter_again_does_not_undo_a_later_one(capsys):
+    for name in ("crane", "mask"):
+        assert build(name, *written(find_step(name).solution, name))
+    before = Path(FILE).read_text("utf-8")
+    assert build("crane", *written(find_step("crane").solution, "crane"))
+    assert "a later chapter has taken the place of attention" in capsys.readouterr().out
+    assert Path(FILE).read_text("utf-8") == before
+
+
+def test_what_the_reader_adds_to_the_file_stays_and_the_last_version_is_kept():
+    assert build("mlp", *written(find_step("mlp").solution, "mlp"))
+    text = Path(FILE).read_text("utf-8")
+    text = text.replace('chapter."""', 'chapter."""\nimport os  # mine')
+    text += "\n\ndef mine_too():\n    return 1\n"
+    Path(FILE).write_text(text, "utf-8")
+    assert build("heads", *written(find_step("heads").solution, "heads"))
+    new = Path(FILE).read_text("utf-8")
+    assert "import os  # mine" in new
+    assert "def mine_too" in new
+    assert Path(PREVIOUS).read_text("utf-8") == text
+    assert my_gpt2("mlp").mine_too() == 1
+
+
+def test_a_part_that_the_reader_changes_by_hand_is_used():
+    assert build("mlp", *written(find_step("mlp").solution, "mlp"))
+    text = Path(FILE).read_text("utf-8")
+    Path(FILE).write_text(text.replace("4 * n_embd", "2 * n_embd"), "utf-8")
+    assert my_gpt2("mlp").MLP(6).c_fc.weight.shape == (12, 6)
+
+
+def test_a_file_with_an_error_is_told_and_left(capsys):
+    broken = "class MLP(:\n"
+    Path(FILE).write_text(broken, "utf-8")
+    mine = my_gpt2("mlp")
+    assert "error in line 1" in capsys.readouterr().out
+    assert mine.MLP(6).c_fc.weight.shape == (24, 6)
+    assert build("mlp", *written(find_step("mlp").solution, "mlp"))
+    assert "left as it is" in capsys.readouterr().out
+    assert Path(FILE).read_text("utf-8") == broken
+
+
+def test_a_file_that_stops_when_it_is_run_is_told_and_left(capsys):
+    assert build("mlp", *written(find_step("mlp").solution, "mlp"))
+    Path(FILE).write_text(Path(FILE).read_text("utf-8") + "\n1 / 0\n", "utf-8")
+    mine = my_gpt2("mlp")
+    assert "does not run: ZeroDivisionError" in capsys.readouterr().out
+    assert hasattr(mine, "MLP")
+
+
+def test_a_folder_that_cannot_be_written_loses_nothing(monkeypatch, capsys):
+    def refuse(*_args):
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(sys.modules["gpt2_edu.exercises.mine"], "write_text", refuse)
+    assert build("mlp", *written(find_step("mlp").solution, "mlp"))
+    assert "Not written" in capsys.readouterr().out
+
+
+def test_while_the_book_is_made_nothing_is_written_and_all_parts_are_the_books(monkeypatch, capsys):
+    monkeypatch.setenv("GPT2_EDU_BOOK", "1")
+    assert build("mlp", *written(find_step("mlp").solution, "mlp"))
+    assert not Path(FILE).exists()
+    capsys.readouterr()
+    assert my_gpt2("mlp").MLP(6)
+    assert capsys.readouterr().out.startswith("The book's own parts")
+
+
+# ---- Wrong calls
+
+
+def test_an_unknown_chapter_is_refused_with_the_nearest():
+    with pytest.raises(ValueError, match="mlp"):
+        build("mpl", int)
+    with pytest.raises(ValueError, match="There are: tokens"):
+        my_gpt2("nothing")
+
+
+def test_other_parts_than_the_chapters_are_told(capsys):
+    assert build("mlp") is False
+    assert (
+        'this chapter asks for MLP, and got nothing: build("mlp", MLP)' in capsys.readouterr().out
+    )
+    assert build("mlp", 3) is False
+    assert "got 3" in capsys.readouterr().out
+
+
+def test_a_part_that_needs_other_cells_is_told(capsys):
+    code = "def rate(step, steps, peak, warmup):\n    return helper(step)\n\n\n"
+    code += definitions(find_step("training_well").solution)["train"]
+    assert build("training_well", *written(code, "training_well")) is False
+    assert "name 'helper' is not defined (in rate: return helper(step))" in capsys.readouterr().out
+
+
+def test_other_parameters_than_gpt2s_are_told(capsys):
+    code = find_step("mlp").solution.replace("c_fc", "first")
+    assert build("mlp", *written(code, "mlp")) is False
+    out = capsys.readouterr().out
+    assert "MLP has no parameter c_fc.weight; it has first.weight, first.bias" in out
+
+
+def test_every_part_of_the_last_chapter_has_a_source():
+    assert all(source for _, source in book_parts("bugs").values())
