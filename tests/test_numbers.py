@@ -70,8 +70,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "29": "the last but one of 30, in a sum",
         "40": "reported by Radford et al. 2019",
         "0.0001": "a probability taken at will",
-        "95": "the level of the intervals, as evals draws them",
-        "0.95": "what others use",
         "50,304": "in other people's code",
     },
     "fast": {"46": "reported by Chowdhery et al. 2022"},
