@@ -54,7 +54,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "100,000": "the vocabularies of later models",
     },
     "embeddings": {"42": "an id taken at will"},
-    "attention": {"0.9999": "a weight that is supposed"},
     "gpt2": {
         "117": "printed in the paper",
         "0.01": "in OpenAI's code",
