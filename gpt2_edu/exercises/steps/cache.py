@@ -15,15 +15,14 @@ IMPORTS = ("import torch",)
 START = '''
 @torch.no_grad()
 def next_logits(model, idx, kept):
-    """Logits (B, V) after the tokens idx, which go on where the kept keys and values end."""
-    start = kept[0][0].size(2) if kept else 0
-    ...  # embed the new tokens at their positions; in every block join kept and new keys and values
+    """Logits (B, V) after the new tokens idx (B, T). kept: {layer: (k, v)}."""
+    ...
 '''
 
 SOLUTION = '''
 @torch.no_grad()
 def next_logits(model, idx, kept):
-    """Logits (B, V) after the tokens idx, which go on where the kept keys and values end."""
+    """Logits (B, V) after the new tokens idx (B, T). kept: {layer: (k, v)}."""
     start = kept[0][0].size(2) if kept else 0
     positions = torch.arange(start, start + idx.size(1), device=idx.device)
     x = model.embeddings.wte(idx) + model.embeddings.wpe(positions)
