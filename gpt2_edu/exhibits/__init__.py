@@ -1,7 +1,7 @@
 """Python objects that show themselves as HTML in a notebook and on the page; tables of numbers
 also as a matplotlib figure, with ``.plot()``.
 
-The HTML is plain tables and lists with rounded numbers, and one drawing, the map. It needs no
+The HTML is plain tables and lists with rounded numbers, and drawings as SVG. It needs no
 JavaScript, reads well aloud, and one small stylesheet colours it, in light and dark.
 """
 
@@ -9,7 +9,8 @@ from ..tape import Ledger
 from .attention import Attention
 from .map import Map
 from .matrix import Matrix
+from .plot import Plot, heat
 from .setup import COLOURS, setup
 from .tokens import Tokens
 
-__all__ = ["COLOURS", "Attention", "Ledger", "Map", "Matrix", "Tokens", "setup"]
+__all__ = ["COLOURS", "Attention", "Ledger", "Map", "Matrix", "Plot", "Tokens", "heat", "setup"]

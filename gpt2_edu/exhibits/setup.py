@@ -18,6 +18,8 @@ COLOURS = {
     "v": "#009e73",
     "weights": "#8b4a9c",
     "plain": "#56606b",
+    "bird": "#004e54",
+    "machine": "#c08a00",
 }
 
 # The deepest heat behind a number. Text stands on it, so it is light; the stylesheet has the same.
@@ -27,6 +29,8 @@ HEAT = {
     "v": "#43b892",
     "weights": "#b47fca",
     "plain": "#98a4b0",
+    "bird": "#58b8bf",
+    "machine": "#dcae3c",
 }
 
 
@@ -55,8 +59,11 @@ def setup() -> None:
             "axes.prop_cycle": cycler(color=list(COLOURS.values())),
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.titlesize": 11,
+            "axes.titlesize": 10,
+            "figure.constrained_layout.use": True,
             "font.size": 10,
+            "grid.color": COLOURS["plain"],
+            "grid.alpha": 0.25,
             "image.cmap": "Purples",
             "legend.frameon": False,
         }

@@ -35,12 +35,13 @@ class Exhibit:
         return Exhibit.style + self.html()
 
 
-def figure(kind: str, caption: str, body: str, legend: str = "") -> str:
-    """A ``<figure>`` with a caption, and a legend behind it in plain type."""
+def figure(kind: str, caption: str, body: str, legend: str = "", *, below: bool = False) -> str:
+    """A ``<figure>`` with a caption, and a legend behind it in plain type; above it or below."""
     title = f"<strong>{escape(caption)}</strong>" if caption else ""
     text = " ".join(filter(None, [title, escape(legend)]))
     head = f"<figcaption>{text}</figcaption>" if text else ""
-    return f'<figure class="g2 g2-{kind}">{head}{body}</figure>'
+    content = body + head if below else head + body
+    return f'<figure class="g2 g2-{kind}">{content}</figure>'
 
 
 def text_table(

@@ -1,0 +1,146 @@
+"""A matplotlib figure as a drawing inside the page: text is text, colours are the page's."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from html import escape
+from io import StringIO
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+from ..machine.display import Exhibit, figure
+from .setup import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+SCALE = 1.45  # pixels for a point at full size, so that type of 10 points is the page's small type
+FEW = 256  # an image with fewer pixels on a side is stored as it is, and scaled by the browser
+PAGE = {
+    **{colour: f"var(--g2-{role}, {colour})" for role, colour in COLOURS.items()},
+    "#000000": "currentColor",
+    "#ffffff": "var(--g2-paper, #fff)",
+}
+DEFAULTS = ("text-anchor: start", "font-family: 'DejaVu Sans'")
+
+
+class Plot(Exhibit):
+    """A matplotlib figure with a caption below it, and a text for those who cannot see it.
+
+    It draws the figure at once and closes it, so a cell ends in it and needs no ``plt.show()``.
+    The book's colours and black follow the page's theme; others stay what they are.
+    """
+
+    def __init__(self, fig: Figure, caption: str, *, alt: str) -> None:
+        import matplotlib.pyplot as plt
+
+        if not caption.strip():
+            raise ValueError("a plot needs a caption that says what to see")
+        if len(alt.split()) < 5 or not alt.rstrip().endswith("."):
+            raise ValueError(
+                f"alt is a sentence of five words or more, with a full stop, got {alt!r}"
+            )
+        self.caption, self.alt = caption, alt
+        self.inches = fig.get_figwidth()
+        self.drawing, self.box = _drawing(fig)
+        plt.close(fig)
+
+    @classmethod
+    def example(cls) -> Plot:
+        import matplotlib.pyplot as plt
+
+        fig, ax = plt.subplots()
+        ax.plot([0, 1, 2], [4, 2, 1], color=COLOURS["q"])
+        ax.text(1, 2.2, "the loss", color=COLOURS["q"])
+        ax.set_xlabel("step")
+        return cls(fig, "The loss falls.", alt="A line that falls from 4 to 1.")
+
+    def __repr__(self) -> str:
+        return f"Plot({self.caption})"
+
+    def html(self) -> str:
+        width = round(72 * SCALE * self.inches)
+        svg = (
+            f'<svg class="g2-drawing" role="img" aria-label="{escape(self.alt)}" '
+            f'viewBox="{self.box}" width="{width}" '
+            f'style="--wide:{width}px;max-width:100%;height:auto" '
+            f'fill="currentColor" stroke-linejoin="round">{self.drawing}</svg>'
+        )
+        return figure("plot", self.caption, f'<div class="g2-scroll">{svg}</div>', below=True)
+
+
+def heat(role: str) -> Colormap:
+    """A colour map from transparent to the colour of a role, for images on a page of any colour."""
+    from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+    if role not in COLOURS:
+        raise ValueError(f"unknown role {role!r}. Known: {', '.join(COLOURS)}")
+    hue = to_rgb(COLOURS[role])
+    return LinearSegmentedColormap.from_list(f"g2-{role}", [(*hue, 0.0), (*hue, 1.0)])
+
+
+def _drawing(fig: Figure) -> tuple[str, str]:
+    """What stands inside of the figure's ``<svg>``, and its viewBox."""
+    from matplotlib import rc_context
+    from matplotlib.image import AxesImage
+
+    for image in fig.findobj(AxesImage):
+        if max(image.get_size()) < FEW:
+            image.set_interpolation("none")
+    page = StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "g2", "svg.image_inline": True}):
+        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+        fig.savefig(page, format="svg", transparent=True, metadata=nothing)
+    text = page.getvalue()
+    root = ElementTree.fromstring(text)
+    used = sorted(set(re.findall(r'(?:url\(|href=")#(\w+)', text)))
+    salt = sha256(text.encode()).hexdigest()[:8]
+    names = {name: f"g2-{salt}-{i}" for i, name in enumerate(used)}
+    return "".join(_tidy(child, names) for child in root), root.attrib["viewBox"]
+
+
+def _tidy(element: ElementTree.Element, names: dict[str, str]) -> str:
+    """An element as short HTML: without what is unused, default or empty."""
+    tag = _local(element.tag)
+    if tag in ("style", "metadata") or element.get("style") == "fill: none":
+        return ""  # rules for the whole page; paper that is transparent
+    attributes = "".join(
+        f' {name}="{escape(value)}"'
+        for key, long in element.attrib.items()
+        if (value := _value(name := _local(key), long, names))
+    )
+    words = escape((element.text or "").strip("\n "), quote=False)
+    content = words + "".join(_tidy(child, names) for child in element)
+    if tag in ("g", "defs") and not content:
+        return ""
+    return content if tag == "g" and not attributes else f"<{tag}{attributes}>{content}</{tag}>"
+
+
+def _local(name: str) -> str:
+    """A name without its namespace, as HTML writes it."""
+    return name.rpartition("}")[2]
+
+
+def _value(name: str, value: str, names: dict[str, str]) -> str:
+    """An attribute's value with the page's names, colours and type, and with short numbers."""
+    if name == "id":
+        return names.get(value, "")
+    if value.startswith("data:"):
+        return value.replace("\n", "")
+    if value.startswith("rotate(-0 "):
+        return ""
+    if name == "style":
+        value = ";".join(_type(style) for style in value.split("; ") if style not in DEFAULTS)
+    decimals = 5 if "matrix" in value else 2  # what scales an image is a small number
+    value = re.sub(r"-?\d+\.\d+", lambda n: f"{round(float(n[0]), decimals) + 0:.6g}", value)
+    value = re.sub(r"#\w+", lambda n: PAGE.get(n[0]) or f"#{names.get(n[0][1:], n[0][1:])}", value)
+    return " ".join(value.replace(";;", ";").split())
+
+
+def _type(style: str) -> str:
+    """A declaration of CSS, in which the page's type stands for matplotlib's."""
+    if not style.startswith("font-family"):
+        return style.replace(": ", ":")
+    return "font-family:monospace" if "monospace" in style else ""
