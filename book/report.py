@@ -1,25 +1,54 @@
 """Print how long each chapter is and how much it shows: `make report`. Nothing here is a test.
 
-Columns: words of the prose without the answers to choose from; minutes to read, as the chapter
-says; lines of code, and those of the longest cell; figures and exhibits; words per picture, and the
-longest way in words without a picture, table or formula; predictions; linked terms of the glossary;
-questions and exercises of the practice page.
+The straight line is what a first reader reads: no fold (answers, "Deeper" sections, questions
+people ask), no references. Columns: its words in the first edition and now; words in folds; minutes
+to read, as the chapter says; lines of code that the page shows, and all lines, and those of the
+longest cell; figures and exhibits, words per picture, and the longest way in words without a
+picture, table or formula; predictions; the most terms that are new to the book in one section, and
+which; questions and exercises of the practice page.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import make_practice
 import nbformat
-from chapters import GUESS, Chapter, chapters
+from chapters import Chapter, chapters
 
 from gpt2_edu.exercises.exercise import exercises
 
-STORY_ENDS = re.compile(r"^## (?:What this chapter added|Questions people ask)$", re.M)
-COLUMNS = "words minutes code longest pictures words/pic. way guesses terms questions exercises"
+# The straight lines of the first edition, by the same measure.
+FIRST_EDITION = {
+    "tokens": 1822,
+    "embeddings": 1652,
+    "crane": 1419,
+    "attention": 1375,
+    "mask": 1598,
+    "heads": 2038,
+    "mlp": 2002,
+    "residual": 1955,
+    "layernorm": 2227,
+    "block": 1336,
+    "gpt2": 2265,
+    "weights": 2140,
+    "training": 2560,  # with what is now "Training well"
+    "generation": 2689,
+    "cache": 1994,
+    "inside": 2672,
+    "fast": 2701,
+    "bugs": 2628,
+}
+SPLIT = {"training_well": "training"}  # counted with the chapter that it was a part of
+
+HEADING = re.compile(r"^(#{1,3}) (.+)$", re.M)
+FOLD = re.compile(r"<details.*?</details>", re.S)
+HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
+COLUMNS = "first now change folds minutes shown code longest pictures words/pic way guesses new"
+COLUMNS += " questions exercises"
 
 
 def words(markdown: str) -> int:
@@ -28,29 +57,53 @@ def words(markdown: str) -> int:
     return sum(bool(re.search(r"\w", word)) for word in seen.split())
 
 
+def cells_by_heading(chapter: Chapter) -> Iterator[tuple[str, str, Any]]:
+    """Every cell, or piece of one, with the section of level 2 and the heading it stands under."""
+    section = heading = ""
+    for cell in nbformat.read(chapter.path, as_version=4).cells:
+        if cell.cell_type != "markdown":
+            yield section, heading, cell
+            continue
+        for piece in re.split(r"^(?=#{1,3} )", cell.source, flags=re.M):
+            if found := HEADING.match(piece):
+                heading = found[2]
+                section = heading if found[1] == "##" else section
+            yield section, heading, nbformat.v4.new_markdown_cell(piece)
+
+
+def straight_line(chapter: Chapter) -> list[tuple[str, Any]]:
+    """The cells of the straight line, with their sections; Markdown without its folds."""
+    return [
+        (section, _without_folds(cell))
+        for section, heading, cell in cells_by_heading(chapter)
+        if not heading.startswith("Deeper: ") and heading != "References"
+    ]
+
+
+def _without_folds(cell: Any) -> Any:
+    if cell.cell_type != "markdown":
+        return cell
+    return nbformat.v4.new_markdown_cell(FOLD.sub("", cell.source))
+
+
+def folded_words(chapter: Chapter) -> int:
+    """Words of the answers, questions and "Deeper" sections."""
+    count = 0
+    for _, heading, cell in cells_by_heading(chapter):
+        if cell.cell_type == "markdown" and heading != "References":
+            deeper = heading.startswith("Deeper: ")
+            count += words(cell.source if deeper else " ".join(FOLD.findall(cell.source)))
+    return count
+
+
 def is_picture(cell: Any) -> bool:
     """Does the cell show a figure or an exhibit?"""
     kinds = [output.get("data", {}) for output in cell.get("outputs", [])]
     return any("image/png" in k or 'class="g2' in k.get("text/html", "") for k in kinds)
 
 
-def story(cells: list[Any]) -> list[Any]:
-    """A chapter's cells up to its ledger at the end, without the answers to choose from."""
-    found = []
-    for cell in cells:
-        if cell.cell_type == "markdown":
-            text = GUESS.sub("", cell.source)
-            end = STORY_ENDS.search(text)
-            found.append(nbformat.v4.new_markdown_cell(text[: end.start()] if end else text))
-            if end:
-                break
-        else:
-            found.append(cell)
-    return found
-
-
 def longest_way(cells: list[Any]) -> int:
-    """The most words from one picture, table or formula of the story to the next."""
+    """The most words from one picture, table or formula to the next."""
     ways = [0]
     for cell in cells:
         if cell.cell_type == "code":
@@ -64,38 +117,87 @@ def longest_way(cells: list[Any]) -> int:
     return max(ways)
 
 
-def row(chapter: Chapter) -> list[int]:
-    """The numbers of one chapter, in the order of COLUMNS."""
-    cells = nbformat.read(chapter.path, as_version=4).cells
-    lines = [len(c.source.splitlines()) for c in cells if c.cell_type == "code"]
-    told = story(cells)
-    pictures = sum(map(is_picture, told))
-    prose = sum(words(cell.source) for cell in told if cell.cell_type == "markdown")
-    return [
-        words(GUESS.sub("", chapter.markdown)),
-        chapter.minutes,
-        sum(lines),
-        max(lines),
-        pictures,
-        round(prose / max(pictures, 1)),
-        longest_way(told),
-        chapter.markdown.count("**Predict before you look.**"),
-        len(set(re.findall(r"glossary\.md#([\w-]+)", chapter.markdown))),
-        len(make_practice.questions(chapter)),
-        sum(e.chapter == chapter.number for e in exercises().values()),
-    ]
+def new_terms() -> dict[str, dict[str, set[str]]]:
+    """For each chapter and section the glossary's terms that the book links there first."""
+    met: set[str] = set()
+    found: dict[str, dict[str, set[str]]] = {}
+    for chapter in chapters():
+        sections = found.setdefault(chapter.slug, {})
+        for section, cell in straight_line(chapter):
+            if cell.cell_type == "markdown":
+                linked = set(re.findall(r"glossary\.md#([\w-]+)", cell.source)) - met
+                sections.setdefault(section, set()).update(linked)
+                met |= linked
+    return found
+
+
+def row(chapter: Chapter, terms: dict[str, set[str]]) -> dict[str, int]:
+    """The numbers of one chapter."""
+    told = straight_line(chapter)
+    cells = [cell for _, cell in told]
+    every = [cell for _, _, cell in cells_by_heading(chapter) if cell.cell_type == "code"]
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    now = sum(words(cell.source) for cell in cells if cell.cell_type == "markdown")
+    pictures = sum(map(is_picture, cells))
+    lines = [len(cell.source.splitlines()) for cell in every]
+    return {
+        "first": FIRST_EDITION.get(chapter.slug, 0),
+        "now": now,
+        "folds": folded_words(chapter),
+        "minutes": chapter.minutes,
+        "shown": sum(
+            len(cell.source.splitlines())
+            for cell in code
+            if not HIDDEN & set(cell.metadata.get("tags", []))
+        ),
+        "code": sum(lines),
+        "longest": max(lines),
+        "pictures": pictures,
+        "words/pic": round(now / max(pictures, 1)),
+        "way": longest_way(cells),
+        "guesses": chapter.markdown.count("**Predict before you look.**"),
+        "new": max(map(len, terms.values())),
+        "questions": len(make_practice.questions(chapter)),
+        "exercises": sum(e.chapter == chapter.number for e in exercises().values()),
+    }
+
+
+def change(first: int, now: int) -> str:
+    return f"{100 * (now / first - 1):+.0f} %" if first else ""
 
 
 def table() -> str:
     """A line for each chapter, and one for all."""
-    names, rows = COLUMNS.split(), {c.name: row(c) for c in chapters()}
-    sums = [sum(column) for column in zip(*rows.values(), strict=True)]
-    for name in ("longest", "words/pic.", "way"):  # their sum says nothing
-        sums[names.index(name)] = max(r[names.index(name)] for r in rows.values())
-    lines = [f"{'chapter':16}" + "".join(f"{name:>11}" for name in names)]
-    for name, numbers in [*rows.items(), ("all, or the most", sums)]:
-        lines.append(f"{name:16}" + "".join(f"{number:>11,}" for number in numbers))
-    return "\n".join(lines)
+    terms, names = new_terms(), COLUMNS.split()
+    rows = {c: row(c, terms[c.slug]) for c in chapters()}
+    lines = [f"{'chapter':17}" + "".join(f"{name:>10}" for name in names)]
+    together = {slug: dict(numbers) for slug, numbers in ((c.slug, n) for c, n in rows.items())}
+    for part, whole in SPLIT.items():
+        together[whole]["now"] += together[part]["now"]
+    for chapter, numbers in rows.items():
+        parts = chapter.slug in SPLIT or chapter.slug in SPLIT.values()
+        shown = change(numbers["first"], together[chapter.slug]["now"])
+        lines.append(_line(chapter.name, names, numbers, "" if chapter.slug in SPLIT else shown))
+        if parts:
+            lines[-1] += "   (change: of both chapters on training)" if numbers["first"] else ""
+    sums = {name: sum(n.get(name, 0) for n in rows.values()) for name in names if name != "change"}
+    for name in ("longest", "words/pic", "way", "new"):  # their sum says nothing
+        sums[name] = max(n[name] for n in rows.values())
+    lines.append(_line("all, or the most", names, sums, change(sums["first"], sums["now"])))
+    many = [
+        f"  {slug}, {section or 'the opening'}: {', '.join(sorted(found))}"
+        for slug, sections in terms.items()
+        for section, found in sections.items()
+        if len(found) > 3
+    ]
+    return "\n".join(
+        [*lines, "", "Sections with more than three new terms:", *(many or ["  none"])]
+    )
+
+
+def _line(name: str, names: list[str], numbers: dict[str, int], changed: str) -> str:
+    cells = (changed if column == "change" else f"{numbers[column]:,}" for column in names)
+    return f"{name:17}" + "".join(f"{cell:>10}" for cell in cells)
 
 
 if __name__ == "__main__":
