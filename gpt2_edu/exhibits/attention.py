@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
 from typing import Any
 
 import torch
@@ -10,6 +12,9 @@ from torch import Tensor
 
 from ..machine.display import Exhibit, figure
 from .matrix import Matrix
+from .setup import COLOURS
+
+SHADES = 10  # of a small picture
 
 
 class Attention(Exhibit):
@@ -17,6 +22,8 @@ class Attention(Exhibit):
 
     weights: (T, T) for one head or (H, T, T) for H heads, rows summing to 1. tokens: T labels.
     Where every weight above the diagonal is 0, the map is causal and those cells are hatched.
+    Of several heads there are small pictures without numbers; each opens to its table, and that
+    of the head at ``enlarge`` is open.
     """
 
     def __init__(
@@ -27,6 +34,7 @@ class Attention(Exhibit):
         caption: str = "",
         titles: Sequence[str] | None = None,
         decimals: int = 2,
+        enlarge: int = 0,
     ) -> None:
         weights = torch.as_tensor(weights).detach().cpu()
         maps = weights.unsqueeze(0) if weights.ndim == 2 else weights
@@ -46,7 +54,9 @@ class Attention(Exhibit):
         titles = titles or ([f"head {h}" for h in range(len(maps))] if len(maps) > 1 else [""])
         if len(titles) != len(maps):
             raise ValueError(f"{len(titles)} titles for {len(maps)} heads")
-        self.caption = caption
+        if not 0 <= enlarge < len(maps):
+            raise ValueError(f"enlarge={enlarge} names none of {len(maps)} heads, counted from 0")
+        self.caption, self.enlarge = caption, enlarge
         self.heads = [
             Matrix(
                 head,
@@ -73,7 +83,15 @@ class Attention(Exhibit):
 
     def html(self) -> str:
         legend = "Row = query, the token that looks. Column = key, the token that is looked at."
-        maps = "".join(head.table_html(head.caption) for head in self.heads)
+        if len(self.heads) == 1:
+            return figure("weights", self.caption, self.heads[0].table_html(), legend)
+        tables = [head.table_html() for head in self.heads]
+        group = sha256("".join(tables).encode()).hexdigest()[:8]  # one of it is open at a time
+        maps = "".join(
+            f'<details class="g2-head" name="g2-{group}"{" open" if i == self.enlarge else ""}>'
+            f"<summary>{_small(head)}<span>{escape(head.caption)}</span></summary>{table}</details>"
+            for i, (head, table) in enumerate(zip(self.heads, tables, strict=True))
+        )
         return figure("weights", self.caption, f'<div class="g2-heads">{maps}</div>', legend)
 
     def plot(self) -> Any:
@@ -94,3 +112,33 @@ class Attention(Exhibit):
         if self.caption:
             picture.suptitle(self.caption)
         return picture
+
+
+def _small(head: Matrix) -> str:
+    """A head's map as a picture without numbers, one unit a cell."""
+    T = len(head.values)
+    cells: dict[int, str] = {}
+    for i, row in enumerate(head.values.tolist()):
+        for j, weight in enumerate(row):
+            shade = round(SHADES * min(weight, 1.0))
+            cells[shade] = cells.get(shade, "") + f"M{j} {i}h1v1h-1z"
+    paths = "".join(
+        f'<path d="{cells[shade]}" opacity="{shade / SHADES:g}"/>'
+        for shade in sorted(cells)
+        if shade
+    )
+    frame = f'<path class="frame" d="M0 0H{T}V{T}H0Z" fill="none" stroke="currentColor"/>'
+    return (
+        f'<svg viewBox="0 0 {T} {T}" width="72" height="72" role="img" '
+        f'aria-label="{escape(_most(head))}" fill="{COLOURS["weights"]}" '
+        f'stroke-width="{T / 72:.2f}">{paths}{frame}</svg>'
+    )
+
+
+def _most(head: Matrix) -> str:
+    """Where a head looks most, the first row aside, which in a causal map has no choice."""
+    below = head.values[1:] if len(head.values) > 1 else head.values
+    i, j = divmod(int(below.argmax()), below.size(1))
+    row = head.rows[i + len(head.values) - len(below)] if head.rows else i
+    column = head.columns[j] if head.columns else j
+    return f"{row} looks at {column} with {float(below[i, j]):.2f}."

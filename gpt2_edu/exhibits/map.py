@@ -46,7 +46,9 @@ PARTS = {
     "mlp": Part("the MLP", "mlp", (98, 438, 150, 46), (278, 424), (249, 442)),
     "ln_f": Part("ln_f", "layernorm gpt2", (28, 512, 158, 26), (240, 525), (187, 525)),
     "lm_head": Part("lm_head", "gpt2", (28, 552, 158, 26), (240, 565), (187, 565)),
-    "training": Part("training", "training", (18, 642, 140, 46), (88, 700), (88, 689)),
+    "training": Part(
+        "training", "training training_well", (18, 642, 140, 46), (88, 700), (88, 689)
+    ),
     "sampling": Part("sampling", "generation", (180, 642, 140, 46), (250, 700), (250, 689)),
 }
 
@@ -57,9 +59,23 @@ ABOUT = (
     "input."
 )
 
+LEGEND = "The way of a text through GPT-2, from top to bottom; ch. = chapter."
+
+# The line: what a station is called, and which part it is.
+BEFORE = (("tokens", "tokens"), ("wte + wpe", "embeddings"))
+BLOCK = (
+    *(("ln_1", "ln_1"), ("attention", "attention"), ("cache", "cache"), ("+", "residual")),
+    *(("ln_2", "ln_2"), ("MLP", "mlp"), ("+", "residual")),
+)
+AFTER = (
+    *(("ln_f", "ln_f"), ("lm_head", "lm_head")),
+    *(("training", "training"), ("sampling", "sampling")),
+)
+
 
 class Map(Exhibit):
-    """The whole model as one picture, with the parts named in ``here`` marked "you are here".
+    """The way through the model as one line, with the parts named in ``here`` marked; it opens to
+    the whole picture.
 
     here: one of "whole", "tokens", "weights", "embeddings", "block", "residual", "ln_1",
     "attention", "cache", "ln_2", "mlp", "ln_f", "lm_head", "training", "sampling", or several.
@@ -83,10 +99,30 @@ class Map(Exhibit):
 
     def html(self) -> str:
         here = [PARTS[name] for name in self.here]
-        caption = f"You are here: {_several([part.words for part in here])}."
-        legend = "The way of a text through GPT-2, from top to bottom; ch. = chapter."
+        place = _several([part.words for part in here])
         marked = _several([f"{part.words} (chapter {numbers(part.chapters)})" for part in here])
-        return figure("map", caption, self.svg(f"{ABOUT} You are here: {marked}."), legend)
+        drawing = self.svg(f"{ABOUT} You are here: {marked}.")
+        legend = f"<p><strong>You are here: {escape(place)}.</strong> {escape(LEGEND)}</p>"
+        line = f"<summary>{self._line()}</summary>"
+        return figure("map", "", f'<details class="g2-way">{line}{legend}{drawing}</details>')
+
+    def _line(self) -> str:
+        """The stations from tokens to the next token; what is marked is bold and has a frame."""
+        block = " ".join(self._stations(BLOCK))
+        group = f"<span{self._mark('block')}>{block} <i>× N</i></span>"
+        line = " ".join([*self._stations(BEFORE), group, *self._stations(AFTER)])
+        return f"<span{self._mark('whole', 'weights')}>{line}</span>"
+
+    def _stations(self, stations: tuple[tuple[str, str], ...]) -> list[str]:
+        """Names in code, and the cache only where it is meant."""
+        return [
+            f'<b aria-current="true">{words}</b>' if part in self.here else f"<i>{words}</i>"
+            for words, part in stations
+            if part != "cache" or part in self.here
+        ]
+
+    def _mark(self, *parts: str) -> str:
+        return ' class="here" aria-current="true"' if set(parts) & set(self.here) else ""
 
     def svg(self, label: str) -> str:
         """The picture. It holds no ids, so that a page can show it more than once."""
@@ -255,7 +291,7 @@ TEXTS = "".join(
         _text(152, 616, "logits (B, T, V)"),
         _text(130, 616, "update", "end"),
         _text(26, 661, "training", "name"),
-        _taught(150, 661, "training"),
+        _taught(150, 661, "training training_well"),
         _text(26, 679, "loss"),
         _text(188, 661, "sampling", "name"),
         _taught(312, 661, "generation"),

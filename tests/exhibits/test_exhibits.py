@@ -134,7 +134,40 @@ def test_attention_hides_what_lies_ahead_only_if_the_map_is_causal():
 
 def test_every_head_has_a_table_with_its_own_name():
     soup = parse(exhibits.Attention(torch.stack([CAUSAL] * 5), WORDS))
-    assert [c.get_text() for c in soup.find_all("caption")] == [f"head {h}" for h in range(5)]
+    assert [c.get_text() for c in soup.find_all("summary")] == [f"head {h}" for h in range(5)]
+    assert len(soup.find_all("table")) == 5
+
+
+def test_of_many_heads_one_is_large_and_each_says_where_it_looks_most():
+    maps = torch.stack([CAUSAL, CAUSAL.flip(0).flip(1).contiguous()])
+    soup = parse(exhibits.Attention(maps, WORDS, titles=["1.0", "1.1"], enlarge=1))
+    heads = soup.find_all("details")
+    assert ["open" in head.attrs for head in heads] == [False, True]
+    assert len({head["name"] for head in heads}) == 1
+    assert [svg["aria-label"] for svg in soup.find_all("svg")] == [
+        "crane looks at crane with 0.75.",
+        "ate looks at ate with 1.00.",
+    ]
+    with pytest.raises(ValueError, match="enlarge=2 names none of 2 heads"):
+        exhibits.Attention(maps, WORDS, enlarge=2)
+
+
+def test_a_small_picture_has_a_cell_for_each_weight_as_dark_as_it_is_large():
+    soup = parse(exhibits.Attention(torch.stack([CAUSAL, CAUSAL]), WORDS))
+    drawn = {
+        (int(j), int(i)): float(path["opacity"])
+        for path in soup.svg.find_all("path", opacity=True)
+        for i, j in re.findall(r"M(\d+) (\d+)", path["d"])
+    }
+    assert drawn.keys() == {(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)}
+    for (i, j), shade in drawn.items():
+        assert shade == pytest.approx(CAUSAL[i, j].item(), abs=0.051)
+
+
+def test_twelve_heads_of_twenty_tokens_are_light():
+    torch.manual_seed(0)
+    weights = torch.randn(12, 20, 20).tril().softmax(dim=-1)
+    assert len(exhibits.Attention(weights, ["word"] * 20)._repr_html_()) < 200_000
 
 
 def test_attention_refuses_scores_and_weights_normalised_along_the_wrong_axis():
@@ -224,7 +257,7 @@ def themes() -> dict[str, dict[str, str]]:
     css = re.sub(r"/\*.*?\*/", "", stylesheet(), flags=re.S)
     for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
         theme = "dark" if "dark" in selector else "light"
-        role = re.search(r"\.g2-(q|k|v|weights)\b", selector)
+        role = re.search(r"\.g2-(q|k|v|weights|bird|machine)\b", selector)
         for name, value in re.findall(r"--([a-z-]+):\s*([^;]+);", body):
             found[theme][role[1] if role and name == "hue" else name] = value.strip()
     return found
@@ -234,7 +267,7 @@ def themes() -> dict[str, dict[str, str]]:
 def test_numbers_can_be_read_on_every_heat(theme):
     variables = themes()[theme]
     paper, ink = rgb(variables["paper"]), rgb(variables["ink"])
-    for role in ("hue", "q", "k", "v", "weights", "negative"):
+    for role in ("hue", *(HEAT.keys() - {"plain"}), "negative"):
         hue = rgb(variables[role])
         for heat in range(0, 101, 5):
             mixed = tuple(heat / 100 * h + (1 - heat / 100) * p for h, p in zip(hue, paper))
@@ -246,6 +279,26 @@ def test_pictures_and_tables_use_the_same_colours():
     light = themes()["light"]
     assert {role: light["hue" if role == "plain" else role] for role in HEAT} == HEAT
     assert HEAT.keys() == COLOURS.keys()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_lines_and_words_of_a_drawing_can_be_seen_on_the_page(theme):
+    css = re.sub(r"/\*.*?\*/", "", stylesheet(), flags=re.S)
+    of_lines: dict[str, str] = {}
+    of_words: dict[str, str] = {}
+    for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
+        if ("dark" in selector) == (theme == "dark"):
+            found = dict(re.findall(r"--g2-([a-z]+): (#\w+)", body))
+            of_words |= found
+            if " text" not in selector or theme == "dark":
+                of_lines |= found
+    paper = rgb(themes()[theme]["paper"])
+    assert of_lines.keys() == COLOURS.keys()
+    if theme == "light":
+        assert of_lines == COLOURS
+    for role in COLOURS:
+        assert contrast(rgb(of_lines[role]), paper) >= 3, role
+        assert contrast(rgb(of_words[role]), paper) >= 4.5, role
 
 
 def test_importing_exhibits_is_enough_to_find_the_stylesheet():

@@ -33,6 +33,16 @@ def test_the_part_is_marked_by_a_thicker_frame_a_label_and_in_words(part):
     assert soup.strong.get_text() == f"You are here: {PARTS[part].words}."
 
 
+def test_the_line_marks_the_part_and_opens_to_the_picture(part):
+    soup = parse(part)
+    marked = [
+        tag.get_text(" ", strip=True) for tag in soup.summary.find_all(attrs={"aria-current": True})
+    ]
+    assert len(marked) == (2 if part == "residual" else 1)
+    assert soup.details.svg is not None
+    assert "open" not in soup.details.attrs
+
+
 def test_who_cannot_see_the_picture_is_told_the_way_and_the_place(part):
     svg = parse(part).svg
     assert svg["role"] == "img"
