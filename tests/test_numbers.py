@@ -53,7 +53,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "150,000": "about so many characters are in Unicode",
         "100,000": "the vocabularies of later models",
     },
-    "embeddings": {"42": "an id taken at will"},
     "gpt2": {
         "117": "printed in the paper",
         "0.01": "in OpenAI's code",
