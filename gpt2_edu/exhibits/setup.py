@@ -8,6 +8,7 @@ from importlib.resources import files
 
 import torch
 
+from ..machine import notebook_errors
 from ..machine.display import Exhibit
 
 # One colour for one thing, on every page and in every figure. All can be told apart by readers
@@ -40,7 +41,8 @@ def stylesheet() -> str:
 
 
 def setup() -> None:
-    """Prepare a notebook: exhibits' stylesheet, figures' style, four decimals for tensors.
+    """Prepare a notebook: exhibits' stylesheet, figures' style, four decimals for tensors, errors
+    as sentences.
 
     The published pages link the stylesheet themselves. Jupyter gets it once, from here. Colab
     shows every output in a frame of its own, so there each output has it.
@@ -70,9 +72,13 @@ def setup() -> None:
     )
     torch.set_printoptions(precision=4, sci_mode=False)
 
+    shell = get_ipython()
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         torch.set_num_threads(1)  # the stored numbers are those of one thread
-    elif "google.colab" in sys.modules:
+        return
+    if shell is not None:
+        notebook_errors.install(shell)
+    if "google.colab" in sys.modules:
         Exhibit.style = f"<style>{stylesheet()}</style>"
-    elif get_ipython() is not None:
+    elif shell is not None:
         display(HTML(f"<style>{stylesheet()}</style>"))
