@@ -106,7 +106,7 @@ def book_parts(name: str) -> dict[str, tuple[Step, str]]:
 def imports_of(until: Iterable[Step]) -> list[str]:
     """The import lines that these steps need, sorted as usual."""
     lines = {line for step in until for line in step.imports}
-    standard = ("import json", "import math", "from pathlib")
+    standard = ("import json", "import math", "from itertools", "from pathlib")
     ours = sorted((line for line in lines if line.startswith(standard)), key=_import_order)
     rest = sorted((line for line in lines if not line.startswith(standard)), key=_import_order)
     return [*ours, *([""] if ours and rest else []), *rest]

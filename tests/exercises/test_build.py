@@ -92,6 +92,11 @@ def test_a_step_needs_nothing_but_earlier_steps_and_its_imports(step):
         assert used <= imported | parts | set(definitions(step.solution)), step.name
 
 
+def test_a_step_fits_a_notebooks_width(step):
+    lines = (step.start + "\n" + step.solution).splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("chapter", chapters(), ids=lambda c: c.name)
 def test_a_chapters_cells_are_those_of_its_step(chapter):
     nb = nbformat.read(chapter.path, as_version=4)

@@ -33,7 +33,8 @@ class Head(nn.Module):
 SOLUTION = '''
 def attention(q, k, v):
     """What every word gathers: each (..., T, D) → (..., T, D)."""
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))  # row = query, column = key
+    D = q.size(-1)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D)  # row = query, column = key
     weights = scores.softmax(dim=-1)  # each row sums to 1
     return weights @ v
 

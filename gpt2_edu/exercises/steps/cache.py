@@ -33,7 +33,8 @@ def next_logits(model, idx, kept):
         if layer in kept:
             k, v = (torch.cat(pair, dim=2) for pair in zip(kept[layer], (k, v)))
         kept[layer] = k, v
-        x = x + attn.c_proj(attention(q, k, v).transpose(1, 2).flatten(start_dim=2))
+        heads = attention(q, k, v).transpose(1, 2)  # (B, T, H, D)
+        x = x + attn.c_proj(heads.flatten(start_dim=2))
         x = x + block.mlp(block.ln_2(x))
     return model.lm_head(model.ln_f(x[:, -1]))
 '''

@@ -36,16 +36,16 @@ def choose(logits, temperature=1.0, top_k=None, top_p=None):  # (B, V) → (B, 1
     probs = logits.softmax(dim=-1)
     if top_p is not None:
         falling, order = probs.sort(dim=-1, descending=True)
-        likelier = falling.cumsum(dim=-1) - falling  # what the likelier tokens hold together
+        likelier = falling.cumsum(dim=-1) - falling  # what likelier tokens hold
         kept = falling.masked_fill(likelier >= top_p, 0)
         probs = torch.zeros_like(probs).scatter(-1, order, kept)
-    return torch.multinomial(probs, num_samples=1)  # it divides by the sum itself
+    return torch.multinomial(probs, num_samples=1)  # divides by their sum
 
 
 @torch.no_grad()
 def generate(model, idx, n, **knobs):  # (B, T) → (B, T + n)
     for _ in range(n):
-        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), of the last position
+        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), the last
         idx = torch.cat([idx, choose(logits, **knobs)], dim=1)
     return idx
 '''

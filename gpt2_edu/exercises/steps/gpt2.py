@@ -43,7 +43,7 @@ class GPT2(nn.Module):
         self.h = nn.ModuleList(Block(n_embd, n_head) for _ in range(n_layer))
         self.ln_f = LayerNorm(n_embd)
         self.lm_head = nn.Linear(n_embd, vocab_size, bias=False)
-        self.lm_head.weight = self.embeddings.wte.weight  # tied: one table, two roles
+        self.lm_head.weight = self.embeddings.wte.weight  # tied
         for name, parameter in self.named_parameters():
             if parameter.ndim == 2:  # the tables and the matrices
                 narrow = math.sqrt(2 * n_layer) if "c_proj" in name else 1
@@ -61,7 +61,7 @@ class GPT2(nn.Module):
 @torch.no_grad()
 def generate(model, idx, n):  # (B, T) → (B, T + n)
     for _ in range(n):
-        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), of the last position
+        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), the last
         new = torch.multinomial(logits.softmax(dim=-1), num_samples=1)  # (B, 1)
         idx = torch.cat([idx, new], dim=1)
     return idx

@@ -35,7 +35,8 @@ class LayerNorm(nn.Module):
     def forward(self, x):  # (B, T, C) → (B, T, C)
         mean = x.mean(dim=-1, keepdim=True)
         variance = (x - mean).square().mean(dim=-1, keepdim=True)
-        return self.weight * (x - mean) / torch.sqrt(variance + self.eps) + self.bias
+        normed = (x - mean) / torch.sqrt(variance + self.eps)
+        return self.weight * normed + self.bias
 """
 
 

@@ -6,14 +6,11 @@ from ...tokenizer import SPLIT_PATTERN, load_tokenizer
 from ..exercise import Case
 
 DEFINES = ("encode", "decode")
-IMPORTS = (
-    "import math",
-    "import regex",
-)
+IMPORTS = ("import math", "from itertools import pairwise", "import regex")
 
 START = '''
 def encode(text, ranks, pattern):
-    """Text → ids. ranks: the bytes of each token → its id; pattern cuts the text into pieces."""
+    """Text → ids. ranks: a token as bytes → id; pattern cuts into pieces."""
     ids = []
     for piece in regex.findall(pattern, text):
         parts = [bytes([byte]) for byte in piece.encode("utf-8")]
@@ -29,12 +26,12 @@ def decode(ids, ranks):
 
 SOLUTION = '''
 def encode(text, ranks, pattern):
-    """Text → ids. ranks: the bytes of each token → its id; pattern cuts the text into pieces."""
+    """Text → ids. ranks: a token as bytes → id; pattern cuts into pieces."""
     ids = []
     for piece in regex.findall(pattern, text):
         parts = [bytes([byte]) for byte in piece.encode("utf-8")]
         while len(parts) > 1:
-            pairs = [a + b for a, b in zip(parts, parts[1:])]
+            pairs = [a + b for a, b in pairwise(parts)]
             best = min(pairs, key=lambda pair: ranks.get(pair, math.inf))
             if best not in ranks:
                 break
