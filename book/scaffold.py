@@ -180,6 +180,7 @@ def renumber(later: list[Chapter]) -> None:
             chapter.exercises.rename(chapter.exercises.with_name(f"ch{chapter.number + 1:02}"))
     if not later:
         return
+    add_to_moved(names)
     first = later[0].number
     named = re.compile(rf"\b(?:{'|'.join(names)})\b")
 
@@ -191,6 +192,18 @@ def renumber(later: list[Chapter]) -> None:
         new = named.sub(lambda found: names[found[0]], MENTIONS.sub(up, old))
         if new != old:
             path.write_text(new, encoding="utf-8")
+
+
+def add_to_moved(names: dict[str, str]) -> None:
+    """Addresses on the site that were, each with the one that it leads to now."""
+    path = ROOT / "book" / "moved.txt"
+    head, *lines = path.read_text(encoding="utf-8").splitlines()
+    now = dict(line.split() for line in lines)
+    for folder in ("notebooks/", "notebooks/practice/"):
+        moves = {folder + old: folder + new for old, new in names.items()}
+        now = {old: moves.get(new, new) for old, new in now.items()} | moves
+    now = {old: new for old, new in now.items() if old not in now.values()}
+    path.write_text("\n".join([head, *map(" ".join, now.items())]) + "\n", encoding="utf-8")
 
 
 def texts() -> Iterator[Path]:

@@ -112,6 +112,12 @@ def test_a_chapter_in_the_middle_moves_the_later_ones(house):
     assert set(numbers) == {str(last.number + 1)}
     names = (house / "gpt2_edu" / "assets" / "chapters.txt").read_text(encoding="utf-8").split()
     assert names == [*SLUGS[:-1], "made_by_a_test", SLUGS[-1]]
+    leads = dict(
+        line.split() for line in (house / "book" / "moved.txt").read_text("utf-8").splitlines()[1:]
+    )
+    for folder in ("notebooks", "notebooks/practice"):
+        assert leads[f"{folder}/{last.name}"] == f"{folder}/{moved}"
+        assert f"{folder}/{last.name}" not in leads.values(), "an old address leads to an old one"
 
 
 @pytest.mark.slow
