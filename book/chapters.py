@@ -124,7 +124,7 @@ def contents(page: str) -> str:
     return "\n\n".join(found) + "\n"
 
 
-FRAME = ("Where we are", "The real thing", "What this chapter added", "Questions people ask")
+FRAME = ("Now write it", "The real thing", "What this chapter added", "Questions people ask")
 
 
 def _rows(chapter: Chapter, link: str, old: list[str]) -> list[str]:
