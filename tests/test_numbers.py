@@ -55,7 +55,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "gpt2": {
         "117": "printed in the paper",
-        "0.01": "in OpenAI's code",
         "50,304": "in other people's code",
         "47": "50,304 less 50,257",
     },
