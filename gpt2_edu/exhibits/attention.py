@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -89,7 +90,7 @@ class Attention(Exhibit):
         group = sha256("".join(tables).encode()).hexdigest()[:8]  # one of it is open at a time
         maps = "".join(
             f'<details class="g2-head" name="g2-{group}"{" open" if i == self.enlarge else ""}>'
-            f"<summary>{_small(head)}<span>{escape(head.caption)}</span></summary>{table}</details>"
+            f"<summary><span>{escape(head.caption)}</span>{_small(head)}</summary>{table}</details>"
             for i, (head, table) in enumerate(zip(self.heads, tables, strict=True))
         )
         return figure("weights", self.caption, f'<div class="g2-heads">{maps}</div>', legend)
@@ -115,23 +116,23 @@ class Attention(Exhibit):
 
 
 def _small(head: Matrix) -> str:
-    """A head's map as a picture without numbers, one unit a cell."""
+    """A head's map as a picture without numbers, one unit a cell: strokes one unit wide."""
     T = len(head.values)
-    cells: dict[int, str] = {}
+    strokes: dict[int, str] = {}
     for i, row in enumerate(head.values.tolist()):
-        for j, weight in enumerate(row):
-            shade = round(SHADES * min(weight, 1.0))
-            cells[shade] = cells.get(shade, "") + f"M{j} {i}h1v1h-1z"
+        j = 0
+        for shade, cells in groupby(round(SHADES * min(weight, 1.0)) for weight in row):
+            length = len(list(cells))
+            strokes[shade] = strokes.get(shade, "") + f"M{j} {i}h{length}"
+            j += length
     paths = "".join(
-        f'<path d="{cells[shade]}" opacity="{shade / SHADES:g}"/>'
-        for shade in sorted(cells)
+        f'<path d="{strokes[shade]}" opacity="{shade / SHADES:g}"/>'
+        for shade in sorted(strokes)
         if shade
     )
-    frame = f'<path class="frame" d="M0 0H{T}V{T}H0Z" fill="none" stroke="currentColor"/>'
     return (
-        f'<svg viewBox="0 0 {T} {T}" width="72" height="72" role="img" '
-        f'aria-label="{escape(_most(head))}" fill="{COLOURS["weights"]}" '
-        f'stroke-width="{T / 72:.2f}">{paths}{frame}</svg>'
+        f'<svg viewBox="0 -.5 {T} {T}" width="72" height="72" role="img" '
+        f'aria-label="{escape(_most(head))}" stroke="{COLOURS["weights"]}">{paths}</svg>'
     )
 
 

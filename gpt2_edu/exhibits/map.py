@@ -61,16 +61,14 @@ ABOUT = (
 
 LEGEND = "The way of a text through GPT-2, from top to bottom; ch. = chapter."
 
-# The line: what a station is called, and which part it is.
-BEFORE = (("tokens", "tokens"), ("wte + wpe", "embeddings"))
-BLOCK = (
-    *(("ln_1", "ln_1"), ("attention", "attention"), ("cache", "cache"), ("+", "residual")),
-    *(("ln_2", "ln_2"), ("MLP", "mlp"), ("+", "residual")),
-)
-AFTER = (
-    *(("ln_f", "ln_f"), ("lm_head", "lm_head")),
-    *(("training", "training"), ("sampling", "sampling")),
-)
+# The line's stations, by their parts.
+STATIONS = {
+    "embeddings": "wte\u00a0+\u00a0wpe",
+    "residual": "+",
+    "mlp": "MLP",
+    "sampling": "next\u00a0token",
+}
+BLOCK = ("ln_1", "attention", "cache", "residual", "ln_2", "mlp", "residual")
 
 
 class Map(Exhibit):
@@ -99,30 +97,31 @@ class Map(Exhibit):
 
     def html(self) -> str:
         here = [PARTS[name] for name in self.here]
-        place = _several([part.words for part in here])
+        place = f"You are here: {_several([part.words for part in here])}."
         marked = _several([f"{part.words} (chapter {numbers(part.chapters)})" for part in here])
         drawing = self.svg(f"{ABOUT} You are here: {marked}.")
-        legend = f"<p><strong>You are here: {escape(place)}.</strong> {escape(LEGEND)}</p>"
-        line = f"<summary>{self._line()}</summary>"
+        legend = f"<p><strong>{escape(place)}</strong> {escape(LEGEND)}</p>"
+        line = f'<summary aria-label="{escape(place)} Map of GPT-2">{self._line()}</summary>'
         return figure("map", "", f'<details class="g2-way">{line}{legend}{drawing}</details>')
 
     def _line(self) -> str:
         """The stations from tokens to the next token; what is marked is bold and has a frame."""
-        block = " ".join(self._stations(BLOCK))
-        group = f"<span{self._mark('block')}>{block} <i>× N</i></span>"
-        line = " ".join([*self._stations(BEFORE), group, *self._stations(AFTER)])
-        return f"<span{self._mark('whole', 'weights')}>{line}</span>"
+        ends = [name for name in ("training", "sampling") if name in self.here] or ["sampling"]
+        block = f'<span class="block">[ {self._stations(*BLOCK)} ] × N</span>'
+        model = (
+            f"{self._stations('embeddings')} · {self._lit('block', block)} · "
+            f"{self._stations('ln_f', 'lm_head')}"
+        )
+        line = f"{self._stations('tokens')} · {self._lit('weights', model)} → "
+        return self._lit("whole", line + self._stations(*ends))
 
-    def _stations(self, stations: tuple[tuple[str, str], ...]) -> list[str]:
-        """Names in code, and the cache only where it is meant."""
-        return [
-            f'<b aria-current="true">{words}</b>' if part in self.here else f"<i>{words}</i>"
-            for words, part in stations
-            if part != "cache" or part in self.here
-        ]
+    def _stations(self, *parts: str) -> str:
+        """Some of the line; the cache only where it is meant."""
+        shown = (part for part in parts if part != "cache" or part in self.here)
+        return " · ".join(self._lit(part, STATIONS.get(part, part)) for part in shown)
 
-    def _mark(self, *parts: str) -> str:
-        return ' class="here" aria-current="true"' if set(parts) & set(self.here) else ""
+    def _lit(self, part: str, words: str) -> str:
+        return f'<b aria-current="true">{words}</b>' if part in self.here else words
 
     def svg(self, label: str) -> str:
         """The picture. It holds no ids, so that a page can show it more than once."""

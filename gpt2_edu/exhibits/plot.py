@@ -53,7 +53,7 @@ class Plot(Exhibit):
 
         fig, ax = plt.subplots()
         ax.plot([0, 1, 2], [4, 2, 1], color=COLOURS["q"])
-        ax.text(1, 2.2, "the loss", color=COLOURS["q"])
+        ax.text(1, 2.2, "the loss")
         ax.set_xlabel("step")
         return cls(fig, "The loss falls.", alt="A line that falls from 4 to 1.")
 

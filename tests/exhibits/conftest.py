@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from gpt2_edu.machine.display import Exhibit
@@ -13,6 +15,6 @@ def notebook(monkeypatch) -> list[str]:
     shown: list[str] = []
     monkeypatch.delenv("GPT2_EDU_BOOK", raising=False)
     monkeypatch.setattr(Exhibit, "style", "")
-    monkeypatch.setattr("IPython.get_ipython", object)
+    monkeypatch.setattr("IPython.get_ipython", Mock)
     monkeypatch.setattr("IPython.display.display", lambda item: shown.append(item.data))
     return shown

@@ -155,9 +155,10 @@ def test_of_many_heads_one_is_large_and_each_says_where_it_looks_most():
 def test_a_small_picture_has_a_cell_for_each_weight_as_dark_as_it_is_large():
     soup = parse(exhibits.Attention(torch.stack([CAUSAL, CAUSAL]), WORDS))
     drawn = {
-        (int(j), int(i)): float(path["opacity"])
-        for path in soup.svg.find_all("path", opacity=True)
-        for i, j in re.findall(r"M(\d+) (\d+)", path["d"])
+        (int(i), j): float(path["opacity"])
+        for path in soup.svg.find_all("path")
+        for start, i, length in re.findall(r"M(\d+) (\d+)h(\d+)", path["d"])
+        for j in range(int(start), int(start) + int(length))
     }
     assert drawn.keys() == {(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)}
     for (i, j), shade in drawn.items():

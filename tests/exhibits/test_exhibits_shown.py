@@ -27,7 +27,9 @@ CLASSES = [cls for cls in Exhibit.classes if cls.__module__.startswith("gpt2_edu
 STYLED = {
     "table": ("fontVariantNumeric", "tabular-nums"),
     "ol": ("display", "flex"),
-    "svg": ("maxWidth", "432px"),
+    "svg": ("display", "block"),
+    ".g2-way svg": ("maxWidth", "432px"),
+    ".g2-head summary": ("listStyleType", "none"),
 }
 
 # Of one exhibit: the styles above, heat that cannot be seen, rows and cells with the look of
@@ -147,7 +149,7 @@ def test_exhibits_are_registered_wherever_they_are_defined():
     places = {cls.__name__: cls.__module__ for cls in CLASSES}
     assert places["ParityTable"] == "gpt2_edu.analysis.parity"
     assert places["Progress"] == "gpt2_edu.exercises.record"
-    assert {"Attention", "Ledger", "Map", "Matrix", "Tokens"} <= places.keys()
+    assert {"Attention", "Ledger", "Map", "Matrix", "Plot", "Tokens"} <= places.keys()
 
 
 def test_a_class_without_an_example_is_named(monkeypatch):

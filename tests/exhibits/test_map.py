@@ -39,8 +39,32 @@ def test_the_line_marks_the_part_and_opens_to_the_picture(part):
         tag.get_text(" ", strip=True) for tag in soup.summary.find_all(attrs={"aria-current": True})
     ]
     assert len(marked) == (2 if part == "residual" else 1)
+    assert all(tag.name == "b" for tag in soup.summary.find_all(attrs={"aria-current": True}))
+    assert soup.summary["aria-label"] == f"You are here: {PARTS[part].words}. Map of GPT-2"
     assert soup.details.svg is not None
     assert "open" not in soup.details.attrs
+
+
+@pytest.mark.parametrize(
+    ("here", "line"),
+    [
+        ("mlp", "tokens · wte + wpe · [ ln_1 · attention · + · ln_2 · *MLP* · + ] × N · ln_f"),
+        ("cache", "tokens · wte + wpe · [ ln_1 · attention · *cache* · + · ln_2"),
+        ("block", "tokens · wte + wpe · *[ ln_1 · attention · + · ln_2 · MLP · + ] × N* · ln_f"),
+        ("weights", "tokens · *wte + wpe · ["),
+        ("whole", "*tokens · wte + wpe · ["),
+        ("weights", "· ln_f · lm_head* → next token"),
+        ("training", "· ln_f · lm_head → *training*"),
+        ("sampling", "· ln_f · lm_head → *next token*"),
+        (("training", "sampling"), "lm_head → *training* · *next token*"),
+    ],
+)
+def test_the_line_is_the_way_from_tokens_to_the_next_token(here, line):
+    soup = parse(here)
+    for mark in soup.summary.find_all("b"):
+        mark.insert(0, "*")
+        mark.append("*")
+    assert line in soup.summary.get_text().replace("\u00a0", " ")
 
 
 def test_who_cannot_see_the_picture_is_told_the_way_and_the_place(part):
