@@ -192,3 +192,16 @@ def test_an_exhibit_can_be_read_without_any_stylesheet(tab, theme, cls):
         assert len(item.split()) == 2, "a token and its id stand apart"
     if tab.locator("text.mid").count():
         assert tab.locator("text.mid:not([text-anchor=middle])").count() == 0
+
+
+@pytest.mark.browser
+def test_a_small_head_opens_its_table_by_keyboard_and_closes_the_other(tab, theme):
+    tab.set_content("<!doctype html>" + site(theme, exhibits.Attention.example().html(), ""))
+    small, tables = tab.locator(".g2-heads summary"), tab.locator(".g2-heads table")
+    places = [small.nth(i).bounding_box() for i in range(2)]
+    assert [tables.nth(i).is_visible() for i in range(2)] == [True, False]
+    small.nth(1).focus()
+    tab.keyboard.press("Enter")
+    assert [tables.nth(i).is_visible() for i in range(2)] == [False, True]
+    assert [small.nth(i).bounding_box() for i in range(2)] == places, "the pictures stay"
+    assert tables.nth(1).bounding_box()["y"] > places[0]["y"] + places[0]["height"]
