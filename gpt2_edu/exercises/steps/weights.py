@@ -29,6 +29,7 @@ def load(folder):
     tensors = {}
     for name, tensor in load_file(Path(folder) / "model.safetensors").items():
         ...  # the name that it has in your model; the way that it lies there
+        tensors[name] = tensor
     tensors["lm_head.weight"] = tensors["embeddings.wte.weight"]
     model.load_state_dict(tensors)
     return model
