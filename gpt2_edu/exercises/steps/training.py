@@ -16,7 +16,7 @@ IMPORTS = (
 
 START = '''
 def batch(ids, batch_size, T):
-    """Windows from anywhere in ids: inputs (B, T), and their targets, one token further on."""
+    """Windows from anywhere in ids: inputs (B, T), and their targets."""
     ...
 
 
@@ -27,7 +27,7 @@ def train(model, ids, steps, batch_size=16, T=64, lr=1e-3):
 
 SOLUTION = '''
 def batch(ids, batch_size, T):
-    """Windows from anywhere in ids: inputs (B, T), and their targets, one token further on."""
+    """Windows from anywhere in ids: inputs (B, T), and their targets."""
     starts = torch.randint(len(ids) - T, (batch_size,))
     windows = torch.stack([ids[start : start + T + 1] for start in starts])
     return windows[:, :-1], windows[:, 1:]

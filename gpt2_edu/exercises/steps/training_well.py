@@ -1,10 +1,13 @@
 """A schedule, and a loop for longer runs."""
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ...training import plain
+from ...training.optim import learning_rate
 from ..exercise import Case
 from ..step import find_step
 from .training import table
@@ -18,77 +21,130 @@ IMPORTS = (
 )
 
 START = '''
-def rate(step, steps, peak, warmup):
-    """The learning rate of a step, counted from 0: up in a line, then down along a cosine."""
+def rate(step, steps, lr, min_lr, warmup):
+    """The learning rate of a step, counted from 0: up to lr, down to min_lr."""
     ...
 
 
-def train(model, ids, steps, batch_size=16, T=64, lr=1e-3, warmup=20, accumulate=1):
-    """As before, with what a longer run needs. Returns the loss of every step."""
+def train(
+    model,
+    ids,
+    steps,
+    batch_size=16,
+    T=64,
+    lr=1e-3,
+    min_lr=1e-4,
+    warmup=20,
+    decay=0.1,
+    clip=1.0,
+    accumulate=1,
+):
+    """The loop, for longer runs. Returns the loss of every step."""
     ...
 '''
 
 SOLUTION = '''
-def rate(step, steps, peak, warmup):
-    """The learning rate of a step, counted from 0: up in a line, then down along a cosine."""
+def rate(step, steps, lr, min_lr, warmup):
+    """The learning rate of a step, counted from 0: up to lr, down to min_lr."""
     if step < warmup:
-        return peak * (step + 1) / warmup
-    done = (step - warmup) / (steps - warmup)
-    return peak * (0.1 + 0.45 * (1 + math.cos(math.pi * done)))
+        return lr * (step + 1) / warmup
+    done = (step + 1 - warmup) / (steps - warmup)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * done)) / 2
 
 
-def train(model, ids, steps, batch_size=16, T=64, lr=1e-3, warmup=20, accumulate=1):
-    """As before, with what a longer run needs. Returns the loss of every step."""
+def train(
+    model,
+    ids,
+    steps,
+    batch_size=16,
+    T=64,
+    lr=1e-3,
+    min_lr=1e-4,
+    warmup=20,
+    decay=0.1,
+    clip=1.0,
+    accumulate=1,
+):
+    """The loop, for longer runs. Returns the loss of every step."""
     matrices = [p for p in model.parameters() if p.ndim >= 2]
     others = [p for p in model.parameters() if p.ndim < 2]
-    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=lr, betas=(0.9, 0.95))
+    groups = [
+        {"params": matrices, "weight_decay": decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups)
     losses = []
     for step in range(steps):
         for group in optimizer.param_groups:
-            group["lr"] = rate(step, steps, lr, warmup)
+            group["lr"] = rate(step, steps, lr, min_lr, warmup)
         optimizer.zero_grad()
         total = 0.0
         for _ in range(accumulate):
             inputs, targets = batch(ids, batch_size, T)
             logits = model(inputs)
-            loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten()) / accumulate
-            loss.backward()
-            total += loss.item()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+            (loss / accumulate).backward()
+            total += loss.item() / accumulate
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         losses.append(total)
     return losses
 '''
 
 TOLERANCE = 1e-3
+OFF = {"warmup": 0, "decay": 0.01, "clip": math.inf}  # and min_lr = lr: the plain loop
 
 
 def use(mine: Any, what: str, *given: Any) -> Any:
     if what == "rate":
         return [mine.rate(*case) for case in given]
     torch.manual_seed(0)
-    ids, *rest = given
-    losses = mine.train(table(11), ids, *rest)
+    ids, steps, batch_size, T, lr, more = given
+    losses = mine.train(table(11), ids, steps, batch_size, T, lr, **more)
     return [len(losses), *(round(losses[i], 3) for i in (0, 1, -1))]
 
 
-def right(*args: Any) -> Any:
+def right(what: str, *given: Any) -> Any:
+    if what == "rate":
+        names = ("steps", "lr", "min_lr", "warmup_steps")
+        return [learning_rate(step, **dict(zip(names, rest, strict=True))) for step, *rest in given]
+    if what == "off":
+        torch.manual_seed(0)
+        losses = plain.train(table(11), *given[:-1])
+        return [len(losses), *(round(losses[i], 3) for i in (0, 1, -1))]
     step = find_step("training_well")
-    return step.answer(step.solution)(*args)
+    return step.answer(step.solution)(what, *given)
 
 
 def cases() -> list[Case]:
     ring: Tensor = torch.arange(400) % 11
     return [
         Case(
-            "rate: the first steps",
-            ("rate", (0, 100, 1.0, 10), (4, 100, 1.0, 10), (9, 100, 1.0, 10)),
+            "rate: 6 steps, 2 of them warm-up",
+            ("rate", *((step, 6, 8.0, 2.0, 2) for step in range(6))),
         ),
         Case(
-            "rate: the top, half-way, the end",
-            ("rate", (10, 110, 2.0, 10), (60, 110, 2.0, 10), (110, 110, 2.0, 10)),
+            "rate: without warm-up",
+            ("rate", (0, 10, 3.0, 0.5, 0), (9, 10, 3.0, 0.5, 0)),
         ),
-        Case("train: 40 steps", ("train", ring, 40, 4, 16, 0.1, 5)),
-        Case("train: in two portions", ("train", ring, 20, 4, 16, 0.1, 5, 2)),
+        Case(
+            "train: all switched off, as the plain loop",
+            ("off", ring, 20, 4, 16, 0.1, OFF | {"min_lr": 0.1}),
+        ),
+        Case(
+            "train: warm-up and cosine",
+            ("on", ring, 40, 4, 16, 0.1, OFF | {"warmup": 5, "min_lr": 0.01}),
+        ),
+        Case(
+            "train: clipped",
+            ("on", ring, 20, 4, 16, 0.1, OFF | {"min_lr": 0.1, "clip": 0.05}),
+        ),
+        Case(
+            "train: decay",
+            ("on", ring, 20, 4, 16, 0.1, OFF | {"min_lr": 0.1, "decay": 2.0}),
+        ),
+        Case(
+            "train: in two portions",
+            ("on", ring, 20, 4, 16, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2}),
+        ),
     ]

@@ -4,7 +4,7 @@ import torch
 
 from ...exercise import Case, Mistake
 
-ORDER = 50
+ORDER = 10
 KIND = "repair"
 LEVEL = 3
 MINUTES = 12

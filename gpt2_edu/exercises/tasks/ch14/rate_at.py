@@ -4,7 +4,7 @@ from gpt2_edu.training.optim import learning_rate
 
 from ...exercise import Case, Mistake
 
-ORDER = 40
+ORDER = 20
 KIND = "write"
 LEVEL = 2
 MINUTES = 12

@@ -1,0 +1,148 @@
+"""A loop that goes too far."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 40
+KIND = "repair"
+LEVEL = 2
+MINUTES = 8
+
+TASK = r"""
+The smallest language model is a table (V, V): row i holds the logits of what follows token i. This function lets it learn by plain steps downhill, on one batch of inputs and targets, both (B, T), and returns the new table. It runs, and for a single step it is right. With more steps it goes too far: one line is missing.
+
+Mend it. For V = 2, a table of zeros, the input 0 with the target 1, and lr = 1, the first row after two steps is (−0.769, 0.769), and not (−1.269, 1.269).
+"""
+
+HINTS = (
+    "What does `backward` do with the gradient that is there already?",
+    "It adds to it. So the second step goes along the sum of two gradients.",
+    "Set `table.grad = None` before each `backward`; that is what `zero_grad` does for all parameters.",
+)
+
+START = '''
+def fit_table(table, inputs, targets, steps, lr):
+    """table (V, V), inputs and targets (B, T). Returns the table after some steps."""
+    raise NotImplementedError("find the bug, mend it, delete this line")
+    table = table.clone().requires_grad_()
+    for _ in range(steps):
+        logits = table[inputs]  # (B, T, V)
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss.backward()
+        with torch.no_grad():
+            table -= lr * table.grad
+    return table.detach()
+'''
+
+SOLUTION = """
+def fit_table(table, inputs, targets, steps, lr):
+    table = table.clone().requires_grad_()
+    for _ in range(steps):
+        logits = table[inputs]  # (B, T, V)
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        table.grad = None  # backward adds to what is there
+        loss.backward()
+        with torch.no_grad():
+            table -= lr * table.grad
+    return table.detach()
+"""
+
+MISTAKES = (
+    Mistake(
+        "The bug is still there: from the second step on, the gradients of the steps before are added in. Clear them before each `backward`.",
+        """
+def fit_table(table, inputs, targets, steps, lr):
+    table = table.clone().requires_grad_()
+    for _ in range(steps):
+        logits = table[inputs]
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss.backward()
+        with torch.no_grad():
+            table -= lr * table.grad
+    return table.detach()
+""",
+    ),
+    Mistake(
+        "Nothing is learned: the gradient is cleared between `backward` and the step that needs it. Clear it before `backward`.",
+        """
+def fit_table(table, inputs, targets, steps, lr):
+    table = table.clone().requires_grad_()
+    for _ in range(steps):
+        logits = table[inputs]
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss.backward()
+        table.grad.zero_()
+        with torch.no_grad():
+            table -= lr * table.grad
+    return table.detach()
+""",
+    ),
+    Mistake(
+        "The gradient is cleared, but now the step goes uphill: the loss rises along the gradient, so subtract it.",
+        """
+def fit_table(table, inputs, targets, steps, lr):
+    table = table.clone().requires_grad_()
+    for _ in range(steps):
+        logits = table[inputs]
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        table.grad = None
+        loss.backward()
+        with torch.no_grad():
+            table += lr * table.grad
+    return table.detach()
+""",
+    ),
+    Mistake(
+        "You divide the learning rate by the number of the step. The steps stay as they are; it is the gradient of the steps before that must go.",
+        """
+def fit_table(table, inputs, targets, steps, lr):
+    table = table.clone().requires_grad_()
+    for step in range(steps):
+        logits = table[inputs]
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        loss.backward()
+        with torch.no_grad():
+            table -= lr / (step + 1) * table.grad
+    return table.detach()
+""",
+    ),
+    Mistake(
+        "Only one step is taken: the `return` stands inside of the loop.",
+        """
+def fit_table(table, inputs, targets, steps, lr):
+    table = table.clone().requires_grad_()
+    for _ in range(steps):
+        logits = table[inputs]
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        table.grad = None
+        loss.backward()
+        with torch.no_grad():
+            table -= lr * table.grad
+        return table.detach()
+""",
+    ),
+)
+
+
+def right(table, inputs, targets, steps, lr):
+    table = table.clone().requires_grad_()
+    optimizer = torch.optim.SGD([table], lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        F.cross_entropy(table[inputs].flatten(0, 1), targets.flatten()).backward()
+        optimizer.step()
+    return table.detach()
+
+
+def cases():
+    generator = torch.Generator().manual_seed(13)
+    table = torch.randn(7, 7, generator=generator)
+    ids = torch.randint(7, (2, 6), generator=generator)
+    one, zero = torch.tensor([[1]]), torch.tensor([[0]])
+    return [
+        Case("one step", (torch.zeros(2, 2), zero, one, 1, 1.0)),
+        Case("two steps", (torch.zeros(2, 2), zero, one, 2, 1.0)),
+        Case("V = 7, five steps", (table, ids[:, :-1], ids[:, 1:], 5, 0.5)),
+    ]
