@@ -7,6 +7,8 @@ the heading its summary, so that links to the section, the contents and the sear
 _static/book.js opens the fold for them.
 """
 
+import re
+
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -41,10 +43,15 @@ def fold(section: nodes.section) -> None:
     begins = title.children[0]  # text: a heading that began with code or emphasis has no prefix
     if not isinstance(begins, nodes.Text):
         return
-    named = [nodes.Text(begins.astext().removeprefix(PREFIX)), *title.children[1:]]
+    named = [nodes.Text(capital(begins.astext().removeprefix(PREFIX))), *title.children[1:]]
     section.children = []
     section += deeper_title("", "", *named, **title.attributes)
     section += deeper_body("", *rest)
+
+
+def capital(heading: str) -> str:
+    """A heading that followed a colon stands alone now. A tensor's letter stays small."""
+    return heading[:1].upper() + heading[1:] if re.match(r"a |[a-z]{2}", heading) else heading
 
 
 def visit_title(writer: HTML5Translator, node: deeper_title) -> None:

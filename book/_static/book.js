@@ -3,7 +3,13 @@
 
 // Open the folds around the page's target, and the fold of a "Deeper" section that is the target.
 function openAround(hash) {
-  const target = document.getElementById(decodeURIComponent(hash.slice(1)));
+  let name = hash.slice(1);
+  try {
+    name = decodeURIComponent(name);
+  } catch {
+    // A stray % in the address: no anchor of ours.
+  }
+  const target = document.getElementById(name);
   if (!target) return;
   const own = target.querySelector(":scope > details.deeper");
   let opened = false;

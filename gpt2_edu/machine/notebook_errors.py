@@ -14,6 +14,8 @@ import traceback
 from types import FrameType, TracebackType
 from typing import Any
 
+from .messages import did_you_mean
+
 KNOWN = (NameError, AssertionError, RuntimeError, ValueError, TypeError, LookupError, OSError)
 FRAMES = "(%tb shows where it comes from.)"
 
@@ -26,7 +28,7 @@ def explain(error: BaseException, line: str, space: dict[str, Any], cells: list[
     message = str(error).strip()
     if isinstance(error, NameError):
         name = getattr(error, "name", None) or (re.findall(r"'(\w+)'", message) or [""])[0]
-        return _unknown_name(name, message, cells)
+        return _unknown_name(name, message, space, cells)
     if isinstance(error, AssertionError):
         why = f" It says: {message}" if message else ""
         return (
@@ -42,15 +44,31 @@ def explain(error: BaseException, line: str, space: dict[str, Any], cells: list[
     return ""
 
 
-def _unknown_name(name: str, message: str, cells: list[str]) -> str:
-    made_here = any(re.search(rf"^\s*(?:def |class )?{name}\b", cell, re.M) for cell in cells)
-    told = message[:1].upper() + message[1:]
-    if made_here:
-        return f"{told}. The line that makes it did not run to its end."
+def _unknown_name(name: str, message: str, space: dict[str, Any], cells: list[str]) -> str:
+    told = f"{message[:1].upper()}{message[1:]}. {did_you_mean(name, space, cutoff=0.8)}".rstrip()
+    if any(name in _names_made(cell) for cell in cells):
+        return f"{told} A cell that was run makes it, but stopped before: run that cell again."
     return (
-        f"{told}. If a cell above makes it, that cell has not been run yet: run the cells from the "
+        f"{told} If a cell above makes it, that cell has not been run yet: run the cells from the "
         "top (in the menu: Run, Run All Above Selected Cell; on Colab: Runtime, Run before)."
     )
+
+
+def _names_made(cell: str) -> set[str]:
+    """The names that a cell gives to something, if it runs to its end."""
+    try:
+        tree = ast.parse(cell)
+    except SyntaxError:  # a magic command: the name can only be looked for
+        return set(re.findall(r"^([A-Za-z_]\w*) *=(?!=)", cell, re.M))
+    made = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            made.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made.add(node.name)
+        elif isinstance(node, ast.alias):
+            made.add((node.asname or node.name).partition(".")[0])
+    return made
 
 
 def _shapes(line: str, space: dict[str, Any]) -> str:
@@ -75,9 +93,9 @@ def _show(
 ) -> list[str] | None:
     """IPython's hook: show the error; returns the lines that were shown."""
     try:
-        frame, number = _in_a_cell(trace)
-        line = linecache.getline(frame.f_code.co_filename, number) if frame else ""
-        space = (frame.f_globals | frame.f_locals) if frame else {}
+        places = _in_cells(trace)
+        frame, line = places[-1][0], places[-1][2]
+        space = frame.f_globals | frame.f_locals
         told = explain(error, line, space, list(shell.user_ns.get("In", [])))
     except Exception:  # this is a comfort: it must not hide the error that it explains
         told = ""
@@ -85,16 +103,28 @@ def _show(
     if not told:
         lines = shell.InteractiveTB.structured_traceback(kind, error, trace, tb_offset=tb_offset)
     else:
-        where = f"Line {number} of the cell: {line.strip()}" if line else ""
-        lines = [part for part in (told, where, FRAMES) if part]
+        lines = [told, *_where(places), FRAMES]
     shell._showtraceback(kind, error, lines)
     return list(lines)
 
 
-def _in_a_cell(trace: TracebackType | None) -> tuple[FrameType | None, int]:
-    """The innermost frame whose code stands in a cell, and its line."""
-    found: tuple[FrameType | None, int] = (None, 0)
-    for frame, number in traceback.walk_tb(trace):
-        if frame.f_globals.get("__name__") == "__main__":
-            found = frame, number
-    return found
+def _in_cells(trace: TracebackType | None) -> list[tuple[FrameType, int, str]]:
+    """The frames whose code stands in cells, the innermost last, each with its line."""
+    return [
+        (frame, number, linecache.getline(frame.f_code.co_filename, number).strip())
+        for frame, number in traceback.walk_tb(trace)
+        if frame.f_globals.get("__name__") == "__main__"
+    ]
+
+
+def _where(places: list[tuple[FrameType, int, str]]) -> list[str]:
+    """The line of this cell, and the line of an earlier one whose function it called."""
+
+    def cell(place: tuple[FrameType, int, str]) -> str:
+        return place[0].f_code.co_filename
+
+    here = [place for place in places if cell(place) == cell(places[0])][-1]
+    said = [f"Line {here[1]} of the cell: {here[2]}"]
+    if cell(places[-1]) != cell(here):
+        said.append(f"It calls a function of an earlier cell, whose line is: {places[-1][2]}")
+    return said

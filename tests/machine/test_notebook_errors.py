@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SETUP = "from gpt2_edu import exhibits\nimport torch\nexhibits.setup()"
 
 
-def run(*sources: str, environment: dict[str, str] | None = None) -> list[str]:
+def run(*sources: str) -> list[str]:
     """What each cell shows as its error, in a kernel of its own; every cell is run."""
     nb = new_notebook(cells=[new_code_cell(source) for source in sources])
     client = NotebookClient(nb, kernel_name="python3", timeout=120, allow_errors=True)
@@ -35,30 +35,38 @@ def live(monkeypatch):
 
 
 def test_every_kind_of_error_is_a_sentence_with_its_line():
-    (_, unknown, half, known, check, shapes, given, inner, frames, syntax, other) = run(
+    _, unknown, used, close, half, known, check, shapes, given, inner, again, *rest = run(
         SETUP,
         "x = 1\nprint(scores)",
+        "scores\nscores == 2",
+        "encoding = 1\nencodign + 1",
         "weights = 1 / 0",
         "weights",
         "a = 3\nassert a == 4",
         "q, k = torch.zeros(2, 5), torch.zeros(4, 6)\nprint(1)\nq @ k",
         "from gpt2_edu import load_tokenizer\nload_tokenizer('gtp2')",
         "def f(x):\n    return x + missing\n\nf(1)",
+        "y = 1\nf(y)",
         "%tb",
         "1 +",
         "1 / 0",
     )
+    frames, syntax, other = rest
     assert unknown.startswith("Name 'scores' is not defined. If a cell above makes it")
     assert "Line 2 of the cell: print(scores)" in unknown
     assert "ZeroDivisionError" in half  # not ours: IPython's own way
-    assert "The line that makes it did not run to its end." in known
+    assert "If a cell above makes it" in used
+    assert close.startswith("Name 'encodign' is not defined. Did you mean 'encoding'? If a cell")
+    assert "A cell that was run makes it, but stopped before" in known
     assert check.startswith("This line checks one of the book's numbers")
     assert "Line 2 of the cell: assert a == 4" in check
     assert "The shapes there: q (2, 5) · k (4, 6)." in shapes
     assert "Line 3 of the cell: q @ k" in shapes
     assert given.startswith("ValueError: unknown tokenizer 'gtp2'. Known: ")
     assert "Line 2 of the cell: return x + missing" in inner
-    for error in (unknown, known, check, shapes, given, inner):
+    assert "Line 2 of the cell: f(y)\nIt calls a function of an earlier cell" in again
+    assert "whose line is: return x + missing" in again
+    for error in (unknown, used, close, known, check, shapes, given, inner, again):
         assert error.endswith(FRAMES)
         assert len(error.splitlines()) <= 5
     assert "SyntaxError" in syntax
