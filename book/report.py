@@ -4,8 +4,8 @@ The straight line is what a first reader reads: no fold (answers, "Deeper" secti
 people ask), no references. Columns: its words in the first edition and now; words in folds; minutes
 to read, as the chapter says; lines of code that the page shows, and all lines, and those of the
 longest cell; figures and exhibits, words per picture, and the longest way in words without a
-picture, table or formula; predictions; the most terms that are new to the book in one section, and
-which; questions and exercises of the practice page.
+picture, table or formula; predictions; questions and tasks of the practice page; the most terms
+that are new to the book in one section, and the section's name.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ FIRST_EDITION = {
     "block": 1336,
     "gpt2": 2265,
     "weights": 2140,
-    "training": 2560,  # with what is now "Training well"
+    "training": 2560,  # both chapters on training
     "generation": 2689,
     "cache": 1994,
     "inside": 2672,
     "fast": 2701,
     "bugs": 2628,
 }
-SPLIT = {"training_well": "training"}  # counted with the chapter that it was a part of
+SPLIT = ("training", "training_well")  # were one chapter
 
 HEADING = re.compile(r"^(#{1,3}) (.+)$", re.M)
 FOLD = re.compile(r"<details.*?</details>", re.S)
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
-COLUMNS = "first now change folds minutes shown code longest pictures words/pic way guesses new"
-COLUMNS += " questions exercises"
+COLUMNS = "first now change folds minutes shown code longest pictures words/pic way guesses"
+COLUMNS += " questions tasks new"
 
 
 def words(markdown: str) -> int:
@@ -158,32 +158,47 @@ def row(chapter: Chapter, terms: dict[str, set[str]]) -> dict[str, int]:
         "guesses": chapter.markdown.count("**Predict before you look.**"),
         "new": max(map(len, terms.values())),
         "questions": len(make_practice.questions(chapter)),
-        "exercises": sum(e.chapter == chapter.number for e in exercises().values()),
+        "tasks": sum(e.chapter == chapter.number for e in exercises().values()),
     }
 
 
-def change(first: int, now: int) -> str:
-    return f"{100 * (now / first - 1):+.0f} %" if first else ""
+def added(rows: list[dict[str, int]]) -> dict[str, int]:
+    """The sums of several chapters, and the most where a sum would say nothing."""
+    sums = {name: sum(numbers[name] for numbers in rows) for name in rows[0]}
+    for name in ("longest", "words/pic", "way", "new"):
+        sums[name] = max(numbers[name] for numbers in rows)
+    return sums
+
+
+def width(column: str) -> int:
+    return max(len(column) + 1, 7)
+
+
+def line(name: str, numbers: dict[str, int]) -> str:
+    """A line of the table; the change is empty where there is nothing to compare with."""
+    cells = {column: f"{number:,}" for column, number in numbers.items()}
+    first, now = numbers["first"], numbers["now"]
+    cells["change"] = f"{100 * (now / first - 1):+.0f} %" if first else ""
+    if not first:
+        cells["first"] = ""
+    return f"{name:17}" + "".join(f"{cells[c]:>{width(c)}}" for c in COLUMNS.split())
 
 
 def table() -> str:
-    """A line for each chapter, and one for all."""
-    terms, names = new_terms(), COLUMNS.split()
+    """A line for each chapter, one for the two that were one, and one for all."""
+    terms = new_terms()
     rows = {c: row(c, terms[c.slug]) for c in chapters()}
-    lines = [f"{'chapter':17}" + "".join(f"{name:>10}" for name in names)]
-    together = {slug: dict(numbers) for slug, numbers in ((c.slug, n) for c, n in rows.items())}
-    for part, whole in SPLIT.items():
-        together[whole]["now"] += together[part]["now"]
+    lines = [f"{'chapter':17}" + "".join(f"{c:>{width(c)}}" for c in COLUMNS.split()) + "  in"]
     for chapter, numbers in rows.items():
-        parts = chapter.slug in SPLIT or chapter.slug in SPLIT.values()
-        shown = change(numbers["first"], together[chapter.slug]["now"])
-        lines.append(_line(chapter.name, names, numbers, "" if chapter.slug in SPLIT else shown))
-        if parts:
-            lines[-1] += "   (change: of both chapters on training)" if numbers["first"] else ""
-    sums = {name: sum(n.get(name, 0) for n in rows.values()) for name in names if name != "change"}
-    for name in ("longest", "words/pic", "way", "new"):  # their sum says nothing
-        sums[name] = max(n[name] for n in rows.values())
-    lines.append(_line("all, or the most", names, sums, change(sums["first"], sums["now"])))
+        shown = numbers | ({"first": 0} if chapter.slug in SPLIT else {})
+        most = max(terms[chapter.slug], key=lambda section: len(terms[chapter.slug][section]))
+        where = (most or "the opening") if numbers["new"] else ""
+        lines.append(f"{line(chapter.name, shown)}  {where[:18]}")
+    both = [numbers for chapter, numbers in rows.items() if chapter.slug in SPLIT]
+    lines += [
+        line("both on training", added(both)),
+        line("all, or the most", added([*rows.values()])),
+    ]
     many = [
         f"  {slug}, {section or 'the opening'}: {', '.join(sorted(found))}"
         for slug, sections in terms.items()
@@ -193,11 +208,6 @@ def table() -> str:
     return "\n".join(
         [*lines, "", "Sections with more than three new terms:", *(many or ["  none"])]
     )
-
-
-def _line(name: str, names: list[str], numbers: dict[str, int], changed: str) -> str:
-    cells = (changed if column == "change" else f"{numbers[column]:,}" for column in names)
-    return f"{name:17}" + "".join(f"{cell:>10}" for cell in cells)
 
 
 if __name__ == "__main__":
