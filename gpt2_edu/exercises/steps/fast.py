@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from ...model import attention_explicit
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import random_tensor
 
 DEFINES = ("attention",)
@@ -14,13 +14,13 @@ IMPORTS = ("from torch.nn import functional as F",)
 START = '''
 def attention(q, k, v):
     """Causal attention in one call: each (..., T, D) → (..., T, D)."""
-    ...
+    ...  # a single query is the newest token, and sees every key
 '''
 
 SOLUTION = '''
 def attention(q, k, v):
     """Causal attention in one call: each (..., T, D) → (..., T, D)."""
-    alone = q.size(-2) == 1  # one new token, the last of its text, sees all keys
+    alone = q.size(-2) == 1  # the newest token sees all keys
     return F.scaled_dot_product_attention(q, k, v, is_causal=not alone)
 '''
 
@@ -43,3 +43,41 @@ def cases() -> list[Case]:
         Case("a single token", qkv(1, 1, 1, 4)),
         Case("the newest token, and the keys of five", (q[:, :, -1:], k, v)),
     ]
+
+
+MISTAKES = [
+    Mistake(
+        "Each token sees those after it: scaled_dot_product_attention hides nothing unless it is "
+        "told is_causal=True.",
+        """
+def attention(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)
+""",
+    ),
+    Mistake(
+        "A single new query sees the first key alone: is_causal counts queries from 0. When there "
+        "is one query, pass is_causal=False.",
+        """
+def attention(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+""",
+    ),
+    Mistake(
+        "The scores are divided by √D twice: the function does that itself.",
+        """
+def attention(q, k, v):
+    q, alone = q / q.size(-1) ** 0.5, q.size(-2) == 1
+    return F.scaled_dot_product_attention(q, k, v, is_causal=not alone)
+""",
+    ),
+    Mistake(
+        "A mask of ones and zeros as floats is added to the scores and hides nothing. Make it "
+        "boolean, or use is_causal.",
+        """
+def attention(q, k, v):
+    T, S = q.size(-2), k.size(-2)
+    visible = torch.ones(T, S).tril(S - T)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=visible)
+""",
+    ),
+]
