@@ -172,6 +172,7 @@ def test_what_the_architecture_page_names_is_there():
     files = set(re.findall(r"`([\w/.]+(?:\.py|\.mjs|\.wat|/|\.yml|\.json))`", page)) - {
         "run.json",
         "state.json",
+        "my_gpt2.py",
     }
     places = (PACKAGE, PACKAGE.parent)
     assert [name for name in files if not any((place / name).exists() for place in places)] == []

@@ -138,6 +138,7 @@ class Case:
             [["loss", "loss"], ["text", "text"], [0, 1], [2, 3]],
             figsize=(5, 7),
             height_ratios=[1.5, 0.7, 1.4, 1.4],
+            layout="constrained",
         )
         steps, top = len(self.losses), max(1.2, 1.3 * max(self.eval_losses))
         ax = axes["loss"]
@@ -161,7 +162,6 @@ class Case:
             ax.set_yticks(range(LENGTH), blank if head % 2 else labels, fontsize=9)
             ax.set_xlabel("key" if head > 1 else "")
             ax.set_ylabel("" if head % 2 else "query")
-        figure.tight_layout()
         return figure
 
 
