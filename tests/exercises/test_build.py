@@ -19,7 +19,7 @@ from gpt2_edu.exercises import build, my_gpt2
 from gpt2_edu.exercises import step as step_module
 from gpt2_edu.exercises.checking import examine_with
 from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
-from gpt2_edu.exercises.source import definitions
+from gpt2_edu.exercises.source import definitions, source_of
 from gpt2_edu.exercises.step import Step, book_parts, current, fill, find_step, steps
 from gpt2_edu.exercises.steps.gpt2 import NAMES
 
@@ -172,13 +172,13 @@ def test_what_is_skipped_is_the_books_and_the_file_says_so(capsys):
     out = capsys.readouterr().out
     assert "The book's: encode, decode, Embeddings, attention, CausalSelfAttention." in out
     text = Path(FILE).read_text("utf-8")
-    assert "# from: mlp\nclass MLP" in text
-    assert f"# from: heads{BOOK}\nclass CausalSelfAttention" in text
+    assert "# from chapter 7: mlp\nclass MLP" in text
+    assert f"# from chapter 6: heads{BOOK}\nclass CausalSelfAttention" in text
 
     assert build("heads", *written(find_step("heads").solution, "heads"))
     text = Path(FILE).read_text("utf-8")
-    assert "# from: heads\nclass CausalSelfAttention" in text
-    assert "# from: mlp\nclass MLP" in text
+    assert "# from chapter 6: heads\nclass CausalSelfAttention" in text
+    assert "# from chapter 7: mlp\nclass MLP" in text
 
 
 def test_a_part_takes_the_place_of_its_earlier_form():
@@ -255,7 +255,34 @@ def test_while_the_book_is_made_nothing_is_written_and_all_parts_are_the_books(m
     assert not Path(FILE).exists()
     capsys.readouterr()
     assert my_gpt2("mlp").MLP(6)
-    assert capsys.readouterr().out.startswith("The book's own parts")
+    assert capsys.readouterr().out.startswith("All ")
+
+
+def test_of_two_definitions_in_one_file_the_one_that_is_given_is_taken():
+    code = (
+        "def f():\n    return 1\n\n\nfirst = f\n\n\nclass A:\n    def f(self):\n        return 1\n"
+    )
+    code += "\n\nolder = A\n\n\n" + code.replace("1", "2").replace("first", "second")
+    space, file = {}, "<two of a name>"
+    linecache.cache[file] = (len(code), None, code.splitlines(True), file)
+    exec(compile(code, file, "exec"), space)
+    assert source_of(space["first"]) == "def f():\n    return 1"
+    assert source_of(space["second"]) == "def f():\n    return 2"
+    assert source_of(space["older"]) == "class A:\n    def f(self):\n        return 1"
+    assert source_of(space["A"]) == "class A:\n    def f(self):\n        return 2"
+
+
+def test_parts_stand_behind_those_that_they_need_and_imports_together():
+    for name in ("residual", "layernorm", "mlp", "weights", "training"):
+        assert build(name, *written(find_step(name).solution, name))
+    text = Path(FILE).read_text("utf-8")
+    names = list(definitions(text))
+    assert names.index("LayerNorm") < names.index("Block") < names.index("GPT2")
+    assert names.index("attention") < names.index("CausalSelfAttention") < names.index("Block")
+    head = text.partition("\n\n\n")[0].splitlines()
+    imports = [line for line in head if line.startswith(("import ", "from "))]
+    assert len(imports) == len(set(imports)) == 8
+    assert head.count("") == 2  # below the title, and between Python's own and the others
 
 
 # ---- Wrong calls
@@ -282,6 +309,28 @@ def test_a_part_that_needs_other_cells_is_told(capsys):
     code += definitions(find_step("training_well").solution)["train"]
     assert build("training_well", *written(code, "training_well")) is False
     assert "name 'helper' is not defined (in rate: return helper(step))" in capsys.readouterr().out
+
+
+def test_a_name_that_only_the_notebook_has_is_told(capsys):
+    code = find_step("residual").solution.replace("MLP(", "mine.MLP(")
+    assert build("residual", *written(code, "residual")) is False
+    assert "in your file the parts have their bare names" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ('elif "bias" in name:', 'elif "bias" in name and "c_proj" not in name:', "largest bias"),
+        ('elif "bias" in name:', "else:", "smallest γ"),
+        ("math.sqrt(2 * n_layer)", "math.sqrt(n_layer)", "spread of c_proj"),
+        ("std=0.02 / narrow", "std=1 / narrow", "spread of tables"),
+    ],
+)
+def test_a_model_that_starts_wrong_is_told(capsys, right, wrong, said):
+    code = find_step("gpt2").solution
+    assert right in code
+    assert build("gpt2", *written(code.replace(right, wrong), "gpt2")) is False
+    assert said in capsys.readouterr().out
 
 
 def test_other_parameters_than_gpt2s_are_told(capsys):
