@@ -3,8 +3,8 @@
 ``build("mlp", MLP)`` checks a part and writes it into my_gpt2.py, beside the notebook. Each part in
 that file stands under a line that says from which chapter it is, and who wrote it:
 
-    # from: mlp
-    # from: heads (the book's answer)
+    # from chapter 7: mlp
+    # from chapter 6: heads (the book's answer)
 
 Everything else in the file is the reader's, and stays.
 """
@@ -22,12 +22,23 @@ from typing import Any
 from ..machine.files import write_text
 from .checking import Report, examine_with
 from .source import definitions, source_of
-from .step import Step, Using, book_parts, current, find_step, imports_of, make_module, steps_until
+from .step import (
+    Step,
+    Using,
+    book_parts,
+    current,
+    find_step,
+    imports_of,
+    in_order,
+    make_module,
+    steps,
+    steps_until,
+)
 
 FILE = "my_gpt2.py"  # in the notebook's folder
 PREVIOUS = "my_gpt2.previous.py"  # the file before the last change
 BOOK = " (the book's answer)"
-MARK = re.compile(r"^# from: (\w+)( \(the book's answer\))?$", re.M)
+MARK = re.compile(r"^# from chapter \d+: (\w+)( \(the book's answer\))?$", re.M)
 HEAD = '"""My own GPT-2, written chapter by chapter."""\n'
 
 
@@ -84,7 +95,7 @@ def my_gpt2(name: str) -> ModuleType:
         except Exception as error:
             print(f"{FILE} does not run: {_told(error)}. The book's own parts stand in for all.")
     else:
-        print(f"The book's own parts, as {FILE} has none yet: {', '.join(parts)}.")
+        print(f"All {len(parts)} parts are the book's: {FILE} has none of them yet.")
     return make_module(
         steps_until(name), {part: source for part, (_, source) in book_parts(name).items()}
     )
@@ -179,10 +190,15 @@ def _combine(step: Step, kept: dict[str, Part]) -> tuple[dict[str, Part], list[s
 
 def _text(step: Step, parts: dict[str, Part], ours: list[str], head: str = HEAD) -> str:
     """The file: what stands before the first part, the imports that are needed, the parts."""
-    missing = [line for line in imports_of(steps_until(step.name)) if line not in head.split("\n")]
-    text = "\n".join([head.rstrip("\n"), "", *missing]).strip("\n")
-    for name, part in parts.items():
-        text += f"\n\n\n# from: {part.step}{BOOK if name in ours else ''}\n{part.source}"
+    needed = imports_of(steps_until(step.name))
+    known = set(imports_of(steps().values()))
+    own = "\n".join(line for line in head.split("\n") if line not in known or not line)
+    text = "\n".join([own.rstrip("\n"), "", *needed]).strip("\n")
+    for name in in_order({name: part.source for name, part in parts.items()}):
+        part = parts[name]
+        chapter = find_step(part.step).chapter
+        mark = f"# from chapter {chapter}: {part.step}{BOOK if name in ours else ''}"
+        text += f"\n\n\n{mark}\n{part.source}"
     return re.sub(r"\n{4,}", "\n\n\n", text) + "\n"
 
 
@@ -208,7 +224,7 @@ def _write(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> str:
         write_text(path, text)
     except OSError as error:
         return f"  (Not written: {FILE} cannot be changed in this folder, {error.strerror}.)"
-    told = f"  {FILE}: {count_lines(text)} lines of code, with {', '.join(parts)}."
+    told = f"  {FILE}: {count_lines(text)} lines of code, with {', '.join(definitions(text))}."
     return told + (f" The book's: {', '.join(ours)}." if ours else "")
 
 

@@ -9,6 +9,7 @@ package computes; ``cases()`` and MISTAKES are as in an exercise.
 
 from __future__ import annotations
 
+import ast
 import linecache
 import traceback
 from collections.abc import Callable, Iterable
@@ -55,6 +56,8 @@ class Using:
 
     def where(self, error: BaseException) -> str:
         """The line of the file in which an error was raised."""
+        if isinstance(error, NameError) and error.name in ("mine", "my_gpt2"):
+            return ": in your file the parts have their bare names, MLP and not mine.MLP"
         lines = [
             f" (in {frame.name}: {frame.line})"
             for frame in traceback.extract_tb(error.__traceback__)
@@ -101,6 +104,23 @@ def book_parts(name: str) -> dict[str, tuple[Step, str]]:
         part: (step, definitions(step.solution)[part])
         for part, step in current(steps_until(name)).items()
     }
+
+
+def in_order(parts: dict[str, str]) -> list[str]:
+    """The parts' names, each behind those that its source names, else as they are."""
+    found: list[str] = []
+
+    def put(name: str) -> None:
+        named = {n.id for n in ast.walk(ast.parse(parts[name])) if isinstance(n, ast.Name)}
+        for other in parts:
+            if other in named and other != name and other not in found:
+                put(other)
+        if name not in found:
+            found.append(name)
+
+    for name in parts:
+        put(name)
+    return found
 
 
 def imports_of(until: Iterable[Step]) -> list[str]:

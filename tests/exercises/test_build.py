@@ -281,7 +281,7 @@ def test_parts_stand_behind_those_that_they_need_and_imports_together():
     assert names.index("attention") < names.index("CausalSelfAttention") < names.index("Block")
     head = text.partition("\n\n\n")[0].splitlines()
     imports = [line for line in head if line.startswith(("import ", "from "))]
-    assert len(imports) == len(set(imports)) == 8
+    assert len(imports) == len(set(imports)) == 9
     assert head.count("") == 2  # below the title, and between Python's own and the others
 
 
@@ -305,7 +305,7 @@ def test_other_parts_than_the_chapters_are_told(capsys):
 
 
 def test_a_part_that_needs_other_cells_is_told(capsys):
-    code = "def rate(step, steps, peak, warmup):\n    return helper(step)\n\n\n"
+    code = "def rate(step, *rest):\n    return helper(step)\n\n\n"
     code += definitions(find_step("training_well").solution)["train"]
     assert build("training_well", *written(code, "training_well")) is False
     assert "name 'helper' is not defined (in rate: return helper(step))" in capsys.readouterr().out

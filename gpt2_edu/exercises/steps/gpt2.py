@@ -99,15 +99,27 @@ def use(mine: Any, what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
 
 
 def spreads(whole: torch.nn.Module) -> dict[str, float]:
-    """How far a new model's numbers spread, in units of 0.02, and to one digit."""
-    kinds = {"wte": "wte", "c_fc.weight": "c_fc", "mlp.c_proj.weight": "mlp.c_proj"}
-    kinds |= {"attn.c_proj.weight": "attn.c_proj", "c_fc.bias": "the bias of c_fc"}
+    """A new model's numbers: how far they spread, in units of 0.02; the norms' and the biases'."""
     found: dict[str, list[Tensor]] = {}
     for name, parameter in whole.named_parameters():
-        for end, kind in kinds.items():
-            if end in name:
-                found.setdefault(kind, []).append(parameter.detach().flatten())
-    return {kind: round(torch.cat(all_).std().item() / 0.02, 1) for kind, all_ in found.items()}
+        kind = "tables and matrices"
+        if name.endswith("bias"):
+            kind = "biases"
+        elif ".ln_" in f".{name}":
+            kind = "norms"
+        elif "c_proj" in name:
+            kind = "c_proj"
+        found.setdefault(kind, []).append(parameter.detach().flatten())
+    whole_of = {kind: torch.cat(parts) for kind, parts in found.items()}
+    return {
+        "spread of tables and matrices": round(
+            whole_of["tables and matrices"].std().item() * 50, 1
+        ),
+        "spread of c_proj": round(whole_of["c_proj"].std().item() * 50, 1),
+        "largest bias": whole_of["biases"].abs().max().item(),
+        "smallest γ": whole_of["norms"].min().item(),
+        "largest γ": whole_of["norms"].max().item(),
+    }
 
 
 @torch.no_grad()
@@ -115,13 +127,12 @@ def right(what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
     if what == "tied":
         return True
     if what == "new":
-        narrow = round(1 / math.sqrt(2 * sizes[2]), 1)
         return {
-            "wte": 1.0,
-            "attn.c_proj": narrow,
-            "c_fc": 1.0,
-            "the bias of c_fc": 0.0,
-            "mlp.c_proj": narrow,
+            "spread of tables and matrices": 1.0,
+            "spread of c_proj": round(1 / math.sqrt(2 * sizes[2]), 1),
+            "largest bias": 0.0,
+            "smallest γ": 1.0,
+            "largest γ": 1.0,
         }
     whole = theirs(sizes)
     if what == "logits":

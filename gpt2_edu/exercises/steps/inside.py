@@ -28,7 +28,7 @@ def attention_maps(model, idx):
     for block in model.h:
         q, k, _ = block.attn.c_attn(block.ln_1(x)).split(x.size(-1), dim=-1)
         q, k = map(block.attn.split_heads, (q, k))
-        apart = torch.eye(idx.size(1), device=x.device)  # with these values, the weights come out
+        apart = torch.eye(idx.size(1), device=x.device)  # a column each
         maps.append(attention(q, k, apart))
         x = block(x)
     return torch.cat(maps)
