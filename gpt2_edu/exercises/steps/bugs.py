@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import Step, find_step
 
 DEFINES = ("audit",)
@@ -15,8 +15,11 @@ START = '''
 @torch.no_grad()
 def audit(model, idx):
     """What is wrong with a model, as a list of words. idx (1, T)."""
+    ...  # return ["not finite"], where that is so
+    ...  # return ["not repeatable"]
     found = []
-    ...
+    ...  # "looks ahead"
+    ...  # "not tied"
     return found
 '''
 
@@ -24,12 +27,12 @@ SOLUTION = '''
 @torch.no_grad()
 def audit(model, idx):
     """What is wrong with a model, as a list of words. idx (1, T)."""
-    found, logits = [], model(idx)
+    logits = model(idx)
     if not logits.isfinite().all():
-        found.append("not finite")
+        return ["not finite"]
     if not torch.equal(model(idx), logits):
-        found.append("not repeatable")  # dropout is on
-    changed = idx.clone()
+        return ["not repeatable"]  # dropout is on
+    found, changed = [], idx.clone()
     changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
     if not torch.equal(model(changed)[:, :-1], logits[:, :-1]):
         found.append("looks ahead")
@@ -48,7 +51,9 @@ def patient(bug: str) -> nn.Module:
     torch.manual_seed(0)
     model = book.GPT2(*SIZES)
     if bug == "looks ahead":
-        book.__dict__["attention"] = lambda q, k, v: (q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1) @ v
+        book.__dict__["attention"] = lambda q, k, v: (
+            (q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1) @ v
+        )
     elif bug == "not repeatable":
         model.ln_f = nn.Sequential(model.ln_f, nn.Dropout(0.5))
     elif bug == "not tied":
@@ -70,5 +75,95 @@ def right(bug: str, idx: Tensor) -> Any:
 
 def cases() -> list[Case]:
     idx = torch.tensor([[1, 2, 3, 4, 5]])
-    bugs = ("looks ahead", "not tied")
-    return [Case("a healthy model", ("", idx)), *(Case(bug, (bug, idx)) for bug in bugs)]
+    cases = {
+        "a healthy model": "",
+        "a model that looks ahead": "looks ahead",
+        "a model whose tables are two": "not tied",
+        "a model with dropout on": "not repeatable",
+        "a model with NaN": "not finite",
+    }
+    return [Case(label, (bug, idx)) for label, bug in cases.items()]
+
+
+MISTAKES = [
+    Mistake(
+        "A healthy model is accused of looking ahead: the last place may change, since "
+        "its own token did. Compare the logits before it.",
+        """
+@torch.no_grad()
+def audit(model, idx):
+    logits = model(idx)
+    if not logits.isfinite().all():
+        return ["not finite"]
+    if not torch.equal(model(idx), logits):
+        return ["not repeatable"]  # dropout is on
+    found, changed = [], idx.clone()
+    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
+    if not torch.equal(model(changed), logits):
+        found.append("looks ahead")
+    if model.lm_head.weight is not model.embeddings.wte.weight:
+        found.append("not tied")
+    return found
+""",
+    ),
+    Mistake(
+        "A copy of the table is taken for the table itself. Equal numbers are not one "
+        "tensor: ask with `is`.",
+        """
+@torch.no_grad()
+def audit(model, idx):
+    logits = model(idx)
+    if not logits.isfinite().all():
+        return ["not finite"]
+    if not torch.equal(model(idx), logits):
+        return ["not repeatable"]  # dropout is on
+    found, changed = [], idx.clone()
+    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
+    if not torch.equal(model(changed)[:, :-1], logits[:, :-1]):
+        found.append("looks ahead")
+    if not torch.equal(model.lm_head.weight, model.embeddings.wte.weight):
+        found.append("not tied")
+    return found
+""",
+    ),
+    Mistake(
+        "Dropout is not found: model.eval() switches it off before you look. Take the "
+        "model as it comes.",
+        """
+@torch.no_grad()
+def audit(model, idx):
+    logits = model.eval()(idx)
+    if not logits.isfinite().all():
+        return ["not finite"]
+    if not torch.equal(model(idx), logits):
+        return ["not repeatable"]  # dropout is on
+    found, changed = [], idx.clone()
+    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
+    if not torch.equal(model(changed)[:, :-1], logits[:, :-1]):
+        found.append("looks ahead")
+    if model.lm_head.weight is not model.embeddings.wte.weight:
+        found.append("not tied")
+    return found
+""",
+    ),
+    Mistake(
+        "A model with NaN is accused of more than that: NaN is not equal to itself, so "
+        'every comparison fails. Return ["not finite"] at once.',
+        """
+@torch.no_grad()
+def audit(model, idx):
+    found, logits = [], model(idx)
+    if not logits.isfinite().all():
+        found.append("not finite")
+    if not torch.equal(model(idx), logits):
+        return found + ["not repeatable"]
+    changed = idx.clone()
+    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
+    if not torch.equal(model(changed)[:, :-1], logits[:, :-1]):
+        found.append("looks ahead")
+    if model.lm_head.weight is not model.embeddings.wte.weight:
+        found.append("not tied")
+    return found
+""",
+    ),
+]
