@@ -1,9 +1,10 @@
 """Text to ids and back."""
 
+from functools import cache
 from typing import Any
 
 from ...tokenizer import SPLIT_PATTERN, load_tokenizer
-from ..exercise import Case
+from ..exercise import Case, Mistake
 
 DEFINES = ("encode", "decode")
 IMPORTS = ("import math", "from itertools import pairwise", "import regex")
@@ -20,7 +21,7 @@ def encode(text, ranks, pattern):
 
 
 def decode(ids, ranks):
-    """Ids → text."""
+    """Ids → text. Bytes that make no character become �."""
     ...
 '''
 
@@ -42,15 +43,96 @@ def encode(text, ranks, pattern):
 
 
 def decode(ids, ranks):
-    """Ids → text."""
+    """Ids → text. Bytes that make no character become �."""
     token = {i: part for part, i in ranks.items()}
     return b"".join(token[i] for i in ids).decode("utf-8", errors="replace")
 '''
 
 
-def use(mine: Any, what: str, tokenizer: str, given: Any) -> Any:
+MISTAKES = (
+    Mistake(
+        "You decode token by token, but a token may end in the middle of a character. Join the "
+        "bytes of all tokens first, then decode once.",
+        """
+def decode(ids, ranks):
+    token = {i: part for part, i in ranks.items()}
+    return "".join(token[i].decode("utf-8", errors="replace") for i in ids)
+""",
+    ),
+    Mistake(
+        "Half a character stops your `decode`. Tell Python what to write there: "
+        '`decode("utf-8", errors="replace")`.',
+        """
+def decode(ids, ranks):
+    token = {i: part for part, i in ranks.items()}
+    return b"".join(token[i] for i in ids).decode("utf-8")
+""",
+    ),
+    Mistake(
+        "You merge one pair only. Repeat it until no two neighbours make a token: `while`, not "
+        "`if`.",
+        """
+def encode(text, ranks, pattern):
+    ids = []
+    for piece in regex.findall(pattern, text):
+        parts = [bytes([byte]) for byte in piece.encode("utf-8")]
+        if len(parts) > 1:
+            pairs = [a + b for a, b in pairwise(parts)]
+            best = min(pairs, key=lambda pair: ranks.get(pair, math.inf))
+            if best in ranks:
+                i = pairs.index(best)
+                parts[i : i + 2] = [best]
+        ids += [ranks[part] for part in parts]
+    return ids
+""",
+    ),
+    Mistake(
+        "You merge the first pair from the left that is in the list. Take the one of the lowest "
+        "rank, wherever it stands.",
+        """
+def encode(text, ranks, pattern):
+    ids = []
+    for piece in regex.findall(pattern, text):
+        parts = [bytes([byte]) for byte in piece.encode("utf-8")]
+        while len(parts) > 1:
+            pairs = [a + b for a, b in pairwise(parts)]
+            found = [i for i, pair in enumerate(pairs) if pair in ranks]
+            if not found:
+                break
+            parts[found[0] : found[0] + 2] = [pairs[found[0]]]
+        ids += [ranks[part] for part in parts]
+    return ids
+""",
+    ),
+    Mistake(
+        "You merge the pair of the highest rank, which was learned last. The lowest comes first.",
+        """
+def encode(text, ranks, pattern):
+    ids = []
+    for piece in regex.findall(pattern, text):
+        parts = [bytes([byte]) for byte in piece.encode("utf-8")]
+        while len(parts) > 1:
+            pairs = [a + b for a, b in pairwise(parts)]
+            best = max(pairs, key=lambda pair: ranks.get(pair, -1))
+            if best not in ranks:
+                break
+            i = pairs.index(best)
+            parts[i : i + 2] = [best]
+        ids += [ranks[part] for part in parts]
+    return ids
+""",
+    ),
+)
+
+
+@cache
+def ranks_of(tokenizer: str) -> dict[bytes, int]:
     encoding = load_tokenizer(tokenizer)
-    ranks = {encoding.decode_single_token_bytes(i): i for i in range(encoding.n_vocab)}
+    return {encoding.decode_single_token_bytes(i): i for i in range(encoding.n_vocab)}
+
+
+def use(mine: Any, what: str, tokenizer: str, given: Any) -> Any:
+    ranks = dict(ranks_of(tokenizer))
     if what == "encode":
         return mine.encode(given, ranks, SPLIT_PATTERN)
     return mine.decode(given, ranks)
@@ -66,10 +148,12 @@ def cases() -> list[Case]:
         Case("encode one word, of one piece", ("encode", "crane", "crane")),
         Case("encode a sentence", ("encode", "gpt2", "A crane ate fish.")),
         Case("a word that is no token of its own", ("encode", "gpt2", "This will be tokenized")),
+        Case("words that could be cut in two ways", ("encode", "gpt2", "breathless Strawberries")),
         Case("spaces, line ends, digits", ("encode", "gpt2", "  two  spaces\n\nand 1024")),
-        Case("signs of several bytes", ("encode", "gpt2", "naïve 🦩 鶴")),
+        Case("characters of several bytes", ("encode", "gpt2", "naïve 🦩 鶴")),
         Case("an empty text", ("encode", "gpt2", "")),
         Case("decode a sentence", ("decode", "gpt2", [32, 41175, 15063, 5916])),
-        Case("half a sign becomes �", ("decode", "gpt2", [447])),
+        Case("a character spread over three tokens", ("decode", "gpt2", [32, 12520, 238, 253])),
+        Case("half a character becomes �", ("decode", "gpt2", [447])),
         Case("a story's end", ("decode", "crane", [258, 483, 1023])),
     ]

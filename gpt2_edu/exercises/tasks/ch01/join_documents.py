@@ -21,7 +21,7 @@ A document may itself hold the characters `<|endoftext|>`, because somebody wrot
 
 HINTS = (
     "Encode one document at a time, and put the number 50256 into the list yourself. Do not join the texts first.",
-    "If you say nothing about special tokens, `encoding.encode` refuses a text that holds one. The chapter shows the argument that makes it plain text.",
+    "If you say nothing about special tokens, `encoding.encode` refuses a text that holds one. The chapter's fold *Deeper: when somebody types the special token* shows the argument that makes it plain text.",
     "`encoding.encode(document, disallowed_special=())` treats everything as text.",
 )
 
@@ -112,5 +112,8 @@ def cases():
         Case("two short documents", (["A crane", "ate"], encoding)),
         Case("the two sentences", (["A crane ate fish.", "A crane lifted steel."], encoding)),
         Case("an empty document", (["", "Hello, I'm a language model,"], encoding)),
-        Case("somebody typed the sign", (["It ends with <|endoftext|>, says she.\n"], encoding)),
+        Case(
+            "somebody typed the special token",
+            (["It ends with <|endoftext|>, says she.\n"], encoding),
+        ),
     ]

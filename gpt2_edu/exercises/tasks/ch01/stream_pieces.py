@@ -14,7 +14,7 @@ A program shows a model's text token by token. A token may end in the middle of 
 
 For `[b"A", b" \\xf0\\x9f", b"\\x90", b"\\x9f"]`, which is GPT-2's way to write `A 🐟`, the result is `["A", " ", "", "🐟"]`.
 
-Do it without the incremental decoder of the chapter. If the tokens end in half a character, it is not shown.
+Do it without Python's incremental decoder. If the tokens end in half a character, it is not shown.
 """
 
 HINTS = (

@@ -12,7 +12,7 @@ Learn the first three merges of this text, with pencil and paper:
 
 `tin tin tin int`
 
-Cut the text into pieces as GPT-2 does, write each piece as single bytes, count the pairs of neighbours, merge the most frequent pair everywhere, count again. Give the three new tokens in the order in which they are learned, as strings. Where a token holds a space, write the space.
+Cut the text into pieces as GPT-2 does, write each piece as single bytes, count the pairs of neighbours, merge the most frequent pair everywhere, count again. Give the three new tokens in the order in which they are learned, as strings. Where a token holds a space, type a space: the ␣ of this book only shows it.
 
 For the text `no no` the first two merges are `["no", " no"]`.
 """
