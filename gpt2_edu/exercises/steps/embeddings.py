@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import fill, random_tensor
 
 DEFINES = ("Embeddings",)
@@ -35,6 +35,75 @@ class Embeddings(nn.Module):
         positions = torch.arange(idx.size(1), device=idx.device)
         return self.wte(idx) + self.wpe(positions)
 """
+
+
+MISTAKES = (
+    Mistake(
+        "You give the token rows alone: add the row of each position, from `wpe`.",
+        """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, n_embd)
+        self.wpe = nn.Embedding(block_size, n_embd)
+
+    def forward(self, idx):
+        return self.wte(idx)
+""",
+    ),
+    Mistake(
+        "You look the positions up by the ids. A row of `wpe` belongs to a place: 0, 1, 2, … T − 1.",
+        """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, n_embd)
+        self.wpe = nn.Embedding(block_size, n_embd)
+
+    def forward(self, idx):
+        return self.wte(idx) + self.wpe(idx)
+""",
+    ),
+    Mistake(
+        "Your positions begin at 1. The first token stands at position 0.",
+        """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, n_embd)
+        self.wpe = nn.Embedding(block_size, n_embd)
+
+    def forward(self, idx):
+        return self.wte(idx) + self.wpe(torch.arange(1, idx.size(1) + 1))
+""",
+    ),
+    Mistake(
+        "You add the whole of `wpe`, which has a row for each seat. Fetch only the first T.",
+        """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, n_embd)
+        self.wpe = nn.Embedding(block_size, n_embd)
+
+    def forward(self, idx):
+        return self.wte(idx) + self.wpe.weight
+""",
+    ),
+    Mistake(
+        "You count the positions along the wrong axis: `idx.size(0)` is B. T is `idx.size(1)`.",
+        """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, n_embd)
+        self.wpe = nn.Embedding(block_size, n_embd)
+
+    def forward(self, idx):
+        return self.wte(idx) + self.wpe(torch.arange(idx.size(0)))
+""",
+    ),
+)
 
 
 def tables(vocab_size: int, block_size: int, n_embd: int) -> nn.ModuleDict:
