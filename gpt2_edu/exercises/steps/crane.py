@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import random_tensor
 
 DEFINES = ("attention",)
@@ -13,18 +13,62 @@ IMPORTS = ("import torch",)
 
 START = '''
 def attention(q, k, v):
-    """What one word gathers: q (D,), keys k (T, D), values v (T, D) → (D,)."""
+    """What one word gathers: q (C,), keys k (T, C), values v (T, C) → (C,)."""
     ...
 '''
 
 SOLUTION = '''
 def attention(q, k, v):
-    """What one word gathers: q (D,), keys k (T, D), values v (T, D) → (D,)."""
+    """What one word gathers: q (C,), keys k (T, C), values v (T, C) → (C,)."""
     scores = k @ q  # a number for each word, (T,)
     shares = torch.exp(scores)
     weights = shares / shares.sum()
     return weights @ v
 '''
+
+
+MISTAKES = (
+    Mistake(
+        "You mix with the scores themselves. Make shares of them first: positive, and 1 in total.",
+        """
+def attention(q, k, v):
+    scores = k @ q
+    return scores @ v
+""",
+    ),
+    Mistake(
+        "You took the powers of the scores, but did not divide by their sum: shares are 1 in total.",
+        """
+def attention(q, k, v):
+    shares = torch.exp(k @ q)
+    return shares @ v
+""",
+    ),
+    Mistake(
+        "You divided the scores by their sum. A negative score would become a negative share: take "
+        "torch.exp of each first.",
+        """
+def attention(q, k, v):
+    scores = k @ q
+    return (scores / scores.sum()) @ v
+""",
+    ),
+    Mistake(
+        "That is the plain average: every word gives the same share. Score the keys with the query.",
+        """
+def attention(q, k, v):
+    return v.mean(dim=0)
+""",
+    ),
+    Mistake(
+        "You mix the keys. They are only compared with the query; what is handed over is the value.",
+        """
+def attention(q, k, v):
+    weights = (k @ q).softmax(dim=0)
+    return weights @ k
+""",
+    ),
+)
 
 
 def use(mine: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -41,6 +85,6 @@ def cases() -> list[Case]:
     v = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.8, 0.2]])
     return [
         Case("crane, ate, fish", (q, k, v)),
-        Case("T = 5, D = 3", (random_tensor(1, 3), random_tensor(2, 5, 3), random_tensor(3, 5, 3))),
+        Case("T = 5, C = 3", (random_tensor(1, 3), random_tensor(2, 5, 3), random_tensor(3, 5, 3))),
         Case("a word alone", (random_tensor(4, 2), random_tensor(5, 1, 2), random_tensor(6, 1, 2))),
     ]

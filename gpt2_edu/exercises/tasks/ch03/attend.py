@@ -11,7 +11,7 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = """
-Write the three steps as one function. `q` is the query of one word, (C,). `keys` and `values` are those of all T words, (T, C). Score, normalise, aggregate. Return two things: the new vector, (C,), and the weights, (T,).
+Your `attention` of the chapter gives the new vector. Here the weights are wanted as well. `q` is the query of one word, (C,). `keys` and `values` are those of all T words, (T, C). Score, normalise, aggregate. Return two things: the new vector, (C,), and the weights, (T,).
 
 For the crane beside "ate fish", with `q = (0.7, 0.7)`, keys `[(0.7, 0.7), (0.9, 0.1), (0.9, 0.1)]` and values `[(0.5, 0.5), (0.9, 0.1), (0.8, 0.2)]`, the result is (0.7106, 0.2894) and (0.3982, 0.3009, 0.3009).
 
@@ -70,7 +70,7 @@ def attend(q, keys, values):
 """,
     ),
     Mistake(
-        "You divided the scores by their sum. Negative scores need the softmax: $e$ to the power of each, divided by the sum of these.",
+        "You divided the scores by their sum. Negative scores need the softmax: e to the power of each, divided by the sum of these.",
         """
 def attend(q, keys, values):
     scores = keys @ q

@@ -62,7 +62,7 @@ def attend_plain(q, keys, values):
 """,
     ),
     Mistake(
-        "Now scores are divided by the sum of scores, and $e$ is gone. Keep the powers, and divide them by their own sum.",
+        "Now scores are divided by the sum of scores, and e is gone. Keep the powers, and divide them by their own sum.",
         """
 def attend_plain(q, keys, values):
     scores = [sum(a * b for a, b in zip(q, key)) for key in keys]

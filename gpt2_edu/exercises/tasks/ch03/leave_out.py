@@ -58,7 +58,7 @@ def leave_out(q, keys, values, j):
 """,
     ),
     Mistake(
-        "You set its key to zeros. Then its score is 0, and $e^0 = 1$: it still takes a share.",
+        "You set its key to zeros. Then its score is 0, and e to the power of 0 is 1: it still takes a share.",
         """
 attend = own("attend")
 

@@ -42,7 +42,7 @@ def shares(scores):
 
 MISTAKES = (
     Mistake(
-        "The formula is right, but $e^{1000}$ is infinite, and infinite divided by infinite is no number. Subtract the largest score from all of them first.",
+        "The formula is right, but e to the power of 1000 is infinite, and infinite divided by infinite is no number. Only differences of scores count: can you make all of them smaller without changing a weight?",
         """
 def shares(scores):
     powers = torch.exp(scores)
@@ -50,7 +50,7 @@ def shares(scores):
 """,
     ),
     Mistake(
-        "You divided the scores by their sum. A negative score would become a negative share: take $e$ to the power of each first.",
+        "You divided the scores by their sum. A negative score would become a negative share: take e to the power of each first.",
         """
 def shares(scores):
     return scores / scores.sum()
