@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("attention", "Head")
@@ -48,6 +48,57 @@ class Head(nn.Module):
         q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
         return attention(q, k, v)
 '''
+
+
+MISTAKES = (
+    Mistake(
+        "The division is missing: the scores are q · k / √D.",
+        """
+def attention(q, k, v):
+    weights = (q @ k.transpose(-2, -1)).softmax(dim=-1)
+    return weights @ v
+""",
+    ),
+    Mistake(
+        "You divide by D. The typical size of a score grows like the root of D: use `math.sqrt`.",
+        """
+def attention(q, k, v):
+    weights = (q @ k.transpose(-2, -1) / q.size(-1)).softmax(dim=-1)
+    return weights @ v
+""",
+    ),
+    Mistake(
+        "Your columns sum to 1. The shares of one query stand in a row: softmax with `dim=-1`.",
+        """
+def attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    return scores.softmax(dim=-2) @ v
+""",
+    ),
+    Mistake(
+        "Your table is turned: its rows are keys. Row = query, so q stands on the left, and k is "
+        "transposed.",
+        """
+def attention(q, k, v):
+    scores = k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "`attention` is right, but `Head` cuts its parts in another order. The first C numbers of "
+        "`c_attn` are q, the next are k, the last are v.",
+        """
+class Head(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
+
+    def forward(self, x):
+        k, q, v = self.c_attn(x).split(x.size(-1), dim=-1)
+        return attention(q, k, v)
+""",
+    ),
+)
 
 
 def use(mine: Any, what: str, *given: Tensor) -> Tensor:

@@ -48,7 +48,7 @@ MISTAKES = (
         "mixed_value = (math.exp(0.55) * 8 + 4) / (math.exp(0.55) + 1)",
     ),
     Mistake(
-        "You took the scores themselves as shares, without $e$ to their power. The second score is 0, but its share is not.",
+        "You took the scores themselves as shares, without e to their power. The second score is 0, but its share is not.",
         "mixed_value = 8.0",
     ),
     Mistake(
