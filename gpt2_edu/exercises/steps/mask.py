@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import random_tensor
 
 DEFINES = ("attention",)
@@ -31,6 +31,69 @@ def attention(q, k, v):
 '''
 
 
+MISTAKES = (
+    Mistake(
+        "You set weights to 0 after the softmax, when the future has already been counted: the "
+        "rows no longer sum to 1. Mask the scores, before it.",
+        """
+def attention(q, k, v):
+    T, D = q.shape[-2:]
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
+    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
+    weights = scores.softmax(dim=-1).masked_fill(~visible, 0)
+    return weights @ v
+""",
+    ),
+    Mistake(
+        "Your triangle lacks its diagonal, so the first token sees nothing, and its row is nan. A "
+        "token may see itself.",
+        """
+def attention(q, k, v):
+    T, D = q.shape[-2:]
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
+    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril(-1)
+    weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
+    return weights @ v
+""",
+    ),
+    Mistake(
+        "You hide the past and show the future. `masked_fill` writes where its mask is True: give it "
+        "`~visible`.",
+        """
+def attention(q, k, v):
+    T, D = q.shape[-2:]
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
+    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
+    weights = scores.masked_fill(visible, -torch.inf).softmax(dim=-1)
+    return weights @ v
+""",
+    ),
+    Mistake(
+        "A large negative number is not low enough: where all visible scores are lower still, the "
+        "future gets all the weight. Write `-torch.inf`.",
+        """
+def attention(q, k, v):
+    T, D = q.shape[-2:]
+    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
+    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
+    weights = scores.masked_fill(~visible, -10_000.0).softmax(dim=-1)
+    return weights @ v
+""",
+    ),
+    Mistake(
+        "The mask is right, but the division by √D is gone.",
+        """
+def attention(q, k, v):
+    T, D = q.shape[-2:]
+    scores = q @ k.transpose(-2, -1)
+    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
+    weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
+    return weights @ v
+""",
+    ),
+)
+
+
 def use(mine: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return mine.attention(q, k, v)
 
@@ -43,10 +106,11 @@ def cases() -> list[Case]:
     def qkv(*shape: int) -> tuple[Tensor, Tensor, Tensor]:
         return random_tensor(1, *shape), random_tensor(2, *shape), random_tensor(3, *shape)
 
+    q, k, v = qkv(4, 3)
     return [
         Case("one text, T = 3, D = 2", qkv(3, 2)),
         Case("B = 2, T = 5, D = 12", qkv(2, 5, 12)),
         Case("with an axis for heads: B = 2, H = 3, T = 5, D = 4", qkv(2, 3, 5, 4)),
-        Case("very low scores", tuple(x * 200 for x in qkv(4, 3))),
+        Case("very low scores", (200 * q.abs(), -200 * k.abs(), v)),
         Case("a single token", qkv(1, 1, 4)),
     ]

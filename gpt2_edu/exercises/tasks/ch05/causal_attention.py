@@ -56,7 +56,7 @@ def causal_attention(q, k, v):
 """,
     ),
     Mistake(
-        "You write 0 where a query may not look, and $e^0$ is 1, so the future still gets weight. Write −∞.",
+        "You write 0 where a query may not look, and e to the power of 0 is 1, so the future still gets weight. Write −∞.",
         """
 def causal_attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
@@ -127,7 +127,7 @@ def causal_attention(q, k, v):
 """,
     ),
     Mistake(
-        "On paper this is right. But $e$ to the power of a very low score is 0 in the computer, and a row of zeros divided by its sum is nan: put −∞ into the scores and leave the rest to `softmax`.",
+        "On paper this is right. But e to the power of a very low score is 0 in the computer, and a row of zeros divided by its sum is nan: put −∞ into the scores and leave the rest to `softmax`.",
         """
 def causal_attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))

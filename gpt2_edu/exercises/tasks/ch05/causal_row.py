@@ -44,7 +44,7 @@ MISTAKES = (
         "causal_row = [p / 303.8 for p in (1, 2, 4, 0, 0)]",
     ),
     Mistake(
-        "You gave the future the score 0, and $e^0$ is 1. The score that gets no weight is −∞.",
+        "You gave the future the score 0, and e to the power of 0 is 1. The score that gets no weight is −∞.",
         "causal_row = [p / 9 for p in (1, 2, 4, 1, 1)]",
     ),
     Mistake(
@@ -60,7 +60,7 @@ MISTAKES = (
         "causal_row = [p / 300.8 for p in (0, 0, 4, 148.4, 148.4)]",
     ),
     Mistake(
-        "You divided the scores by their sum. First take $e$ to the power of each: 1, 2 and 4.",
+        "You divided the scores by their sum. First take e to the power of each: 1, 2 and 4.",
         "causal_row = [0, 1 / 3, 2 / 3, 0, 0]",
     ),
     Mistake(

@@ -10,7 +10,7 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-A module keeps its triangle in a buffer of the largest size, `visible` (1, 1, block_size, block_size), True where a query may look. The function below should cut out what a text of T tokens needs, and write −∞ into the scores (B, 1, T, T) wherever a query may not look. The second axis is the one that waits for the heads of chapter 6.
+A module keeps its triangle in a buffer (the chapter's fold *Where the triangle lives* shows one) of the largest size, `visible` (1, 1, block_size, block_size), True where a query may look. The function below should cut out what a text of T tokens needs, and write −∞ into the scores (B, 1, T, T) wherever a query may not look. The second axis is the one that waits for the heads of chapter 6.
 
 It runs, but the model leaks. Find the bug and mend it.
 

@@ -13,7 +13,7 @@ MINUTES = 15
 TASK = r"""
 Write the test for leaks. `layer` is a function that takes `x` (B, T, C) and returns a tensor of the same shape; you do not know what is inside. Return True if some output depends on a token that stands later, False if none does.
 
-Do it by the first experiment of the chapter: for each position $j$, change the token there and compare all outputs *before* $j$, to the last bit. A layer that gives each position the sum of itself and its right neighbour must give True; one that doubles every number must give False.
+Do it by the experiment of the chapter: for each position $j$, change the token there and compare all outputs *before* $j$, to the last bit. A layer that gives each position the sum of itself and its right neighbour must give True; one that doubles every number must give False.
 """
 
 HINTS = (
@@ -147,7 +147,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "Your answer is False for every layer. If you return in the first turn of the loop, j is 0, and nothing stands before it: `return True` belongs under an `if`, and `return False` behind the loop.",
+        "Your answer is False for every layer. If you return in the first turn of the loop, j is 0, and nothing stands before it: `return True` belongs under an `if`, and `return False` after the loop.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
