@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ... import model
 from ...config import GPT2Config
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("MLP",)
@@ -36,6 +36,65 @@ class MLP(nn.Module):
     def forward(self, x):  # (B, T, C) → (B, T, C)
         return self.c_proj(F.gelu(self.c_fc(x), approximate="tanh"))
 """
+
+
+MISTAKES = (
+    Mistake(
+        "This is the exact GELU. GPT-2 was trained with the other form: `F.gelu(…, "
+        "approximate='tanh')`.",
+        """
+class MLP(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
+        self.c_proj = nn.Linear(4 * n_embd, n_embd)
+
+    def forward(self, x):
+        return self.c_proj(F.gelu(self.c_fc(x)))
+""",
+    ),
+    Mistake(
+        "There is no bend between the two layers, so they do the work of one. Put GELU "
+        "between them.",
+        """
+class MLP(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
+        self.c_proj = nn.Linear(4 * n_embd, n_embd)
+
+    def forward(self, x):
+        return self.c_proj(self.c_fc(x))
+""",
+    ),
+    Mistake(
+        "You bend with ReLU. GPT-2 has GELU, in the tanh form.",
+        """
+class MLP(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
+        self.c_proj = nn.Linear(4 * n_embd, n_embd)
+
+    def forward(self, x):
+        return self.c_proj(F.relu(self.c_fc(x)))
+""",
+    ),
+    Mistake(
+        "You bend the result once more. Behind `c_proj` nothing follows: what the MLP adds "
+        "may be negative.",
+        """
+class MLP(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
+        self.c_proj = nn.Linear(4 * n_embd, n_embd)
+
+    def forward(self, x):
+        return F.gelu(self.c_proj(F.gelu(self.c_fc(x), approximate="tanh")), approximate="tanh")
+""",
+    ),
+)
 
 TOLERANCE = 1e-6  # the exact GELU differs by more
 
