@@ -124,16 +124,17 @@ def contents(page: str) -> str:
     return "\n\n".join(found) + "\n"
 
 
+DEEPER = "Deeper: "  # a section that the site folds
 FRAME = ("Now write it", "The real thing", "What this chapter added", "Questions people ask")
 
 
 def _rows(chapter: Chapter, link: str, old: list[str]) -> list[str]:
     """The old rows, less those made from a heading that is gone, and a row for each new heading."""
     present = headings(chapter.markdown)
-    made = re.compile(rf"\| (.+) \| \[chapter \d+, \1{re.escape(link)}(.+)\) \|")
+    made = re.compile(rf"\| (.+) \| \[chapter \d+, (?:{DEEPER})?\1{re.escape(link)}(.+)\) \|")
     kept = [row for row in old if not (match := made.fullmatch(row)) or match[2] in present]
     return kept + [
-        f"| {heading} | [chapter {chapter.number}, {heading}{link}{anchor}) |"
+        f"| {heading.removeprefix(DEEPER)} | [chapter {chapter.number}, {heading}{link}{anchor}) |"
         for anchor, heading in present.items()
         if heading not in (chapter.title, "Summary", "References", *FRAME)
         and not any(f"{link}{anchor})" in row for row in kept)
