@@ -285,6 +285,15 @@ def test_parts_stand_behind_those_that_they_need_and_imports_together():
     assert head.count("") == 2  # below the title, and between Python's own and the others
 
 
+def test_an_answer_may_use_what_readers_usually_import():
+    code = find_step("mask").solution.replace(
+        "scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)",
+        "F.softmax(scores.masked_fill(~visible, -torch.inf), dim=-1)",
+    )
+    assert "F.softmax" in code
+    assert build("mask", *written(code, "mask"))
+
+
 # ---- Wrong calls
 
 

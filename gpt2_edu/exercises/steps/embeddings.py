@@ -9,9 +9,12 @@ from ..exercise import Case, Mistake
 from ..step import fill, random_tensor
 
 DEFINES = ("Embeddings",)
+# With what the next chapters' answers may use as well.
 IMPORTS = (
+    "import math",
     "import torch",
     "from torch import nn",
+    "from torch.nn import functional as F",
 )
 
 START = """
