@@ -15,7 +15,7 @@ How much did one word contribute? Compute attention as if it were not in the sen
 
 For the crane beside "ate fish", with the fish left out (`j = 2`), the result is (0.6722, 0.3278).
 
-Three ways suggest themselves, and only one is right: set something to 0 in the key, in the weight, or in the value, or take the word out. T is at least 2. Use your `attend`.
+Four ways suggest themselves, and only one is right as it stands: set something to 0 in the key, in the weight, or in the value, or take the word out. T is at least 2. Use your `attend`.
 """
 
 HINTS = (
