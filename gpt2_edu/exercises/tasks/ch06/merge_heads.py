@@ -15,7 +15,7 @@ Undo the cut: from `heads` (B, H, T, D) make (B, T, C), with C = H · D. Each to
 
 Two heads of two tokens, head 0 with the rows (0, 1) and (100, 101), head 1 with (2, 3) and (102, 103), give the tokens (0, 1, 2, 3) and (100, 101, 102, 103).
 
-The result of `weights @ v` is fresh memory in the order (B, H, T, D). Your function must work there too.
+The result of `weights @ v` is fresh memory in the order (B, H, T, D). Your function must work there too. (If you use `view`, see the chapter's fold *strides, and what contiguous means*.)
 """
 
 HINTS = (
