@@ -17,7 +17,7 @@ MINUTES = 12
 TASK = r"""
 A unit answers a token if its number before the bend, in `mlp.pre`, is above zero. Look into a model: for each token of a batch, how many units of block `n` answer?
 
-`model` is a GPT-2 of the package in evaluation mode, `idx` is (B, T), and `n` counts the blocks from 0. The result is (B, T), whole numbers (`int64`). Run the model under `trace`, as in the chapter; the name of the tensor is `transformer.h.0.mlp.pre` for block 0.
+`model` is a GPT-2 of the package in evaluation mode, `idx` is (B, T), and `n` counts the blocks from 0. The result is (B, T), whole numbers (`int64`). Run the model under `trace`, as in the chapter's fold *a trained MLP at work*; the name of the tensor is `transformer.h.0.mlp.pre` for block 0.
 
 A right answer is then used: the check shows how many units of each block answer the tokens of "A crane ate fish."
 """

@@ -11,7 +11,7 @@ LEVEL = 3
 MINUTES = 10
 
 TASK = r"""
-LLaMA and many other models compute two vectors from a token, bend the one, the gate, with SiLU, multiply the two number by number, and lead the product back to C:
+(The chapter's fold *what came later* is about this.) LLaMA and many other models compute two vectors from a token, bend the one, the gate, with SiLU, multiply the two number by number, and lead the product back to C:
 
 $$\mathrm{out} = \big(\mathrm{SiLU}(x\,W_{\mathrm{gate}}^{\top}) \odot (x\,W_{\mathrm{up}}^{\top})\big)\,W_{\mathrm{down}}^{\top}
 \qquad \mathrm{SiLU}(z) = z \cdot \sigma(z)$$
