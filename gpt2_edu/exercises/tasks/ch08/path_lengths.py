@@ -15,7 +15,7 @@ MINUTES = 20
 TASK = r"""
 A residual network of L layers, each one number times a slope: $x \leftarrow x + s_i x$. Multiplied out, the slope of the whole is a sum over all $2^L$ paths, and each path has for a slope the product of the slopes of the layers that it goes *through*. A path may go through none of them, or through any number up to L.
 
-Sort the paths by that number. `slopes` is (L,). Return (L + 1,): entry k is the sum over all paths that go through exactly k layers.
+(See the chapter's fold *short paths and long ones*.) Sort the paths by that number. `slopes` is (L,). Return (L + 1,): entry k is the sum over all paths that go through exactly k layers.
 
 By hand, for the slopes (0.5, 0.1): past both 1; through one of them 0.5 + 0.1 = 0.6; through both 0.5 · 0.1 = 0.05. So the result is (1, 0.6, 0.05), and its sum is (1 + 0.5)(1 + 0.1) = 1.65.
 
