@@ -11,7 +11,7 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-The function builds a stack of N blocks, sends `x` through them and counts the parameters that an optimiser would get. It runs without an error. But the count is 0, and even the result is wrong. Two traps of this chapter are in it: mend both.
+The function builds a stack of N blocks, sends `x` through them and counts the parameters that an optimiser would get. It runs without an error. But the count is 0, and even the result is wrong. Two traps of this chapter are in it: mend both. (One stands in the fold *what a plain list hides, and one block twelve times*.)
 
 `make()` gives a new block with weights of its own at every call. (To be quick, the check makes small linear layers instead of whole blocks.) With `make = lambda: nn.Linear(2, 2)` and N = 3 the count should be 3 · (4 + 2) = 18. The function returns the result, with the shape of `x`, and the count.
 """
