@@ -9,7 +9,7 @@ MINUTES = 6
 TOLERANCE = 1e-3
 
 TASK = r"""
-You build a model with a vocabulary of V = 1000 and a width of C = 100. All its tables start with a standard deviation of 0.05, and so does the tied head. Which loss do you expect before the first training step? Do not stop at the loss of blind guessing: count what the spread of the logits costs too. Give two decimals, or let Python work out the number.
+You build a model with a vocabulary of V = 1000 and a width of C = 100. All its tables start with a standard deviation of 0.05, and so does the tied head. Which loss do you expect before the first training step? Do not stop at the loss of blind guessing: count what the spread of the logits costs too (see the chapter's fold *the bit above ln V*). Give two decimals, or let Python work out the number.
 """
 
 HINTS = (

@@ -13,7 +13,7 @@ MINUTES = 12
 TASK = r"""
 The smallest language model there is: a token is looked up in `wte`, and `lm_head` scores the next token with the vector that was found. The two tables are to be tied. The function builds the model from one table, moves it to float64, takes one training step and returns both tables.
 
-They come back different. The person who wrote it checked only that the two were equal *before* the step. Mend the tie, so that both names stand for one tensor and both roles train it: the gradient is the sum of what the two tables would receive apart.
+They come back different. The person who wrote it checked only that the two were equal *before* the step. The chapter's fold *tied, copied, shared* shows three ways to tie. Mend the tie, so that both names stand for one tensor and both roles train it: the gradient is the sum of what the two tables would receive apart.
 
 `table` is (V, C), `idx` and `targets` are (B, T). What comes back is two tensors (V, C) in float64.
 """
