@@ -1,5 +1,6 @@
 """Weights from a file."""
 
+import re
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -10,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ... import model
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from .gpt2 import theirs
 
 DEFINES = ("load",)
@@ -25,6 +26,7 @@ def load(folder):
     """The model in a folder with config.json and model.safetensors."""
     config = json.loads((Path(folder) / "config.json").read_text())
     sizes = ("vocab_size", "n_positions", "n_layer", "n_head", "n_embd")
+    # GPT2 is your own here, that of my_gpt2.py: try load through build.
     model = GPT2(*(config[size] for size in sizes))
     tensors = {}
     for name, tensor in load_file(Path(folder) / "model.safetensors").items():
@@ -56,6 +58,50 @@ def load(folder):
     return model
 '''
 
+
+def _changed(old: str, new: str) -> str:
+    """The solution with one place changed."""
+    assert SOLUTION.count(old) == 1
+    return SOLUTION.replace(old, new)
+
+
+MISTAKES = (
+    Mistake(
+        "The names do not fit yet. Take `transformer.` off, and put `embeddings.` before those that "
+        "then begin with `wte` or `wpe`.",
+        _changed('name = f"embeddings.{name}"', "pass"),
+    ),
+    Mistake(
+        "`my_name` and `CONV1D` stand on the chapter's page, and `load` goes into a file of its own. "
+        "Write out inside it what they do.",
+        _changed('name = name.removeprefix("transformer.")', "name = my_name(name)"),
+    ),
+    Mistake(
+        "A weight lies the wrong way. Four in each block are stored as (in, out), and are "
+        "transposed: those of `c_attn`, `c_fc` and both `c_proj`. Nothing else is.",
+        _changed("tensor = tensor.T  # stored as (in, out)", "pass"),
+    ),
+    Mistake(
+        "All shapes fit, and yet it is another model: `attn.c_proj.weight` is square, so it is "
+        "easily missed. It is stored as (in, out) like the other three.",
+        _changed(
+            '"c_attn.weight", "c_proj.weight", "c_fc', '"c_attn.weight", "mlp.c_proj.weight", "c_fc'
+        ),
+    ),
+    Mistake(
+        "A file with masks in it does not load. Skip what ends in `.attn.bias` or "
+        "`.attn.masked_bias` with `continue`.",
+        _changed(
+            "            continue  # the mask, which older files carry along", "            pass"
+        ),
+    ),
+    Mistake(
+        "You skip real biases: `c_attn.bias` ends in `attn.bias` too. The dot in `.attn.bias` keeps "
+        "them apart.",
+        _changed('(".attn.bias", ".attn.masked_bias")', '("attn.bias", "attn.masked_bias")'),
+    ),
+)
+
 TOLERANCE = 1e-4
 SIZES = (13, 7, 2, 3, 12)
 CRANE = Path(model.__file__).parent / "assets" / "crane"
@@ -77,8 +123,18 @@ def folder(what: str) -> Path:
     return path
 
 
+class WrongShape(RuntimeError):
+    """What a strict load says of a tensor that lies the wrong way."""
+
+
 def use(mine: Any, what: str, idx: Tensor) -> Tensor:
-    return mine.load(folder(what))(idx)
+    try:
+        return mine.load(folder(what))(idx)
+    except RuntimeError as error:
+        found = re.search(r"size mismatch for .*", str(error))
+        if found is None:
+            raise
+        raise WrongShape(found[0]) from None
 
 
 @torch.no_grad()

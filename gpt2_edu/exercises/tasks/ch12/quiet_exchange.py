@@ -10,7 +10,7 @@ MINUTES = 10
 TASK = r"""
 A loader has a bug: in the last block of the crane it puts the bias of `attn.c_proj` and that of `mlp.c_proj` in each other's place. Both have C numbers, so a strict load says nothing. The loss on the twenty stories of the chapter changes by less than a thousandth. Yet it is another model: some logits are off by more than 1.
 
-Send the same ids through both models, under `trace`, and compare tensor by tensor, in the order of the ledger. What is the **first** one that is not the same? Give its name, as `trace` has it, such as `"transformer.h.0.ln_1"`.
+`trace` records every tensor of a pass under its name: after `with trace(model) as tape, torch.no_grad(): model(ids)`, `tape[name]` is a tensor and `tape.ledger()` lists them all. Send the same ids through both models and compare tensor by tensor, in the order of the ledger. What is the **first** one that is not the same? Give its name, as `trace` has it, such as `"transformer.h.0.ln_1"`.
 """
 
 HINTS = (
