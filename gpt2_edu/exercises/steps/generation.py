@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...generation import next_probabilities
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import fill, random_tensor
 from .gpt2 import NAMES, theirs
 
@@ -50,6 +50,46 @@ def generate(model, idx, n, **knobs):  # (B, T) → (B, T + n)
     return idx
 '''
 
+
+def _changed(old: str, new: str) -> str:
+    """The solution with one place changed."""
+    assert SOLUTION.count(old) == 1
+    return SOLUTION.replace(old, new)
+
+
+MISTAKES = (
+    Mistake(
+        "Your own model has no `config`, and it returns logits alone: `model.block_size`, and "
+        "`logits = model(…)`.",
+        _changed("model.block_size", "model.config.block_size"),
+    ),
+    Mistake(
+        "Your own model returns logits alone, without a loss beside them: `logits = model(…)`.",
+        _changed("logits = model(idx[:, -model.block_size :])[:, -1]", "logits, _ = model(idx)"),
+    ),
+    Mistake(
+        "Temperature 0 divides by zero. It is defined as greedy: return the largest logit's place, "
+        "with `keepdim=True`, before anything else.",
+        _changed(
+            "    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""
+        ),
+    ),
+    Mistake(
+        "The logits are multiplied by the temperature. Divide them: below 1 the likely tokens gain.",
+        _changed("logits / temperature", "logits * temperature"),
+    ),
+    Mistake(
+        "Your top-p drops the token that crosses the line. Compare p with what likelier tokens hold, "
+        "`falling.cumsum(dim=-1) - falling`.",
+        _changed("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) "),
+    ),
+    Mistake(
+        "After top-p the probabilities are still sorted, so a draw gives a rank and not an id. Put "
+        "them back: `torch.zeros_like(probs).scatter(-1, order, kept)`.",
+        _changed("torch.zeros_like(probs).scatter(-1, order, kept)", "kept"),
+    ),
+)
+
 TOLERANCE = 0.03  # of 10,000 draws
 SIZES = (13, 7, 2, 3, 12)
 
@@ -84,6 +124,7 @@ def cases() -> list[Case]:
         Case("top_k = 1", ("choose", logits, {"top_k": 1})),
         Case("top_k = 4 of 9", ("choose", random_tensor(1, 9), {"top_k": 4})),
         Case("top_p = 0.7", ("choose", logits, {"top_p": 0.7})),
+        Case("top_p = 0.7 of 9", ("choose", random_tensor(1, 9), {"top_p": 0.7})),
         Case("all together", ("choose", logits, {"temperature": 2.0, "top_k": 4, "top_p": 0.8})),
         Case("generate past the window", ("generate", torch.tensor([[1, 2]]), {"temperature": 0})),
     ]
