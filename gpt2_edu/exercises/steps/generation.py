@@ -125,6 +125,10 @@ def cases() -> list[Case]:
         Case("top_k = 4 of 9", ("choose", random_tensor(1, 9), {"top_k": 4})),
         Case("top_p = 0.7", ("choose", logits, {"top_p": 0.7})),
         Case("top_p = 0.7 of 9", ("choose", random_tensor(1, 9), {"top_p": 0.7})),
+        Case(
+            "temperature 2, then top_p = 0.8",
+            ("choose", logits, {"temperature": 2.0, "top_p": 0.8}),
+        ),
         Case("all together", ("choose", logits, {"temperature": 2.0, "top_k": 4, "top_p": 0.8})),
         Case("generate past the window", ("generate", torch.tensor([[1, 2]]), {"temperature": 0})),
     ]
