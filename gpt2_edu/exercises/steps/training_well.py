@@ -4,11 +4,11 @@ import math
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...training import plain
 from ...training.optim import learning_rate
-from ..exercise import Case
+from ..exercise import Case, Mistake
 from ..step import find_step
 from .training import table
 
@@ -91,8 +91,65 @@ def train(
     return losses
 '''
 
+
+def _changed(old: str, new: str) -> str:
+    """The solution with one place changed."""
+    assert SOLUTION.count(old) == 1
+    return SOLUTION.replace(old, new)
+
+
+MISTAKES = (
+    Mistake(
+        "Your warm-up begins at 0, so the first step changes nothing. Step s is the (s + 1)-th: "
+        "`lr * (step + 1) / warmup`.",
+        _changed("lr * (step + 1) / warmup", "lr * step / warmup"),
+    ),
+    Mistake(
+        "Your cosine is one step late and never reaches min_lr. The share that is done counts this "
+        "step too: `step + 1 - warmup`.",
+        _changed("(step + 1 - warmup)", "(step - warmup)"),
+    ),
+    Mistake(
+        "The portions' losses are added up. The loss of the whole batch is their mean: divide each "
+        "by `accumulate`, for `backward` and for what you return.",
+        _changed("(loss / accumulate).backward()", "loss.backward()").replace(
+            "loss.item() / accumulate", "loss.item()"
+        ),
+    ),
+    Mistake(
+        "`zero_grad` stands inside the portions' loop, so that only the last portion counts. It "
+        "belongs before that loop.",
+        _changed("        optimizer.zero_grad()\n", "").replace(
+            "            (loss", "            optimizer.zero_grad()\n            (loss"
+        ),
+    ),
+    Mistake(
+        "The gradients are not clipped: `nn.utils.clip_grad_norm_(model.parameters(), clip)`, "
+        "between `backward` and `step`.",
+        _changed("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
+    ),
+    Mistake(
+        "Everything decays. Only what has two axes or more should; biases and norms get "
+        '`"weight_decay": 0.0`.',
+        _changed('"weight_decay": 0.0', '"weight_decay": decay'),
+    ),
+)
+
 TOLERANCE = 1e-3
 OFF = {"warmup": 0, "decay": 0.01, "clip": math.inf}  # and min_lr = lr: the plain loop
+
+
+class Tilted(nn.Module):
+    """A table with a bias that begins far from 0: one tensor to decay, and one to spare."""
+
+    def __init__(self, V: int) -> None:
+        super().__init__()
+        self.table = table(V)
+        self.bias = nn.Parameter(torch.linspace(-4, 4, V))
+
+    def forward(self, idx: Tensor) -> Tensor:
+        logits: Tensor = self.table(idx) + self.bias
+        return logits
 
 
 def use(mine: Any, what: str, *given: Any) -> Any:
@@ -100,7 +157,8 @@ def use(mine: Any, what: str, *given: Any) -> Any:
         return [mine.rate(*case) for case in given]
     torch.manual_seed(0)
     ids, steps, batch_size, T, lr, more = given
-    losses = mine.train(table(11), ids, steps, batch_size, T, lr, **more)
+    model = Tilted(11) if what == "decay" else table(11)
+    losses = mine.train(model, ids, steps, batch_size, T, lr, **more)
     return [len(losses), *(round(losses[i], 3) for i in (0, 1, -1))]
 
 
@@ -129,22 +187,22 @@ def cases() -> list[Case]:
         ),
         Case(
             "train: all switched off, as the plain loop",
-            ("off", ring, 20, 4, 16, 0.1, OFF | {"min_lr": 0.1}),
+            ("off", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1}),
         ),
         Case(
             "train: warm-up and cosine",
-            ("on", ring, 40, 4, 16, 0.1, OFF | {"warmup": 5, "min_lr": 0.01}),
+            ("on", ring, 40, 4, 22, 0.1, OFF | {"warmup": 5, "min_lr": 0.01}),
         ),
         Case(
             "train: clipped",
-            ("on", ring, 20, 4, 16, 0.1, OFF | {"min_lr": 0.1, "clip": 0.05}),
+            ("on", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "clip": 0.05}),
         ),
         Case(
-            "train: decay",
-            ("on", ring, 20, 4, 16, 0.1, OFF | {"min_lr": 0.1, "decay": 2.0}),
+            "train: the table decays, the bias does not",
+            ("decay", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "decay": 2.0}),
         ),
         Case(
             "train: in two portions",
-            ("on", ring, 20, 4, 16, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2}),
+            ("on", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2, "clip": 0.2}),
         ),
     ]
