@@ -131,14 +131,20 @@ FRAME = ("Now write it", "The real thing", "What this chapter added", "Questions
 def _rows(chapter: Chapter, link: str, old: list[str]) -> list[str]:
     """The old rows, less those made from a heading that is gone, and a row for each new heading."""
     present = headings(chapter.markdown)
-    made = re.compile(rf"\| (.+) \| \[chapter \d+, (?:{DEEPER})?\1{re.escape(link)}(.+)\) \|")
+    made = re.compile(rf"\| (.+) \| \[chapter \d+, (?:{DEEPER})?\1{re.escape(link)}(.+)\) \|", re.I)
     kept = [row for row in old if not (match := made.fullmatch(row)) or match[2] in present]
     return kept + [
-        f"| {heading.removeprefix(DEEPER)} | [chapter {chapter.number}, {heading}{link}{anchor}) |"
+        f"| {_label(heading)} | [chapter {chapter.number}, {heading}{link}{anchor}) |"
         for anchor, heading in present.items()
         if heading not in (chapter.title, "Summary", "References", *FRAME)
         and not any(f"{link}{anchor})" in row for row in kept)
     ]
+
+
+def _label(heading: str) -> str:
+    """What stands there, as a row begins: without the fold's prefix, and with a capital."""
+    label = heading.removeprefix(DEEPER)
+    return label[:1].upper() + label[1:] if label != heading else heading
 
 
 def instructors(page: str) -> str:

@@ -1,7 +1,7 @@
 """The running example of the book: two sentences, toy sizes, and who adds which tensor.
 
-A chapter that adds tensors closes with their rows, which it takes from a tape and holds against this
-table.
+A chapter that adds tensors closes with their rows, which it takes from a tape and holds against
+this table.
 """
 
 from __future__ import annotations

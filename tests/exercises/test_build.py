@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import sys
 from pathlib import Path
 
@@ -340,6 +341,27 @@ def test_a_model_that_starts_wrong_is_told(capsys, right, wrong, said):
     assert right in code
     assert build("gpt2", *written(code.replace(right, wrong), "gpt2")) is False
     assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("step", "right", "wrong", "case"),
+    [
+        ("training_well", "total += loss.item() / accumulate", "total = loss.item()", "portions"),
+        (
+            "training_well",
+            "nn.utils.clip_grad_norm_(model.parameters(), clip)",
+            "[nn.utils.clip_grad_norm_([p], clip) for p in model.parameters()]",
+            "clipped",
+        ),
+        ("training", "torch.randint(len(ids) - T, (batch_size,))", "[0] * batch_size", "batch: 3"),
+        ("training", "return losses", "return [99.0] * steps", "train: 40"),
+    ],
+)
+def test_slips_that_cost_little_are_found_too(capsys, step, right, wrong, case):
+    code = find_step(step).solution
+    assert right in code
+    assert build(step, *written(code.replace(right, wrong), step)) is False
+    assert re.search(rf"no   .*{case}", capsys.readouterr().out)
 
 
 def test_other_parameters_than_gpt2s_are_told(capsys):
