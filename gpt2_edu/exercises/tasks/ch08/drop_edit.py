@@ -10,7 +10,7 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-In training, GPT-2 adds each edit to the stream after dropout has fallen on it. The function below shall do so: with probability `p` a number of the edit becomes 0, and those that stay are divided by 1 − p, so that the mean is kept. It has one bug. Find it. (See the chapter's fold *where the dropout goes*.)
+In training, GPT-2 adds each edit to the stream after dropout has fallen on it. The function below should do so: with probability `p` a number of the edit becomes 0, and those that stay are divided by 1 − p, so that the mean is kept. It has one bug. Find it. (See the chapter's fold *where the dropout goes*.)
 
 `x` and `edit` are (B, T, C), and so is the result. The draws come from `generator`, one number for each entry, by `torch.rand(edit.shape, generator=generator)`; an entry stays if its number is `p` or more. This line is right as it stands.
 
