@@ -248,9 +248,10 @@ _ALL = (
     ),
     Bug(
         "softmax before cross-entropy",
-        right="F.cross_entropy(logits, targets)",
-        wrong="F.cross_entropy(logits.softmax(dim=-1), targets)",
-        symptom="The loss gets stuck less than 1 below where it began; the text is nearly random.",
+        right="return logits",
+        wrong="return logits.softmax(dim=-1)",
+        symptom="The loss comes to rest less than 1 below where it began; the text is nearly "
+        "random.",
         apply=lambda model: {"logits": lambda logits: logits.softmax(dim=-1)},
     ),
     Bug(
