@@ -1,5 +1,5 @@
 // Packs the modules of gpt2_edu/web into scripts, for pages that may load no modules: the engine
-// into gpt2.js, which defines `gpt2`, and what is built on it into console.js. They go to
+// into gpt2.js, which defines `gpt2`, and what is built on it into console.js and live.js. They go to
 // gpt2_edu/exhibits/static; with a script's name, that script is printed instead.
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -55,15 +55,19 @@ const engine = () =>
 const fromEngine = {
   name: "from the engine",
   setup(build) {
-    build.onResolve({ filter: /^\.\.\// }, () => ({ path: "gpt2", namespace: "engine" }));
+    build.onResolve({ filter: /^\.\.\/[^/]+$/ }, () => ({ path: "gpt2", namespace: "engine" }));
     build.onLoad({ filter: /.*/, namespace: "engine" }, () => ({
       contents: "module.exports = gpt2",
     }));
   },
 };
-const console = () => pack("console/console.mjs", { plugins: [fromEngine] });
+const onEngine = (entry) => () => pack(entry, { plugins: [fromEngine] });
 
-const scripts = { "gpt2.js": engine, "console.js": console };
+const scripts = {
+  "gpt2.js": engine,
+  "console.js": onEngine("console/console.mjs"),
+  "live.js": onEngine("exhibits/all.mjs"),
+};
 const [name] = process.argv.slice(2);
 if (name) process.stdout.write(await scripts[name]());
 else {

@@ -6,7 +6,8 @@
 - The site's root is a bare redirect: it gets a title, the icon and a link.
 - A link to the glossary shows the entry when the pointer rests on it.
 - A chapter says, below its heading, when and with what it was run: its row of the status page.
-- A page that runs the model finds its files as scripts in _static/files.
+- A page that runs the model finds its files as scripts in _static/files; one with exhibits that
+  answer loads their script.
 - Font Awesome ships 2,000 icons, 1.5 MB of JavaScript on every page: the ones in use are kept.
 """
 
@@ -50,6 +51,12 @@ MARKUP = [
     # Without JavaScript the theme knows no "auto", and leaves the page without colours.
     (re.compile(r'(<html[^>]*) data-theme="auto"'), r'\1 data-theme="light"'),
 ]
+
+LIVE = 'class="g2-live"'
+SCRIPTS = """<link rel="stylesheet" href="{static}/live.css">
+<script src="{static}/gpt2.js" defer></script>
+<script src="{static}/live.js" defer></script>
+</body>"""
 
 # An entry of the glossary: its anchor, and its text.
 ENTRY = re.compile(r'<section id="([^"]+)">\s*<h2>.*?</h2>\s*<p>(.*?)</p>', re.S)
@@ -135,6 +142,9 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
         html = TO_GLOSSARY.sub(explain, html)
         if page.parent.name == "notebooks":
             html = html.replace("</a></h1>", "</a></h1>\n" + ran.get(page.stem, ""), 1)
+        if LIVE in html:
+            static = "../" * (len(page.relative_to(out).parts) - 1) + "_static"
+            html = html.replace("</body>", SCRIPTS.format(static=static), 1)
         page.write_text(html, encoding="utf-8")
         used.update(re.findall(r"\bfa-([a-z0-9-]+)", html))
     fontawesome = static / "scripts" / "fontawesome.js"

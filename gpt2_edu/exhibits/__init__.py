@@ -7,10 +7,22 @@ JavaScript, reads well aloud, and one small stylesheet colours it, in light and 
 
 from ..tape import Ledger
 from .attention import Attention
+from .live import Live
 from .map import Map
 from .matrix import Matrix
 from .plot import Plot, heat
 from .setup import COLOURS, setup
 from .tokens import Tokens
 
-__all__ = ["COLOURS", "Attention", "Ledger", "Map", "Matrix", "Plot", "Tokens", "heat", "setup"]
+__all__ = [
+    "COLOURS",
+    "Attention",
+    "Ledger",
+    "Live",
+    "Map",
+    "Matrix",
+    "Plot",
+    "Tokens",
+    "heat",
+    "setup",
+]

@@ -33,20 +33,22 @@ export function checkSwitches(switches, { nLayer, nHead }) {
   if (switches === null || typeof switches !== "object") {
     throw new Error(`switches must be an object, not ${shown(switches)}`);
   }
-  const { headsOff = [], gelu, ...others } = switches;
+  const { headsOff = [], order = [], ...others } = switches;
   if (!(headsOff instanceof Set) && !isList(headsOff)) {
     throw new Error(`headsOff must be a set of heads like "0.1", not ${shown(headsOff)}`);
   }
   for (const head of headsOff) {
     const known = typeof head === "string" && /^\d+\.\d+$/.test(head);
-    const [n, h] = known ? head.split(".").map(Number) : [nLayer, nHead];
+    const [n, h] = known ? head.split(".").map(Number) : [nLayer];
     if (n >= nLayer || h >= nHead) throw new Error(`there is no head ${shown(head)}`);
   }
-  if (![undefined, "tanh", "erf"].includes(gelu)) {
-    throw new Error(`gelu is "tanh" or "erf", not ${shown(gelu)}`);
+  const blocks = new Set(Array(nLayer).keys());
+  if (!isList(order) || !Array.from(order).every((n) => blocks.delete(n))) {
+    throw new Error(`there is no order ${shown(order)}`);
   }
   for (const [name, on] of Object.entries(others)) {
-    if (!["mask", "positions", "scale", "layerNorm"].includes(name) || typeof on !== "boolean") {
+    const parts = ["mask", "positions", "scale", "layerNorm"].includes(name) ? [true, false] : [];
+    if (![...parts, ...(name === "gelu" ? [undefined, "tanh", "erf"] : [])].includes(on)) {
       throw new Error(`no switch ${shown(name)} can be set to ${shown(on)}`);
     }
   }

@@ -25,6 +25,7 @@ import { mergeHeads, splitHeads, writeKV } from "./heads.mjs";
  * @property {boolean} [scale]  false: scores are not divided by √D
  * @property {"tanh" | "erf"} [gelu]  GPT-2 was trained with the tanh form
  * @property {boolean} [layerNorm]  false: the stream goes on as it is
+ * @property {number[]} [order]  the blocks to go through, none twice; all, if not given
  */
 
 /**
@@ -150,7 +151,7 @@ class Pass {
     if (this.switches.positions === false) backend.clear(posEmb);
     posEmb = await this.note("pos_emb", posEmb, "T C");
     const x = await this.note("embd", backend.add(tokEmb, posEmb), "B T C");
-    for (let layer = 0; layer < this.config.nLayer; layer++) {
+    for (const layer of this.switches.order ?? Array(this.config.nLayer).keys()) {
       const stack = backend.mark();
       const after = await this.block(x, layer);
       backend.copy(after, x);

@@ -207,6 +207,20 @@ def test_a_switch_does_what_the_edit_in_python_does(node, folder, make_model, na
     compare(node, folder, make_model(ODD), [[5, 6, 7, 8]], "plain", **switched(name))
 
 
+def test_blocks_in_another_order(node, folder, make_model):
+    model = make_model(ODD)
+    there = [[5, 6, 7, 8]]
+    turned = node(
+        "run_model.mjs", {"folder": folder(model), "chunks": there, "switches": {"order": [1, 0]}}
+    )["passes"][0]
+    blocks = model.transformer["h"]
+    x = model.transformer["drop"](model.wte(torch.tensor(there)) + model.transformer["wpe"].weight[:4])
+    for n in (1, 0):
+        x = blocks[n](x)
+    logits = model.lm_head(model.transformer["ln_f"](x))
+    assert turned["logits"] == pytest.approx(logits.flatten().tolist(), abs=1e-4)
+
+
 def test_without_mask_scale_and_layer_norm_it_is_another_model_and_finite(node, folder, make_model):
     model = make_model(ODD)
     base = {"folder": folder(model), "chunks": [[5, 6, 7, 8]], "record": True}

@@ -34,7 +34,7 @@ def pack(missing):
     return run
 
 
-@pytest.mark.parametrize("script", ["gpt2.js", "console.js"])
+@pytest.mark.parametrize("script", ["gpt2.js", "console.js", "live.js"])
 def test_the_packed_scripts_come_from_the_modules(pack, script):
     assert (STATIC / script).read_text(encoding="utf-8") == pack(script), "run: make web"
 
@@ -42,6 +42,11 @@ def test_the_packed_scripts_come_from_the_modules(pack, script):
 def test_the_engine_is_small():
     """All that runs a model, without the console: 20 kB on the way to the reader."""
     assert len(gzip.compress((STATIC / "gpt2.js").read_bytes())) <= 20 * 1024
+
+
+def test_the_exhibits_are_small():
+    """All elements of the book, without the engine: 60 kB on the way to the reader."""
+    assert len(gzip.compress((STATIC / "live.js").read_bytes())) <= 60 * 1024
 
 
 def test_every_file_can_be_read_in_one_sitting():

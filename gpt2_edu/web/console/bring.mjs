@@ -4,7 +4,7 @@ import { modelFromDrop, modelFromFiles } from "../files.mjs";
 import { PUBLISHED, describe } from "../hub.mjs";
 import { startEngine } from "../page.mjs";
 import { list, open, remove } from "../storage.mjs";
-import { make } from "./dom.mjs";
+import { make } from "../exhibits/dom.mjs";
 
 /** @import { Files } from "../files.mjs" */
 /** @import { Published } from "../hub.mjs" */

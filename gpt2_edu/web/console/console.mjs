@@ -7,7 +7,7 @@ import { readConfig } from "../config.mjs";
 import { SUPERSEDED } from "../messages.mjs";
 import { bundledModel, loadTokenizer, startEngine } from "../page.mjs";
 import { Bring } from "./bring.mjs";
-import { choice, labelled, make, visible } from "./dom.mjs";
+import { choice, labelled, make, visible } from "../exhibits/dom.mjs";
 import { NextTokens } from "./next_tokens.mjs";
 import { Switches } from "./switches.mjs";
 import { TensorMap } from "./tensor_map.mjs";

@@ -1,7 +1,7 @@
 // What may come next, as bars that can be clicked, and the knobs of the draw.
 
 import { nextProbabilities } from "../sampling.mjs";
-import { labelled, make } from "./dom.mjs";
+import { labelled, make } from "../exhibits/dom.mjs";
 
 const SHOWN = 8;
 

@@ -1,6 +1,6 @@
 // What the reader may switch off: parts of the model, and heads.
 
-import { labelled, make } from "./dom.mjs";
+import { labelled, make } from "../exhibits/dom.mjs";
 
 const PARTS = /** @type {Record<string, string>} */ ({
   mask: "mask",

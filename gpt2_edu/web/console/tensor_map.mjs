@@ -1,7 +1,7 @@
 // A tensor as a map of colours: one head, or one table, with the number under the pointer or, by
 // arrow keys, at the chosen place. Queries are rows and keys are columns; tokens name them.
 
-import { choice, labelled, make, short } from "./dom.mjs";
+import { choice, labelled, make, short } from "../exhibits/dom.mjs";
 import { paint } from "./paint.mjs";
 
 /** @import { Noted } from "../tape.mjs" */

@@ -1,0 +1,7 @@
+// All exhibits of the book, as elements. Packed into live.js (make web), which pages with exhibits
+// load behind gpt2.js.
+
+import { define } from "./exhibit.mjs";
+import { heads } from "./heads.mjs";
+
+define("heads", heads);

@@ -1,0 +1,94 @@
+// Next-token bars: what comes next, with a ghost of how it was before.
+
+import { make } from "./dom.mjs";
+import { fixed } from "./exhibit.mjs";
+
+/** @import { Guess } from "./page_model.mjs" */
+/** @typedef {Guess & {before?: number, mark?: string}} Bar */
+
+export class Bars {
+  /**
+   * @param {{label?: string, rows?: number, onPick?: (id: number) => void, hint?: string}} [options]
+   *   what a click on a bar does, and says
+   */
+  constructor({ label = "what comes next", rows = 6, onPick, hint = "" } = {}) {
+    this.rows = Array.from({ length: rows }, () => {
+      const parts = { name: make("b"), share: make("i"), change: make("s") };
+      const inside = [parts.name, parts.share, parts.change];
+      const bar = onPick
+        ? make("button", { type: "button", title: hint }, ...inside)
+        : make("span", {}, ...inside);
+      bar.classList.add("bar");
+      return { ...parts, bar, id: -1 };
+    });
+    for (const row of this.rows) row.bar.addEventListener("click", () => onPick?.(row.id));
+    this.title = make("p", { class: "soft" }, label);
+    this.list = make(
+      "ol",
+      { class: "bars", "aria-label": label },
+      ...this.rows.map(({ bar }) => make("li", {}, bar)),
+    );
+    this.element = make("div", { class: "bars-box" }, this.title, this.list);
+    /** @type {Bar[]} */
+    this.shown = [];
+  }
+
+  /**
+   * @param {Bar[]} bars  the likeliest first
+   * @param {string} [title]
+   */
+  set(bars, title) {
+    if (title !== undefined) {
+      this.title.textContent = title;
+      this.list.setAttribute("aria-label", title);
+    }
+    this.shown = bars.slice(0, this.rows.length);
+    this.rows.forEach((row, i) => {
+      const one = this.shown[i];
+      row.bar.style.visibility = one ? "" : "hidden"; // its room stays
+      if (!one) return;
+      const { id, name, p, before, mark = "" } = one;
+      row.id = id;
+      row.name.textContent = name;
+      row.share.textContent = share(p);
+      row.bar.className = `bar ${mark}`;
+      row.bar.style.setProperty("--share", String(p));
+      row.bar.style.setProperty("--before", String(before ?? p));
+      const moved = before !== undefined && Math.abs(p - before) >= 5e-4;
+      row.bar.classList.toggle("moved", moved);
+      row.change.textContent = moved ? `was ${share(before)}` : "";
+    });
+  }
+
+  /** For "show as table". */
+  get table() {
+    return this.shown.map(({ name, p, before }) => [name, share(p), share(before ?? p)]);
+  }
+}
+
+/** @param {number} p */
+export function share(p) {
+  return p > 0 && p < 5e-4 ? "<0.001" : fixed(p);
+}
+
+/**
+ * The likeliest tokens of either of two distributions, with both shares.
+ * @param {Guess[]} now  many
+ * @param {Float64Array | undefined} before
+ * @param {number} n
+ * @param {(id: number) => string} show
+ * @returns {Bar[]}
+ */
+export function withGhosts(now, before, n, show) {
+  if (!before) return now.slice(0, n);
+  const p = new Map(now.map((guess) => [guess.id, guess.p]));
+  const ids = new Set(now.slice(0, n).map(({ id }) => id));
+  const most = Array.from(before.keys())
+    .sort((a, b) => before[b] - before[a])
+    .slice(0, 2); // what was likeliest stays in sight
+  for (const id of most) ids.add(id);
+  return [...ids]
+    .map((id) => ({ id, name: show(id), p: p.get(id) ?? 0, before: before[id] }))
+    .sort((a, b) => Math.max(b.p, b.before) - Math.max(a.p, a.before))
+    .slice(0, n);
+}

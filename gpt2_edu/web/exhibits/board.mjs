@@ -1,0 +1,213 @@
+// Attention board: small maps of all heads, and a large one with numbers. Row = query, column = key.
+
+import { make } from "./dom.mjs";
+import { fixed } from "./exhibit.mjs";
+import { rove, walk } from "./keys.mjs";
+
+/** @typedef {{title: string, values: ArrayLike<number>, mark?: string}} Map_  values row by row */
+/** @typedef {{row: number, column: number}} Place */
+
+const WITH_NUMBERS = 12; // columns up to which cells hold their numbers
+const MOST = 48; // rows and columns; of more, the last
+
+export class Board {
+  /**
+   * @param {{onHead?: (index: number) => void, onCell?: (place: Place) => void, role?: string,
+   *   corner?: string, label?: string, decimals?: number}} [options]
+   *   what choosing a small map, and pointing at a cell, does; `role` is the colour
+   */
+  constructor({
+    onHead,
+    onCell,
+    role = "weights",
+    corner = "query ↓ key →",
+    label = "attention weights",
+    decimals = 2,
+  } = {}) {
+    this.onHead = onHead;
+    this.onCell = onCell;
+    this.label = label;
+    this.corner = corner;
+    this.decimals = decimals;
+    this.place = { row: 0, column: 0 };
+    this.rows = 0;
+    this.columns = 0;
+    /** @type {HTMLTableCellElement[]} */
+    this.cells = [];
+    this.heads = make("div", { class: "thumbs", role: "group", "aria-label": "heads" });
+    rove(this.heads, "button");
+    this.grid = make("table", {
+      role: "grid",
+      "aria-label": label,
+      onkeydown: (/** @type {KeyboardEvent} */ event) => {
+        const to = walk(event, this.place, this);
+        if (!to) return;
+        event.preventDefault();
+        this.point(to, true);
+      },
+      onpointerover: (/** @type {PointerEvent} */ event) => this.under(event),
+      onpointerdown: (/** @type {PointerEvent} */ event) => this.under(event, true),
+    });
+    this.output = make("output", { class: "soft" }, " ");
+    this.element = make(
+      "div",
+      { class: `board g2 g2-${role}` },
+      this.heads,
+      make("div", { class: "g2-scroll" }, this.grid),
+      this.output,
+    );
+  }
+
+  /**
+   * Small maps of several heads, each (n, n).
+   * @param {Map_[]} maps
+   * @param {number} chosen
+   */
+  setHeads(maps, chosen) {
+    while (this.heads.children.length > maps.length) this.heads.lastElementChild?.remove();
+    while (this.heads.children.length < maps.length) {
+      const index = this.heads.children.length;
+      const onclick = () => this.onHead?.(index);
+      this.heads.append(make("button", { type: "button", onclick }, make("canvas"), make("span")));
+    }
+    maps.forEach(({ title, values, mark = "" }, i) => {
+      const button = /** @type {HTMLButtonElement} */ (this.heads.children[i]);
+      const [canvas, span] = button.children;
+      span.textContent = title;
+      button.className = mark;
+      button.setAttribute("aria-pressed", String(i === chosen));
+      button.tabIndex = i === chosen ? 0 : -1;
+      thumb(/** @type {HTMLCanvasElement} */ (canvas), values);
+    });
+  }
+
+  /**
+   * @param {ArrayLike<number>} values  row by row
+   * @param {{rows: string[], columns: string[], scale?: number, lit?: (place: Place) => boolean,
+   *   off?: (place: Place) => boolean}} more  names; the value of the deepest colour; cells that
+   *   are framed; cells that are hatched
+   */
+  set(values, { rows, columns, scale = 1, lit, off }) {
+    const [skipR, skipC] = [rows.length - MOST, columns.length - MOST].map((n) => Math.max(0, n));
+    this.names = { rows: rows.slice(skipR), columns: columns.slice(skipC) };
+    this.resize(rows.length - skipR, columns.length - skipC);
+    this.value = (/** @type {number} */ row, /** @type {number} */ column) =>
+      values[(row + skipR) * columns.length + column + skipC];
+    const [head, ...body] = this.grid.rows;
+    this.names.columns.forEach((name, c) => (head.cells[c + 1].textContent = name));
+    body.forEach((row, r) => (row.cells[0].textContent = this.names?.rows[r] ?? ""));
+    const numbers = this.columns <= WITH_NUMBERS;
+    this.grid.classList.toggle("tight", !numbers);
+    for (let r = 0; r < this.rows; r++) {
+      for (let c = 0; c < this.columns; c++) {
+        const cell = this.cells[r * this.columns + c];
+        const value = this.value(r, c);
+        const hidden = !Number.isFinite(value) || off?.({ row: r + skipR, column: c + skipC });
+        cell.className = hidden ? "off" : value < 0 ? "neg" : "";
+        cell.classList.toggle("lit", lit?.({ row: r + skipR, column: c + skipC }) ?? false);
+        cell.style.setProperty("--heat", String(Math.min(1, Math.abs(value) / (scale || 1)) || 0));
+        cell.textContent = numbers ? fixed(value, this.decimals) : "";
+      }
+    }
+    this.point(
+      {
+        row: Math.min(this.place.row, this.rows - 1),
+        column: Math.min(this.place.column, this.columns - 1),
+      },
+      false,
+      true,
+    );
+  }
+
+  /**
+   * @param {number} rows
+   * @param {number} columns
+   */
+  resize(rows, columns) {
+    if (rows === this.rows && columns === this.columns) return;
+    Object.assign(this, { rows, columns });
+    const corner = make("td", { class: "corner" }, this.corner);
+    const names = Array.from({ length: columns }, () => make("th", { scope: "col" }));
+    this.cells = [];
+    const body = Array.from({ length: rows }, (_, r) => {
+      const cells = Array.from({ length: columns }, (_, c) => {
+        const cell = make("td", { tabindex: "-1", style: "--heat:0" });
+        cell.dataset.place = `${r} ${c}`;
+        this.cells.push(cell);
+        return cell;
+      });
+      return make("tr", {}, make("th", { scope: "row" }), ...cells);
+    });
+    this.grid.replaceChildren(make("tr", {}, corner, ...names), ...body);
+  }
+
+  /**
+   * @param {PointerEvent} event
+   * @param {boolean} [pressed]
+   */
+  under(event, pressed = false) {
+    const cell = /** @type {HTMLElement} */ (event.target).closest?.("td[data-place]");
+    if (!(cell instanceof HTMLElement)) return;
+    const [row, column] = (cell.dataset.place ?? "").split(" ").map(Number);
+    this.point({ row, column }, pressed);
+  }
+
+  /**
+   * @param {Place} place
+   * @param {boolean} [focus]
+   * @param {boolean} [silent]  nobody has pointed there
+   */
+  point(place, focus = false, silent = false) {
+    const before = this.cells[this.place.row * this.columns + this.place.column];
+    if (before) before.tabIndex = -1;
+    before?.classList.remove("here");
+    this.place = place;
+    const cell = this.cells[place.row * this.columns + place.column];
+    if (!cell || !this.names) return;
+    cell.tabIndex = 0;
+    if (!silent || this.onCell) cell.classList.add("here");
+    if (focus) cell.focus({ preventScroll: true });
+    const value = this.value?.(place.row, place.column) ?? 0;
+    const name = `${this.names.rows[place.row]} → ${this.names.columns[place.column]}`;
+    this.output.textContent = `${name}: ${fixed(value, 4)}`;
+    cell.setAttribute("aria-label", `${name} ${fixed(value, 3)}`);
+    if (!silent) this.onCell?.(place);
+  }
+
+  /** For "show as table". */
+  get table() {
+    const { rows = [], columns = [] } = this.names ?? {};
+    return {
+      columns: [this.corner, ...columns],
+      rows: rows.map((name, r) => [name, ...columns.map((_, c) => fixed(this.value?.(r, c) ?? 0))]),
+    };
+  }
+}
+
+/**
+ * A map without numbers: one pixel a cell, enlarged by the browser.
+ * @param {HTMLCanvasElement} canvas
+ * @param {ArrayLike<number>} values  (n, n), 0 to 1
+ */
+export function thumb(canvas, values) {
+  const n = Math.round(Math.sqrt(values.length));
+  if (canvas.width !== n) canvas.width = canvas.height = n;
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const hue = getComputedStyle(canvas).getPropertyValue("--thumb") || "139 74 156";
+  const [r, g, b] = hue.trim().split(/\s+/).map(Number);
+  const picture = context.createImageData(n, n);
+  for (let i = 0; i < n * n; i++) {
+    const share = Math.min(1, Math.abs(values[i]) || 0);
+    picture.data.set([r, g, b, Math.round(255 * share)], 4 * i);
+  }
+  context.putImageData(picture, 0, 0);
+}
+
+/**
+ * The maps of a recorded tensor (1, H, T, S), head by head.
+ * @param {import("../tape.mjs").Noted} noted
+ */
+export function heads({ shape, values }) {
+  const [H, T, S] = shape.slice(-3);
+  return Array.from({ length: H }, (_, h) => values.subarray(h * T * S, (h + 1) * T * S));
+}

@@ -1,0 +1,241 @@
+// What every exhibit is: an element that holds the notebook's own output until it comes into view,
+// and then answers. It shares the page's state and model with all others.
+
+import { make } from "./dom.mjs";
+import { model } from "./page_model.mjs";
+import { state } from "./state.mjs";
+
+/** @import { State } from "./state.mjs" */
+/** @typedef {{caption: string, columns: string[], rows: (string | number)[][]}} Table */
+
+/**
+ * What a kind of exhibit is given: the settings of its notebook, what the page shares, and a way to
+ * say in a sentence what is to be seen now.
+ * @typedef {{settings: Record<string, any>, state: State, model: typeof model,
+ *   say: (sentence: string) => void, element: HTMLElement}} Page
+ */
+
+/**
+ * What a kind makes of it. `show` computes and paints what the state asks for; `latest()` is false
+ * when the state has changed again meanwhile: then nothing more should be painted. `table` is what
+ * is shown, as a table. `concerns` tells which changes of the state matter; all, if not given.
+ * @typedef {{nodes: (Node | string)[], show: (latest: () => boolean) => Promise<void> | void,
+ *   table: () => Table, concerns?: (changed: Set<string>) => boolean}} Parts
+ */
+
+/** @typedef {(page: Page) => Parts} Kind */
+
+const PATIENCE = 300; // milliseconds after which a reader is told that something is computed
+const QUIET = 700; // milliseconds without a change after which a sentence is read aloud
+
+export class Exhibit extends HTMLElement {
+  /** @type {Kind} */
+  static kind = () => ({ nodes: [], show: () => {}, table: noTable });
+  static needsModel = true;
+
+  constructor() {
+    super();
+    this.state = state;
+    this.model = model;
+    /** @type {Record<string, any>} */
+    this.settings = {};
+    this.sentence = make("p", { class: "sentence" }); // what changed
+    this.aloud = make("p", { class: "aloud", role: "status" });
+    this.status = make("p", { class: "status" }); // what went wrong, or takes long
+    this.awake = false;
+    this.began = 0;
+    this.took = 0; // milliseconds from the last change to the picture
+    this.round = 0;
+    this.timer = 0;
+    this.leave = () => {};
+    /** @type {Parts | null} */
+    this.parts = null;
+    /** @type {Node[] | null} */
+    this.printed = null; // what the notebook has here
+  }
+
+  connectedCallback() {
+    if (this.awake) return;
+    const seen = new IntersectionObserver(
+      (entries) => {
+        if (!entries.some((entry) => entry.isIntersecting)) return;
+        seen.disconnect();
+        this.wake();
+      },
+      { rootMargin: "300px" },
+    );
+    seen.observe(this);
+    this.leave = () => seen.disconnect();
+  }
+
+  disconnectedCallback() {
+    this.leave();
+  }
+
+  async wake() {
+    if (this.awake) return;
+    this.awake = true;
+    this.dataset.state = "waking";
+    try {
+      this.settings = JSON.parse(this.dataset.settings ?? "{}");
+      if (this.own.needsModel) await this.model.ready();
+      this.printed ??= [...this.childNodes];
+      this.begin();
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    const ends = [
+      this.state.subscribe((changed) => {
+        if (this.parts?.concerns?.(changed) ?? true) this.update();
+      }),
+    ];
+    const other = () => {
+      this.begin(); // the other model has other sizes
+      this.update();
+    };
+    if (this.own.needsModel) this.model.listeners.add(other);
+    this.leave = () => {
+      for (const end of ends) end();
+      this.model.listeners.delete(other);
+      this.awake = false;
+    };
+    await this.update();
+  }
+
+  get own() {
+    return /** @type {typeof Exhibit} */ (this.constructor);
+  }
+
+  begin() {
+    const { settings, state, model } = this;
+    const say = (/** @type {string} */ sentence) => this.say(sentence);
+    this.parts = this.own.kind({ settings, state, model, say, element: this });
+    this.replaceChildren(...this.frame(this.parts.nodes));
+  }
+
+  /** @param {(Node | string)[]} nodes */
+  frame(nodes) {
+    const { first = "", title = "" } = this.settings;
+    this.tableFold = make(
+      "details",
+      { class: "as-table", ontoggle: () => this.writeTable() },
+      make("summary", {}, "show as table"),
+      (this.tablePlace = make("div", { class: "scroll", tabindex: "0" })),
+    );
+    const link = make("button", { type: "button", onclick: () => this.link() }, "link to this");
+    const again = make("button", { type: "button", onclick: () => this.state.reset() }, "reset");
+    return [
+      ...(title ? [make("p", { class: "title" }, title)] : []),
+      ...(first ? [make("p", { class: "first" }, first)] : []),
+      ...nodes,
+      this.sentence,
+      this.status,
+      this.aloud,
+      make("div", { class: "foot" }, this.tableFold, make("span", {}, link, again)),
+    ];
+  }
+
+  async update() {
+    const round = ++this.round;
+    const latest = () => round === this.round && this.isConnected;
+    const began = performance.now();
+    this.dataset.state = "busy";
+    const slow = setTimeout(() => latest() && this.complain("The model computes …"), PATIENCE);
+    try {
+      await this.parts?.show(latest);
+      if (!latest()) return;
+      this.complain("");
+      this.dataset.state = "ready";
+      this.took = performance.now() - began;
+      this.writeTable();
+    } catch (error) {
+      if (!latest()) return;
+      this.complain(error instanceof Error ? error.message : String(error));
+      this.dataset.state = "stale";
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  /**
+   * Say in a sentence what is to be seen now.
+   * @param {string} sentence
+   */
+  say(sentence) {
+    this.sentence.textContent = sentence;
+    clearTimeout(this.timer);
+    this.timer = Number(setTimeout(() => (this.aloud.textContent = sentence), QUIET));
+  }
+
+  /** @param {string} sentence */
+  complain(sentence) {
+    this.status.textContent = sentence;
+  }
+
+  /**
+   * The notebook's own output stays, with the reason.
+   * @param {unknown} error
+   */
+  fail(error) {
+    const why = error instanceof Error ? error.message : String(error);
+    this.complain(`What is printed here does not answer: ${why}`);
+    if (this.printed) this.replaceChildren(...this.printed);
+    this.append(this.status);
+    this.dataset.state = "failed";
+    this.awake = false;
+  }
+
+  async link() {
+    this.state.write();
+    const said = await Promise.resolve(navigator.clipboard?.writeText(location.href)).then(
+      () => "The link is in the clipboard.",
+      () => "The page's address leads to what is shown now: copy it.",
+    );
+    this.complain(said);
+  }
+
+  writeTable() {
+    if (!this.tableFold?.open || !this.tablePlace || !this.parts) return;
+    const { caption, columns, rows } = this.parts.table();
+    const head = columns.map((name) => make("th", { scope: "col" }, name));
+    const body = rows.map(([name, ...cells]) =>
+      make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, String(name)),
+        ...cells.map((cell) => make("td", {}, typeof cell === "number" ? fixed(cell) : cell)),
+      ),
+    );
+    this.tablePlace.replaceChildren(
+      make("table", {}, make("caption", {}, caption), make("tr", {}, ...head), ...body),
+    );
+  }
+}
+
+/**
+ * A number as exhibits print it: three decimals, a real minus sign, never a negative zero.
+ * @param {number} value
+ * @param {number} [decimals]
+ */
+export function fixed(value, decimals = 3) {
+  if (value === -Infinity) return "−∞";
+  const text = value.toFixed(decimals);
+  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
+}
+
+/** @returns {Table} */
+function noTable() {
+  return { caption: "", columns: [], rows: [] };
+}
+
+/**
+ * @param {string} name  <gpt2-name>
+ * @param {Kind} kind
+ * @param {{needsModel?: boolean}} [options]  false: it answers without the model
+ */
+export function define(name, kind, { needsModel = true } = {}) {
+  const one = class extends Exhibit {};
+  Object.assign(one, { kind, needsModel });
+  customElements.define(`gpt2-${name}`, one);
+}

@@ -1,0 +1,199 @@
+// The one model of a page: Crane World's, until the reader brings another. All exhibits ask it.
+
+import { readConfig } from "../config.mjs";
+import { SUPERSEDED } from "../messages.mjs";
+import { bundledModel, loadTokenizer, startEngine } from "../page.mjs";
+import { nextProbabilities } from "../sampling.mjs";
+import { visible } from "./dom.mjs";
+
+/** @import { Config } from "../config.mjs" */
+/** @import { Engine } from "../client.mjs" */
+/** @import { Noted } from "../tape.mjs" */
+/** @import { Tokenizer } from "../tokenizer.mjs" */
+/** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer}} Files */
+/** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean}} Loaded */
+/** @typedef {{logits: Float32Array, tensor: (path: string) => Noted}} Result  of one pass */
+/** @typedef {{id: number, name: string, p: number}} Guess */
+
+export { SUPERSEDED };
+
+const TOKENIZERS = new Map([
+  [1024, "crane"],
+  [50257, "gpt2"],
+]);
+const END = "⟨end⟩"; // <|endoftext|>
+
+class PageModel {
+  constructor() {
+    /** @type {Engine | null} */
+    this.engine = null;
+    /** @type {Promise<Loaded> | null} */
+    this.coming = null;
+    /** @type {Loaded | null} */
+    this.loaded = null;
+    /** @type {Set<() => void>} */
+    this.listeners = new Set(); // are told that another model is here
+  }
+
+  /** The model; it is loaded when it is first asked for. What failed is tried again. */
+  ready() {
+    if (!this.coming) {
+      const coming = bundledModel("crane").then((files) =>
+        this.load({ name: "Crane World's model", ...files }),
+      );
+      coming.catch(() => {
+        if (this.coming === coming) this.coming = null;
+      });
+      this.coming = coming;
+    }
+    return this.coming;
+  }
+
+  /** What is loaded; exhibits that ask the model begin when it is there. */
+  get present() {
+    if (!this.loaded) throw new Error("no model is loaded yet");
+    return this.loaded;
+  }
+
+  /**
+   * Another model in place of the present one, which stays if that fails.
+   * @param {Files} files
+   */
+  async use(files) {
+    const loaded = await this.load(files);
+    this.coming = Promise.resolve(loaded);
+    for (const listener of [...this.listeners]) listener();
+    return loaded;
+  }
+
+  /** Crane World's again. */
+  async back() {
+    return this.use({ name: "Crane World's model", ...(await bundledModel("crane")) });
+  }
+
+  /**
+   * @param {Files} files
+   * @returns {Promise<Loaded>}
+   */
+  async load({ name, config: text, weights }) {
+    const { vocabSize } = readConfig(text);
+    const known = TOKENIZERS.get(vocabSize);
+    if (!known) {
+      const sizes = "GPT-2's has 50,257, Crane World's 1,024";
+      throw new Error(`${name} has ${vocabSize} tokens, and no tokenizer here as many: ${sizes}`);
+    }
+    const tokenizer = await loadTokenizer(known);
+    this.engine ??= startEngine();
+    const { config } = await this.engine.load("page", { config: text, weights });
+    this.loaded = { name, config, tokenizer, story: known === "crane" };
+    return this.loaded;
+  }
+
+  /**
+   * The ids of a text; stories of Crane World begin where another ended. `cut` says how many tokens
+   * of its beginning did not fit into the window.
+   * @param {string} text
+   * @param {number} [most]  tokens, if fewer than the window
+   */
+  async encode(text, most = Infinity) {
+    const { tokenizer, story, config } = await this.ready();
+    const room = Math.min(most, config.blockSize);
+    const own = tokenizer.encode(text);
+    const begin = story || !own.length ? [tokenizer.eot] : [];
+    const cut = Math.max(0, begin.length + own.length - room);
+    return { ids: [...begin, ...own.slice(cut)], cut };
+  }
+
+  /**
+   * A token as a reader sees it: ␣ for a space, ⟨end⟩ for <|endoftext|>.
+   * @param {number} id
+   */
+  show(id) {
+    const { tokenizer } = this.present;
+    return id === tokenizer.eot ? END : visible(tokenizer.show(id));
+  }
+
+  /**
+   * One pass. A newer request with the same key takes this one's place: then null comes back.
+   * @param {{ids: number[], key: string, record?: boolean | string[], edits?: object,
+   *   switches?: object, lastOnly?: boolean}} request
+   * @returns {Promise<Result | null>}
+   */
+  async run(request) {
+    await this.ready();
+    const asked = /** @type {Engine} */ (this.engine).run("page", request);
+    const answer = await asked.catch(orSuperseded);
+    if (!answer) return null;
+    const noted = new Map(answer.noted.map((/** @type {Noted} */ n) => [n.path, n]));
+    return { logits: answer.logits, tensor: (path) => noted.get(path) };
+  }
+
+  /**
+   * What the model's head makes of vectors of its stream (n, C), as if they stood behind the last
+   * block: logits (n, V). It is a pass without blocks, whose embeddings are these vectors.
+   * @param {Float32Array} values
+   * @param {string} key
+   * @returns {Promise<Float32Array | null>}
+   */
+  async read(values, key) {
+    const { nEmbd: C, blockSize, vocabSize: V } = this.present.config;
+    const n = values.length / C;
+    const logits = new Float32Array(n * V);
+    for (let start = 0; start < n; start += blockSize) {
+      const embd = values.subarray(start * C, (start + blockSize) * C);
+      const ids = Array(embd.length / C).fill(0);
+      const request = { ids, key: `${key} ${start}`, edits: { embd }, switches: { order: [] } };
+      const part = await this.run(request);
+      if (!part) return null;
+      logits.set(part.logits, start * V);
+    }
+    return logits;
+  }
+
+  /**
+   * Write on; `onToken` is told each id.
+   * @param {{ids: number[], n: number, key?: string, settings?: object}} request
+   * @param {(id: number) => void} onToken
+   */
+  async stream(request, onToken) {
+    await this.ready();
+    return /** @type {Engine} */ (this.engine).stream("page", request, onToken);
+  }
+
+  /**
+   * Every token with its probability, by the last row of logits or by row `t`.
+   * @param {Float32Array} logits
+   * @param {{t?: number, temperature?: number, topK?: number, topP?: number}} [settings]
+   * @returns {Float64Array}
+   */
+  probabilities(logits, { t = -1, ...knobs } = {}) {
+    const V = this.present.config.vocabSize;
+    const rows = logits.length / V;
+    const row = t < 0 ? rows + t : t;
+    return nextProbabilities(logits.subarray(row * V, (row + 1) * V), knobs);
+  }
+
+  /**
+   * The likeliest tokens.
+   * @param {Float64Array} probabilities
+   * @param {number} n
+   * @returns {Guess[]}
+   */
+  best(probabilities, n) {
+    return Array.from(probabilities.keys())
+      .sort((a, b) => probabilities[b] - probabilities[a] || a - b)
+      .slice(0, n)
+      .map((id) => ({ id, name: this.show(id), p: probabilities[id] }));
+  }
+}
+
+/**
+ * @param {Error} error
+ * @returns {null}
+ */
+function orSuperseded(error) {
+  if (error.message.includes(SUPERSEDED)) return null;
+  throw error;
+}
+
+export const model = new PageModel();

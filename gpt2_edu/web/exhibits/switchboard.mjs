@@ -1,0 +1,119 @@
+// Switchboard: parts on and off, numbers by slider, choices, heads that are cut. Each control holds
+// one entry of the page's state.
+
+import { make } from "./dom.mjs";
+import { rove } from "./keys.mjs";
+import { fixed } from "./exhibit.mjs";
+
+/** @import { State } from "./state.mjs" */
+
+/**
+ * @typedef {object} Control
+ * @property {"switch" | "slider" | "choice" | "many"} kind
+ * @property {string} key  of the state
+ * @property {string} label
+ * @property {number} [min]
+ * @property {number} [max]
+ * @property {number} [step]
+ * @property {boolean} [log]  a slider of powers: min, max and step are exponents of 10
+ * @property {number} [decimals]
+ * @property {[string, string][]} [options]  value, text; of a choice, or of things many of which
+ *   can be chosen
+ */
+
+export class Switchboard {
+  /**
+   * @param {State} state
+   * @param {Control[]} controls
+   * @param {string} [label]
+   */
+  constructor(state, controls, label = "controls") {
+    this.state = state;
+    /** @type {(() => void)[]} */
+    this.follow = [];
+    this.element = make(
+      "div",
+      { class: "switchboard", role: "group", "aria-label": label },
+      ...controls.map((control) => this[control.kind](control)),
+    );
+    this.set();
+  }
+
+  /** Show the state. */
+  set() {
+    for (const follow of this.follow) follow();
+  }
+
+  /** @param {Control} control */
+  switch({ key, label }) {
+    const box = make("input", {
+      type: "checkbox",
+      onchange: () => this.state.set({ [key]: box.checked }),
+    });
+    this.follow.push(() => (box.checked = this.state.get(key)));
+    return make("label", { class: "switch" }, box, label);
+  }
+
+  /** @param {Control} control */
+  slider({ key, label, min = 0, max = 1, step = 0.01, log = false, decimals = 2 }) {
+    const from = (/** @type {number} */ place) => (log ? 10 ** place : place);
+    const to = (/** @type {number} */ value) => (log ? Math.log10(value) : value);
+    const range = make("input", {
+      type: "range",
+      min: String(min),
+      max: String(max),
+      step: String(step),
+      oninput: () => this.state.set({ [key]: from(range.valueAsNumber) }),
+    });
+    const number = make("output");
+    this.follow.push(() => {
+      const value = this.state.get(key);
+      range.value = String(to(value));
+      number.textContent = log ? String(Number(value.toPrecision(2))) : fixed(value, decimals);
+      range.setAttribute("aria-valuetext", number.textContent);
+    });
+    return make("label", { class: "slider" }, make("span", {}, label, " ", number), range);
+  }
+
+  /** @param {Control} control */
+  choice({ key, label, options = [] }) {
+    const buttons = options.map(([value, text]) =>
+      make("button", { type: "button", onclick: () => this.state.set({ [key]: value }) }, text),
+    );
+    this.follow.push(() =>
+      options.forEach(([value], i) => {
+        const on = this.state.get(key) === value;
+        buttons[i].setAttribute("aria-pressed", String(on));
+        buttons[i].tabIndex = on ? 0 : -1;
+      }),
+    );
+    const group = make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
+    rove(group, "button");
+    return make("div", { class: "labelled" }, make("span", {}, label), group);
+  }
+
+  /** @param {Control} control */
+  many({ key, label, options = [] }) {
+    const buttons = options.map(([value, text]) =>
+      make(
+        "button",
+        {
+          type: "button",
+          onclick: () => {
+            const list = /** @type {string[]} */ (this.state.get(key));
+            const less = list.filter((other) => other !== value);
+            this.state.set({ [key]: less.length < list.length ? less : [...list, value] });
+          },
+        },
+        text,
+      ),
+    );
+    this.follow.push(() =>
+      options.forEach(([value], i) =>
+        buttons[i].setAttribute("aria-pressed", String(this.state.get(key).includes(value))),
+      ),
+    );
+    const group = make("div", { class: "many", role: "group", "aria-label": label }, ...buttons);
+    return make("div", { class: "labelled" }, make("span", {}, label), group);
+  }
+}
