@@ -40,6 +40,18 @@ class Mistake:
     code: str
 
 
+def changed(code: str, *changes: tuple[str, str]) -> str:
+    """Code with each old text replaced by a new one: a solution with a mistake in it.
+
+    Raises ValueError for an old text that does not stand there exactly once.
+    """
+    for old, new in changes:
+        if code.count(old) != 1:
+            raise ValueError(f"{old!r} stands {code.count(old)} times in the code, not once")
+        code = code.replace(old, new)
+    return code
+
+
 @dataclass(frozen=True)
 class Exercise:
     """One exercise, as its file describes it.

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("attention", "Head")
@@ -53,50 +53,25 @@ class Head(nn.Module):
 MISTAKES = (
     Mistake(
         "The division is missing: the scores are q · k / √D.",
-        """
-def attention(q, k, v):
-    weights = (q @ k.transpose(-2, -1)).softmax(dim=-1)
-    return weights @ v
-""",
+        changed(SOLUTION, (" / math.sqrt(D)", "")),
     ),
     Mistake(
         "You divide by D. The typical size of a score grows like the root of D: use `math.sqrt`.",
-        """
-def attention(q, k, v):
-    weights = (q @ k.transpose(-2, -1) / q.size(-1)).softmax(dim=-1)
-    return weights @ v
-""",
+        changed(SOLUTION, ("math.sqrt(D)", "D")),
     ),
     Mistake(
         "Your columns sum to 1. The shares of one query stand in a row: softmax with `dim=-1`.",
-        """
-def attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-2) @ v
-""",
+        changed(SOLUTION, ("softmax(dim=-1)", "softmax(dim=-2)")),
     ),
     Mistake(
         "Your table is turned: its rows are keys. Row = query, so q stands on the left, and k is "
         "transposed.",
-        """
-def attention(q, k, v):
-    scores = k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-1) @ v
-""",
+        changed(SOLUTION, ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)")),
     ),
     Mistake(
         "`attention` is right, but `Head` cuts its parts in another order. The first C numbers of "
         "`c_attn` are q, the next are k, the last are v.",
-        """
-class Head(nn.Module):
-    def __init__(self, n_embd):
-        super().__init__()
-        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
-
-    def forward(self, x):
-        k, q, v = self.c_attn(x).split(x.size(-1), dim=-1)
-        return attention(q, k, v)
-""",
+        changed(SOLUTION, ("q, k, v = self.c_attn", "k, q, v = self.c_attn")),
     ),
 )
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from ... import model
 from ...config import GPT2Config
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("Block",)
@@ -41,86 +41,36 @@ MISTAKES = (
     Mistake(
         "This is post-norm: the sum is normalised. In GPT-2 only what a part reads is: `x + "
         "self.attn(self.ln_1(x))`.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.ln_1 = LayerNorm(n_embd)
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.ln_2 = LayerNorm(n_embd)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        x = self.ln_1(x + self.attn(x))
-        return self.ln_2(x + self.mlp(x))
-""",
+        changed(
+            SOLUTION,
+            ("x + self.attn(self.ln_1(x))", "self.ln_1(x + self.attn(x))"),
+            ("x + self.mlp(self.ln_2(x))", "self.ln_2(x + self.mlp(x))"),
+        ),
     ),
     Mistake(
         "You normalise the stream itself. Before the plus stands `x` as it is; only what the "
         "part reads is normalised.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.ln_1 = LayerNorm(n_embd)
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.ln_2 = LayerNorm(n_embd)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        x = self.ln_1(x)
-        x = x + self.attn(x)
-        x = self.ln_2(x)
-        return x + self.mlp(x)
-""",
+        changed(
+            SOLUTION,
+            ("x + self.attn(", "self.ln_1(x) + self.attn("),
+            ("x + self.mlp(", "self.ln_2(x) + self.mlp("),
+        ),
     ),
     Mistake(
         "You normalise what a part writes. The norm comes before it: `self.attn(self.ln_1(x))`.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.ln_1 = LayerNorm(n_embd)
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.ln_2 = LayerNorm(n_embd)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        x = x + self.ln_1(self.attn(x))
-        return x + self.ln_2(self.mlp(x))
-""",
+        changed(
+            SOLUTION,
+            ("self.attn(self.ln_1(x))", "self.ln_1(self.attn(x))"),
+            ("self.mlp(self.ln_2(x))", "self.ln_2(self.mlp(x))"),
+        ),
     ),
     Mistake(
         "Both parts read through `ln_1`. The MLP has a norm of its own, `ln_2`.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.ln_1 = LayerNorm(n_embd)
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.ln_2 = LayerNorm(n_embd)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        x = x + self.attn(self.ln_1(x))
-        return x + self.mlp(self.ln_1(x))
-""",
+        changed(SOLUTION, ("self.ln_2(x)", "self.ln_1(x)")),
     ),
     Mistake(
         "The norms are there but not used. Let each part read through its norm.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.ln_1 = LayerNorm(n_embd)
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.ln_2 = LayerNorm(n_embd)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        x = x + self.attn(x)
-        return x + self.mlp(x)
-""",
+        changed(SOLUTION, ("self.ln_1(x)", "x"), ("self.ln_2(x)", "x")),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import Step, find_step
 
 DEFINES = ("audit",)
@@ -85,85 +85,37 @@ def cases() -> list[Case]:
     return [Case(label, (bug, idx)) for label, bug in cases.items()]
 
 
-MISTAKES = [
+MISTAKES = (
     Mistake(
         "A healthy model is accused of looking ahead: the last place may change, since "
         "its own token did. Compare the logits before it.",
-        """
-@torch.no_grad()
-def audit(model, idx):
-    logits = model(idx)
-    if not logits.isfinite().all():
-        return ["not finite"]
-    if not torch.equal(model(idx), logits):
-        return ["not repeatable"]  # dropout is on
-    found, changed = [], idx.clone()
-    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
-    if not torch.equal(model(changed), logits):
-        found.append("looks ahead")
-    if model.lm_head.weight is not model.embeddings.wte.weight:
-        found.append("not tied")
-    return found
-""",
+        changed(SOLUTION, ("model(changed)[:, :-1], logits[:, :-1]", "model(changed), logits")),
     ),
     Mistake(
         "A copy of the table is taken for the table itself. Equal numbers are not one "
         "tensor: ask with `is`.",
-        """
-@torch.no_grad()
-def audit(model, idx):
-    logits = model(idx)
-    if not logits.isfinite().all():
-        return ["not finite"]
-    if not torch.equal(model(idx), logits):
-        return ["not repeatable"]  # dropout is on
-    found, changed = [], idx.clone()
-    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
-    if not torch.equal(model(changed)[:, :-1], logits[:, :-1]):
-        found.append("looks ahead")
-    if not torch.equal(model.lm_head.weight, model.embeddings.wte.weight):
-        found.append("not tied")
-    return found
-""",
+        changed(
+            SOLUTION,
+            (
+                "model.lm_head.weight is not model.embeddings.wte.weight",
+                "not torch.equal(model.lm_head.weight, model.embeddings.wte.weight)",
+            ),
+        ),
     ),
     Mistake(
         "Dropout is not found: model.eval() switches it off before you look. Take the "
         "model as it comes.",
-        """
-@torch.no_grad()
-def audit(model, idx):
-    logits = model.eval()(idx)
-    if not logits.isfinite().all():
-        return ["not finite"]
-    if not torch.equal(model(idx), logits):
-        return ["not repeatable"]  # dropout is on
-    found, changed = [], idx.clone()
-    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
-    if not torch.equal(model(changed)[:, :-1], logits[:, :-1]):
-        found.append("looks ahead")
-    if model.lm_head.weight is not model.embeddings.wte.weight:
-        found.append("not tied")
-    return found
-""",
+        changed(SOLUTION, ("logits = model(idx)", "logits = model.eval()(idx)")),
     ),
     Mistake(
         "A model with NaN is accused of more than that: NaN is not equal to itself, so "
         'every comparison fails. Return ["not finite"] at once.',
-        """
-@torch.no_grad()
-def audit(model, idx):
-    found, logits = [], model(idx)
-    if not logits.isfinite().all():
-        found.append("not finite")
-    if not torch.equal(model(idx), logits):
-        return found + ["not repeatable"]
-    changed = idx.clone()
-    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
-    if not torch.equal(model(changed)[:, :-1], logits[:, :-1]):
-        found.append("looks ahead")
-    if model.lm_head.weight is not model.embeddings.wte.weight:
-        found.append("not tied")
-    return found
-""",
+        changed(
+            SOLUTION,
+            ("    logits = model(idx)\n", "    found, logits = [], model(idx)\n"),
+            ('return ["not finite"]', 'found.append("not finite")'),
+            ('return ["not repeatable"]', 'return found + ["not repeatable"]'),
+            ("found, changed = [], idx", "changed = idx"),
+        ),
     ),
-]
+)

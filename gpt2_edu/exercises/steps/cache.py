@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill
 from .gpt2 import NAMES, theirs
 
@@ -40,37 +40,33 @@ def next_logits(model, idx, kept):
 '''
 
 
-def _changed(old: str, new: str) -> str:
-    """The solution with one place changed."""
-    assert SOLUTION.count(old) == 1
-    return SOLUTION.replace(old, new)
-
-
 MISTAKES = (
     Mistake(
         "The positions start again at 0 in every call. They go on behind what is kept: "
         "`start = kept[0][0].size(2)`.",
-        _changed("kept[0][0].size(2) if kept else 0", "0"),
+        changed(SOLUTION, ("kept[0][0].size(2) if kept else 0", "0")),
     ),
     Mistake(
         "The new token sees itself alone. Glue the kept keys and values in front of the new ones, "
         "along axis 2.",
-        _changed("        if layer in kept:", "        if False:"),
+        changed(SOLUTION, ("        if layer in kept:", "        if False:")),
     ),
     Mistake(
         "You keep the first call's keys and values only. Put the whole, old and new, back into "
         "`kept[layer]` in every call.",
-        _changed("        kept[layer] = k, v\n", "        kept.setdefault(layer, (k, v))\n"),
+        changed(
+            SOLUTION, ("        kept[layer] = k, v\n", "        kept.setdefault(layer, (k, v))\n")
+        ),
     ),
     Mistake(
         "You return logits for every new token. Only the last row goes through the head: "
         "`model.ln_f(x[:, -1])`.",
-        _changed("x[:, -1]", "x"),
+        changed(SOLUTION, ("x[:, -1]", "x")),
     ),
     Mistake(
         "In your file the parts have your names: `model.embeddings`, `model.h`, `model.ln_f`. And "
         "`attend` and `merge_heads` stand on the page only: write them out.",
-        _changed("model.embeddings.wte", 'model.transformer["wte"]'),
+        changed(SOLUTION, ("model.embeddings.wte", 'model.transformer["wte"]')),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import random_tensor
 
 DEFINES = ("attention",)
@@ -30,43 +30,24 @@ def attention(q, k, v):
 MISTAKES = (
     Mistake(
         "You mix with the scores themselves. Make shares of them first: positive, and 1 in total.",
-        """
-def attention(q, k, v):
-    scores = k @ q
-    return scores @ v
-""",
+        changed(SOLUTION, ("weights @ v", "scores @ v")),
     ),
     Mistake(
         "You took the powers of the scores, but did not divide by their sum: shares are 1 in total.",
-        """
-def attention(q, k, v):
-    shares = torch.exp(k @ q)
-    return shares @ v
-""",
+        changed(SOLUTION, ("weights @ v", "shares @ v")),
     ),
     Mistake(
         "You divided the scores by their sum. A negative score would become a negative share: take "
         "torch.exp of each first.",
-        """
-def attention(q, k, v):
-    scores = k @ q
-    return (scores / scores.sum()) @ v
-""",
+        changed(SOLUTION, ("torch.exp(scores)", "scores")),
     ),
     Mistake(
         "That is the plain average: every word gives the same share. Score the keys with the query.",
-        """
-def attention(q, k, v):
-    return v.mean(dim=0)
-""",
+        changed(SOLUTION, ("weights @ v", "v.mean(dim=0)")),
     ),
     Mistake(
         "You mix the keys. They are only compared with the query; what is handed over is the value.",
-        """
-def attention(q, k, v):
-    weights = (k @ q).softmax(dim=0)
-    return weights @ k
-""",
+        changed(SOLUTION, ("weights @ v", "weights @ k")),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, random_tensor
 
 DEFINES = ("Embeddings",)
@@ -43,68 +43,23 @@ class Embeddings(nn.Module):
 MISTAKES = (
     Mistake(
         "You give the token rows alone: add the row of each position, from `wpe`.",
-        """
-class Embeddings(nn.Module):
-    def __init__(self, vocab_size, block_size, n_embd):
-        super().__init__()
-        self.wte = nn.Embedding(vocab_size, n_embd)
-        self.wpe = nn.Embedding(block_size, n_embd)
-
-    def forward(self, idx):
-        return self.wte(idx)
-""",
+        changed(SOLUTION, (" + self.wpe(positions)", "")),
     ),
     Mistake(
         "You look the positions up by the ids. A row of `wpe` belongs to a place: 0, 1, 2, … T − 1.",
-        """
-class Embeddings(nn.Module):
-    def __init__(self, vocab_size, block_size, n_embd):
-        super().__init__()
-        self.wte = nn.Embedding(vocab_size, n_embd)
-        self.wpe = nn.Embedding(block_size, n_embd)
-
-    def forward(self, idx):
-        return self.wte(idx) + self.wpe(idx)
-""",
+        changed(SOLUTION, ("self.wpe(positions)", "self.wpe(idx)")),
     ),
     Mistake(
         "Your positions begin at 1. The first token stands at position 0.",
-        """
-class Embeddings(nn.Module):
-    def __init__(self, vocab_size, block_size, n_embd):
-        super().__init__()
-        self.wte = nn.Embedding(vocab_size, n_embd)
-        self.wpe = nn.Embedding(block_size, n_embd)
-
-    def forward(self, idx):
-        return self.wte(idx) + self.wpe(torch.arange(1, idx.size(1) + 1))
-""",
+        changed(SOLUTION, ("torch.arange(idx.size(1)", "torch.arange(1, idx.size(1) + 1")),
     ),
     Mistake(
         "You add the whole of `wpe`, which has a row for each seat. Fetch only the first T.",
-        """
-class Embeddings(nn.Module):
-    def __init__(self, vocab_size, block_size, n_embd):
-        super().__init__()
-        self.wte = nn.Embedding(vocab_size, n_embd)
-        self.wpe = nn.Embedding(block_size, n_embd)
-
-    def forward(self, idx):
-        return self.wte(idx) + self.wpe.weight
-""",
+        changed(SOLUTION, ("self.wpe(positions)", "self.wpe.weight")),
     ),
     Mistake(
         "You count the positions along the wrong axis: `idx.size(0)` is B. T is `idx.size(1)`.",
-        """
-class Embeddings(nn.Module):
-    def __init__(self, vocab_size, block_size, n_embd):
-        super().__init__()
-        self.wte = nn.Embedding(vocab_size, n_embd)
-        self.wpe = nn.Embedding(block_size, n_embd)
-
-    def forward(self, idx):
-        return self.wte(idx) + self.wpe(torch.arange(idx.size(0)))
-""",
+        changed(SOLUTION, ("idx.size(1)", "idx.size(0)")),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from ...model import attention_explicit
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import random_tensor
 
 DEFINES = ("attention",)
@@ -45,39 +45,31 @@ def cases() -> list[Case]:
     ]
 
 
-MISTAKES = [
+MISTAKES = (
     Mistake(
         "Each token sees those after it: scaled_dot_product_attention hides nothing unless it is "
         "told is_causal=True.",
-        """
-def attention(q, k, v):
-    return F.scaled_dot_product_attention(q, k, v)
-""",
+        changed(SOLUTION, (", is_causal=not alone", "")),
     ),
     Mistake(
         "A single new query sees the first key alone: is_causal counts queries from 0. When there "
         "is one query, pass is_causal=False.",
-        """
-def attention(q, k, v):
-    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-""",
+        changed(SOLUTION, ("not alone", "True")),
     ),
     Mistake(
         "The scores are divided by √D twice: the function does that itself.",
-        """
-def attention(q, k, v):
-    q, alone = q / q.size(-1) ** 0.5, q.size(-2) == 1
-    return F.scaled_dot_product_attention(q, k, v, is_causal=not alone)
-""",
+        changed(SOLUTION, ("(q, k, v, is_causal", "(q / q.size(-1) ** 0.5, k, v, is_causal")),
     ),
     Mistake(
         "A mask of ones and zeros as floats is added to the scores and hides nothing. Make it "
         "boolean, or use is_causal.",
-        """
-def attention(q, k, v):
-    T, S = q.size(-2), k.size(-2)
-    visible = torch.ones(T, S).tril(S - T)
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=visible)
-""",
+        changed(
+            SOLUTION,
+            (
+                "    alone = q.size(-2) == 1  # the newest token sees all keys\n",
+                "    T, S = q.size(-2), k.size(-2)\n",
+            ),
+            ("is_causal=not alone", "attn_mask=torch.ones(T, S).tril(S - T)"),
+        ),
     ),
-]
+)

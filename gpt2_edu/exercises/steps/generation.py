@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...generation import next_probabilities
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, random_tensor
 from .gpt2 import NAMES, theirs
 
@@ -51,42 +51,50 @@ def generate(model, idx, n, **knobs):  # (B, T) → (B, T + n)
 '''
 
 
-def _changed(old: str, new: str) -> str:
-    """The solution with one place changed."""
-    assert SOLUTION.count(old) == 1
-    return SOLUTION.replace(old, new)
-
-
 MISTAKES = (
     Mistake(
         "Your own model has no `config`, and it returns logits alone: `model.block_size`, and "
         "`logits = model(…)`.",
-        _changed("model.block_size", "model.config.block_size"),
+        changed(SOLUTION, ("model.block_size", "model.config.block_size")),
     ),
     Mistake(
         "Your own model returns logits alone, without a loss beside them: `logits = model(…)`.",
-        _changed("logits = model(idx[:, -model.block_size :])[:, -1]", "logits, _ = model(idx)"),
+        changed(
+            SOLUTION,
+            ("logits = model(idx[:, -model.block_size :])[:, -1]", "logits, _ = model(idx)"),
+        ),
+    ),
+    Mistake(
+        "Past the window there is no position vector left. Give the model the last tokens only: "
+        "`idx[:, -model.block_size :]`.",
+        changed(SOLUTION, ("idx[:, -model.block_size :]", "idx")),
+    ),
+    Mistake(
+        "`choose` takes one row of logits for each text, (B, V), and the model returns a row for "
+        "each token. The last one says what comes next: `model(…)[:, -1]`.",
+        changed(SOLUTION, ("[:, -1]  # (B, V)", "  # (B, T, V)")),
     ),
     Mistake(
         "Temperature 0 divides by zero. It is defined as greedy: return the largest logit's place, "
         "with `keepdim=True`, before anything else.",
-        _changed(
-            "    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""
+        changed(
+            SOLUTION,
+            ("    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""),
         ),
     ),
     Mistake(
         "The logits are multiplied by the temperature. Divide them: below 1 the likely tokens gain.",
-        _changed("logits / temperature", "logits * temperature"),
+        changed(SOLUTION, ("logits / temperature", "logits * temperature")),
     ),
     Mistake(
         "Your top-p drops the token that crosses the line. Compare p with what likelier tokens hold, "
         "`falling.cumsum(dim=-1) - falling`.",
-        _changed("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) "),
+        changed(SOLUTION, ("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) ")),
     ),
     Mistake(
         "After top-p the probabilities are still sorted, so a draw gives a rank and not an id. Put "
         "them back: `torch.zeros_like(probs).scatter(-1, order, kept)`.",
-        _changed("torch.zeros_like(probs).scatter(-1, order, kept)", "kept"),
+        changed(SOLUTION, ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept")),
     ),
 )
 

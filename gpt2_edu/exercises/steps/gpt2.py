@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ... import model
 from ...config import GPT2Config
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered
 
 DEFINES = ("GPT2", "generate")
@@ -68,43 +68,47 @@ def generate(model, idx, n):  # (B, T) → (B, T + n)
 """
 
 
-def _changed(old: str, new: str) -> str:
-    """The solution with one place changed."""
-    assert old in SOLUTION
-    return SOLUTION.replace(old, new)
-
-
 MISTAKES = (
     Mistake(
         "The tables are not tied: `lm_head` has a table of its own. Put one tensor into both "
         "places: `self.lm_head.weight = self.embeddings.wte.weight`.",
-        _changed("        self.lm_head.weight = self.embeddings.wte.weight  # tied\n", ""),
+        changed(
+            SOLUTION, ("        self.lm_head.weight = self.embeddings.wte.weight  # tied\n", "")
+        ),
     ),
     Mistake(
         "You divide the start of `c_proj` by √N. Each block writes to the stream twice, so it is "
         "√(2N).",
-        _changed("math.sqrt(2 * n_layer)", "math.sqrt(n_layer)"),
+        changed(SOLUTION, ("math.sqrt(2 * n_layer)", "math.sqrt(n_layer)")),
     ),
     Mistake(
         "All matrices start with 0.02. The two that write to the stream, both called `c_proj`, "
         "start smaller, by √(2N).",
-        _changed('math.sqrt(2 * n_layer) if "c_proj" in name else 1', "1"),
+        changed(SOLUTION, ('math.sqrt(2 * n_layer) if "c_proj" in name else 1', "1")),
     ),
     Mistake(
         "The last norm is missing: `lm_head` reads `self.ln_f(x)`.",
-        _changed("self.lm_head(self.ln_f(x))", "self.lm_head(x)"),
+        changed(SOLUTION, ("self.lm_head(self.ln_f(x))", "self.lm_head(x)")),
     ),
     Mistake(
         "Past the window there is no position vector left. Give the model the last tokens only: "
         "`idx[:, -model.block_size :]`.",
-        _changed("idx[:, -model.block_size :]", "idx"),
+        changed(SOLUTION, ("idx[:, -model.block_size :]", "idx")),
+    ),
+    Mistake(
+        "The model returns a row of logits for each token, and only the last one says what comes "
+        "next: `model(…)[:, -1]`, which is (B, V).",
+        changed(SOLUTION, ("[:, -1]  # (B, V)", "  # (B, T, V)")),
     ),
     Mistake(
         "You take the likeliest token each time. `torch.multinomial` draws one by the "
         "probabilities.",
-        _changed(
-            "torch.multinomial(logits.softmax(dim=-1), num_samples=1)",
-            "logits.argmax(dim=-1, keepdim=True)",
+        changed(
+            SOLUTION,
+            (
+                "torch.multinomial(logits.softmax(dim=-1), num_samples=1)",
+                "logits.argmax(dim=-1, keepdim=True)",
+            ),
         ),
     ),
 )

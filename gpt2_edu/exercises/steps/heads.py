@@ -6,7 +6,7 @@ from torch import Tensor
 
 from ... import model
 from ...config import GPT2Config
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("CausalSelfAttention",)
@@ -53,128 +53,52 @@ MISTAKES = (
     Mistake(
         "You cut the columns but leave the heads behind the tokens: this is (B, T, H, D), and "
         "attention would run over the heads. Add `.transpose(1, 2)`.",
-        """
-class CausalSelfAttention(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.n_head = n_head
-        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
-        self.c_proj = nn.Linear(n_embd, n_embd)
-
-    def split_heads(self, x):
-        B, T, C = x.shape
-        return x.view(B, T, self.n_head, C // self.n_head)
-
-    def forward(self, x):
-        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
-        heads = attention(*map(self.split_heads, (q, k, v)))
-        return self.c_proj(heads.transpose(1, 2).flatten(start_dim=2))
-""",
+        changed(SOLUTION, ("C // self.n_head).transpose(1, 2)", "C // self.n_head)")),
     ),
     Mistake(
         "You ask `view` for the final shape at once, so pieces of one token pose as several "
         "tokens. `view` to (B, T, H, D), then `transpose(1, 2)`.",
-        """
-class CausalSelfAttention(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.n_head = n_head
-        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
-        self.c_proj = nn.Linear(n_embd, n_embd)
-
-    def split_heads(self, x):
-        B, T, C = x.shape
-        return x.view(B, self.n_head, T, C // self.n_head)
-
-    def forward(self, x):
-        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
-        heads = attention(*map(self.split_heads, (q, k, v)))
-        return self.c_proj(heads.transpose(1, 2).flatten(start_dim=2))
-""",
+        changed(
+            SOLUTION,
+            (
+                "x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)",
+                "x.view(B, self.n_head, T, C // self.n_head)",
+            ),
+        ),
     ),
     Mistake(
         "`reshape` to the final shape makes pieces of one token pose as several tokens, and "
         "says nothing. Cut C into (H, D) where it stands, then move H.",
-        """
-class CausalSelfAttention(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.n_head = n_head
-        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
-        self.c_proj = nn.Linear(n_embd, n_embd)
-
-    def split_heads(self, x):
-        B, T, C = x.shape
-        return x.reshape(B, self.n_head, T, C // self.n_head)
-
-    def forward(self, x):
-        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
-        heads = attention(*map(self.split_heads, (q, k, v)))
-        return self.c_proj(heads.transpose(1, 2).flatten(start_dim=2))
-""",
+        changed(
+            SOLUTION,
+            (
+                "x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)",
+                "x.reshape(B, self.n_head, T, C // self.n_head)",
+            ),
+        ),
     ),
     Mistake(
         "You join the heads without moving H back, so numbers of different tokens stand in "
         "one row. First `transpose(1, 2)`, then `flatten(start_dim=2)`.",
-        """
-class CausalSelfAttention(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.n_head = n_head
-        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
-        self.c_proj = nn.Linear(n_embd, n_embd)
-
-    def split_heads(self, x):
-        B, T, C = x.shape
-        return x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-
-    def forward(self, x):
-        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
-        heads = attention(*map(self.split_heads, (q, k, v)))
-        return self.c_proj(heads.reshape(x.shape))
-""",
+        changed(SOLUTION, ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.reshape(x.shape)")),
     ),
     Mistake(
         "You divide the scores by √C. The vectors that are multiplied have D = C / H numbers, "
         "so it is √D; your `attention` does it already.",
-        """
-class CausalSelfAttention(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.n_head = n_head
-        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
-        self.c_proj = nn.Linear(n_embd, n_embd)
-
-    def split_heads(self, x):
-        B, T, C = x.shape
-        return x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-
-    def forward(self, x):
-        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
-        q, k, v = map(self.split_heads, (q, k, v))
-        heads = attention(q / self.n_head**0.5, k, v)
-        return self.c_proj(heads.transpose(1, 2).flatten(start_dim=2))
-""",
+        changed(
+            SOLUTION,
+            ("self.split_heads, (q, k, v)", "self.split_heads, (q / self.n_head**0.5, k, v)"),
+        ),
     ),
     Mistake(
         "The heads are joined, but `c_proj` is not called: nothing mixes what they found.",
-        """
-class CausalSelfAttention(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.n_head = n_head
-        self.c_attn = nn.Linear(n_embd, 3 * n_embd)
-        self.c_proj = nn.Linear(n_embd, n_embd)
-
-    def split_heads(self, x):
-        B, T, C = x.shape
-        return x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)
-
-    def forward(self, x):
-        q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
-        heads = attention(*map(self.split_heads, (q, k, v)))
-        return heads.transpose(1, 2).flatten(start_dim=2)
-""",
+        changed(
+            SOLUTION,
+            (
+                "self.c_proj(heads.transpose(1, 2).flatten(start_dim=2))",
+                "heads.transpose(1, 2).flatten(start_dim=2)",
+            ),
+        ),
     ),
 )
 

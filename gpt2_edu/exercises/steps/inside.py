@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ...tape import trace
-from ..exercise import Case
+from ..exercise import Case, Mistake, changed
 from ..step import fill
 from .gpt2 import NAMES, theirs
 
@@ -33,6 +33,51 @@ def attention_maps(model, idx):
         x = block(x)
     return torch.cat(maps)
 '''
+
+MISTAKES = (
+    Mistake(
+        "Every block reads the embeddings here, so only the first one's maps are right. Let each "
+        "block make the next x: `x = block(x)`, at the end of the loop.",
+        changed(SOLUTION, ("        x = block(x)\n", "")),
+    ),
+    Mistake(
+        "You are one block too late: the maps belong to what a block reads, not to what it writes. "
+        "Put `x = block(x)` at the end of the loop.",
+        changed(
+            SOLUTION,
+            ("        x = block(x)\n", ""),
+            ("        q, k, _", "        x = block(x)\n        q, k, _"),
+        ),
+    ),
+    Mistake(
+        "`c_attn` reads the stream without its norm here. In a block it is "
+        "`block.attn.c_attn(block.ln_1(x))`.",
+        changed(SOLUTION, ("block.ln_1(x)", "x")),
+    ),
+    Mistake(
+        "These are not the weights but what the heads gather with them, weights @ v. Hand "
+        "`attention` a `torch.eye(T)` for v: weights @ eye is the weights themselves.",
+        changed(
+            SOLUTION,
+            ("q, k, _", "q, k, v"),
+            (
+                "q, k = map(block.attn.split_heads, (q, k))",
+                "q, k, v = map(block.attn.split_heads, (q, k, v))",
+            ),
+            ("attention(q, k, apart)", "attention(q, k, v)"),
+        ),
+    ),
+    Mistake(
+        "One map for each block: q and k are not split into heads. "
+        "`block.attn.split_heads` makes (1, H, T, D) of each.",
+        changed(SOLUTION, ("        q, k = map(block.attn.split_heads, (q, k))\n", "")),
+    ),
+    Mistake(
+        "Each block's maps have an axis for the one text, (1, H, T, T). Join them along it with "
+        "`torch.cat`; `torch.stack` makes a new axis.",
+        changed(SOLUTION, ("torch.cat", "torch.stack")),
+    ),
+)
 
 TOLERANCE = 1e-4
 

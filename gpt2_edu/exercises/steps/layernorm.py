@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("LayerNorm",)
@@ -43,91 +43,34 @@ class LayerNorm(nn.Module):
 MISTAKES = (
     Mistake(
         "`var` of PyTorch divides by C − 1 unless you say `correction=0`. LayerNorm divides by C.",
-        """
-class LayerNorm(nn.Module):
-    def __init__(self, n_embd, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(n_embd))
-        self.bias = nn.Parameter(torch.zeros(n_embd))
-
-    def forward(self, x):
-        mean = x.mean(dim=-1, keepdim=True)
-        variance = x.var(dim=-1, keepdim=True)
-        normed = (x - mean) / torch.sqrt(variance + self.eps)
-        return self.weight * normed + self.bias
-""",
+        changed(SOLUTION, ("(x - mean).square().mean(", "x.var(")),
     ),
     Mistake(
         "ε stands outside the root, which is seen for quiet tokens only. It belongs inside: "
         "`torch.sqrt(variance + self.eps)`.",
-        """
-class LayerNorm(nn.Module):
-    def __init__(self, n_embd, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(n_embd))
-        self.bias = nn.Parameter(torch.zeros(n_embd))
-
-    def forward(self, x):
-        mean = x.mean(dim=-1, keepdim=True)
-        variance = (x - mean).square().mean(dim=-1, keepdim=True)
-        normed = (x - mean) / (torch.sqrt(variance) + self.eps)
-        return self.weight * normed + self.bias
-""",
+        changed(SOLUTION, ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")),
     ),
     Mistake(
         "Two slips: `std` divides by C − 1 unless you say `correction=0`, and ε belongs "
         "inside the root.",
-        """
-class LayerNorm(nn.Module):
-    def __init__(self, n_embd, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(n_embd))
-        self.bias = nn.Parameter(torch.zeros(n_embd))
-
-    def forward(self, x):
-        mean = x.mean(dim=-1, keepdim=True)
-        std = x.std(dim=-1, keepdim=True)
-        normed = (x - mean) / (std + self.eps)
-        return self.weight * normed + self.bias
-""",
+        changed(
+            SOLUTION,
+            ("(x - mean).square().mean(", "x.var("),
+            ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
+        ),
     ),
     Mistake(
         "You take the mean over the tokens, so each hears the others, and the future. Each "
         "token for itself is the last axis: `dim=-1`.",
-        """
-class LayerNorm(nn.Module):
-    def __init__(self, n_embd, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(n_embd))
-        self.bias = nn.Parameter(torch.zeros(n_embd))
-
-    def forward(self, x):
-        mean = x.mean(dim=1, keepdim=True)
-        variance = (x - mean).square().mean(dim=1, keepdim=True)
-        normed = (x - mean) / torch.sqrt(variance + self.eps)
-        return self.weight * normed + self.bias
-""",
+        changed(
+            SOLUTION,
+            ("x.mean(dim=-1", "x.mean(dim=1"),
+            ("square().mean(dim=-1", "square().mean(dim=1"),
+        ),
     ),
     Mistake(
         "You divide by the variance. Its root, the standard deviation, brings the size to 1.",
-        """
-class LayerNorm(nn.Module):
-    def __init__(self, n_embd, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-        self.weight = nn.Parameter(torch.ones(n_embd))
-        self.bias = nn.Parameter(torch.zeros(n_embd))
-
-    def forward(self, x):
-        mean = x.mean(dim=-1, keepdim=True)
-        variance = (x - mean).square().mean(dim=-1, keepdim=True)
-        normed = (x - mean) / (variance + self.eps)
-        return self.weight * normed + self.bias
-""",
+        changed(SOLUTION, ("torch.sqrt(variance + self.eps)", "(variance + self.eps)")),
     ),
 )
 

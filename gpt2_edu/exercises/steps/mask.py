@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import random_tensor
 
 DEFINES = ("attention",)
@@ -35,61 +35,32 @@ MISTAKES = (
     Mistake(
         "You set weights to 0 after the softmax, when the future has already been counted: the "
         "rows no longer sum to 1. Mask the scores, before it.",
-        """
-def attention(q, k, v):
-    T, D = q.shape[-2:]
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
-    weights = scores.softmax(dim=-1).masked_fill(~visible, 0)
-    return weights @ v
-""",
+        changed(
+            SOLUTION,
+            (
+                "scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)",
+                "scores.softmax(dim=-1).masked_fill(~visible, 0)",
+            ),
+        ),
     ),
     Mistake(
         "Your triangle lacks its diagonal, so the first token sees nothing, and its row is nan. A "
         "token may see itself.",
-        """
-def attention(q, k, v):
-    T, D = q.shape[-2:]
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril(-1)
-    weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
-    return weights @ v
-""",
+        changed(SOLUTION, (".tril()", ".tril(-1)")),
     ),
     Mistake(
         "You hide the past and show the future. `masked_fill` writes where its mask is True: give it "
         "`~visible`.",
-        """
-def attention(q, k, v):
-    T, D = q.shape[-2:]
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
-    weights = scores.masked_fill(visible, -torch.inf).softmax(dim=-1)
-    return weights @ v
-""",
+        changed(SOLUTION, ("~visible", "visible")),
     ),
     Mistake(
         "A large negative number is not low enough: where all visible scores are lower still, the "
         "future gets all the weight. Write `-torch.inf`.",
-        """
-def attention(q, k, v):
-    T, D = q.shape[-2:]
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
-    weights = scores.masked_fill(~visible, -10_000.0).softmax(dim=-1)
-    return weights @ v
-""",
+        changed(SOLUTION, ("-torch.inf", "-10_000.0")),
     ),
     Mistake(
         "The mask is right, but the division by √D is gone.",
-        """
-def attention(q, k, v):
-    T, D = q.shape[-2:]
-    scores = q @ k.transpose(-2, -1)
-    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
-    weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
-    return weights @ v
-""",
+        changed(SOLUTION, (" / math.sqrt(D)", "")),
     ),
 )
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ... import model
 from ...config import GPT2Config
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("MLP",)
@@ -42,57 +42,25 @@ MISTAKES = (
     Mistake(
         "This is the exact GELU. GPT-2 was trained with the other form: `F.gelu(…, "
         "approximate='tanh')`.",
-        """
-class MLP(nn.Module):
-    def __init__(self, n_embd):
-        super().__init__()
-        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
-        self.c_proj = nn.Linear(4 * n_embd, n_embd)
-
-    def forward(self, x):
-        return self.c_proj(F.gelu(self.c_fc(x)))
-""",
+        changed(SOLUTION, (', approximate="tanh"', "")),
     ),
     Mistake(
         "There is no bend between the two layers, so they do the work of one. Put GELU "
         "between them.",
-        """
-class MLP(nn.Module):
-    def __init__(self, n_embd):
-        super().__init__()
-        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
-        self.c_proj = nn.Linear(4 * n_embd, n_embd)
-
-    def forward(self, x):
-        return self.c_proj(self.c_fc(x))
-""",
+        changed(SOLUTION, ('F.gelu(self.c_fc(x), approximate="tanh")', "self.c_fc(x)")),
     ),
     Mistake(
         "You bend with ReLU. GPT-2 has GELU, in the tanh form.",
-        """
-class MLP(nn.Module):
-    def __init__(self, n_embd):
-        super().__init__()
-        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
-        self.c_proj = nn.Linear(4 * n_embd, n_embd)
-
-    def forward(self, x):
-        return self.c_proj(F.relu(self.c_fc(x)))
-""",
+        changed(SOLUTION, ('F.gelu(self.c_fc(x), approximate="tanh")', "F.relu(self.c_fc(x))")),
     ),
     Mistake(
         "You bend the result once more. Behind `c_proj` nothing follows: what the MLP adds "
         "may be negative.",
-        """
-class MLP(nn.Module):
-    def __init__(self, n_embd):
-        super().__init__()
-        self.c_fc = nn.Linear(n_embd, 4 * n_embd)
-        self.c_proj = nn.Linear(4 * n_embd, n_embd)
-
-    def forward(self, x):
-        return F.gelu(self.c_proj(F.gelu(self.c_fc(x), approximate="tanh")), approximate="tanh")
-""",
+        changed(
+            SOLUTION,
+            ("return self.c_proj(", "return F.gelu(self.c_proj("),
+            ('"tanh"))', '"tanh")), approximate="tanh")'),
+        ),
     ),
 )
 

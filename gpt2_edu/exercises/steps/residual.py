@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from ... import model
 from ...config import GPT2Config
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("Block",)
@@ -39,74 +39,36 @@ MISTAKES = (
     Mistake(
         "There is no plus: each layer takes the place of the stream. Write `x = x + …` for "
         "attention and the same for the MLP.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        return self.mlp(self.attn(x))
-""",
+        changed(SOLUTION, ("x + self.attn(x)", "self.attn(x)"), ("x + self.mlp(x)", "self.mlp(x)")),
     ),
     Mistake(
         "The MLP reads the stream as it was before attention. Let attention write first: `x = "
         "x + self.attn(x)`.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        return x + self.attn(x) + self.mlp(x)
-""",
+        changed(
+            SOLUTION,
+            (
+                "x = x + self.attn(x)\n        return x + self.mlp(x)",
+                "return x + self.attn(x) + self.mlp(x)",
+            ),
+        ),
     ),
     Mistake(
         "Attention is added to the stream, and the MLP's result takes its place. Add that too.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        x = x + self.attn(x)
-        return self.mlp(x)
-""",
+        changed(SOLUTION, ("x + self.mlp(x)", "self.mlp(x)")),
     ),
     Mistake(
         "What attention found takes the place of the stream: the `x` before the plus is "
         "missing there.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        x = self.attn(x)
-        return x + self.mlp(x)
-""",
+        changed(SOLUTION, ("x + self.attn(x)", "self.attn(x)")),
     ),
     Mistake(
         "The MLP comes first here. In GPT-2 attention gathers, then the MLP works on what was "
         "gathered.",
-        """
-class Block(nn.Module):
-    def __init__(self, n_embd, n_head):
-        super().__init__()
-        self.attn = CausalSelfAttention(n_embd, n_head)
-        self.mlp = MLP(n_embd)
-
-    def forward(self, x):
-        x = x + self.mlp(x)
-        return x + self.attn(x)
-""",
+        changed(
+            SOLUTION,
+            ("return x + self.mlp(x)", "return x + self.attn(x)"),
+            ("x = x + self.attn(x)", "x = x + self.mlp(x)"),
+        ),
     ),
 )
 

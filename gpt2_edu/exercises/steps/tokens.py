@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from ...tokenizer import SPLIT_PATTERN, load_tokenizer
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 
 DEFINES = ("encode", "decode")
 IMPORTS = ("import math", "from itertools import pairwise", "import regex")
@@ -53,74 +53,44 @@ MISTAKES = (
     Mistake(
         "You decode token by token, but a token may end in the middle of a character. Join the "
         "bytes of all tokens first, then decode once.",
-        """
-def decode(ids, ranks):
-    token = {i: part for part, i in ranks.items()}
-    return "".join(token[i].decode("utf-8", errors="replace") for i in ids)
-""",
+        changed(
+            SOLUTION,
+            (
+                'b"".join(token[i] for i in ids).decode("utf-8", errors="replace")',
+                '"".join(token[i].decode("utf-8", errors="replace") for i in ids)',
+            ),
+        ),
     ),
     Mistake(
         "Half a character stops your `decode`. Tell Python what to write there: "
         '`decode("utf-8", errors="replace")`.',
-        """
-def decode(ids, ranks):
-    token = {i: part for part, i in ranks.items()}
-    return b"".join(token[i] for i in ids).decode("utf-8")
-""",
+        changed(SOLUTION, (', errors="replace"', "")),
     ),
     Mistake(
         "You merge one pair only. Repeat it until no two neighbours make a token: `while`, not "
         "`if`.",
-        """
-def encode(text, ranks, pattern):
-    ids = []
-    for piece in regex.findall(pattern, text):
-        parts = [bytes([byte]) for byte in piece.encode("utf-8")]
-        if len(parts) > 1:
-            pairs = [a + b for a, b in pairwise(parts)]
-            best = min(pairs, key=lambda pair: ranks.get(pair, math.inf))
-            if best in ranks:
-                i = pairs.index(best)
-                parts[i : i + 2] = [best]
-        ids += [ranks[part] for part in parts]
-    return ids
-""",
+        changed(SOLUTION, ("[best]  # merge", "[best]\n            break")),
     ),
     Mistake(
         "You merge the first pair from the left that is in the list. Take the one of the lowest "
         "rank, wherever it stands.",
-        """
-def encode(text, ranks, pattern):
-    ids = []
-    for piece in regex.findall(pattern, text):
-        parts = [bytes([byte]) for byte in piece.encode("utf-8")]
-        while len(parts) > 1:
-            pairs = [a + b for a, b in pairwise(parts)]
-            found = [i for i, pair in enumerate(pairs) if pair in ranks]
-            if not found:
-                break
-            parts[found[0] : found[0] + 2] = [pairs[found[0]]]
-        ids += [ranks[part] for part in parts]
-    return ids
-""",
+        changed(
+            SOLUTION,
+            (
+                "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
+                'next((pair for pair in pairs if pair in ranks), b"")',
+            ),
+        ),
     ),
     Mistake(
         "You merge the pair of the highest rank, which was learned last. The lowest comes first.",
-        """
-def encode(text, ranks, pattern):
-    ids = []
-    for piece in regex.findall(pattern, text):
-        parts = [bytes([byte]) for byte in piece.encode("utf-8")]
-        while len(parts) > 1:
-            pairs = [a + b for a, b in pairwise(parts)]
-            best = max(pairs, key=lambda pair: ranks.get(pair, -1))
-            if best not in ranks:
-                break
-            i = pairs.index(best)
-            parts[i : i + 2] = [best]
-        ids += [ranks[part] for part in parts]
-    return ids
-""",
+        changed(
+            SOLUTION,
+            (
+                "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
+                "max(pairs, key=lambda pair: ranks.get(pair, -1))",
+            ),
+        ),
     ),
 )
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ...training import plain
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 
 DEFINES = ("batch", "train")
 IMPORTS = (
@@ -49,46 +49,46 @@ def train(model, ids, steps, batch_size=16, T=64, lr=1e-3):
 '''
 
 
-def _changed(old: str, new: str) -> str:
-    """The solution with one place changed."""
-    assert SOLUTION.count(old) == 1
-    return SOLUTION.replace(old, new)
-
-
 MISTAKES = (
     Mistake(
         "The last window is never drawn, and a row of T + 1 ids has none. `torch.randint(n, …)` "
         "leaves n out, so n is `len(ids) - T`.",
-        _changed("len(ids) - T,", "len(ids) - T - 1,"),
+        changed(SOLUTION, ("len(ids) - T,", "len(ids) - T - 1,")),
     ),
     Mistake(
         "Your windows have T tokens, so only T − 1 are left for the inputs. Cut T + 1.",
-        _changed("start + T + 1", "start + T"),
+        changed(SOLUTION, ("start + T + 1", "start + T")),
     ),
     Mistake(
         "`backward` adds to the gradients that are there. Clear those of the step before with "
         "`optimizer.zero_grad()`.",
-        _changed("        optimizer.zero_grad()\n", ""),
+        changed(SOLUTION, ("        optimizer.zero_grad()\n", "")),
     ),
     Mistake(
         "You clear the gradients before `step` has used them, so nothing is learned. `zero_grad` "
         "comes before `backward`.",
-        _changed(
-            "        optimizer.zero_grad()\n        loss.backward()\n",
-            "        loss.backward()\n        optimizer.zero_grad()\n",
+        changed(
+            SOLUTION,
+            (
+                "        optimizer.zero_grad()\n        loss.backward()\n",
+                "        loss.backward()\n        optimizer.zero_grad()\n",
+            ),
         ),
     ),
     Mistake(
         "The optimiser takes its own learning rate. Hand it yours: `lr=lr`.",
-        _changed("model.parameters(), lr=lr", "model.parameters()"),
+        changed(SOLUTION, ("model.parameters(), lr=lr", "model.parameters()")),
     ),
     Mistake(
         "AdamW begins anew in every step and forgets its means. Make the optimiser once, before "
         "the loop.",
-        _changed(
-            "        optimizer.zero_grad()\n",
-            "        optimizer = torch.optim.AdamW(model.parameters(), lr=lr)\n"
-            "        optimizer.zero_grad()\n",
+        changed(
+            SOLUTION,
+            (
+                "        optimizer.zero_grad()\n",
+                "        optimizer = torch.optim.AdamW(model.parameters(), lr=lr)\n"
+                "        optimizer.zero_grad()\n",
+            ),
         ),
     ),
 )

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ...training import plain
 from ...training.optim import learning_rate
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from ..step import find_step
 from .training import table
 
@@ -92,46 +92,44 @@ def train(
 '''
 
 
-def _changed(old: str, new: str) -> str:
-    """The solution with one place changed."""
-    assert SOLUTION.count(old) == 1
-    return SOLUTION.replace(old, new)
-
-
 MISTAKES = (
     Mistake(
         "Your warm-up begins at 0, so the first step changes nothing. Step s is the (s + 1)-th: "
         "`lr * (step + 1) / warmup`.",
-        _changed("lr * (step + 1) / warmup", "lr * step / warmup"),
+        changed(SOLUTION, ("lr * (step + 1) / warmup", "lr * step / warmup")),
     ),
     Mistake(
         "Your cosine is one step late and never reaches min_lr. The share that is done counts this "
         "step too: `step + 1 - warmup`.",
-        _changed("(step + 1 - warmup)", "(step - warmup)"),
+        changed(SOLUTION, ("(step + 1 - warmup)", "(step - warmup)")),
     ),
     Mistake(
         "The portions' losses are added up. The loss of the whole batch is their mean: divide each "
         "by `accumulate`, for `backward` and for what you return.",
-        _changed("(loss / accumulate).backward()", "loss.backward()").replace(
-            "loss.item() / accumulate", "loss.item()"
+        changed(
+            SOLUTION,
+            ("(loss / accumulate).backward()", "loss.backward()"),
+            ("loss.item() / accumulate", "loss.item()"),
         ),
     ),
     Mistake(
         "`zero_grad` stands inside the portions' loop, so that only the last portion counts. It "
         "belongs before that loop.",
-        _changed("        optimizer.zero_grad()\n", "").replace(
-            "            (loss", "            optimizer.zero_grad()\n            (loss"
+        changed(
+            SOLUTION,
+            ("        optimizer.zero_grad()\n", ""),
+            ("            (loss", "            optimizer.zero_grad()\n            (loss"),
         ),
     ),
     Mistake(
         "The gradients are not clipped: `nn.utils.clip_grad_norm_(model.parameters(), clip)`, "
         "between `backward` and `step`.",
-        _changed("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
+        changed(SOLUTION, ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", "")),
     ),
     Mistake(
         "Everything decays. Only what has two axes or more should; biases and norms get "
         '`"weight_decay": 0.0`.',
-        _changed('"weight_decay": 0.0', '"weight_decay": decay'),
+        changed(SOLUTION, ('"weight_decay": 0.0', '"weight_decay": decay')),
     ),
 )
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from ... import model
-from ..exercise import Case, Mistake
+from ..exercise import Case, Mistake, changed
 from .gpt2 import theirs
 
 DEFINES = ("load",)
@@ -59,46 +59,47 @@ def load(folder):
 '''
 
 
-def _changed(old: str, new: str) -> str:
-    """The solution with one place changed."""
-    assert SOLUTION.count(old) == 1
-    return SOLUTION.replace(old, new)
-
-
 MISTAKES = (
     Mistake(
         "The names do not fit yet. Take `transformer.` off, and put `embeddings.` before those that "
         "then begin with `wte` or `wpe`.",
-        _changed('name = f"embeddings.{name}"', "pass"),
+        changed(SOLUTION, ('name = f"embeddings.{name}"', "pass")),
     ),
     Mistake(
         "`my_name` and `CONV1D` stand on the chapter's page, and `load` goes into a file of its own. "
         "Write out inside it what they do.",
-        _changed('name = name.removeprefix("transformer.")', "name = my_name(name)"),
+        changed(SOLUTION, ('name = name.removeprefix("transformer.")', "name = my_name(name)")),
     ),
     Mistake(
         "A weight lies the wrong way. Four in each block are stored as (in, out), and are "
         "transposed: those of `c_attn`, `c_fc` and both `c_proj`. Nothing else is.",
-        _changed("tensor = tensor.T  # stored as (in, out)", "pass"),
+        changed(SOLUTION, ("tensor = tensor.T  # stored as (in, out)", "pass")),
     ),
     Mistake(
         "All shapes fit, and yet it is another model: `attn.c_proj.weight` is square, so it is "
         "easily missed. It is stored as (in, out) like the other three.",
-        _changed(
-            '"c_attn.weight", "c_proj.weight", "c_fc', '"c_attn.weight", "mlp.c_proj.weight", "c_fc'
+        changed(
+            SOLUTION,
+            (
+                '"c_attn.weight", "c_proj.weight", "c_fc',
+                '"c_attn.weight", "mlp.c_proj.weight", "c_fc',
+            ),
         ),
     ),
     Mistake(
         "A file with masks in it does not load. Skip what ends in `.attn.bias` or "
         "`.attn.masked_bias` with `continue`.",
-        _changed(
-            "            continue  # the mask, which older files carry along", "            pass"
+        changed(
+            SOLUTION,
+            ("            continue  # the mask, which older files carry along", "            pass"),
         ),
     ),
     Mistake(
         "You skip real biases: `c_attn.bias` ends in `attn.bias` too. The dot in `.attn.bias` keeps "
         "them apart.",
-        _changed('(".attn.bias", ".attn.masked_bias")', '("attn.bias", "attn.masked_bias")'),
+        changed(
+            SOLUTION, ('(".attn.bias", ".attn.masked_bias")', '("attn.bias", "attn.masked_bias")')
+        ),
     ),
 )
 

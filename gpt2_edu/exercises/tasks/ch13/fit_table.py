@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from ...exercise import Case, Mistake
+from ...exercise import Case, Mistake, changed
 
 ORDER = 40
 KIND = "repair"
@@ -52,76 +52,32 @@ def fit_table(table, inputs, targets, steps, lr):
 MISTAKES = (
     Mistake(
         "The bug is still there: from the second step on, the gradients of the steps before are added in. Clear them before each `backward`.",
-        """
-def fit_table(table, inputs, targets, steps, lr):
-    table = table.clone().requires_grad_()
-    for _ in range(steps):
-        logits = table[inputs]
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-        loss.backward()
-        with torch.no_grad():
-            table -= lr * table.grad
-    return table.detach()
-""",
+        changed(SOLUTION, ("        table.grad = None  # backward adds to what is there\n", "")),
     ),
     Mistake(
         "Nothing is learned: the gradient is cleared between `backward` and the step that needs it. Clear it before `backward`.",
-        """
-def fit_table(table, inputs, targets, steps, lr):
-    table = table.clone().requires_grad_()
-    for _ in range(steps):
-        logits = table[inputs]
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-        loss.backward()
-        table.grad.zero_()
-        with torch.no_grad():
-            table -= lr * table.grad
-    return table.detach()
-""",
+        changed(
+            SOLUTION,
+            ("        table.grad = None  # backward adds to what is there\n", ""),
+            ("loss.backward()\n", "loss.backward()\n        table.grad.zero_()\n"),
+        ),
     ),
     Mistake(
         "The gradient is cleared, but now the step goes uphill: the loss rises along the gradient, so subtract it.",
-        """
-def fit_table(table, inputs, targets, steps, lr):
-    table = table.clone().requires_grad_()
-    for _ in range(steps):
-        logits = table[inputs]
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-        table.grad = None
-        loss.backward()
-        with torch.no_grad():
-            table += lr * table.grad
-    return table.detach()
-""",
+        changed(SOLUTION, ("table -= lr", "table += lr")),
     ),
     Mistake(
         "You divide the learning rate by the number of the step. The steps stay as they are; it is the gradient of the steps before that must go.",
-        """
-def fit_table(table, inputs, targets, steps, lr):
-    table = table.clone().requires_grad_()
-    for step in range(steps):
-        logits = table[inputs]
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-        loss.backward()
-        with torch.no_grad():
-            table -= lr / (step + 1) * table.grad
-    return table.detach()
-""",
+        changed(
+            SOLUTION,
+            ("        table.grad = None  # backward adds to what is there\n", ""),
+            ("for _ in", "for step in"),
+            ("lr * table.grad", "lr / (step + 1) * table.grad"),
+        ),
     ),
     Mistake(
         "Only one step is taken: the `return` stands inside of the loop.",
-        """
-def fit_table(table, inputs, targets, steps, lr):
-    table = table.clone().requires_grad_()
-    for _ in range(steps):
-        logits = table[inputs]
-        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-        table.grad = None
-        loss.backward()
-        with torch.no_grad():
-            table -= lr * table.grad
-        return table.detach()
-""",
+        changed(SOLUTION, ("    return table.detach()", "        return table.detach()")),
     ),
 )
 

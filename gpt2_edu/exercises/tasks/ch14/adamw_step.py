@@ -2,7 +2,7 @@
 
 import torch
 
-from ...exercise import Case, Mistake
+from ...exercise import Case, Mistake, changed
 
 ORDER = 10
 KIND = "repair"
@@ -50,114 +50,51 @@ def adamw_step(p, g, m, v, t, lr, decay):
 MISTAKES = (
     Mistake(
         "The bug is still there: the decay goes into the gradient, and so into m and v. Pull p toward 0 beside the quotient.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    g = g + decay * p
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    m_hat = m / (1 - beta1**t)
-    v_hat = v / (1 - beta2**t)
-    return p - lr * m_hat / (v_hat.sqrt() + eps), m, v
-""",
+        changed(
+            SOLUTION,
+            ("    m = beta1", "    g = g + decay * p\n    m = beta1"),
+            ("p = p * (1 - lr * decay)", "p = p"),
+        ),
     ),
     Mistake(
         "Now nothing decays. Taking the decay out of the gradient is right; put it where p is multiplied by 1 − lr · decay.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    m_hat = m / (1 - beta1**t)
-    v_hat = v / (1 - beta2**t)
-    return p - lr * m_hat / (v_hat.sqrt() + eps), m, v
-""",
+        changed(SOLUTION, ("p = p * (1 - lr * decay)", "p = p")),
     ),
     Mistake(
         "The decay stands in the right place but is too strong: it is multiplied by lr as well.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    m_hat = m / (1 - beta1**t)
-    v_hat = v / (1 - beta2**t)
-    return p * (1 - decay) - lr * m_hat / (v_hat.sqrt() + eps), m, v
-""",
+        changed(SOLUTION, ("p = p * (1 - lr * decay)", "p = p * (1 - decay)")),
     ),
     Mistake(
         "The decay is outside of the quotient now, with the wrong sign: the parameter grows. It is 1 − lr · decay.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    m_hat = m / (1 - beta1**t)
-    v_hat = v / (1 - beta2**t)
-    return p * (1 + lr * decay) - lr * m_hat / (v_hat.sqrt() + eps), m, v
-""",
+        changed(SOLUTION, ("1 - lr * decay", "1 + lr * decay")),
     ),
     Mistake(
         "The decay is right, but the hats are gone. Without them m and v are too small in the first steps.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    return p * (1 - lr * decay) - lr * m / (v.sqrt() + eps), m, v
-""",
+        changed(SOLUTION, ("m / (1 - beta1**t)", "m"), ("v / (1 - beta2**t)", "v")),
     ),
     Mistake(
         "p decays after the step here, so the step itself shrinks too. Decay the old p, then subtract.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    m_hat = m / (1 - beta1**t)
-    v_hat = v / (1 - beta2**t)
-    p = p - lr * m_hat / (v_hat.sqrt() + eps)
-    return p * (1 - lr * decay), m, v
-""",
+        changed(
+            SOLUTION,
+            ("    p = p * (1 - lr * decay)  # not by way of g, which v would scale\n", ""),
+            ("return p, m, v", "return p * (1 - lr * decay), m, v"),
+        ),
     ),
     Mistake(
         "The decay is right, and ε has slipped under the root. There it is as much as a gradient of 0.0001; in Adam it stands outside, beside the root.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    m_hat = m / (1 - beta1**t)
-    v_hat = v / (1 - beta2**t)
-    p = p * (1 - lr * decay)
-    return p - lr * m_hat / (v_hat + eps).sqrt(), m, v
-""",
+        changed(SOLUTION, ("v_hat.sqrt() + eps", "v_hat + eps).sqrt(")),
     ),
     Mistake(
         "The decay stands inside the quotient, so it is divided by the root of v as well. Take it out: `p * (1 - lr * decay)`.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    m_hat = m / (1 - beta1**t)
-    v_hat = v / (1 - beta2**t)
-    p = p - lr * (m_hat + decay * p) / (v_hat.sqrt() + eps)
-    return p, m, v
-""",
+        changed(
+            SOLUTION,
+            ("p = p * (1 - lr * decay)", "p = p"),
+            ("lr * m_hat /", "lr * (m_hat + decay * p) /"),
+        ),
     ),
     Mistake(
         "p is right, but you return m and v with their hats. The next step needs the running means as they are, without the division.",
-        """
-def adamw_step(p, g, m, v, t, lr, decay):
-    beta1, beta2, eps = 0.9, 0.95, 1e-8
-    m = beta1 * m + (1 - beta1) * g
-    v = beta2 * v + (1 - beta2) * g**2
-    m_hat = m / (1 - beta1**t)
-    v_hat = v / (1 - beta2**t)
-    p = p * (1 - lr * decay)
-    return p - lr * m_hat / (v_hat.sqrt() + eps), m_hat, v_hat
-""",
+        changed(SOLUTION, ("return p, m, v", "return p, m_hat, v_hat")),
     ),
 )
 
