@@ -26,11 +26,11 @@ from .step import (
     Step,
     Using,
     book_parts,
-    current,
     find_step,
     imports_of,
     in_order,
     make_module,
+    names_in,
     steps,
     steps_until,
 )
@@ -176,16 +176,32 @@ def _read() -> tuple[dict[str, Part], str]:
 
 def _combine(step: Step, kept: dict[str, Part]) -> tuple[dict[str, Part], list[str]]:
     """What stands in the file up to a step, and which of it is the book's."""
-    book = book_parts(step.name)
     parts, ours = {}, []
-    for name, giver in current(steps_until(step.name)).items():
+    for name, (giver, source) in book_parts(step.name).items():
         mine = kept.get(name)
-        if mine and not mine.book and mine.step == giver.name:
+        if mine and not mine.book and mine.step in _good_forms(name, step):
             parts[name] = mine
         else:
-            parts[name] = Part(giver.name, True, book[name][1])
+            parts[name] = Part(giver.name, True, source)
             ours.append(name)
     return parts, ours
+
+
+def _good_forms(name: str, step: Step) -> list[str]:
+    """The steps whose form of a part does in a file up to ``step``, the newest first.
+
+    An older form is good as long as nothing asks for a newer one: neither ``step`` itself, nor
+    what came after the newer one and calls it.
+    """
+    found: list[str] = []
+    called = False
+    for before in reversed(steps_until(step.name)):
+        called = called or name in names_in(before.solution)
+        if name in before.defines:
+            found.append(before.name)
+            if called or before is step:
+                break
+    return found
 
 
 def _text(step: Step, parts: dict[str, Part], ours: list[str], head: str = HEAD) -> str:
@@ -205,14 +221,17 @@ def _text(step: Step, parts: dict[str, Part], ours: list[str], head: str = HEAD)
 def _write(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> str:
     """Put the new parts into the file; returns what to tell the reader."""
     last = find_step(max([step.name, *(part.step for part in kept.values())], key=_place))
-    given = {name: giver.name for name, giver in current(steps_until(last.name)).items()}
-    later = [name for name in sources if given.get(name) != step.name]
-    new = {name: Part(step.name, False, sources[name]) for name in sources if name not in later}
-    if not new:
-        return (
-            f"  {FILE} stays as it is: a later chapter has taken the place of {', '.join(later)}."
-        )
-    parts, ours = _combine(last, kept | new)
+    new = {name: Part(step.name, False, source) for name, source in sources.items()}
+    own_later = {
+        name: part
+        for name, part in kept.items()
+        if not part.book and _place(part.step) > _place(step.name)
+    }
+    parts, ours = _combine(last, kept | new | own_later)
+    gone = [name for name, part in new.items() if parts.get(name) is not part]
+    later = f"a later chapter has taken the place of {', '.join(gone)}."
+    if len(gone) == len(new):
+        return f"  {FILE} stays as it is: {later}"
     path = Path(FILE)
     try:
         head = HEAD
@@ -225,6 +244,7 @@ def _write(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> str:
     except OSError as error:
         return f"  (Not written: {FILE} cannot be changed in this folder, {error.strerror}.)"
     told = f"  {FILE}: {count_lines(text)} lines of code, with {', '.join(definitions(text))}."
+    told += f" Not written: {later}" if gone else ""
     return told + (f" The book's: {', '.join(ours)}." if ours else "")
 
 

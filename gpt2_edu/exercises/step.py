@@ -106,12 +106,17 @@ def book_parts(name: str) -> dict[str, tuple[Step, str]]:
     }
 
 
+def names_in(source: str) -> set[str]:
+    """The names that a text mentions."""
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+
+
 def in_order(parts: dict[str, str]) -> list[str]:
     """The parts' names, each behind those that its source names, else as they are."""
     found: list[str] = []
 
     def put(name: str) -> None:
-        named = {n.id for n in ast.walk(ast.parse(parts[name])) if isinstance(n, ast.Name)}
+        named = names_in(parts[name])
         for other in parts:
             if other in named and other != name and other not in found:
                 put(other)

@@ -19,10 +19,12 @@ from gpt2_edu import GPT2, GPT2Config, crane, load_tokenizer
 from gpt2_edu.exercises import build, my_gpt2
 from gpt2_edu.exercises import step as step_module
 from gpt2_edu.exercises.checking import examine_with
+from gpt2_edu.exercises.exercise import changed
 from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
 from gpt2_edu.exercises.source import definitions, source_of
 from gpt2_edu.exercises.step import Step, book_parts, current, fill, find_step, steps
 from gpt2_edu.exercises.steps.gpt2 import NAMES
+from gpt2_edu.training import plain
 
 CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 
@@ -73,11 +75,18 @@ def test_the_books_answer_passes_and_the_start_says_not_yet(step, capsys):
 
 def test_each_known_mistake_is_told_by_its_own_message(step):
     messages = [mistake.message for mistake in step.mistakes]
-    assert len(set(messages)) == len(messages)
+    assert len(set(messages)) == len(messages) >= 3
     for mistake in step.mistakes:
         report = examine_with(step, step.answer(mistake.code))
         assert not report.passed, mistake.message
         assert report.diagnosis == mistake.message
+
+
+@pytest.mark.parametrize("old", ["y", "x"], ids=["missing", "twice"])
+def test_a_mistake_that_no_longer_fits_its_solution_is_told(old):
+    assert changed("x = 1 + x", ("1", "2"), ("x =", "y =")) == "y = 2 + x"
+    with pytest.raises(ValueError, match=f"'{old}' stands . times"):
+        changed("x = 1 + x", (old, "z"))
 
 
 def test_a_step_needs_nothing_but_earlier_steps_and_its_imports(step):
@@ -116,6 +125,27 @@ def test_a_chapters_cells_are_those_of_its_step(chapter):
     assert sum(f'build("{chapter.slug}"' in source for source in cells) == 1
     assert "<summary>The book's answer</summary>" in chapter.markdown
     assert not make_practice.with_step(nb, steps()[chapter.slug]), "run: make notebooks"
+
+
+def code_alone(function: str) -> str:
+    """A function's code without its docstring, its annotations and its comments."""
+    tree = ast.parse(function)
+    (node,) = tree.body
+    node.returns, node.body = None, node.body[ast.get_docstring(node) is not None :]
+    for arg in ast.walk(node.args):
+        if isinstance(arg, ast.arg):
+            arg.annotation = None
+    return ast.unparse(tree)
+
+
+@pytest.mark.parametrize("name", ["batch", "train"])
+def test_the_plain_loop_is_the_same_in_the_package_in_the_story_and_in_the_answer(name):
+    """By design the package has annotations as well, and its docstrings say more."""
+    (chapter,) = (chapter for chapter in chapters() if chapter.slug == "training")
+    cells = [c.source for c in nbformat.read(chapter.path, as_version=4).cells]
+    (story,) = (c for c in cells if c.startswith(f"def {name}(") and "build(" not in c)
+    sources = [story, Path(plain.__file__).read_text("utf-8"), find_step("training").solution]
+    assert len({code_alone(definitions(source)[name]) for source in sources}) == 1
 
 
 # ---- The whole
@@ -199,6 +229,65 @@ def test_an_earlier_chapter_again_does_not_undo_a_later_one(capsys):
     assert build("crane", *written(find_step("crane").solution, "crane"))
     assert "a later chapter has taken the place of attention" in capsys.readouterr().out
     assert Path(FILE).read_text("utf-8") == before
+
+
+def test_a_part_that_no_chapter_asks_for_anew_stays_the_readers():
+    """Chapter 14 is skipped, and nothing in chapter 15 calls ``train``."""
+    mine = changed(find_step("training").solution, ("losses = []", "losses = list()"))
+    assert build("training", *written(mine, "training"))
+    assert build("generation", *written(find_step("generation").solution, "generation"))
+    text = Path(FILE).read_text("utf-8")
+    assert "# from chapter 13: training\ndef train(" in text
+    assert text.count("def train(") == text.count("losses = list()") == 1
+    assert "warmup" not in my_gpt2("generation").train.__code__.co_varnames
+    assert "warmup" in my_gpt2("training_well").train.__code__.co_varnames  # that is its point
+
+
+def test_a_readers_part_comes_back_in_place_of_the_books_later_form(capsys):
+    assert build("generation", *written(find_step("generation").solution, "generation"))
+    assert f"# from chapter 14: training_well{BOOK}\ndef train(" in Path(FILE).read_text("utf-8")
+    assert build("training", *written(find_step("training").solution, "training"))
+    assert "# from chapter 13: training\ndef train(" in Path(FILE).read_text("utf-8")
+    assert "a later chapter" not in capsys.readouterr().out
+
+
+def test_a_part_that_a_later_one_calls_in_a_newer_form_is_the_books(capsys):
+    """Chapters 5 and 10 are skipped, and heads need a mask, GPT2 its norms."""
+    for name in ("attention", "residual", "gpt2"):
+        assert build(name, *written(find_step(name).solution, name))
+    text = Path(FILE).read_text("utf-8")
+    assert f"# from chapter 5: mask{BOOK}\ndef attention(" in text
+    assert f"# from chapter 10: block{BOOK}\nclass Block(" in text
+    for name in ("attention", "residual"):
+        assert build(name, *written(find_step(name).solution, name))
+        assert "stays as it is: a later chapter" in capsys.readouterr().out
+    assert Path(FILE).read_text("utf-8") == text
+    assert build("mask", *written(find_step("mask").solution, "mask"))
+    assert "# from chapter 5: mask\ndef attention(" in Path(FILE).read_text("utf-8")
+
+
+def test_chapters_in_any_order_give_the_same_file(folder):
+    texts = []
+    for names in (list(steps()), list(reversed(steps()))):
+        (folder / FILE).unlink(missing_ok=True)
+        for name in names:
+            assert build(name, *written(find_step(name).solution, name))
+        texts.append((folder / FILE).read_text("utf-8"))
+    assert texts[0] == texts[1]
+
+
+def test_a_chapter_again_changes_its_own_parts_alone(capsys):
+    for name in ("training", "training_well"):
+        assert build(name, *written(find_step(name).solution, name))
+    before = definitions(Path(FILE).read_text("utf-8"))
+    mine = changed(
+        find_step("training").solution, ("for start in starts", "for start in [*starts]")
+    )
+    capsys.readouterr()
+    assert build("training", *written(mine, "training"))
+    assert "Not written: a later chapter has taken the place of train." in capsys.readouterr().out
+    after = definitions(Path(FILE).read_text("utf-8"))
+    assert after == before | {"batch": definitions(mine)["batch"]}
 
 
 def test_what_the_reader_adds_to_the_file_stays_and_the_last_version_is_kept():
