@@ -214,7 +214,9 @@ def test_blocks_in_another_order(node, folder, make_model):
         "run_model.mjs", {"folder": folder(model), "chunks": there, "switches": {"order": [1, 0]}}
     )["passes"][0]
     blocks = model.transformer["h"]
-    x = model.transformer["drop"](model.wte(torch.tensor(there)) + model.transformer["wpe"].weight[:4])
+    x = model.transformer["drop"](
+        model.wte(torch.tensor(there)) + model.transformer["wpe"].weight[:4]
+    )
     for n in (1, 0):
         x = blocks[n](x)
     logits = model.lm_head(model.transformer["ln_f"](x))
