@@ -35,19 +35,34 @@ export function heads({ settings, state, model, say }) {
     },
   ]);
 
+  const { tokenizer } = model.present;
+  const rivals = (settings.rivals ?? []).map((/** @type {string} */ w) => tokenizer.encode(w)[0]);
+
   /**
-   * What the cut has done to the token that was likeliest.
+   * What the cut has done to the lead of the token that was likeliest: over the notebook's other
+   * choice, else over the second.
    * @param {Float64Array} now
-   * @param {Float64Array} [before]
+   * @param {Float64Array | undefined} before
+   * @param {(name: string) => string} look  of a head
    */
-  const sentence = (now, before) => {
-    const [first] = model.best(before ?? now, 1);
-    if (!before) return `The next token is ${first.name} with ${fixed(first.p, 2)}.`;
+  const sentence = (now, before, look) => {
+    const [first, second] = model.best(before ?? now, 2);
+    const choice =
+      rivals.includes(first.id) && rivals.find((/** @type {number} */ id) => id !== first.id);
+    const other = choice || second.id;
+    const rival = model.show(other);
+    const nats = (/** @type {Float64Array} */ p) => fixed(Math.log(p[first.id] / p[other]), 2);
+    if (!before) {
+      const head = state.get("head");
+      const leads = `${first.name} (${fixed(first.p, 2)}) leads ${rival} by ${nats(now)} nats.`;
+      return `${leads} Head ${head} ${look(head)}.`;
+    }
     const off = /** @type {string[]} */ (state.get("off"));
-    const which = off.length === 1 ? `head ${off[0]}` : `heads ${off.join(", ")}`;
-    const nats = Math.log(first.p) - Math.log(now[first.id]);
+    const which =
+      off.length > 1 ? `heads ${off.join(", ")}` : `head ${off[0]}, which ${look(off[0])},`;
     const shares = `from ${fixed(first.p, 2)} to ${fixed(now[first.id], 2)}`;
-    return `Without ${which} ${first.name} goes ${shares}: it loses ${fixed(nats, 2)} nats.`;
+    const leads = `its lead over ${rival} from ${nats(before)} to ${nats(now)} nats`;
+    return `Without ${which} ${first.name} goes ${shares}, and ${leads}.`;
   };
 
   return {
@@ -75,6 +90,11 @@ export function heads({ settings, state, model, say }) {
       );
       const maps = paths.flatMap((path) => mapsOf(now.tensor(path)));
       const chosen = names.indexOf(head);
+      const look = (/** @type {string} */ name) => {
+        const row = maps[names.indexOf(name)].subarray(-ids.length);
+        const most = row.indexOf(Math.max(...row));
+        return `looks most at ${tokens[most]} (${fixed(row[most], 2)})`;
+      };
       const mark = (/** @type {string} */ name) => (off.includes(name) ? "cut" : "");
       board.setHeads(
         maps.map((values, i) => ({ title: names[i], values, mark: mark(names[i]) })),
@@ -86,7 +106,7 @@ export function heads({ settings, state, model, say }) {
       const before = whole ? model.probabilities(whole.logits) : undefined;
       bars.set(withGhosts(model.best(p, 20), before, 6, (id) => model.show(id)));
       controls.set();
-      say(sentence(p, before));
+      say(sentence(p, before, look));
     },
     table: () => ({
       caption: `What comes next. Heads that are cut: ${state.get("off").join(", ") || "none"}.`,

@@ -33,7 +33,7 @@ def test_maps_and_bars_are_pythons(exhibit, crane):
 
 
 def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
-    shown = exhibit("heads", text=RIVER)
+    shown = exhibit("heads", text=RIVER, rivals=[" ate", " lifted"])
     before = shown.bars()
     shown.element.get_by_role("button", name="1.2", exact=True).last.click()
     after = shown.bars()
@@ -42,7 +42,14 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     first = max(before, key=before.get)
     ghost = shown.element.locator(".bar", has_text=first).first.locator("s").inner_text()
     assert ghost == f"was {before[first]:.3f}"
-    assert shown.sentence.startswith(f"Without head 1.2 {first} goes from")
+    assert shown.sentence.startswith("Without head 1.2, which looks most at ␣river (0.97), ␣ate")
+    ate, lifted = (crane.ids(f" {verb}")[1] for verb in ("ate", "lifted"))
+    leads = [
+        float(logits[0, -1, ate] - logits[0, -1, lifted])
+        for logits in (crane.trace(RIVER, edits)["logits"] for edits in ({}, cut("1.2")))
+    ]
+    said = f"its lead over ␣lifted from {leads[0]:.2f} to {leads[1]:.2f} nats."
+    assert shown.sentence.endswith(said)
     assert shown.query == "?off=1.2"
 
 
