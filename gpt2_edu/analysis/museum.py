@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -130,40 +129,6 @@ class Case:
         """How many of the language's 24 sentences are among the texts."""
         return len({*self.texts} & {*SENTENCES})
 
-    def plot(self) -> Any:
-        """Loss, maps and three texts as one matplotlib figure. □ is the end of a text."""
-        import matplotlib.pyplot as plt
-
-        figure, axes = plt.subplot_mosaic(
-            [["loss", "loss"], ["text", "text"], [0, 1], [2, 3]],
-            figsize=(5, 7),
-            height_ratios=[1.5, 0.7, 1.4, 1.4],
-            layout="constrained",
-        )
-        steps, top = len(self.losses), max(1.2, 1.3 * max(self.eval_losses))
-        ax = axes["loss"]
-        ax.axvspan(steps, steps + len(self.eval_losses), color="#e8eef5")
-        # In a notebook, C3 and C4 are the colours of weights and of what is plain.
-        ax.plot([*self.losses, *self.eval_losses], color="C3", label="this model")
-        ax.plot(_trained()[1], color="C4", ls="--", label="healthy model")
-        ax.axhline(FLOOR, color="C4", ls=":", lw=1, label="floor")
-        ax.set(xlabel="step (shaded: in use)", ylabel="loss", ylim=(0, top))
-        ax.legend()
-        texts = "\n".join(text.replace(END, "□") for text in self.texts[:3])
-        axes["text"].text(0, 0.5, f"What it writes:\n{texts}", va="center", in_layout=False)
-        axes["text"].axis("off")
-        labels = decode(TEXTS[0, :LENGTH].tolist()).replace(END, "□").split()
-        blank = [""] * LENGTH
-        for head, weights in enumerate(self.weights):
-            ax = axes[head]
-            ax.imshow(weights.numpy(), vmin=0, vmax=1, cmap="Purples")
-            ax.set_title(f"head {head}")
-            ax.set_xticks(range(LENGTH), labels if head > 1 else blank, rotation=90, fontsize=9)
-            ax.set_yticks(range(LENGTH), blank if head % 2 else labels, fontsize=9)
-            ax.set_xlabel("key" if head > 1 else "")
-            ax.set_ylabel("" if head % 2 else "query")
-        return figure
-
 
 def case(name: str) -> Case:
     """What a bug does to the small model; takes about a second. Raises as ``broken`` does."""
@@ -187,14 +152,10 @@ def case(name: str) -> Case:
 
 
 class Mystery:
-    """A case without its name: ``plot()`` shows it, ``guess("…")`` answers."""
+    """A case without its name: ``guess("…")`` answers."""
 
     def __init__(self, bug: Bug) -> None:
         self._bug, self.case = bug, case(bug.name)
-
-    def plot(self) -> Any:
-        """The case as a figure."""
-        return self.case.plot()
 
     def guess(self, name: str) -> str:
         """Whether this is the bug, in words; never an error."""

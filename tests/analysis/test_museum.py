@@ -179,14 +179,6 @@ def test_what_a_reader_does_to_the_healthy_model_stays_with_the_reader():
     assert museum.healthy_model().lm_head.weight.any()
 
 
-def test_a_case_can_be_drawn():
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    figure = case("no bug").plot()
-    assert [ax.get_title() for ax in figure.axes if ax.images] == [f"head {h}" for h in range(4)]
-    matplotlib.pyplot.close(figure)
-
-
 # ---- The detective game -------------------------------------------------------------------------
 
 

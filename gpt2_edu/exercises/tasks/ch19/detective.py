@@ -8,7 +8,7 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-`museum.mystery(14)` has a bug. Which one? Look at the picture first. Where your eye is not sure, measure: `riddle.case.weights` is (H, T, T), `riddle.case.eval_losses` holds the losses measured in use, `riddle.case.texts` the hundred texts, and `museum.FLOOR` is the floor.
+`museum.mystery(14)` has a bug. Which one? Look at the loss, the texts and the maps of the four heads first. Where your eye is not sure, measure: `riddle.case.weights` is (H, T, T), `riddle.case.eval_losses` holds the losses measured in use, `riddle.case.texts` the hundred texts, and `museum.FLOOR` is the floor.
 
 The answer is the name of the bug, as a string, as the titles of the chapter's rooms and `gpt2_edu.analysis.bugs.BUGS` spell it.
 """
@@ -22,9 +22,12 @@ HINTS = (
 START = """
 from gpt2_edu.analysis import museum
 
-# take the two # away and run; it trains a small model, some seconds
+# take each # away and run; it trains a small model, some seconds
+# from matplotlib import pyplot as plt
 # riddle = museum.mystery(14)
-# riddle.plot()
+# print(max(riddle.case.eval_losses), museum.FLOOR)
+# print(*riddle.case.texts[:3], sep="\\n")
+# plt.imshow(torch.cat([*riddle.case.weights], dim=1))
 
 detective = ...
 """
