@@ -3,5 +3,7 @@
 
 import { define } from "./exhibit.mjs";
 import { heads } from "./heads.mjs";
+import { tokens } from "./tokens.mjs";
 
 define("heads", heads);
+define("tokens", tokens, { needsModel: false });

@@ -1,0 +1,202 @@
+// Chapter 1: a text as bytes, and how merges fuse them into tokens; GPT-2's list beside Crane
+// World's. Tokens are no words.
+
+import { loadTokenizer } from "../page.mjs";
+import { make, visible } from "./dom.mjs";
+import { Strip } from "./strip.mjs";
+
+/** @import { Tokenizer } from "../tokenizer.mjs" */
+/** @typedef {{name: string, key: string, merges: number}} List */
+
+const GPT2 = { name: "GPT-2", key: "gpt2", merges: 50_000 };
+const CRANE = { name: "Crane World", key: "crane", merges: 767 };
+const LISTS = /** @type {List[]} */ ([GPT2, CRANE]);
+const BYTES = 256; // ids before the first merge
+const MOST = 200; // tokens that are drawn
+const TENTHS = [10, 12, 15, 20, 25, 30, 40, 50, 60, 80];
+/** Where the slider stops: every number is about a fifth more than the one before. */
+const STOPS = [0, 1, 2, 3, 4, 5, 6, 8, CRANE.merges, GPT2.merges]
+  .concat([1, 10, 100, 1000].flatMap((times) => TENTHS.map((n) => n * times)))
+  .concat([10_000, 12_000, 15_000, 20_000, 25_000, 30_000, 40_000])
+  .sort((a, b) => a - b)
+  .filter((n, i, all) => n !== all[i - 1]);
+const number = (/** @type {number} */ n) => n.toLocaleString("en");
+
+/** @type {import("./exhibit.mjs").Kind} */
+export function tokens({ settings, state, say }) {
+  state.declare("text", settings.text);
+  state.declare("merges", GPT2.merges, { min: 0, max: GPT2.merges, whole: true });
+  state.declare("token", ""); // "gpt2 3": the one whose making is shown
+
+  const strips = LISTS.map(({ name, key }, i) => {
+    return new Strip({
+      label: i ? `tokens of ${name}` : "text",
+      value: state.get("text"),
+      chips: i ? [] : settings.chips,
+      onText: i ? undefined : (text) => state.set({ text, token: "" }),
+      onPick: (at) => {
+        const token = `${key} ${at}`;
+        state.set({ token: state.get("token") === token ? "" : token });
+      },
+    });
+  });
+  const range = make("input", {
+    type: "range",
+    min: "0",
+    max: String(STOPS.length - 1),
+    step: "1",
+    oninput: () => state.set({ merges: STOPS[range.valueAsNumber], token: "" }),
+  });
+  const output = make("output");
+  const heads = LISTS.map(() => make("p", { class: "soft" }));
+  const steps = make("p", { class: "soft steps" });
+  const [first] = strips;
+  /** @type {(string | number)[][][]} */
+  let rows = [];
+
+  /**
+   * How the chosen token came about.
+   * @param {Tokenizer[]} lists
+   * @param {number[][]} ids
+   */
+  const making = (lists, ids) => {
+    const [key, at] = state.get("token").split(" ");
+    const which = LISTS.findIndex((list) => list.key === key);
+    const id = ids[which]?.[Number(at)];
+    if (id === undefined) return "Choose a token to see how it was made.";
+    const list = lists[which];
+    const bytes = list.tokens[id];
+    const name = visible(list.show(id));
+    if (id < BYTES) return `${name} is a single byte, number ${bytes.charCodeAt(0)}.`;
+    /** @type {string[]} */
+    const rounds = [];
+    list.merge(bytes, (round) =>
+      rounds.push(round.map((part) => visible(list.show(part))).join(" | ")),
+    );
+    return `${name}, made by merge ${number(id - BYTES + 1)}: ${rounds.join(" → ")}`;
+  };
+
+  return {
+    nodes: [
+      make("div", { class: "strip-box" }, first.chips, first.input),
+      make("label", { class: "slider" }, make("span", {}, "merges ", output), range),
+      make(
+        "div",
+        { class: "halves" },
+        ...strips.map((strip, i) => make("div", {}, heads[i], strip.list, strip.note)),
+      ),
+      steps,
+    ],
+    show: async (latest) => {
+      const lists = await Promise.all(LISTS.map(({ key }) => loadTokenizer(key)));
+      if (!latest()) return;
+      const [text, merges] = [state.get("text"), state.get("merges")];
+      const bytes = new TextEncoder().encode(text).length;
+      const now = lists.map((list) => cut(list, text, merges));
+      const all = lists.map((list) => cut(list, text, GPT2.merges).ids.length);
+      range.value = String(STOPS.filter((stop) => stop <= merges).length - 1);
+      output.textContent = merges ? number(merges) : "0: bytes";
+      range.setAttribute("aria-valuetext", output.textContent);
+      const [key, at] = state.get("token").split(" ");
+      now.forEach(({ ids, parts }, i) => {
+        const { name, merges: most } = LISTS[i];
+        const with_ = merges < most ? number(merges) : `all ${number(most)}`;
+        heads[i].textContent = `${name}, ${with_} merges: ${plural(ids.length, "token")}`;
+        const note = ids.length > MOST ? `The first ${MOST} are drawn.` : "";
+        const pieces = ids.slice(0, MOST).map((id, t) => ({
+          name: visible(lists[i].show(id)),
+          id,
+          mark: parts[t] === "on" ? "part" : "",
+          share: parts[t] ? 0.45 : 0,
+        }));
+        const chosen = key === LISTS[i].key ? Number(at) : -1;
+        strips[i].set(pieces, { chosen: pieces[chosen] ? chosen : -1, text, note });
+      });
+      steps.textContent = bytes
+        ? making(
+            lists,
+            now.map(({ ids }) => ids),
+          )
+        : "";
+      rows = now.map(({ ids }, i) => ids.slice(0, MOST).map((id) => [lists[i].show(id), id]));
+      say(sentence({ bytes, merges, now, all }));
+    },
+    table: () => ({
+      caption: `The tokens with at most ${number(state.get("merges"))} merges.`,
+      columns: ["place", ...LISTS.flatMap(({ name }) => [name, "id"])],
+      rows: Array.from({ length: Math.max(...rows.map((list) => list.length)) }, (_, t) => [
+        t,
+        ...rows.flatMap((list) => {
+          const [name = "", id = ""] = list[t] ?? [];
+          return [visible(String(name)), String(id)];
+        }),
+      ]),
+    }),
+    concerns: (changed) => ["text", "merges", "token"].some((key) => changed.has(key)),
+  };
+}
+
+/**
+ * A text's ids with only the first merges of a list, and of each whether a word is cut there: ""
+ * (no), "begins", "on".
+ * @param {Tokenizer} list
+ * @param {string} text
+ * @param {number} merges
+ */
+function cut(list, text, merges) {
+  /** @type {string[]} */
+  const parts = [];
+  let [words, whole] = [0, 0];
+  const few = Object.assign(Object.create(list), {
+    known: { get: () => undefined, size: Infinity }, // so that each piece is merged, and seen here
+    ranks: {
+      get: (/** @type {string} */ bytes) => {
+        const id = list.ranks.get(bytes);
+        return id !== undefined && id < BYTES + merges ? id : undefined; // an id is a rank
+      },
+    },
+    merge: (/** @type {string} */ bytes) => {
+      /** @type {number[]} */
+      const ids = list.merge.call(few, bytes);
+      const several = ids.length > 1;
+      ids.forEach((_, i) => parts.push(several ? (i ? "on" : "begins") : ""));
+      if (/\p{L}/u.test(list.decode(ids))) {
+        words++;
+        if (!several) whole++;
+      }
+      return ids;
+    },
+  });
+  const ids = /** @type {number[]} */ (few.encode(text));
+  return { ids, parts, words, whole };
+}
+
+/**
+ * @param {{bytes: number, merges: number, now: ReturnType<typeof cut>[], all: number[]}} seen
+ */
+function sentence({ bytes, merges, now, all }) {
+  if (!bytes) return "No text, no tokens.";
+  const counts = now.map(({ ids }) => ids.length);
+  const [{ words }] = now;
+  const [whole, other] = now.map((list) => list.whole);
+  const those = `${plural(counts[0], "token")} for GPT-2, ${counts[1]} for Crane World`;
+  const before = counts.some((count, i) => count !== all[i])
+    ? ` (with all: ${all.join(", ")})`
+    : "";
+  const merged = merges < GPT2.merges ? `With ${plural(merges, "merge")} ` : "";
+  const begin = `${merged}${plural(bytes, "byte")} are ${those}${before}.`;
+  if (!words) return begin;
+  if (words === 1) {
+    const is = (/** @type {number} */ one) => (one ? "one token" : "cut");
+    return `${begin} The only word is ${is(whole)} for GPT-2, ${is(other)} for Crane World.`;
+  }
+  return `${begin} Of ${words} words ${whole} are whole for GPT-2, ${other} for Crane World.`;
+}
+
+/**
+ * @param {number} n
+ * @param {string} what
+ */
+function plural(n, what) {
+  return `${number(n)} ${what}${n === 1 ? "" : "s"}`;
+}
