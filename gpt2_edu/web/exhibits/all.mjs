@@ -1,9 +1,11 @@
 // All exhibits of the book, as elements. Packed into live.js (make web), which pages with exhibits
 // load behind gpt2.js.
 
+import { crane } from "./crane.mjs";
 import { define } from "./exhibit.mjs";
 import { heads } from "./heads.mjs";
 import { tokens } from "./tokens.mjs";
 
+define("crane", crane, { needsModel: false });
 define("heads", heads);
 define("tokens", tokens, { needsModel: false });

@@ -17,6 +17,8 @@ import { fixed } from "./exhibit.mjs";
 const SVG = "http://www.w3.org/2000/svg";
 const SIZE = 320; // units of a side
 const STEP = 0.1; // of an arrow key; ten times as much with Shift
+const HOLD = 22; // units from a tip within which it can be taken
+const LETTER = { wide: 6.5, high: 15 }; // units, about
 
 /**
  * @param {string} tag
@@ -30,34 +32,58 @@ function draw(tag, attributes = {}) {
 
 export class Arrows {
   /**
-   * @param {{label: string, reach?: number, x?: string, y?: string,
+   * @param {{label: string, reach?: number, low?: number, x?: string, y?: string,
    *   onMove?: (name: string, x: number, y: number) => void}} options
-   *   the plane goes from −reach to reach; names of its axes
+   *   the plane goes from low, which is −reach if not given, to reach; names of its axes
    */
-  constructor({ label, reach = 2, x = "", y = "", onMove }) {
-    this.reach = reach;
+  constructor({ label, reach = 2, low = -reach, x = "", y = "", onMove }) {
     this.onMove = onMove;
+    this.titles = { x, y };
     this.element = draw("svg", {
       class: "arrows",
       viewBox: `0 0 ${SIZE} ${SIZE}`,
       role: "group",
       "aria-label": label,
     });
-    const half = SIZE / 2;
-    this.element.append(
-      draw("path", { class: "axes", d: `M0 ${half}H${SIZE}M${half} 0V${SIZE}` }),
-      this.text(x, SIZE - 4, half - 6, "end"),
-      this.text(y, half + 6, 12, "start"),
-    );
-    for (let i = -reach; i <= reach; i++) {
-      if (!i) continue;
-      const [at] = this.place(i, 0);
-      this.element.append(
-        draw("path", { class: "axes", d: `M${at} ${half - 3}v6M${half - 3} ${SIZE - at}h6` }),
-      );
-    }
+    this.axes = draw("g");
+    this.element.append(this.axes);
+    this.element.addEventListener("pointerdown", (down) => this.take(down));
+    this.held = false;
+    // A finger on a tip moves the tip, elsewhere the page; touch-action of parts of a drawing is
+    // not heeded everywhere.
+    const stay = (/** @type {Event} */ event) => this.held && event.preventDefault();
+    this.element.addEventListener("touchstart", stay, { passive: false });
     /** @type {Map<string, SVGElement>} */
     this.groups = new Map();
+    /** @type {Arrow[]} */
+    this.arrows = [];
+    this.low = 0;
+    this.reach = 0;
+    this.range(low, reach);
+  }
+
+  /**
+   * @param {number} low
+   * @param {number} reach
+   */
+  range(low, reach) {
+    if (low === this.low && reach === this.reach) return;
+    Object.assign(this, { low, reach });
+    const [x0, y0] = this.place(0, 0);
+    this.axes.replaceChildren(
+      draw("path", { class: "axes", d: `M0 ${y0}H${SIZE}M${x0} 0V${SIZE}` }),
+      this.text(this.titles.x, SIZE - 2, y0 + 30, "end"),
+      this.text(this.titles.y, x0 + 6, 12, "start"),
+    );
+    for (let i = Math.ceil(low); i <= reach; i++) {
+      if (!i) continue;
+      const [x, y] = this.place(i, i);
+      this.axes.append(
+        draw("path", { class: "axes", d: `M${x} ${y0 - 3}v6M${x0 - 3} ${y}h6` }),
+        this.text(fixed(i, 0), x, y0 + 15, "middle"),
+        this.text(fixed(i, 0), x0 - 7, y + 4, "end"),
+      );
+    }
   }
 
   /**
@@ -78,12 +104,13 @@ export class Arrows {
    * @param {number} y
    */
   place(x, y) {
-    const scale = SIZE / (2 * this.reach);
-    return [SIZE / 2 + x * scale, SIZE / 2 - y * scale];
+    const scale = SIZE / (this.reach - this.low);
+    return [(x - this.low) * scale, SIZE - (y - this.low) * scale];
   }
 
   /** @param {Arrow[]} arrows */
   set(arrows) {
+    this.arrows = arrows;
     const names = new Set(arrows.map(({ name }) => name));
     for (const [name, group] of this.groups) {
       if (names.has(name)) continue;
@@ -91,6 +118,32 @@ export class Arrows {
       this.groups.delete(name);
     }
     for (const arrow of arrows) this.paint(arrow);
+    this.spread();
+  }
+
+  /** Labels stay in the plane, and none stands on another: it moves away from the origin. */
+  spread() {
+    const [, y0] = this.place(0, 0);
+    const taken = [{ left: SIZE - LETTER.wide * this.titles.x.length, right: SIZE, y: y0 + 30 }];
+    for (const { name, y: up } of this.arrows) {
+      const text = this.groups.get(name)?.children[2];
+      const wide = LETTER.wide * (text?.textContent?.length ?? 0);
+      if (!text || !wide) continue;
+      const [x, from] = [Number(text.getAttribute("x")), Number(text.getAttribute("y"))];
+      const start = text.getAttribute("text-anchor") === "end" ? x - wide : x;
+      const left = Math.max(0, Math.min(SIZE - wide, start));
+      const right = left + wide;
+      const met = (/** @type {number} */ y) =>
+        taken.find(
+          (one) => Math.abs(one.y - y) < LETTER.high && one.left < right && left < one.right,
+        );
+      const away = up < 0 ? LETTER.high : -LETTER.high;
+      let y = Math.max(LETTER.high, Math.min(SIZE - 4, left < start ? from + away : from));
+      for (let one = met(y); one; one = met(y)) y = one.y + away;
+      taken.push({ left, right, y });
+      text.setAttribute("x", String(x + left - start));
+      text.setAttribute("y", String(y));
+    }
   }
 
   /** @param {Arrow} arrow */
@@ -100,7 +153,7 @@ export class Arrows {
       group = draw("g");
       group.append(draw("path", { class: "shaft" }), draw("path", { class: "tip" }), draw("text"));
       if (free) {
-        group.append(draw("circle", { class: "handle", r: 22 }));
+        group.append(draw("circle", { class: "handle", r: HOLD }));
         this.hold(group, name);
       }
       this.element.append(group);
@@ -135,11 +188,6 @@ export class Arrows {
   hold(group, name) {
     group.setAttribute("tabindex", "0");
     group.setAttribute("role", "application");
-    const to = (/** @type {number} */ x, /** @type {number} */ y) => {
-      const inside = (/** @type {number} */ value) =>
-        Math.min(this.reach, Math.max(-this.reach, Math.round(value * 100) / 100));
-      this.onMove?.(name, inside(x), inside(y));
-    };
     group.addEventListener("keydown", (event) => {
       const step = event.shiftKey ? 10 * STEP : STEP;
       const by = /** @type {Record<string, [number, number]>} */ ({
@@ -150,27 +198,76 @@ export class Arrows {
       })[event.key];
       if (!by) return;
       event.preventDefault();
-      to(Number(group.dataset.x) + by[0], Number(group.dataset.y) + by[1]);
+      this.move(name, Number(group.dataset.x) + by[0], Number(group.dataset.y) + by[1]);
     });
-    group.addEventListener("pointerdown", (down) => {
-      if (down.button !== 0) return;
-      down.preventDefault();
-      group.focus({ preventScroll: true });
-      group.setPointerCapture(down.pointerId);
-      const move = (/** @type {PointerEvent} */ event) => {
-        const box = this.element.getBoundingClientRect();
-        const x = (2 * (event.clientX - box.left)) / box.width - 1;
-        const y = 1 - (2 * (event.clientY - box.top)) / box.height;
-        to(x * this.reach, y * this.reach);
-      };
-      const end = () => {
-        group.removeEventListener("pointermove", move);
-        group.removeEventListener("pointerup", end);
-        group.removeEventListener("pointercancel", end);
-      };
-      group.addEventListener("pointermove", move);
-      group.addEventListener("pointerup", end);
-      group.addEventListener("pointercancel", end);
-    });
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} x
+   * @param {number} y
+   */
+  move(name, x, y) {
+    const inside = (/** @type {number} */ value) =>
+      Math.min(this.reach, Math.max(this.low, Math.round(value * 100) / 100));
+    this.onMove?.(name, inside(x), inside(y));
+  }
+
+  /**
+   * Numbers under the pointer.
+   * @param {PointerEvent} event
+   * @returns {[number, number]}
+   */
+  under(event) {
+    const box = this.element.getBoundingClientRect();
+    const wide = this.reach - this.low;
+    return [
+      this.low + (wide * (event.clientX - box.left)) / box.width,
+      this.reach - (wide * (event.clientY - box.top)) / box.height,
+    ];
+  }
+
+  /**
+   * The nearest free tip follows the pointer; of two in the same place the later one.
+   * @param {PointerEvent} down
+   */
+  take(down) {
+    if (down.button !== 0) return;
+    const [x, y] = this.under(down);
+    const away = (/** @type {Arrow} */ tip) => Math.hypot(tip.x - x, tip.y - y);
+    const near = (HOLD + 1) / this.place(this.low + 1, 0)[0];
+    /** @type {Arrow | null} */
+    let held = null;
+    for (const tip of this.arrows) {
+      if (tip.free && away(tip) <= (held ? away(held) : near)) held = tip;
+    }
+    if (held) this.follow(held, down);
+  }
+
+  /**
+   * @param {Arrow} held
+   * @param {PointerEvent} down
+   */
+  follow(held, down) {
+    const [x, y] = this.under(down);
+    const group = this.groups.get(held.name);
+    if (!group) return;
+    down.preventDefault();
+    group.focus({ preventScroll: true });
+    group.setPointerCapture(down.pointerId);
+    this.held = true;
+    const move = (/** @type {PointerEvent} */ event) => {
+      const [toX, toY] = this.under(event);
+      this.move(held.name, held.x + toX - x, held.y + toY - y);
+    };
+    const end = () => {
+      this.held = false;
+      group.removeEventListener("pointermove", move);
+      group.removeEventListener("pointerup", end);
+      group.removeEventListener("pointercancel", end);
+    };
+    group.addEventListener("pointermove", move);
+    group.addEventListener("pointerup", end);
+    group.addEventListener("pointercancel", end);
   }
 }

@@ -1,0 +1,180 @@
+"""The exhibit of chapter 3: shares from query and keys, the new crane from shares and values."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gpt2_edu.exercises.steps.crane import right as attention
+
+pytestmark = pytest.mark.browser
+EAT, LIFT = "A crane ate fish.", "A crane lifted steel."
+WORDS = {
+    "crane": ((0.7, 0.7), (0.5, 0.5)),
+    "ate": ((0.9, 0.1), (0.9, 0.1)),
+    "fish": ((0.9, 0.1), (0.8, 0.2)),
+    "lifted": ((0.1, 0.9), (0.1, 0.9)),
+    "steel": ((0.1, 0.9), (0.2, 0.8)),
+    "rain": ((-2, -2), (-1, -1)),
+}
+SETTINGS = {
+    "word": "crane",
+    "q": (0.7, 0.7),
+    "words": {word: {"k": k, "v": v} for word, (k, v) in WORDS.items()},
+    "sentences": {EAT: ["crane", "ate", "fish"], LIFT: ["crane", "lifted", "steel"]},
+    "rejected": "rain",
+    "axes": ["animal", "machine"],
+}
+
+
+def python(words, q=(0.7, 0.7), k=None, v=None):
+    """The chapter's shares and new crane, with other keys and values for some words."""
+    keys = torch.tensor([(k or {}).get(word, WORDS[word][0]) for word in words]).float()
+    values = torch.tensor([(v or {}).get(word, WORDS[word][1]) for word in words]).float()
+    shares = (keys @ torch.tensor(q)).softmax(dim=0)
+    new = attention(torch.tensor(q), keys, values)
+    return pytest.approx(dict(zip(words, shares.tolist(), strict=True)), abs=1e-3), new.tolist()
+
+
+def result(shown):
+    """The tip of the new crane."""
+    arrow = shown.ready().element.locator(".arrows").nth(1).locator(".thick")
+    return [float(arrow.get_attribute(f"data-{axis}")) for axis in "xy"]
+
+
+def is_pythons(shown, words, **other):
+    shares, new = python(words, **other)
+    assert shown.bars() == shares
+    assert result(shown) == pytest.approx(new, abs=1e-3)
+
+
+def handle(shown, name):
+    """The place of a tip on the screen."""
+    tip = shown.element.get_by_label(f"{name}:").locator(".handle")
+    tip.scroll_into_view_if_needed()
+    box = tip.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(shown, name, right, up):
+    x, y = handle(shown, name)
+    shown.page.mouse.move(x, y)
+    shown.page.mouse.down()
+    shown.page.mouse.move(x + right / 2, y - up / 2)
+    shown.page.mouse.move(x + right, y - up)
+    shown.page.mouse.up()
+
+
+def press(shown, name, *keys):
+    shown.element.get_by_label(f"{name}:").focus()
+    for key in keys:
+        shown.page.keyboard.press(key)
+
+
+def numbers(shown, name):
+    """The two numbers that an arrow stands for."""
+    arrow = shown.ready().element.get_by_label(f"{name}:")
+    return tuple(float(arrow.get_attribute(f"data-{axis}")) for axis in "xy")
+
+
+def test_all_switches_give_the_chapters_numbers(exhibit):
+    shown = exhibit("crane", **SETTINGS)
+    is_pythons(shown, ["crane", "ate", "fish"])
+    assert shown.sentence.endswith("The new crane is (0.71, 0.29).")
+    shown.element.get_by_text("the rain stands beside it").click()
+    is_pythons(shown, ["crane", "rain", "ate", "fish"])
+    assert "gets 0.009: the new crane goes from (0.71, 0.29) to (0.70, 0.28)." in shown.sentence
+    assert shown.sentence.endswith("(0.30, −0.05).")
+    shown.element.get_by_role("button", name=LIFT).click()
+    is_pythons(shown, ["crane", "rain", "lifted", "steel"])
+    assert shown.sentence.startswith("The same shares (crane 0.395, rain 0.009, lifted 0.298")
+    shown.element.get_by_text("sees only itself and back").click()
+    assert shown.bars() == {"crane": 1, "rain": 0, "lifted": 0, "steel": 0}
+    assert result(shown) == [0.5, 0.5]
+
+
+def test_a_value_that_is_dragged_freezes_the_shares(exhibit):
+    shown = exhibit("crane", **SETTINGS)
+    before, shares = result(shown), shown.bars()
+    drag(shown, "v.fish", -100, 90)
+    moved = numbers(shown, "v.fish")
+    assert moved != (0.8, 0.2)
+    assert shown.bars() == shares and result(shown) != before
+    is_pythons(shown, ["crane", "ate", "fish"], v={"fish": moved})
+    assert shown.sentence.startswith("Another value of fish: no share moves (crane 0.398")
+    ghosts = shown.element.locator(".arrows").nth(1).locator(".ghost")
+    assert ghosts.first.get_attribute("data-x") == str(before[0])
+    assert shown.query == f"?v.fish.x={moved[0]:g}&v.fish.y={moved[1]:g}"
+    assert shown.took() <= 16
+
+
+def test_a_key_or_the_query_that_is_dragged_moves_shares(exhibit):
+    shown = exhibit("crane", **SETTINGS)
+    drag(shown, "k.fish", -200, 40)  # ate has the same key: the later word is taken
+    key = numbers(shown, "k.fish")
+    assert numbers(shown, "k.ate") == (0.9, 0.1) != key
+    is_pythons(shown, ["crane", "ate", "fish"], k={"fish": key})
+    assert shown.sentence.startswith("Another key of fish: its score goes from 0.70 to")
+    drag(shown, "q", 60, -60)
+    q = numbers(shown, "q")
+    assert numbers(shown, "k.crane") == (0.7, 0.7) != q
+    is_pythons(shown, ["crane", "ate", "fish"], k={"fish": key}, q=q)
+    assert shown.element.locator(".bar.moved").count()
+
+
+def test_by_keyboard_alone_as_the_chapter_asks(exhibit):
+    shown = exhibit("crane", **SETTINGS)
+    press(shown, "q", *["ArrowRight", "ArrowUp"] * 7)
+    assert list(shown.bars().values()) == pytest.approx([0.4668, 0.2666, 0.2666], abs=1e-3)
+    shown.element.get_by_role("button", name="reset").press("Enter")
+    press(shown, "v.fish", *["ArrowLeft", "ArrowUp"] * 6)
+    assert result(shown) == pytest.approx([0.5301, 0.4699], abs=1e-3)
+    press(shown, "v.fish", *["Shift+ArrowRight"] * 9)
+    assert numbers(shown, "v.fish") == (1.5, 0.8)  # no further than the plane
+
+
+def test_by_touch_on_a_phone(exhibit):
+    phone = {"has_touch": True, "viewport": {"width": 390, "height": 800}}
+    shown = exhibit("crane", context=phone, **SETTINGS)
+    for text in (LIFT, "the rain stands beside it"):
+        shown.element.get_by_text(text).tap()
+    is_pythons(shown, ["crane", "rain", "lifted", "steel"])
+    x, y = handle(shown, "v.steel")
+    client = shown.page.context.new_cdp_session(shown.page)
+    for kind, by in (("touchStart", 0), ("touchMove", 20), ("touchMove", 60)):
+        point = [{"x": x + by, "y": y}]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": point})
+    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    moved = numbers(shown, "v.steel")
+    assert moved[0] > 0.5
+    is_pythons(shown, ["crane", "rain", "lifted", "steel"], v={"steel": moved})
+    assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    box = shown.element.locator(".handle").first.bounding_box()
+    assert min(box["width"], box["height"]) >= 44
+
+
+def test_an_address_restores_what_was_shown(exhibit):
+    query = {"sentence": LIFT, "rejected": "true", "k.rain.x": "0.5", "q.y": "1.2"}
+    shown = exhibit("crane", query=query, **SETTINGS)
+    words = ["crane", "rain", "lifted", "steel"]
+    is_pythons(shown, words, q=(0.7, 1.2), k={"rain": (0.5, -2)})
+    shown.element.get_by_text("show as table").click()
+    cells = shown.cells(".as-table")
+    assert cells[2][0] == f"{0.7 * 0.1 + 1.2 * 0.9:.3f}"  # the score of lifted
+    assert float(cells[4][-1]) == pytest.approx(result(shown)[1], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"sentence": "<b>steel</b>", "rejected": "perhaps", "mask": "1", "q.x": "", "q.y": "🐦"},
+        {"q.x": "1e999", "k.fish.x": "-99999", "v.fish.y": "NaN", "k.ate.x": "x" * 10_000},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
+    shown = exhibit("crane", query=query, **SETTINGS)
+    assert shown.state == "ready"
+    assert sum(shown.bars().values()) == pytest.approx(1, abs=2e-3)
+    assert shown.element.locator("b b").count() == 0
+    shown.element.get_by_role("button", name="reset").click()
+    is_pythons(shown, ["crane", "ate", "fish"])
