@@ -38,6 +38,7 @@ IMPORTS = {
     "training": {"config", "crane", "data", "flops", "generation", "machine", "model"}
     | {"tokenizer", "weights"},
     "exhibits": {"machine", "tape", "tokenizer"},
+    "labs": {"exhibits", "generation", "machine", "model", "tape"},
     "exercises": {"machine"},
     "cli": {"analysis", "config", "data", "flops", "generation", "machine", "model", "packed"}
     | {"tape", "tokenizer", "training", "weights"},

@@ -7,6 +7,7 @@ JavaScript, reads well aloud, and one small stylesheet colours it, in light and 
 
 from ..tape import Ledger
 from .attention import Attention
+from .bars import Bars
 from .live import Live
 from .map import Map
 from .matrix import Matrix
@@ -17,6 +18,7 @@ from .tokens import Tokens
 __all__ = [
     "COLOURS",
     "Attention",
+    "Bars",
     "Ledger",
     "Live",
     "Map",
