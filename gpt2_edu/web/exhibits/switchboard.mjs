@@ -17,6 +17,7 @@ import { fixed } from "./exhibit.mjs";
  * @property {number} [step]
  * @property {boolean} [log]  a slider of powers: min, max and step are exponents of 10
  * @property {number} [decimals]
+ * @property {(value: number) => string} [show]  how a slider writes its number, if not so
  * @property {[string, string][]} [options]  value, text; of a choice, or of things many of which
  *   can be chosen
  */
@@ -55,7 +56,7 @@ export class Switchboard {
   }
 
   /** @param {Control} control */
-  slider({ key, label, min = 0, max = 1, step = 0.01, log = false, decimals = 2 }) {
+  slider({ key, label, min = 0, max = 1, step = 0.01, log = false, decimals = 2, show }) {
     const from = (/** @type {number} */ place) => (log ? 10 ** place : place);
     const to = (/** @type {number} */ value) => (log ? Math.log10(value) : value);
     const range = make("input", {
@@ -63,13 +64,15 @@ export class Switchboard {
       min: String(min),
       max: String(max),
       step: String(step),
+      "aria-label": label, // the first of its label's elements is the number
       oninput: () => this.state.set({ [key]: from(range.valueAsNumber) }),
     });
     const number = make("output");
     this.follow.push(() => {
       const value = this.state.get(key);
       range.value = String(to(value));
-      number.textContent = log ? String(Number(value.toPrecision(2))) : fixed(value, decimals);
+      const plain = log ? String(Number(value.toPrecision(2))) : fixed(value, decimals);
+      number.textContent = show ? show(value) : plain;
       range.setAttribute("aria-valuetext", number.textContent);
     });
     return make("label", { class: "slider" }, make("span", {}, label, " ", number), range);

@@ -1,0 +1,230 @@
+// Chapter 15: the knobs, and the dart that decides. Temperature reranks nothing.
+
+import { Bars, share } from "./bars.mjs";
+import { DartLine } from "./dartline.mjs";
+import { make } from "./dom.mjs";
+import { fixed } from "./exhibit.mjs";
+import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
+import { Strip } from "./strip.mjs";
+import { Switchboard } from "./switchboard.mjs";
+
+const MOST = 64; // tokens of a text
+const SHOWN = 8; // tokens with a bar and a piece of the line of their own
+const TEXTS = 4; // continuations
+const LONG = 16; // tokens of each
+const REST = -1;
+
+/** @type {import("./exhibit.mjs").Kind} */
+export function sampling({ settings, state, model, say }) {
+  const V = model.present.config.vocabSize;
+  const { tokenizer } = model.present;
+  state.declare("text", settings.text);
+  state.declare("temperature", 1, { min: 0, max: 3 });
+  state.declare("k", V, { min: 1, max: V, whole: true });
+  state.declare("p", 1, { min: 0.01, max: 1 });
+  state.declare("order", "tkp", { among: ORDERS.map(([value]) => value) });
+  state.declare("dart", 0.3, { min: 0, max: 1 });
+  state.declare("draws", 0, { min: 0, max: 10_000, whole: true });
+  state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
+  const names = ["temperature", "k", "p", "order", "dart", "draws", "seed"];
+
+  const strip = new Strip({
+    value: state.get("text"),
+    chips: settings.chips,
+    onText: (text) => state.set({ text }),
+  });
+  const line = new DartLine(SHOWN + 1, (dart) => state.set({ dart }));
+  const bars = new Bars({ rows: SHOWN + 1 });
+  const button = (/** @type {string} */ name, /** @type {() => void} */ onclick) =>
+    make("button", { type: "button", onclick }, name);
+  const one = button("throw by chance", () => {
+    const { draws, seed } = read();
+    const dart = Array.from({ length: draws + 1 }, thrower(seed)).pop() ?? 0;
+    state.set({ dart, draws: draws + 1 });
+  });
+  const hundred = button("draw 100", () => state.set({ draws: read().draws + 100 }));
+  const other = button("other darts", () => state.set({ seed: read().seed + 1 }));
+  const write = button("", () => {
+    const text = tokenizer.decode([chosen]);
+    state.set({ text: state.get("text") + text });
+  });
+  const texts = Array.from({ length: TEXTS }, () => make("li"));
+  const list = make("ol", { class: "texts" }, ...texts);
+  const controls = new Switchboard(state, [
+    {
+      kind: "slider",
+      key: "temperature",
+      label: "temperature τ",
+      max: 3,
+      step: 0.05,
+      show: (tau) => (tau === 0 ? "0 (greedy)" : fixed(tau, 2)),
+    },
+    {
+      kind: "slider",
+      key: "k",
+      label: "top-k",
+      log: true,
+      max: Math.log10(V),
+      step: 0.001,
+      show: (k) => (k === V ? "all" : String(k)),
+    },
+    {
+      kind: "slider",
+      key: "p",
+      label: "top-p",
+      min: 0.01,
+      show: (p) => (p === 1 ? "all" : fixed(p, 2)),
+    },
+    { kind: "choice", key: "order", label: "order", options: ORDERS },
+  ]);
+
+  const read = () => Object.fromEntries(names.map((name) => [name, state.get(name)]));
+  let chosen = 0; // the token that the dart hits
+  let drawn = 0; // how many of the darts count
+  /** @type {(string | number)[][]} */
+  let rows = [];
+  let writing = ""; // what the continuations are of
+
+  /**
+   * @param {Float64Array} p
+   * @param {Float64Array} before  as predicted
+   * @param {number[]} order
+   */
+  const sentence = (p, before, order) => {
+    const knobs = read();
+    const [first] = order;
+    const hits = `The dart at ${fixed(knobs.dart, 2)} hits ${model.show(chosen)}.`;
+    const now = `as open as among ${fixed(choices(p), 1)} equal tokens`;
+    if (p.every((value, id) => Math.abs(value - before[id]) < 1e-9)) {
+      return `As predicted, ${model.show(first)} has ${fixed(p[first], 2)}: ${now}. ${hits}`;
+    }
+    const moves = `${model.show(first)} goes from ${fixed(before[first], 2)} to ${fixed(p[first], 2)}`;
+    const same = order.every((id, i) => i === 0 || p[id] <= p[order[i - 1]]);
+    const ranks = same ? "no bar has overtaken another" : "the bars have changed places";
+    const kept = order.filter((id) => p[id] > 0);
+    const had = kept.reduce((sum, id) => sum + before[id], 0);
+    const cut = `Of ${V} tokens ${kept.length} are left, which had ${fixed(had, 2)}.`;
+    const open = `It is ${now}, before among ${fixed(choices(before), 1)}.`;
+    const left = knobs.k < V || knobs.p < 1 ? ` ${cut}` : "";
+    return `${moves}, and ${ranks}. ${open}${left} ${hits}`;
+  };
+
+  /**
+   * Several texts, each by darts of its own, token by token.
+   * @param {number[]} ids
+   * @param {Float32Array} logits
+   */
+  const goOn = async (ids, logits) => {
+    const { temperature, k, p, order, seed } = read();
+    const mine = JSON.stringify([model.present.name, ids, temperature, k, p, order, seed]);
+    if (mine === writing) return;
+    writing = mine;
+    list.ariaBusy = "true";
+    const all = texts.map((_, n) => ({
+      ids,
+      logits,
+      ended: false,
+      random: thrower(1000 * (seed + 1) + n),
+    }));
+    for (let i = 0; i < LONG; i++) {
+      for (const [n, text] of all.entries()) {
+        if (text.ended) continue;
+        if (i > 0) {
+          const result = await model.run({ ids: text.ids, key: `go on ${n}`, lastOnly: true });
+          if (!result || writing !== mine) return;
+          text.logits = result.logits;
+        }
+        const shares = turn(text.logits, { temperature, k, p }, order);
+        const id = hit(text.random(), shares, ranked(shares));
+        text.ended = id === tokenizer.eot;
+        text.ids = [...text.ids, id];
+        const said = tokenizer.decode(text.ids.slice(ids.length, text.ended ? -1 : undefined));
+        texts[n].textContent = `…${said}${text.ended ? " ⟨end⟩" : ""}`;
+      }
+    }
+    list.ariaBusy = "false";
+  };
+
+  return {
+    nodes: [
+      strip.element,
+      line.element,
+      make("div", { class: "row" }, one, hundred, other, write),
+      make(
+        "div",
+        { class: "sides" },
+        make(
+          "div",
+          {},
+          make("p", { class: "soft" }, `${TEXTS} ways to go on, each by darts of its own`),
+          list,
+        ),
+        bars.element,
+      ),
+      controls.element,
+    ],
+    show: async (latest) => {
+      const text = state.get("text");
+      const { temperature, k, p: part, order: turned, dart, draws, seed } = read();
+      const { ids, cut } = await model.encode(text, MOST);
+      const result = await model.run({ ids, key: "sampling", lastOnly: true });
+      if (!result || !latest()) return;
+      strip.set(
+        ids.map((id) => ({ name: model.show(id), id })),
+        { text, note: cut ? `The first ${cut} tokens are left out.` : "" },
+      );
+      const before = turn(result.logits, { temperature: 1, k: V, p: 1 });
+      const p = turn(result.logits, { temperature, k, p: part }, turned);
+      const order = ranked(before);
+      chosen = hit(dart, p, order);
+      /** @type {Map<number, number>} */
+      const counts = new Map();
+      const random = thrower(seed);
+      for (drawn = 0; drawn < draws; drawn++) {
+        const id = hit(random(), p, order);
+        counts.set(id, (counts.get(id) ?? 0) + 1);
+      }
+      const own = order.slice(0, SHOWN);
+      const sum = (/** @type {(id: number) => number} */ of) =>
+        order.slice(SHOWN).reduce((total, id) => total + of(id), 0);
+      const count = (/** @type {number} */ id) => counts.get(id) ?? 0;
+      const pieces = own.map((id) => ({
+        id,
+        name: model.show(id),
+        p: p[id],
+        before: before[id],
+        count: count(id),
+      }));
+      pieces.push({
+        id: REST,
+        name: `${(V - SHOWN).toLocaleString("en")} others`,
+        p: sum((id) => p[id]),
+        before: sum((id) => before[id]),
+        count: sum(count),
+      });
+      const at = own.indexOf(chosen);
+      line.set(pieces, at < 0 ? SHOWN : at, dart);
+      bars.set(pieces, draws ? `what comes next, and what ${draws} darts hit` : "what comes next");
+      pieces.forEach((piece, i) => {
+        const { bar, change } = bars.rows[i];
+        bar.classList.toggle("hit", i === (at < 0 ? SHOWN : at));
+        bar.classList.toggle("counted", draws > 0);
+        bar.style.setProperty("--drawn", String(piece.count / Math.max(1, draws)));
+        if (draws)
+          change.textContent = `${change.textContent} · ${piece.count}×`.replace(/^ · /, "");
+      });
+      rows = pieces.map((one) => [one.name, share(one.p), share(one.before), String(one.count)]);
+      const ends = chosen === tokenizer.eot;
+      write.textContent = ends ? "the story ends here" : `write ${model.show(chosen)}`;
+      write.disabled = ends || tokenizer.decode([chosen]).includes("\ufffd");
+      controls.set();
+      say(sentence(p, before, order));
+      goOn(ids, result.logits).catch(() => {}); // what fails here has failed, and been said, above
+    },
+    table: () => ({
+      caption: `What comes next, and what ${drawn} darts hit.`,
+      columns: ["token", "now", "as predicted", "darts"],
+      rows,
+    }),
+  };
+}

@@ -1,0 +1,167 @@
+"""The exhibit of chapter 15: what the knobs make of a prediction, and which token a dart hits."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gpt2_edu.generation import next_probabilities
+
+pytestmark = pytest.mark.browser
+RIVER = "By the river, the crane"
+MORNING = "One windy morning,"
+HOT = {"temperature": "1.75", "k": "12", "p": "0.8"}
+
+
+def predicted(crane, text: str, **knobs) -> dict[str, float]:
+    """Every token with its share, in the order of what the model says without knobs."""
+    logits = crane.trace(text)["logits"][:, -1]
+    order = logits[0].argsort(descending=True, stable=True)
+    shares = next_probabilities(logits, **knobs)[0, order]
+    return dict(zip(crane.show(order.tolist()), shares.tolist(), strict=True))
+
+
+def first_eight(shares: dict[str, float]) -> dict[str, float]:
+    eight = dict(list(shares.items())[:8])
+    return {**eight, "1,016 others": 1 - sum(eight.values())}
+
+
+def slide(shown, label: str, value: float) -> None:
+    slider = shown.element.get_by_role("slider", name=label)
+    slider.evaluate("(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", value)
+
+
+@pytest.mark.parametrize(
+    ("query", "knobs"),
+    [
+        ({}, {}),
+        ({"temperature": "2"}, {"temperature": 2}),
+        ({"temperature": "0"}, {"temperature": 0}),
+        (HOT, {"temperature": 1.75, "top_k": 12, "top_p": 0.8}),
+    ],
+)
+def test_the_knobs_are_next_probabilities(exhibit, crane, query, knobs):
+    shown = exhibit("sampling", text=RIVER, query=query)
+    expected = first_eight(predicted(crane, RIVER, **knobs))
+    assert list(shown.bars()) == list(expected)
+    assert shown.bars() == pytest.approx(expected, abs=1e-3)
+
+
+def test_temperature_changes_shares_but_no_places(exhibit, crane):
+    shown = exhibit("sampling", text=RIVER, chips=[MORNING])
+    before = shown.bars()
+    slide(shown, "temperature", 3)
+    assert list(shown.bars()) == list(before)
+    shares = predicted(crane, RIVER, temperature=3)
+    logits = crane.trace(RIVER)["logits"][0, -1]
+    open_ = torch.distributions.Categorical(logits=logits / 3).entropy().exp()
+    first = next(iter(shares))
+    assert shown.sentence.startswith(
+        f"{first} goes from {before[first]:.2f} to {shares[first]:.2f}, "
+        f"and no bar has overtaken another. It is as open as among {open_:.1f} equal tokens"
+    )
+    ghost = shown.element.locator(".bar").first.locator("s").inner_text()
+    assert ghost == f"was {before[first]:.3f}"
+    shown.element.get_by_role("button", name=MORNING).click()
+    assert shown.bars() == pytest.approx(
+        first_eight(predicted(crane, MORNING, temperature=3)), abs=1e-3
+    )
+
+
+def test_the_order_of_the_knobs_counts(exhibit, crane):
+    shown = exhibit("sampling", text=MORNING, query=HOT)
+    logits = crane.trace(MORNING)["logits"][:, -1]
+    shown.element.get_by_role("button", name="llama").click()
+    cut = next_probabilities(logits, top_k=12, top_p=0.8)
+    expected = next_probabilities(cut.log(), temperature=1.75)[0].sort(descending=True).values
+    assert list(shown.bars().values())[:8] == pytest.approx(expected[:8].tolist(), abs=1e-3)
+    shown.element.get_by_role("button", name="τ, p, k").click()
+    cut = next_probabilities(logits, temperature=1.75, top_p=0.8)
+    expected = next_probabilities(cut.log(), top_k=12)[0].sort(descending=True).values
+    assert list(shown.bars().values())[:8] == pytest.approx(expected[:8].tolist(), abs=1e-3)
+    assert "order=tpk" in shown.query
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_where_the_dart_lands_decides(exhibit, crane, touch):
+    shown = exhibit("sampling", text=RIVER, context={"has_touch": touch})
+    shares = predicted(crane, RIVER)
+    ends = torch.tensor(list(shares.values())).cumsum(0)
+    track = shown.element.locator(".track")
+    box = track.bounding_box()
+    for dart in (0.2, 0.6, 0.86):
+        place = {"x": dart * box["width"], "y": 20}
+        (track.tap if touch else track.click)(position=place)
+        token = list(shares)[int((dart >= ends).sum())]
+        assert shown.sentence.endswith(f"The dart at {dart:.2f} hits {token}.")
+        assert shown.element.locator(".bar.hit b").inner_text() == token
+    shown.element.get_by_role("button", name="write ").click()
+    shown.ready()
+    assert shown.tokens()[-1] == token
+
+
+def test_by_keyboard_alone(exhibit):
+    shown = exhibit("sampling", text=RIVER, query={"dart": "0.5"})
+    shown.element.get_by_role("slider", name="where the dart lands").focus()
+    for key in ("PageUp", "ArrowRight", "ArrowRight", "ArrowLeft"):
+        shown.page.keyboard.press(key)
+        shown.ready()
+    assert "The dart at 0.61 hits" in shown.sentence
+    shown.element.get_by_role("slider", name="temperature").focus()
+    shown.page.keyboard.press("Home")
+    assert next(iter(shown.bars().values())) == 1
+    shown.element.get_by_role("button", name="write ").focus()
+    before = shown.tokens()
+    shown.page.keyboard.press("Enter")
+    shown.ready()
+    assert len(shown.tokens()) == len(before) + 1
+
+
+def test_a_hundred_darts_beside_the_bars(exhibit):
+    shown = exhibit("sampling", text=RIVER)
+    shown.element.get_by_role("button", name="draw 100").click()
+    shown.ready().element.get_by_text("show as table").click()
+    rows = shown.cells(".scroll")
+    counts = [int(row[-1]) for row in rows]
+    assert sum(counts) == 100
+    for (now, *_), count in zip(rows, counts, strict=True):
+        share = float(now.lstrip("<"))
+        assert abs(count - 100 * share) < 4 * (100 * share * (1 - share)) ** 0.5 + 1
+    slide(shown, "temperature", 0)
+    assert [row[-1] for row in shown.ready().cells(".scroll")][:2] == ["100", "0"]
+    shown.element.get_by_role("button", name="throw by chance").click()
+    assert "draws=101" in shown.query
+
+
+def test_several_texts_and_with_other_darts_others(exhibit):
+    shown = exhibit("sampling", text=RIVER)
+
+    def done() -> list[str]:
+        shown.ready().element.locator(".texts[aria-busy=false]").wait_for()
+        return shown.element.locator(".texts li").all_inner_texts()
+
+    some = done()
+    assert len(set(some)) > 1
+    shown.element.get_by_role("button", name="other darts").click()
+    assert done() != some
+    slide(shown, "temperature", 0)
+    assert len(set(done())) == 1
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "", "temperature": "-7", "k": "0", "p": "0", "order": "ppp", "draws": "1e99"},
+        {"text": "<img src=x onerror=alert(1)> & \u202e שלום 🐦" * 300, "dart": "9", "k": "1e9"},
+        {"text": "a\x00b", "temperature": "1e300", "seed": "-1", "dart": "🐦", "p": "NaN"},
+        {"text": "🐦" * 10_000, "draws": "0.5", "temperature": "0"},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
+    shown = exhibit("sampling", text=RIVER, query=query)
+    assert shown.state == "ready"
+    assert shown.element.locator("img").count() == 0
+    assert len(shown.tokens()) <= 64
+    assert sum(shown.bars().values()) == pytest.approx(1, abs=0.01)
+    shown.element.get_by_role("button", name="reset").click()
+    assert "".join(shown.tokens()[1:]).replace("␣", " ") == RIVER
