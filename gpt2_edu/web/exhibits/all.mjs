@@ -4,8 +4,10 @@
 import { crane } from "./crane.mjs";
 import { define } from "./exhibit.mjs";
 import { heads } from "./heads.mjs";
+import { inside } from "./inside.mjs";
 import { tokens } from "./tokens.mjs";
 
 define("crane", crane, { needsModel: false });
 define("heads", heads);
+define("inside", inside);
 define("tokens", tokens, { needsModel: false });

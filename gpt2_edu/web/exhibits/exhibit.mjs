@@ -12,7 +12,8 @@ import { state } from "./state.mjs";
  * What a kind of exhibit is given: the settings of its notebook, what the page shares, and a way to
  * say in a sentence what is to be seen now.
  * @typedef {{settings: Record<string, any>, state: State, model: typeof model,
- *   say: (sentence: string) => void, element: HTMLElement}} Page
+ *   say: (sentence: string) => void, sentence: HTMLElement, element: HTMLElement}} Page  a kind may
+ *   place the sentence among its nodes; else it stands below them
  */
 
 /**
@@ -108,15 +109,16 @@ export class Exhibit extends HTMLElement {
   }
 
   begin() {
-    const { settings, state, model } = this;
-    const say = (/** @type {string} */ sentence) => this.say(sentence);
-    this.parts = this.own.kind({ settings, state, model, say, element: this });
+    const { settings, state, model, sentence } = this;
+    const say = (/** @type {string} */ text) => this.say(text);
+    this.parts = this.own.kind({ settings, state, model, say, sentence, element: this });
     this.replaceChildren(...this.frame(this.parts.nodes));
   }
 
   /** @param {(Node | string)[]} nodes */
   frame(nodes) {
     const { first = "", title = "" } = this.settings;
+    const placed = nodes.some((node) => node instanceof Node && node.contains(this.sentence));
     this.tableFold = make(
       "details",
       { class: "as-table", ontoggle: () => this.writeTable() },
@@ -129,7 +131,7 @@ export class Exhibit extends HTMLElement {
       ...(title ? [make("p", { class: "title" }, title)] : []),
       ...(first ? [make("p", { class: "first" }, first)] : []),
       ...nodes,
-      this.sentence,
+      ...(placed ? [] : [this.sentence]),
       this.status,
       this.aloud,
       make("div", { class: "foot" }, this.tableFold, make("span", {}, link, again)),

@@ -5,7 +5,9 @@ import { make } from "./dom.mjs";
 import { fixed } from "./exhibit.mjs";
 import { walk } from "./keys.mjs";
 
-/** @typedef {{name: string, p: number, mark?: string}} Said  the likeliest token of a cell */
+/** @typedef {{name: string, p: number, mark?: string, heat?: number, more?: string, was?: string}}
+ *   Said  the likeliest token of a cell; `heat` (0 to 1) is its colour, if that is not p; `more` is
+ *   said behind p; `was` is what it was before, a ghost */
 /** @typedef {{row: number, column: number}} Place */
 
 export class Lens {
@@ -58,12 +60,14 @@ export class Lens {
     tokens.forEach((name, c) => (head.cells[c + 1].textContent = name));
     body.forEach((row, r) => (row.cells[0].textContent = stages[r]));
     table.forEach((row, r) =>
-      row.forEach(({ name, p, mark = "" }, c) => {
+      row.forEach(({ name, p, mark = "", heat = p, more = "", was = "" }, c) => {
         const cell = this.cells[r * this.columns + c];
         cell.textContent = name;
         cell.className = mark;
-        cell.style.setProperty("--heat", String(p));
-        cell.title = `${stages[r]}, at ${tokens[c]}: ${name} ${fixed(p)}`;
+        if (was) cell.append(make("s", {}, was));
+        cell.style.setProperty("--heat", String(heat));
+        const before = was && `, before ${was}`;
+        cell.title = `${stages[r]}, at ${tokens[c]}: ${name} ${fixed(p)}${before}${more}`;
         cell.setAttribute("aria-label", cell.title);
         cell.setAttribute("aria-selected", String(chosen?.row === r && chosen?.column === c));
       }),
