@@ -1,0 +1,240 @@
+// Chapter 19: one console for all bugs of the museum. Hardly any raises an error: they are known by
+// what lights up. What needs training with the bug was stored; maps, bars and text answer.
+
+import { Bars, withGhosts } from "./bars.mjs";
+import { Board, heads as mapsOf } from "./board.mjs";
+import { make } from "./dom.mjs";
+import { rove } from "./keys.mjs";
+import { BUGS, chance, meet } from "./museum_bugs.mjs";
+import { Curve, Signs, signs } from "./museum_signs.mjs";
+import { Strip } from "./strip.mjs";
+
+/** @import { Case, Sign } from "./museum_signs.mjs" */
+/** @import { Pass } from "./museum_bugs.mjs" */
+/** @import { Result } from "./page_model.mjs" */
+
+const MOST = 24; // tokens
+const WRITTEN = 12;
+const SEED = 1;
+
+/** @type {import("./exhibit.mjs").Kind} */
+export function museum({ settings, state, model, say, sentence, element }) {
+  const { config } = model.present;
+  const [healthy, ...cases] = /** @type {Case[]} */ (settings.cases);
+  const draws = /** @type {string[]} */ (settings.draws);
+  const all = [healthy, ...cases];
+  const named = (/** @type {string} */ name) => all.find((one) => one.name === name) ?? healthy;
+  const layers = Array.from({ length: config.nLayer }, (_, n) => n);
+  const names = layers.flatMap((n) => Array.from({ length: config.nHead }, (_, h) => `${n}.${h}`));
+  const paths = layers.map((n) => `transformer.h.${n}.attn.weights`);
+  state.declare("text", settings.text);
+  state.declare("head", settings.head ?? "0.0", { among: names });
+  state.declare("bug", healthy.name, { among: all.map(({ name }) => name) });
+  state.declare("mystery", settings.mystery ?? 0, { min: 0, max: draws.length, whole: true });
+
+  const strip = new Strip({
+    value: state.get("text"),
+    chips: settings.chips,
+    onText: (text) => state.set({ text }),
+  });
+  const board = new Board({ onHead: (i) => state.set({ head: names[i] }) });
+  const bars = new Bars({ rows: 5 });
+  const [curve, list] = [new Curve(), new Signs()];
+  const line = make("pre", { class: "lines" });
+  const [small, wrote, rightly] = ["p", "p", "p"].map(() => make("p", { class: "soft" }));
+  const switches = all.map(({ name }) =>
+    make("button", { type: "button", onclick: () => state.set({ bug: name }) }, name),
+  );
+  const console = make("div", { class: "console", role: "group", "aria-label": "bugs" });
+  console.append(...switches);
+  rove(console, "button");
+  const another = () => {
+    const mystery = 1 + Math.floor(Math.random() * draws.length);
+    state.set({
+      bug: healthy.name,
+      mystery: mystery === state.get("mystery") ? (mystery % draws.length) + 1 : mystery,
+    });
+  };
+  const open = () => state.set({ mystery: 0, bug: healthy.name });
+  const hide = make("button", { type: "button", onclick: another });
+  const end = make("button", { type: "button", onclick: open }, "end the riddle");
+
+  /** What is on, what is guessed, whether the guess is right. */
+  const now = () => {
+    const [guess, mystery] = [named(state.get("bug")), state.get("mystery")];
+    const on = mystery ? named(draws[mystery - 1]) : guess;
+    return { guess, mystery, on, known: on === guess };
+  };
+  /** @type {Sign[]} */
+  let shown = [];
+  /** @type {{key: string, result: Result | null, text: string}} */
+  let right = { key: "", result: null, text: "" };
+
+  /** @param {Sign[]} found */
+  const tell = (found) => {
+    const { guess, mystery, on, known } = now();
+    const lit = found.filter((sign) => sign.lit).map(({ name, value }) => `${name} (${value})`);
+    const count = `${lit.length} of ${found.length} signs`;
+    if (mystery && known) return `Yes, it is ${on.name}. ${on.symptom}`;
+    if (mystery && guess !== healthy) {
+      return `Not ${guess.name}. There you would see this: ${guess.symptom} Look again.`;
+    }
+    if (mystery)
+      return `Riddle ${mystery}: a bug is on, no error is raised, ${count} are lit. Which?`;
+    if (on === healthy) return "No bug is on: nothing is lit.";
+    if (on.error) {
+      const errors = cases.filter(({ error }) => error).length;
+      return `An error at the first step: ${on.error}. Of ${cases.length} bugs ${errors} does this.`;
+    }
+    if (!lit.length) return `With ${on.name} no error is raised, and nothing is lit at all.`;
+    return `With ${on.name} no error is raised. Lit: ${lit.join(", ")}.`;
+  };
+
+  /**
+   * Greedy would hide a nearly even choice: the text is drawn, with the same numbers each time.
+   * @param {string} name
+   * @param {number[]} ids
+   * @param {() => boolean} latest
+   */
+  const write = async (name, ids, latest) => {
+    const [random, text] = [chance(SEED), [...ids]];
+    const run = (/** @type {any} */ request) => model.run({ ...request, key: "museum writes" });
+    const { eot } = model.present.tokenizer;
+    while (text.length < ids.length + WRITTEN && text.length < config.blockSize) {
+      const pass = { ids: [...text], prompt: ids.length, seed: SEED + text.length, config };
+      const result = await meet(run, name, pass, { lastOnly: true });
+      if (!result || !latest()) return null;
+      const at = random();
+      let sum = 0;
+      const id = model.probabilities(result.logits).findIndex((p) => (sum += p) > at);
+      if (id === eot) break;
+      text.push(id);
+    }
+    return model.present.tokenizer.decode(text.slice(ids.length));
+  };
+
+  /**
+   * @param {string} name
+   * @param {number[]} ids
+   * @param {() => boolean} latest
+   */
+  const writeBoth = async (name, ids, latest) => {
+    element.dataset.wrote = "";
+    if (!right.text) right.text = (await write("", ids, latest)) ?? "";
+    const text = name in BUGS ? await write(name, ids, latest) : right.text;
+    if (text === null || !latest()) return;
+    wrote.textContent = `It writes on:${text}`;
+    rightly.textContent =
+      text === right.text ? "So does the right model." : `Rightly:${right.text}`;
+    element.dataset.wrote = "yes";
+  };
+
+  return {
+    nodes: [
+      make("div", { class: "row" }, hide, end),
+      console,
+      sentence,
+      line,
+      make("div", { class: "sides" }, list.element, make("div", {}, curve.element, small)),
+      make("p", { class: "title" }, "Live: Crane World's model, trained rightly, meets the bug"),
+      strip.element,
+      make("div", { class: "sides" }, board.element, make("div", {}, bars.element, wrote, rightly)),
+    ],
+    show: async (latest) => {
+      const { guess, mystery, on, known } = now();
+      const [text, head] = [state.get("text"), state.get("head")];
+      const { ids, cut } = await model.encode(text, MOST);
+      const run = (/** @type {any} */ request) => model.run({ ...request, key: "museum" });
+      /** @type {Pass} */
+      const pass = { ids, prompt: ids.length, seed: SEED, config };
+      const key = `${model.present.name} ${ids}`;
+      if (right.key !== key) right = { key, result: await run({ ids, record: paths }), text: "" };
+      const result = await meet(run, on.name, pass, { record: paths });
+      const again = await meet(run, on.name, { ...pass, seed: SEED + 1 }, {});
+      const other = [...ids.slice(0, -1), (ids[ids.length - 1] + 1) % config.vocabSize];
+      const later = await meet(run, on.name, { ...pass, ids: other }, {});
+      if (!right.result || !result || !again || !later || !latest()) return;
+      const maps = paths.flatMap((path) => mapsOf(result.tensor(path)));
+      const { vocabSize: V, blockSize, nLayer: N, nEmbd: C } = config;
+      const expected = V * C + blockSize * C + N * (12 * C * C + 13 * C) + 2 * C;
+      shown = signs(on, /** @type {any} */ (settings), {
+        ...looks(maps, ids.length),
+        again: farthest(result.logits, again.logits),
+        past: farthest(result.logits, later.logits, V * (ids.length - 1)),
+        off: farthest(result.logits, right.result.logits),
+        parameters: expected + (on.name === "tied by copy" ? V * C : 0),
+        expected,
+      });
+      const tokens = ids.map((id) => model.show(id));
+      strip.set(
+        ids.map((id, i) => ({ name: tokens[i], id })),
+        { text, note: cut ? `The first ${cut} tokens are left out.` : "" },
+      );
+      board.setHeads(
+        maps.map((values, i) => ({ title: names[i], values })),
+        names.indexOf(head),
+      );
+      board.set(maps[names.indexOf(head)], { rows: tokens, columns: tokens });
+      const [p, before] = [result, right.result].map(({ logits }) => model.probabilities(logits));
+      const ghost = on.name in BUGS ? before : undefined;
+      bars.set(withGhosts(model.best(p, 20), ghost, 5, (id) => model.show(id)));
+      list.set(shown);
+      curve.set(on, healthy, /** @type {any} */ (settings));
+      small.textContent = on.error ? "" : `Stored: the small model writes “${on.text}”`;
+      line.textContent = known && on !== healthy ? `right  ${on.right}\nwrong  ${on.wrong}` : "";
+      switches.forEach((button, i) => {
+        const pressed = all[i] === guess;
+        button.setAttribute("aria-pressed", String(pressed));
+        button.tabIndex = pressed ? 0 : -1;
+      });
+      switches[0].textContent = mystery ? "no guess" : healthy.name;
+      hide.textContent = mystery ? "another riddle" : "a riddle: one bug, unseen";
+      end.hidden = !mystery;
+      say(tell(shown));
+      wrote.textContent ||= "It writes on: …";
+      writeBoth(on.name, ids, latest).catch(() => {});
+    },
+    table: () => ({
+      caption: now().known ? `Signs of ${now().on.name}.` : "Signs of an unknown bug.",
+      columns: ["sign", "where from", "lit", "value"],
+      rows: shown.map(({ name, live, lit, value }) => [
+        name,
+        live ? "live" : "stored",
+        lit ? "lit" : "dark",
+        value,
+      ]),
+    }),
+  };
+}
+
+/**
+ * The most weight above the diagonal, and the sum of a row that is farthest from 1.
+ * @param {ArrayLike<number>[]} maps  (n, n) each
+ * @param {number} n
+ */
+function looks(maps, n) {
+  let [ahead, sum] = [0, 1];
+  for (const map of maps) {
+    for (let row = 0; row < n; row++) {
+      let total = 0;
+      for (let column = 0; column < n; column++) {
+        const weight = map[row * n + column];
+        total += weight;
+        if (column > row) ahead = Math.max(ahead, weight);
+      }
+      if (Math.abs(total - 1) > Math.abs(sum - 1)) sum = total;
+    }
+  }
+  return { ahead, sum };
+}
+
+/**
+ * @param {Float32Array} a
+ * @param {Float32Array} b
+ * @param {number} [length]  how many numbers to compare
+ */
+function farthest(a, b, length = a.length) {
+  let most = 0;
+  for (let i = 0; i < length; i++) most = Math.max(most, Math.abs(a[i] - b[i]));
+  return most;
+}
