@@ -5,11 +5,13 @@ import { crane } from "./crane.mjs";
 import { define } from "./exhibit.mjs";
 import { heads } from "./heads.mjs";
 import { inside } from "./inside.mjs";
+import { mistakes } from "./mistakes.mjs";
 import { museum } from "./museum.mjs";
 import { tokens } from "./tokens.mjs";
 
 define("crane", crane, { needsModel: false });
 define("heads", heads);
 define("inside", inside);
+define("mistakes", mistakes);
 define("museum", museum);
 define("tokens", tokens, { needsModel: false });

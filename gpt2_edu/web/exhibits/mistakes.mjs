@@ -1,0 +1,150 @@
+// Chapter 12: make the usual mistakes of loading, and see which of them show: in the parity table,
+// in the loss, in what the model writes. That it loaded does not mean that it is right.
+
+import { loadTokenizer } from "../page.mjs";
+import { MISTAKES } from "./broken.mjs";
+import { make, short, visible } from "./dom.mjs";
+import { fixed } from "./exhibit.mjs";
+import { Loading } from "./loading.mjs";
+import { Strip } from "./strip.mjs";
+
+/** @import { Engine } from "../client.mjs" */
+/** @import { Parity } from "./loading.mjs" */
+
+const MOST = 24; // tokens of the reader's text
+const WRITTEN = 14; // tokens
+const BLIND = Math.log(1024); // the loss of blind guessing
+
+/** @type {import("./exhibit.mjs").Kind} */
+export function mistakes({ settings, state, model, say }) {
+  const all = MISTAKES.map(([key]) => key);
+  state.declare("text", settings.text);
+  state.declare("wrong", [], { among: all });
+  const loading = new Loading(/** @type {Engine} */ (model.engine));
+
+  const strip = new Strip({
+    label: "a beginning, which each model continues",
+    value: state.get("text"),
+    chips: settings.chips,
+    onText: (text) => state.set({ text }),
+  });
+  const boxes = MISTAKES.map(([key, name]) => {
+    const onchange = () => {
+      const rest = state.get("wrong").filter((/** @type {string} */ one) => one !== key);
+      state.set({ wrong: box.checked ? [...rest, key] : rest });
+    };
+    const box = make("input", { type: "checkbox", onchange });
+    return { key, box, label: make("label", { class: "switch" }, box, name) };
+  });
+  const rows = make("tbody");
+  const loss = { now: make("i"), right: make("s") };
+  const bar = make("div", { class: "bar" }, make("b", {}, "loss"), loss.right, loss.now);
+  const texts = { right: make("q"), now: make("q") };
+  /** @type {Map<string, string[]>} */
+  const tried = new Map();
+
+  /** @param {Parity} parity */
+  const paintParity = (parity) => {
+    const first = parity.find(({ far }) => far > 0);
+    const cells = parity.map(({ name, far }) => [name, far ? short(far) : "0", far ? "≠" : "="]);
+    rows.replaceChildren(
+      ...cells.map(([name, far, sign], i) => {
+        const mark = parity[i] === first ? "differs first" : parity[i].far ? "differs" : "";
+        const inside = [far, sign].map((text) => make("td", {}, text));
+        return make("tr", { class: mark }, make("th", { scope: "row" }, name), ...inside);
+      }),
+    );
+    return first?.name;
+  };
+
+  /**
+   * @param {number} now
+   * @param {number} right
+   */
+  const paintLoss = (now, right) => {
+    bar.style.setProperty("--share", String(now / BLIND / 1.5));
+    bar.style.setProperty("--before", String(right / BLIND / 1.5));
+    bar.classList.toggle("moved", now !== right);
+    loss.now.textContent = fixed(now, 4);
+    loss.right.textContent = now === right ? "" : `right: ${fixed(right, 4)}`;
+  };
+
+  return {
+    nodes: [
+      make(
+        "div",
+        { class: "switchboard", role: "group", "aria-label": "mistakes" },
+        ...boxes.map(({ label }) => label),
+      ),
+      make(
+        "div",
+        { class: "sides" },
+        make(
+          "div",
+          {},
+          make("p", { class: "soft" }, "each module's largest difference to the right model's"),
+          make("table", { class: "parity" }, rows),
+        ),
+        make(
+          "div",
+          {},
+          make(
+            "p",
+            { class: "soft" },
+            `on a story that is new to it; guessing: ${fixed(BLIND, 2)}`,
+          ),
+          bar,
+          make("p", { class: "soft" }, "the right model writes"),
+          make("p", {}, texts.right),
+          make("p", { class: "soft" }, "this one writes"),
+          make("p", {}, texts.now),
+        ),
+      ),
+      strip.element,
+    ],
+    show: async (latest) => {
+      const text = state.get("text");
+      const wrong = all.filter((key) => state.get("wrong").includes(key));
+      for (const { key, box } of boxes) box.checked = wrong.includes(key);
+      const tokenizer = await loadTokenizer("crane");
+      const { eot } = tokenizer;
+      const own = tokenizer.encode(text);
+      const ids = [eot, ...own.slice(-MOST)];
+      const names = ids.map((id) => (id === eot ? "⟨end⟩" : visible(tokenizer.show(id))));
+      const cut = own.length - MOST;
+      const pieces = ids.map((id, i) => ({ name: names[i], id }));
+      strip.set(pieces, { text, note: cut > 0 ? `The first ${cut} tokens are left out.` : "" });
+
+      const story = [eot, ...tokenizer.encode(settings.story), eot];
+      const right = await loading.measure([], story);
+      const expected = await loading.write([], ids, WRITTEN);
+      if (!latest()) return;
+      const now = await loading.measure(wrong, story);
+      if (!latest()) return;
+      const first = paintParity(now.parity);
+      paintLoss(now.loss, right.loss);
+      const written = await loading.write(wrong, ids, WRITTEN);
+      if (!latest()) return;
+      const inWords = (/** @type {number[]} */ list) =>
+        tokenizer.decode(list.filter((id) => id !== eot));
+      texts.right.textContent = inWords(expected);
+      texts.now.textContent = inWords(written);
+
+      const which = MISTAKES.filter(([key]) => wrong.includes(key)).map(([, name]) => name);
+      const name = which.join(", ") || "all right";
+      tried.set(name, [first ?? "none", fixed(now.loss, 4), inWords(written)]);
+      const same = String(written) === String(expected) ? "the same text" : "another text";
+      const losses = `its loss is ${fixed(now.loss, 4)}, the right one's ${fixed(right.loss, 4)}`;
+      say(
+        first
+          ? `It loads without complaint (${name}) and writes ${same}; ${losses}. The first module that differs is ${first}.`
+          : `All right: no module differs, and the loss is ${fixed(right.loss, 4)}.`,
+      );
+    },
+    table: () => ({
+      caption: `What you have tried. The text is written after: ${state.get("text")}`,
+      columns: ["mistake", "first module that differs", "loss", "it writes"],
+      rows: [...tried].map(([name, row]) => [name, ...row]),
+    }),
+  };
+}
