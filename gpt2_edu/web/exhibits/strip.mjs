@@ -4,7 +4,7 @@
 import { make } from "./dom.mjs";
 import { rove } from "./keys.mjs";
 
-/** @typedef {{name: string, id?: number, mark?: string, share?: number, fixed?: boolean}} Piece
+/** @typedef {{name: string, id?: number | string, mark?: string, share?: number, fixed?: boolean}} Piece
  *   `mark` is a class for its colour, `share` (0 to 1) how much of it; `fixed` stays in its place */
 
 export class Strip {

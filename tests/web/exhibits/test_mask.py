@@ -1,0 +1,116 @@
+"""The exhibit of chapter 5: a later word changes, and earlier positions notice or do not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.browser
+NIGHT = "At night, the crane by the city"
+SETTINGS = {"text": NIGHT, "word": "marsh", "at": 8, "watch": 5, "words": ["marsh", "tower"]}
+STAGES = ["embd", *(f"transformer.h.{n}.resid_post" for n in range(3)), "logits"]
+
+
+def unmasked() -> dict[str, Any]:
+    """Edits that put the scores as they were before the mask in the masked ones' place."""
+    edits: dict[str, Any] = {}
+    for n in range(3):
+        path = f"transformer.h.{n}.attn."
+        kept: list[Any] = []
+        edits[f"{path}scores"] = lambda scores, kept=kept: kept.append(scores.clone()) or scores
+        edits[f"{path}masked_scores"] = lambda _, kept=kept: kept.pop()
+    return edits
+
+
+def table(crane, text: str, other: str, mask: bool) -> list[list[float]]:
+    """Largest changes by stage, the last first, and by position."""
+    tapes = [crane.trace(one, None if mask else unmasked()) for one in (text, other)]
+    pairs = [[tape[path][0] for tape in tapes] for path in STAGES]
+    return [(a - b).abs().amax(dim=-1).tolist() for a, b in reversed(pairs)]
+
+
+def numbers(shown) -> list[list[float]]:
+    return [[float(cell) for cell in row] for row in shown.cells()]
+
+
+def test_behind_the_mask_nothing_before_the_change_moves(exhibit, crane):
+    shown = exhibit("mask", **SETTINGS)
+    expected = table(crane, NIGHT, NIGHT.replace("city", "marsh"), True)
+    assert all(value == 0 for row in expected for value in row[:8])
+    assert numbers(shown) == [pytest.approx(row, abs=0.06) for row in expected]
+    assert shown.element.locator("td.off").count() == 5 * 8
+    assert shown.element.locator("td.lit").count() == 0
+    below = shown.element.locator(".strip").first.locator("i").all_inner_texts()
+    assert below[:8] == ["0"] * 8 and float(below[8]) == pytest.approx(expected[0][8], abs=0.06)
+    assert shown.sentence.startswith(
+        "␣marsh in place of ␣city: at the 8 positions before it every number is the same to the "
+        "last bit, the change exactly 0. From there on logits change by up to "
+    )
+    assert shown.element.locator(".moved").count() == 0
+
+
+def test_without_the_mask_all_positions_see_their_future_and_no_error_tells(exhibit, crane):
+    shown = exhibit("mask", **SETTINGS)
+    shown.element.get_by_label("causal mask").uncheck()
+    other = NIGHT.replace("city", "marsh")
+    assert numbers(shown) == [
+        pytest.approx(row, abs=0.06) for row in table(crane, NIGHT, other, False)
+    ]
+    assert shown.element.locator("td.lit").count() == 4 * 8
+    logits = crane.trace(other, unmasked())["logits"][:, :6]
+    expected = crane.next(logits, 1024)
+    bars = shown.bars()
+    assert bars == pytest.approx({name: expected[name] for name in bars}, abs=1e-3)
+    assert "No error, no warning. After ␣crane, ␣ate goes from <0.001 to 0.50" in shown.sentence
+    assert shown.status == ""
+    assert shown.query == "?mask=false"
+    assert shown.took() < 500
+
+
+def test_the_word_is_typed_or_picked_and_may_be_several_tokens(exhibit, crane):
+    shown = exhibit("mask", **SETTINGS, context={"has_touch": True})
+    shown.element.get_by_role("button", name="tower").tap()
+    expected = table(crane, NIGHT, NIGHT.replace("city", "tower"), True)
+    assert numbers(shown) == [pytest.approx(row, abs=0.06) for row in expected]
+    shown.element.get_by_role("textbox", name="in its place").fill("lighthouse")
+    assert "the change exactly 0" in shown.sentence
+    shown.element.locator(".strip button").nth(4).tap()
+    shown.element.get_by_role("textbox", name="in its place").fill("light storm grew dark")
+    assert "at the 4 positions before it every number is the same to the last bit" in shown.sentence
+    assert shown.query == "?word=light+storm+grew+dark&at=4"
+    shown.element.get_by_role("textbox", name="in its place").fill("")
+    assert shown.sentence == "The same word: nothing changes."
+
+
+def test_by_keyboard_alone(exhibit):
+    shown = exhibit("mask", **SETTINGS, query={"mask": "false"})
+    shown.element.locator(".strip button").nth(8).focus()
+    shown.page.keyboard.press("ArrowLeft")
+    shown.page.keyboard.press("Enter")
+    assert "␣marsh in place of ␣the" in shown.sentence
+    shown.element.locator(".board td[tabindex='0']").focus()
+    for _ in range(2):
+        shown.page.keyboard.press("ArrowRight")
+    title = shown.ready().element.locator(".bars-box p").inner_text()
+    assert title.startswith("what comes after ␣night")
+    shown.element.get_by_label("causal mask").focus()
+    shown.page.keyboard.press("Space")
+    assert "exactly 0" in shown.sentence
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "", "at": "-7", "watch": "1e9", "word": ""},
+        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 300, "at": "23", "mask": "maybe"},
+        {"word": "🐦" * 4000, "at": "x", "mask": "false"},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
+    shown = exhibit("mask", **SETTINGS, query=query)
+    assert shown.state == "ready"
+    assert shown.element.locator("img").count() == 0
+    assert len(shown.tokens()) <= 24
+    shown.element.get_by_role("button", name="reset").click()
+    assert shown.sentence.startswith("␣marsh in place of ␣city: at the 8 positions")
