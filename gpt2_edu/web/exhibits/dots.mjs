@@ -1,0 +1,86 @@
+// Number line: the numbers of a vector as dots, row below row. Those beyond its ends are counted.
+
+import { fixed } from "./exhibit.mjs";
+
+/** @typedef {{title: string, values: ArrayLike<number>, role?: string}} Row  `role` is its colour */
+
+const SVG = "http://www.w3.org/2000/svg";
+const [WIDE, HIGH, MARGIN] = [360, 76, 30]; // units; of the line with its margins, and of a row
+const GOLDEN = 0.618; // spreads the dots of a row, so that many can be told apart
+
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {string} [words]
+ */
+function draw(tag, attributes, words) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  if (words) element.textContent = words;
+  return element;
+}
+
+export class Dots {
+  /** @param {{rows: number, reach?: number}} options  the line goes from −reach to reach */
+  constructor({ rows, reach = 4 }) {
+    this.reach = reach;
+    const high = rows * HIGH + 18;
+    this.element = draw("svg", { class: "dots", viewBox: `0 0 ${WIDE} ${high}`, role: "img" });
+    for (let i = -reach; i <= reach; i++) {
+      const x = this.place(i);
+      this.element.append(
+        draw("path", { class: i ? "axes" : "axes zero", d: `M${x} 0V${high - 16}` }),
+        draw("text", { x, y: high - 3, "text-anchor": "middle" }, fixed(i, 0)),
+      );
+    }
+    this.rows = Array.from({ length: rows }, (_, n) => {
+      const [y, group] = [n * HIGH + 48, draw("g", {})];
+      const title = draw("text", { class: "title", x: 0, y: n * HIGH + 13 });
+      const less = draw("text", { x: 0, y: y + 4 });
+      const more = draw("text", { x: WIDE, y: y + 4, "text-anchor": "end" });
+      this.element.append(group, title, less, more);
+      return { y, group, title, less, more };
+    });
+  }
+
+  /** @param {number} value */
+  place(value) {
+    return WIDE / 2 + (value / this.reach) * (WIDE / 2 - MARGIN);
+  }
+
+  /**
+   * How many numbers lie beyond an end of the line.
+   * @param {ArrayLike<number>} values
+   * @param {number} side  −1 or 1
+   */
+  beyond(values, side) {
+    return Array.from(values).filter((value) => side * value > this.reach).length;
+  }
+
+  /** @param {Row[]} rows */
+  set(rows) {
+    rows.forEach(({ title, values, role = "plain" }, n) => {
+      const row = this.rows[n];
+      while (row.group.children.length > values.length) row.group.lastElementChild?.remove();
+      while (row.group.children.length < values.length) {
+        const up = ((row.group.children.length * GOLDEN) % 1) - 0.5;
+        row.group.append(draw("circle", { r: 2.6, cy: row.y + 34 * up }));
+      }
+      row.group.setAttribute("class", role);
+      row.title.textContent = title;
+      for (let i = 0; i < values.length; i++) {
+        const [dot, out] = [row.group.children[i], Math.abs(values[i]) > this.reach];
+        dot.setAttribute("visibility", out || Number.isNaN(values[i]) ? "hidden" : "");
+        if (!out) dot.setAttribute("cx", this.place(values[i]).toFixed(1));
+      }
+      const [less, more] = [this.beyond(values, -1), this.beyond(values, 1)];
+      row.less.textContent = less ? `◂ ${less}` : "";
+      row.more.textContent = more ? `${more} ▸` : "";
+    });
+    const said = rows.map(({ title, values }) => {
+      const out = this.beyond(values, -1) + this.beyond(values, 1);
+      return `${title}: ${values.length - out} of ${values.length} within ±${this.reach}`;
+    });
+    this.element.setAttribute("aria-label", said.join("; "));
+  }
+}
