@@ -38,12 +38,12 @@ IMPORTS = {
     "training": {"config", "crane", "data", "flops", "generation", "machine", "model"}
     | {"tokenizer", "weights"},
     "exhibits": {"machine", "tape", "tokenizer"},
+    "web": {"machine", "tokenizer", "weights"},
     "labs": {"exhibits", "generation", "machine", "model", "tape"},
     "exercises": {"machine"},
     "cli": {"analysis", "config", "data", "flops", "generation", "machine", "model", "packed"}
-    | {"tape", "tokenizer", "training", "weights"},
+    | {"tape", "tokenizer", "training", "web", "weights"},
     "trainer": {"training"},
-    "web": {"tokenizer"},
     "__main__": {"cli"},
 }
 

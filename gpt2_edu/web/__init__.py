@@ -13,18 +13,26 @@ import sys
 from array import array
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import tiktoken
+from safetensors.torch import save_file
+
+from ..machine.files import PART
 from ..tokenizer import load_tokenizer
+from ..weights import config_to_hugging_face, to_hugging_face
+
+if TYPE_CHECKING:
+    from ..model import GPT2
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 
-def merges(name: str) -> bytes:
+def merges(encoding: tiktoken.Encoding) -> bytes:
     """A tokenizer in little: its 256 bytes in their order, and for each merge the two ids it joins.
 
     The ids are unsigned 16-bit numbers, the lower byte first. A third of the size of its ranks.
     """
-    encoding = load_tokenizer(name)
     tokens = [encoding.decode_single_token_bytes(i) for i in range(encoding.n_vocab - 1)]
     rank = {token: i for i, token in enumerate(tokens)}
     pairs = array("H")
@@ -48,10 +56,38 @@ def files_script(name: str) -> str:
     """
     if name not in ("crane", "gpt2"):
         raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
-    files = {"merges": base64.b64encode(gzip.compress(merges(name), mtime=0)).decode()}
+    files = {"merges": _packed(load_tokenizer(name))}
     if name == "crane":
         folder = ASSETS / name
         files["config.json"] = (folder / "config.json").read_text(encoding="utf-8")
         weights = (folder / "model.safetensors").read_bytes()
         files["model.safetensors"] = base64.b64encode(weights).decode()
     return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"
+
+
+def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
+    """One file for the book's pages: the weights, with config and tokenizer in their header.
+
+    It is a safetensors file like any other. Raises ValueError if the tokenizer has another number
+    of tokens than the model, or more than 65,536, which pages cannot read.
+    """
+    V = model.config.vocab_size
+    if encoding.n_vocab != V:
+        raise ValueError(
+            f"the model has {V:,} tokens, the tokenizer {encoding.name!r} {encoding.n_vocab:,}: "
+            "name the one that it was trained with"
+        )
+    if V > 2**16:
+        raise ValueError(f"a page reads at most {2**16:,} tokens, the model has {V:,}")
+    part = path.with_name(path.name + PART)
+    metadata = {
+        "format": "pt",
+        "gpt2-edu.config": json.dumps(config_to_hugging_face(model.config)),
+        "gpt2-edu.merges": _packed(encoding),
+    }
+    save_file(to_hugging_face(model.state_dict()), part, metadata=metadata)
+    part.replace(path)
+
+
+def _packed(encoding: tiktoken.Encoding) -> str:
+    return base64.b64encode(gzip.compress(merges(encoding), mtime=0)).decode()

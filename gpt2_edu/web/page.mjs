@@ -92,10 +92,13 @@ export async function bundledModel(name) {
  * @param {string} name
  */
 export function loadTokenizer(name) {
-  return once(name, async () => {
-    const packed = new Blob([await fromBase64((await bundle(name)).merges)]);
-    const stream = packed.stream().pipeThrough(new DecompressionStream("gzip"));
-    const bytes = await new Response(stream).arrayBuffer();
-    return fromMerges(new Uint8Array(bytes, 0, 256), new Uint16Array(bytes.slice(256)));
-  });
+  return once(name, async () => unpackTokenizer((await bundle(name)).merges));
+}
+
+/** @param {string} merges  compressed, in base64 */
+export async function unpackTokenizer(merges) {
+  const packed = new Blob([await fromBase64(merges)]);
+  const stream = packed.stream().pipeThrough(new DecompressionStream("gzip"));
+  const bytes = await new Response(stream).arrayBuffer();
+  return fromMerges(new Uint8Array(bytes, 0, 256), new Uint16Array(bytes.slice(256)));
 }

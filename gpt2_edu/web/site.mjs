@@ -8,10 +8,9 @@ import "./shaders.mjs";
 import "./worker.mjs";
 import { Engine } from "./client.mjs";
 import { readConfig } from "./config.mjs";
-import { modelFromDrop, modelFromFiles } from "./files.mjs";
 import { PUBLISHED, describe } from "./hub.mjs";
 import { SUPERSEDED } from "./messages.mjs";
-import { bundledModel, loadTokenizer, startEngine } from "./page.mjs";
+import { bundledModel, loadTokenizer, startEngine, unpackTokenizer } from "./page.mjs";
 import { nextProbabilities } from "./sampling.mjs";
 import { list, open, remove } from "./storage.mjs";
 import { END_OF_TEXT } from "./tokenizer.mjs";
@@ -25,11 +24,10 @@ import { END_OF_TEXT } from "./tokenizer.mjs";
   describe,
   list,
   loadTokenizer,
-  modelFromDrop,
-  modelFromFiles,
   nextProbabilities,
   open,
   readConfig,
   remove,
   startEngine,
+  unpackTokenizer,
 };

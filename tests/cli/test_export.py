@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+
 import pytest
 import torch
+from safetensors import safe_open
 
-from gpt2_edu import GPT2
+from gpt2_edu import GPT2, load_tokenizer
+from gpt2_edu.web import merges
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
@@ -16,3 +22,31 @@ def test_what_is_exported_can_be_loaded(run, refused, folder, tmp_path, dtype):
     for (name, a), b in zip(expected.named_parameters(), got.parameters(), strict=True):
         assert torch.equal(a.to(getattr(torch, dtype)).float(), b), name
     assert "is not an empty folder" in refused("export", folder, "--out", out)
+
+
+def test_one_file_for_the_pages_holds_model_config_and_tokenizer(run, refused, folder, tmp_path):
+    out = tmp_path / "mine.safetensors"
+    run("export", folder, "--out", out, "--page")
+    with safe_open(out, "pt") as file:
+        metadata, names = file.metadata(), set(file.keys())
+        wte = file.get_tensor("transformer.wte.weight")
+    assert "transformer.h.0.attn.c_attn.weight" in names and "lm_head.weight" not in names
+    assert torch.equal(wte, GPT2.from_pretrained(folder).wte.weight)
+    config = json.loads((folder / "config.json").read_text())
+    assert json.loads(metadata["gpt2-edu.config"]) == config
+    packed = base64.b64decode(metadata["gpt2-edu.merges"])
+    assert gzip.decompress(packed) == merges(load_tokenizer("gpt2"))
+    assert list(tmp_path.glob("*.part*")) == []
+    assert "is not a new file NAME.safetensors" in refused("export", folder, "--out", out, "--page")
+
+
+def test_what_does_not_fit_a_page_is_refused_before_it_is_written(refused, folder, tmp_path):
+    out = tmp_path / "mine.safetensors"
+    words = ("export", folder, "--out", out, "--page")
+    assert "the tokenizer 'crane' 1,024" in refused(*words, "--tokenizer", "crane")
+    assert "unknown tokenizer 'bert'" in refused(*words, "--tokenizer", "bert")
+    assert "is for --page" in refused(
+        "export", folder, "--out", tmp_path / "o", "--tokenizer", "gpt2"
+    )
+    assert "NAME.safetensors" in refused("export", folder, "--out", tmp_path / "o", "--page")
+    assert not out.exists()

@@ -16,7 +16,7 @@ CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 SETUP = """
 async () => {
   const { Engine } = await import("/web/client.mjs");
-  const files = await import("/web/files.mjs");
+  const files = await import("/web/exhibits/files.mjs");
   window.engine = new Engine(new Worker("/web/worker.mjs", { type: "module" }));
   window.found = null; // what was made of the last choice
   const say = (promise) => {
@@ -132,7 +132,8 @@ def test_what_is_gone_before_it_is_read(page, tmp_path):
     changed.write_bytes(b"another file")
     os.utime(changed, (0, 0))  # browsers compare whole seconds, and all this takes less than one
     said = page.evaluate(
-        "import('/web/files.mjs').then((f) => f.modelFromFiles(kept)).catch((e) => e.message)"
+        "import('/web/exhibits/files.mjs')"
+        ".then((f) => f.modelFromFiles(kept)).catch((e) => e.message)"
     )
     assert "model.safetensors cannot be read: is it still there" in said
 

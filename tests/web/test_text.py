@@ -62,7 +62,7 @@ def test_texts_have_tiktokens_ids_and_come_back(node, name):
 
 
 def merges(name: str) -> dict[str, list[int]]:
-    content = web.merges(name)
+    content = web.merges(load_tokenizer(name))
     return {"bytes": list(content[:256]), "pairs": list(memoryview(content[256:]).cast("H"))}
 
 

@@ -1,12 +1,12 @@
 // Models that the reader brings: files chosen or dropped, and OpenAI's GPT-2 on an explicit click.
 
-import { modelFromDrop, modelFromFiles } from "../files.mjs";
+import { modelFromDrop, modelFromFiles } from "../exhibits/files.mjs";
 import { PUBLISHED, describe } from "../hub.mjs";
 import { startEngine } from "../page.mjs";
 import { list, open, remove } from "../storage.mjs";
 import { make } from "../exhibits/dom.mjs";
 
-/** @import { Files } from "../files.mjs" */
+/** @import { Files } from "../exhibits/files.mjs" */
 /** @import { Published } from "../hub.mjs" */
 
 export class Bring {

@@ -2,6 +2,7 @@
 // and then answers. It shares the page's state and model with all others.
 
 import { make } from "./dom.mjs";
+import { modelFromDrop, modelFromFiles } from "./files.mjs";
 import { model } from "./page_model.mjs";
 import { state } from "./state.mjs";
 
@@ -57,6 +58,14 @@ export class Exhibit extends HTMLElement {
 
   connectedCallback() {
     if (this.awake) return;
+    if (this.own.needsModel) {
+      this.ondragover = (event) => event.preventDefault();
+      this.ondrop = (event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        this.bring(modelFromDrop(event.dataTransfer));
+      };
+    }
     const seen = new IntersectionObserver(
       (entries) => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
@@ -126,6 +135,7 @@ export class Exhibit extends HTMLElement {
       (this.tablePlace = make("div", { class: "scroll", tabindex: "0" })),
     );
     const link = make("button", { type: "button", onclick: () => this.link() }, "link to this");
+    const own = this.own.needsModel ? this.choices() : [];
     const again = make("button", { type: "button", onclick: () => this.state.reset() }, "reset");
     return [
       ...(title ? [make("p", { class: "title" }, title)] : []),
@@ -134,8 +144,42 @@ export class Exhibit extends HTMLElement {
       ...(placed ? [] : [this.sentence]),
       this.status,
       this.aloud,
-      make("div", { class: "foot" }, this.tableFold, make("span", {}, link, again)),
+      make("div", { class: "foot" }, this.tableFold, make("span", {}, ...own, link, again)),
     ];
+  }
+
+  /** Another model than the book's: chosen here, or dropped on the exhibit. */
+  choices() {
+    const input = make("input", {
+      type: "file",
+      multiple: true,
+      hidden: true,
+      onchange: () => input.files?.length && this.bring(modelFromFiles(input.files)),
+    });
+    const choose = () => {
+      input.value = "";
+      input.click();
+    };
+    const yours = make("button", { type: "button", onclick: choose }, "use your model");
+    const book = make(
+      "button",
+      { type: "button", onclick: () => this.model.back().catch((e) => this.complain(e.message)) },
+      "the book's model",
+    );
+    book.hidden = !this.model.present.own;
+    return [input, yours, book];
+  }
+
+  /** @param {Promise<import("./files.mjs").Files>} files */
+  async bring(files) {
+    this.complain("The model is loaded …");
+    try {
+      const { name } = await this.model.use(await files);
+      await this.update();
+      this.complain(`${name} answers now, here and in the book's other exhibits.`);
+    } catch (error) {
+      this.complain(/** @type {Error} */ (error).message);
+    }
   }
 
   async update() {

@@ -2,24 +2,29 @@
 
 import { readConfig } from "../config.mjs";
 import { SUPERSEDED } from "../messages.mjs";
-import { bundledModel, loadTokenizer, startEngine } from "../page.mjs";
+import { bundledModel, loadTokenizer, startEngine, unpackTokenizer } from "../page.mjs";
 import { nextProbabilities } from "../sampling.mjs";
 import { visible } from "./dom.mjs";
+import { forget, keep, kept } from "./own.mjs";
 
 /** @import { Config } from "../config.mjs" */
 /** @import { Engine } from "../client.mjs" */
 /** @import { Noted } from "../tape.mjs" */
 /** @import { Tokenizer } from "../tokenizer.mjs" */
-/** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer}} Files */
-/** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean}} Loaded */
+/** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer, merges?: string}} Files
+ *   merges: of its own tokenizer */
+/** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean,
+ *   own: boolean}} Loaded  story: its texts begin with <|endoftext|>; own: the reader's */
 /** @typedef {{logits: Float32Array, tensor: (path: string) => Noted}} Result  of one pass */
 /** @typedef {{id: number, name: string, p: number}} Guess */
 
 export { SUPERSEDED };
 
+const BOOKS = "Crane World's model";
+const GPT2_SIZE = 50257;
 const TOKENIZERS = new Map([
   [1024, "crane"],
-  [50257, "gpt2"],
+  [GPT2_SIZE, "gpt2"],
 ]);
 const END = "⟨end⟩"; // <|endoftext|>
 
@@ -38,15 +43,20 @@ class PageModel {
   /** The model; it is loaded when it is first asked for. What failed is tried again. */
   ready() {
     if (!this.coming) {
-      const coming = bundledModel("crane").then((files) =>
-        this.load({ name: "Crane World's model", ...files }),
-      );
+      const coming = this.first();
       coming.catch(() => {
         if (this.coming === coming) this.coming = null;
       });
       this.coming = coming;
     }
     return this.coming;
+  }
+
+  /** The reader's own, where one was kept and can still be loaded; else the book's. */
+  async first() {
+    const own = await kept();
+    const loaded = own && (await this.load(own).catch(() => null));
+    return loaded || this.load(await theBooks());
   }
 
   /** What is loaded; exhibits that ask the model begin when it is there. */
@@ -61,31 +71,29 @@ class PageModel {
    */
   async use(files) {
     const loaded = await this.load(files);
+    if (loaded.own) await keep(files);
+    else await forget();
     this.coming = Promise.resolve(loaded);
     for (const listener of [...this.listeners]) listener();
     return loaded;
   }
 
-  /** Crane World's again. */
+  /** The book's again. */
   async back() {
-    return this.use({ name: "Crane World's model", ...(await bundledModel("crane")) });
+    return this.use(await theBooks());
   }
 
   /**
    * @param {Files} files
    * @returns {Promise<Loaded>}
    */
-  async load({ name, config: text, weights }) {
+  async load({ name, config: text, weights, merges }) {
     const { vocabSize } = readConfig(text);
-    const known = TOKENIZERS.get(vocabSize);
-    if (!known) {
-      const sizes = "GPT-2's has 50,257, Crane World's 1,024";
-      throw new Error(`${name} has ${vocabSize} tokens, and no tokenizer here as many: ${sizes}`);
-    }
-    const tokenizer = await loadTokenizer(known);
+    const tokenizer = await tokenizerOf(name, vocabSize, merges);
     this.engine ??= startEngine();
     const { config } = await this.engine.load("page", { config: text, weights });
-    this.loaded = { name, config, tokenizer, story: known === "crane" };
+    const story = vocabSize !== GPT2_SIZE;
+    this.loaded = { name, config, tokenizer, story, own: name !== BOOKS };
     return this.loaded;
   }
 
@@ -185,6 +193,31 @@ class PageModel {
       .slice(0, n)
       .map((id) => ({ id, name: this.show(id), p: probabilities[id] }));
   }
+}
+
+/** @returns {Promise<Files>} */
+async function theBooks() {
+  return { name: BOOKS, ...(await bundledModel("crane")) };
+}
+
+/**
+ * The model's own tokenizer, or the one with as many tokens.
+ * @param {string} name  of the model
+ * @param {number} size  of its vocabulary
+ * @param {string} [merges]
+ */
+async function tokenizerOf(name, size, merges) {
+  if (merges !== undefined) {
+    const tokenizer = await unpackTokenizer(merges).catch(() => null);
+    if (tokenizer?.size === size) return tokenizer;
+    throw new Error(`the tokenizer in ${name} does not fit its ${size} tokens: export it anew`);
+  }
+  const known = TOKENIZERS.get(size);
+  if (known) return loadTokenizer(known);
+  throw new Error(
+    `${name} has ${size} tokens, and no tokenizer here as many: export it with --page, which ` +
+      "writes its own along",
+  );
 }
 
 /**

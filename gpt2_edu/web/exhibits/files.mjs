@@ -1,13 +1,16 @@
 // A model among the files that a reader drops on the page or chooses: config.json and one
-// *.safetensors in the same folder. The weights stay where they are: a Blob is a way to read them.
+// *.safetensors in the same folder, or one file of `gpt2-edu export --page`, which has its config
+// and its tokenizer in its header. The weights stay where they are: a Blob is a way to read them.
 
 /** @typedef {{path: string, file: File}} Found  path: within what was dropped */
-/** @typedef {{name: string, config: string, weights: Blob}} Files */
+/** @typedef {{name: string, config: string, weights: Blob, merges?: string}} Files
+ *   merges: of its own tokenizer, compressed, in base64 */
 
 const MOST = 1000; // files that a folder of one model stays far below
 const OTHER_WEIGHTS = /\.(bin|pt|pth|ckpt|h5|msgpack|onnx|gguf|npz|pkl)$/i;
 const SHARD = /-\d{5}-of-\d{5}\.safetensors$|\.safetensors\.index\.json$/i;
 const PASSED_OVER = /(^|\/)(\.[^/]*|optimizer\.safetensors)$/i; // of a system, of a checkpoint of ours
+const LONGEST_HEADER = 1_000_000; // bytes
 const SUCH =
   "a folder with config.json and model.safetensors, such as the one that `gpt2-edu export` writes";
 
@@ -82,6 +85,8 @@ async function pick(everything) {
   }
   if (!models.length) throw new Error(noWeights(found));
   const [{ path, file: weights }] = models;
+  const own = await inHeader(weights).catch(() => unreadable(path));
+  if (own) return { name: weights.name.replace(/\.safetensors$/i, ""), weights, ...own };
   const slash = path.lastIndexOf("/") + 1;
   const wanted = `${path.slice(0, slash)}config.json`;
   const config = found.find((other) => other.path === wanted);
@@ -91,13 +96,28 @@ async function pick(everything) {
         "files, or the folder with them",
     );
   }
-  await weights
-    .slice(0, 1)
-    .arrayBuffer()
-    .catch(() => unreadable(path));
   const start = config.file.slice(0, 2_000_000); // more is no config.json, and readConfig says so
   const name = slash ? path.slice(0, slash - 1) : weights.name.replace(/\.safetensors$/i, "");
   return { name, config: await start.text().catch(() => unreadable(wanted)), weights };
+}
+
+/**
+ * What `gpt2-edu export --page` writes into the header of the weights; null in other files.
+ * @param {File} weights
+ * @returns {Promise<{config: string, merges?: string} | null>}
+ */
+async function inHeader(weights) {
+  const start = new DataView(await weights.slice(0, 8).arrayBuffer());
+  const length = start.byteLength < 8 ? Infinity : Number(start.getBigUint64(0, true));
+  if (length > LONGEST_HEADER) return null; // the engine says what is wrong with it
+  const text = await weights.slice(8, 8 + length).text();
+  try {
+    const metadata = JSON.parse(text).__metadata__ ?? {};
+    const [config, merges] = ["config", "merges"].map((name) => metadata[`gpt2-edu.${name}`]);
+    return typeof config === "string" ? { config, merges } : null;
+  } catch {
+    return null;
+  }
 }
 
 /** @param {Found[]} found */

@@ -1,0 +1,62 @@
+// The reader's own model, kept in the browser from page to page. Nobody but this site sees it.
+
+/** @import { Files } from "./page_model.mjs" */
+
+const DATABASE = "gpt2-edu";
+const STORE = "models";
+const KEY = "own";
+
+/**
+ * @template T
+ * @param {IDBRequest<T>} request
+ * @returns {Promise<T>}
+ */
+function done(request) {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result);
+    request.onerror = () => reject(request.error);
+  });
+}
+
+/**
+ * @template T
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest<T>} act
+ * @returns {Promise<T>}
+ */
+async function inStore(mode, act) {
+  const opening = indexedDB.open(DATABASE, 1);
+  opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+  const database = await done(opening);
+  try {
+    return await done(act(database.transaction(STORE, mode).objectStore(STORE)));
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * The model that was kept, or null; null too where the browser keeps nothing.
+ * @returns {Promise<Files | null>}
+ */
+export function kept() {
+  return inStore("readonly", (store) => store.get(KEY)).then(
+    (files) => files ?? null,
+    () => null,
+  );
+}
+
+/**
+ * Keep it for other pages; false where the browser keeps nothing.
+ * @param {Files} files
+ */
+export function keep(files) {
+  return inStore("readwrite", (store) => store.put(files, KEY)).then(
+    () => true,
+    () => false,
+  );
+}
+
+export function forget() {
+  return inStore("readwrite", (store) => store.delete(KEY)).catch(() => {});
+}

@@ -1,0 +1,94 @@
+"""The reader's own model in every exhibit: chosen, kept for the next page, and given up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu.generation import next_probabilities
+from gpt2_edu.tokenizer import make_encoding, train_bpe
+from gpt2_edu.web import save_for_page
+
+pytestmark = pytest.mark.browser
+TEXT = "In the marsh, the crane"
+WAIT = 30_000  # milliseconds
+TOKENIZER = make_encoding(
+    "own", train_bpe(["the crane in the marsh and the crane in the city"], 270)
+)
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory) -> tuple[GPT2, Path]:
+    """A model with sizes and a tokenizer that the book has nowhere."""
+    torch.manual_seed(3)
+    sizes = {"vocab_size": 270, "block_size": 40, "n_layer": 2, "n_head": 3, "n_embd": 21}
+    model = GPT2(GPT2Config(**sizes)).eval()
+    path = tmp_path_factory.mktemp("own") / "mine.safetensors"
+    save_for_page(model, TOKENIZER, path)
+    return model, path
+
+
+def expected(model: GPT2) -> list[float]:
+    ids = [TOKENIZER.eot_token, *TOKENIZER.encode_ordinary(TEXT)]
+    with torch.no_grad():
+        logits = model(torch.tensor([ids]))[0][:, -1]
+    return next_probabilities(logits)[0].topk(6).values.tolist()
+
+
+def choose(shown, path: Path) -> None:
+    shown.element.locator("input[type=file]").set_input_files(path)
+    shown.element.locator(".status", has_text="answers now").wait_for(timeout=WAIT)
+
+
+def test_an_exported_model_answers_with_its_own_tokenizer_and_sizes(exhibit, mine):
+    model, path = mine
+    shown = exhibit("heads", text=TEXT)
+    choose(shown, path)
+    assert list(shown.bars().values()) == pytest.approx(expected(model), abs=1e-3)
+    assert shown.element.locator(".thumbs button").count() == 6
+    assert "".join(shown.tokens()[1:]).replace("␣", " ") == TEXT
+
+
+def test_it_answers_on_the_next_page_until_the_reader_goes_back(exhibit, mine, crane):
+    model, path = mine
+    shown = exhibit("heads", text=TEXT)
+    choose(shown, path)
+    shown.page.reload()
+    shown.page.wait_for_selector("gpt2-heads[data-state=ready]", timeout=WAIT)
+    assert list(shown.bars().values()) == pytest.approx(expected(model), abs=1e-3)
+    shown.element.get_by_role("button", name="the book's model").click()
+    shown.element.locator(".thumbs button").nth(11).wait_for(timeout=WAIT)
+    assert shown.bars() == pytest.approx(crane.next(crane.trace(TEXT)["logits"]), abs=1e-3)
+    shown.page.reload()
+    shown.page.wait_for_selector("gpt2-heads[data-state=ready]", timeout=WAIT)
+    assert shown.element.locator(".thumbs button").count() == 12
+
+
+@pytest.mark.parametrize(
+    "content, said",
+    [
+        (b"no model", "lacks its config.json"),
+        (b"\x00" * 7, "lacks its config.json"),
+        (b"\xff" * 20, "lacks its config.json"),
+    ],
+)
+def test_a_file_that_is_no_model_is_refused_and_the_exhibit_goes_on(
+    exhibit, crane, tmp_path, content, said
+):
+    shown = exhibit("heads", text=TEXT)
+    (tmp_path / "x.safetensors").write_bytes(content)
+    shown.element.locator("input[type=file]").set_input_files(tmp_path / "x.safetensors")
+    shown.element.locator(".status", has_text=said).wait_for(timeout=WAIT)
+    assert shown.bars() == pytest.approx(crane.next(crane.trace(TEXT)["logits"]), abs=1e-3)
+
+
+def test_a_tokenizer_that_does_not_fit_is_refused(exhibit, mine, tmp_path):
+    content = mine[1].read_bytes()
+    at = content.index(b"gpt2-edu.merges") + 18
+    (tmp_path / "x.safetensors").write_bytes(content[:at] + b"A" * 40 + content[at + 40 :])
+    shown = exhibit("heads", text=TEXT)
+    shown.element.locator("input[type=file]").set_input_files(tmp_path / "x.safetensors")
+    shown.element.locator(".status", has_text="does not fit its 270 tokens").wait_for(timeout=WAIT)
