@@ -1,0 +1,182 @@
+// Chapter 14: one steep and one flat number, and one learning rate for both. No rate is right for
+// plain descent, however long one looks for it.
+
+import { CURVES, LIMIT, START, STEPS, WILD, descend, loss } from "./descent.mjs";
+import { make } from "./dom.mjs";
+import { fixed } from "./exhibit.mjs";
+import { Plot } from "./plot.mjs";
+import { Switchboard } from "./switchboard.mjs";
+
+/** @import { Step } from "./descent.mjs" */
+
+const NAMES = /** @type {Record<string, string>} */ ({
+  plain: "The plain step",
+  momentum: "Momentum",
+  adamw: "AdamW",
+});
+const HOME = 0.05; // so near to 0 a number has arrived
+const LEVELS = [0.02, 0.2, 1, 3, 7, 13]; // of the loss, whose lines are drawn
+
+/** @type {import("./exhibit.mjs").Kind} */
+export function valley({ settings, state, say }) {
+  state.declare("method", "plain", { among: Object.keys(NAMES) });
+  state.declare("rate", settings.rate ?? 0.01, { min: 0.001, max: 2 });
+  for (const name of ["schedule", "clip", "wild"]) state.declare(name, false);
+  const plane = new Plot({
+    label: "the path from above, with lines of equal loss",
+    x: {
+      from: -2.6,
+      to: 2.6,
+      name: "flat number",
+      ticks: [-2, -1, 0, 1, 2].map((n) => [n, fixed(n, 0)]),
+    },
+    y: {
+      from: -1.7,
+      to: 1.7,
+      name: "steep number",
+      ticks: [-1, 0, 1].map((n) => [n, fixed(n, 0)]),
+    },
+    height: 260,
+  });
+  const curve = new Plot({
+    label: "the loss against the step",
+    x: { from: 0, to: STEPS, name: "step", ticks: [0, 50, 100].map((n) => [n, String(n)]) },
+    y: {
+      from: 1e-5,
+      to: 1e3,
+      warp: Math.log10,
+      name: "loss",
+      ticks: [
+        [1e-4, "10⁻⁴"],
+        [1e-2, "10⁻²"],
+        [1, "1"],
+        [100, "100"],
+      ],
+    },
+    height: 260,
+  });
+  const controls = new Switchboard(state, [
+    {
+      kind: "slider",
+      key: "rate",
+      label: "learning rate",
+      log: true,
+      min: -3,
+      max: Math.log10(2),
+      step: 0.01,
+      show: precise,
+    },
+    {
+      kind: "choice",
+      key: "method",
+      label: "step",
+      options: [
+        ["plain", "plain"],
+        ["momentum", "momentum"],
+        ["adamw", "AdamW"],
+      ],
+    },
+    { kind: "switch", key: "schedule", label: "warm-up and cosine" },
+    { kind: "switch", key: "wild", label: `a wild batch at step ${WILD.step}` },
+    { kind: "switch", key: "clip", label: `clip gradients at ${LIMIT}` },
+  ]);
+  const levels = LEVELS.map((level) => ({
+    points: Array.from({ length: 61 }, (_, i) => {
+      const [steep, flat] = CURVES.map((c) => Math.sqrt((2 * level) / c));
+      const turn = (i * Math.PI) / 30;
+      return /** @type {[number, number]} */ ([flat * Math.cos(turn), steep * Math.sin(turn)]);
+    }),
+    kind: "level",
+  }));
+  /** @type {Step[]} */
+  let path = [];
+
+  const read = () => ({
+    method: state.get("method"),
+    rate: state.get("rate"),
+    schedule: state.get("schedule"),
+    clip: state.get("clip"),
+    wild: state.get("wild"),
+  });
+
+  const helped = () => state.get("schedule") || state.get("clip");
+
+  const sentence = () => {
+    const { method, rate } = read();
+    const who = `${NAMES[method]} at rate ${precise(rate)}`;
+    const end = path[path.length - 1];
+    const [steep, flat] = end.at;
+    if (path.length <= STEPS) {
+      const at = Math.round(steep).toLocaleString("en").replace("-", "−");
+      return `${who} leaps out: after ${path.length - 1} steps the steep number is at ${at}.`;
+    }
+    const home = end.at.map((value) => Math.abs(value) < HOME);
+    const where = `the steep number is at ${fixed(steep, 2)}, the flat one at ${fixed(flat, 2)}`;
+    const said =
+      home[0] && home[1]
+        ? "Both are home."
+        : home[0]
+          ? "The flat one is not home yet."
+          : home[1]
+            ? "The steep one is not home."
+            : "Neither is home.";
+    const most = ` From rate ${precise(2 / CURVES[0])} on the steep one leaps out.`;
+    const bound = method === "plain" && !home.every(Boolean) && !helped() ? most : "";
+    const [calm, ...after] = path.slice(WILD.step - 1).map((one) => one.at[1]);
+    const thrown = Math.min(...after);
+    const wild = state.get("wild")
+      ? ` The wild batch threw the flat one from ${fixed(calm, 2)} to ${fixed(thrown, 2)}.`
+      : "";
+    return `${who}: after ${STEPS} steps ${where}. ${said}${wild}${bound}`;
+  };
+
+  return {
+    nodes: [
+      make("div", { class: "sides valleys" }, plane.element, curve.element),
+      controls.element,
+    ],
+    show: () => {
+      const run = read();
+      path = descend(run);
+      const plain = { method: "plain", rate: run.rate, schedule: false, clip: false, wild: false };
+      const ghost = descend(plain);
+      const differs = Object.entries(plain).some(([name, value]) => state.get(name) !== value);
+      const seen = (/** @type {Step[]} */ steps) =>
+        steps.map(({ at: [steep, flat] }) => /** @type {[number, number]} */ ([flat, steep]));
+      const losses = (/** @type {Step[]} */ steps) =>
+        steps.map((one, i) => /** @type {[number, number]} */ ([i, Math.max(one.loss, 1e-9)]));
+      plane.set([
+        ...levels,
+        ...(differs ? [{ points: seen(ghost), kind: "ghost" }] : []),
+        { points: seen(path), kind: "now", dots: true },
+        { points: [[START[1], START[0]]], kind: "now", dots: true, name: "start" },
+        { points: [[0, 0]], kind: "goal", dots: true },
+        { points: [[0.1, -0.5]], name: "home" },
+      ]);
+      curve.set([
+        ...(differs ? [{ points: losses(ghost), kind: "ghost", name: "plain" }] : []),
+        { points: losses(path), kind: "now" },
+      ]);
+      controls.set();
+      say(sentence());
+    },
+    table: () => ({
+      caption: "The path. The loss at the start is " + fixed(loss(START), 2) + ".",
+      columns: ["step", "rate", "steep", "flat", "loss"],
+      rows: path
+        .map(({ at: [steep, flat], loss, rate }, i) => [
+          String(i),
+          fixed(rate, 4),
+          steep,
+          flat,
+          loss,
+        ])
+        .filter((_, i) => i % 10 === 0 || i === path.length - 1),
+    }),
+  };
+}
+
+/** @param {number} rate */
+function precise(rate) {
+  return String(Number(rate.toPrecision(3)));
+}

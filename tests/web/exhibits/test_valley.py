@@ -1,0 +1,130 @@
+"""The exhibit of chapter 14: three optimisers in a valley, step for step those of torch.optim."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+pytestmark = pytest.mark.browser
+STEEPNESS = torch.tensor([10.0, 0.1], dtype=torch.float64)
+OPTIMISERS = {
+    "plain": lambda p, lr: torch.optim.SGD([p], lr=lr),
+    "momentum": lambda p, lr: torch.optim.SGD([p], lr=lr, momentum=0.9),
+    "adamw": lambda p, lr: torch.optim.AdamW([p], lr=lr, weight_decay=0),
+}
+
+
+def rate_of(step: int, lr: float) -> float:
+    """Chapter 14's rate, of a hundred steps with ten of warm-up, down to a tenth."""
+    if step < 10:
+        return lr * (step + 1) / 10
+    return lr / 10 + (lr - lr / 10) * (1 + math.cos(math.pi * (step - 9) / 90)) / 2
+
+
+def path(method="plain", rate=0.01, schedule=False, clip=False, wild=False) -> list[list[float]]:
+    p = nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
+    optimizer = OPTIMISERS[method](p, rate)
+    found = [p.tolist()]
+    for step in range(100):
+        if schedule:
+            optimizer.param_groups[0]["lr"] = rate_of(step, rate)
+        optimizer.zero_grad()
+        (STEEPNESS * p**2 / 2).sum().backward()
+        if wild and step == 49:
+            p.grad.copy_(torch.tensor([0.0, 50.0]))
+        if clip:
+            nn.utils.clip_grad_norm_([p], 1.0)
+        optimizer.step()
+        found.append(p.tolist())
+    return found
+
+
+def numbers(shown) -> dict[int, list[float]]:
+    """Step → steep, flat, from the table."""
+    if not shown.element.locator("details[open]").count():
+        shown.element.get_by_text("show as table").click()
+    names = shown.ready().element.locator(".scroll tr th[scope=row]").all_inner_texts()
+    rows = [[float(x.replace("−", "-")) for x in row[1:3]] for row in shown.cells(".scroll")]
+    return dict(zip(map(int, names), rows, strict=True))
+
+
+def slide(shown, rate: float) -> None:
+    slider = shown.element.get_by_role("slider", name="learning rate")
+    value = math.log10(rate)
+    slider.evaluate("(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", value)
+    shown.ready()
+
+
+@pytest.mark.parametrize("method", list(OPTIMISERS))
+def test_paths_are_those_of_torch(exhibit, method):
+    shown = exhibit("valley")
+    for settings in (
+        {"rate": 0.1},
+        {"rate": 0.3, "clip": True},
+        {"rate": 0.03, "wild": True, "schedule": True},
+    ):
+        query = {"method": method} | {name: str(x).lower() for name, x in settings.items()}
+        shown = exhibit("valley", query=query)
+        expected = path(method, **settings)
+        for step, found in numbers(shown).items():
+            assert found == pytest.approx(expected[step], abs=1e-3), (settings, step)
+
+
+def test_no_rate_is_right_for_the_plain_step(exhibit):
+    shown = exhibit("valley")
+    for rate in (0.001, 0.01, 0.1, 0.19):
+        slide(shown, rate)
+        flat = path(rate=rate)[-1][1]
+        assert f"the flat one at −{-flat:.2f}. " in shown.sentence
+        assert "not home" in shown.sentence or "Neither" in shown.sentence
+        assert shown.sentence.endswith("From rate 0.2 on the steep one leaps out.")
+    slide(shown, 0.5)
+    assert "The plain step at rate 0.501 leaps out" in shown.sentence
+    slide(shown, 0.1)
+    shown.element.get_by_role("button", name="AdamW").click()
+    assert shown.sentence.endswith("Both are home.")
+    assert "method=adamw" in shown.query
+
+
+def test_every_switch_changes_the_path(exhibit):
+    shown = exhibit("valley", query={"rate": "0.1"})
+    seen = [numbers(shown)]
+    for name in ("warm-up", "wild", "clip"):
+        shown.element.get_by_role("checkbox", name=name).check()
+        seen.append(numbers(shown))
+    assert all(a != b for i, a in enumerate(seen) for b in seen[:i])
+    assert "The wild batch threw the flat one" in shown.sentence
+
+
+def test_by_keyboard_alone_and_by_touch(exhibit):
+    shown = exhibit("valley", context={"has_touch": True})
+    before = shown.sentence
+    shown.element.get_by_role("slider", name="learning rate").focus()
+    shown.page.keyboard.press("End")
+    assert "leaps out" in shown.sentence
+    shown.element.get_by_role("button", name="plain").focus()
+    shown.page.keyboard.press("ArrowRight")
+    shown.page.keyboard.press("Enter")
+    assert shown.sentence.startswith("Momentum")
+    shown.element.get_by_role("checkbox", name="clip").tap()
+    assert "leaps out" not in shown.sentence
+    shown.element.get_by_role("button", name="reset").tap()
+    assert shown.sentence == before
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"rate": "1e999", "method": "<b>"},
+        {"rate": "-1", "wild": "🐦"},
+        {"rate": "1e9", "clip": "1"},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
+    shown = exhibit("valley", query=query)
+    assert shown.state == "ready"
+    assert shown.sentence.startswith("The plain step at rate")
+    assert "NaN" not in shown.element.inner_html()
