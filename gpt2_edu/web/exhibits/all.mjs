@@ -1,6 +1,7 @@
 // All exhibits of the book, as elements. Packed into live.js (make web), which pages with exhibits
 // load behind gpt2.js.
 
+import { cache } from "./cache.mjs";
 import { crane } from "./crane.mjs";
 import { define } from "./exhibit.mjs";
 import { heads } from "./heads.mjs";
@@ -11,6 +12,7 @@ import { mistakes } from "./mistakes.mjs";
 import { museum } from "./museum.mjs";
 import { tokens } from "./tokens.mjs";
 
+define("cache", cache);
 define("crane", crane, { needsModel: false });
 define("heads", heads);
 define("inside", inside);

@@ -1,0 +1,158 @@
+"""The exhibit of chapter 16: token by token, with kept keys and values and without."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from gpt2_edu import generate, load_tokenizer, trace
+
+pytestmark = pytest.mark.browser
+RIVER = "By the river, the crane"
+
+
+def marks(shown):
+    return (
+        shown.ready()
+        .element.locator(".kv li")
+        .evaluate_all("columns => columns.map((column) => column.className)")
+    )
+
+
+def texts(shown):
+    """What was written with a cache, and without."""
+    lines = shown.ready().element.locator(".written > p:not(.sentence)").all_inner_texts()
+    return [line.split(": …")[1] for line in lines]
+
+
+def counts(shown):
+    """For both ways: tokens now, tokens in all, multiply-adds in millions."""
+    rows = shown.ready().element.locator(".counts tr").all()[1:]
+    cells = [row.locator("td").all_inner_texts() for row in rows]
+    return [
+        [float(cell.removesuffix(" million").replace(",", "")) for cell in row] for row in cells
+    ]
+
+
+def decoded(ids):
+    return load_tokenizer("crane").decode(ids).replace("<|endoftext|>", " ⟨end⟩")
+
+
+def largest_gap(shown):
+    return float(re.search(r"(?:more than|up to) ([\d.]+\d)", shown.sentence)[1])
+
+
+def test_both_ways_write_pythons_text(exhibit, crane):
+    shown = exhibit("cache", text=RIVER, query={"steps": "16"})
+    ids = torch.tensor([crane.ids(RIVER)])
+    expected = generate(crane.model, ids, 16, temperature=0)[0, ids.size(1) :]
+    assert texts(shown) == [decoded(expected.tolist())] * 2
+    assert "the text is the same" in shown.sentence
+    assert 0 < largest_gap(shown) < 1e-4  # computed, not asserted
+    assert shown.element.locator(".bar.moved").count() == 0
+
+
+def test_with_a_cache_one_token_is_computed_and_without_all(exhibit):
+    shown = exhibit("cache", text=RIVER)
+    assert set(marks(shown)) == {"now", "new"}  # the prompt
+    shown.element.get_by_role("button", name="next token").click()
+    shown.element.get_by_role("button", name="next token").click()
+    assert marks(shown) == ["kept"] * 9 + ["now", "new"]
+    assert "1 token passes through the model in place of 10" in shown.sentence
+    shown.element.get_by_label("keep keys and values").uncheck()
+    assert marks(shown) == ["now"] * 10 + ["new"]
+    assert "all 10 tokens pass through the model again" in shown.sentence
+    assert shown.query == "?steps=3&cache=false"
+
+
+def test_the_counters_count_what_python_counts(exhibit, crane):
+    shown = exhibit("cache", text=RIVER, query={"steps": "3"})
+    P = len(crane.ids(RIVER))
+
+    def products(T):
+        with torch.no_grad(), trace(crane.model), FlopCounterMode(display=False) as counter:
+            crane.model(torch.zeros(1, T, dtype=torch.int64), last_only=True)
+        return counter.get_total_flops() / 2e6
+
+    cached, whole = counts(shown)
+    assert cached[:2] == [1, P + 2]
+    assert whole[:2] == [P + 2, 3 * P + 3]
+    assert whole[2] == pytest.approx(sum(products(P + i) for i in range(3)), abs=0.06)
+    assert products(P) < cached[2] < products(P) + 2 * products(2)
+
+
+def test_positions_that_start_again_are_pythons_too(exhibit, crane):
+    shown = exhibit("cache", text=RIVER, query={"steps": "20"})
+    right, _ = texts(shown)
+    shown.element.get_by_label("positions start again").check()
+    ids = crane.ids(RIVER)
+    P = len(ids)
+
+    def restart(x):
+        x = x.clone()
+        x[P:] = x[0]
+        return x
+
+    for _ in range(20):
+        with trace(crane.model, edits={"pos_emb": restart}), torch.no_grad():
+            ids.append(int(crane.model(torch.tensor([ids]))[0][0, -1].argmax()))
+    wrong = decoded(ids[P:])
+    assert texts(shown) == [wrong, right] and wrong != right
+    assert wrong.endswith(shown.element.locator(".written mark").first.inner_text())
+    assert shown.sentence.startswith("No error, but every new token takes position 0: token ")
+    assert largest_gap(shown) > 1
+
+
+def test_an_address_restores_what_was_shown(exhibit):
+    query = {"text": "In the city, the crane", "steps": "9", "seed": "4"}
+    shown = exhibit("cache", text=RIVER, query=query)
+    first = texts(shown)
+    assert first[0] == first[1]
+    slider = shown.element.get_by_role("slider", name="tokens written")
+    slider.fill("3")
+    assert first[0].startswith(texts(shown)[0])
+    slider.fill("9")
+    assert texts(shown) == first
+    shown.element.get_by_role("slider", name="seed").fill("5")
+    assert texts(shown) != first
+
+
+def test_nothing_flashes_with_reduced_motion(exhibit):
+    name = "column => getComputedStyle(column.querySelector('.now i')).animationName"
+    for motion, expected in (("no-preference", "g2-flash"), ("reduce", "none")):
+        shown = exhibit("cache", text=RIVER, context={"reduced_motion": motion})
+        assert shown.element.locator(".kv").evaluate(name).startswith(expected)
+
+
+def test_by_keyboard_and_by_touch(exhibit):
+    shown = exhibit("cache", text=RIVER, context={"has_touch": True})
+    button = shown.element.get_by_role("button", name="next token")
+    button.focus()
+    shown.page.keyboard.press("Enter")
+    assert len(marks(shown)) == 10
+    shown.element.get_by_role("slider", name="tokens written").focus()
+    shown.page.keyboard.press("ArrowRight")
+    assert len(marks(shown)) == 11
+    shown.ready()
+    button.tap()
+    assert len(marks(shown)) == 12
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "", "steps": "1e9", "seed": "-3"},
+        {"text": "<img src=x> & \u202e שלום 🐦" * 500, "steps": "4", "cache": "🐦"},
+        {"text": "a\x00b", "steps": "NaN", "restart": "true"},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
+    shown = exhibit("cache", text=RIVER, query=query)
+    assert shown.state == "ready"
+    assert shown.element.locator("img").count() == 0
+    assert len(marks(shown)) <= 24 + 48
+    shown.element.get_by_role("button", name="reset").click()
+    assert len(marks(shown)) == 9
