@@ -10,7 +10,10 @@ import { layernorm } from "./layernorm.mjs";
 import { mask } from "./mask.mjs";
 import { mistakes } from "./mistakes.mjs";
 import { museum } from "./museum.mjs";
+import { sampling } from "./sampling.mjs";
+import { snapshots } from "./snapshots.mjs";
 import { tokens } from "./tokens.mjs";
+import { valley } from "./valley.mjs";
 
 define("cache", cache);
 define("crane", crane, { needsModel: false });
@@ -20,4 +23,7 @@ define("layernorm", layernorm);
 define("mask", mask);
 define("mistakes", mistakes);
 define("museum", museum);
+define("sampling", sampling);
+define("snapshots", snapshots, { needsModel: false });
 define("tokens", tokens, { needsModel: false });
+define("valley", valley, { needsModel: false });
