@@ -2,6 +2,7 @@
 // load behind gpt2.js.
 
 import { cache } from "./cache.mjs";
+import { cost } from "./cost.mjs";
 import { crane } from "./crane.mjs";
 import { define } from "./exhibit.mjs";
 import { heads } from "./heads.mjs";
@@ -16,6 +17,7 @@ import { tokens } from "./tokens.mjs";
 import { valley } from "./valley.mjs";
 
 define("cache", cache);
+define("cost", cost, { needsModel: false });
 define("crane", crane, { needsModel: false });
 define("heads", heads);
 define("inside", inside);

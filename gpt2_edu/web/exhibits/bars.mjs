@@ -8,10 +8,12 @@ import { fixed } from "./exhibit.mjs";
 
 export class Bars {
   /**
-   * @param {{label?: string, rows?: number, onPick?: (id: number) => void, hint?: string}} [options]
-   *   what a click on a bar does, and says
+   * @param {{label?: string, rows?: number, onPick?: (id: number) => void, hint?: string,
+   *   write?: (p: number) => string}} [options]  what a click on a bar does, and says; how a number
+   *   is written
    */
-  constructor({ label = "what comes next", rows = 6, onPick, hint = "" } = {}) {
+  constructor({ label = "what comes next", rows = 6, onPick, hint = "", write = share } = {}) {
+    this.write = write;
     this.rows = Array.from({ length: rows }, () => {
       const parts = { name: make("b"), share: make("i"), change: make("s") };
       const inside = [parts.name, parts.share, parts.change];
@@ -36,8 +38,9 @@ export class Bars {
   /**
    * @param {Bar[]} bars  the likeliest first
    * @param {string} [title]
+   * @param {number} [full]  the value of a whole bar
    */
-  set(bars, title) {
+  set(bars, title, full = 1) {
     if (title !== undefined) {
       this.title.textContent = title;
       this.list.setAttribute("aria-label", title);
@@ -50,19 +53,19 @@ export class Bars {
       const { id, name, p, before, mark = "" } = one;
       row.id = id;
       row.name.textContent = name;
-      row.share.textContent = share(p);
+      row.share.textContent = this.write(p);
       row.bar.className = `bar ${mark}`;
-      row.bar.style.setProperty("--share", String(p));
-      row.bar.style.setProperty("--before", String(before ?? p));
-      const moved = before !== undefined && Math.abs(p - before) >= 5e-4;
+      row.bar.style.setProperty("--share", String(p / full));
+      row.bar.style.setProperty("--before", String((before ?? p) / full));
+      const moved = before !== undefined && Math.abs(p - before) >= 5e-4 * full;
       row.bar.classList.toggle("moved", moved);
-      row.change.textContent = moved ? `was ${share(before)}` : "";
+      row.change.textContent = moved ? `was ${this.write(before)}` : "";
     });
   }
 
   /** For "show as table". */
   get table() {
-    return this.shown.map(({ name, p, before }) => [name, share(p), share(before ?? p)]);
+    return this.shown.map(({ name, p, before }) => [name, this.write(p), this.write(before ?? p)]);
   }
 }
 

@@ -106,7 +106,9 @@ def test_bugs_around_the_forward_pass_show_where_they_are(museum):
     choose(shown, "tied by copy")
     assert lit(shown) == {"parameters": f"{742_528 + 1024 * 128:,}"}
     choose(shown, "targets off by two")
-    assert shown.sentence == "With targets off by two no error is raised, and nothing is lit at all."
+    assert (
+        shown.sentence == "With targets off by two no error is raised, and nothing is lit at all."
+    )
     choose(shown, "if targets")
     assert lit(shown) == {"an error": "raised"}
     assert shown.sentence.endswith("Of 17 bugs 1 does this.")

@@ -1,0 +1,235 @@
+// Chapter 18: what a step costs, on paper. Three limits, three bars of time; the longest binds, and
+// more of what does not bind buys nothing. The formulas are those of gpt2_edu/flops.py.
+
+import { Bars } from "./bars.mjs";
+import { choice, make } from "./dom.mjs";
+import { Switchboard } from "./switchboard.mjs";
+
+/**
+ * n_layer, n_embd, n_head, vocab_size, block_size.
+ * @typedef {[number, number, number, number, number]} Sizes
+ */
+/** @typedef {{peak: Record<string, number>, memory: number}} Device  FLOP/s by type; bytes/s */
+/** @typedef {{flops: number, bytes: number, requests: number, tokens: number}} Work  of one step */
+
+const LIMITS = ["requests", "memory traffic", "arithmetic"];
+/** @type {Record<string, number>} */
+const BYTES = { float32: 4, tf32: 4, bfloat16: 2, float16: 2 };
+const JOBS = { write: "write a token for each text", train: "train one step" };
+const DOUBLE = Math.log10(2);
+/** @type {[number, string][]} */
+const UNITS = [
+  [1, "s"],
+  [1e-3, "ms"],
+  [1e-6, "µs"],
+];
+/** @type {[number, string][]} */
+const PREFIXES = [
+  [1e15, "P"],
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
+
+/**
+ * @param {Sizes} sizes
+ * @param {string} job
+ * @param {number} batch
+ * @param {number} T  tokens of a text; those in its cache, when it is written
+ * @param {number} width  bytes of a number that is multiplied
+ * @param {[number, number]} requests  outside of the blocks, in each block
+ * @returns {Work}
+ */
+export function work([N, C, H, V, window], job, batch, T, width, [outside, inside]) {
+  const matrices = 12 * N * C * C + V * C;
+  const parameters = matrices + 13 * N * C + 2 * C + window * C;
+  const common = { requests: outside + N * inside };
+  if (job === "write") {
+    const flops = batch * (2 * matrices + 4 * N * C * T); // T keys are seen
+    const bytes = width * (parameters - window * C + batch * T * 2 * N * C);
+    return { ...common, flops, bytes, tokens: batch };
+  }
+  const tokens = batch * T;
+  // What autograd keeps of a token: two LayerNorms, q, k and v, the heads, the MLP; ln_f, lm_head.
+  const block = 2 * (4 * C + 8) + width * (15 * C - C) + 4 * H;
+  const activations = tokens * (N * block + 4 * C + 8 + width * C);
+  const copies = width < 4 ? width * (matrices + 9 * N * C) : 0;
+  const held = 16 * parameters + copies + activations + tokens * V * (width + 12);
+  // Each byte that is held is written once and read once.
+  return { ...common, flops: tokens * (6 * matrices + 6 * N * C * T), bytes: 2 * held, tokens };
+}
+
+/**
+ * @param {number} value
+ * @param {[number, string][]} units
+ */
+function short(value, units) {
+  const [unit, name] = units.find(([least]) => value >= 0.9995 * least) ?? [1, ""];
+  return `${Number((value / unit).toPrecision(3))} ${name}`;
+}
+
+/** @param {number} seconds */
+function time(seconds) {
+  if (!(seconds > 0)) return "no figure";
+  return seconds < 1e-6 ? "<1 µs" : short(seconds, UNITS);
+}
+
+const whole = (/** @type {number} */ value) => Number(value.toPrecision(3)).toLocaleString("en");
+
+/** @type {import("./exhibit.mjs").Kind} */
+export function cost({ settings, state, say, sentence }) {
+  const sizes = /** @type {Record<string, Sizes>} */ (settings.sizes);
+  const devices = /** @type {Record<string, Device>} */ (settings.devices);
+  const requests = /** @type {Record<string, [number, number]>} */ (settings.requests);
+  const first = { size: "gpt2-xl", device: "T4", job: "write", type: "float16", ...settings.start };
+  state.declare("size", first.size, { among: Object.keys(sizes) });
+  state.declare("device", first.device, { among: Object.keys(devices) });
+  state.declare("job", first.job, { among: Object.keys(JOBS) });
+  state.declare("type", first.type, { among: Object.keys(BYTES) });
+  state.declare("batch", 1, { min: 1, max: 1024, whole: true });
+  state.declare("T", 256, { min: 16, max: 1024, whole: true });
+  state.declare("wait", 5, { min: 0.1, max: 100 });
+  state.declare("flops", 1, { min: 1, max: 16, whole: true });
+  state.declare("bytes", 1, { min: 1, max: 16, whole: true });
+
+  const bars = new Bars({ label: "time of a step", rows: 3, write: time });
+  const lines = make("pre", { class: "lines" });
+  const names = Object.fromEntries(Object.keys(devices).map((name) => [name, name]));
+  const device = choice(names, () => state.set({ device: device.value }));
+  const pairs = (/** @type {string[]} */ list) =>
+    list.map((name) => /** @type {[string, string]} */ ([name, name]));
+  const powers = (
+    /** @type {string} */ key,
+    /** @type {string} */ label,
+    /** @type {number} */ least,
+    /** @type {number} */ most,
+    /** @type {(value: number) => string} */ show,
+  ) => ({
+    .../** @type {const} */ ({ kind: "slider", log: true }),
+    ...{ key, label, show, min: least * DOUBLE, max: most * DOUBLE, step: DOUBLE },
+  });
+  const times = (/** @type {number} */ value) => `× ${value}`;
+  const what = new Switchboard(
+    state,
+    [
+      { kind: "choice", key: "job", label: "do", options: Object.entries(JOBS) },
+      { kind: "choice", key: "size", label: "model", options: pairs(Object.keys(sizes)) },
+      { kind: "choice", key: "type", label: "numbers", options: pairs(Object.keys(BYTES)) },
+      powers("batch", "texts at once, B", 0, 10, String),
+      powers("T", "tokens of a text, T", 4, 10, String),
+    ],
+    "what is done",
+  );
+  const where = new Switchboard(
+    state,
+    [
+      powers("flops", "its FLOP/s", 0, 4, times),
+      powers("bytes", "its bytes/s", 0, 4, times),
+      {
+        kind: "slider",
+        ...{
+          key: "wait",
+          label: "a request takes, assumed",
+          log: true,
+          min: -1,
+          max: 2,
+          step: 0.05,
+        },
+        show: (value) => time(value * 1e-6),
+      },
+    ],
+    "with what",
+  );
+  where.element.prepend(make("label", { class: "labelled" }, make("span", {}, "device"), device));
+
+  /** What the state asks for. */
+  const read = () => {
+    const of = (/** @type {string} */ key) => state.get(key);
+    const chosen = sizes[of("size")];
+    const T = Math.min(of("T"), chosen[4]);
+    const chip = devices[of("device")];
+    const done = work(chosen, of("job"), of("batch"), T, BYTES[of("type")], requests[of("job")]);
+    const rates = {
+      flops: (chip.peak[of("type")] ?? NaN) * of("flops"),
+      bytes: chip.memory * of("bytes"),
+      wait: of("wait") * 1e-6,
+    };
+    const seconds = [
+      done.requests * rates.wait,
+      done.bytes / rates.bytes,
+      done.flops / rates.flops,
+    ];
+    const longest = Math.max(...seconds.map((one) => one || 0));
+    const binds = seconds.indexOf(longest);
+    return { done, rates, seconds, longest, binds, speed: done.tokens / longest, T };
+  };
+
+  let now = read();
+  /** @type {ReturnType<typeof read> | null} */
+  let before = null; // the control that moves now
+  let moved = "";
+  let values = "";
+  const keys = ["size", "device", "job", "type", "batch", "T", "wait", "flops", "bytes"];
+
+  const tell = () => {
+    const { rates, longest, binds, speed } = now;
+    const bound = `Bound by ${LIMITS[binds]}: a step takes ${time(longest)} at least`;
+    const most = `${bound}, so at most ${whole(speed)} tokens/s.`;
+    const lacks = Number.isNaN(rates.flops)
+      ? ` The data sheet of the ${state.get("device")} has no figure for ${state.get("type")}.`
+      : "";
+    if (!before) return most + lacks;
+    const ratio = (/** @type {number} */ to, /** @type {number} */ from) =>
+      Number((to / from).toPrecision(2));
+    const more = ratio(rates.flops, before.rates.flops);
+    const compared = [
+      ...(more === 1 || Number.isNaN(more) ? [] : [`FLOP/s × ${more}`]),
+      `tokens/s × ${ratio(speed, before.speed)}`,
+    ];
+    return `${most} Against before: ${compared.join(", ")}.${lacks}`;
+  };
+
+  return {
+    nodes: [bars.element, sentence, lines, what.element, where.element],
+    show: () => {
+      const asked = keys.map((key) => `${key} ${state.get(key)}`);
+      const changed = asked.filter((one) => !values.split("|").includes(one));
+      const key = changed.map((one) => one.split(" ")[0]).join();
+      if (values && key && key !== moved) before = now;
+      [moved, values] = [key || moved, asked.join("|")];
+      now = read();
+      const full = Math.max(now.longest, before?.longest ?? 0);
+      bars.set(
+        LIMITS.map((name, id) => ({
+          id,
+          name: id === now.binds ? `${name} ◂ binds` : name,
+          p: now.seconds[id] || 0,
+          before: before ? before.seconds[id] || 0 : undefined,
+        })),
+        undefined,
+        full,
+      );
+      const { done, rates } = now;
+      const kept = state.get("T") > now.T ? `   (its window ends at T = ${now.T})` : "";
+      lines.textContent = [
+        `${done.requests.toLocaleString("en")} requests × ${time(rates.wait)}`,
+        `${short(done.bytes, PREFIXES)}B ÷ ${short(rates.bytes, PREFIXES)}B/s`,
+        `${short(done.flops, PREFIXES)}FLOP ÷ ${short(rates.flops || 0, PREFIXES)}FLOP/s${kept}`,
+      ].join("\n");
+      device.value = state.get("device");
+      what.set();
+      where.set();
+      say(tell());
+    },
+    table: () => ({
+      caption: `${state.get("size")} on ${state.get("device")}, ${state.get("type")}, one step.`,
+      columns: ["limit", "work", "rate", "seconds"],
+      rows: [
+        [LIMITS[0], `${now.done.requests}`, `${1 / now.rates.wait}`, `${now.seconds[0]}`],
+        [LIMITS[1], `${now.done.bytes}`, `${now.rates.bytes}`, `${now.seconds[1]}`],
+        [LIMITS[2], `${now.done.flops}`, `${now.rates.flops}`, `${now.seconds[2]}`],
+      ],
+    }),
+  };
+}

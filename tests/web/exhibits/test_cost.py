@@ -1,0 +1,128 @@
+"""The exhibit of chapter 18: the three limits of a step, on paper."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpt2_edu import GPT2Config, flops
+from gpt2_edu.machine.data_sheets import DEVICES, find_device
+
+pytestmark = pytest.mark.browser
+NAMES = ("crane", "gpt2", "gpt2-xl")
+DRY = {"embd_pdrop": 0.0, "attn_pdrop": 0.0, "resid_pdrop": 0.0}
+MODELS = {name: replace(GPT2Config.preset(name), **DRY) for name in NAMES}
+REQUESTS = {"write": [16, 37], "train": [60, 100]}
+
+
+@pytest.fixture
+def cost(exhibit):
+    sizes = {
+        name: [c.n_layer, c.n_embd, c.n_head, c.vocab_size, c.block_size]
+        for name, c in MODELS.items()
+    }
+    devices = {d.name: {"peak": dict(d.peak), "memory": d.memory_bytes_per_second} for d in DEVICES}
+
+    def show(**more):
+        return exhibit("cost", sizes=sizes, devices=devices, requests=REQUESTS, **more)
+
+    return show
+
+
+def table(shown) -> dict[str, list[float]]:
+    """The work, the rate and the seconds of each limit, in full."""
+    fold = shown.ready().element.locator("details.as-table")
+    if not fold.evaluate("fold => fold.open"):
+        fold.locator("summary").click()
+    fold.locator("tr").nth(3).wait_for()
+    rows = fold.locator("tr").all()[1:]
+    return {
+        row.locator("th").inner_text(): [float(c) for c in row.locator("td").all_inner_texts()]
+        for row in rows
+    }
+
+
+def slide(shown, name: str, keys: list[str]) -> None:
+    shown.element.get_by_role("slider", name=name).focus()
+    for key in keys:
+        shown.page.keyboard.press(key)
+    shown.ready()
+
+
+@pytest.mark.parametrize(
+    ("size", "precision", "batch", "T"),
+    [
+        ("crane", "float32", 16, 128),
+        ("gpt2", "float16", 1, 16),
+        ("gpt2", "tf32", 8, 512),
+        ("gpt2-xl", "bfloat16", 32, 1024),
+    ],
+)
+def test_the_numbers_are_those_of_flops(cost, size, precision, batch, T):
+    config, gpu = MODELS[size], find_device("A100-SXM4-80GB")
+    query = {"size": size, "type": precision, "batch": batch, "T": T, "device": gpu.name}
+    query = {key: str(value) for key, value in query.items()}
+    written = batch * flops.flops_per_token(config, 2 * T, training=False)
+    trained = batch * T * flops.flops_per_token(config, T)
+    expected = {
+        "write": (written, flops.bytes_read_per_step(config, batch, T, precision)),
+        "train": (trained, 2 * flops.memory(config, batch, T, precision).total),
+    }
+    for job, (work, traffic) in expected.items():
+        found = table(cost(query={**query, "job": job}))
+        outside, inside = REQUESTS[job]
+        count = outside + config.n_layer * inside
+        peak, bandwidth = gpu.peak[precision], gpu.memory_bytes_per_second
+        assert found["requests"] == pytest.approx([count, 2e5, 5e-6 * count])
+        assert found["memory traffic"] == [traffic, bandwidth, pytest.approx(traffic / bandwidth)]
+        assert found["arithmetic"] == [work, peak, pytest.approx(work / peak)]
+
+
+def test_more_flops_write_no_faster_and_more_bandwidth_does(cost):
+    shown = cost()
+    assert shown.sentence.startswith("Bound by memory traffic: a step takes")
+    shown.element.get_by_label("device").select_option("L4")
+    assert shown.sentence.endswith("Against before: FLOP/s × 1.9, tokens/s × 0.94.")
+    bars = shown.element.locator(".bar").all_inner_texts()
+    assert "was 9.97 ms" in bars[1] and "binds" in bars[1] and "binds" not in bars[0] + bars[2]
+    slide(shown, "its FLOP/s", ["End"])
+    assert shown.sentence.endswith("Against before: FLOP/s × 16, tokens/s × 1.")
+    slide(shown, "its bytes/s", ["ArrowRight"])
+    assert shown.sentence.startswith("Bound by requests")
+
+
+def test_what_binds_moves_with_the_work(cost):
+    shown = cost(query={"device": "H100 80GB HBM3", "type": "bfloat16", "wait": "0.1"})
+    assert shown.sentence.startswith("Bound by memory traffic")
+    shown.element.get_by_role("button", name="train one step").click()
+    slide(shown, "texts at once", ["ArrowRight"] * 5)
+    assert "batch=32" in shown.query and "job=train" in shown.query
+    assert shown.sentence.startswith("Bound by arithmetic")
+    shown.element.get_by_role("button", name="crane").click()
+    assert "its window ends at T = 128" in shown.element.locator(".lines").inner_text()
+    slide(shown, "a request takes", ["End"])
+    assert shown.sentence.startswith("Bound by requests")
+
+
+def test_a_type_that_a_device_lacks_is_said(cost):
+    shown = cost(context={"has_touch": True})
+    shown.element.get_by_role("button", name="bfloat16").tap()
+    assert shown.sentence.endswith("The data sheet of the T4 has no figure for bfloat16.")
+    assert "no figure" in shown.element.locator(".bar").last.inner_text()
+    shown.element.get_by_role("button", name="reset").tap()
+    assert "no figure" not in shown.sentence
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"size": "gpt5", "device": "<img src=x>", "job": "", "type": "int4", "batch": "-3"},
+        {"batch": "1e99", "T": "0", "wait": "NaN", "flops": "🐦", "bytes": "99999"},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(cost, query):
+    shown = cost(query=query)
+    assert shown.state == "ready"
+    assert shown.sentence.startswith("Bound by ")
+    assert "NaN" not in shown.element.inner_text()
