@@ -1,6 +1,7 @@
 // All exhibits of the book, as elements. Packed into live.js (make web), which pages with exhibits
 // load behind gpt2.js.
 
+import { blocks } from "./blocks.mjs";
 import { cache } from "./cache.mjs";
 import { cost } from "./cost.mjs";
 import { crane } from "./crane.mjs";
@@ -16,6 +17,7 @@ import { snapshots } from "./snapshots.mjs";
 import { tokens } from "./tokens.mjs";
 import { valley } from "./valley.mjs";
 
+define("blocks", blocks);
 define("cache", cache);
 define("cost", cost, { needsModel: false });
 define("crane", crane, { needsModel: false });

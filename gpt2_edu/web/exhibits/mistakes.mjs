@@ -127,8 +127,8 @@ export function mistakes({ settings, state, model, say }) {
       if (!latest()) return;
       const inWords = (/** @type {number[]} */ list) =>
         tokenizer.decode(list.filter((id) => id !== eot));
-      texts.right.textContent = inWords(expected);
-      texts.now.textContent = inWords(written);
+      texts.right.textContent = inWords(expected).trim();
+      texts.now.textContent = inWords(written).trim();
 
       const which = MISTAKES.filter(([key]) => wrong.includes(key)).map(([, name]) => name);
       const name = which.join(", ") || "all right";

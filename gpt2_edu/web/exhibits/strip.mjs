@@ -10,9 +10,10 @@ import { rove } from "./keys.mjs";
 export class Strip {
   /**
    * @param {{label?: string, chips?: string[], value?: string, onText?: (text: string) => void,
-   *   onPick?: (index: number) => void, onMove?: (from: number, to: number) => void}} options
+   *   onPick?: (index: number) => void, onMove?: (from: number, to: number) => void,
+   *   what?: string}} options  what its pieces are
    */
-  constructor({ label = "text", chips = [], value = "", onText, onPick, onMove }) {
+  constructor({ label = "text", chips = [], value = "", onText, onPick, onMove, what = "token" }) {
     this.onPick = onPick;
     this.onMove = onMove;
     this.chosen = -1;
@@ -40,9 +41,9 @@ export class Strip {
       ),
     );
     this.note = make("p", { class: "soft" });
-    this.list = make("ol", { class: "strip", "aria-label": "tokens" });
+    this.list = make("ol", { class: "strip", "aria-label": `${what}s` });
     const hint = onMove
-      ? "Drag a token, or choose it and press Alt with an arrow key, to move it."
+      ? `Drag a ${what}, or choose it and press Alt with an arrow key, to move it.`
       : "";
     this.element = make(
       "div",

@@ -1,0 +1,139 @@
+"""The exhibit of chapter 10: blocks in another order, or fewer of them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gpt2_edu import GPT2, generate, load_tokenizer
+from gpt2_edu import crane as crane_world
+
+pytestmark = pytest.mark.browser
+MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
+STORIES = [crane_world.story(seed) for seed in range(1_000_000, 1_000_003)]
+
+
+@pytest.fixture
+def blocks(exhibit):
+    def show(**more):
+        return exhibit("blocks", text=MARSH, stories=STORIES, chips=[CITY], **more)
+
+    return show
+
+
+def in_order(*order: int) -> GPT2:
+    model = GPT2.from_pretrained("crane").eval()
+    h = model.transformer["h"]
+    model.transformer["h"] = torch.nn.ModuleList(h[n] for n in order)
+    return model
+
+
+def loss_of(model: GPT2, stories: list[str] = STORIES) -> float:
+    encoding = load_tokenizer("crane")
+    total, tokens = 0.0, 0
+    for story in stories:
+        row = [encoding.eot_token, *encoding.encode(story), encoding.eot_token]
+        with torch.no_grad():
+            loss = model(torch.tensor([row[:-1]]), torch.tensor([row[1:]]))[1]
+        total, tokens = total + loss.item() * (len(row) - 1), tokens + len(row) - 1
+    return total / tokens
+
+
+def tried(shown) -> dict[str, float]:
+    """The losses of all orders so far, by the table."""
+    shown.ready()
+    details = shown.element.locator("details")
+    if not details.evaluate("d => d.open"):
+        details.locator("summary").click()
+    rows = details.locator("tr:has(td)").all()
+    return {row.locator("th").inner_text(): float(row.locator("td").inner_text()) for row in rows}
+
+
+def block(shown, name: str):
+    return shown.element.locator(".strip button", has_text=name)
+
+
+def drag(shown, name: str, onto: str):
+    start, end = (block(shown, one).bounding_box() for one in (name, onto))
+    mouse = shown.page.mouse
+    mouse.move(start["x"] + 20, start["y"] + 20)
+    mouse.down()
+    mouse.move(end["x"] + 20, end["y"] + 18, steps=4)
+    mouse.up()
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2), (2, 1, 0)])
+def test_loss_bars_and_text_of_an_order_are_pythons(blocks, crane, order):
+    shown = blocks(query={"order": " ".join(map(str, order))})
+    model = in_order(*order)
+    losses = tried(shown)
+    assert losses["0 · 1 · 2"] == pytest.approx(loss_of(crane.model), abs=1e-3)
+    assert losses[" · ".join(map(str, order))] == pytest.approx(loss_of(model), abs=2e-3)
+    ids = torch.tensor([crane.ids(MARSH)])
+    with torch.no_grad():
+        logits = model(ids)[0]
+    bars = {name: p for name, p in shown.bars().items() if name != "loss"}
+    every = crane.next(logits, 1024)
+    assert bars == pytest.approx({name: every[name] for name in bars}, abs=1e-3)
+    out = generate(model, ids, 20, temperature=0, eos_id=1023, use_cache=False)[0, ids.size(1) :]
+    written = load_tokenizer("crane").decode([i for i in out.tolist() if i != 1023])
+    assert shown.element.locator("q").last.text_content() == written.strip()
+
+
+def test_blocks_do_not_interchange_by_dragging(blocks):
+    shown = blocks()
+    drag(shown, "block 1", "block 0")
+    assert shown.query == "?order=1+0+2"
+    assert "Blind guessing has 6.93" in shown.sentence
+    assert shown.bars()["loss"] == pytest.approx(loss_of(in_order(1, 0, 2)), abs=0.01)
+
+
+def test_a_block_is_left_out_and_put_back(blocks):
+    shown = blocks()
+    block(shown, "block 1").click()
+    assert shown.bars()["loss"] == pytest.approx(loss_of(in_order(0, 2)), abs=0.01)
+    assert "left out" in block(shown, "block 1").inner_text()
+    for name in ("block 0", "block 2"):
+        block(shown, name).click()
+    assert shown.sentence.startswith("no block: the loss is 28.6")
+    shown.element.get_by_role("button", name="reset").click()
+    assert shown.sentence.startswith("In their own order, 0 · 1 · 2")
+
+
+def test_by_keyboard_alone_and_another_text(blocks, crane):
+    shown = blocks()
+    block(shown, "block 2").focus()
+    shown.page.keyboard.press("Alt+ArrowLeft")
+    assert "0 · 2 · 1" in shown.sentence
+    shown.page.keyboard.press("Enter")
+    assert shown.sentence.startswith("0 · 1:")
+    shown.page.keyboard.press("Enter")
+    shown.page.keyboard.press("Alt+ArrowRight")
+    shown.element.get_by_role("button", name=CITY).click()
+    bars = {name: p for name, p in shown.bars().items() if name != "loss"}
+    assert bars == pytest.approx(crane.next(crane.trace(CITY)["logits"]), abs=1e-3)
+
+
+def test_by_touch(blocks):
+    shown = blocks(context={"has_touch": True})
+    block(shown, "block 0").tap()
+    assert shown.sentence.startswith("1 · 2: the loss is")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"order": "1 1 7 <b> 0", "out": "9 x", "text": ""},
+        {
+            "order": "🐦",
+            "out": "0 1 2",
+            "text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400,
+        },
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(blocks, query):
+    shown = blocks(query=query)
+    assert shown.state == "ready"
+    assert shown.element.locator("img").count() == 0
+    names = [name for name in shown.tokens() if name.startswith("block")]
+    assert sorted(names) == ["block 0", "block 1", "block 2"] and len(shown.tokens()) <= 27
