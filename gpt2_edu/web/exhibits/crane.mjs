@@ -7,12 +7,13 @@ import { make } from "./dom.mjs";
 import { fixed } from "./exhibit.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
-const [LOW, WITH_REJECTED, REACH] = [-0.5, -2.25, 1.5]; // of the planes
-
+/** @import { Arrow } from "./arrows.mjs" */
 /** @typedef {[number, number]} Vector */
 /** @typedef {{word: string, k: Vector, v: Vector, seen: boolean, score: number, share: number}} One */
 /** @typedef {{inputs: Record<string, any>, words: One[], result: Vector, average: Vector}} Seen
- *   `inputs` is what the reader can change, by name */
+ *   `inputs` is what the reader can change, by name: q, k.fish, v.fish, sentence … */
+
+const [LOW, WITH_REJECTED, REACH] = [-0.5, -2.25, 1.5]; // of the planes
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function crane({ settings, state, say }) {
@@ -29,19 +30,26 @@ export function crane({ settings, state, say }) {
     state.declare(`${name}.y`, y, limits);
   }
   const names = Object.keys(sentences);
+  const switches = ["sentence", "rejected", "mask"];
   state.declare("sentence", names[0], { among: names });
   state.declare("rejected", false);
   state.declare("mask", false);
-  const own = new Set(["sentence", "rejected", "mask"]);
-  for (const name of Object.keys(first)) own.add(`${name}.x`).add(`${name}.y`);
 
-  const onMove = (/** @type {string} */ name, /** @type {number} */ x, /** @type {number} */ y) =>
-    state.set({ [`${name}.x`]: x, [`${name}.y`]: y });
   const [x, y] = settings.axes;
-  const plane = { low: LOW, reach: REACH, x, y, onMove };
+  const plane = {
+    ...{ low: LOW, reach: REACH, x, y },
+    onMove: (
+      /** @type {string} */ spoken,
+      /** @type {number} */ toX,
+      /** @type {number} */ toY,
+    ) => {
+      const name = Object.keys(first).find((key) => aloud(key, self) === spoken);
+      state.set({ [`${name}.x`]: toX, [`${name}.y`]: toY });
+    },
+  };
   const left = new Arrows({ label: "query and keys", ...plane });
   const right = new Arrows({ label: "values and the result", ...plane });
-  const bars = new Bars({ label: `what the ${self} takes`, rows: 4 });
+  const bars = new Bars({ label: `shares: what the ${self} takes`, rows: 4 });
   const flip = new Switchboard(state, [
     { kind: "choice", key: "sentence", label: "sentence", options: names.map((n) => [n, n]) },
   ]);
@@ -52,13 +60,13 @@ export function crane({ settings, state, say }) {
 
   /** @returns {Seen} */
   const look = () => {
-    const inputs = Object.fromEntries(
-      Object.keys(first).map((name) => [name, [state.get(`${name}.x`), state.get(`${name}.y`)]]),
-    );
-    for (const name of ["sentence", "rejected", "mask"]) inputs[name] = state.get(name);
-    const [me, ...others] = sentences[state.get("sentence")];
-    const words = [me, ...(inputs.rejected ? [rejected] : []), ...others];
-    return { inputs, ...attend(inputs, words) };
+    const at = (/** @type {string} */ name) => [state.get(`${name}.x`), state.get(`${name}.y`)];
+    const inputs = Object.fromEntries([
+      ...Object.keys(first).map((name) => [name, at(name)]),
+      ...switches.map((name) => [name, state.get(name)]),
+    ]);
+    const [me, ...others] = sentences[inputs.sentence];
+    return attend(inputs, [me, ...(inputs.rejected ? [rejected] : []), ...others]);
   };
 
   /** @type {Seen | null} */
@@ -81,25 +89,28 @@ export function crane({ settings, state, say }) {
     ],
     show: () => {
       const [last, seen] = [now, look()];
-      const changed = last ? Object.keys(seen.inputs).filter(differ(seen, last)) : [];
-      const what = changed.length === 1 ? changed[0] : "";
+      const changed = last
+        ? Object.keys(seen.inputs).filter((name) => moved(name, seen, last))
+        : [];
       if (changed.length) {
+        const what = changed.length === 1 ? changed[0] : ""; // several at once: a reset
         // Ghosts stand where things were before this arrow was taken.
         if (what !== hand || !(what in first)) before = what ? last : null;
         hand = what;
       }
       now = seen;
       paint(seen, before);
-      say(sentence(seen, before, hand));
+      say(before ? happened(seen, before) : `Shares: ${shares(seen)}. New ${self}: ${at(seen)}.`);
     },
-    concerns: (changed) => [...changed].some((name) => own.has(name)),
+    concerns: (changed) =>
+      [...changed].some((name) => switches.includes(name) || name.slice(0, -2) in first),
     table: () => ({
       caption: `What the ${self} takes, and what becomes of it.`,
       columns: ["word", "score", "share", x, y],
       rows: now
         ? [
             ...now.words.map((one) => [one.word, one.score, one.share, ...one.v]),
-            [`new ${self}`, "", "1", ...now.result],
+            [`new ${self}`, "", "", ...now.result],
             ["plain average", "", "", ...now.average],
           ]
         : [],
@@ -111,24 +122,24 @@ export function crane({ settings, state, say }) {
    * @param {Seen | null} was
    */
   function paint({ inputs, words, result, average }, was) {
-    const wide = [{ k: inputs.q, v: inputs.q }, ...words].some(
-      ({ k, v }) => Math.min(...k, ...v) < LOW,
-    );
-    for (const one of [left, right]) {
-      one.range(inputs.rejected || wide ? WITH_REJECTED : LOW, REACH);
-    }
+    const lowest = Math.min(...inputs.q, ...words.flatMap(({ k, v }) => [...k, ...v]));
+    const low = inputs.rejected || lowest < LOW ? WITH_REJECTED : LOW;
+    for (const one of [left, right]) one.range(low, REACH);
+    /** @type {(name: string, label: string, more?: Partial<Arrow>) => Arrow} */
+    const free = (name, label, more) => ({
+      ...tip(aloud(name, self), inputs[name], name[0], label),
+      ...{ free: true, ...more },
+    });
     const ghosts = (/** @type {string[]} */ of) =>
       of
-        .filter((name) => was && String(was.inputs[name]) !== String(inputs[name]))
+        .filter((name) => was && moved(name, { inputs }, was))
         .map((name) => ghost(`${name} before`, was?.inputs[name], name[0]));
     left.set([
       ...ghosts(["q", ...words.map(({ word }) => `k.${word}`)]),
-      ...words.map(({ word, k, seen, score }) => ({
-        ...tip(`k.${word}`, k, "k", `${word} ${seen ? fixed(score, 2) : "hidden"}`),
-        ghost: !seen,
-        free: true,
-      })),
-      { ...tip("q", inputs.q, "q thick", `q of ${self}`), free: true },
+      ...words.map(({ word, seen, score }) =>
+        free(`k.${word}`, `${word} ${seen ? fixed(score, 2) : "hidden"}`, { ghost: !seen }),
+      ),
+      free("q", `q of ${self}`, { role: "q thick" }),
     ]);
     const lean = result[0] - result[1];
     const role = Math.abs(lean) < 5e-3 ? "plain" : lean > 0 ? "bird" : "machine";
@@ -137,17 +148,15 @@ export function crane({ settings, state, say }) {
       ...(inputs.rejected ? [ghost("plain average", average, "plain", "plain average")] : []),
       ...ghosts(words.map(({ word }) => `v.${word}`)),
       tip(`new ${self}`, result, `${role} thick`, `new ${self}`),
-      ...words.map(({ word, v, seen }) => ({
-        ...tip(`v.${word}`, v, "v", seen ? word : `${word} hidden`),
-        ghost: !seen,
-        free: true,
-      })),
+      ...words.map(({ word, seen }) =>
+        free(`v.${word}`, seen ? word : `${word} hidden`, { ghost: !seen }),
+      ),
     ]);
+    const same = was?.words.length === words.length; // then place by place
     bars.set(
-      words.map(({ word, share }, i) => {
-        const same = was?.words.length === words.length;
-        const other = same ? was?.words[i] : was?.words.find((one) => one.word === word);
-        return { id: i, name: word, p: share, before: other?.share };
+      words.map(({ word, share: p }, i) => {
+        const old = same ? was.words[i] : was?.words.find((one) => one.word === word);
+        return { id: i, name: word, p, before: old?.share };
       }),
     );
     flip.set();
@@ -157,102 +166,85 @@ export function crane({ settings, state, say }) {
   /**
    * What the last change has done.
    * @param {Seen} seen
-   * @param {Seen | null} was
-   * @param {string} what
+   * @param {Seen} was
    */
-  function sentence({ inputs, words, result, average }, was, what) {
-    const shares = words.map((one) => `${one.word} ${fixed(one.share)}`).join(", ");
-    if (!was) return `Shares: ${shares}. The new ${self} is ${at(result)}.`;
-    const frozen = words.length === was.words.length && words.every((one, i) => still(one, was, i));
-    const moved = String(at(was.result)) === at(result);
-    const turn = moved
-      ? `the new ${self} stays at ${at(result)}`
-      : `the new ${self} goes from ${at(was.result)} to ${at(result)}`;
-    const [role, word] = what.split(".");
-    const one = words.find((other) => other.word === word);
-    const old = was.words.find((other) => other.word === word);
-    if (role === "v" && one?.seen) {
-      return `Another value of ${word}: no share moves (${shares}), and ${turn}.`;
-    }
-    if (role === "k" && one?.seen && old) {
+  function happened(seen, was) {
+    const { words, average } = seen;
+    const [from, to] = [at(was), at(seen)];
+    const turn = `the new ${self} ${from === to ? `stays at ${to}` : `goes from ${from} to ${to}`}`;
+    const [role, word] = hand.split(".");
+    const find = (/** @type {Seen} */ { words }, /** @type {string} */ of) =>
+      words.find((one) => one.word === of);
+    const [one, old, far] = [find(seen, word), find(was, word), find(seen, rejected)];
+    if (word && !one?.seen) return `The ${self} does not see ${word}: no share moves, and ${turn}.`;
+    if (role === "v")
+      return `Another value of ${word}: no share moves (${shares(seen)}), and ${turn}.`;
+    if (role === "k" && one && old) {
       const score = `its score goes from ${fixed(old.score, 2)} to ${fixed(one.score, 2)}`;
-      return `Another key of ${word}: ${score}, its share from ${fixed(old.share)} to ${fixed(one.share)}; ${turn}.`;
+      const share = `its share from ${fixed(old.share)} to ${fixed(one.share)}`;
+      return `Another key of ${word}: ${score}, ${share}; ${turn}.`;
     }
-    if (word) return `The ${self} does not see ${word}: no share moves, and ${turn}.`;
-    if (what === "q") return `Another query. Shares now: ${shares}; ${turn}.`;
-    if (what === "sentence") {
-      const same = frozen ? `The same shares (${shares})` : `Shares now: ${shares}`;
-      return `${same}, other values: ${turn}.`;
+    if (role === "sentence" && words.every(({ share }, i) => still(share, was.words[i].share))) {
+      return `Other values in the same shares (${shares(seen)}): ${turn}.`;
     }
-    const far = words.find((other) => other.word === rejected);
-    if (what === "rejected" && far?.seen) {
-      const plain = `A plain average would give it ${fixed(1 / words.length, 2)} and make ${at(average)}`;
-      return `The ${rejected} scores ${fixed(far.score, 2)} and gets ${fixed(far.share)}: ${turn}. ${plain}.`;
+    if (role === "rejected" && far?.seen) {
+      const got = `The ${rejected} scores ${fixed(far.score, 2)} and gets ${fixed(far.share)}: ${turn}.`;
+      const plain = `${fixed(1 / words.length, 2)} and make ${at({ result: average })}`;
+      return `${got} A plain average would give it ${plain}.`;
     }
-    if (inputs.mask) return `Only its own share is left, 1: ${turn}, which is its own value.`;
-    return `Shares now: ${shares}; ${turn}.`;
+    return `Shares now: ${shares(seen)}; ${turn}.`;
   }
 }
 
 /**
- * Score, normalise, aggregate; the first word among all, or with the mask among itself alone.
+ * Score, normalise, aggregate: the first word among all, or with the mask alone.
  * @param {Record<string, any>} inputs
  * @param {string[]} names
+ * @returns {Seen}
  */
 function attend(inputs, names) {
+  const { q, mask } = inputs;
   const words = names.map((word, i) => {
     const [k, v] = [inputs[`k.${word}`], inputs[`v.${word}`]];
-    const score = inputs.q[0] * k[0] + inputs.q[1] * k[1];
-    const seen = !inputs.mask || i === 0;
+    const [score, seen] = [q[0] * k[0] + q[1] * k[1], !mask || i === 0];
     return { word, k, v, seen, score, share: seen ? Math.exp(score) : 0 };
   });
   const sum = words.reduce((total, { share }) => total + share, 0);
   for (const one of words) one.share /= sum;
-  const mix = (/** @type {(one: One) => number} */ weight) =>
-    /** @type {Vector} */ (
-      [0, 1].map((i) => words.reduce((total, one) => total + weight(one) * one.v[i], 0))
-    );
   const n = words.filter(({ seen }) => seen).length;
-  return {
-    words,
-    result: mix(({ share }) => share),
-    average: mix(({ seen }) => (seen ? 1 / n : 0)),
+  /** @type {(weight: (one: One) => number) => Vector} */
+  const mix = (weight) => {
+    const along = (/** @type {0 | 1} */ i) =>
+      words.reduce((total, one) => total + weight(one) * one.v[i], 0);
+    return [along(0), along(1)];
   };
+  const [result, average] = [mix(({ share }) => share), mix(({ seen }) => (seen ? 1 / n : 0))];
+  return { inputs, words, result, average };
 }
 
 /**
- * @param {string} name
- * @param {Vector} vector
- * @param {string} role
- * @param {string} [label]
+ * The name of an arrow in words.
+ * @param {string} key  q, k.fish, v.fish
+ * @param {string} self
  */
-function tip(name, [x, y], role, label = "") {
-  return { name, x, y, role, label };
+function aloud(key, self) {
+  const [role, word = self] = key.split(".");
+  return `${{ q: "query", k: "key" }[role] ?? "value"} of ${word}`;
 }
 
-/** @type {(name: string, vector: Vector, role: string, label?: string) => import("./arrows.mjs").Arrow} */
-function ghost(...arrow) {
-  return { ...tip(...arrow), ghost: true };
-}
+/** @type {(name: string, vector: Vector, role: string, label?: string) => Arrow} */
+const tip = (name, [x, y], role, label = "") => ({ name, x, y, role, label });
 
-/** @param {Vector} vector */
-function at([x, y]) {
-  return `(${fixed(x, 2)}, ${fixed(y, 2)})`;
-}
+/** @type {typeof tip} */
+const ghost = (...arrow) => ({ ...tip(...arrow), ghost: true });
 
-/**
- * @param {One} one
- * @param {Seen} was
- * @param {number} i
- */
-function still(one, was, i) {
-  return Math.abs(one.share - was.words[i].share) < 5e-4;
-}
+/** @type {(name: string, a: Pick<Seen, "inputs">, b: Pick<Seen, "inputs">) => boolean} */
+const moved = (name, a, b) => String(a.inputs[name]) !== String(b.inputs[name]);
 
-/**
- * @param {Seen} a
- * @param {Seen} b
- */
-function differ(a, b) {
-  return (/** @type {string} */ name) => String(a.inputs[name]) !== String(b.inputs[name]);
-}
+const still = (/** @type {number} */ a, /** @type {number} */ b) => Math.abs(a - b) < 5e-4;
+
+/** @param {Seen} seen */
+const shares = ({ words }) => words.map(({ word, share }) => `${word} ${fixed(share)}`).join(", ");
+
+/** @param {Pick<Seen, "result">} seen */
+const at = ({ result: [x, y] }) => `(${fixed(x, 2)}, ${fixed(y, 2)})`;

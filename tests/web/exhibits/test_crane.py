@@ -80,14 +80,14 @@ def numbers(shown, name):
 def test_all_switches_give_the_chapters_numbers(exhibit):
     shown = exhibit("crane", **SETTINGS)
     is_pythons(shown, ["crane", "ate", "fish"])
-    assert shown.sentence.endswith("The new crane is (0.71, 0.29).")
+    assert shown.sentence.endswith("New crane: (0.71, 0.29).")
     shown.element.get_by_text("the rain stands beside it").click()
     is_pythons(shown, ["crane", "rain", "ate", "fish"])
     assert "gets 0.009: the new crane goes from (0.71, 0.29) to (0.70, 0.28)." in shown.sentence
     assert shown.sentence.endswith("(0.30, −0.05).")
     shown.element.get_by_role("button", name=LIFT).click()
     is_pythons(shown, ["crane", "rain", "lifted", "steel"])
-    assert shown.sentence.startswith("The same shares (crane 0.395, rain 0.009, lifted 0.298")
+    assert shown.sentence.startswith("Other values in the same shares (crane 0.395, rain 0.009")
     shown.element.get_by_text("sees only itself and back").click()
     assert shown.bars() == {"crane": 1, "rain": 0, "lifted": 0, "steel": 0}
     assert result(shown) == [0.5, 0.5]
@@ -96,8 +96,8 @@ def test_all_switches_give_the_chapters_numbers(exhibit):
 def test_a_value_that_is_dragged_freezes_the_shares(exhibit):
     shown = exhibit("crane", **SETTINGS)
     before, shares = result(shown), shown.bars()
-    drag(shown, "v.fish", -100, 90)
-    moved = numbers(shown, "v.fish")
+    drag(shown, "value of fish", -100, 90)
+    moved = numbers(shown, "value of fish")
     assert moved != (0.8, 0.2)
     assert shown.bars() == shares and result(shown) != before
     is_pythons(shown, ["crane", "ate", "fish"], v={"fish": moved})
@@ -110,27 +110,27 @@ def test_a_value_that_is_dragged_freezes_the_shares(exhibit):
 
 def test_a_key_or_the_query_that_is_dragged_moves_shares(exhibit):
     shown = exhibit("crane", **SETTINGS)
-    drag(shown, "k.fish", -200, 40)  # ate has the same key: the later word is taken
-    key = numbers(shown, "k.fish")
-    assert numbers(shown, "k.ate") == (0.9, 0.1) != key
+    drag(shown, "key of fish", -200, 40)  # ate has the same key: the later word is taken
+    key = numbers(shown, "key of fish")
+    assert numbers(shown, "key of ate") == (0.9, 0.1) != key
     is_pythons(shown, ["crane", "ate", "fish"], k={"fish": key})
     assert shown.sentence.startswith("Another key of fish: its score goes from 0.70 to")
-    drag(shown, "q", 60, -60)
-    q = numbers(shown, "q")
-    assert numbers(shown, "k.crane") == (0.7, 0.7) != q
+    drag(shown, "query of crane", 60, -60)
+    q = numbers(shown, "query of crane")
+    assert numbers(shown, "key of crane") == (0.7, 0.7) != q
     is_pythons(shown, ["crane", "ate", "fish"], k={"fish": key}, q=q)
     assert shown.element.locator(".bar.moved").count()
 
 
 def test_by_keyboard_alone_as_the_chapter_asks(exhibit):
     shown = exhibit("crane", **SETTINGS)
-    press(shown, "q", *["ArrowRight", "ArrowUp"] * 7)
+    press(shown, "query of crane", *["ArrowRight", "ArrowUp"] * 7)
     assert list(shown.bars().values()) == pytest.approx([0.4668, 0.2666, 0.2666], abs=1e-3)
     shown.element.get_by_role("button", name="reset").press("Enter")
-    press(shown, "v.fish", *["ArrowLeft", "ArrowUp"] * 6)
+    press(shown, "value of fish", *["ArrowLeft", "ArrowUp"] * 6)
     assert result(shown) == pytest.approx([0.5301, 0.4699], abs=1e-3)
-    press(shown, "v.fish", *["Shift+ArrowRight"] * 9)
-    assert numbers(shown, "v.fish") == (1.5, 0.8)  # no further than the plane
+    press(shown, "value of fish", *["Shift+ArrowRight"] * 9)
+    assert numbers(shown, "value of fish") == (1.5, 0.8)  # no further than the plane
 
 
 def test_by_touch_on_a_phone(exhibit):
@@ -139,13 +139,13 @@ def test_by_touch_on_a_phone(exhibit):
     for text in (LIFT, "the rain stands beside it"):
         shown.element.get_by_text(text).tap()
     is_pythons(shown, ["crane", "rain", "lifted", "steel"])
-    x, y = handle(shown, "v.steel")
+    x, y = handle(shown, "value of steel")
     client = shown.page.context.new_cdp_session(shown.page)
     for kind, by in (("touchStart", 0), ("touchMove", 20), ("touchMove", 60)):
         point = [{"x": x + by, "y": y}]
         client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": point})
     client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-    moved = numbers(shown, "v.steel")
+    moved = numbers(shown, "value of steel")
     assert moved[0] > 0.5
     is_pythons(shown, ["crane", "rain", "lifted", "steel"], v={"steel": moved})
     assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
