@@ -39,7 +39,8 @@ IMPORTS = {
     | {"tokenizer", "weights"},
     "exhibits": {"machine", "tape", "tokenizer"},
     "web": {"machine", "tokenizer", "weights"},
-    "labs": {"exhibits", "generation", "machine", "model", "tape"},
+    "labs": {"analysis", "config", "exhibits", "flops", "generation", "machine", "model", "tape"}
+    | {"training"},
     "exercises": {"machine"},
     "cli": {"analysis", "config", "data", "flops", "generation", "machine", "model", "packed"}
     | {"tape", "tokenizer", "training", "web", "weights"},

@@ -5,8 +5,13 @@ with; so a cell stands in the book and in Colab unchanged. Needs ipywidgets 7.7 
 when it is shown.
 """
 
+from .cost import Cost
+from .crane import Crane
 from .heads import Heads
 from .lab import Lab
+from .museum import Museum
+from .patching import Patching
 from .sampling import Sampling
+from .training import Training
 
-__all__ = ["Heads", "Lab", "Sampling"]
+__all__ = ["Cost", "Crane", "Heads", "Lab", "Museum", "Patching", "Sampling", "Training"]

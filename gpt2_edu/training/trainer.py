@@ -61,6 +61,7 @@ class Trainer:
     def __init__(self, config: TrainConfig, *, on_log: Listener | None = None) -> None:
         self.config, self.on_log = config, on_log
         self._run: Run | None = None
+        self._stop = Stop()
 
     @classmethod
     def resume(cls, run: str | os.PathLike[str], *, on_log: Listener | None = None) -> Trainer:
@@ -75,6 +76,10 @@ class Trainer:
             raise ValueError("there is no model yet: call train() first")
         return self._run.model
 
+    def stop(self) -> None:
+        """Ask ``train``, which runs in another thread, to save and return after its step."""
+        self._stop.requested_at = time.monotonic()
+
     def train(self) -> Summary:
         """Train to the last step, or until Ctrl-C or SIGTERM, and save.
 
@@ -85,7 +90,7 @@ class Trainer:
         """
         device = named_device(self.config.device)
         started = time.perf_counter()
-        with process_group(device) as ranks, Stop() as stop, torch_settings(ranks.device):
+        with process_group(device) as ranks, self._stop as stop, torch_settings(ranks.device):
             run = self._run = open_run(self.config, ranks)
             with closing(RunLog(run, self.on_log)) as log, run.memory.explain_errors():
                 training_loop(run, log, stop)
@@ -285,6 +290,7 @@ class Stop:
         return self.requested_at is not None
 
     def __enter__(self) -> Stop:
+        self.requested_at = None
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._previous[number] = signal.signal(number, self._handle)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from gpt2_edu import GPT2, generate, load_tokenizer, trace
+from gpt2_edu.data.prepare import PrepareConfig, prepare
 from gpt2_edu.exhibits import Bars, Matrix
 from gpt2_edu.generation import next_probabilities
-from gpt2_edu.labs import Heads, Lab, Sampling, lab
+from gpt2_edu.labs import Cost, Crane, Heads, Lab, Museum, Patching, Sampling, Training, lab
+from gpt2_edu.trainer import TrainConfig
 
 widgets = pytest.importorskip("ipywidgets")
 FIRST = "Turn a knob."
@@ -30,8 +34,59 @@ def heads(crane) -> Heads:
     return Heads(*crane, printed=Matrix.example(), first=FIRST, text=MARSH)
 
 
-def test_every_control_of_every_lab_changes_something(sampling, heads):
+@pytest.fixture
+def patching(crane) -> Patching:
+    texts = ("In the city, the crane", MARSH)
+    return Patching(*crane, printed=Matrix.example(), first=FIRST, texts=texts)
+
+
+@pytest.fixture
+def museum(crane) -> Museum:
+    return Museum(*crane, printed=Matrix.example(), first=FIRST, text=MARSH)
+
+
+@pytest.fixture
+def arrows() -> Crane:
+    words = {
+        "crane": {"k": (0.7, 0.7), "v": (0.5, 0.5)},
+        "ate": {"k": (0.5, 0.5), "v": (0.9, 0.1)},
+        "lifted": {"k": (0.5, 0.5), "v": (0.1, 0.9)},
+    }
+    return Crane(
+        word="crane",
+        q=(1.4, 1.4),
+        words=words,
+        sentences={"A": ("crane", "ate"), "B": ("crane", "lifted")},
+        printed=Matrix.example(),
+        first=FIRST,
+    )
+
+
+@pytest.fixture
+def cost(crane) -> Cost:
+    return Cost(crane[0].config, printed=Matrix.example(), first=FIRST)
+
+
+def test_every_control_of_every_lab_changes_something(
+    sampling, heads, patching, museum, arrows, cost, monkeypatch
+):
+    monkeypatch.setattr("gpt2_edu.labs.cost.measured", lambda precision: (1e9, 1e9))
     changes = {
+        "giver": "By the river, the crane",
+        "taker": "By the river, the crane",
+        "stage": "h.2.resid_post",
+        "back": 3,
+        "bug": "mask after softmax",
+        "sentence": "B",
+        "vector": "value of ate",
+        "x": -1.0,
+        "y": -1.0,
+        "mask": True,
+        "device": "H200",
+        "job": "train",
+        "precision": "bfloat16",
+        "batch": 64,
+        "T": 7,
         "prompt": "In the city, the crane",
         "temperature": 2.0,
         "top_k": 2,
@@ -43,9 +98,11 @@ def test_every_control_of_every_lab_changes_something(sampling, heads):
         "layer": 1,
         "cut": ("1.0", "1.2"),
     }
-    for one in (sampling, heads):
+    for one in (sampling, heads, patching, museum, arrows, cost):
         one.panel()
         for name, widget in one.widgets.items():
+            if name == "vector":
+                continue  # chooses what x and y move
             before = one.shown.value
             first, widget.value = widget.value, changes[name]
             assert one.shown.value != before, name
@@ -115,3 +172,100 @@ def test_a_lab_says_what_it_lacks():
     empty = Lab("nothing", Matrix.example(), first=FIRST)
     with pytest.raises(NotImplementedError, match=r"Lab has no controls\(\)"):
         empty.panel()
+
+
+def test_a_vector_at_the_last_stage_brings_its_own_prediction_along(patching, crane):
+    model, encoding = crane
+    city, marsh = patching.texts
+    bars, sentence = patching.show(giver=city, taker=marsh, stage="h.2.resid_post", back=1)
+    rows = [[encoding.eot_token, *encoding.encode_ordinary(t)] for t in (city, marsh)]
+    with torch.no_grad():
+        theirs, own = (
+            next_probabilities(model(torch.tensor([row]))[0][:, -1])[0].max() for row in rows
+        )
+    assert max(bars.now.values()) == pytest.approx(float(theirs), abs=1e-5)
+    assert max(bars.before.values()) == pytest.approx(float(own), abs=1e-5)
+    assert sentence == "h.2.resid_post at ␣crane of the first text stands at ␣crane of the second."
+
+
+def test_the_museum_shows_code_and_damage_and_leaves_the_model_alone(museum, crane):
+    before = [p.clone() for p in crane[0].parameters()]
+    for bug in museum.controls()["bug"].options:
+        code, *rest = museum.show(bug=bug, text=MARSH, layer=1)
+        assert code.startswith("right ") and rest
+    assert all(torch.equal(a, b) for a, b in zip(before, crane[0].parameters(), strict=True))
+
+
+def test_a_value_moves_no_share_and_the_sliders_follow_the_vector(arrows):
+    arrows.panel()
+    table, _ = arrows.shown.value.split("</figure>")
+    arrows.widgets["vector"].value = "value of ate"
+    assert (arrows.widgets["x"].value, arrows.widgets["y"].value) == (0.9, 0.1)
+    arrows.widgets["x"].value = -2.0
+    after, sentence = arrows.shown.value.split("</figure>")
+    assert after == table and "(-" in sentence
+    arrows.widgets["vector"].value = "query of crane"
+    assert arrows.widgets["x"].value == 1.4
+
+
+def test_a_data_sheet_without_a_figure_says_so(cost):
+    with pytest.raises(ValueError, match="T4 has no figure for bfloat16"):
+        list(cost.show(device="T4", job="write", precision="bfloat16", batch=1, T=8))
+
+
+@pytest.fixture
+def training(tmp_path) -> Training:
+    shards = str(tmp_path / "shards")
+    prepare(PrepareConfig(sources=("crane:60",), out=shards, tokenizer="crane", workers=1))
+    config = TrainConfig(
+        data=shards,
+        out=str(tmp_path / "run"),
+        model="crane",
+        n_layer=1,
+        n_head=2,
+        n_embd=16,
+        block_size=32,
+        steps=60,
+        warmup_steps=5,
+        batch_size=4,
+        log_every=1,
+        eval_every=0,
+        device="cpu",
+        quiet=True,
+    )
+    more = {"text": MARSH, "floor": 0.47, "printed": Matrix.example(), "first": FIRST}
+    return Training(config, load_tokenizer("crane"), **more)
+
+
+def test_a_run_is_started_stopped_and_resumed_from_its_buttons(training, monkeypatch):
+    training.panel()
+    heard = training.hear
+
+    def stop_at_five(row):
+        heard(row)
+        if row["step"] == 5:
+            training.end.click()
+
+    monkeypatch.setattr(training, "hear", stop_at_five)
+    training.begin.click()
+    training.begin.click()  # a second click begins no second run
+    training.thread.join(60)
+    assert "It is stopped, and can go on: step 6 of 60" in training.status.value
+    assert "Step 6 of 60" in training.shown.value and "<svg" in training.shown.value
+    again = Training(
+        training.config, training.encoding, text=MARSH, printed=training.printed, first=FIRST
+    )
+    again.panel()
+    assert "Step 6 of 60" in again.shown.value  # what was is shown before it goes on
+    again.begin.click()
+    again.thread.join(120)
+    assert "It is finished: step 60 of 60" in again.status.value
+    assert [row["step"] for row in again.rows if "loss" in row] == list(range(1, 61))
+
+
+def test_a_run_that_cannot_begin_says_why(training):
+    training.config = replace(training.config, data="nowhere")
+    training.panel()
+    training.begin.click()
+    training.thread.join(60)
+    assert "nowhere" in training.status.value

@@ -1,0 +1,76 @@
+"""Chapter 19: a bug of the museum switched into your own model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import tiktoken
+import torch
+
+from ..analysis.bugs import BUGS, broken, find
+from ..exhibits import Attention, Bars, Tokens
+from ..generation import next_probabilities
+from ..machine.display import Exhibit
+from ..model import GPT2
+from .lab import Lab
+
+LONGEST = 32  # tokens; a map of more cannot be read
+
+
+class Museum(Lab):
+    """What a bug does to a trained model: loss on a text, what comes next, and a block's heads.
+
+    model: any GPT2; it stays as it is, a copy gets the bug. encoding: its tokenizer. text: what it
+    reads first. The rest is a ``Live``'s.
+    """
+
+    def __init__(self, model: GPT2, encoding: tiktoken.Encoding, *, text: str, **live: Any) -> None:
+        super().__init__("museum", **live)
+        self.model, self.encoding, self.text = model, encoding, text
+
+    def controls(self) -> Mapping[str, Any]:
+        import ipywidgets as widgets
+
+        most = self.model.config.n_layer - 1
+        return {
+            "bug": widgets.Dropdown(options=["no bug", *BUGS], description="bug"),
+            "text": widgets.Text(self.text, description="text", continuous_update=False),
+            "layer": widgets.IntSlider(0, min=0, max=most, description="block"),
+        }
+
+    def show(self, *, bug: str, text: str, layer: int) -> Iterator[Exhibit | str]:
+        ids = [self.encoding.eot_token, *self.encoding.encode_ordinary(text)]
+        if not 2 <= len(ids) <= LONGEST:
+            raise ValueError(f"a text has 1 to {LONGEST - 1} tokens, this one {len(ids) - 1}.")
+        yield str(find(bug))
+        before, losses = None, []
+        for name in ("no bug", bug):
+            try:
+                logits, loss, weights = self.run(name, ids, layer)
+            except Exception as error:  # some bugs are found at once, and that is what one sees
+                yield f"An error, at once: {error}"
+                return
+            losses.append(f"{loss:.3f}")
+            shares = next_probabilities(logits)[0].cpu()
+            if before is None:
+                before = Bars.of(shares, self.encoding, rows=64).now
+        yield f"loss on this text: {losses[0]} without it, {losses[1]} with it"
+        caption = f"What comes next with “{bug}”. Before: without it."
+        yield Bars.of(shares, self.encoding, before=before, caption=caption)
+        sums = weights.sum(dim=-1)
+        if torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
+            labels = Tokens(ids, self.encoding).labels
+            yield Attention(weights, labels, caption=f"Who looks where in block {layer}.")
+        else:
+            smallest, largest = float(sums.min()), float(sums.max())
+            yield f"The rows of attention sum to {smallest:.2f} to {largest:.2f}, not to 1."
+
+    def run(self, bug: str, ids: list[int], layer: int) -> tuple[Any, float, Any]:
+        """Logits (1, V) of the last token, the loss on the text, and the weights (H, T, T)."""
+        idx = torch.tensor([ids], device=self.model.device)
+        with broken(self.model, bug) as (copy, tape), torch.no_grad():
+            logits, _ = copy(idx)
+        loss = torch.nn.functional.cross_entropy(logits[0, :-1], idx[0, 1:])
+        path = f"transformer.h.{layer}.attn.weights"
+        return logits[:, -1], float(loss), tape[path][0].cpu()

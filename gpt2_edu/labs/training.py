@@ -1,0 +1,157 @@
+"""Chapter 13: a run that one starts, stops and resumes, and watches while it learns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import tiktoken
+import torch
+
+from ..exhibits import COLOURS, Attention, Plot, Tokens
+from ..model import eval_mode
+from ..tape import trace
+from ..training.config import SETTINGS, TrainConfig
+from ..training.run_log import LOG, read_log
+from ..training.trainer import Trainer
+from .lab import Lab
+
+
+class Training(Lab):
+    """Starts, stops and resumes a run in its folder: loss with its floor, learning rate, samples,
+    and the attention of one block as it forms.
+
+    config: of the run. encoding: its tokenizer. text: what attention is shown on. floor: the loss
+    that no model can go below, if it is known. The rest is a ``Live``'s.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        encoding: tiktoken.Encoding,
+        *,
+        text: str,
+        floor: float | None = None,
+        layer: int = 0,
+        **live: Any,
+    ) -> None:
+        super().__init__("snapshots", **live)
+        self.config, self.encoding, self.text = config, encoding, text
+        self.floor, self.layer = floor, layer
+        self.trainer: Trainer | None = None
+        self.thread: threading.Thread | None = None
+        self.rows: list[dict[str, Any]] = []
+
+    def panel(self) -> Any:
+        import ipywidgets as widgets
+
+        self.begin = widgets.Button(description="start or go on", icon="play")
+        self.end = widgets.Button(description="stop and save", icon="stop")
+        self.begin.on_click(lambda button: self.start())
+        self.end.on_click(lambda button: self.stop())
+        self.status, self.shown = widgets.HTML(), widgets.HTML()
+        self.widgets = {"begin": self.begin, "end": self.end}
+        log = Path(self.config.out) / LOG
+        self.rows = read_log(log) if log.exists() else []
+        self.draw()
+        return widgets.VBox([widgets.HBox([self.begin, self.end]), self.status, self.shown])
+
+    @property
+    def running(self) -> bool:
+        return self.thread is not None and self.thread.is_alive()
+
+    def start(self) -> None:
+        """Begin the run, or go on where it was stopped; nothing, while it runs."""
+        if self.running:
+            return
+        if (Path(self.config.out) / SETTINGS).exists():
+            self.trainer = Trainer.resume(self.config.out, on_log=self.hear)
+        else:
+            self.trainer = Trainer(self.config, on_log=self.hear)
+        self.say("It begins.")
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def stop(self) -> None:
+        """Have it save and end after the step that it is at."""
+        if self.running and self.trainer:
+            self.say("It stops after this step, and saves.")
+            self.trainer.stop()
+
+    def run(self) -> None:
+        assert self.trainer is not None
+        try:
+            done = self.trainer.train()
+        except (ValueError, OSError, FloatingPointError) as error:
+            self.say(str(error))
+            return
+        how = "It is finished" if done.finished else "It is stopped, and can go on"
+        self.say(f"{how}: step {done.step} of {self.config.steps}. Its folder is {self.config.out}")
+
+    def say(self, sentence: str) -> None:
+        self.status.value = f"<p><strong>{escape(sentence)}</strong></p>"
+
+    def hear(self, row: Mapping[str, Any]) -> None:
+        """A row of the log: called by the run, between two steps."""
+        self.rows.append(dict(row))
+        self.draw()
+
+    def draw(self) -> None:
+        """What the rows so far show."""
+        shown = [row for row in self.rows if "loss" in row]
+        if not shown:
+            return
+        parts: list[str] = [self.curve(shown)._repr_html_()]
+        samples = [row["sample"] for row in self.rows if row.get("sample")]
+        if samples:
+            parts.append(f'<p style="white-space: pre-wrap">{escape(samples[-1])}</p>')
+        if self.running and self.trainer is not None:
+            parts.append(self.attention()._repr_html_())
+        self.shown.value = "".join(parts)
+
+    def curve(self, rows: list[dict[str, Any]]) -> Plot:
+        """Loss, its floor, and the learning rate, against the steps."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6, 3), layout="constrained")
+        ax = figure.subplots()
+        steps = [row["step"] for row in rows]
+        ax.plot(steps, [row["loss"] for row in rows], color=COLOURS["weights"], label="training")
+        checked = [row for row in self.rows if row.get("val_loss") is not None]
+        ax.plot(
+            [row.get("step", 0) for row in checked],
+            [row["val_loss"] for row in checked],
+            "o",
+            color=COLOURS["q"],
+            label="validation",
+        )
+        if self.floor is not None:
+            ax.axhline(self.floor, color=COLOURS["plain"], ls=":", label="floor")
+        ax.set(xlabel="step", ylabel="loss (nats a token)")
+        rates = [row.get("lr", 0.0) for row in rows]
+        rate = ax.twinx()
+        rate.plot(steps, rates, color=COLOURS["machine"], lw=1, label="learning rate")
+        rate.set_ylabel("learning rate")
+        ax.legend(loc="upper right")
+        last = rows[-1]
+        return Plot(
+            figure,
+            f"Step {last['step']} of {self.config.steps}: loss {last['loss']:.3f}.",
+            alt="Training and validation loss, and the learning rate, against the steps.",
+        )
+
+    def attention(self) -> Attention:
+        """The heads of one block on the text, as they are now."""
+        assert self.trainer is not None
+        model = self.trainer.model
+        ids = [self.encoding.eot_token, *self.encoding.encode_ordinary(self.text)]
+        with eval_mode(model), trace(model) as t, torch.no_grad():
+            model(torch.tensor([ids], device=model.device))
+        return Attention(
+            t[f"transformer.h.{self.layer}.attn.weights"][0].float().cpu(),
+            Tokens(ids, self.encoding).labels,
+            caption=f"Who looks where in block {self.layer} now.",
+        )
