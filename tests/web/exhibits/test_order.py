@@ -1,0 +1,123 @@
+"""The exhibit of chapter 2: words in another order, with and without positions and mask."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+
+from gpt2_edu import trace
+
+pytestmark = pytest.mark.browser
+CITY = "In the city by the river, the crane"
+FRONT = [3, 1, 2, 4, 5, 6, 7, 8]  # ␣city before In
+
+
+def edits(positions: bool, mask: bool) -> dict[str, Any]:
+    """What switches the two off in Python."""
+    made: dict[str, Any] = {} if positions else {"pos_emb": torch.zeros_like}
+    for n in range(0 if mask else 3):
+        path = f"transformer.h.{n}.attn."
+        kept: list[Any] = []
+        made[f"{path}scores"] = lambda scores, kept=kept: kept.append(scores.clone()) or scores
+        made[f"{path}masked_scores"] = lambda _, kept=kept: kept.pop()
+    return made
+
+
+def logits(crane, order: list[int] | None, positions: bool = True, mask: bool = True):
+    ids = crane.ids(CITY)
+    if order:
+        ids = [ids[0], *(ids[place] for place in order), ids[-1]]
+    with trace(crane.model, edits=edits(positions, mask)) as tape, torch.no_grad():
+        crane.model(torch.tensor([ids]))
+    return tape["logits"]
+
+
+def test_bars_and_the_four_changes_are_pythons(exhibit, crane):
+    shown = exhibit("order", text=CITY, query={"order": " ".join(map(str, FRONT))})
+    assert shown.tokens()[:4] == ["⟨end⟩", "␣city", "In", "␣the"]
+    expected = crane.next(logits(crane, FRONT), 1024)
+    bars = shown.bars()
+    assert bars == pytest.approx({name: expected[name] for name in bars}, abs=1e-3)
+    cells = [[float(cell) for cell in row] for row in shown.cells()]
+    for row, positions in zip(cells, (True, False), strict=True):
+        for cell, mask in zip(row, (True, False), strict=True):
+            both = [logits(crane, order, positions, mask)[0, -1] for order in (FRONT, None)]
+            change = (both[0].softmax(-1) - both[1].softmax(-1)).abs().max().item()
+            assert cell == pytest.approx(change, abs=1e-3)
+    assert re.match(r"Positions and the mask tell the order: ␣ate goes from 0.17\d", shown.sentence)
+
+
+def test_with_both_off_no_bar_moves_whatever_the_order(exhibit, crane):
+    shown = exhibit("order", text=CITY)
+    assert shown.sentence == "As typed, ␣lifted comes next with 0.25. Move a word."
+    for name in ("positions", "causal mask"):
+        shown.element.get_by_role("checkbox", name=name).uncheck()
+    before = shown.bars()
+    expected = crane.next(logits(crane, None, False, False), 1024)
+    assert before == pytest.approx({name: expected[name] for name in before}, abs=1e-3)
+    for _ in range(3):
+        shown.element.get_by_role("button", name="shuffle").click()
+        assert shown.bars() == before
+        assert shown.element.locator(".moved").count() == 0
+    assert shown.sentence.startswith("Without positions and without the mask no bar moves")
+    shown.element.get_by_role("checkbox", name="causal mask").check()
+    shown.element.get_by_role("button", name="as typed").click()
+    assert "As typed" in shown.sentence
+    assert shown.query == "?positions=false"
+
+
+def test_words_are_dragged_and_the_last_stays(exhibit):
+    shown = exhibit("order", text=CITY)
+    buttons = shown.element.locator(".strip button")
+
+    def drag(start: int, end: int) -> list[str]:
+        boxes = [buttons.nth(i).bounding_box() for i in (start, end)]
+        (x, y), (to_x, to_y) = [(b["x"] + b["width"] / 2, b["y"] + 20) for b in boxes]
+        shown.page.mouse.move(x, y)
+        shown.page.mouse.down()
+        shown.page.mouse.move(to_x, to_y, steps=5)
+        shown.page.mouse.up()
+        return shown.tokens()
+
+    assert drag(3, 1)[:4] == ["⟨end⟩", "␣city", "In", "␣the"]
+    assert shown.query == "?order=3+1+2+4+5+6+7+8"
+    assert drag(2, 9)[2] == "In" and drag(9, 2)[-1] == "␣crane" and drag(2, 0)[0] == "⟨end⟩"
+    assert drag(1, 3) == drag(5, 5) and "As typed" in shown.sentence
+
+
+def test_by_keyboard_alone(exhibit):
+    shown = exhibit("order", text=CITY)
+    shown.element.locator(".strip button").first.focus()
+    for key in ["ArrowRight"] * 3 + ["Alt+ArrowLeft"] * 2:
+        shown.page.keyboard.press(key)
+        shown.ready()
+    assert shown.tokens()[1:4] == ["␣city", "In", "␣the"]
+    shown.element.get_by_role("checkbox", name="positions").focus()
+    shown.page.keyboard.press("Space")
+    assert shown.sentence.startswith("The mask alone tells the order: ")
+    assert shown.took() < 500
+    shown.element.get_by_role("textbox").fill("In the marsh, the crane")
+    assert "As typed" in shown.sentence
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "", "order": "1 2 3"},
+        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 300, "positions": "no"},
+        {"order": "3 3 3 4 5 6 7 8", "mask": "false"},
+        {"order": "1e99 <b> -1 0 9 x NaN 2", "positions": "false"},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
+    shown = exhibit("order", text=CITY, query=query)
+    assert shown.state == "ready"
+    assert "As typed" in shown.sentence
+    assert shown.element.locator("img").count() == 0
+    assert len(shown.tokens()) <= 20
+    shown.element.get_by_role("button", name="shuffle").click()
+    shown.element.get_by_role("button", name="reset").click()
+    assert "".join(shown.tokens()[1:]).replace("␣", " ") == CITY
