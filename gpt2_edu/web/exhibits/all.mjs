@@ -15,6 +15,7 @@ import { museum } from "./museum.mjs";
 import { order } from "./order.mjs";
 import { sampling } from "./sampling.mjs";
 import { snapshots } from "./snapshots.mjs";
+import { stations } from "./stations.mjs";
 import { tokens } from "./tokens.mjs";
 import { valley } from "./valley.mjs";
 
@@ -28,8 +29,9 @@ define("layernorm", layernorm);
 define("mask", mask);
 define("mistakes", mistakes);
 define("museum", museum);
+define("order", order);
 define("sampling", sampling);
 define("snapshots", snapshots, { needsModel: false });
+define("stations", stations);
 define("tokens", tokens, { needsModel: false });
 define("valley", valley, { needsModel: false });
-define("order", order);

@@ -4,7 +4,7 @@ import { make } from "./dom.mjs";
 import { fixed } from "./exhibit.mjs";
 
 /** @import { Guess } from "./page_model.mjs" */
-/** @typedef {Guess & {before?: number, mark?: string}} Bar */
+/** @typedef {Guess & {before?: number, mark?: string, note?: string}} Bar  note: beside its number */
 
 export class Bars {
   /**
@@ -50,7 +50,7 @@ export class Bars {
       const one = this.shown[i];
       row.bar.style.visibility = one ? "" : "hidden"; // its room stays
       if (!one) return;
-      const { id, name, p, before, mark = "" } = one;
+      const { id, name, p, before, mark = "", note = "" } = one;
       row.id = id;
       row.name.textContent = name;
       row.share.textContent = this.write(p);
@@ -59,7 +59,7 @@ export class Bars {
       row.bar.style.setProperty("--before", String((before ?? p) / full));
       const moved = before !== undefined && Math.abs(p - before) >= 5e-4 * full;
       row.bar.classList.toggle("moved", moved);
-      row.change.textContent = moved ? `was ${this.write(before)}` : "";
+      row.change.textContent = moved ? `was ${this.write(before)}` : note;
     });
   }
 

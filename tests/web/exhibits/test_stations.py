@@ -1,0 +1,142 @@
+"""The exhibit of chapter 11: every tensor of a pass, and a logit spelled out."""
+
+from __future__ import annotations
+
+import pytest
+
+pytestmark = pytest.mark.browser
+MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
+
+
+def at(shown, n: int):
+    """Move the slider to the n-th station."""
+    slide(shown, "station", n)
+    return shown.ready()
+
+
+def slide(shown, label: str, value: float):
+    slider = shown.element.locator(f"input[type=range][aria-label='{label}']")
+    slider.evaluate(
+        "(s, value) => { s.value = value; s.dispatchEvent(new Event('input')); }", str(value)
+    )
+    shown.ready()
+
+
+def name(shown) -> str:
+    return shown.element.locator(".slider output").first.inner_text()
+
+
+def numbers(shown) -> list[list[float]]:
+    return [
+        [float(cell.replace("−", "-").replace("∞", "inf")) for cell in row] for row in shown.cells()
+    ]
+
+
+def test_every_station_shows_pythons_numbers(exhibit, crane):
+    shown = exhibit("stations", text=MARSH)
+    tape = crane.trace(MARSH)
+    for n in range(55):
+        at(shown, n)
+        path = name(shown)
+        full = f"transformer.{path}" if path.startswith("h.") else path
+        if path == "idx":
+            assert numbers(shown) == [[i] for i in crane.ids(MARSH)]
+            continue
+        if path in ("logits", "probabilities"):
+            rows = tape["logits"][0]
+            best = rows[-1].argsort(descending=True)[:8]
+            rows = rows.softmax(-1) if path == "probabilities" else rows
+            expected = rows[:, best]
+        else:
+            found = tape[full]
+            expected = found[0, 0] if found.ndim == 4 else found.reshape(found.shape[-2:])
+            expected = expected[:, :8]
+            sizes = ", ".join(map(str, found.shape))
+            assert f"({sizes})" in shown.element.locator(".soft").all_inner_texts()[1], path
+        shown_numbers = numbers(shown)
+        assert len(shown_numbers) == 7, path
+        for row, own in zip(shown_numbers, expected.tolist(), strict=True):
+            assert row == pytest.approx(own, abs=6e-3), path
+
+
+def test_a_head_can_be_chosen_where_there_are_heads(exhibit, crane):
+    shown = exhibit("stations", text=MARSH, station="transformer.h.1.attn.weights")
+    assert shown.element.locator("code").inner_text() == "weights = masked_scores.softmax(dim=-1)"
+    slide(shown, "head", 2)
+    expected = crane.trace(MARSH)["transformer.h.1.attn.weights"][0, 2].tolist()
+    assert numbers(shown) == [pytest.approx(row, abs=6e-3) for row in expected]
+    shown.element.get_by_role("button", name="on ▸").click()
+    assert name(shown.ready()) == "h.1.attn.heads"
+    at(shown, 0)
+    assert not shown.element.locator("input[aria-label=head]").is_visible()
+
+
+def test_a_logit_is_the_dot_product_and_no_probability(exhibit, crane):
+    shown = exhibit("stations", text=MARSH)
+    tape = crane.trace(MARSH)
+    before = shown.bars()
+    assert before == pytest.approx(crane.next(tape["logits"], 5), abs=1e-3)
+    stood = crane.ids(" stood")[1]
+    shown.element.locator(".bar", has_text="␣stood").click()
+    x, row = tape["ln_f"][0, -1], crane.model.lm_head.weight[stood].detach()
+    logit = tape["logits"][0, -1, stood].item()
+    assert float(x @ row) == pytest.approx(logit, abs=1e-3)
+    assert f"␣stood has the logit {logit:.2f}" in shown.sentence
+    terms = [cell.inner_text() for cell in shown.element.locator(".terms td:last-child").all()]
+    values = [float(term.replace("−", "-")) for term in terms]
+    assert sum(values[:-1]) == pytest.approx(values[-1], abs=0.03)
+    assert values[-1] == pytest.approx(logit, abs=6e-3)
+    assert values[0] == pytest.approx(float(max(x * row, key=abs)), abs=6e-3)
+    slide(shown, "added to every logit", 10)
+    assert shown.bars() == before
+    assert f"␣stood has the logit {logit + 10:.2f}" in shown.sentence
+
+
+def test_another_position_and_an_address_with_everything(exhibit, crane):
+    query = {"text": CITY, "station": "53", "at": "3", "token": "779", "shift": "-3"}
+    shown = exhibit("stations", text=MARSH, query=query)
+    logits = crane.trace(CITY)["logits"]
+    expected = crane.next(logits[:, :4], 1024)
+    assert shown.bars() == pytest.approx({n: expected[n] for n in shown.bars()}, abs=1e-3)
+    assert f"␣river has the logit {logits[0, 3, 779].item() - 3:.2f}".replace("-", "−") in (
+        shown.sentence
+    )
+    shown.element.locator(".strip button").last.click()
+    assert shown.bars() == pytest.approx(
+        {n: crane.next(logits, 1024)[n] for n in shown.bars()}, abs=1e-3
+    )
+
+
+def test_by_keyboard_alone(exhibit):
+    shown = exhibit("stations", text=MARSH, chips=[CITY])
+    shown.element.locator("input[type=range]").first.focus()
+    for _ in range(3):
+        shown.page.keyboard.press("ArrowRight")
+    assert name(shown.ready()) == "embd"
+    bar = shown.element.locator(".bar").nth(2)
+    bar.focus()
+    shown.page.keyboard.press("Enter")
+    assert bar.locator("b").inner_text() in shown.sentence
+    assert bar.evaluate("bar => bar === document.activeElement")
+
+
+def test_by_touch(exhibit):
+    shown = exhibit("stations", text=MARSH, chips=[CITY], context={"has_touch": True})
+    shown.element.get_by_role("button", name="on ▸").tap()
+    assert name(shown.ready()) == "tok_emb"
+    shown.element.get_by_role("button", name=CITY).tap()
+    assert "␣lifted" in shown.bars()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "", "station": "1e9", "head": "-4", "at": "99", "token": "-7", "shift": "1e300"},
+        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400, "station": "30.4"},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
+    shown = exhibit("stations", text=MARSH, query=query)
+    assert shown.state == "ready"
+    assert shown.element.locator("img").count() == 0
+    assert len(shown.tokens()) <= 12
