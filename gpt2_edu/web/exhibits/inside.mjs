@@ -23,7 +23,7 @@ export function inside({ settings, state, model, say, sentence: said }) {
     paths.push(`transformer.h.${n}.resid_mid`, `transformer.h.${n}.resid_post`);
     stages.push(`attention ${n}`, `MLP ${n}`);
   }
-  state.declare("from", settings.from);
+  state.declare("from", settings.giver);
   state.declare("text", settings.text);
   state.declare("stage", -1, { min: -1, max: stages.length - 1, whole: true }); // −1: nothing
   state.declare("back", 0, { min: 0, max: MOST - 1, whole: true }); // from the last token

@@ -51,7 +51,7 @@ def share(crane, tape, name):
 
 
 def test_both_lenses_and_the_bars_are_pythons(exhibit, crane):
-    shown = exhibit("inside", text=MARSH, **{"from": CITY})
+    shown = exhibit("inside", text=MARSH, giver=CITY)
     marsh, city = crane.trace(MARSH), crane.trace(CITY)
     assert words(shown, 0) == lenses(crane, city)
     assert words(shown, 1) == lenses(crane, marsh)
@@ -61,7 +61,7 @@ def test_both_lenses_and_the_bars_are_pythons(exhibit, crane):
 
 
 def test_a_click_carries_a_vector_and_a_second_one_takes_it_back(exhibit, crane):
-    shown = exhibit("inside", text=MARSH, **{"from": CITY})
+    shown = exhibit("inside", text=MARSH, giver=CITY)
     cell(shown, 0, 3, 6).click()
     tape = carried(crane, MARSH, CITY, 3)
     assert words(shown, 1) == lenses(crane, tape)
@@ -78,7 +78,7 @@ def test_a_click_carries_a_vector_and_a_second_one_takes_it_back(exhibit, crane)
 
 
 def test_what_differs_need_not_be_used(exhibit, crane):
-    shown = exhibit("inside", text=MARSH, query=THE, **{"from": CITY})
+    shown = exhibit("inside", text=MARSH, query=THE, giver=CITY)
     a, b = (crane.trace(text)[STAGES[1]][0, 5] for text in (CITY, MARSH))
     apart = (a - b).norm() / ((a.norm() + b.norm()) / 2)
     assert apart > 1
@@ -90,7 +90,7 @@ def test_what_differs_need_not_be_used(exhibit, crane):
 
 
 def test_the_way_to_the_first_text_is_pythons(exhibit, crane):
-    shown = exhibit("inside", text=CITY, query={"stage": "2", "back": "3"}, **{"from": MARSH})
+    shown = exhibit("inside", text=CITY, query={"stage": "2", "back": "3"}, giver=MARSH)
     ate, lifted = (crane.ids(word)[1] for word in (" ate", " lifted"))
     tapes = crane.trace(CITY), carried(crane, CITY, MARSH, 2, 3), crane.trace(MARSH)
     begin, now, end = (tape["logits"][0, -1, [ate, lifted]].diff().item() for tape in tapes)
@@ -98,7 +98,7 @@ def test_the_way_to_the_first_text_is_pythons(exhibit, crane):
 
 
 def test_texts_of_other_lengths_are_aligned_at_their_ends(exhibit, crane):
-    shown = exhibit("inside", text=RIVER, query=CRANE, **{"from": HARBOUR})
+    shown = exhibit("inside", text=RIVER, query=CRANE, giver=HARBOUR)
     longer = len(crane.ids(HARBOUR)) - len(crane.ids(RIVER))
     assert longer > 0
     note = shown.element.locator(".strip-box").nth(1).inner_text()
@@ -113,16 +113,16 @@ def test_texts_of_other_lengths_are_aligned_at_their_ends(exhibit, crane):
 
 
 def test_dragged_by_mouse_and_tapped(exhibit):
-    shown = exhibit("inside", text=MARSH, **{"from": CITY})
+    shown = exhibit("inside", text=MARSH, giver=CITY)
     cell(shown, 0, 3, 6).drag_to(cell(shown, 1, 5, 2))  # it goes to its own place
     assert shown.query == "?stage=3"
-    tapped = exhibit("inside", text=MARSH, context={"has_touch": True}, **{"from": CITY})
+    tapped = exhibit("inside", text=MARSH, context={"has_touch": True}, giver=CITY)
     cell(tapped, 1, 3, 6).tap()
     assert tapped.sentence == shown.sentence
 
 
 def test_by_keyboard_alone(exhibit):
-    shown = exhibit("inside", text=MARSH, **{"from": CITY})
+    shown = exhibit("inside", text=MARSH, giver=CITY)
     cell(shown, 0, 0, 0).focus()
     for key in ["ArrowDown"] * 3 + ["End", "Enter"]:
         shown.page.keyboard.press(key)
@@ -139,7 +139,7 @@ def test_by_keyboard_alone(exhibit):
     ],
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("inside", text=MARSH, query=query, **{"from": CITY})
+    shown = exhibit("inside", text=MARSH, query=query, giver=CITY)
     assert shown.state == "ready"
     assert shown.element.locator("img").count() == 0
     assert all(len(row) <= 24 for row in words(shown, 1))
