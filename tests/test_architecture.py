@@ -39,7 +39,17 @@ IMPORTS = {
     | {"tokenizer", "weights"},
     "exhibits": {"machine", "tape", "tokenizer"},
     "web": {"machine", "tokenizer", "weights"},
-    "labs": {"analysis", "config", "exhibits", "flops", "generation", "machine", "model", "tape"}
+    "labs": {
+        "analysis",
+        "config",
+        "data",
+        "exhibits",
+        "flops",
+        "generation",
+        "machine",
+        "model",
+        "tape",
+    }
     | {"training"},
     "exercises": {"machine"},
     "cli": {"analysis", "config", "data", "flops", "generation", "machine", "model", "packed"}

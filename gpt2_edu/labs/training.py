@@ -11,6 +11,7 @@ from typing import Any
 import tiktoken
 import torch
 
+from ..data.prepare import PrepareConfig, prepare
 from ..exhibits import COLOURS, Attention, Plot, Tokens
 from ..model import eval_mode
 from ..tape import trace
@@ -24,8 +25,9 @@ class Training(Lab):
     """Starts, stops and resumes a run in its folder: loss with its floor, learning rate, samples,
     and the attention of one block as it forms.
 
-    config: of the run. encoding: its tokenizer. text: what attention is shown on. floor: the loss
-    that no model can go below, if it is known. The rest is a ``Live``'s.
+    config: of the run. encoding: its tokenizer. source: what the shards in ``config.data`` are
+    made of when they are not there yet, such as "crane:2000". text: what attention is shown on.
+    floor: the loss that no model can go below, if it is known. The rest is a ``Live``'s.
     """
 
     def __init__(
@@ -34,13 +36,14 @@ class Training(Lab):
         encoding: tiktoken.Encoding,
         *,
         text: str,
+        source: str | None = None,
         floor: float | None = None,
         layer: int = 0,
         **live: Any,
     ) -> None:
         super().__init__("snapshots", **live)
         self.config, self.encoding, self.text = config, encoding, text
-        self.floor, self.layer = floor, layer
+        self.source, self.floor, self.layer = source, floor, layer
         self.trainer: Trainer | None = None
         self.thread: threading.Thread | None = None
         self.rows: list[dict[str, Any]] = []
@@ -84,9 +87,16 @@ class Training(Lab):
     def run(self) -> None:
         assert self.trainer is not None
         try:
+            if self.source and not Path(self.config.data).exists():
+                self.say("The text is made and tokenized.")
+                prepare(
+                    PrepareConfig(
+                        sources=(self.source,), out=self.config.data, tokenizer=self.encoding.name
+                    )
+                )
             done = self.trainer.train()
-        except (ValueError, OSError, FloatingPointError) as error:
-            self.say(str(error))
+        except Exception as error:  # nobody else would hear of it: this is a thread of its own
+            self.say(str(error) or type(error).__name__)
             return
         how = "It is finished" if done.finished else "It is stopped, and can go on"
         self.say(f"{how}: step {done.step} of {self.config.steps}. Its folder is {self.config.out}")

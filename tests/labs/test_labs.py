@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from gpt2_edu import GPT2, generate, load_tokenizer, trace
-from gpt2_edu.data.prepare import PrepareConfig, prepare
 from gpt2_edu.exhibits import Bars, Matrix
 from gpt2_edu.generation import next_probabilities
 from gpt2_edu.labs import Cost, Crane, Heads, Lab, Museum, Patching, Sampling, Training, lab
@@ -216,7 +215,6 @@ def test_a_data_sheet_without_a_figure_says_so(cost):
 @pytest.fixture
 def training(tmp_path) -> Training:
     shards = str(tmp_path / "shards")
-    prepare(PrepareConfig(sources=("crane:60",), out=shards, tokenizer="crane", workers=1))
     config = TrainConfig(
         data=shards,
         out=str(tmp_path / "run"),
@@ -234,6 +232,7 @@ def training(tmp_path) -> Training:
         quiet=True,
     )
     more = {"text": MARSH, "floor": 0.47, "printed": Matrix.example(), "first": FIRST}
+    more["source"] = "crane:60"
     return Training(config, load_tokenizer("crane"), **more)
 
 
@@ -264,7 +263,7 @@ def test_a_run_is_started_stopped_and_resumed_from_its_buttons(training, monkeyp
 
 
 def test_a_run_that_cannot_begin_says_why(training):
-    training.config = replace(training.config, data="nowhere")
+    training.config, training.source = replace(training.config, data="nowhere"), None
     training.panel()
     training.begin.click()
     training.thread.join(60)
