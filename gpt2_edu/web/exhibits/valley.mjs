@@ -151,7 +151,7 @@ export function valley({ settings, state, say }) {
         { points: seen(path), kind: "now", dots: true },
         { points: [[START[1], START[0]]], kind: "now", dots: true, name: "start" },
         { points: [[0, 0]], kind: "goal", dots: true },
-        { points: [[0.1, -0.5]], name: "home" },
+        { points: [[0.1, -0.8]], name: "home" },
       ]);
       curve.set([
         ...(differs ? [{ points: losses(ghost), kind: "ghost", name: "plain" }] : []),
