@@ -69,6 +69,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
   let shown = [];
   /** @type {{key: string, result: Result | null, text: string}} */
   let right = { key: "", result: null, text: "" };
+  let written = ""; // whose text is shown
 
   /** @param {Sign[]} found */
   const tell = (found) => {
@@ -119,14 +120,17 @@ export function museum({ settings, state, model, say, sentence, element }) {
    * @param {() => boolean} latest
    */
   const writeBoth = async (name, ids, latest) => {
-    element.dataset.wrote = "";
+    const asked = `${name} ${ids}`;
+    if (asked === written) return;
+    [written, element.dataset.wrote] = ["", ""];
+    [wrote.textContent, rightly.textContent] = ["It writes on: …", ""];
     if (!right.text) right.text = (await write("", ids, latest)) ?? "";
     const text = name in BUGS ? await write(name, ids, latest) : right.text;
     if (text === null || !latest()) return;
     wrote.textContent = `It writes on:${text}`;
     rightly.textContent =
       text === right.text ? "So does the right model." : `Rightly:${right.text}`;
-    element.dataset.wrote = "yes";
+    [written, element.dataset.wrote] = [asked, "yes"];
   };
 
   return {
@@ -136,7 +140,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       sentence,
       line,
       make("div", { class: "sides" }, list.element, make("div", {}, curve.element, small)),
-      make("p", { class: "title" }, "Live: Crane World's model, trained rightly, meets the bug"),
+      make("p", { class: "title" }, `Live: ${model.present.name}, trained rightly, meets the bug`),
       strip.element,
       make("div", { class: "sides" }, board.element, make("div", {}, bars.element, wrote, rightly)),
     ],
@@ -191,8 +195,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       hide.textContent = mystery ? "another riddle" : "a riddle: one bug, unseen";
       end.hidden = !mystery;
       say(tell(shown));
-      wrote.textContent ||= "It writes on: …";
-      writeBoth(on.name, ids, latest).catch(() => {});
+      writeBoth(on.name, ids, latest).catch((error) => (wrote.textContent = error.message));
     },
     table: () => ({
       caption: now().known ? `Signs of ${now().on.name}.` : "Signs of an unknown bug.",
