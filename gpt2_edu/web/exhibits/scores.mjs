@@ -1,0 +1,184 @@
+// Chapter 4: where a score comes from, a row of Q times a column of Kᵀ; and why scores are divided
+// by √d: without that a row of weights saturates, the sooner the longer the vectors are.
+
+import { Bars, withGhosts } from "./bars.mjs";
+import { Board } from "./board.mjs";
+import { make } from "./dom.mjs";
+import { fixed } from "./exhibit.mjs";
+import { thrower } from "./knobs.mjs";
+import { Switchboard } from "./switchboard.mjs";
+
+const KEYS = 16; // and as many queries
+const LONGEST = 1024; // numbers of a vector
+
+/** @type {import("./exhibit.mjs").Kind} */
+export function scores(page) {
+  return page.settings.q ? product(page) : saturation(page);
+}
+
+/**
+ * The chapter's own small vectors: settings have `words`, `names` of the numbers, `q` and `k`.
+ * @type {import("./exhibit.mjs").Kind}
+ */
+function product({ settings, state, say }) {
+  const { words, names } = settings;
+  const [q, k] = /** @type {number[][][]} */ ([settings.q, settings.k]);
+  const cells = words.flatMap((/** @type {string} */ _, /** @type {number} */ i) =>
+    words.map((/** @type {string} */ _, /** @type {number} */ j) => `${i} ${j}`),
+  );
+  state.declare("cell", settings.cell ?? cells[0], { among: cells });
+  const left = new Board({ role: "q", corner: "Q", label: "queries" });
+  const top = new Board({ role: "k", corner: "Kᵀ", label: "keys, on their side" });
+  const board = new Board({
+    label: "scores",
+    corner: "Q Kᵀ",
+    onCell: ({ row, column }) => state.set({ cell: `${row} ${column}` }),
+  });
+  const table = q.map((a) => k.map((b) => dot(a, b)));
+  return {
+    nodes: [
+      make("div", { class: "product" }, make("span"), top.element, left.element, board.element),
+    ],
+    show: () => {
+      const [row, column] = state.get("cell").split(" ").map(Number);
+      const both = { scale: 1, rows: words, columns: words };
+      left.set(q.flat(), { ...both, columns: names, lit: (place) => place.row === row });
+      top.set(
+        names.flatMap((/** @type {string} */ _, /** @type {number} */ c) => k.map((b) => b[c])),
+        {
+          ...both,
+          rows: names,
+          lit: (place) => place.column === column,
+        },
+      );
+      board.place = { row, column };
+      board.set(table.flat(), both);
+      const terms = q[row].map((a, c) => `${fixed(a, 2)} · ${fixed(k[column][c], 2)}`);
+      const whose = `row ${words[row]} of Q times column ${words[column]} of Kᵀ`;
+      const sum = `${terms.join(" + ")} = ${fixed(table[row][column], 2)}`;
+      say(`${words[row]} looks at ${words[column]}: ${whose}, ${sum}.`);
+    },
+    table: () => ({ caption: "Every query's product with every key.", ...board.table }),
+    concerns: (changed) => changed.has("cell"),
+  };
+}
+
+/**
+ * Random queries and keys of d numbers, and the weights of their scores, divided or not.
+ * @type {import("./exhibit.mjs").Kind}
+ */
+function saturation({ settings, state, say }) {
+  state.declare("d", settings.d ?? 4, { min: 1, max: LONGEST, whole: true });
+  state.declare("root", false);
+  state.declare("seed", settings.seed ?? 1, { min: 0, max: 2 ** 32 - 1, whole: true });
+  state.declare("query", 0, { min: 0, max: KEYS - 1, whole: true });
+  const board = new Board({ onCell: ({ row }) => state.set({ query: row }) });
+  const bars = new Bars({ rows: 5 });
+  const controls = new Switchboard(state, [
+    {
+      kind: "slider",
+      key: "d",
+      label: "d, numbers of a vector",
+      min: 0,
+      max: Math.log10(LONGEST),
+      step: Math.log10(2),
+      log: true,
+      show: String,
+    },
+    { kind: "switch", key: "root", label: "divide by √d" },
+  ]);
+  const onclick = () => state.set({ seed: state.get("seed") + 1 });
+  const again = make("button", { type: "button", onclick }, "draw others");
+  const names = (/** @type {string} */ letter) =>
+    Array.from({ length: KEYS }, (_, i) => `${letter}${i}`);
+  /** @type {{seed: number, vectors: Float64Array[]}} */
+  let drawn = { seed: -1, vectors: [] };
+
+  return {
+    nodes: [
+      make("div", { class: "row" }, controls.element, again),
+      make("div", { class: "sides many-keys" }, board.element, bars.element),
+    ],
+    show: () => {
+      const [d, root, seed, query] = ["d", "root", "seed", "query"].map((key) => state.get(key));
+      if (drawn.seed !== seed) drawn = { seed, vectors: draw(seed) };
+      const [queries, keys] = [drawn.vectors.slice(0, KEYS), drawn.vectors.slice(KEYS)];
+      const raw = queries.map((q) => keys.map((k) => dot(q.subarray(0, d), k)));
+      const plain = raw.map((row) => softmax(row));
+      const divided = raw.map((row) => softmax(row.map((score) => score / Math.sqrt(d))));
+      const [now, other] = root ? [divided, plain] : [plain, divided];
+      controls.set();
+      board.place.row = query;
+      board.set(
+        now.flatMap((row) => [...row]),
+        { rows: names("q"), columns: names("k") },
+      );
+      const best = [...now[query].keys()]
+        .sort((a, b) => now[query][b] - now[query][a])
+        .map((id) => ({ id, name: `k${id}`, p: now[query][id] }));
+      bars.set(
+        withGhosts(best, root ? plain[query] : undefined, 5, (id) => `k${id}`),
+        `weights of q${query}${root ? " (dashed: not divided)" : ""}`,
+      );
+      const size =
+        Math.sqrt(mean(raw.flat().map((score) => score ** 2))) / (root ? Math.sqrt(d) : 1);
+      const how = root
+        ? `Divided by √${d} = ${fixed(Math.sqrt(d), 1)}, scores`
+        : `With d = ${d} and no division, scores`;
+      const largest = fixed(mean(now.map((row) => Math.max(...row))), 2);
+      const share = `the best of ${KEYS} keys gets ${largest} of a row on average`;
+      const [moves, instead] = [now, other].map((rows) => fixed(reacts(rows), 2));
+      const than = `${root ? "not divided" : "divided"}: ${instead}`;
+      say(
+        `${how} have a typical size of ${fixed(size, 1)}: ${share}, and a small change of a score moves the weights by ${moves} of it (${than}). Random vectors, seed ${seed}.`,
+      );
+    },
+    table: () => ({
+      caption: `Weights of random queries and keys of ${state.get("d")} numbers, ${state.get("root") ? "divided by √d" : "not divided"}.`,
+      ...board.table,
+    }),
+    concerns: (changed) => ["d", "root", "seed", "query"].some((key) => changed.has(key)),
+  };
+}
+
+/**
+ * As many products as the shorter one has numbers.
+ * @param {ArrayLike<number>} a
+ * @param {ArrayLike<number>} b
+ */
+function dot(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}
+
+/** @param {number[]} row */
+function softmax(row) {
+  const most = Math.max(...row);
+  const powers = Float64Array.from(row, (score) => Math.exp(score - most));
+  const sum = powers.reduce((a, b) => a + b);
+  return powers.map((power) => power / sum);
+}
+
+/** @param {number[]} values */
+function mean(values) {
+  return values.reduce((a, b) => a + b) / values.length;
+}
+
+/**
+ * How much the weights of a row change in all, on average, per change of one of its scores.
+ * @param {Float64Array[]} rows
+ */
+function reacts(rows) {
+  return mean(rows.flatMap((row) => Array.from(row, (w) => 2 * w * (1 - w))));
+}
+
+/**
+ * Vectors of normally distributed numbers (Box and Muller), the same for the same seed.
+ * @param {number} seed
+ */
+function draw(seed) {
+  const uniform = thrower(seed);
+  const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+  return Array.from({ length: 2 * KEYS }, () => Float64Array.from({ length: LONGEST }, normal));
+}
