@@ -13,6 +13,7 @@ import { Strip } from "./strip.mjs";
  *   likeliest token of each stage and place */
 
 const MOST = 24; // tokens
+const LOGITS = 1.5e7; // that are read at once: a large model gets fewer tokens
 const FAR = 1.5; // the distance, in lengths, that has the full colour
 
 /** @type {import("./exhibit.mjs").Kind} */
@@ -23,6 +24,7 @@ export function inside({ settings, state, model, say, sentence: said }) {
     paths.push(`transformer.h.${n}.resid_mid`, `transformer.h.${n}.resid_post`);
     stages.push(`attention ${n}`, `MLP ${n}`);
   }
+  const most = Math.max(4, Math.min(MOST, Math.floor(LOGITS / (stages.length * V))));
   state.declare("from", settings.giver);
   state.declare("text", settings.text);
   state.declare("stage", -1, { min: -1, max: stages.length - 1, whole: true }); // −1: nothing
@@ -43,7 +45,11 @@ export function inside({ settings, state, model, say, sentence: said }) {
     const onText = (/** @type {string} */ value) => state.set({ [key]: value });
     const strip = new Strip({ label, value: state.get(key), onText });
     const lens = new Lens({ label, onPick: (place) => carry(key, place) });
-    const title = make("p", { class: "soft" }, `${label}. The darker, the farther from ${colour}.`);
+    const title = make(
+      "p",
+      { class: "soft" },
+      `${label}. The more colour, the farther from ${colour}.`,
+    );
     return { strip, lens, nodes: [title, strip.element, lens.element] };
   };
   const from = text("from", "first text, gives a vector", "the second text's vector");
@@ -72,7 +78,7 @@ export function inside({ settings, state, model, say, sentence: said }) {
    * @returns {Promise<Run | null>}
    */
   const pass = async (text, key, edits = {}) => {
-    const { ids, cut } = await model.encode(text, MOST);
+    const { ids, cut } = await model.encode(text, most);
     const run = await model.run({ ids, key, record: paths, edits, lastOnly: true });
     if (!run) return null;
     const values = paths.map((path) => run.tensor(path).values);
