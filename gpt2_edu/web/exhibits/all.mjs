@@ -19,6 +19,7 @@ import { snapshots } from "./snapshots.mjs";
 import { stations } from "./stations.mjs";
 import { tokens } from "./tokens.mjs";
 import { valley } from "./valley.mjs";
+import { writers } from "./writers.mjs";
 
 define("blocks", blocks);
 define("cache", cache);
@@ -32,8 +33,9 @@ define("mistakes", mistakes);
 define("museum", museum);
 define("order", order);
 define("sampling", sampling);
+define("scores", scores, { needsModel: false });
 define("snapshots", snapshots, { needsModel: false });
 define("stations", stations);
 define("tokens", tokens, { needsModel: false });
 define("valley", valley, { needsModel: false });
-define("scores", scores, { needsModel: false });
+define("writers", writers);

@@ -1,0 +1,142 @@
+// Chapter 8: silence the writers to the stream, and see what the sum still says. The last one is the
+// loudest and can be missed; what was written first is still needed: layers add, they do not replace.
+
+import { Bars, withGhosts } from "./bars.mjs";
+import { make } from "./dom.mjs";
+import { fixed } from "./exhibit.mjs";
+import { Strip } from "./strip.mjs";
+import { Switchboard } from "./switchboard.mjs";
+
+/** @import { Result } from "./page_model.mjs" */
+
+const MOST = 24; // tokens
+
+/** @type {import("./exhibit.mjs").Kind} */
+export function writers({ settings, state, model, say }) {
+  const { nLayer, nEmbd: C } = model.present.config;
+  const inBlocks = Array.from({ length: nLayer }, (_, n) => [`h.${n}.attn.out`, `h.${n}.mlp.out`]);
+  const names = ["embd", ...inBlocks.flat()];
+  const pathOf = (/** @type {string} */ name) => (name === "embd" ? name : `transformer.${name}`);
+  const record = names.map(pathOf);
+  state.declare("text", settings.text);
+  state.declare("off", [], { among: names });
+  state.declare("kept", false);
+  state.declare("at", -1, { min: -1, max: MOST - 1, whole: true });
+
+  const strip = new Strip({
+    value: state.get("text"),
+    chips: settings.chips,
+    onText: (text) => state.set({ text, at: -1 }),
+    onPick: (at) => state.set({ at }),
+  });
+  const lengths = new Bars({
+    rows: names.length + 1,
+    hint: "silence it, or let it write",
+    write: (value) => fixed(value, value < 10 ? 1 : 0),
+    onPick: (i) => {
+      const off = /** @type {string[]} */ (state.get("off"));
+      const rest = off.filter((name) => name !== names[i]);
+      const others = rest.length < off.length ? rest : [...off, names[i]];
+      state.set({ off: names[i] ? others : [] }); // below them stands their sum
+    },
+  });
+  const bars = new Bars();
+  const controls = new Switchboard(state, [
+    { kind: "switch", key: "kept", label: "the others still write what they wrote before" },
+  ]);
+
+  /**
+   * What each writer adds at a position, and all together.
+   * @param {Result} result
+   * @param {number} at
+   */
+  const parts = ({ tensor }, at) => {
+    const each = record.map((path) => tensor(path).values.subarray(at * C, (at + 1) * C));
+    return { each, sum: add(each, C) };
+  };
+
+  return {
+    nodes: [
+      strip.element,
+      make("div", { class: "sides" }, lengths.element, bars.element),
+      controls.element,
+    ],
+    show: async (latest) => {
+      const text = state.get("text");
+      const off = names.filter((name) => state.get("off").includes(name));
+      const { ids, cut } = await model.encode(text, MOST);
+      const at = state.get("at") < 0 ? ids.length - 1 : Math.min(state.get("at"), ids.length - 1);
+      const whole = await model.run({ ids, key: "writers, all", record });
+      if (!whole || !latest()) return;
+      const before = parts(whole, at);
+      const p = model.probabilities(whole.logits, { t: at });
+
+      let now = before;
+      let q = p;
+      if (off.length && state.get("kept")) {
+        const each = before.each.map((part, i) =>
+          off.includes(names[i]) ? part.map(() => 0) : part,
+        );
+        now = { each, sum: add(each, C) };
+        const logits = await model.read(now.sum, "writers, sum");
+        if (!logits) return;
+        q = model.probabilities(logits);
+      } else if (off.length) {
+        const edits = Object.fromEntries(off.map((name) => [pathOf(name), { scale: 0 }]));
+        const result = await model.run({ ids, key: "writers", record, edits });
+        if (!result) return;
+        now = parts(result, at);
+        q = model.probabilities(result.logits, { t: at });
+      }
+      if (!latest()) return;
+
+      const tokens = ids.map((id) => model.show(id));
+      strip.set(
+        ids.map((id, i) => ({ name: tokens[i], id })),
+        { text, chosen: at, note: cut ? `The first ${cut} tokens are left out.` : "" },
+      );
+      const [long, was] = [now, before].map(({ each, sum }) => [...each, sum].map(length));
+      const shown = [...names, "their sum"].map((name, id) => {
+        const silent = off.includes(name);
+        const mark = silent ? "cut" : id === names.length ? "sum" : "";
+        const earlier = off.length ? was[id] : undefined;
+        return { id, name: silent ? `${name} (off)` : name, p: long[id], before: earlier, mark };
+      });
+      const full = Math.max(...long, ...was);
+      lengths.set(shown, `how long a vector each writes at ${tokens[at]}`, full);
+      const ghosts = off.length ? p : undefined;
+      bars.set(withGhosts(model.best(q, 20), ghosts, 6, (id) => model.show(id)));
+      controls.set();
+
+      const [first] = model.best(p, 1);
+      const [a, b] = [was, long].map((row) => fixed(row[names.length], 0));
+      const then = model.best(q, 1)[0];
+      const other =
+        then.id === first.id ? "" : `; now ${then.name} is likeliest, with ${fixed(then.p, 2)}`;
+      say(
+        off.length
+          ? `Without ${off.join(", ")} the sum is ${b} long instead of ${a}, and ${first.name} has ` +
+              `${fixed(q[first.id], 2)} instead of ${fixed(first.p, 2)}${other}.`
+          : `${names.length} writers, one sum, ${a} long: it says ${first.name}, with ${fixed(first.p, 2)}.`,
+      );
+    },
+    table: () => ({
+      caption: `Length of what each writes. Silent: ${state.get("off").join(", ") || "none"}.`,
+      columns: ["writer", "now", "with all"],
+      rows: lengths.table,
+    }),
+  };
+}
+
+/**
+ * @param {Float32Array[]} vectors
+ * @param {number} C
+ */
+function add(vectors, C) {
+  return Float32Array.from({ length: C }, (_, c) => vectors.reduce((sum, v) => sum + v[c], 0));
+}
+
+/** @param {Float32Array} vector */
+function length(vector) {
+  return Math.hypot(...vector);
+}

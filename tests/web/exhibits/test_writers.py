@@ -1,0 +1,122 @@
+"""The exhibit of chapter 8: who writes how much into the stream, and what the sum says."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.browser
+MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
+WRITERS = ["embd", *(f"h.{n}.{part}.out" for n in range(3) for part in ("attn", "mlp"))]
+
+
+def path(name: str) -> str:
+    return name if name == "embd" else f"transformer.{name}"
+
+
+def silence(x):
+    return x * 0
+
+
+def lengths(shown) -> dict[str, float]:
+    bars = {name.removesuffix(" (off)"): value for name, value in shown.bars().items()}
+    return {name: bars[name] for name in [*WRITERS, "their sum"]}
+
+
+def guesses(shown) -> dict[str, float]:
+    known = {*WRITERS, *(f"{name} (off)" for name in WRITERS), "their sum"}
+    return {name: p for name, p in shown.bars().items() if name not in known}
+
+
+def toggle(shown, name: str):
+    shown.element.locator("button.bar", has_text=name).click()
+
+
+def expected(tape, at: int = -1) -> dict[str, float]:
+    each = [tape[path(name)][0, at] for name in WRITERS]
+    long = [*(one.norm().item() for one in each), torch.stack(each).sum(0).norm().item()]
+    return dict(zip([*WRITERS, "their sum"], long, strict=True))
+
+
+def test_lengths_and_bars_are_pythons_and_the_sum_is_the_stream(exhibit, crane):
+    shown = exhibit("writers", text=MARSH)
+    tape = crane.trace(MARSH)
+    assert lengths(shown) == pytest.approx(expected(tape), abs=0.51)
+    stream = tape["transformer.h.2.resid_post"][0, -1].norm().item()
+    assert lengths(shown)["their sum"] == pytest.approx(stream, abs=0.51)
+    assert guesses(shown) == pytest.approx(crane.next(tape["logits"]), abs=1e-3)
+
+
+@pytest.mark.parametrize("off", [["h.2.mlp.out"], ["embd"], ["h.0.mlp.out", "h.1.attn.out"]])
+def test_a_silent_writer_is_missed_as_in_python(exhibit, crane, off):
+    shown = exhibit("writers", text=MARSH)
+    for name in off:
+        toggle(shown, name)
+    tape = crane.trace(MARSH, {path(name): silence for name in off})
+    every = crane.next(tape["logits"], 1024)
+    assert guesses(shown) == pytest.approx({n: every[n] for n in guesses(shown)}, abs=1e-3)
+    assert lengths(shown) == pytest.approx(expected(tape), abs=0.51)
+    assert shown.query == "?off=" + "+".join(off)
+
+
+def test_the_last_writer_is_no_replacement_for_the_first(exhibit):
+    shown = exhibit("writers", text=MARSH)
+    toggle(shown, "h.2.mlp.out")
+    assert guesses(shown)["␣ate"] > 0.6  # the loudest, and yet
+    toggle(shown, "h.2.mlp.out")
+    toggle(shown, "embd")
+    assert "␣ate has 0.00 instead of 0.53; now" in shown.sentence
+    toggle(shown, "their sum")
+    assert shown.sentence.startswith("7 writers, one sum")
+
+
+def test_others_may_write_what_they_wrote_before(exhibit, crane):
+    shown = exhibit("writers", text=CITY, query={"off": "h.0.mlp.out", "kept": "true"})
+    tape = crane.trace(CITY)
+    model = crane.model
+    with torch.no_grad():
+        left = sum(tape[path(name)] for name in WRITERS if name != "h.0.mlp.out")
+        logits = model.lm_head(model.transformer["ln_f"](left))
+    every = crane.next(logits, 1024)
+    assert guesses(shown) == pytest.approx({n: every[n] for n in guesses(shown)}, abs=1e-3)
+    assert lengths(shown)["their sum"] == pytest.approx(left[0, -1].norm().item(), abs=0.51)
+    before = guesses(shown)
+    shown.element.get_by_label("the others still write").uncheck()
+    assert guesses(shown) != before
+
+
+def test_another_position_by_keyboard_alone(exhibit, crane):
+    shown = exhibit("writers", text=MARSH, chips=[CITY])
+    tape = crane.trace(MARSH)
+    shown.element.locator(".strip button").last.focus()
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowLeft", "Enter"):
+        shown.page.keyboard.press(key)
+    assert lengths(shown) == pytest.approx(expected(tape, 3), abs=0.51)
+    assert guesses(shown) == pytest.approx(crane.next(tape["logits"][:, :4]), abs=1e-3)
+    bar = shown.element.locator("button.bar").first
+    bar.focus()
+    shown.page.keyboard.press("Space")
+    assert "Without embd" in shown.sentence
+    assert bar.evaluate("bar => bar === document.activeElement")
+
+
+def test_by_touch(exhibit):
+    shown = exhibit("writers", text=MARSH, chips=[CITY], context={"has_touch": True})
+    shown.element.locator("button.bar", has_text="h.1.mlp.out").tap()
+    assert "Without h.1.mlp.out" in shown.sentence
+    shown.element.get_by_role("button", name=CITY).tap()
+    assert "␣lifted has" in shown.sentence
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "", "off": "embd nothing <b> h.9.mlp.out", "at": "1e99", "kept": "perhaps"},
+        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400, "off": " ".join(WRITERS)},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
+    shown = exhibit("writers", text=MARSH, query=query)
+    assert shown.state == "ready"
+    assert shown.element.locator("img").count() == 0
+    assert len(shown.tokens()) <= 24
