@@ -48,7 +48,7 @@ export class Board {
       onpointerover: (/** @type {PointerEvent} */ event) => this.under(event),
       onpointerdown: (/** @type {PointerEvent} */ event) => this.under(event, true),
     });
-    this.output = make("output", { class: "soft" }, " ");
+    this.output = make("output", { class: "soft", "aria-live": "off" }, " ");
     this.element = make(
       "div",
       { class: `board g2 g2-${role}` },
@@ -170,7 +170,6 @@ export class Board {
     const value = this.value?.(place.row, place.column) ?? 0;
     const name = `${this.names.rows[place.row]} → ${this.names.columns[place.column]}`;
     this.output.textContent = `${name}: ${fixed(value, 4)}`;
-    cell.setAttribute("aria-label", `${name} ${fixed(value, 3)}`);
     if (!silent) this.onCell?.(place);
   }
 

@@ -244,7 +244,7 @@ export class Exhibit extends HTMLElement {
   writeTable() {
     if (!this.tableFold?.open || !this.tablePlace || !this.parts) return;
     const { caption, columns, rows } = this.parts.table();
-    const head = columns.map((name) => make("th", { scope: "col" }, name));
+    const head = columns.map((name) => (name ? make("th", { scope: "col" }, name) : make("td")));
     const body = rows.map(([name, ...cells]) =>
       make(
         "tr",
