@@ -13,6 +13,7 @@ const SHOWN = 8; // tokens with a bar and a piece of the line of their own
 const TEXTS = 4; // continuations
 const LONG = 16; // tokens of each
 const REST = -1;
+const ALL = 1_000_000; // tokens: more than any model has
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function sampling({ settings, state, model, say }) {
@@ -20,7 +21,7 @@ export function sampling({ settings, state, model, say }) {
   const { tokenizer } = model.present;
   state.declare("text", settings.text);
   state.declare("temperature", 1, { min: 0, max: 3 });
-  state.declare("k", V, { min: 1, max: V, whole: true });
+  state.declare("k", ALL, { min: 1, max: ALL, whole: true });
   state.declare("p", 1, { min: 0.01, max: 1 });
   state.declare("order", "tkp", { among: ORDERS.map(([value]) => value) });
   state.declare("dart", 0.3, { min: 0, max: 1 });
@@ -66,7 +67,7 @@ export function sampling({ settings, state, model, say }) {
       log: true,
       max: Math.log10(V),
       step: 0.001,
-      show: (k) => (k === V ? "all" : String(k)),
+      show: (k) => (k >= V ? "all" : String(k)),
     },
     {
       kind: "slider",
@@ -103,7 +104,7 @@ export function sampling({ settings, state, model, say }) {
     const ranks = same ? "no bar has overtaken another" : "the bars have changed places";
     const kept = order.filter((id) => p[id] > 0);
     const had = kept.reduce((sum, id) => sum + before[id], 0);
-    const cut = `Of ${V} tokens ${kept.length} are left, which had ${fixed(had, 2)}.`;
+    const cut = `Of ${V.toLocaleString("en")} tokens ${kept.length} are left, which had ${fixed(had, 2)}.`;
     const open = `It is ${now}, before among ${fixed(choices(before), 1)}.`;
     const left = knobs.k < V || knobs.p < 1 ? ` ${cut}` : "";
     return `${moves}, and ${ranks}. ${open}${left} ${hits}`;
@@ -173,7 +174,7 @@ export function sampling({ settings, state, model, say }) {
         ids.map((id) => ({ name: model.show(id), id })),
         { text, note: cut ? `The first ${cut} tokens are left out.` : "" },
       );
-      const before = turn(result.logits, { temperature: 1, k: V, p: 1 });
+      const before = turn(result.logits, { temperature: 1, k: ALL, p: 1 });
       const p = turn(result.logits, { temperature, k, p: part }, turned);
       const order = ranked(before);
       chosen = hit(dart, p, order);
