@@ -23,6 +23,7 @@ from ..machine.files import write_text
 from .checking import Report, examine_with
 from .source import definitions, source_of
 from .step import (
+    CHAPTERS,
     Step,
     Using,
     book_parts,
@@ -38,7 +39,8 @@ from .step import (
 FILE = "my_gpt2.py"  # in the notebook's folder
 PREVIOUS = "my_gpt2.previous.py"  # the file before the last change
 BOOK = " (the book's answer)"
-MARK = re.compile(r"^# from chapter \d+: (\w+)( \(the book's answer\))?$", re.M)
+# Another chapter's name, written by hand, makes no mark: the line is then a comment.
+MARK = re.compile(rf"^# from chapter \d+: ({'|'.join(CHAPTERS)})( \(the book's answer\))?$", re.M)
 HEAD = '"""My own GPT-2, written chapter by chapter."""\n'
 
 

@@ -311,6 +311,52 @@ def test_a_part_that_the_reader_changes_by_hand_is_used():
     assert my_gpt2("mlp").MLP(6).c_fc.weight.shape == (12, 6)
 
 
+TRIANGLES = {
+    "the shape of the scores": (
+        "torch.ones(T, T, dtype=torch.bool, device=q.device).tril()",
+        "torch.ones_like(scores, dtype=torch.bool).tril()",
+    ),
+    "is_causal": (
+        "return weights @ v",
+        "return F.scaled_dot_product_attention(q, k, v, is_causal=True)",
+    ),
+}
+
+
+@pytest.mark.parametrize("triangle", TRIANGLES.values(), ids=TRIANGLES)
+def test_a_triangle_at_the_top_left_is_told_when_keys_are_kept(triangle, capsys):
+    """Chapter 5 accepts it, for as many keys as queries. Mended in the file, it does."""
+    mine = changed(find_step("mask").solution, triangle)
+    assert build("mask", *written(mine, "mask"))
+    cache = find_step("cache").solution
+    capsys.readouterr()
+    assert build("cache", *written(cache, "cache")) is False
+    assert "lays its triangle at the top left" in capsys.readouterr().out
+    text = Path(FILE).read_text("utf-8")
+    mended = "torch.ones(T, k.size(-2), dtype=torch.bool).tril(k.size(-2) - T)"
+    text = text.replace(TRIANGLES["the shape of the scores"][1], mended)
+    text = text.replace("is_causal=True", f"attn_mask={mended}")
+    Path(FILE).write_text(text, "utf-8")
+    assert build("cache", *written(cache, "cache"))
+    for name in ("inside", "fast", "bugs"):
+        assert build(name, *written(find_step(name).solution, name)), name
+
+
+@pytest.mark.parametrize("part", ["heads", "mlp"])
+def test_a_mark_with_an_unknown_chapter_is_a_comment(part, capsys):
+    for name in ("heads", "mlp"):
+        assert build(name, *written(find_step(name).solution, name))
+    text = Path(FILE).read_text("utf-8")
+    chapter = find_step(part).chapter
+    unknown = text.replace(f"# from chapter {chapter}: {part}", f"# from chapter {chapter}: mine")
+    Path(FILE).write_text(unknown, "utf-8")
+    assert hasattr(my_gpt2("mlp"), "MLP")
+    capsys.readouterr()
+    assert build("residual", *written(find_step("residual").solution, "residual"))
+    assert find_step(part).defines[0] in capsys.readouterr().out.partition("The book's:")[2]
+    assert Path(PREVIOUS).read_text("utf-8") == unknown
+
+
 def test_a_file_with_an_error_is_told_and_left(capsys):
     broken = "class MLP(:\n"
     Path(FILE).write_text(broken, "utf-8")
@@ -443,6 +489,12 @@ def test_a_model_that_starts_wrong_is_told(capsys, right, wrong, said):
             "clipped",
         ),
         ("training", "torch.randint(len(ids) - T, (batch_size,))", "[0] * batch_size", "batch: 3"),
+        (
+            "training",
+            "torch.randint(len(ids) - T, (batch_size,))",
+            "range(batch_size)",
+            "batch: 3",
+        ),
         ("training", "return losses", "return [99.0] * steps", "train: 40"),
     ],
 )

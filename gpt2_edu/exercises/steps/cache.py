@@ -8,6 +8,7 @@ from torch import Tensor
 from ..exercise import Case, Mistake, changed
 from ..step import fill
 from .gpt2 import NAMES, theirs
+from .mask import SOLUTION as CAUSAL
 
 DEFINES = ("next_logits",)
 IMPORTS = ("import torch",)
@@ -50,6 +51,13 @@ MISTAKES = (
         "The new token sees itself alone. Glue the kept keys and values in front of the new ones, "
         "along axis 2.",
         changed(SOLUTION, ("        if layer in kept:", "        if False:")),
+    ),
+    Mistake(
+        "Your `attention` of chapter 5 lays its triangle at the top left, where one new token sees "
+        "the first key alone: the triangle has the shape of the scores, or is `is_causal`. In "
+        "my_gpt2.py, where `attention` stands, make it `torch.ones(T, S, dtype=torch.bool)"
+        ".tril(S - T)`, with `T, S = q.size(-2), k.size(-2)`; then build again.",
+        changed(CAUSAL, ("torch.ones(T, T,", "torch.ones(T, k.size(-2),")) + SOLUTION,
     ),
     Mistake(
         "You keep the first call's keys and values only. Put the whole, old and new, back into "
