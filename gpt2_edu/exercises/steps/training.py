@@ -60,6 +60,11 @@ MISTAKES = (
         changed(SOLUTION, ("start + T + 1", "start + T")),
     ),
     Mistake(
+        "All windows of a batch are the same one: a start is drawn once and used for all. Draw "
+        "`batch_size` starts, `torch.randint(len(ids) - T, (batch_size,))`.",
+        changed(SOLUTION, ("(batch_size,))", "(1,)).expand(batch_size)")),
+    ),
+    Mistake(
         "`backward` adds to the gradients that are there. Clear those of the step before with "
         "`optimizer.zero_grad()`.",
         changed(SOLUTION, ("        optimizer.zero_grad()\n", "")),
@@ -108,8 +113,15 @@ def use(part: Any, what: str, ids: Tensor, *given: Any) -> Any:
     if what == "batch":
         inputs, targets = part.batch(ids, *given)
         # Where a window begins is drawn, in whatever way; what belongs together is not.
-        starts = {int(part.batch(ids, *given)[0][0, 0]) for _ in range(30)}
-        return [list(inputs.shape), torch.equal(targets, inputs + 1), len(starts) > 1]
+        drawn = [part.batch(ids, *given)[0] for _ in range(30)]
+        return {
+            "shape of the inputs": list(inputs.shape),
+            "targets are one token further on": torch.equal(targets, inputs + 1),
+            "two batches begin elsewhere": len({int(each[0, 0]) for each in drawn}) > 1,
+            "two windows of a batch begin elsewhere": any(
+                len(each[:, 0].unique()) > 1 for each in drawn
+            ),
+        }
     losses = part.train(table(11), ids, *given)
     return [len(losses), *(round(loss, 3) for loss in (*losses[:2], losses[-1]))]
 

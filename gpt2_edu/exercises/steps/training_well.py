@@ -127,6 +127,18 @@ MISTAKES = (
         changed(SOLUTION, ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", "")),
     ),
     Mistake(
+        "You clip inside the portions' loop, so a portion that comes late counts more than those "
+        "before it. Clip once, when the gradients of all portions have been added up.",
+        changed(
+            SOLUTION,
+            ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
+            (
+                ".backward()\n",
+                ".backward()\n            nn.utils.clip_grad_norm_(model.parameters(), clip)\n",
+            ),
+        ),
+    ),
+    Mistake(
         "Everything decays. Only what has two axes or more should; biases and norms get "
         '`"weight_decay": 0.0`.',
         changed(SOLUTION, ('"weight_decay": 0.0', '"weight_decay": decay')),
@@ -150,8 +162,8 @@ class Tilted(nn.Module):
         return logits
 
 
-class Flickering(nn.Module):
-    """A table that is louder in every other pass, so that portions have different losses."""
+class Quarrelling(nn.Module):
+    """A table whose sign turns with every pass, so that two portions pull against each other."""
 
     def __init__(self, V: int) -> None:
         super().__init__()
@@ -160,11 +172,11 @@ class Flickering(nn.Module):
 
     def forward(self, idx: Tensor) -> Tensor:
         self.calls += 1
-        logits: Tensor = self.table(idx) * (1 + self.calls % 2)
+        logits: Tensor = self.table(idx) * (2 if self.calls % 2 else -1)
         return logits
 
 
-MODELS = {"decay": Tilted, "clip": Tilted, "portions": Flickering}
+MODELS = {"decay": Tilted, "clip": Tilted, "portions": Quarrelling}
 
 
 def use(mine: Any, what: str, *given: Any) -> Any:
