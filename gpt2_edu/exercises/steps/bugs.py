@@ -54,10 +54,23 @@ def patient(bug: str) -> nn.Module:
         book.__dict__["attention"] = lambda q, k, v: (
             (q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1) @ v
         )
+    elif bug == "looks ahead late":
+
+        def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            visible = torch.ones(q.size(-2), k.size(-2), dtype=torch.bool).tril()
+            visible[-2, -1] = True  # the last query but one sees the last key
+            scores = q @ k.mT / q.size(-1) ** 0.5
+            return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
+
+        book.__dict__["attention"] = attention
     elif bug == "not repeatable":
         model.ln_f = nn.Sequential(model.ln_f, nn.Dropout(0.5))
     elif bug == "not tied":
         model.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().clone())
+    elif bug == "shared":  # two parameters, each with a gradient of its own
+        model.lm_head.weight = nn.Parameter(model.embeddings.wte.weight.data)
+    elif bug == "infinite":
+        model.register_forward_hook(lambda module, given, logits: logits * torch.inf)
     elif bug == "not finite":
         nn.init.constant_(model.h[1].mlp.c_fc.bias, torch.nan)
     return model
@@ -75,14 +88,19 @@ def right(bug: str, idx: Tensor) -> Any:
 
 def cases() -> list[Case]:
     idx = torch.tensor([[1, 2, 3, 4, 5]])
+    last = torch.tensor([[1, 2, 3, 4, SIZES[0] - 1]])
     cases = {
-        "a healthy model": "",
-        "a model that looks ahead": "looks ahead",
-        "a model whose tables are two": "not tied",
-        "a model with dropout on": "not repeatable",
-        "a model with NaN": "not finite",
+        "a healthy model": ("", idx),
+        "the same, and a text that ends in the last id, V − 1": ("", last),
+        "a model that looks ahead": ("looks ahead", idx),
+        "a model that looks ahead at the last place but one": ("looks ahead late", idx),
+        "a model whose tables are two": ("not tied", idx),
+        "a model whose tables are two that share their numbers": ("shared", idx),
+        "a model with dropout on": ("not repeatable", idx),
+        "a model with NaN": ("not finite", idx),
+        "a model with infinite logits": ("infinite", idx),
     }
-    return [Case(label, (bug, idx)) for label, bug in cases.items()]
+    return [Case(label, args) for label, args in cases.items()]
 
 
 MISTAKES = (
@@ -101,6 +119,34 @@ MISTAKES = (
                 "not torch.equal(model.lm_head.weight, model.embeddings.wte.weight)",
             ),
         ),
+    ),
+    Mistake(
+        "Two parameters that share their numbers are taken for one. Each still gets a gradient of "
+        "its own: ask with `is`, not with `data_ptr()`.",
+        changed(
+            SOLUTION,
+            (
+                "model.lm_head.weight is not model.embeddings.wte.weight",
+                "model.lm_head.weight.data_ptr() != model.embeddings.wte.weight.data_ptr()",
+            ),
+        ),
+    ),
+    Mistake(
+        "You look at the first place only. A mask can leak further on: compare all places but "
+        "the last, `[:, :-1]`.",
+        changed(
+            SOLUTION,
+            ("model(changed)[:, :-1], logits[:, :-1]", "model(changed)[:, 0], logits[:, 0]"),
+        ),
+    ),
+    Mistake(
+        "If the text ends in the last id, V − 1, there is no next one. Begin again at 0: "
+        "`(idx[:, -1] + 1) % logits.size(-1)`.",
+        changed(SOLUTION, ("(idx[:, -1] + 1) % logits.size(-1)", "idx[:, -1] + 1")),
+    ),
+    Mistake(
+        "Infinite logits are let through: `isnan()` finds NaN alone. `isfinite()` finds both.",
+        changed(SOLUTION, ("not logits.isfinite().all()", "logits.isnan().any()")),
     ),
     Mistake(
         "Dropout is not found: model.eval() switches it off before you look. Take the "
