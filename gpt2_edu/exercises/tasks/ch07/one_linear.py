@@ -11,7 +11,7 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-Without a bend between them, two linear layers do the work of one. The function below takes the matrices and biases of both and shall return the one matrix and the one bias that do the same. All matrices are stored as (out, in), as `nn.Linear` does. One line is wrong: find it.
+Without a bend between them, two linear layers do the work of one. The function below takes the matrices and biases of both and should return the one matrix and the one bias that do the same. All matrices are stored as (out, in), as `nn.Linear` does. One line is wrong: find it.
 
 `w1` is (F, C), `b1` is (F,), `w2` is (O, F), `b2` is (O,). The result is a pair: a matrix (O, C) and a bias (O,).
 

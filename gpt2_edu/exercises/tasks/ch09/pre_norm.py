@@ -15,7 +15,7 @@ LEVEL = 2
 MINUTES = 6
 
 TASK = r"""
-GPT-2 is pre-norm. The function below shall do one step of it, as half a block does: the layer reads the norm of the stream, and its result is added to the stream. What stands there is the order of another model. Mend it.
+GPT-2 is pre-norm. The function below should do one step of it, as half a block does: the layer reads the norm of the stream, and its result is added to the stream. What stands there is the order of another model. Mend it.
 
 `x` is (B, T, C). `norm` and `layer` are functions from (B, T, C) to (B, T, C). The result is (B, T, C).
 

@@ -16,7 +16,7 @@ TASK = r"""
 Write the loader of this chapter, without looking. `checkpoint` is what a file of Hugging Face holds, {name: tensor}. The result is a new dictionary with the names, the layout and the type of `GPT2.state_dict()`. Five steps:
 
 1. Drop the mask buffers: names that end in `.attn.bias` or `.attn.masked_bias`.
-2. Complete the names: OpenAI's begin at `wte.weight` or `h.0.…`, ours with `transformer.`. Some files have that already.
+2. Complete the names: OpenAI's begin at `wte.weight` or `h.0.…`, ours with `transformer.`. Some files have that already. A file may hold `lm_head.weight` too; it keeps its name.
 3. Transpose the four `Conv1D` weights of each block: `attn.c_attn`, `attn.c_proj`, `mlp.c_fc`, `mlp.c_proj`.
 4. Bring every tensor to float32.
 5. Add `lm_head.weight`: the table `transformer.wte.weight`.

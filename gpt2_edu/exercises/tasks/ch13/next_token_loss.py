@@ -15,7 +15,7 @@ Write the loss of the whole batch without `cross_entropy`. `logits` is (B, T, V)
 
 $$-\ln p = -\Big(z_{\text{target}} - \ln \sum_j e^{z_j}\Big)$$
 
-with the V logits $z$ of that position. Return the mean over all positions that count, as a tensor without axes. A target of −100 does not count, neither in the sum nor in the count. Logits may be as large as 1000, and $e^{1000}$ overflows: subtract the largest logit of each position first, which the softmax does not notice.
+with the V logits $z$ of that position. Return the mean over all positions that count, as a tensor without axes. A target of −100 marks a position that does not count, such as the filling behind a short text: leave it out of the sum and of the count. Logits may be as large as 1000, and $e^{1000}$ overflows: subtract the largest logit of each position first, which the softmax does not notice.
 
 Logits (0, 0) and target 1 give $-\ln \frac12 = 0.6931$.
 """

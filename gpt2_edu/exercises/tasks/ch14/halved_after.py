@@ -6,7 +6,7 @@ ORDER = 50
 KIND = "paper"
 LEVEL = 2
 MINUTES = 5
-TOLERANCE = 5e-3
+TOLERANCE = 1e-3  # 6,930, and what ln 0.9999 = −0.0001 gives, but neither 6,920 nor 6,940
 
 TASK = r"""
 A weight gets no gradient at all, so only AdamW's weight decay moves it. The learning rate is 0.001 and the decay 0.1. After how many steps has the weight become half of what it was? Give the number to the nearest ten. A pocket calculator is allowed.
@@ -48,5 +48,9 @@ MISTAKES = (
     Mistake(
         "You took the logarithm to base 10 of one side only. Use the same logarithm on both sides.",
         "halved_after = math.log10(2) / 0.0001",
+    ),
+    Mistake(
+        "Very near: you rounded ln 2 to 0.69. The nearest ten needs its third digit, 0.693.",
+        "halved_after = 0.69 / 0.0001",
     ),
 )

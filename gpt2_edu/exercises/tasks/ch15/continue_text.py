@@ -95,7 +95,7 @@ def continue_text(logits_of, idx, n, generator):
 """,
     ),
     Mistake(
-        "Here n counts the prompt too, as `max_length` does. It shall be the number of *new* tokens.",
+        "Here n counts the prompt too, as `max_length` does. It should be the number of *new* tokens.",
         """
 def continue_text(logits_of, idx, n, generator):
     while idx.size(1) < n:

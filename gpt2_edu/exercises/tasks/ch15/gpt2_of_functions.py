@@ -15,7 +15,7 @@ MINUTES = 10
 TOLERANCE = 1e-3  # logits of up to 20, after three blocks in another order of adding up
 
 TASK = r"""
-All parts are there. `own("gpt2")` gives your whole model of chapter 11, `gpt2(idx, weights, n_head)`, which rests on your attention, your MLP, your LayerNorm; where you have not written a part, the book's stands in. Give it the numbers of the trained model of Crane World: its weights as a dictionary of names and tensors, and its number of heads. `gpt2_of_functions(idx)` takes ids (B, T) and returns logits (B, T, V).
+All parts are there. `own("gpt2")` gives your whole model of chapter 11's practice, `gpt2(idx, weights, n_head)`, which rests on your attention, your MLP, your LayerNorm; where you have not written a part, the book's stands in. Give it the numbers of the trained model of Crane World: its weights as a dictionary of names and tensors, and its number of heads. `gpt2_of_functions(idx)` takes ids (B, T) and returns logits (B, T, V).
 
 If it passes, your model writes a story, token by token, with your own `continue_text`, and the judge reads it. Not a line of the package computes in it.
 """

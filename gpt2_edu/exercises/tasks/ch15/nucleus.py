@@ -12,7 +12,7 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-This top-p shall keep the fewest tokens whose probabilities sum to at least `p`, and scale them up to sum 1. It keeps too few. With probabilities (0.5, 0.3, 0.2) and p = 0.6 it should keep two tokens, (0.625, 0.375, 0), but it keeps only the first. With p = 0.4 it even gives NaN. Mend it.
+This top-p should keep the fewest tokens whose probabilities sum to at least `p`, and scale them up to sum 1. It keeps too few. With probabilities (0.5, 0.3, 0.2) and p = 0.6 it should keep two tokens, (0.625, 0.375, 0), but it keeps only the first. With p = 0.4 it even gives NaN. Mend it.
 """
 
 HINTS = (
@@ -109,7 +109,7 @@ def nucleus(probs, p):
 """,
     ),
     Mistake(
-        "One token too many stays where p is reached exactly: the sum shall be *at least* p, so a token goes if p was reached before it. `>=`, not `>`.",
+        "One token too many stays where p is reached exactly: the sum should be *at least* p, so a token goes if p was reached before it. `>=`, not `>`.",
         """
 def nucleus(probs, p):
     descending, order = probs.sort(dim=-1, descending=True)

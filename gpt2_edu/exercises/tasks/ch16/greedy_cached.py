@@ -14,7 +14,7 @@ MINUTES = 15
 TASK = r"""
 Greedy writing with the package's `KVCache`. `model` is a GPT2 of the package in eval mode, `idx` (B, T) the prompts, all equally long and without padding. Return prompt and `n` new tokens, (B, T + n). They fit the window.
 
-`cache = KVCache(model.config, batch_size=B)` makes an empty cache. `model(new, cache=cache)` gives the logits of `new` alone and notes its keys and values; where the tokens stand, the cache knows. Each token shall pass through the model once, and the last new one not at all. One of the models in the check counts.
+`cache = KVCache(model.config, batch_size=B)` makes an empty cache. `model(new, cache=cache)` gives the logits of `new` alone and notes its keys and values; where the tokens stand, the cache knows. Each token should pass through the model once, and the last new one not at all. One of the models in the check counts.
 """
 
 HINTS = (

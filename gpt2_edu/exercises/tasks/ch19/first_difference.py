@@ -63,6 +63,16 @@ def first_difference(ours, theirs):
 """,
     ),
     Mistake(
+        "This measures each number against itself. A number near 0 may be rounding in all its digits, where large ones have cancelled. One limit serves the whole tensor: 0.0001 times its largest absolute value.",
+        """
+def first_difference(ours, theirs):
+    for name, wanted in theirs.items():
+        if not torch.allclose(ours[name], wanted, rtol=1e-4, atol=0):
+            return name
+    return "none"
+""",
+    ),
+    Mistake(
         "This allows 0.0001 for every tensor, whatever its size. Compare with the largest absolute value in the tensor of `theirs`.",
         """
 def first_difference(ours, theirs):
@@ -143,12 +153,16 @@ def cases():
     rounded = {name: tensor * (1 + 2e-5) for name, tensor in large.items()}
     below = {"embd": -1 - theirs["embd"].abs()}
     below_rounded = {"embd": below["embd"] * (1 + 2e-5)}
+    # Large numbers that cancel leave a small one, all digits of which are rounding.
+    cancelled = {"resid_post": torch.tensor([1000.0, 3e-5]), "logits": theirs["logits"]}
+    cancelled_rounded = {**cancelled, "resid_post": torch.tensor([1000.0, -2e-5])}
     small = {"embd": theirs["embd"], "grad": 1e-4 * theirs["ln_f"]}
     return [
         Case("two tensors, the second differs", ({**two, "ln_f": torch.tensor([3.0, 1.0])}, two)),
         Case("a difference that grows on its way", (changed(_2=0.1, _3=0.4, _5=2.0), theirs)),
         Case("rounding, in small numbers and in large ones", (rounded, large)),
         Case("rounding, in numbers below 0", (below_rounded, below)),
+        Case("rounding, in a number near 0 beside a large one", (cancelled_rounded, cancelled)),
         Case("a number that is too small", (changed(_1=-0.5, _4=0.5), theirs)),
         Case("one number of 120, off by a little", (changed(_3=0.004), theirs)),
         Case("tiny numbers, wrong by a half", ({**small, "grad": 1.5 * small["grad"]}, small)),
