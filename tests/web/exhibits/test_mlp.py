@@ -1,0 +1,131 @@
+"""The exhibit of chapter 7: attention spreads a change, the MLP keeps it where it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.browser
+MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
+
+
+@pytest.fixture
+def mlp(exhibit):
+    def show(**more):
+        return exhibit("mlp", **{"text": MARSH, "at": 3, "block": "1", "chips": [CITY]} | more)
+
+    return show
+
+
+def moved(crane, text: str, at: int, by: float = 1, block: int = 1):
+    """How far the results move in Python, and the units' tensors, when one row is changed."""
+    h = f"transformer.h.{block}."
+    tape = crane.trace(text)
+
+    def change(x):
+        x = x.clone()
+        x[:, at] += by
+        return x
+
+    changed = {
+        "attn.out": crane.trace(text, {h + "ln_1": change}),
+        "mlp.out": crane.trace(text, {h + "ln_2": lambda _: change(tape[h + "ln_2"])}),
+    }
+    rows = [
+        (now[h + part] - tape[h + part])[0].norm(dim=-1).tolist() for part, now in changed.items()
+    ]
+    return rows, changed["mlp.out"][h + "mlp.pre"][0, at], changed["mlp.out"][h + "mlp.act"][0, at]
+
+
+def numbers(shown) -> list[list[float]]:
+    return [[float(cell) for cell in row] for row in shown.cells()]
+
+
+def slide(shown, label: str, value: float):
+    slider = shown.element.locator(f"input[aria-label='{label}']")
+    slider.evaluate(
+        "(s, value) => { s.value = value; s.dispatchEvent(new Event('input')); }", str(value)
+    )
+    shown.ready()
+
+
+def unit(shown) -> tuple[int, float, float]:
+    """Its number, what goes into GELU and what comes out."""
+    found = re.search(r"Unit (\d+) there: GELU\((−?[\d.]+)\) = (−?[\d.]+)\.", shown.sentence)
+    return (int(found[1]), *(float(found[i].replace("−", "-")) for i in (2, 3)))
+
+
+@pytest.mark.parametrize(("at", "by", "block"), [(3, 1, 1), (1, -2, 0), (6, 0.5, 2)])
+def test_results_move_as_far_as_in_python(mlp, crane, at, by, block):
+    shown = mlp(query={"at": str(at), "by": str(by), "block": str(block)})
+    rows, pre, act = moved(crane, MARSH, at, by, block)
+    assert numbers(shown) == [pytest.approx(row, abs=6e-3, rel=1e-3) for row in rows]
+    slide(shown, "unit", 300)
+    found = pytest.approx((300, pre[300].item(), act[300].item()), abs=6e-3)
+    assert unit(shown) == found
+
+
+def test_attention_spreads_and_the_mlp_stays_put(mlp):
+    shown = mlp()
+    attention, own = numbers(shown)
+    assert attention[:3] == [0, 0, 0] and min(attention[3:]) > 0
+    assert [t for t, distance in enumerate(own) if distance] == [3]
+    assert "moves at 4 of 7 tokens, the MLP's at ␣marsh alone" in shown.sentence
+    assert shown.element.locator(".board td.lit").count() == 5
+    slide(shown, "added to each number of the chosen token", 0)
+    assert "Nothing is added, and nothing moves." in shown.sentence
+
+
+def test_a_click_on_the_field_chooses_a_unit(mlp, crane):
+    shown = mlp()
+    box = shown.element.locator("canvas").bounding_box()
+    column, row = 5, 9
+    place = (column + 0.5) * box["width"] / 32, (row + 0.5) * box["height"] / 16
+    shown.element.locator("canvas").click(position={"x": place[0], "y": place[1]})
+    number = row * 32 + column
+    _, pre, act = moved(crane, MARSH, 3)
+    assert unit(shown) == pytest.approx((number, pre[number].item(), act[number].item()), abs=6e-3)
+    assert shown.query == f"?unit={number}"
+    painted = "(canvas) => [...canvas.getContext('2d').getImageData(0, 0, 288, 144).data].join()"
+    before = shown.element.locator("canvas").evaluate(painted)
+    shown.element.locator(".strip button").first.click()
+    shown.ready()
+    assert shown.element.locator("canvas").evaluate(painted) != before
+
+
+def test_by_keyboard_alone_and_another_text(mlp, crane):
+    shown = mlp()
+    shown.element.locator(".strip button").nth(3).focus()
+    for key in ("ArrowRight", "ArrowRight", "Enter"):
+        shown.page.keyboard.press(key)
+    assert "moves at 2 of 7 tokens, the MLP's at ␣the alone" in shown.sentence
+    shown.element.locator("input[aria-label=unit]").focus()
+    shown.page.keyboard.press("ArrowRight")
+    assert unit(shown)[0] == 1
+    shown.element.get_by_role("button", name=CITY).click()
+    rows, *_ = moved(crane, CITY, 5)
+    assert numbers(shown) == [pytest.approx(row, abs=6e-3, rel=1e-3) for row in rows]
+
+
+def test_by_touch(mlp):
+    shown = mlp(context={"has_touch": True})
+    shown.element.locator(".strip button").last.tap()
+    assert "moves at 1 of 7 tokens" in shown.sentence
+    shown.element.locator(".choice button").last.tap()
+    assert torch.tensor(numbers(shown)).count_nonzero() == 2
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "", "at": "99", "by": "1e300", "unit": "-3", "block": "7"},
+        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400, "unit": "1e9"},
+    ],
+)
+def test_odd_addresses_are_read_as_far_as_they_make_sense(mlp, query):
+    shown = mlp(query=query)
+    assert shown.state == "ready"
+    assert shown.element.locator("img").count() == 0
+    assert len(shown.tokens()) <= 12
