@@ -41,7 +41,7 @@ class Training(Lab):
         layer: int = 0,
         **live: Any,
     ) -> None:
-        super().__init__("snapshots", **live)
+        super().__init__("snapshots", floor=floor, **live)
         self.config, self.encoding, self.text = config, encoding, text
         self.source, self.floor, self.layer = source, floor, layer
         self.trainer: Trainer | None = None
