@@ -87,7 +87,7 @@ export function mask({ settings, state, model, say }) {
     nodes: [
       strip.element,
       make("p", { class: "soft" }, "Choose a token. In place of ", which, " stands:"),
-      make("div", { class: "row instead" }, other.chips, other.input),
+      make("div", { class: "side-by-side instead" }, other.chips, other.input),
       controls.element,
       board.element,
       bars.element,

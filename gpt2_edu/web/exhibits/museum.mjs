@@ -135,7 +135,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
 
   return {
     nodes: [
-      make("div", { class: "row" }, hide, end),
+      make("div", { class: "side-by-side" }, hide, end),
       console,
       sentence,
       line,

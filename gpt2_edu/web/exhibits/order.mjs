@@ -116,7 +116,7 @@ export function order({ settings, state, model, say }) {
   return {
     nodes: [
       strip.element,
-      make("div", { class: "row" }, controls.element, shuffle, back),
+      make("div", { class: "side-by-side" }, controls.element, shuffle, back),
       make("div", { class: "sides" }, bars.element, board.element),
     ],
     show: async (latest) => {

@@ -150,7 +150,7 @@ export function sampling({ settings, state, model, say }) {
     nodes: [
       strip.element,
       line.element,
-      make("div", { class: "row" }, one, hundred, other, write),
+      make("div", { class: "side-by-side" }, one, hundred, other, write),
       make(
         "div",
         { class: "sides" },

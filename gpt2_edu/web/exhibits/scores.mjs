@@ -96,7 +96,7 @@ function saturation({ settings, state, say }) {
 
   return {
     nodes: [
-      make("div", { class: "row" }, controls.element, again),
+      make("div", { class: "side-by-side" }, controls.element, again),
       make("div", { class: "sides many-keys" }, board.element, bars.element),
     ],
     show: () => {
