@@ -54,7 +54,7 @@ class Bars(Exhibit):
             head += '<th scope="col">before</th>'
         rows = "".join(self._row(name, p) for name, p in self.now.items())
         table = f"<table><thead>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        return figure("bars", self.caption, table)
+        return figure("weights g2-bars", self.caption, table)
 
     def _row(self, name: str, p: float) -> str:
         cells = f'<td><span style="--share:{p:.3f}">{number(p, 3)}</span></td>'

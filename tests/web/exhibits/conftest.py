@@ -89,7 +89,8 @@ class Shown:
 
     def cells(self, where: str = ".board") -> list[list[str]]:
         """The texts of a table's cells, without its labels."""
-        rows = self.ready().element.locator(f"{where} tr").all()[1:]
+        self.ready().element.locator(f"{where} tr").nth(1).wait_for()
+        rows = self.element.locator(f"{where} tr").all()[1:]
         return [row.locator("td").all_inner_texts() for row in rows]
 
     def took(self) -> float:

@@ -156,7 +156,7 @@ def test_by_keyboard_alone_and_another_text(exhibit):
     after = figures(shown)[2]
     assert after != before
     shown.element.get_by_text("show as table").click()
-    assert "other epsilon" in shown.element.locator(".as-table").inner_text()
+    shown.element.locator(".as-table table", has_text="other epsilon").wait_for()
 
 
 @pytest.mark.parametrize(
