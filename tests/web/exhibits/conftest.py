@@ -72,7 +72,7 @@ class Shown:
     @property
     def query(self) -> str:
         """What the address holds, after the pause with which it is written."""
-        self.page.wait_for_timeout(400)
+        self.page.evaluate("() => new Promise((done) => setTimeout(done, 400))")
         return self.page.evaluate("location.search")
 
     def bars(self) -> dict[str, float]:
@@ -92,10 +92,6 @@ class Shown:
         self.ready().element.locator(f"{where} tr").nth(1).wait_for()
         rows = self.element.locator(f"{where} tr").all()[1:]
         return [row.locator("td").all_inner_texts() for row in rows]
-
-    def took(self) -> float:
-        """Milliseconds from the last change to the picture."""
-        return self.ready().element.evaluate("(element) => element.took")
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,6 @@ def test_by_keyboard_alone(exhibit):
     shown.element.get_by_role("checkbox", name="positions").focus()
     shown.page.keyboard.press("Space")
     assert shown.sentence.startswith("The mask alone tells the order: ")
-    assert shown.took() < 500
     shown.element.get_by_role("textbox").fill("In the marsh, the crane")
     assert "As typed" in shown.sentence
 

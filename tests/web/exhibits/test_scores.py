@@ -105,7 +105,6 @@ def test_a_longer_vector_saturates_and_the_root_undoes_it(exhibit):
     assert shown.sentence.startswith("Divided by √512 = 22.6, scores have a typical size of 1.0")
     assert max(shown.bars().values()) < 0.6
     assert shown.query == "?d=512&root=true"
-    assert shown.took() < 300
     before = shown.bars()
     shown.element.get_by_role("button", name="draw others").click()
     assert shown.bars() != before and "seed 2." in shown.sentence

@@ -55,7 +55,6 @@ def test_pieces_fuse_while_the_slider_moves(exhibit):
     assert ids_on(shown, 0) == cut("gpt2", SENTENCE, 3)
     assert ids_on(shown, 1) == cut("crane", SENTENCE, 3)
     assert shown.query == "?merges=3"
-    assert shown.took() < 200
     shown.element.get_by_role("button", name="reset").click()
     assert ids_on(shown, 1) == cut("crane", SENTENCE, 767)
 
