@@ -134,7 +134,7 @@ export function inside({ settings, state, model, say, sentence: said }) {
     if (ours.id === theirs.id) return `${lead}, ${distance} from the second's, ${goes(ours)}.`;
     const way = (ruler(b) - ruler(now)) / (ruler(b) - ruler(a));
     if (Math.abs(way) < 0.05) {
-      return `At ${where} the two vectors are apart by ${distance}. Carry the first across, and ${goes(ours)}: different, and hardly used.`;
+      return `At ${where} the two vectors are apart by ${distance}. Carry the first across, and ${goes(ours)}: different, and alone it hardly moves this prediction.`;
     }
     return `${lead}, ${goes(ours)} and ${goes(theirs)}: ${fixed(way, 2)} of the way to the first text.`;
   };

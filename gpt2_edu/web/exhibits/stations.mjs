@@ -229,11 +229,13 @@ export function stations({ settings, state, model, say }) {
         (a, b) => a + b,
         V * state.get("shift"),
       );
+      const extra = state.get("shift");
+      const more = extra ? ` with ${fixed(extra, 0)} added` : "";
       const many = sizes.reduce((product, size) => product * size, 1);
       say(
         `${nameOf(station)} holds ${many.toLocaleString("en")} numbers. ` +
           `${model.show(chosen)} has the logit ${fixed(sum, 2)}, the dot product of x with its row ` +
-          `of wte, and the probability ${fixed(shares[at][chosen])}. ` +
+          `of wte${more}, and the probability ${fixed(shares[at][chosen])}. ` +
           `All logits sum to ${fixed(total, 0)}, all probabilities to 1.`,
       );
     },

@@ -120,7 +120,7 @@ export function valley({ settings, state, say }) {
           : home[1]
             ? "The steep one is not home."
             : "Neither is home.";
-    const most = ` From rate ${precise(2 / CURVES[0])} on the steep one leaps out.`;
+    const most = ` Above rate ${precise(2 / CURVES[0])} the steep one leaps out.`;
     const bound = method === "plain" && !home.every(Boolean) && !helped() ? most : "";
     const [calm, ...after] = path.slice(WILD.step - 1).map((one) => one.at[1]);
     const thrown = Math.min(...after);

@@ -84,7 +84,7 @@ def test_what_differs_need_not_be_used(exhibit, crane):
     assert apart > 1
     assert f"apart by {apart:.2f}" in shown.sentence
     assert f"␣ate stays at {share(crane, crane.trace(MARSH), '␣ate')}" in shown.sentence
-    assert shown.sentence.endswith("different, and hardly used.")
+    assert shown.sentence.endswith("different, and alone it hardly moves this prediction.")
     cell(shown, 0, 0, 6).click()
     assert shown.sentence.endswith("both texts have the same vector: nothing can change.")
 
