@@ -26,7 +26,7 @@ class Museum(Lab):
     """
 
     def __init__(self, model: GPT2, encoding: tiktoken.Encoding, *, text: str, **live: Any) -> None:
-        super().__init__("museum", **live)
+        super().__init__("museum", text=text, **live)
         self.model, self.encoding, self.text = model, encoding, text
 
     def controls(self) -> Mapping[str, Any]:

@@ -56,7 +56,8 @@ export function cache({ settings, state, model, say, sentence: said }) {
     const line = make("p", {}, make("b", {}, `${name}: …`), text, wrong);
     return { name, cells, row, text, wrong, line };
   });
-  const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col" }, name)));
+  const headings = columns.map((name) => (name ? make("th", { scope: "col" }, name) : make("td")));
+  const head = make("tr", {}, ...headings);
 
   /** @type {Map<string, {chain: Chain, cut: number}>} */
   const chains = new Map(); // what was computed stays, for steps back
