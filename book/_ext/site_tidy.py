@@ -143,8 +143,8 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
         if page.parent.name == "notebooks":
             html = html.replace("</a></h1>", "</a></h1>\n" + ran.get(page.stem, ""), 1)
         if LIVE in html:
-            static = "../" * (len(page.relative_to(out).parts) - 1) + "_static"
-            html = html.replace("</body>", SCRIPTS.format(static=static), 1)
+            up = "../" * (len(page.relative_to(out).parts) - 1)
+            html = html.replace("</body>", SCRIPTS.format(static=f"{up}_static"), 1)
         page.write_text(html, encoding="utf-8")
         used.update(re.findall(r"\bfa-([a-z0-9-]+)", html))
     fontawesome = static / "scripts" / "fontawesome.js"
