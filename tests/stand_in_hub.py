@@ -29,7 +29,7 @@ class StandInHub:
         self.cut = 0  # number of downloads of a large file that break off half-way
         self.spoil = 0  # number of downloads that arrive with a wrong byte
         self.missing_bytes = 0  # by which each arrives shorter than its announced size
-        self.failures = 0  # number of requests that are answered with ``status``
+        self.failures = 0  # number of requests for files that are answered with ``status``
         self.status = 500
         self.pause = 0.0  # seconds between the first and the second half of a large file
         self.go_on = threading.Event()  # ends the pause
@@ -81,6 +81,8 @@ class StandInHub:
         path = request.path.removeprefix("/cdn")
         wanted = request.headers.get("Range")
         self.requests.append((request.command, path.rsplit("/", 1)[-1], wanted))
+        if path.startswith("/api/"):  # the library's own questions, on which no file depends
+            return reply(request, 404)
         if self.failures:
             self.failures -= 1
             return reply(request, self.status)
