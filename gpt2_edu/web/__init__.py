@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import sys
 from array import array
 from itertools import pairwise
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 import tiktoken
 from safetensors.torch import save_file
 
+from ..crane import story
 from ..machine.files import PART
 from ..tokenizer import load_tokenizer
 from ..weights import config_to_hugging_face, to_hugging_face
@@ -52,7 +54,8 @@ def files_script(name: str) -> str:
     """A script that brings a page the files of the model "crane", or the tokenizer "gpt2".
 
     The config is text, weights are in base64, merges compressed with gzip before; page.mjs reads
-    them. Raises ValueError for other names.
+    them. With the model come all words of Crane World, so that a page can say which word of a
+    reader's the model has never met. Raises ValueError for other names.
     """
     if name not in ("crane", "gpt2"):
         raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
@@ -62,6 +65,7 @@ def files_script(name: str) -> str:
         files["config.json"] = (folder / "config.json").read_text(encoding="utf-8")
         weights = (folder / "model.safetensors").read_bytes()
         files["model.safetensors"] = base64.b64encode(weights).decode()
+        files["words"] = " ".join(sorted(_words()))
     return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"
 
 
@@ -87,6 +91,11 @@ def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
     }
     save_file(to_hugging_face(model.state_dict()), part, metadata=metadata)
     part.replace(path)
+
+
+def _words() -> set[str]:
+    """The words of Crane World as its stories write them; the first 1,200 stories have them all."""
+    return {word for seed in range(1200) for word in re.findall("[A-Za-z]+", story(seed))}
 
 
 def _packed(encoding: tiktoken.Encoding) -> str:

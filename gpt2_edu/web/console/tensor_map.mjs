@@ -2,6 +2,7 @@
 // arrow keys, at the chosen place. Queries are rows and keys are columns; tokens name them.
 
 import { choice, labelled, make, short } from "../exhibits/dom.mjs";
+import { walk } from "../exhibits/keys.mjs";
 import { paint } from "./paint.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
@@ -238,18 +239,11 @@ export class TensorMap {
 
   /** @param {KeyboardEvent} event */
   walk(event) {
-    const { row, column } = this.place;
-    const to = /** @type {Record<string, [number, number]>} */ ({
-      ArrowUp: [row - 1, column],
-      ArrowDown: [row + 1, column],
-      ArrowLeft: [row, column - 1],
-      ArrowRight: [row, column + 1],
-      Home: [row, 0],
-      End: [row, Infinity],
-    })[event.key];
+    if (!this.size) return;
+    const to = walk(event, this.place, this.size);
     if (!to) return;
     event.preventDefault();
-    this.show(...to);
+    this.show(to.row, to.column);
   }
 
   /** The numbers as a table, when it is open. */

@@ -1,7 +1,7 @@
 // Plane of arrows: vectors of two numbers from one origin. Tips can be dragged, or moved by arrow
 // keys; the page's state takes the new numbers.
 
-import { fixed } from "./exhibit.mjs";
+import { fixed } from "./dom.mjs";
 
 /**
  * @typedef {object} Arrow

@@ -1,7 +1,6 @@
 // Next-token bars: what comes next, with a ghost of how it was before.
 
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 
 /** @import { Guess } from "./page_model.mjs" */
 /** @typedef {Guess & {before?: number, mark?: string, note?: string}} Bar  note: beside its number */

@@ -2,10 +2,9 @@
 // but each works on what those before it have written.
 
 import { Bars, withGhosts } from "./bars.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { lossOf } from "./loading.mjs";
-import { SUPERSEDED } from "./page_model.mjs";
+import { orSuperseded } from "./page_model.mjs";
 import { Strip } from "./strip.mjs";
 
 /** @typedef {{loss: number, p: Float64Array, written: string}} Measured */
@@ -94,10 +93,7 @@ export function blocks({ settings, state, model, say }) {
     const own = { temperature: 0, eosId: tokenizer.eot, switches: { order } };
     const n = Math.min(WRITTEN, blockSize + 1 - ids.length);
     const { answer } = await model.stream({ ids, n, key, settings: own }, () => {});
-    const written = await answer.catch((/** @type {Error} */ error) => {
-      if (error.message.includes(SUPERSEDED)) return null;
-      throw error;
-    });
+    const written = await answer.catch(orSuperseded);
     if (!written) return null;
     const text = tokenizer.decode(
       written.ids.filter((/** @type {number} */ id) => id !== tokenizer.eot),

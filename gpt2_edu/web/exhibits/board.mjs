@@ -1,7 +1,6 @@
 // Attention board: small maps of all heads, and a large one with numbers. Row = query, column = key.
 
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { rove, walk } from "./keys.mjs";
 
 /** @typedef {{title: string, values: ArrayLike<number>, mark?: string}} Map_  values row by row */

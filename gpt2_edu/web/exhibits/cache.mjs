@@ -2,8 +2,7 @@
 // nothing: the logits are the same up to rounding. A forgotten position is another matter.
 
 import { Bars, withGhosts } from "./bars.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";

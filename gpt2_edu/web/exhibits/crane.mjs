@@ -3,8 +3,7 @@
 
 import { Arrows } from "./arrows.mjs";
 import { Bars } from "./bars.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 /** @import { Arrow } from "./arrows.mjs" */

@@ -54,3 +54,14 @@ export function short(value) {
   const text = value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(1) : value.toFixed(4);
   return text.replace("-", "−");
 }
+
+/**
+ * A number as exhibits print it: three decimals, a real minus sign, never a negative zero.
+ * @param {number} value
+ * @param {number} [decimals]
+ */
+export function fixed(value, decimals = 3) {
+  if (value === -Infinity) return "−∞";
+  const text = value.toFixed(decimals);
+  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
+}

@@ -1,6 +1,6 @@
 // Number line: the numbers of a vector as dots, row below row. Those beyond its ends are counted.
 
-import { fixed } from "./exhibit.mjs";
+import { fixed } from "./dom.mjs";
 
 /** @typedef {{title: string, values: ArrayLike<number>, role?: string}} Row  `role` is its colour */
 

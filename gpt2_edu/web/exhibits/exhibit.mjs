@@ -1,13 +1,14 @@
 // What every exhibit is: an element that holds the notebook's own output until it comes into view,
 // and then answers. It shares the page's state and model with all others.
 
+import { asTable } from "./as_table.mjs";
 import { make } from "./dom.mjs";
 import { modelFromDrop, modelFromFiles } from "./files.mjs";
 import { model } from "./page_model.mjs";
 import { state } from "./state.mjs";
 
 /** @import { State } from "./state.mjs" */
-/** @typedef {{caption: string, columns: string[], rows: (string | number)[][]}} Table */
+/** @import { Table } from "./as_table.mjs" */
 
 /**
  * What a kind of exhibit is given: the settings of its notebook, what the page shares, and a way to
@@ -28,7 +29,10 @@ import { state } from "./state.mjs";
 /** @typedef {(page: Page) => Parts} Kind */
 
 const PATIENCE = 300; // milliseconds after which a reader is told that something is computed
+const LOST = 10_000; // milliseconds after which the engine may be lost
 const QUIET = 700; // milliseconds without a change after which a sentence is read aloud
+
+const NO_ANSWER = "The model has not answered for ten seconds. “reset” starts it anew.";
 
 export class Exhibit extends HTMLElement {
   /** @type {Kind} */
@@ -45,7 +49,6 @@ export class Exhibit extends HTMLElement {
     this.aloud = make("p", { class: "aloud", role: "status" });
     this.status = make("p", { class: "status" }); // what went wrong, or takes long
     this.awake = false;
-    this.began = 0;
     this.took = 0; // milliseconds from the last change to the picture
     this.round = 0;
     this.timer = 0;
@@ -126,7 +129,7 @@ export class Exhibit extends HTMLElement {
 
   /** @param {(Node | string)[]} nodes */
   frame(nodes) {
-    const { first = "", title = "" } = this.settings;
+    const { first = "" } = this.settings;
     const placed = nodes.some((node) => node instanceof Node && node.contains(this.sentence));
     this.tableFold = make(
       "details",
@@ -136,9 +139,8 @@ export class Exhibit extends HTMLElement {
     );
     const link = make("button", { type: "button", onclick: () => this.link() }, "link to this");
     const own = this.own.needsModel ? this.choices() : [];
-    const again = make("button", { type: "button", onclick: () => this.state.reset() }, "reset");
+    const again = make("button", { type: "button", onclick: () => this.reset() }, "reset");
     return [
-      ...(title ? [make("p", { class: "title" }, title)] : []),
       ...(first ? [make("p", { class: "first" }, first)] : []),
       ...nodes,
       ...(placed ? [] : [this.sentence]),
@@ -187,11 +189,14 @@ export class Exhibit extends HTMLElement {
     const latest = () => round === this.round && this.isConnected;
     const began = performance.now();
     this.dataset.state = "busy";
-    const slow = setTimeout(() => latest() && this.complain("The model computes …"), PATIENCE);
+    const slow = [
+      setTimeout(() => latest() && this.complain("The model computes …"), PATIENCE),
+      setTimeout(() => latest() && this.complain(NO_ANSWER), LOST),
+    ];
     try {
       await this.parts?.show(latest);
       if (!latest()) return;
-      this.complain("");
+      this.complain(this.remark());
       this.dataset.state = "ready";
       this.took = performance.now() - began;
       this.writeTable();
@@ -200,8 +205,28 @@ export class Exhibit extends HTMLElement {
       this.complain(error instanceof Error ? error.message : String(error));
       this.dataset.state = "stale";
     } finally {
-      clearTimeout(slow);
+      slow.forEach(clearTimeout);
     }
+  }
+
+  /** What a reader should know of what was typed. */
+  remark() {
+    const words = this.own.needsModel ? this.state.texts.flatMap((t) => this.model.unknown(t)) : [];
+    if (!words.length) return "";
+    const names = words.slice(0, 3).map((word) => `“${word.slice(0, 20)}”`);
+    return (
+      `Not in Crane World: ${names.join(", ")}${words.length > 3 ? " …" : ""}. ` +
+      "The model has never met this, so its answer means little."
+    );
+  }
+
+  /** Everything as in the beginning; an engine that does not answer is replaced. */
+  reset() {
+    if (this.dataset.state === "busy" && this.own.needsModel) {
+      this.model.restart();
+      this.update();
+    }
+    this.state.reset();
   }
 
   /**
@@ -225,7 +250,8 @@ export class Exhibit extends HTMLElement {
    */
   fail(error) {
     const why = error instanceof Error ? error.message : String(error);
-    this.complain(`What is printed here does not answer: ${why}`);
+    this.complain(`What is printed here does not answer: ${why} `);
+    this.status.append(make("button", { type: "button", onclick: () => this.wake() }, "try again"));
     if (this.printed) this.replaceChildren(...this.printed);
     this.append(this.status);
     this.dataset.state = "failed";
@@ -243,31 +269,8 @@ export class Exhibit extends HTMLElement {
 
   writeTable() {
     if (!this.tableFold?.open || !this.tablePlace || !this.parts) return;
-    const { caption, columns, rows } = this.parts.table();
-    const head = columns.map((name) => (name ? make("th", { scope: "col" }, name) : make("td")));
-    const body = rows.map(([name, ...cells]) =>
-      make(
-        "tr",
-        {},
-        make("th", { scope: "row" }, String(name)),
-        ...cells.map((cell) => make("td", {}, typeof cell === "number" ? fixed(cell) : cell)),
-      ),
-    );
-    this.tablePlace.replaceChildren(
-      make("table", {}, make("caption", {}, caption), make("tr", {}, ...head), ...body),
-    );
+    this.tablePlace.replaceChildren(asTable(this.parts.table()));
   }
-}
-
-/**
- * A number as exhibits print it: three decimals, a real minus sign, never a negative zero.
- * @param {number} value
- * @param {number} [decimals]
- */
-export function fixed(value, decimals = 3) {
-  if (value === -Infinity) return "−∞";
-  const text = value.toFixed(decimals);
-  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
 /** @returns {Table} */

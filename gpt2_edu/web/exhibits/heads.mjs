@@ -2,8 +2,7 @@
 
 import { Bars, withGhosts } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 

@@ -2,8 +2,7 @@
 // not be what the prediction uses.
 
 import { Bars, withGhosts } from "./bars.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Lens } from "./lens.mjs";
 import { Strip } from "./strip.mjs";
 

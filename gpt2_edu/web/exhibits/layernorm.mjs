@@ -2,9 +2,8 @@
 // token stay; without them both fly.
 
 import { Bars, withGhosts } from "./bars.mjs";
-import { make } from "./dom.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Dots } from "./dots.mjs";
-import { fixed } from "./exhibit.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 

@@ -1,8 +1,7 @@
 // Lens: what the model would say at each stage, for every token. Columns are tokens, rows stages,
 // the last stage on top. A cell can be chosen, and carried to another.
 
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { walk } from "./keys.mjs";
 
 /** @typedef {{name: string, p: number, mark?: string, heat?: number, more?: string, was?: string}}

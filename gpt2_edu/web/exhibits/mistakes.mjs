@@ -3,8 +3,7 @@
 
 import { loadTokenizer } from "../page.mjs";
 import { MISTAKES } from "./broken.mjs";
-import { make, short, visible } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make, short, visible } from "./dom.mjs";
 import { Loading } from "./loading.mjs";
 import { Strip } from "./strip.mjs";
 

@@ -2,8 +2,7 @@
 // there on, the MLP's at that token alone; and each of its units answers by itself.
 
 import { Board } from "./board.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";

@@ -1,7 +1,6 @@
 // What betrays a bug: a stored curve of the loss, and a list of signs that light up.
 
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 
 /**
  * A bug and the stored run of the museum's small model with it. `losses` are of training, `use` of

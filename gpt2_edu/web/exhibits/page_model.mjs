@@ -18,8 +18,6 @@ import { forget, keep, kept } from "./own.mjs";
 /** @typedef {{logits: Float32Array, tensor: (path: string) => Noted}} Result  of one pass */
 /** @typedef {{id: number, name: string, p: number}} Guess */
 
-export { SUPERSEDED };
-
 const BOOKS = "Crane World's model";
 const GPT2_SIZE = 50257;
 const TOKENIZERS = new Map([
@@ -27,6 +25,8 @@ const TOKENIZERS = new Map([
   [GPT2_SIZE, "gpt2"],
 ]);
 const END = "⟨end⟩"; // <|endoftext|>
+const WORDS = /[^\s\p{P}\p{Sm}]+/gu;
+const WORD_AT_END = /[^\s\p{P}\p{Sm}]+$/u;
 
 class PageModel {
   constructor() {
@@ -36,6 +36,10 @@ class PageModel {
     this.coming = null;
     /** @type {Loaded | null} */
     this.loaded = null;
+    /** @type {Files | null} */
+    this.files = null; // of what is loaded
+    /** @type {Set<string>} */
+    this.words = new Set(); // of Crane World
     /** @type {Set<() => void>} */
     this.listeners = new Set(); // are told that another model is here
   }
@@ -43,7 +47,7 @@ class PageModel {
   /** The model; it is loaded when it is first asked for. What failed is tried again. */
   ready() {
     if (!this.coming) {
-      const coming = this.first();
+      const coming = this.files ? this.load(this.files) : this.first();
       coming.catch(() => {
         if (this.coming === coming) this.coming = null;
       });
@@ -87,14 +91,48 @@ class PageModel {
    * @param {Files} files
    * @returns {Promise<Loaded>}
    */
-  async load({ name, config: text, weights, merges }) {
+  async load(files) {
+    const { name, config: text, weights, merges } = files;
     const { vocabSize } = readConfig(text);
     const tokenizer = await tokenizerOf(name, vocabSize, merges);
-    this.engine ??= startEngine();
-    const { config } = await this.engine.load("page", { config: text, weights });
+    const { config } = await this.started().load("page", { config: text, weights });
     const story = vocabSize !== GPT2_SIZE;
+    this.files = files;
     this.loaded = { name, config, tokenizer, story, own: name !== BOOKS };
     return this.loaded;
+  }
+
+  /** The engine. One that failed is replaced, and the model loaded anew, when it is next asked. */
+  started() {
+    if (this.engine) return this.engine;
+    const engine = startEngine();
+    /** @type {Worker} */ (engine.port).addEventListener("error", () => this.restart());
+    this.engine = engine;
+    return engine;
+  }
+
+  /** Give up an engine that failed, or that does not answer. */
+  restart() {
+    this.engine?.port.terminate?.();
+    this.engine?.fail("it was started anew");
+    this.engine = null;
+    this.coming = null;
+  }
+
+  /**
+   * The words of a text that the book's model has never met; none for another model, of whose
+   * language nothing is known. The last word may still be growing.
+   * @param {string} text
+   * @returns {string[]}
+   */
+  unknown(text) {
+    if (this.loaded?.name !== BOOKS) return [];
+    const known = (/** @type {string} */ word) =>
+      this.words.has(word) || this.words.has(word[0].toLowerCase() + word.slice(1));
+    const begun = text.match(WORD_AT_END)?.[0];
+    const growing = begun && [...this.words].some((word) => word.startsWith(begun));
+    const all = new Set(growing ? text.slice(0, -begun.length).match(WORDS) : text.match(WORDS));
+    return [...all].filter((word) => !known(word));
   }
 
   /**
@@ -197,7 +235,10 @@ class PageModel {
 
 /** @returns {Promise<Files>} */
 async function theBooks() {
-  return { name: BOOKS, ...(await bundledModel("crane")) };
+  const files = await bundledModel("crane");
+  const { words } = /** @type {any} */ (globalThis).gpt2Files.crane;
+  model.words = new Set(words.split(" "));
+  return { name: BOOKS, ...files };
 }
 
 /**
@@ -221,10 +262,11 @@ async function tokenizerOf(name, size, merges) {
 }
 
 /**
+ * In a catch: null, if a newer request took the place of this one.
  * @param {Error} error
  * @returns {null}
  */
-function orSuperseded(error) {
+export function orSuperseded(error) {
   if (error.message.includes(SUPERSEDED)) return null;
   throw error;
 }

@@ -2,8 +2,7 @@
 
 import { Bars, share } from "./bars.mjs";
 import { DartLine } from "./dartline.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";

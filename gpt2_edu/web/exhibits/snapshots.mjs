@@ -2,8 +2,7 @@
 // good text. It is a stored run: nothing is trained here.
 
 import { Board } from "./board.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -91,7 +90,7 @@ export function snapshots({ settings, state, say, element }) {
   /** @param {number} i */
   const sentence = (i) => {
     const now = shots[i];
-    const way = `${percent(down(now))} of the way down to the floor`;
+    const way = `${fixed(100 * down(now), 1)} % of the way down to the floor`;
     const good = `${percent(now.good)} of its stories are grammatical`;
     const head = state.get("head");
     const { row, column } = watch;
@@ -100,12 +99,13 @@ export function snapshots({ settings, state, say, element }) {
     ];
     const looks = `In head ${head} “${tokens[row]}” gives “${tokens[column]}” ${fixed(weight, 2)}.`;
     if (i === 0) {
-      return `Before the first step the loss is ${fixed(now.loss, 2)}, that of guessing. ${looks}`;
+      const blind = `blind guessing, among 1,024 tokens, has ${fixed(Math.log(1024), 2)}`;
+      return `Before the first step the loss is ${fixed(now.loss, 2)}; ${blind}. ${looks}`;
     }
     const before = shots[i - 1];
-    const fall = fixed(before.loss - now.loss, 2);
-    const from = `From step ${count(before.step)} to ${count(now.step)} the loss falls by ${fall}`;
-    return `${from}, to ${fixed(now.loss, 2)}: ${way}. ${good}, before ${percent(before.good)}. ${looks}`;
+    const steps = `From step ${count(before.step)} to ${count(now.step)}`;
+    const fall = `the loss goes from ${fixed(before.loss, 2)} to ${fixed(now.loss, 2)}`;
+    return `${steps} ${fall}: ${way}. ${good}, before ${percent(before.good)}. ${looks}`;
   };
 
   return {

@@ -49,6 +49,14 @@ export class State {
     return this.values.get(name);
   }
 
+  /** What was typed: the texts that may be any. */
+  get texts() {
+    const free = [...this.known].filter(
+      ([, { first, limits }]) => typeof first === "string" && !limits.among,
+    );
+    return free.map(([name]) => /** @type {string} */ (this.get(name)));
+  }
+
   /** @param {Record<string, Value>} changes */
   set(changes) {
     for (const [name, value] of Object.entries(changes)) {

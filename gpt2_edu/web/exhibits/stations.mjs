@@ -3,8 +3,7 @@
 
 import { Bars } from "./bars.mjs";
 import { Board } from "./board.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 

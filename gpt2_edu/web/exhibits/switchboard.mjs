@@ -1,9 +1,8 @@
 // Switchboard: parts on and off, numbers by slider, choices, heads that are cut. Each control holds
 // one entry of the page's state.
 
-import { make } from "./dom.mjs";
+import { fixed, make } from "./dom.mjs";
 import { rove } from "./keys.mjs";
-import { fixed } from "./exhibit.mjs";
 
 /** @import { State } from "./state.mjs" */
 

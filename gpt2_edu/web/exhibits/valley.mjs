@@ -2,8 +2,7 @@
 // plain descent, however long one looks for it.
 
 import { CURVES, LIMIT, START, STEPS, WILD, descend, loss } from "./descent.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard } from "./switchboard.mjs";
 

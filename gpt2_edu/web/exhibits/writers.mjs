@@ -1,9 +1,9 @@
 // Chapter 8: silence the writers to the stream, and see what the sum still says. The last one is the
-// loudest and can be missed; what was written first is still needed: layers add, they do not replace.
+// loudest and can be missed; what was written first is read by the others: layers add, they do not
+// replace.
 
 import { Bars, withGhosts } from "./bars.mjs";
-import { make } from "./dom.mjs";
-import { fixed } from "./exhibit.mjs";
+import { fixed, make } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
