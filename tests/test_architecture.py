@@ -38,7 +38,7 @@ IMPORTS = {
     "training": {"config", "crane", "data", "flops", "generation", "machine", "model"}
     | {"tokenizer", "weights"},
     "exhibits": {"machine", "tape", "tokenizer"},
-    "web": {"machine", "tokenizer", "weights"},
+    "web": {"crane", "machine", "tokenizer", "weights"},
     "labs": {
         "analysis",
         "config",

@@ -72,6 +72,7 @@ def test_files_travel_in_scripts_unchanged(name):
         assert files.pop("config.json") == (folder / "config.json").read_text()
         weights = base64.b64decode(files.pop("model.safetensors"))
         assert weights == (folder / "model.safetensors").read_bytes()
+        assert "marsh" in files.pop("words").split()
     assert files == {}
 
 

@@ -99,9 +99,12 @@ export function order({ settings, state, model, say }) {
     if (same) return `As typed, ${first.name} comes next with ${fixed(first.p, 2)}. Move a word.`;
     const [positions, mask] = [state.get("positions"), state.get("mask")];
     if (change < ROUNDING) {
-      const how = positions || mask ? "Here" : "Without positions and without the mask";
+      const how =
+        positions || mask
+          ? "In this order no bar moves"
+          : "Without positions and without the mask no bar moves, whatever the order";
       const most = change ? change.toExponential(0).replace("-", "−") : "0";
-      return `${how} no bar moves, whatever the order: the largest change is ${most}, rounding.`;
+      return `${how}: the largest change is ${most}${change ? ", rounding" : ""}.`;
     }
     const { id } = model.best(
       p.map((now, id) => Math.abs(now - before[id])),
