@@ -43,11 +43,12 @@ class Quiet(SimpleHTTPRequestHandler):
         super().__init__(*args, **more)
 
     def do_GET(self) -> None:
-        if self.path not in self.made:
+        path = self.path.partition("?")[0]
+        if path not in self.made:
             return super().do_GET()
-        content = self.made[self.path].encode()
+        content = self.made[path].encode()
         self.send_response(200)
-        self.send_header("Content-Type", "text/javascript")
+        self.send_header("Content-Type", self.guess_type(path))
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
@@ -58,7 +59,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path, made: Mapping[str, str] = NONE) -> Iterator[str]:
-    """The address of a folder on this machine, and of scripts that no file holds."""
+    """The address of a folder on this machine, and of scripts and pages that no file holds."""
     handler = partial(Quiet, directory=str(folder), made=made)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

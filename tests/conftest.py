@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks.chromium import FLAGS, NAMES, program
 from gpt2_edu import GPT2, GPT2Config
+from tests.browser import chromium_starter
 
 torch.set_num_threads(1)  # the tests run side by side
 
@@ -28,14 +28,9 @@ def missing():
 
 @pytest.fixture(scope="module")  # its event loop should not outlive the tests that need it
 def chromium(missing) -> Iterator:
-    """Start Chromium, with more flags: the one named by CHROMIUM, or the first on PATH."""
-    from playwright.sync_api import sync_playwright
-
-    path = program()
-    if path is None:
-        missing(f"no Chromium: none of {', '.join(NAMES)} is on PATH, and CHROMIUM names none")
-    with sync_playwright() as playwright:
-        yield lambda *more: playwright.chromium.launch(executable_path=path, args=[*FLAGS, *more])
+    """What starts it, with more flags."""
+    with chromium_starter(missing) as launch:
+        yield launch
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 import torch
-from playwright.sync_api import Browser, BrowserContext, Locator, Page
+from playwright.sync_api import Browser, Locator, Page
 from torch import Tensor
 
 import gpt2_edu
@@ -21,23 +20,33 @@ from benchmarks.chromium import served
 from gpt2_edu import GPT2, load_tokenizer, trace
 from gpt2_edu.generation import next_probabilities
 from gpt2_edu.web import files_script
+from tests.browser import chromium_starter
 
 PACKAGE = Path(gpt2_edu.__file__).parent
 WAIT = 30_000  # milliseconds, for what takes long only on a busy machine
-ADDRESS = re.compile(r".*/live\.html(\?.*)?$")
 PAGE = """<!doctype html>
-<html lang="en" data-theme="{theme}">
+<html lang="en">
 <head><meta charset="utf-8"><title>An exhibit</title>
 <meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="/exhibits/static/exhibits.css">
 <link rel="stylesheet" href="/exhibits/static/live.css">
-<style>html[data-theme="dark"] {{ background: #14181d; color: #e8ecf0; }}</style>
 </head>
 <body><main class="bd-article"><h1>An exhibit</h1>
 <gpt2-{kind} class="g2-live" data-settings="{settings}"><p>printed</p></gpt2-{kind}>
 </main>
 <script type="module" src="/web/exhibits/all.mjs"></script></body></html>
 """
+
+
+# The change is told after the present task; then the exhibit answers.
+READY = """async (element, wait) => {
+  const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+  await pause(0);
+  for (const begin = performance.now(); performance.now() - begin < wait; await pause(5)) {
+    if (["ready", "stale", "failed"].includes(element.dataset.state)) return;
+  }
+  throw new Error(`it is still ${element.dataset.state}`);
+}"""
 
 
 @dataclass
@@ -49,12 +58,7 @@ class Shown:
 
     def ready(self) -> Shown:
         """Wait until it shows what the state asks for."""
-        self.page.evaluate("() => new Promise((done) => setTimeout(done))")  # the change is told
-        self.page.wait_for_function(
-            "(element) => ['ready', 'stale', 'failed'].includes(element.dataset.state)",
-            arg=self.element.element_handle(),
-            timeout=WAIT,
-        )
+        self.element.evaluate(READY, WAIT)
         return self
 
     @property
@@ -71,8 +75,10 @@ class Shown:
 
     @property
     def query(self) -> str:
-        """What the address holds, after the pause with which it is written."""
-        self.page.evaluate("() => new Promise((done) => setTimeout(done, 400))")
+        """What the address holds, once it is written."""
+        self.ready().page.evaluate(
+            "async () => (await import('/web/exhibits/state.mjs')).state.write()"
+        )
         return self.page.evaluate("location.search")
 
     def bars(self) -> dict[str, float]:
@@ -89,57 +95,87 @@ class Shown:
 
     def cells(self, where: str = ".board") -> list[list[str]]:
         """The texts of a table's cells, without its labels."""
-        self.ready().element.locator(f"{where} tr").nth(1).wait_for()
-        rows = self.element.locator(f"{where} tr").all()[1:]
-        return [row.locator("td").all_inner_texts() for row in rows]
+        rows = self.ready().element.locator(f"{where} tr")
+        rows.nth(1).wait_for()
+        cells = "row => [...row.querySelectorAll('td')].map((cell) => cell.innerText)"
+        return rows.evaluate_all(f"rows => rows.map({cells})")[1:]
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@dataclass
+class Pages:
+    """A page for each kind of browser, which one exhibit after the other is shown on.
+
+    A page in a new context would load all modules again, and cost three times as long.
+    """
+
+    browser: Browser
+    address: str
+    made: dict[str, str]  # what the server has beside the package's files
+    known: dict[str, Page] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def of(self, context: dict[str, Any]) -> Page:
+        """The page in a browser with these settings of Playwright."""
+        kind = json.dumps(context, sort_keys=True)
+        if kind not in self.known:
+            context = {"viewport": {"width": 1000, "height": 900}, **context}
+            page = self.known[kind] = self.browser.new_context(**context).new_page()
+            page.on("pageerror", lambda error: self.errors.append(str(error)))
+            page.on("request", lambda request: self.asked.append(request.url))
+        return self.known[kind]
+
+    def show(self, page: Page, html: str, query: dict[str, str]) -> None:
+        self.made["/live.html"] = html
+        page.mouse.move(0, 0)
+        page.goto(f"{self.address}/live.html" + (f"?{urlencode(query)}" if query else ""))
+
+    def clear(self) -> None:
+        """Forget what happened, and what the pages have stored."""
+        self.errors.clear()
+        self.asked.clear()
+        for page in self.known.values():
+            page.unroute_all()
+            session = page.context.new_cdp_session(page)
+            stored = {"origin": self.address, "storageTypes": "all"}
+            session.send("Storage.clearDataForOrigin", stored)
+            session.detach()
+
+
+@pytest.fixture(scope="package")
+def pages(missing: Callable[[str], Any]) -> Iterator[Pages]:
     made = {f"/files/{name}.js": files_script(name) for name in ("crane", "gpt2")}
-    with served(PACKAGE, made) as address:
-        yield address
+    with chromium_starter(missing) as launch, served(PACKAGE, made) as address:
+        yield Pages(launch(), address, made)
 
 
 @pytest.fixture
-def exhibit(browser: Browser, address: str) -> Iterator[Callable[..., Shown]]:
-    """``exhibit(kind, **settings)`` shows one, awake and ready.
+def exhibit(pages: Pages) -> Iterator[Callable[..., Shown]]:
+    """``exhibit(kind, **settings)`` shows one, awake and ready, in place of the one before.
 
     ``query`` goes into the address as a dictionary; ``context`` has Playwright's settings of a
-    browser: viewport, has_touch, reduced_motion, java_script_enabled. Nothing may go wrong on the
-    page, and nothing may be asked of others.
+    browser: viewport, has_touch, reduced_motion. Nothing may go wrong on the page, and nothing may
+    be asked of others.
     """
-    contexts: list[BrowserContext] = []
-    errors: list[str] = []
-    asked: list[str] = []
 
     def show(
         kind: str,
         *,
         query: dict[str, str] | None = None,
-        theme: str = "light",
         context: dict[str, Any] | None = None,
         **settings: Any,
     ) -> Shown:
-        new = browser.new_context(**{"viewport": {"width": 1000, "height": 900}, **(context or {})})
-        contexts.append(new)
-        page = new.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        html = PAGE.format(kind=kind, theme=theme, settings=escape(json.dumps(settings)))
-        page.route(ADDRESS, lambda route: route.fulfill(body=html, content_type="text/html"))
-        page.goto(f"{address}/live.html" + (f"?{urlencode(query)}" if query else ""))
-        shown = Shown(page, page.locator(f"gpt2-{kind}"))
-        if new and (context or {}).get("java_script_enabled", True):
-            page.wait_for_selector(f"gpt2-{kind}[data-state]", timeout=WAIT)
-            shown.ready()
-        return shown
+        page = pages.of(context or {})
+        html = PAGE.format(kind=kind, settings=escape(json.dumps(settings)))
+        pages.show(page, html, query or {})
+        page.wait_for_selector(f"gpt2-{kind}[data-state]", timeout=WAIT)
+        return Shown(page, page.locator(f"gpt2-{kind}")).ready()
 
     yield show
-    for one in contexts:
-        one.close()
-    assert errors == []
-    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
+    own = (pages.address, "data:", "blob:")
+    found = pages.errors[:], [url for url in pages.asked if not url.startswith(own)]
+    pages.clear()
+    assert found == ([], [])
 
 
 @dataclass

@@ -154,7 +154,7 @@ def test_several_texts_and_with_other_darts_others(exhibit):
         {"text": "", "temperature": "-7", "k": "0", "p": "0", "order": "ppp", "draws": "1e99"},
         {"text": "<img src=x onerror=alert(1)> & \u202e שלום 🐦" * 300, "dart": "9", "k": "1e9"},
         {"text": "a\x00b", "temperature": "1e300", "seed": "-1", "dart": "🐦", "p": "NaN"},
-        {"text": "🐦" * 10_000, "draws": "0.5", "temperature": "0"},
+        {"text": "🐦" * 5_050, "draws": "0.5", "temperature": "0"},
     ],
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
