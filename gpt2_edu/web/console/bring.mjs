@@ -2,9 +2,9 @@
 
 import { modelFromDrop, modelFromFiles } from "../exhibits/files.mjs";
 import { PUBLISHED, describe } from "../hub.mjs";
-import { startEngine } from "../page.mjs";
 import { list, open, remove } from "../storage.mjs";
 import { make } from "../exhibits/dom.mjs";
+import { fetchModel } from "../exhibits/published.mjs";
 
 /** @import { Files } from "../exhibits/files.mjs" */
 /** @import { Published } from "../hub.mjs" */
@@ -139,22 +139,13 @@ export class Bring {
     await this.refresh();
   }
 
-  /**
-   * In a worker of its own, so that the engine stays free for the reader.
-   * @param {string} name
-   */
+  /** @param {string} name */
   async download(name) {
     const published = this.published[name];
-    this.say(`${new URL(published.endpoint).host} is asked …`);
-    const second = startEngine();
-    const { answer, cancel } = second.download(
-      name,
-      (bytes) => {
-        this.bar.value = bytes / published.bytes;
-        this.say(`${Math.round(bytes / 1e6)} of ${Math.round(published.bytes / 1e6)} MB are here`);
-      },
-      { published },
-    );
+    const { answer, cancel } = fetchModel(name, published, (sentence, share) => {
+      this.bar.value = share;
+      this.say(sentence);
+    });
     this.stop.onclick = cancel;
     this.busy(true);
     try {
@@ -163,7 +154,6 @@ export class Bring {
     } catch (error) {
       this.say(/** @type {Error} */ (error).message);
     } finally {
-      second.port.terminate?.();
       this.busy(false);
       await this.refresh();
     }

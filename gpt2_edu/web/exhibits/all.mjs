@@ -30,7 +30,7 @@ define("heads", heads);
 define("inside", inside);
 define("layernorm", layernorm);
 define("mask", mask);
-define("mistakes", mistakes);
+define("mistakes", mistakes, { needsModel: false }); // it loads its own
 define("mlp", mlp);
 define("museum", museum);
 define("sampling", sampling);

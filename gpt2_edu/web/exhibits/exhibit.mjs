@@ -5,10 +5,12 @@ import { asTable } from "./as_table.mjs";
 import { make } from "./dom.mjs";
 import { modelFromDrop, modelFromFiles } from "./files.mjs";
 import { model } from "./page_model.mjs";
+import { gpt2Button } from "./published.mjs";
 import { state } from "./state.mjs";
 
 /** @import { State } from "./state.mjs" */
 /** @import { Table } from "./as_table.mjs" */
+/** @import { Files } from "./page_model.mjs" */
 
 /**
  * What a kind of exhibit is given: the settings of its notebook, what the page shares, and a way to
@@ -169,10 +171,14 @@ export class Exhibit extends HTMLElement {
       "the book's model",
     );
     book.hidden = !this.model.present.own;
-    return [input, yours, book];
+    const gpt2 = gpt2Button(
+      (files) => this.bring(files),
+      (sentence) => this.complain(sentence),
+    );
+    return [input, yours, gpt2, book];
   }
 
-  /** @param {Promise<import("./files.mjs").Files>} files */
+  /** @param {Promise<Files>} files */
   async bring(files) {
     this.complain("The model is loaded …");
     try {
@@ -222,7 +228,7 @@ export class Exhibit extends HTMLElement {
 
   /** Everything as in the beginning; an engine that does not answer is replaced. */
   reset() {
-    if (this.dataset.state === "busy" && this.own.needsModel) {
+    if (this.dataset.state === "busy") {
       this.model.restart();
       this.update();
     }

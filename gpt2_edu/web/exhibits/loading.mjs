@@ -27,9 +27,10 @@ const PARTS = [
 ];
 
 export class Loading {
-  /** @param {Engine} engine */
-  constructor(engine) {
-    this.engine = engine;
+  /** @param {() => Engine} started  the present engine */
+  constructor(started) {
+    this.started = started;
+    this.engine = started();
     /** @type {Promise<any>} */
     this.last = Promise.resolve();
     /** @type {Map<string, Promise<any>>} */
@@ -60,6 +61,8 @@ export class Loading {
 
   /** @param {string[]} wrong */
   async load(wrong) {
+    if (this.engine !== this.started()) this.places.clear(); // the one before was lost
+    this.engine = this.started();
     const place = wrong.length ? WRONG : RIGHT;
     const there = this.places.get(place);
     if (there?.wrong === String(wrong)) return there;

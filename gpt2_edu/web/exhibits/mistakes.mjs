@@ -7,7 +7,6 @@ import { fixed, make, short, visible } from "./dom.mjs";
 import { Loading } from "./loading.mjs";
 import { Strip } from "./strip.mjs";
 
-/** @import { Engine } from "../client.mjs" */
 /** @import { Parity } from "./loading.mjs" */
 
 const MOST = 24; // tokens of the reader's text
@@ -19,7 +18,7 @@ export function mistakes({ settings, state, model, say }) {
   const all = MISTAKES.map(([key]) => key);
   state.declare("text", settings.text);
   state.declare("wrong", [], { among: all });
-  const loading = new Loading(/** @type {Engine} */ (model.engine));
+  const loading = new Loading(() => model.started());
 
   const strip = new Strip({
     label: "a beginning, which each model continues",

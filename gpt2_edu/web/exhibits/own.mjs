@@ -1,4 +1,7 @@
-// The reader's own model, kept in the browser from page to page. Nobody but this site sees it.
+// The model that the reader has chosen, kept in the browser from page to page: GPT-2 by its name, for
+// it is stored already, another with its weights. Nobody but this site sees it.
+
+import { storedGpt2 } from "./published.mjs";
 
 /** @import { Files } from "./page_model.mjs" */
 
@@ -24,7 +27,7 @@ function done(request) {
  * @param {(store: IDBObjectStore) => IDBRequest<T>} act
  * @returns {Promise<T>}
  */
-async function inStore(mode, act) {
+export async function inStore(mode, act) {
   const opening = indexedDB.open(DATABASE, 1);
   opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
   const database = await done(opening);
@@ -40,10 +43,9 @@ async function inStore(mode, act) {
  * @returns {Promise<Files | null>}
  */
 export function kept() {
-  return inStore("readonly", (store) => store.get(KEY)).then(
-    (files) => files ?? null,
-    () => null,
-  );
+  return inStore("readonly", (store) => store.get(KEY))
+    .then((files) => (files?.stored ? storedGpt2() : (files ?? null)))
+    .catch(() => null);
 }
 
 /**
@@ -51,7 +53,8 @@ export function kept() {
  * @param {Files} files
  */
 export function keep(files) {
-  return inStore("readwrite", (store) => store.put(files, KEY)).then(
+  const { stored } = files;
+  return inStore("readwrite", (store) => store.put(stored ? { stored } : files, KEY)).then(
     () => true,
     () => false,
   );

@@ -11,8 +11,8 @@ import { forget, keep, kept } from "./own.mjs";
 /** @import { Engine } from "../client.mjs" */
 /** @import { Noted } from "../tape.mjs" */
 /** @import { Tokenizer } from "../tokenizer.mjs" */
-/** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer, merges?: string}} Files
- *   merges: of its own tokenizer */
+/** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer, merges?: string,
+ *   stored?: boolean}} Files  merges: of its own tokenizer; stored: it is in the browser's storage */
 /** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean,
  *   own: boolean}} Loaded  story: its texts begin with <|endoftext|>; own: the reader's */
 /** @typedef {{logits: Float32Array, tensor: (path: string) => Noted}} Result  of one pass */

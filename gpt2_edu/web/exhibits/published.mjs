@@ -1,0 +1,68 @@
+// OpenAI's GPT-2 in the browser: fetched once, when the reader has agreed, and stored until it is
+// deleted on the page that has everything.
+
+import { PUBLISHED, describe } from "../hub.mjs";
+import { startEngine } from "../page.mjs";
+import { list, open } from "../storage.mjs";
+import { make } from "./dom.mjs";
+
+/** @import { Published } from "../hub.mjs" */
+/** @import { Files } from "./page_model.mjs" */
+
+const NAME = "gpt2"; // of the download, and in the storage
+const NO_STORAGE =
+  "A page that was opened from a disk has no storage: download the model's two files yourself, " +
+  "and choose them as your model.";
+
+/**
+ * Fetch a model into the browser's storage, in a worker of its own, so that the engine stays free.
+ * @param {string} name
+ * @param {Published} published
+ * @param {(sentence: string, share: number) => void} told  how far it is
+ */
+export function fetchModel(name, published, told) {
+  told(`${new URL(published.endpoint).host} is asked …`, 0);
+  const all = Math.round(published.bytes / 1e6);
+  const worker = startEngine();
+  const { answer, cancel } = worker.download(
+    name,
+    (bytes) => told(`${Math.round(bytes / 1e6)} of ${all} MB are here`, bytes / published.bytes),
+    { published },
+  );
+  return { answer: answer.finally(() => worker.port.terminate?.()), cancel };
+}
+
+/** @returns {Promise<Files>} GPT-2, once it is stored */
+export async function storedGpt2() {
+  return { name: "GPT-2", stored: true, ...(await open(NAME)) };
+}
+
+/**
+ * A button that puts GPT-2 in the place of the present model; while it is fetched, it stops that.
+ * @param {(files: Promise<Files>) => void} use
+ * @param {(sentence: string) => void} say
+ */
+export function gpt2Button(use, say) {
+  /** @type {(() => void) | null} */
+  let stop = null;
+  const onclick = () => (stop ? stop() : bring().catch((error) => say(error.message)));
+  const button = make("button", { type: "button", onclick }, "use GPT-2");
+  const bring = async () => {
+    const stored = await list().catch(() => []);
+    if (!stored.some(({ name, complete }) => name === NAME && complete)) {
+      if (location.protocol === "file:") return say(NO_STORAGE);
+      if (!confirm(`${describe(PUBLISHED[NAME])}. Fetch it?`)) return;
+      const { answer, cancel } = fetchModel(NAME, PUBLISHED[NAME], say);
+      stop = cancel;
+      button.textContent = "stop fetching";
+      try {
+        await answer;
+      } finally {
+        stop = null;
+        button.textContent = "use GPT-2";
+      }
+    }
+    use(storedGpt2());
+  };
+  return button;
+}
