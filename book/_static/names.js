@@ -62,21 +62,24 @@ function light(name) {
   lit = name;
   for (const one of document.querySelectorAll(".lit-name")) one.classList.remove("lit-name");
   if (!name) return;
-  const same = document.querySelectorAll(`[data-name="${CSS.escape(name)}"]`);
-  for (const one of same) one.classList.add("lit-name");
+  for (const one of document.querySelectorAll("[data-name]")) {
+    if (short(one.dataset.name) === name) one.classList.add("lit-name");
+  }
 }
 
-const nameAt = (target) =>
-  target?.closest?.("[data-name]")?.dataset.name ??
-  target?.querySelector?.(":scope > code[data-name], :scope > code > [data-name]")?.dataset.name;
+function nameAt(target) {
+  const inside = ":scope > code[data-name], :scope > code > [data-name]";
+  const found = target?.closest?.("[data-name]") ?? target?.querySelector?.(inside);
+  return short(found?.dataset.name ?? "") || null;
+}
 
 const article = document.querySelector(".bd-article");
 if (article?.querySelector(".g2-ledger, .g2-live")) {
   const begin = () => {
     markAll(article);
-    article.addEventListener("pointerover", ({ target }) => light(nameAt(target) ?? null));
+    article.addEventListener("pointerover", ({ target }) => light(nameAt(target)));
     article.addEventListener("pointerleave", () => light(null));
-    article.addEventListener("focusin", ({ target }) => light(nameAt(target) ?? null));
+    article.addEventListener("focusin", ({ target }) => light(nameAt(target)));
     article.addEventListener("focusout", () => light(null));
     article.dataset.names = "marked";
   };

@@ -156,6 +156,7 @@ export class Arrows {
         group.append(draw("circle", { class: "handle", r: HOLD }));
         this.hold(group, name);
       }
+      group.dataset.name = role.split(" ")[0]; // q, k and v are names of tensors
       this.element.append(group);
       this.groups.set(name, group);
     }

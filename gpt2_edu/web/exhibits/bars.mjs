@@ -3,7 +3,8 @@
 import { fixed, make } from "./dom.mjs";
 
 /** @import { Guess } from "./page_model.mjs" */
-/** @typedef {Guess & {before?: number, mark?: string, note?: string}} Bar  note: beside its number */
+/** @typedef {Guess & {before?: number, mark?: string, note?: string, tensor?: string}} Bar  note:
+ *   beside its number; tensor: the name that lights up with it */
 
 export class Bars {
   /**
@@ -49,11 +50,12 @@ export class Bars {
       const one = this.shown[i];
       row.bar.style.visibility = one ? "" : "hidden"; // its room stays
       if (!one) return;
-      const { id, name, p, before, mark = "", note = "" } = one;
+      const { id, name, p, before, mark = "", note = "", tensor = "" } = one;
       row.id = id;
       row.name.textContent = name;
       row.share.textContent = this.write(p);
       row.bar.className = `bar ${mark}`;
+      row.bar.dataset.name = tensor;
       row.bar.style.setProperty("--share", String(p / full));
       row.bar.style.setProperty("--before", String((before ?? p) / full));
       const moved = before !== undefined && Math.abs(p - before) >= 5e-4 * full;

@@ -131,7 +131,7 @@ export function blocks({ settings, state, model, say }) {
       const own = order.join() === all.join();
       strip.set(
         ids.map((id) => ({ name: model.show(id), id })),
-        { text, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, cut },
       );
       places.set(
         inOrder().map((block) => {

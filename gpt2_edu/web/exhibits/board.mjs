@@ -12,8 +12,9 @@ const MOST = 48; // rows and columns; of more, the last
 export class Board {
   /**
    * @param {{onHead?: (index: number) => void, onCell?: (place: Place) => void, role?: string,
-   *   corner?: string, label?: string, decimals?: number}} [options]
-   *   what choosing a small map, and pointing at a cell, does; `role` is the colour
+   *   corner?: string, label?: string, decimals?: number, tensor?: string}} [options]
+   *   what choosing a small map, and pointing at a cell, does; `role` is the colour; `tensor` is
+   *   the name that lights up with it
    */
   constructor({
     onHead,
@@ -22,6 +23,7 @@ export class Board {
     corner = "query ↓ key →",
     label = "attention weights",
     decimals = 2,
+    tensor = "weights",
   } = {}) {
     this.onHead = onHead;
     this.onCell = onCell;
@@ -50,7 +52,7 @@ export class Board {
     this.output = make("output", { class: "soft", "aria-live": "off" }, " ");
     this.element = make(
       "div",
-      { class: `board g2 g2-${role}` },
+      { class: `board g2 g2-${role}`, "data-name": tensor },
       this.heads,
       make("div", { class: "g2-scroll" }, this.grid),
       this.output,

@@ -173,8 +173,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
         ),
         `what could be written; dashed: ${keeps ? "without" : "with"} a cache`,
       );
-      const note = cut ? `The first ${cut} tokens are left out.` : "";
-      strip.set([], { text: state.get("text"), note });
+      strip.set([], { text: state.get("text"), cut });
       controls.set();
       const end = own.ended && s === own.logits.length ? " The story has ended." : "";
       say(sentence(chain, s, parted) + end);

@@ -2,7 +2,8 @@
 
 import { fixed } from "./dom.mjs";
 
-/** @typedef {{title: string, values: ArrayLike<number>, role?: string}} Row  `role` is its colour */
+/** @typedef {{title: string, values: ArrayLike<number>, role?: string, tensor?: string}} Row  `role` is
+ *   its colour, `tensor` the name that lights up with it */
 
 const SVG = "http://www.w3.org/2000/svg";
 const [WIDE, HIGH, MARGIN] = [360, 76, 30]; // units; of the line with its margins, and of a row
@@ -59,7 +60,7 @@ export class Dots {
 
   /** @param {Row[]} rows */
   set(rows) {
-    rows.forEach(({ title, values, role = "plain" }, n) => {
+    rows.forEach(({ title, values, role = "plain", tensor = "" }, n) => {
       const row = this.rows[n];
       while (row.group.children.length > values.length) row.group.lastElementChild?.remove();
       while (row.group.children.length < values.length) {
@@ -67,6 +68,7 @@ export class Dots {
         row.group.append(draw("circle", { r: 2.6, cy: row.y + 34 * up }));
       }
       row.group.setAttribute("class", role);
+      row.group.dataset.name = tensor;
       row.title.textContent = title;
       for (let i = 0; i < values.length; i++) {
         const [dot, out] = [row.group.children[i], Math.abs(values[i]) > this.reach];

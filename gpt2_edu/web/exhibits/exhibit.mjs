@@ -63,6 +63,9 @@ export class Exhibit extends HTMLElement {
 
   connectedCallback() {
     if (this.awake) return;
+    const before = document.querySelectorAll(`${this.localName}[id]`).length;
+    this.id ||= before ? `${this.localName}-${before + 1}` : this.localName;
+    if (location.hash === `#${this.id}`) this.scrollIntoView(); // a link that was made here
     if (this.own.needsModel) {
       this.ondragover = (event) => event.preventDefault();
       this.ondrop = (event) => {
@@ -265,7 +268,7 @@ export class Exhibit extends HTMLElement {
   }
 
   async link() {
-    this.state.write();
+    this.state.write(`#${this.id}`);
     const said = await Promise.resolve(navigator.clipboard?.writeText(location.href)).then(
       () => "The link is in the clipboard.",
       () => "The page's address leads to what is shown now: copy it.",

@@ -85,7 +85,7 @@ export function heads({ settings, state, model, say }) {
       const tokens = ids.map((id) => model.show(id));
       strip.set(
         ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, cut },
       );
       const maps = paths.flatMap((path) => mapsOf(now.tensor(path)));
       const chosen = names.indexOf(head);

@@ -192,8 +192,8 @@ export function inside({ settings, state, model, say, sentence: said }) {
         lens.set(table, { stages, tokens, chosen: there ? { row, column: T - 1 - back } : null });
         const scroll = lens.grid.parentElement;
         if (scroll && resized) scroll.scrollLeft = scroll.scrollWidth; // what follows is read there
-        const cut = shown.cut ? `The first ${shown.cut} tokens are left out. ` : "";
-        strip.set([], { text: state.get(lens === from.lens ? "from" : "text"), note: cut + note });
+        const { cut } = shown;
+        strip.set([], { text: state.get(lens === from.lens ? "from" : "text"), note, cut });
       };
       const more = Math.abs(Ta - Tb);
       const which = Ta > Tb ? "first" : "second";

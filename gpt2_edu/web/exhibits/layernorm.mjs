@@ -102,7 +102,7 @@ export function layernorm({ settings, state, model, say }) {
       const at = state.get("at") < 0 ? ids.length - 1 : Math.min(state.get("at"), ids.length - 1);
       strip.set(
         ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, chosen: at, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, chosen: at, cut },
       );
       const x = now.tensor(path).values.subarray(at * C, (at + 1) * C);
       const before = measure(x);
@@ -114,7 +114,7 @@ export function layernorm({ settings, state, model, say }) {
       const read = norm ? Array.from(x, (value) => (value - before.mean) / divisor[where]) : x;
       const after = measure(read);
       dots.set([
-        { title: `the stream at ${tokens[at]}, × ${written(volume)}`, values: x },
+        { title: `the stream at ${tokens[at]}, × ${written(volume)}`, values: x, tensor: path },
         {
           title: norm ? "what the next layer reads, before γ and β" : "what the next layer reads",
           values: read,

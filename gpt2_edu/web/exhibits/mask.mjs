@@ -120,7 +120,7 @@ export function mask({ settings, state, model, say }) {
           id: logits[t] ? fixed(logits[t], 1) : "0",
           share: Math.min(1, logits[t] / most),
         })),
-        { chosen: at, text, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { chosen: at, text, cut },
       );
       which.textContent = model.show(whole[at]);
       other.set([], { text: state.get("word") });

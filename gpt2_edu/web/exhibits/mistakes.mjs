@@ -111,7 +111,7 @@ export function mistakes({ settings, state, model, say }) {
       const names = ids.map((id) => (id === eot ? "⟨end⟩" : visible(tokenizer.show(id))));
       const cut = own.length - MOST;
       const pieces = ids.map((id, i) => ({ name: names[i], id }));
-      strip.set(pieces, { text, note: cut > 0 ? `The first ${cut} tokens are left out.` : "" });
+      strip.set(pieces, { text, cut });
 
       const story = [eot, ...tokenizer.encode(settings.story), eot];
       const right = await loading.measure([], story);

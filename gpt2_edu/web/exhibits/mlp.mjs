@@ -50,6 +50,7 @@ export function mlp({ settings, state, model, say }) {
     width: String(WIDE * SIDE),
     height: String(Math.ceil(F / WIDE) * SIDE),
     role: "img",
+    "data-name": "mlp.act",
     "aria-label": `the answers of ${F} units`,
     onclick: (/** @type {MouseEvent} */ event) => {
       const box = field.getBoundingClientRect();
@@ -136,7 +137,7 @@ export function mlp({ settings, state, model, say }) {
       const tokens = ids.map((id) => model.show(id));
       strip.set(
         ids.map((id, t) => ({ name: tokens[t], id })),
-        { text, chosen: at, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, chosen: at, cut },
       );
       controls.set();
       unit.set();

@@ -172,7 +172,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       const tokens = ids.map((id) => model.show(id));
       strip.set(
         ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, cut },
       );
       board.setHeads(
         maps.map((values, i) => ({ title: names[i], values })),

@@ -143,7 +143,7 @@ export function order({ settings, state, model, say }) {
           share: place === i ? 0 : 0.4,
           fixed: i < start || i === ids.length - 1,
         })),
-        { text, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, cut },
       );
       const { all } = typed;
       const changes = moved.map((p, i) => largest(p, all[i]));

@@ -171,7 +171,7 @@ export function sampling({ settings, state, model, say }) {
       if (!result || !latest()) return;
       strip.set(
         ids.map((id) => ({ name: model.show(id), id })),
-        { text, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, cut },
       );
       const before = turn(result.logits, { temperature: 1, k: ALL, p: 1 });
       const p = turn(result.logits, { temperature, k, p: part }, turned);

@@ -26,10 +26,11 @@ function product({ settings, state, say }) {
     words.map((/** @type {string} */ _, /** @type {number} */ j) => `${i} ${j}`),
   );
   state.declare("cell", settings.cell ?? cells[0], { among: cells });
-  const left = new Board({ role: "q", corner: "Q", label: "queries" });
-  const top = new Board({ role: "k", corner: "Kᵀ", label: "keys, on their side" });
+  const left = new Board({ role: "q", tensor: "q", corner: "Q", label: "queries" });
+  const top = new Board({ role: "k", tensor: "k", corner: "Kᵀ", label: "keys, on their side" });
   const board = new Board({
     label: "scores",
+    tensor: "scores",
     corner: "Q Kᵀ",
     onCell: ({ row, column }) => state.set({ cell: `${row} ${column}` }),
   });

@@ -90,8 +90,11 @@ export class State {
     this.timer = Number(setTimeout(() => this.write(), PAUSE));
   }
 
-  /** The address that leads to what is shown now. */
-  get address() {
+  /**
+   * The address that leads to what is shown now.
+   * @param {string} [hash]  the place on the page
+   */
+  address(hash = location.hash) {
     const query = new URLSearchParams(this.asked);
     for (const [name, { first }] of this.known) {
       const value = this.get(name);
@@ -99,12 +102,13 @@ export class State {
       else query.set(name, Array.isArray(value) ? value.join(" ") : String(value));
     }
     const text = query.toString();
-    return location.pathname + (text ? `?${text}` : "") + location.hash;
+    return location.pathname + (text ? `?${text}` : "") + hash;
   }
 
-  write() {
+  /** @param {string} [hash] */
+  write(hash) {
     try {
-      history.replaceState(history.state, "", this.address);
+      history.replaceState(history.state, "", this.address(hash));
     } catch {
       // A frame without an address of its own: what is shown stays, it cannot be linked.
     }

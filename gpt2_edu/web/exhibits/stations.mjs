@@ -191,17 +191,22 @@ export function stations({ settings, state, model, say }) {
 
       strip.set(
         ids.map((id) => ({ name: model.show(id), id })),
-        { text, chosen: at, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, chosen: at, cut },
       );
       for (const one of [along, head, shift]) one.set();
       code.textContent = line;
+      code.dataset.name = board.element.dataset.name = path;
       const best = guesses.map(({ id }) => id);
       const { axes, shape: sizes, columns, values } = view(ids, now.tensor, shares, best);
       head.element.hidden = !axes.includes("H");
       const width = sizes[sizes.length - 1];
       const shown =
         columns.length < width && path !== "idx" ? `, ${columns.length} of ${width} columns` : "";
-      shape.textContent = `${axes.split(" ").join(", ")} = (${sizes.join(", ")})${shown}`;
+      const letters = axes.split(" ").flatMap((letter, i) => {
+        const one = make("span", { "data-name": letter }, letter);
+        return i ? [", ", one] : [one];
+      });
+      shape.replaceChildren(...letters, ` = (${sizes.join(", ")})${shown}`);
       board.decimals = path === "idx" ? 0 : 2;
       board.element.className = `board g2 g2-${role}`;
       const scale = Math.max(...Array.from(values, Math.abs).filter(Number.isFinite));

@@ -63,15 +63,17 @@ export class Strip {
 
   /**
    * @param {Piece[]} pieces
-   * @param {{chosen?: number, text?: string, note?: string}} [more]
+   * @param {{chosen?: number, text?: string, note?: string, cut?: number}} [more]  `cut`: how many
+   *   tokens before them did not fit
    */
-  set(pieces, { chosen = -1, text, note = "" } = {}) {
+  set(pieces, { chosen = -1, text, note = "", cut = 0 } = {}) {
     if (text !== undefined && text !== this.input.value && document.activeElement !== this.input) {
       this.input.value = text;
     }
     this.pieces = pieces;
     this.chosen = chosen;
-    this.note.textContent = note;
+    const gone = cut === 1 ? "the first token is" : `the first ${cut} tokens are`;
+    this.note.textContent = (cut > 0 ? `So that all can be seen, ${gone} left out. ` : "") + note;
     while (this.buttons.length > pieces.length) this.buttons.pop()?.parentElement?.remove();
     while (this.buttons.length < pieces.length) this.buttons.push(this.button(this.buttons.length));
     pieces.forEach(({ name, id, mark = "", share }, i) => {

@@ -93,14 +93,22 @@ export function writers({ settings, state, model, say }) {
       const tokens = ids.map((id) => model.show(id));
       strip.set(
         ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, chosen: at, note: cut ? `The first ${cut} tokens are left out.` : "" },
+        { text, chosen: at, cut },
       );
       const [long, was] = [now, before].map(({ each, sum }) => [...each, sum].map(length));
       const shown = [...names, "their sum"].map((name, id) => {
         const silent = off.includes(name);
         const mark = silent ? "cut" : id === names.length ? "sum" : "";
         const earlier = off.length ? was[id] : undefined;
-        return { id, name: silent ? `${name} (off)` : name, p: long[id], before: earlier, mark };
+        const tensor = record[id];
+        return {
+          id,
+          name: silent ? `${name} (off)` : name,
+          p: long[id],
+          before: earlier,
+          mark,
+          tensor,
+        };
       });
       const full = Math.max(...long, ...was);
       lengths.set(shown, `how long a vector each writes at ${tokens[at]}`, full);
