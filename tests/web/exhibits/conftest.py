@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html import escape
@@ -37,6 +38,8 @@ PAGE = """<!doctype html>
 <script type="module" src="/web/exhibits/all.mjs"></script></body></html>
 """
 
+
+Point = tuple[float, float]
 
 # The change is told after the present task; then the exhibit answers.
 READY = """async (element, wait) => {
@@ -81,6 +84,47 @@ class Shown:
         )
         return self.page.evaluate("location.search")
 
+    def slide(self, name: str, value: float) -> Shown:
+        """Move a slider to a number."""
+        self.element.get_by_role("slider", name=name).evaluate(
+            "(e, value) => { e.value = value; e.dispatchEvent(new Event('input')); }", value
+        )
+        return self.ready()
+
+    def drag(self, start: Point, end: Point, touch: bool = False) -> Shown:
+        """From one place of the screen to another, by mouse or with a finger."""
+        (x, y), (to_x, to_y) = start, end
+        way = [(x + share * (to_x - x), y + share * (to_y - y)) for share in (0.2, 0.5, 1)]
+        if touch:
+            client = self.page.context.new_cdp_session(self.page)
+
+            def finger(event: str, *places: Point) -> None:
+                points = [{"x": x, "y": y} for x, y in places]
+                client.send("Input.dispatchTouchEvent", {"type": event, "touchPoints": points})
+
+            finger("touchStart", start)
+            for place in way:
+                finger("touchMove", place)
+            finger("touchEnd")
+        else:
+            mouse = self.page.mouse
+            mouse.move(*start)
+            mouse.down()
+            for place in way:
+                mouse.move(*place)
+            mouse.up()
+        return self.ready()
+
+    def stands(self, tokens: int | None = None) -> None:
+        """Whatever was asked of it: it answers, text stays text, and there are few tokens."""
+        self.table()
+        assert self.state == "ready"
+        assert self.element.locator("img, b b").count() == 0
+        assert not re.search("NaN|undefined|Infinity", self.element.inner_text())
+        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        if tokens is not None:
+            assert 0 < len(self.tokens()) <= tokens
+
     def bars(self) -> dict[str, float]:
         self.ready()
         bars = self.element.locator(".bar")
@@ -99,6 +143,16 @@ class Shown:
         rows.nth(1).wait_for()
         cells = "row => [...row.querySelectorAll('td')].map((cell) => cell.innerText)"
         return rows.evaluate_all(f"rows => rows.map({cells})")[1:]
+
+    def table(self) -> dict[str, list[str]]:
+        """What "show as table" shows: the cells of each row by its name."""
+        fold = self.ready().element.locator("details.as-table")
+        if fold.get_attribute("open") is None:
+            fold.locator("summary").click()
+        fold.locator("caption").wait_for()
+        cells = "row => [...row.children].map((cell) => cell.innerText)"
+        rows = fold.locator("tr:has(th[scope=row])").evaluate_all(f"rows => rows.map({cells})")
+        return {name: cells for name, *cells in rows}
 
 
 @dataclass
@@ -125,10 +179,10 @@ class Pages:
             page.on("request", lambda request: self.asked.append(request.url))
         return self.known[kind]
 
-    def show(self, page: Page, html: str, query: dict[str, str]) -> None:
-        self.made["/live.html"] = html
-        page.mouse.move(0, 0)
-        page.goto(f"{self.address}/live.html" + (f"?{urlencode(query)}" if query else ""))
+    def put(self, kind: str, settings: dict[str, Any], query: dict[str, str] | None = None) -> str:
+        """The address of a page with this exhibit alone."""
+        self.made["/live.html"] = PAGE.format(kind=kind, settings=escape(json.dumps(settings)))
+        return f"{self.address}/live.html" + (f"?{urlencode(query)}" if query else "")
 
     def clear(self) -> None:
         """Forget what happened, and what the pages have stored."""
@@ -166,8 +220,8 @@ def exhibit(pages: Pages) -> Iterator[Callable[..., Shown]]:
         **settings: Any,
     ) -> Shown:
         page = pages.of(context or {})
-        html = PAGE.format(kind=kind, settings=escape(json.dumps(settings)))
-        pages.show(page, html, query or {})
+        page.mouse.move(0, 0)
+        page.goto(pages.put(kind, settings, query))
         page.wait_for_selector(f"gpt2-{kind}[data-state]", timeout=WAIT)
         return Shown(page, page.locator(f"gpt2-{kind}")).ready()
 
@@ -198,6 +252,16 @@ class Crane:
         with trace(self.model, edits=edits or {}) as tape, torch.no_grad():
             self.model(torch.tensor([self.ids(text)]))
         return tape
+
+    def unmasked(self) -> dict[str, Any]:
+        """Edits that put the scores as they were before the mask in the masked ones' place."""
+        edits: dict[str, Any] = {}
+        for n in range(self.model.config.n_layer):
+            path = f"transformer.h.{n}.attn."
+            kept: list[Any] = []
+            edits[f"{path}scores"] = lambda scores, kept=kept: kept.append(scores.clone()) or scores
+            edits[f"{path}masked_scores"] = lambda _, kept=kept: kept.pop()
+        return edits
 
     def next(self, logits: Tensor, n: int = 6) -> dict[str, float]:
         """The likeliest tokens after the last one, from logits (1, T, V), rounded as pages do."""

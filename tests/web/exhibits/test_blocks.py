@@ -41,25 +41,16 @@ def loss_of(model: GPT2, stories: list[str] = STORIES) -> float:
 
 def tried(shown) -> dict[str, float]:
     """The losses of all orders so far, by the table."""
-    shown.ready()
-    details = shown.element.locator("details")
-    if not details.evaluate("d => d.open"):
-        details.locator("summary").click()
-    rows = details.locator("tr:has(td)").all()
-    return {row.locator("th").inner_text(): float(row.locator("td").inner_text()) for row in rows}
+    return {order: float(loss) for order, (loss,) in shown.table().items()}
 
 
 def block(shown, name: str):
     return shown.element.locator(".strip button", has_text=name)
 
 
-def drag(shown, name: str, onto: str):
-    start, end = (block(shown, one).bounding_box() for one in (name, onto))
-    mouse = shown.page.mouse
-    mouse.move(start["x"] + 20, start["y"] + 20)
-    mouse.down()
-    mouse.move(end["x"] + 20, end["y"] + 18, steps=4)
-    mouse.up()
+def place(shown, name: str) -> tuple[float, float]:
+    box = block(shown, name).bounding_box()
+    return box["x"] + 20, box["y"] + 20
 
 
 @pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2), (2, 1, 0)])
@@ -82,7 +73,7 @@ def test_loss_bars_and_text_of_an_order_are_pythons(blocks, crane, order):
 
 def test_blocks_do_not_interchange_by_dragging(blocks):
     shown = blocks()
-    drag(shown, "block 1", "block 0")
+    shown.drag(place(shown, "block 1"), place(shown, "block 0"))
     assert shown.query == "?order=1+0+2"
     assert "Blind guessing has 6.93" in shown.sentence
     assert shown.bars()["loss"] == pytest.approx(loss_of(in_order(1, 0, 2)), abs=0.01)
@@ -133,7 +124,6 @@ def test_by_touch(blocks):
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(blocks, query):
     shown = blocks(query=query)
-    assert shown.state == "ready"
-    assert shown.element.locator("img").count() == 0
+    shown.stands(tokens=27)
     names = [name for name in shown.tokens() if name.startswith("block")]
-    assert sorted(names) == ["block 0", "block 1", "block 2"] and len(shown.tokens()) <= 27
+    assert sorted(names) == ["block 0", "block 1", "block 2"]

@@ -56,13 +56,9 @@ def handle(shown, name):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def drag(shown, name, right, up):
+def drag(shown, name, right, up, touch=False):
     x, y = handle(shown, name)
-    shown.page.mouse.move(x, y)
-    shown.page.mouse.down()
-    shown.page.mouse.move(x + right / 2, y - up / 2)
-    shown.page.mouse.move(x + right, y - up)
-    shown.page.mouse.up()
+    shown.drag((x, y), (x + right, y - up), touch)
 
 
 def press(shown, name, *keys):
@@ -138,12 +134,7 @@ def test_by_touch_on_a_phone(exhibit):
     for text in (LIFT, "the rain stands beside it"):
         shown.element.get_by_text(text).tap()
     is_pythons(shown, ["crane", "rain", "lifted", "steel"])
-    x, y = handle(shown, "value of steel")
-    client = shown.page.context.new_cdp_session(shown.page)
-    for kind, by in (("touchStart", 0), ("touchMove", 20), ("touchMove", 60)):
-        point = [{"x": x + by, "y": y}]
-        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": point})
-    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    drag(shown, "value of steel", 60, 0, touch=True)
     moved = numbers(shown, "value of steel")
     assert moved[0] > 0.5
     is_pythons(shown, ["crane", "rain", "lifted", "steel"], v={"steel": moved})
@@ -157,10 +148,9 @@ def test_an_address_restores_what_was_shown(exhibit):
     shown = exhibit("crane", query=query, **SETTINGS)
     words = ["crane", "rain", "lifted", "steel"]
     is_pythons(shown, words, q=(0.7, 1.2), k={"rain": (0.5, -2)})
-    shown.element.get_by_text("show as table").click()
-    cells = shown.cells(".as-table")
-    assert cells[2][0] == f"{0.7 * 0.1 + 1.2 * 0.9:.3f}"  # the score of lifted
-    assert float(cells[4][-1]) == pytest.approx(result(shown)[1], abs=1e-3)
+    cells = shown.table()
+    assert cells["lifted"][0] == f"{0.7 * 0.1 + 1.2 * 0.9:.3f}"  # its score
+    assert float(cells["new crane"][-1]) == pytest.approx(result(shown)[1], abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -172,8 +162,7 @@ def test_an_address_restores_what_was_shown(exhibit):
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
     shown = exhibit("crane", query=query, **SETTINGS)
-    assert shown.state == "ready"
+    shown.stands()
     assert sum(shown.bars().values()) == pytest.approx(1, abs=2e-3)
-    assert shown.element.locator("b b").count() == 0
     shown.element.get_by_role("button", name="reset").click()
     is_pythons(shown, ["crane", "ate", "fish"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 pytestmark = pytest.mark.browser
@@ -12,20 +10,9 @@ SETTINGS = {"text": NIGHT, "word": "marsh", "at": 8, "watch": 5, "words": ["mars
 STAGES = ["embd", *(f"transformer.h.{n}.resid_post" for n in range(3)), "logits"]
 
 
-def unmasked() -> dict[str, Any]:
-    """Edits that put the scores as they were before the mask in the masked ones' place."""
-    edits: dict[str, Any] = {}
-    for n in range(3):
-        path = f"transformer.h.{n}.attn."
-        kept: list[Any] = []
-        edits[f"{path}scores"] = lambda scores, kept=kept: kept.append(scores.clone()) or scores
-        edits[f"{path}masked_scores"] = lambda _, kept=kept: kept.pop()
-    return edits
-
-
 def table(crane, text: str, other: str, mask: bool) -> list[list[float]]:
     """Largest changes by stage, the last first, and by position."""
-    tapes = [crane.trace(one, None if mask else unmasked()) for one in (text, other)]
+    tapes = [crane.trace(one, None if mask else crane.unmasked()) for one in (text, other)]
     pairs = [[tape[path][0] for tape in tapes] for path in STAGES]
     return [(a - b).abs().amax(dim=-1).tolist() for a, b in reversed(pairs)]
 
@@ -58,7 +45,7 @@ def test_without_the_mask_all_positions_see_their_future_and_no_error_tells(exhi
         pytest.approx(row, abs=0.06) for row in table(crane, NIGHT, other, False)
     ]
     assert shown.element.locator("td.lit").count() == 4 * 8
-    logits = crane.trace(other, unmasked())["logits"][:, :6]
+    logits = crane.trace(other, crane.unmasked())["logits"][:, :6]
     expected = crane.next(logits, 1024)
     bars = shown.bars()
     assert bars == pytest.approx({name: expected[name] for name in bars}, abs=1e-3)
@@ -108,8 +95,6 @@ def test_by_keyboard_alone(exhibit):
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
     shown = exhibit("mask", **SETTINGS, query=query)
-    assert shown.state == "ready"
-    assert shown.element.locator("img").count() == 0
-    assert len(shown.tokens()) <= 24
+    shown.stands(tokens=24)
     shown.element.get_by_role("button", name="reset").click()
     assert shown.sentence.startswith("␣marsh in place of ␣city: at the 8 positions")

@@ -43,14 +43,6 @@ def numbers(shown) -> list[list[float]]:
     return [[float(cell) for cell in row] for row in shown.cells()]
 
 
-def slide(shown, label: str, value: float):
-    slider = shown.element.locator(f"input[aria-label='{label}']")
-    slider.evaluate(
-        "(s, value) => { s.value = value; s.dispatchEvent(new Event('input')); }", str(value)
-    )
-    shown.ready()
-
-
 def unit(shown) -> tuple[int, float, float]:
     """Its number, what goes into GELU and what comes out."""
     found = re.search(r"Unit (\d+) there: GELU\((−?[\d.]+)\) = (−?[\d.]+)\.", shown.sentence)
@@ -62,7 +54,7 @@ def test_results_move_as_far_as_in_python(mlp, crane, at, by, block):
     shown = mlp(query={"at": str(at), "by": str(by), "block": str(block)})
     rows, pre, act = moved(crane, MARSH, at, by, block)
     assert numbers(shown) == [pytest.approx(row, abs=6e-3, rel=1e-3) for row in rows]
-    slide(shown, "unit", 300)
+    shown.slide("unit", 300)
     found = pytest.approx((300, pre[300].item(), act[300].item()), abs=6e-3)
     assert unit(shown) == found
 
@@ -74,7 +66,7 @@ def test_attention_spreads_and_the_mlp_stays_put(mlp):
     assert [t for t, distance in enumerate(own) if distance] == [3]
     assert "moves at 4 of 7 tokens, the MLP's at ␣marsh alone" in shown.sentence
     assert shown.element.locator(".board td.lit").count() == 5
-    slide(shown, "added to each number of the chosen token", 0)
+    shown.slide("added to each number of the chosen token", 0)
     assert "Nothing is added, and nothing moves." in shown.sentence
 
 
@@ -126,6 +118,4 @@ def test_by_touch(mlp):
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(mlp, query):
     shown = mlp(query=query)
-    assert shown.state == "ready"
-    assert shown.element.locator("img").count() == 0
-    assert len(shown.tokens()) <= 12
+    shown.stands(tokens=12)

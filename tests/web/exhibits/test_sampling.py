@@ -26,11 +26,6 @@ def first_eight(shares: dict[str, float]) -> dict[str, float]:
     return {**eight, "1,016 others": 1 - sum(eight.values())}
 
 
-def slide(shown, label: str, value: float) -> None:
-    slider = shown.element.get_by_role("slider", name=label)
-    slider.evaluate("(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", value)
-
-
 @pytest.mark.parametrize(
     ("query", "knobs"),
     [
@@ -50,7 +45,7 @@ def test_the_knobs_are_next_probabilities(exhibit, crane, query, knobs):
 def test_temperature_changes_shares_but_no_places(exhibit, crane):
     shown = exhibit("sampling", text=RIVER, chips=[MORNING])
     before = shown.bars()
-    slide(shown, "temperature", 3)
+    shown.slide("temperature", 3)
     assert list(shown.bars()) == list(before)
     shares = predicted(crane, RIVER, temperature=3)
     logits = crane.trace(RIVER)["logits"][0, -1]
@@ -120,15 +115,14 @@ def test_by_keyboard_alone(exhibit):
 def test_a_hundred_darts_beside_the_bars(exhibit):
     shown = exhibit("sampling", text=RIVER)
     shown.element.get_by_role("button", name="draw 100").click()
-    shown.ready().element.get_by_text("show as table").click()
-    rows = shown.cells(".scroll")
+    rows = shown.table().values()
     counts = [int(row[-1]) for row in rows]
     assert sum(counts) == 100
     for (now, *_), count in zip(rows, counts, strict=True):
         share = float(now.lstrip("<"))
         assert abs(count - 100 * share) < 4 * (100 * share * (1 - share)) ** 0.5 + 1
-    slide(shown, "temperature", 0)
-    assert [row[-1] for row in shown.ready().cells(".scroll")][:2] == ["100", "0"]
+    shown.slide("temperature", 0)
+    assert [row[-1] for row in shown.table().values()][:2] == ["100", "0"]
     shown.element.get_by_role("button", name="throw by chance").click()
     assert "draws=101" in shown.query
 
@@ -144,7 +138,7 @@ def test_several_texts_and_with_other_darts_others(exhibit):
     assert len(set(some)) > 1
     shown.element.get_by_role("button", name="other darts").click()
     assert done() != some
-    slide(shown, "temperature", 0)
+    shown.slide("temperature", 0)
     assert len(set(done())) == 1
 
 
@@ -159,9 +153,7 @@ def test_several_texts_and_with_other_darts_others(exhibit):
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
     shown = exhibit("sampling", text=RIVER, query=query)
-    assert shown.state == "ready"
-    assert shown.element.locator("img").count() == 0
-    assert len(shown.tokens()) <= 64
+    shown.stands(tokens=64)
     assert sum(shown.bars().values()) == pytest.approx(1, abs=0.01)
     shown.element.get_by_role("button", name="reset").click()
     assert "".join(shown.tokens()[1:]).replace("␣", " ") == RIVER

@@ -49,9 +49,7 @@ def run() -> dict:
 def to(shown, step: int) -> None:
     """Move the slider to a step that was kept."""
     place = [shot["step"] for shot in STORED["snapshots"]].index(step)
-    slider = shown.element.get_by_role("slider", name="step")
-    slider.evaluate("(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", place)
-    shown.ready()
+    shown.slide("step", place)
 
 
 def test_the_loss_is_gone_before_a_story_is_right(exhibit, run):
@@ -117,8 +115,7 @@ def test_by_keyboard_alone_and_by_touch(exhibit, run):
     shown.element.get_by_role("button", name="play").tap()
     shown.element.get_by_role("button", name="pause").tap()
     assert "to 5,000" in shown.sentence
-    shown.element.get_by_text("show as table").tap()
-    good = [row[-1] for row in shown.cells(".scroll")]
+    good = [row[-1] for row in shown.table().values()]
     assert good == [f"{100 * shot['grammatical']:.0f} %" for shot in STORED["snapshots"]]
 
 
@@ -129,7 +126,6 @@ def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, run, query):
     story = "<img src=x onerror=alert(1)> \u202e שלום 🐦 " * 30
     shots = [{**shot, "story": story, "fails": 5} for shot in run["shots"]]
     shown = exhibit("snapshots", query=query, **{**run, "shots": shots})
-    assert shown.state == "ready"
-    assert shown.element.locator("img").count() == 0
+    shown.stands()
     shown.element.get_by_role("button", name="reset").click()
     assert shown.sentence.startswith("Before the first step")

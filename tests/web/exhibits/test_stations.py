@@ -8,20 +8,6 @@ pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 
 
-def at(shown, n: int):
-    """Move the slider to the n-th station."""
-    slide(shown, "station", n)
-    return shown.ready()
-
-
-def slide(shown, label: str, value: float):
-    slider = shown.element.locator(f"input[type=range][aria-label='{label}']")
-    slider.evaluate(
-        "(s, value) => { s.value = value; s.dispatchEvent(new Event('input')); }", str(value)
-    )
-    shown.ready()
-
-
 def name(shown) -> str:
     return shown.element.locator(".slider output").first.inner_text()
 
@@ -36,7 +22,7 @@ def test_every_station_shows_pythons_numbers(exhibit, crane):
     shown = exhibit("stations", text=MARSH)
     tape = crane.trace(MARSH)
     for n in range(55):
-        at(shown, n)
+        shown.slide("station", n)
         path = name(shown)
         full = f"transformer.{path}" if path.startswith("h.") else path
         if path == "idx":
@@ -62,12 +48,12 @@ def test_every_station_shows_pythons_numbers(exhibit, crane):
 def test_a_head_can_be_chosen_where_there_are_heads(exhibit, crane):
     shown = exhibit("stations", text=MARSH, station="transformer.h.1.attn.weights")
     assert shown.element.locator("code").inner_text() == "weights = masked_scores.softmax(dim=-1)"
-    slide(shown, "head", 2)
+    shown.slide("head", 2)
     expected = crane.trace(MARSH)["transformer.h.1.attn.weights"][0, 2].tolist()
     assert numbers(shown) == [pytest.approx(row, abs=6e-3) for row in expected]
     shown.element.get_by_role("button", name="on ▸").click()
     assert name(shown.ready()) == "h.1.attn.heads"
-    at(shown, 0)
+    shown.slide("station", 0)
     assert not shown.element.locator("input[aria-label=head]").is_visible()
 
 
@@ -87,7 +73,7 @@ def test_a_logit_is_the_dot_product_and_no_probability(exhibit, crane):
     assert sum(values[:-1]) == pytest.approx(values[-1], abs=0.03)
     assert values[-1] == pytest.approx(logit, abs=6e-3)
     assert values[0] == pytest.approx(float(max(x * row, key=abs)), abs=6e-3)
-    slide(shown, "added to every logit", 10)
+    shown.slide("added to every logit", 10)
     assert shown.bars() == before
     assert f"␣stood has the logit {logit + 10:.2f}" in shown.sentence
 
@@ -137,6 +123,4 @@ def test_by_touch(exhibit):
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
     shown = exhibit("stations", text=MARSH, query=query)
-    assert shown.state == "ready"
-    assert shown.element.locator("img").count() == 0
-    assert len(shown.tokens()) <= 12
+    shown.stands(tokens=12)

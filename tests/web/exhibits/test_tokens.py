@@ -92,8 +92,7 @@ def test_what_belongs_to_one_word_is_joined(exhibit):
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
     shown = exhibit("tokens", text=SENTENCE, query=query)
-    assert shown.state == "ready"
-    assert shown.element.locator("img").count() == 0
+    shown.stands()
     assert len(shown.tokens()) <= 400
     shown.element.locator("input[type=text]").fill(SENTENCE)
     assert "".join(shown.tokens()) == 2 * SENTENCE.replace(" ", "␣")

@@ -44,23 +44,16 @@ def path(method="plain", rate=0.01, schedule=False, clip=False, wild=False) -> l
 
 def numbers(shown) -> dict[int, list[float]]:
     """Step → steep, flat, from the table."""
-    if not shown.element.locator("details[open]").count():
-        shown.element.get_by_text("show as table").click()
-    names = shown.ready().element.locator(".scroll tr th[scope=row]").all_inner_texts()
-    rows = [[float(x.replace("−", "-")) for x in row[1:3]] for row in shown.cells(".scroll")]
-    return dict(zip(map(int, names), rows, strict=True))
+    rows = shown.table().items()
+    return {int(step): [float(x.replace("−", "-")) for x in cells[1:3]] for step, cells in rows}
 
 
 def slide(shown, rate: float) -> None:
-    slider = shown.element.get_by_role("slider", name="learning rate")
-    value = math.log10(rate)
-    slider.evaluate("(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", value)
-    shown.ready()
+    shown.slide("learning rate", math.log10(rate))
 
 
 @pytest.mark.parametrize("method", list(OPTIMISERS))
 def test_paths_are_those_of_torch(exhibit, method):
-    shown = exhibit("valley")
     for settings in (
         {"rate": 0.1},
         {"rate": 0.3, "clip": True},
@@ -125,6 +118,6 @@ def test_by_keyboard_alone_and_by_touch(exhibit):
 )
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
     shown = exhibit("valley", query=query)
-    assert shown.state == "ready"
+    shown.stands()
     assert shown.sentence.startswith("The plain step at rate")
     assert "NaN" not in shown.element.inner_html()
