@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 FLAGS = [
     "--no-sandbox",
@@ -30,6 +31,20 @@ def program() -> str | None:
     """The one named by the variable CHROMIUM, or the first on PATH."""
     named = os.environ.get("CHROMIUM")
     return next(filter(None, map(shutil.which, [named] if named else NAMES)), None)
+
+
+@contextmanager
+def starter(missing: Callable[[str], object]) -> Iterator[Callable[..., Any]]:
+    """What starts a Chromium, with more flags; ``missing`` is called where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        missing("playwright is not installed: pip install playwright")
+    path = program()
+    if path is None:
+        missing(f"no Chromium: none of {', '.join(NAMES)} is on PATH, and CHROMIUM names none")
+    with sync_playwright() as playwright:
+        yield lambda *more: playwright.chromium.launch(executable_path=path, args=[*FLAGS, *more])
 
 
 NONE: Mapping[str, str] = MappingProxyType({})
@@ -93,9 +108,9 @@ class Page:
 
 
 @contextmanager
-def page_of_its_own(playwright, address: str) -> Iterator[Page]:
+def page_of_its_own(launch: Callable[..., Any], address: str) -> Iterator[Page]:
     """A page in a Chromium that has done nothing else."""
-    browser = playwright.chromium.launch(executable_path=program(), args=FLAGS)
+    browser = launch()
     try:
         yield Page(browser, address)
     finally:

@@ -19,13 +19,17 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the repository: no install needed
 
+import torch
+
 from benchmarks import chromium
+from benchmarks.common import Report, Row, parser, rounds
 from gpt2_edu.web import files_script
 
 ROOT = Path(__file__).resolve().parents[1]
 STATIC = "gpt2_edu/exhibits/static"
 ELEMENT = re.compile(r'<gpt2-([a-z]+) class="g2-live" data-settings="([^"]*)">')
-CHANGES, WARM = 30, 4  # of which the first ones do not count
+QUICK = 3  # exhibits with --quick
+CHANGES, WARM = 26, 4  # that count, and before them
 PAGE = f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>An exhibit</title>
 <link rel="stylesheet" href="/{STATIC}/exhibits.css">
 <link rel="stylesheet" href="/{STATIC}/live.css">
@@ -65,64 +69,71 @@ TURNS: dict[str, list[dict[str, Any]]] = {
 
 CHANGE = """async (element, change) => {
   const { state } = element;
-  const known = Object.entries(change).filter(([name]) => state.known.has(name));
+  const known = Object.entries(change).filter(([name]) => state.known.has(name)); // of this one
   const begin = performance.now();
   state.set(Object.fromEntries(known));
   const pause = () => new Promise((done) => setTimeout(done));
   do await pause(); while (element.dataset.state === "busy");
   element.getBoundingClientRect();
   if (element.dataset.state !== "ready") throw new Error(element.innerText);
-  return known.length ? performance.now() - begin : null;
+  return performance.now() - begin;
 }"""
 
 
 def exhibits() -> list[tuple[str, str, str]]:
-    """Chapter, kind and settings of each, in the book's order."""
-    found = []
+    """A name with its chapter, the kind, and the settings of each, in the book's order."""
+    found: dict[str, tuple[str, str, str]] = {}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             for output in cell.get("outputs", []):
                 shown = "".join(output.get("data", {}).get("text/html", []))
-                found += [(path.stem[:2], *match) for match in ELEMENT.findall(shown)]
-    return found
+                for kind, settings in ELEMENT.findall(shown):
+                    name = f"{path.stem[:2]} {kind}"
+                    name += ", the second" if name in found else ""
+                    found[name] = (name, kind, settings)
+    return list(found.values())
 
 
-def milliseconds(page, kind: str) -> list[float]:
+def milliseconds(page: Any, kind: str, changes: int) -> float:
     element = page.locator(f"gpt2-{kind}")
     page.wait_for_selector(f"gpt2-{kind}[data-state=ready]")
-    turns = islice(cycle(TURNS[kind]), CHANGES)
+    turns = islice(cycle(TURNS[kind]), WARM + changes)
     taken = [element.evaluate(CHANGE, turn) for turn in turns]
-    return [one for one in taken[WARM:] if one is not None]
+    return statistics.median(taken[WARM:])
 
 
-def weight(kind: str) -> tuple[int, int]:
+def weight(kind: str) -> str:
     module = (ROOT / "gpt2_edu" / "web" / "exhibits" / f"{kind}.mjs").read_bytes()
-    return module.count(b"\n"), len(gzip.compress(module))
+    lines = len(module.splitlines())
+    return f"{lines} lines, {len(gzip.compress(module)):,} bytes gzipped"
 
 
-def main() -> None:
-    from playwright.sync_api import sync_playwright
-
+def main(argv: list[str] | None = None) -> None:
+    options = parser(__doc__, device="cpu").parse_args(argv)
+    changes = 2 if options.quick else CHANGES
     made = {f"/{STATIC}/files/{name}.js": files_script(name) for name in ("crane", "gpt2")}
-    print("| chapter | exhibit | median, ms | longest, ms | lines | bytes, gzipped |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    with chromium.served(ROOT, made) as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium.program(), args=chromium.FLAGS
-        )
-        for chapter, kind, settings in exhibits():
-            page = browser.new_page(viewport={"width": 1000, "height": 900})
-            body = PAGE.replace("KIND", kind).replace("SETTINGS", settings)
-            made["/one.html"] = body
-            page.goto(f"{address}/one.html")
-            taken = milliseconds(page, kind)
-            page.close()
-            lines, size = weight(kind)
-            median, most = statistics.median(taken), max(taken)
-            print(f"| {chapter} | {kind} | {median:.1f} | {most:.1f} | {lines} | {size:,} |")
+    measured = exhibits()[:QUICK] if options.quick else exhibits()
+    rows = [
+        Row(name, "ours", [], "ms", False, 16 if kind == "crane" else 50, weight(kind))
+        for name, kind, _ in measured
+    ]
+    with (
+        chromium.served(ROOT, made) as address,
+        chromium.starter(sys.exit) as launch,
+    ):
+        browser = launch()
+        for _ in range(rounds(options)):
+            for row, (_, kind, settings) in zip(rows, measured, strict=True):
+                made["/one.html"] = PAGE.replace("KIND", kind).replace("SETTINGS", settings)
+                page = browser.new_page(viewport={"width": 1000, "height": 900})
+                page.goto(f"{address}/one.html")
+                row.values.append(milliseconds(page, kind, changes))
+                page.close()
         browser.close()
-    live = gzip.compress((ROOT / STATIC / "live.js").read_bytes())
-    print(f"\nAll of them with their instruments, packed and gzipped: {len(live):,} bytes.")
+    live = len(gzip.compress((ROOT / STATIC / "live.js").read_bytes()))
+    print(f"All exhibits and their instruments, packed and gzipped: {live:,} bytes.")
+    found = {"changes": changes, "rounds": rounds(options), "bytes": live}
+    Report("exhibits", torch.device("cpu"), found, rows=rows).finish(options.json)
 
 
 if __name__ == "__main__":

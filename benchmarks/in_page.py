@@ -231,12 +231,6 @@ def downloads() -> dict[str, dict[str, int]]:
 
 def main(argv: list[str] | None = None) -> None:
     options = parser(__doc__, device="cpu").parse_args(argv)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ModuleNotFoundError:
-        raise SystemExit("playwright is not installed: pip install playwright") from None
-    if chromium.program() is None:
-        raise SystemExit("no Chromium on PATH: install one, or name it in the variable CHROMIUM")
     torch.set_num_threads(1)  # as a page has it
     quick = options.quick
     config = contenders.size(quick)
@@ -251,7 +245,7 @@ def main(argv: list[str] | None = None) -> None:
     with (
         tempfile.TemporaryDirectory() as temporary,
         chromium.served(ROOT, {FILES: files_script("crane")}) as address,
-        sync_playwright() as playwright,
+        chromium.starter(sys.exit) as launch,
     ):
         folder = Path(temporary) / "model"
         large.save_pretrained(folder)
@@ -265,12 +259,12 @@ def main(argv: list[str] | None = None) -> None:
         for turn in range(rounds(options)):
             read.append(matrix_vector_rate(CPU, torch.float32, (512, 64) if quick else None))
             for contender in (OURS, INT8) if quick else (OURS, PLAIN, HALF, INT8):
-                with chromium.page_of_its_own(playwright, start) as page:
+                with chromium.page_of_its_own(launch, start) as page:
                     small_turn(page, contender, found, 1 if quick else 5)
                     if turn == 0:
                         compare(page, "Crane", contender, found, crane, stories)
             for contender in rivals:
-                with chromium.page_of_its_own(playwright, start) as page:
+                with chromium.page_of_its_own(launch, start) as page:
                     large_turn(page, name, contender, found, files)
                     if turn == 0:
                         compare(page, name, contender, found, large, texts)

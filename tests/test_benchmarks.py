@@ -17,11 +17,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.exhibits import QUICK, exhibits
+
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = {
     "cpu_generation": ["decode", "a token after 8", "a token after 32"],
     "cpu_training": ["training"],
     "decode": ["decode, batch 1", "decode, batch 3"],
+    "exhibits": [name for name, _, _ in exhibits()[:QUICK]],
     "first_token": ["first token"],
     "gpu_training": ["training"],
     "import_time": ["import"],
@@ -35,7 +38,8 @@ SCRIPTS = {
     "speed_ladder": ["training"],
 }
 # These start a process for each figure. Here they do it for ours alone, to be quick.
-APART = {"import_time", "in_page", "memory"}
+APART = {"exhibits", "import_time", "in_page", "memory"}
+IN_PAGES = {"exhibits", "in_page"}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +53,7 @@ def as_it_was(monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=pytest.mark.browser if n == "in_page" else ()) for n in SCRIPTS],
+    [pytest.param(n, marks=pytest.mark.browser if n in IN_PAGES else ()) for n in SCRIPTS],
 )
 # Warnings of transformers under torch.compile are not ours to mend.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
@@ -64,8 +68,8 @@ def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
     script = importlib.import_module(f"benchmarks.{name}")
     if name == "in_page":
         monkeypatch.setattr(script, "onnx_graph", lambda config, weights: None)
-        if script.chromium.program() is None:
-            missing("no Chromium on PATH")
+    if name in IN_PAGES and script.chromium.program() is None:
+        missing("no Chromium on PATH")
     rounds = 1 if name in APART else 2
     script.main(["--quick", "--device", "cpu", "--rounds", str(rounds), "--json", str(path)])
     printed = capsys.readouterr().out
