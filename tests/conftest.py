@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks.chromium import starter
 from gpt2_edu import GPT2, GPT2Config
-from tests.browser import chromium_starter
 
 torch.set_num_threads(1)  # the tests run side by side
 
@@ -29,7 +29,7 @@ def missing():
 @pytest.fixture(scope="module")  # its event loop should not outlive the tests that need it
 def chromium(missing) -> Iterator:
     """What starts it, with more flags."""
-    with chromium_starter(missing) as launch:
+    with starter(missing) as launch:
         yield launch
 
 

@@ -17,11 +17,10 @@ from playwright.sync_api import Browser, Locator, Page
 from torch import Tensor
 
 import gpt2_edu
-from benchmarks.chromium import served
+from benchmarks.chromium import served, starter
 from gpt2_edu import GPT2, load_tokenizer, trace
 from gpt2_edu.generation import next_probabilities
 from gpt2_edu.web import files_script
-from tests.browser import chromium_starter
 
 PACKAGE = Path(gpt2_edu.__file__).parent
 WAIT = 30_000  # milliseconds, for what takes long only on a busy machine
@@ -199,7 +198,7 @@ class Pages:
 @pytest.fixture(scope="package")
 def pages(missing: Callable[[str], Any]) -> Iterator[Pages]:
     made = {f"/files/{name}.js": files_script(name) for name in ("crane", "gpt2")}
-    with chromium_starter(missing) as launch, served(PACKAGE, made) as address:
+    with starter(missing) as launch, served(PACKAGE, made) as address:
         yield Pages(launch(), address, made)
 
 
