@@ -76,23 +76,34 @@ export function share(p) {
 }
 
 /**
- * The likeliest tokens of either of two distributions, with both shares.
- * @param {Guess[]} now  many
+ * A change in words, as far as the written numbers tell it.
+ * @param {number} before
+ * @param {number} now
+ * @param {(value: number) => string} [write]
+ */
+export function goes(before, now, write = share) {
+  const [from, to] = [before, now].map(write);
+  return from === to ? `stays at ${to}` : `goes from ${from} to ${to}`;
+}
+
+/**
+ * The likeliest tokens of a distribution, in its order, with their shares in the one before. What
+ * was likeliest there stays in sight.
+ * @param {Float64Array} now
  * @param {Float64Array | undefined} before
  * @param {number} n
  * @param {(id: number) => string} show
  * @returns {Bar[]}
  */
 export function withGhosts(now, before, n, show) {
-  if (!before) return now.slice(0, n);
-  const p = new Map(now.map((guess) => [guess.id, guess.p]));
-  const ids = new Set(now.slice(0, n).map(({ id }) => id));
-  const most = Array.from(before.keys())
-    .sort((a, b) => before[b] - before[a])
-    .slice(0, 2); // what was likeliest stays in sight
-  for (const id of most) ids.add(id);
-  return [...ids]
-    .map((id) => ({ id, name: show(id), p: p.get(id) ?? 0, before: before[id] }))
-    .sort((a, b) => Math.max(b.p, b.before) - Math.max(a.p, a.before))
-    .slice(0, n);
+  const first = before ? likeliest(before).slice(0, 2) : [];
+  const rest = likeliest(now).filter((id) => !first.includes(id));
+  return [...first, ...rest.slice(0, n - first.length)]
+    .map((id) => ({ id, name: show(id), p: now[id], before: before?.[id] }))
+    .sort((a, b) => b.p - a.p);
+}
+
+/** @param {Float64Array} p */
+function likeliest(p) {
+  return Array.from(p.keys()).sort((a, b) => p[b] - p[a]);
 }

@@ -153,7 +153,7 @@ export function blocks({ settings, state, model, say }) {
         undefined,
         WIDEST * guessing,
       );
-      bars.set(withGhosts(model.best(now.p, 20), before?.p, 6, (id) => model.show(id)));
+      bars.set(withGhosts(now.p, before?.p, 6, (id) => model.show(id)));
       texts.usual.textContent = whole.written.trim();
       texts.now.textContent = now.written.trim();
       const name = order.join(" · ") || "no block";

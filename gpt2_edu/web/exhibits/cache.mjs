@@ -168,9 +168,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
       const p = model.probabilities(own.logits[s - 1]);
       const compared = parted >= s - 1 ? other.logits[s - 1] : undefined;
       bars.set(
-        withGhosts(model.best(p, 20), compared && model.probabilities(compared), 6, (id) =>
-          model.show(id),
-        ),
+        withGhosts(p, compared && model.probabilities(compared), 6, (id) => model.show(id)),
         `what could be written; dashed: ${keeps ? "without" : "with"} a cache`,
       );
       strip.set([], { text: state.get("text"), cut });

@@ -103,7 +103,7 @@ export function heads({ settings, state, model, say }) {
       board.set(maps[chosen], { rows: tokens, columns: tokens, off: after });
       const p = model.probabilities(now.logits);
       const before = whole ? model.probabilities(whole.logits) : undefined;
-      bars.set(withGhosts(model.best(p, 20), before, 6, (id) => model.show(id)));
+      bars.set(withGhosts(p, before, 6, (id) => model.show(id)));
       controls.set();
       say(sentence(p, before, look));
     },

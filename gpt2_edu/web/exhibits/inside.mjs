@@ -202,7 +202,7 @@ export function inside({ settings, state, model, say, sentence: said }) {
       paint(onto, now, b, more ? ends : "", true);
       const before = there ? b.p : undefined;
       bars.set(
-        withGhosts(model.best(now.p, 20), before, 6, (id) => model.show(id)),
+        withGhosts(now.p, before, 6, (id) => model.show(id)),
         "what follows the second text",
       );
       say(sentence(a, b, now));

@@ -126,7 +126,7 @@ export function layernorm({ settings, state, model, say }) {
         : `mean ${written(before.mean)}, σ ${written(before.std)}; nothing is subtracted, nothing divided`;
       const p = model.probabilities(now.logits);
       const was = changed ? model.probabilities(trained.logits) : undefined;
-      bars.set(withGhosts(model.best(p, 20), was, 6, (id) => model.show(id)));
+      bars.set(withGhosts(p, was, 6, (id) => model.show(id)));
       controls.set();
 
       const out = dots.beyond(read, -1) + dots.beyond(read, 1);

@@ -140,7 +140,7 @@ export function mask({ settings, state, model, say }) {
       const names = [ids[first], changed[first]].map((id) => model.show(id));
       const t = Math.min(state.get("watch"), ids.length - 1);
       const [p, now] = [was, is].map(({ logits }) => model.probabilities(logits, { t }));
-      const shown = withGhosts(model.best(now, 20), p, 4, (id) => model.show(id));
+      const shown = withGhosts(now, p, 4, (id) => model.show(id));
       bars.set(shown, `what comes after ${tokens[t]}, with ${names[1]} (dashed: with ${names[0]})`);
       const { id } = shown.reduce((a, b) => (moved(b) > moved(a) ? b : a));
       const goes = `goes from ${share(p[id])} to ${share(now[id])}`;

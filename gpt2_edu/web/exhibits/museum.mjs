@@ -181,7 +181,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       board.set(maps[names.indexOf(head)], { rows: tokens, columns: tokens });
       const [p, before] = [result, right.result].map(({ logits }) => model.probabilities(logits));
       const ghost = on.name in BUGS ? before : undefined;
-      bars.set(withGhosts(model.best(p, 20), ghost, 5, (id) => model.show(id)));
+      bars.set(withGhosts(p, ghost, 5, (id) => model.show(id)));
       list.set(shown);
       curve.set(on, healthy, /** @type {any} */ (settings));
       small.textContent = on.error ? "" : `Stored: the small model writes “${on.text}”`;

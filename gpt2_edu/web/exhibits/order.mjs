@@ -157,9 +157,7 @@ export function order({ settings, state, model, say }) {
         lit: ({ row, column }) => 2 * row + column === at,
       });
       const last = tokens[tokens.length - 1];
-      const shown = withGhosts(model.best(p, 20), same ? undefined : before, 5, (id) =>
-        model.show(id),
-      );
+      const shown = withGhosts(p, same ? undefined : before, 5, (id) => model.show(id));
       bars.set(shown, `what comes after ${last}${same ? "" : " (dashed: as typed)"}`);
       controls.set();
       say(sentence(p, before, changes[at], same));

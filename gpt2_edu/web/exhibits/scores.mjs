@@ -113,11 +113,8 @@ function saturation({ settings, state, say }) {
         now.flatMap((row) => [...row]),
         { rows: names("q"), columns: names("k") },
       );
-      const best = [...now[query].keys()]
-        .sort((a, b) => now[query][b] - now[query][a])
-        .map((id) => ({ id, name: `k${id}`, p: now[query][id] }));
       bars.set(
-        withGhosts(best, root ? plain[query] : undefined, 5, (id) => `k${id}`),
+        withGhosts(now[query], root ? plain[query] : undefined, 5, (id) => `k${id}`),
         `weights of q${query}${root ? " (dashed: not divided)" : ""}`,
       );
       const size =

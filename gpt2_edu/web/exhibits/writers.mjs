@@ -113,7 +113,7 @@ export function writers({ settings, state, model, say }) {
       const full = Math.max(...long, ...was);
       lengths.set(shown, `how long a vector each writes at ${tokens[at]}`, full);
       const ghosts = off.length ? p : undefined;
-      bars.set(withGhosts(model.best(q, 20), ghosts, 6, (id) => model.show(id)));
+      bars.set(withGhosts(q, ghosts, 6, (id) => model.show(id)));
       controls.set();
 
       const [first] = model.best(p, 1);
