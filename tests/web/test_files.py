@@ -119,7 +119,7 @@ def test_a_folder_of_many_files_is_read_in_all_its_batches(page, tmp_path):
     assert drop(page, folder)["name"] == "many"
     for i in range(1000):
         (folder / f"b{i}.txt").touch()
-    assert "more than 1000 files: choose a folder with config.json" in drop(page, folder)
+    assert "That is more than 1000 files: choose a folder with config.json" in drop(page, folder)
 
 
 def test_what_is_gone_before_it_is_read(page, tmp_path):
@@ -147,7 +147,7 @@ def test_text_that_is_dropped_is_no_model(page):
           return found;
         }"""
     )
-    assert "there is no model in this" in said
+    assert "There is no model in this" in said
 
 
 # ---- Which files -------------------------------------------------------------------------------
@@ -175,14 +175,14 @@ def test_the_two_files_are_found(choose, contents, name):
 @pytest.mark.parametrize(
     ("contents", "said"),
     [
-        ({}, "there is no model in this: choose a folder with config.json and model.safetensors"),
-        ({"notes.txt": "x"}, "such as the one that `gpt2-edu export` writes"),
+        ({}, "There is no model in this: choose a folder with config.json and model.safetensors"),
+        ({"notes.txt": "x"}, "such as gpt2-edu export writes."),
         ({"config.json": "C"}, "config.json has come without its model.safetensors"),
         ({"a.safetensors": "W"}, "a.safetensors lacks its config.json, which tells how many heads"),
         ({"x/config.json": "C", "y/model.safetensors": "W"}, "y/model.safetensors lacks its conf"),
         (
             {"runs/1/model.safetensors": "W", "runs/2/model.safetensors": "W"},
-            "several models: runs/1/model.safetensors, runs/2/model.safetensors; choose one",
+            "There are several models: runs/1/model.safetensors, runs/2/model.safetensors; choose one",
         ),
         (
             {"config.json": "C", "model-00001-of-00002.safetensors": "W"},
@@ -196,8 +196,8 @@ def test_the_two_files_are_found(choose, contents, name):
             {"config.json": "C", "pytorch_model.bin": "W"},
             "pytorch_model.bin holds weights in a form that a page cannot read: write the model as",
         ),
-        ({"last.pt": "W"}, "with `gpt2-edu export`"),
-        ({"model.ckpt": "W"}, "with `gpt2-edu export`"),
+        ({"last.pt": "W"}, "with gpt2-edu export or"),
+        ({"model.ckpt": "W"}, "with gpt2-edu export or"),
         ({"config.json": None, "model.safetensors": "W"}, "config.json cannot be read: is it"),
         ({"config.json": "C", "model.safetensors": None}, "model.safetensors cannot be read"),
     ],

@@ -11,8 +11,7 @@ const OTHER_WEIGHTS = /\.(bin|pt|pth|ckpt|h5|msgpack|onnx|gguf|npz|pkl)$/i;
 const SHARD = /-\d{5}-of-\d{5}\.safetensors$|\.safetensors\.index\.json$/i;
 const PASSED_OVER = /(^|\/)(\.[^/]*|optimizer\.safetensors)$/i; // of a system, of a checkpoint of ours
 const LONGEST_HEADER = 1_000_000; // bytes
-const SUCH =
-  "a folder with config.json and model.safetensors, such as the one that `gpt2-edu export` writes";
+const SUCH = "a folder with config.json and model.safetensors, such as gpt2-edu export writes.";
 
 /**
  * From an <input type="file">, with `multiple` or `webkitdirectory`.
@@ -43,7 +42,7 @@ export async function modelFromDrop(transfer) {
  */
 async function collect(entry, found) {
   if (found.length >= MOST) {
-    throw new Error(`that is more than ${MOST} files: choose ${SUCH}`);
+    throw new Error(`That is more than ${MOST} files: choose ${SUCH}`);
   }
   const path = entry.fullPath.slice(1);
   if (entry.isFile) {
@@ -74,14 +73,14 @@ async function pick(everything) {
   if (shard) {
     throw new Error(
       `${shard.path} is one of several files of weights: save the model as one file, as ` +
-        '`save_pretrained(folder, max_shard_size="100GB")` does',
+        'save_pretrained(folder, max_shard_size="100GB") does.',
     );
   }
   const models = found.filter(({ path }) => /\.safetensors$/i.test(path));
   if (models.length > 1) {
     const names = models.slice(0, 4).map(({ path }) => path);
     const rest = models.length > 4 ? " …" : "";
-    throw new Error(`there are several models: ${names.join(", ")}${rest}; choose one of them`);
+    throw new Error(`There are several models: ${names.join(", ")}${rest}; choose one of them.`);
   }
   if (!models.length) throw new Error(noWeights(found));
   const [{ path, file: weights }] = models;
@@ -93,7 +92,7 @@ async function pick(everything) {
   if (!config) {
     throw new Error(
       `${path} lacks its config.json, which tells how many heads the model has: choose both ` +
-        "files, or the folder with them",
+        "files, or the folder with them.",
     );
   }
   const start = config.file.slice(0, 2_000_000); // more is no config.json, and readConfig says so
@@ -126,13 +125,13 @@ function noWeights(found) {
   if (other) {
     return (
       `${other.path} holds weights in a form that a page cannot read: write the model as ` +
-      "model.safetensors, with `gpt2-edu export` or save_pretrained of transformers"
+      "model.safetensors, with gpt2-edu export or save_pretrained of transformers."
     );
   }
   if (found.some(({ path }) => /(^|\/)config\.json$/.test(path))) {
-    return "config.json has come without its model.safetensors: choose both files, or their folder";
+    return "config.json has come without its model.safetensors: choose both files, or their folder.";
   }
-  return `there is no model in this: choose ${SUCH}`;
+  return `There is no model in this: choose ${SUCH}`;
 }
 
 /**

@@ -16,11 +16,12 @@ export class Strip {
   constructor({ label = "text", chips = [], value = "", onText, onPick, onMove, what = "token" }) {
     this.onPick = onPick;
     this.onMove = onMove;
+    this.plain = !onPick && !onMove;
     this.chosen = -1;
     /** @type {Piece[]} */
     this.pieces = [];
-    /** @type {HTMLButtonElement[]} */
-    this.buttons = [];
+    /** @type {HTMLElement[]} */
+    this.buttons = []; // where nothing can be done with them, plain ones
     this.input = make("input", {
       type: "text",
       spellcheck: "false",
@@ -84,7 +85,7 @@ export class Strip {
       button.className = mark;
       button.style.setProperty("--share", String(share ?? 0));
       if (this.onPick) button.setAttribute("aria-pressed", String(i === chosen));
-      button.tabIndex = i === (chosen < 0 ? 0 : chosen) ? 0 : -1;
+      if (!this.plain) button.tabIndex = i === (chosen < 0 ? 0 : chosen) ? 0 : -1;
     });
   }
 
@@ -94,7 +95,9 @@ export class Strip {
       if (this.dragged) this.dragged = false;
       else this.onPick?.(index);
     };
-    const button = make("button", { type: "button", onclick }, make("b"), make("i"));
+    const button = this.plain
+      ? make("span", {}, make("b"), make("i"))
+      : make("button", { type: "button", onclick }, make("b"), make("i"));
     if (this.onMove) this.drag(button, index);
     this.list.append(make("li", {}, button));
     return button;
@@ -114,7 +117,7 @@ export class Strip {
   }
 
   /**
-   * @param {HTMLButtonElement} button
+   * @param {HTMLElement} button
    * @param {number} index
    */
   drag(button, index) {

@@ -15,11 +15,10 @@ const BYTES = 256; // ids before the first merge
 const MOST = 200; // tokens that are drawn
 const TENTHS = [10, 12, 15, 20, 25, 30, 40, 50, 60, 80];
 /** Where the slider stops: every number is about a fifth more than the one before. */
-const STOPS = [0, 1, 2, 3, 4, 5, 6, 8, CRANE.merges, GPT2.merges]
+const STOPS = [0, 1, 2, 3, 4, 5, 6, 8, CRANE.merges]
   .concat([1, 10, 100, 1000].flatMap((times) => TENTHS.map((n) => n * times)))
-  .concat([10_000, 12_000, 15_000, 20_000, 25_000, 30_000, 40_000])
-  .sort((a, b) => a - b)
-  .filter((n, i, all) => n !== all[i - 1]);
+  .filter((n) => n <= GPT2.merges)
+  .sort((a, b) => a - b);
 const number = (/** @type {number} */ n) => n.toLocaleString("en");
 
 /** @type {import("./exhibit.mjs").Kind} */
@@ -102,7 +101,7 @@ export function tokens({ settings, state, say }) {
         const { name, merges: most } = LISTS[i];
         const with_ = merges < most ? number(merges) : `all ${number(most)}`;
         heads[i].textContent = `${name}, ${with_} merges: ${plural(ids.length, "token")}`;
-        const note = ids.length > MOST ? `The first ${MOST} are drawn.` : "";
+        const note = ids.length > MOST ? `Here are the first ${MOST}: scroll.` : "";
         const pieces = ids.slice(0, MOST).map((id, t) => ({
           name: visible(lists[i].show(id)),
           id,
@@ -186,11 +185,12 @@ function sentence({ bytes, merges, now, all }) {
   const merged = merges < GPT2.merges ? `With ${plural(merges, "merge")} ` : "";
   const begin = `${merged}${plural(bytes, "byte")} are ${those}${before}.`;
   if (!words) return begin;
-  if (words === 1) {
-    const is = (/** @type {number} */ one) => (one ? "one token" : "cut");
-    return `${begin} The only word is ${is(whole)} for GPT-2, ${is(other)} for Crane World.`;
+  if (words > 1) {
+    return `${begin} Of ${words} words GPT-2 keeps ${whole} whole, Crane World ${other}.`;
   }
-  return `${begin} Of ${words} words ${whole} are whole for GPT-2, ${other} for Crane World.`;
+  const both = whole ? "one token for both" : "cut for both";
+  const one = `one token for ${whole ? "GPT-2" : "Crane World"} alone`;
+  return `${begin} The only word is ${whole === other ? both : one}.`;
 }
 
 /**

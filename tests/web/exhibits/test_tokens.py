@@ -43,7 +43,7 @@ def test_pieces_fuse_while_the_slider_moves(exhibit):
     assert "".join(shown.tokens()) == 2 * SENTENCE.replace(" ", "␣")
     assert shown.sentence == (
         "33 bytes are 6 tokens for GPT-2, 19 for Crane World. "
-        "Of 4 words 2 are whole for GPT-2, 0 for Crane World."
+        "Of 4 words GPT-2 keeps 2 whole, Crane World 0."
     )
     slider = shown.element.locator(SLIDER)
     slider.focus()
