@@ -25,7 +25,7 @@ export function order({ settings, state, model, say }) {
     chips: settings.chips,
     onText: (text) => state.set({ text, order: [] }),
     onMove: (from, to) => {
-      const next = [...now];
+      const next = places(now.length); // what is painted may be older
       next.splice(to, 0, ...next.splice(from, 1));
       put(next);
     },
