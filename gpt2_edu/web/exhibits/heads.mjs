@@ -1,6 +1,6 @@
 // Chapter 6: cut heads, and see what the next token loses. Bright maps are not those that matter.
 
-import { Bars, withGhosts } from "./bars.mjs";
+import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
@@ -17,22 +17,29 @@ export function heads({ settings, state, model, say }) {
   state.declare("text", settings.text);
   state.declare("head", settings.head ?? "0.0", { among: names });
   state.declare("off", [], { among: names });
+  state.declare("at", -1, { min: -1, max: MOST - 1, whole: true }); // the query; the last token
 
   const strip = new Strip({
     value: state.get("text"),
     chips: settings.chips,
-    onText: (text) => state.set({ text }),
+    onText: (text) => state.set({ text, at: -1 }),
+    onPick: (at) => state.set({ at }),
   });
   const board = new Board({ onHead: (i) => state.set({ head: names[i] }) });
+  const title = make("p", { class: "soft" });
+  board.heads.before(make("p", { class: "soft" }, "look at a head (block.head)"));
+  board.heads.after(title);
+  board.heads.style.setProperty("--columns", String(columns(nHead, 6)));
   const bars = new Bars();
   const controls = new Switchboard(state, [
     {
       kind: "many",
       key: "off",
-      label: "cut heads (block.head)",
+      label: "cut heads",
       options: names.map((name) => [name, name]),
     },
   ]);
+  controls.element.style.setProperty("--columns", String(columns(nHead, 4)));
 
   const { tokenizer } = model.present;
   const rivals = (settings.rivals ?? []).map((/** @type {string} */ w) => tokenizer.encode(w)[0]);
@@ -42,57 +49,69 @@ export function heads({ settings, state, model, say }) {
    * choice, else over the second.
    * @param {Float64Array} now
    * @param {Float64Array | undefined} before
+   * @param {string[]} off
    * @param {(name: string) => string} look  of a head
    */
-  const sentence = (now, before, look) => {
+  const sentence = (now, before, off, look) => {
     const [first, second] = model.best(before ?? now, 2);
     const choice =
       rivals.includes(first.id) && rivals.find((/** @type {number} */ id) => id !== first.id);
     const other = choice || second.id;
     const rival = model.show(other);
-    const nats = (/** @type {Float64Array} */ p) => fixed(Math.log(p[first.id] / p[other]), 2);
+    const nats = (/** @type {Float64Array} */ p) => Math.log(p[first.id] / p[other]);
+    const two = (/** @type {number} */ value) => fixed(value, 2);
     if (!before) {
       const head = state.get("head");
-      const leads = `${first.name} (${fixed(first.p, 2)}) leads ${rival} by ${nats(now)} nats.`;
+      const leads = `${first.name} (${share(first.p)}) leads ${rival} by ${two(nats(now))} nats.`;
       return `${leads} Head ${head} ${look(head)}.`;
     }
-    const off = /** @type {string[]} */ (state.get("off"));
     const which =
       off.length > 1 ? `heads ${off.join(", ")}` : `head ${off[0]}, which ${look(off[0])},`;
-    const shares = `from ${fixed(first.p, 2)} to ${fixed(now[first.id], 2)}`;
-    const leads = `its lead over ${rival} from ${nats(before)} to ${nats(now)} nats`;
-    return `Without ${which} ${first.name} goes ${shares}, and ${leads}.`;
+    const leads = `the lead of ${first.name} over ${rival} ${goes(nats(before), nats(now), two)} nats`;
+    return `Without ${which} ${leads}, and its share ${goes(first.p, now[first.id])}.`;
   };
 
   return {
     nodes: [
       strip.element,
-      make("div", { class: "sides" }, board.element, bars.element),
-      controls.element,
+      make(
+        "div",
+        { class: "sides" },
+        board.element,
+        make("div", {}, bars.element, controls.element),
+      ),
     ],
     show: async (latest) => {
-      const [text, head, off] = ["text", "head", "off"].map((key) => state.get(key));
+      const [text, head] = ["text", "head"].map((key) => state.get(key));
+      const off = names.filter((name) => state.get("off").includes(name));
       const { ids, cut } = await model.encode(text, MOST);
-      const whole = off.length && (await model.run({ ids, key: "heads, whole", lastOnly: true }));
+      const last = ids.length - 1;
+      const at = state.get("at") < 0 ? last : Math.min(state.get("at"), last);
+      const lastOnly = at === last;
+      const whole = off.length && (await model.run({ ids, key: "heads, whole", lastOnly }));
       const now = await model.run({
         ids,
         key: "heads",
         record: paths,
         switches: { headsOff: off },
-        lastOnly: true,
+        lastOnly,
       });
       if (!now || whole === null || !latest()) return;
       const tokens = ids.map((id) => model.show(id));
       strip.set(
         ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, cut },
+        { text, cut, chosen: at },
       );
       const maps = paths.flatMap((path) => mapsOf(now.tensor(path)));
       const chosen = names.indexOf(head);
+      const most = (/** @type {number} */ of) => {
+        const row = maps[of].subarray(at * ids.length, (at + 1) * ids.length);
+        const key = row.indexOf(Math.max(...row));
+        return { key, weight: row[key] };
+      };
       const look = (/** @type {string} */ name) => {
-        const row = maps[names.indexOf(name)].subarray(-ids.length);
-        const most = row.indexOf(Math.max(...row));
-        return `looks most at ${tokens[most]} (${fixed(row[most], 2)})`;
+        const { key, weight } = most(names.indexOf(name));
+        return `looks from ${tokens[at]} most at ${tokens[key]} (${fixed(weight, 2)})`;
       };
       const mark = (/** @type {string} */ name) => (off.includes(name) ? "cut" : "");
       board.setHeads(
@@ -100,12 +119,17 @@ export function heads({ settings, state, model, say }) {
         chosen,
       );
       const after = ({ row = 0, column = 0 }) => column > row;
-      board.set(maps[chosen], { rows: tokens, columns: tokens, off: after });
-      const p = model.probabilities(now.logits);
-      const before = whole ? model.probabilities(whole.logits) : undefined;
-      bars.set(withGhosts(p, before, 6, (id) => model.show(id)));
+      const { key } = most(chosen);
+      const lit = ({ row = 0, column = 0 }) => row === at && column === key;
+      title.textContent = `head ${head}${off.includes(head) ? ", which is cut" : ""}`;
+      board.set(maps[chosen], { rows: tokens, columns: tokens, off: after, lit });
+      const t = lastOnly ? -1 : at;
+      const p = model.probabilities(now.logits, { t });
+      const before = whole ? model.probabilities(whole.logits, { t }) : undefined;
+      const shown = withGhosts(p, before, 6, (id) => model.show(id));
+      bars.set(shown, `what comes after ${tokens[at]}`);
       controls.set();
-      say(sentence(p, before, look));
+      say(sentence(p, before, off, look));
     },
     table: () => ({
       caption: `What comes next. Heads that are cut: ${state.get("off").join(", ") || "none"}.`,
@@ -113,4 +137,15 @@ export function heads({ settings, state, model, say }) {
       rows: bars.table,
     }),
   };
+}
+
+/**
+ * In how many columns the heads of a block stand, so that rows are blocks or whole parts of them.
+ * @param {number} nHead
+ * @param {number} most
+ */
+function columns(nHead, most) {
+  let n = Math.min(most, nHead);
+  while (nHead % n) n--;
+  return n;
 }

@@ -2,7 +2,7 @@
 // loudest and can be missed; what was written first is read by the others: layers add, they do not
 // replace.
 
-import { Bars, withGhosts } from "./bars.mjs";
+import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
@@ -117,16 +117,23 @@ export function writers({ settings, state, model, say }) {
       controls.set();
 
       const [first] = model.best(p, 1);
-      const [a, b] = [was, long].map((row) => fixed(row[names.length], 0));
-      const then = model.best(q, 1)[0];
+      const [then] = model.best(q, 1);
+      const [a, b] = [was, long].map((row) => row[names.length]);
+      const plain = (/** @type {number} */ value) => fixed(value, 0);
       const other =
-        then.id === first.id ? "" : `; now ${then.name} is likeliest, with ${fixed(then.p, 2)}`;
-      say(
-        off.length
-          ? `Without ${off.join(", ")} the sum is ${b} long instead of ${a}, and ${first.name} has ` +
-              `${fixed(q[first.id], 2)} instead of ${fixed(first.p, 2)}${other}.`
-          : `${names.length} writers, one sum, ${a} long: it says ${first.name}, with ${fixed(first.p, 2)}.`,
-      );
+        then.id === first.id ? "" : `; now ${then.name} is likeliest, with ${share(then.p)}`;
+      const said = `${first.name} ${goes(first.p, q[first.id])}${other}`;
+      if (!off.length) {
+        say(
+          `${names.length} writers, one sum, ${plain(a)} long: it says ${first.name}, with ${share(first.p)}.`,
+        );
+      } else if (off.length === names.length) {
+        say(
+          `Nobody writes, and the sum is 0: whatever the text, no token gets more than ${share(then.p)}.`,
+        );
+      } else {
+        say(`Without ${off.join(", ")} the length of the sum ${goes(a, b, plain)}, and ${said}.`);
+      }
     },
     table: () => ({
       caption: `Length of what each writes. Silent: ${state.get("off").join(", ") || "none"}.`,

@@ -42,23 +42,49 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     first = max(before, key=before.get)
     ghost = shown.element.locator(".bar", has_text=first).first.locator("s").inner_text()
     assert ghost == f"was {before[first]:.3f}"
-    assert shown.sentence.startswith("Without head 1.2, which looks most at ␣river (0.97), ␣ate")
+    assert shown.sentence.startswith(
+        "Without head 1.2, which looks from ␣crane most at ␣river (0.97), the lead of ␣ate over "
+    )
     ate, lifted = (crane.ids(f" {verb}")[1] for verb in ("ate", "lifted"))
     leads = [
         float(logits[0, -1, ate] - logits[0, -1, lifted])
         for logits in (crane.trace(RIVER, edits)["logits"] for edits in ({}, cut("1.2")))
     ]
-    said = f"its lead over ␣lifted from {leads[0]:.2f} to {leads[1]:.2f} nats."
-    assert shown.sentence.endswith(said)
+    assert f"over ␣lifted goes from {leads[0]:.2f} to {leads[1]:.2f} nats, and" in shown.sentence
+    share = f"its share goes from {before[first]:.3f} to {expected[first]:.3f}."
+    assert shown.sentence.endswith(share)
     assert shown.query == "?off=1.2"
 
 
 def test_an_address_restores_what_was_shown(exhibit):
-    query = {"text": RIVER, "off": "1.2 0.0", "head": "2.3"}
+    query = {"text": RIVER, "off": "1.2 0.0", "head": "2.3", "at": "4"}
     shown = exhibit("heads", text=MARSH, query=query)
     assert "".join(shown.tokens()[1:]).replace("␣", " ") == RIVER
     pressed = shown.element.locator("[aria-pressed=true]").all_inner_texts()
-    assert sorted(pressed) == ["0.0", "1.2", "2.3"]
+    assert [one.split()[0] for one in pressed] == ["␣river", "2.3", "0.0", "1.2"]
+    assert shown.sentence.startswith("Without heads 0.0, 1.2 the lead of")
+
+
+def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
+    shown = exhibit("heads", text=RIVER, head="1.2")
+    shown.element.locator(".strip button", has_text="␣river").click()
+    tape, at = crane.trace(RIVER), shown.tokens().index("␣river")
+    assert shown.bars() == pytest.approx(crane.next(tape["logits"][:, : at + 1]), abs=1e-3)
+    row = tape["transformer.h.1.attn.weights"][0, 2, at]
+    most = row.argmax().item()
+    looks = f"Head 1.2 looks from ␣river most at {shown.tokens()[most]} ({row[most]:.2f})."
+    assert shown.sentence.endswith(looks)
+    assert shown.element.locator(".board td.lit").get_attribute("data-place") == f"{at} {most}"
+    assert shown.query == f"?at={at}"
+
+
+def test_small_maps_stand_in_rows_of_blocks(exhibit):
+    shown = exhibit("heads", text=MARSH)
+    for group in (".thumbs button", ".many button"):
+        tops = "all => all.map((one) => one.getBoundingClientRect().top)"
+        heights = shown.element.locator(group).evaluate_all(tops)
+        assert [len(set(heights[n : n + 4])) for n in (0, 4, 8)] == [1, 1, 1]
+        assert len(set(heights)) == 3
 
 
 def test_by_keyboard_alone(exhibit):
@@ -71,6 +97,20 @@ def test_by_keyboard_alone(exhibit):
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         shown.page.keyboard.press(key)
     assert shown.element.locator("output").inner_text().startswith("␣the → In: ")
+
+
+def test_by_touch(exhibit, crane):
+    shown = exhibit("heads", text=MARSH, chips=[RIVER], context={"has_touch": True})
+    shown.element.locator(".thumbs button").nth(6).tap()
+    assert shown.ready().element.locator(".thumbs [aria-pressed=true]").inner_text() == "1.2"
+    shown.element.locator(".board td[data-place='2 1']").tap()
+    assert shown.element.locator("output").inner_text().startswith("␣the → In: ")
+    cut_one = shown.element.locator(".many button", has_text="1.2")
+    cut_one.tap()
+    assert shown.sentence.startswith("Without head 1.2")
+    cut_one.tap()
+    shown.element.get_by_role("button", name=RIVER).tap()
+    assert shown.bars() == pytest.approx(crane.next(crane.trace(RIVER)["logits"]), abs=1e-3)
 
 
 @pytest.mark.parametrize(

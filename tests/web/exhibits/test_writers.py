@@ -65,9 +65,12 @@ def test_the_last_writer_is_no_replacement_for_the_first(exhibit):
     assert guesses(shown)["␣ate"] > 0.6  # the loudest, and yet
     toggle(shown, "h.2.mlp.out")
     toggle(shown, "embd")
-    assert "␣ate has 0.00 instead of 0.53; now" in shown.sentence
+    assert "␣ate goes from 0.528 to <0.001; now" in shown.sentence
     toggle(shown, "their sum")
     assert shown.sentence.startswith("7 writers, one sum")
+    for name in WRITERS:
+        toggle(shown, name)
+    assert shown.sentence.startswith("Nobody writes, and the sum is 0")
 
 
 def test_others_may_write_what_they_wrote_before(exhibit, crane):
@@ -105,7 +108,7 @@ def test_by_touch(exhibit):
     shown.element.locator("button.bar", has_text="h.1.mlp.out").tap()
     assert "Without h.1.mlp.out" in shown.sentence
     shown.element.get_by_role("button", name=CITY).tap()
-    assert "␣lifted has" in shown.sentence
+    assert "␣lifted goes from" in shown.sentence
 
 
 @pytest.mark.parametrize(
