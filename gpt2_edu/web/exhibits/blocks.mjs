@@ -59,8 +59,9 @@ export function blocks({ settings, state, model, say }) {
   /**
    * @param {number[]} order
    * @param {string} key  of the requests
+   * @param {() => boolean} latest  an older round's requests would take the place of a newer one's
    */
-  const lossWith = async (order, key) => {
+  const lossWith = async (order, key, latest) => {
     const known = losses.get(order.join(" · "));
     if (known !== undefined) return known;
     let [sum, n] = [0, 0];
@@ -71,7 +72,7 @@ export function blocks({ settings, state, model, say }) {
       );
       const request = { ids: ids.slice(0, -1), key, switches: { order } };
       const result = await model.run(request);
-      if (!result) return null;
+      if (!result || !latest()) return null;
       sum += lossOf(result.logits, ids.slice(1)) * (ids.length - 1);
       n += ids.length - 1;
     }
@@ -83,13 +84,14 @@ export function blocks({ settings, state, model, say }) {
    * @param {number[]} order
    * @param {number[]} ids
    * @param {string} key
+   * @param {() => boolean} latest
    * @returns {Promise<Measured | null>}
    */
-  const measure = async (order, ids, key) => {
-    const loss = await lossWith(order, key);
+  const measure = async (order, ids, key, latest) => {
+    const loss = await lossWith(order, key, latest);
     const next =
       loss !== null && (await model.run({ ids, key, switches: { order }, lastOnly: true }));
-    if (!next) return null;
+    if (!next || !latest()) return null;
     const own = { temperature: 0, eosId: tokenizer.eot, switches: { order } };
     const n = Math.min(WRITTEN, blockSize + 1 - ids.length);
     const { answer } = await model.stream({ ids, n, key, settings: own }, () => {});
@@ -141,11 +143,11 @@ export function blocks({ settings, state, model, say }) {
         { note: "A click leaves a block out, or puts it back." },
       );
       if (usual.key !== String(ids)) {
-        const measured = await measure(all.map(Number), ids, "blocks, usual");
+        const measured = await measure(all.map(Number), ids, "blocks, usual", latest);
         if (measured) Object.assign(usual, { key: String(ids), measured });
       }
       const whole = usual.measured;
-      const now = own ? whole : await measure(order.map(Number), ids, "blocks");
+      const now = own ? whole : await measure(order.map(Number), ids, "blocks", latest);
       if (!whole || !now || !latest()) return;
       const before = own ? undefined : whole;
       loss.set(
