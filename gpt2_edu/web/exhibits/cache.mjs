@@ -169,7 +169,9 @@ export function cache({ settings, state, model, say, sentence: said }) {
       const compared = parted >= s - 1 ? other.logits[s - 1] : undefined;
       bars.set(
         withGhosts(p, compared && model.probabilities(compared), 6, (id) => model.show(id)),
-        `what could be written; dashed: ${keeps ? "without" : "with"} a cache`,
+        compared
+          ? `what could be written; dashed: ${keeps ? "without" : "with"} a cache`
+          : "what could be written; the two texts have parted",
       );
       strip.set([], { text: state.get("text"), cut });
       controls.set();

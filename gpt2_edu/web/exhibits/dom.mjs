@@ -48,6 +48,14 @@ export function visible(text) {
   return text.replace(/ /g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥");
 }
 
+/**
+ * A token in a sentence: what is no word stands in quotation marks.
+ * @param {string} name
+ */
+export function quoted(name) {
+  return /[\p{L}\p{N}⟨]/u.test(name) ? name : `“${name}”`;
+}
+
 /** @param {number} value */
 export function short(value) {
   if (!Number.isFinite(value)) return value < 0 ? "−∞" : String(value);

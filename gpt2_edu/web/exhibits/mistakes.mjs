@@ -40,6 +40,7 @@ export function mistakes({ settings, state, model, say }) {
   const texts = { right: make("q"), now: make("q") };
   /** @type {Map<string, string[]>} */
   const tried = new Map();
+  let asked = ""; // the text that they continue
 
   /** @param {Parity} parity */
   const paintParity = (parity) => {
@@ -130,6 +131,8 @@ export function mistakes({ settings, state, model, say }) {
 
       const which = MISTAKES.filter(([key]) => wrong.includes(key)).map(([, name]) => name);
       const name = which.join(", ") || "all right";
+      if (text !== asked) tried.clear();
+      asked = text;
       tried.set(name, [first ?? "none", fixed(now.loss, 4), inWords(written)]);
       const same = String(written) === String(expected) ? "the same text" : "another text";
       const losses = `its loss is ${fixed(now.loss, 4)}, the right one's ${fixed(right.loss, 4)}`;

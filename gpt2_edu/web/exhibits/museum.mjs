@@ -127,7 +127,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
     if (!right.text) right.text = (await write("", ids, latest)) ?? "";
     const text = name in BUGS ? await write(name, ids, latest) : right.text;
     if (text === null || !latest()) return;
-    wrote.textContent = `It writes on:${text}`;
+    wrote.textContent = `It writes on: ${text.trimStart()}`;
     rightly.textContent =
       text === right.text ? "So does the right model." : `Rightly:${right.text}`;
     [written, element.dataset.wrote] = [asked, "yes"];

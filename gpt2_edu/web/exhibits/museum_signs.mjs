@@ -41,8 +41,13 @@ export function signs({ losses = [], use = [], correct = 0, kinds = 0, error }, 
   const stored = error
     ? []
     : [
-        sign("loss through the floor", false, least < 0.95 * floor, `${f(least)} of ${f(floor)}`),
-        sign("training ends too high", false, end > 1.1 * floor, `${f(end)} of ${f(floor)}`),
+        sign(
+          "loss through the floor",
+          false,
+          least < 0.95 * floor,
+          `${f(least)}, floor ${f(floor)}`,
+        ),
+        sign("training ends too high", false, end > 1.1 * floor, `${f(end)}, floor ${f(floor)}`),
         sign("worse in use", false, most - end > 0.015, `${f(end)}, then ${f(most)}`),
         sign("texts are wrong", false, correct < 90, `${correct} of 100 right`),
         sign("texts lack variety", false, kinds < 20, `${kinds} of 24 kinds`),

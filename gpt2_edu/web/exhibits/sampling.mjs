@@ -2,7 +2,7 @@
 
 import { Bars, share } from "./bars.mjs";
 import { DartLine } from "./dartline.mjs";
-import { fixed, make } from "./dom.mjs";
+import { fixed, make, quoted } from "./dom.mjs";
 import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
@@ -93,20 +93,27 @@ export function sampling({ settings, state, model, say }) {
   const sentence = (p, before, order) => {
     const knobs = read();
     const [first] = order;
-    const hits = `The dart at ${fixed(knobs.dart, 2)} hits ${model.show(chosen)}.`;
+    const hits = `The dart at ${fixed(knobs.dart, 2)} hits ${quoted(model.show(chosen))}.`;
+    const name = quoted(model.show(first));
     const now = `as open as among ${fixed(choices(p), 1)} equal tokens`;
     if (p.every((value, id) => Math.abs(value - before[id]) < 1e-9)) {
-      return `As predicted, ${model.show(first)} has ${fixed(p[first], 2)}: ${now}. ${hits}`;
+      return `As predicted, ${name} has ${fixed(p[first], 2)}: ${now}. ${hits}`;
     }
-    const moves = `${model.show(first)} goes from ${fixed(before[first], 2)} to ${fixed(p[first], 2)}`;
+    const moves = `${name} goes from ${fixed(before[first], 2)} to ${fixed(p[first], 2)}`;
     const same = order.every((id, i) => i === 0 || p[id] <= p[order[i - 1]]);
-    const ranks = same ? "no bar has overtaken another" : "the bars have changed places";
+    const ranks = same ? "no token has overtaken another" : "tokens have changed places";
     const kept = order.filter((id) => p[id] > 0);
-    const had = kept.reduce((sum, id) => sum + before[id], 0);
-    const cut = `Of ${V.toLocaleString("en")} tokens ${kept.length} are left, which had ${fixed(had, 2)}.`;
+    const sum = (/** @type {Float64Array} */ of, /** @type {number[]} */ ids) =>
+      fixed(
+        ids.reduce((total, id) => total + of[id], 0),
+        2,
+      );
+    const left = `${kept.length} of ${V.toLocaleString("en")} tokens, which had ${sum(before, kept)}`;
+    const rest = order.slice(SHOWN);
+    const tail = `The ${rest.length.toLocaleString("en")} others together go from ${sum(before, rest)} to ${sum(p, rest)}.`;
     const open = `It is ${now}, before among ${fixed(choices(before), 1)}.`;
-    const left = knobs.k < V || knobs.p < 1 ? ` ${cut}` : "";
-    return `${moves}, and ${ranks}. ${open}${left} ${hits}`;
+    const cut = knobs.k < V || knobs.p < 1 ? `Kept: ${left}.` : tail;
+    return `${moves}, and ${ranks}. ${cut} ${open} ${hits}`;
   };
 
   /**

@@ -1,9 +1,9 @@
 // Chapter 11: along the whole pass, station by station: each tensor with its shape and its line of
 // code. At the end a logit is a dot product, and no probability.
 
-import { Bars } from "./bars.mjs";
+import { Bars, share } from "./bars.mjs";
 import { Board } from "./board.mjs";
-import { fixed, make } from "./dom.mjs";
+import { fixed, make, quoted } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -238,8 +238,8 @@ export function stations({ settings, state, model, say }) {
       const many = sizes.reduce((product, size) => product * size, 1);
       say(
         `${nameOf(station)} holds ${many.toLocaleString("en")} numbers. ` +
-          `${model.show(chosen)} has the logit ${fixed(sum, 2)}, the dot product of x with its row ` +
-          `of wte${more}, and the probability ${fixed(shares[at][chosen])}. ` +
+          `${quoted(model.show(chosen))} has the logit ${fixed(sum, 2)}, the dot product of x with its row ` +
+          `of wte${more}, and the probability ${share(shares[at][chosen])}. ` +
           `All logits sum to ${fixed(total, 0)}, all probabilities to 1.`,
       );
     },

@@ -120,7 +120,8 @@ export function valley({ settings, state, say }) {
             ? "The steep one is not home."
             : "Neither is home.";
     const most = ` Above rate ${precise(2 / CURVES[0])} the steep one leaps out.`;
-    const bound = method === "plain" && !home.every(Boolean) && !helped() ? most : "";
+    const near = rate > 0.7 * (2 / CURVES[0]); // the answer, for who has come near it
+    const bound = method === "plain" && near && !home.every(Boolean) && !helped() ? most : "";
     const [calm, ...after] = path.slice(WILD.step - 1).map((one) => one.at[1]);
     const thrown = Math.min(...after);
     const wild = state.get("wild")

@@ -73,7 +73,8 @@ def test_no_rate_is_right_for_the_plain_step(exhibit):
         flat = path(rate=rate)[-1][1]
         assert f"the flat one at −{-flat:.2f}. " in shown.sentence
         assert "not home" in shown.sentence or "Neither" in shown.sentence
-        assert shown.sentence.endswith("Above rate 0.2 the steep one leaps out.")
+        told = shown.sentence.endswith("Above rate 0.2 the steep one leaps out.")
+        assert told == (rate == 0.19)  # who has come near it is told
     slide(shown, 0.5)
     assert "The plain step at rate 0.501 leaps out" in shown.sentence
     slide(shown, 0.1)
