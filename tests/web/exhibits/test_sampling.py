@@ -51,11 +51,10 @@ def test_temperature_changes_shares_but_no_places(exhibit, crane):
     logits = crane.trace(RIVER)["logits"][0, -1]
     open_ = torch.distributions.Categorical(logits=logits / 3).entropy().exp()
     first = next(iter(shares))
-    rest = [name for name in shares if name.endswith(" others")][0]
     assert shown.sentence.startswith(
         f"{first} goes from {before[first]:.2f} to {shares[first]:.2f}, "
-        f"and no token has overtaken another. The {rest} together go from 0.00 to "
-        f"{shares[rest]:.2f}. It is as open as among {open_:.1f} equal tokens"
+        f"and no token has overtaken another. The 1,016 others together go from 0.00 "
+        f"to {first_eight(shares)['1,016 others']:.2f}. It is as open as among {open_:.1f} equal tokens"
     )
     ghost = shown.element.locator(".bar").first.locator("s").inner_text()
     assert ghost == f"was {before[first]:.3f}"
