@@ -1,7 +1,7 @@
 // Chapter 4: where a score comes from, a row of Q times a column of Kᵀ; and why scores are divided
 // by √d: without that a row of weights saturates, the sooner the longer the vectors are.
 
-import { Bars, withGhosts } from "./bars.mjs";
+import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
 import { thrower } from "./knobs.mjs";
@@ -26,22 +26,33 @@ function product({ settings, state, say }) {
     words.map((/** @type {string} */ _, /** @type {number} */ j) => `${i} ${j}`),
   );
   state.declare("cell", settings.cell ?? cells[0], { among: cells });
-  const left = new Board({ role: "q", tensor: "q", corner: "Q", label: "queries" });
-  const top = new Board({ role: "k", tensor: "k", corner: "Kᵀ", label: "keys, on their side" });
+  const choose = (/** @type {{row?: number, column?: number}} */ place) => {
+    const { row, column } = { ...board.place, ...place };
+    state.set({ cell: `${row} ${column}` });
+  };
+  const left = new Board({
+    ...{ role: "q", tensor: "q", corner: "Q", label: "queries" },
+    onCell: ({ row }) => choose({ row }),
+  });
+  const top = new Board({
+    ...{ role: "k", tensor: "k", corner: "Kᵀ", label: "keys, on their side" },
+    onCell: ({ column }) => choose({ column }),
+  });
   const board = new Board({
-    label: "scores",
-    tensor: "scores",
-    corner: "Q Kᵀ",
-    onCell: ({ row, column }) => state.set({ cell: `${row} ${column}` }),
+    ...{ tensor: "scores", corner: "Q Kᵀ", label: "scores" },
+    onCell: choose,
   });
   const table = q.map((a) => k.map((b) => dot(a, b)));
+  const longest = Math.max(...[...words, ...names].map(({ length }) => length));
+  const style = `--names: ${longest}ch`; // of both tables that stand one above the other
+  const boards = [top.element, left.element, board.element];
   return {
-    nodes: [
-      make("div", { class: "product" }, make("span"), top.element, left.element, board.element),
-    ],
+    nodes: [make("div", { class: "product", style }, make("span"), ...boards)],
     show: () => {
       const [row, column] = state.get("cell").split(" ").map(Number);
       const both = { scale: 1, rows: words, columns: words };
+      Object.assign(left.place, { row });
+      Object.assign(top.place, { column });
       left.set(q.flat(), { ...both, columns: names, lit: (place) => place.row === row });
       top.set(
         names.flatMap((/** @type {string} */ _, /** @type {number} */ c) => k.map((b) => b[c])),
@@ -88,7 +99,7 @@ function saturation({ settings, state, say }) {
     { kind: "switch", key: "root", label: "divide by √d" },
   ]);
   const onclick = () => state.set({ seed: state.get("seed") + 1 });
-  const again = make("button", { type: "button", onclick }, "draw others");
+  controls.element.append(make("button", { type: "button", onclick }, "draw other random vectors"));
   const names = (/** @type {string} */ letter) =>
     Array.from({ length: KEYS }, (_, i) => `${letter}${i}`);
   /** @type {{seed: number, vectors: Float64Array[]}} */
@@ -96,7 +107,7 @@ function saturation({ settings, state, say }) {
 
   return {
     nodes: [
-      make("div", { class: "side-by-side" }, controls.element, again),
+      controls.element,
       make("div", { class: "sides many-keys" }, board.element, bars.element),
     ],
     show: () => {
@@ -115,7 +126,7 @@ function saturation({ settings, state, say }) {
       );
       bars.set(
         withGhosts(now[query], root ? plain[query] : undefined, 5, (id) => `k${id}`),
-        `weights of q${query}${root ? " (dashed: not divided)" : ""}`,
+        `weights of q${query}: 5 of ${KEYS}${root ? " (dashed: not divided)" : ""}`,
       );
       const size =
         Math.sqrt(mean(raw.flat().map((score) => score ** 2))) / (root ? Math.sqrt(d) : 1);
@@ -123,11 +134,11 @@ function saturation({ settings, state, say }) {
         ? `Divided by √${d} = ${fixed(Math.sqrt(d), 1)}, scores`
         : `With d = ${d} and no division, scores`;
       const largest = fixed(mean(now.map((row) => Math.max(...row))), 2);
-      const share = `the best of ${KEYS} keys gets ${largest} of a row on average`;
-      const [moves, instead] = [now, other].map((rows) => fixed(reacts(rows), 2));
+      const takes = `the best of ${KEYS} keys gets ${largest} of a row on average`;
+      const [moves, instead] = [now, other].map((rows) => share(reacts(rows)));
       const than = `${root ? "not divided" : "divided"}: ${instead}`;
       say(
-        `${how} have a typical size of ${fixed(size, 1)}: ${share}, and a small change of a score moves the weights by ${moves} of it (${than}). Random vectors, seed ${seed}.`,
+        `${how} have a typical size of ${fixed(size, 1)}: ${takes}. When a score changes a little, the weights of its row change ${moves} times as much (${than}). Random vectors, seed ${seed}.`,
       );
     },
     table: () => ({

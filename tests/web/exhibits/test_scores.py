@@ -57,6 +57,26 @@ def test_a_score_is_spelled_out(exhibit):
     assert shown.query == "?cell=2+1"
 
 
+def test_what_is_pointed_at_in_either_table_is_marked_in_the_scores(exhibit):
+    shown = exhibit("scores", **SMALL)
+    shown.element.locator(".product > :nth-child(3) td[data-place='0 1']").hover()
+    assert shown.ready().sentence.startswith("crane looks at fish: row crane of Q")
+    shown.element.locator(".product > :nth-child(2) td[data-place='1 1']").hover()
+    assert shown.ready().sentence.startswith("crane looks at ate: row crane of Q")
+    here = shown.element.locator(".product > :last-child td.here")
+    assert here.get_attribute("data-place") == "0 1"
+
+
+def test_a_column_of_keys_stands_above_its_scores(exhibit):
+    shown = exhibit("scores", **SMALL)
+    lefts = "all => all.map((th) => th.getBoundingClientRect().left)"
+    keys, scores = (
+        shown.element.locator(f".product > :nth-child({i}) th[scope=col]").evaluate_all(lefts)
+        for i in (2, 4)
+    )
+    assert keys == pytest.approx(scores, abs=0.5)
+
+
 def test_cells_by_keyboard_and_touch(exhibit):
     shown = exhibit("scores", **SMALL, context={"has_touch": True})
     shown.element.locator(".product > :last-child td[tabindex='0']").focus()
@@ -82,7 +102,7 @@ def test_weights_are_pythons(exhibit, d, root):
     largest = expected.max(dim=-1).values.mean().item()
     reaction = (2 * expected * (1 - expected)).mean().item()
     said = re.search(
-        r"gets (\S+) of a row on average, .* moves the weights by (\S+) of it", shown.sentence
+        r"gets (\S+) of a row on average. .* weights of its row change (\S+) times", shown.sentence
     )
     assert said
     assert [float(number) for number in said.groups()] == pytest.approx(
@@ -106,7 +126,7 @@ def test_a_longer_vector_saturates_and_the_root_undoes_it(exhibit):
     assert max(shown.bars().values()) < 0.6
     assert shown.query == "?d=512&root=true"
     before = shown.bars()
-    shown.element.get_by_role("button", name="draw others").click()
+    shown.element.get_by_role("button", name="draw other").click()
     assert shown.bars() != before and "seed 2." in shown.sentence
     shown.element.locator(".board td[data-place='7 0']").hover()
     assert shown.ready().element.locator(".bars-box p").inner_text().startswith("weights of q7")
