@@ -54,7 +54,8 @@ def test_temperature_changes_shares_but_no_places(exhibit, crane):
     assert shown.sentence.startswith(
         f"{first} goes from {before[first]:.2f} to {shares[first]:.2f}, "
         f"and no token has overtaken another. The 1,016 others together go from 0.00 "
-        f"to {first_eight(shares)['1,016 others']:.2f}. It is as open as among {open_:.1f} equal tokens"
+        f"to {first_eight(shares)['1,016 others']:.2f}. It is "
+        f"as open as among {open_:.1f} equal tokens"
     )
     ghost = shown.element.locator(".bar").first.locator("s").inner_text()
     assert ghost == f"was {before[first]:.3f}"
