@@ -92,6 +92,15 @@ export function museum({ settings, state, model, say, sentence, element }) {
   };
 
   /**
+   * What runs the model for the latest round alone: an older one's passes would take the place of
+   * its own.
+   * @param {string} key
+   * @param {() => boolean} latest
+   */
+  const runner = (key, latest) => async (/** @type {any} */ request) =>
+    latest() ? model.run({ ...request, key }) : null;
+
+  /**
    * Greedy would hide a nearly even choice: the text is drawn, with the same numbers each time.
    * @param {string} name
    * @param {number[]} ids
@@ -99,7 +108,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
    */
   const write = async (name, ids, latest) => {
     const [random, text] = [chance(SEED), [...ids]];
-    const run = (/** @type {any} */ request) => model.run({ ...request, key: "museum writes" });
+    const run = runner("museum writes", latest);
     const { eot } = model.present.tokenizer;
     while (text.length < ids.length + WRITTEN && text.length < config.blockSize) {
       const pass = { ids: [...text], prompt: ids.length, seed: SEED + text.length, config };
@@ -148,7 +157,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       const { guess, mystery, on, known } = now();
       const [text, head] = [state.get("text"), state.get("head")];
       const { ids, cut } = await model.encode(text, MOST);
-      const run = (/** @type {any} */ request) => model.run({ ...request, key: "museum" });
+      const run = runner("museum", latest);
       /** @type {Pass} */
       const pass = { ids, prompt: ids.length, seed: SEED, config };
       const key = `${model.present.name} ${ids}`;
