@@ -104,6 +104,7 @@ class Shown:
             finger("touchStart", start)
             for place in way:
                 finger("touchMove", place)
+            self.page.wait_for_timeout(100)  # at rest: a fling would swallow the next tap
             finger("touchEnd")
         else:
             mouse = self.page.mouse
@@ -113,6 +114,21 @@ class Shown:
                 mouse.move(*place)
             mouse.up()
         return self.ready()
+
+    def tab_to(self, selector: str) -> None:
+        """The Tab key until the focus is on such an element."""
+        for _ in range(40):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("where => document.activeElement.matches(where)", selector):
+                return
+        raise AssertionError(f"the Tab key does not lead to {selector}")
+
+    def press(self, *keys: str) -> Shown:
+        """Some keys, one after the other; the exhibit has answered each."""
+        for key in keys:
+            self.page.keyboard.press(key)
+            self.ready()
+        return self
 
     def stands(self, tokens: int | None = None) -> None:
         """Whatever was asked of it: it answers, text stays text, and there are few tokens."""
@@ -222,7 +238,9 @@ def exhibit(pages: Pages) -> Iterator[Callable[..., Shown]]:
         page.mouse.move(0, 0)
         page.goto(pages.put(kind, settings, query))
         page.wait_for_selector(f"gpt2-{kind}[data-state]", timeout=WAIT)
-        return Shown(page, page.locator(f"gpt2-{kind}")).ready()
+        shown = Shown(page, page.locator(f"gpt2-{kind}")).ready()
+        assert shown.state == "ready", shown.element.inner_text()
+        return shown
 
     yield show
     own = (pages.address, "data:", "blob:")

@@ -109,6 +109,9 @@ def test_by_touch(blocks):
     shown = blocks(context={"has_touch": True})
     block(shown, "block 0").tap()
     assert shown.sentence.startswith("1 · 2: the loss is")
+    shown.drag(place(shown, "block 0"), place(shown, "block 2"), touch=True)
+    block(shown, "block 0").tap()
+    assert shown.query == "?order=1+2+0"
 
 
 @pytest.mark.parametrize(

@@ -120,13 +120,6 @@ def test_an_address_restores_what_was_shown(exhibit):
     assert texts(shown) != first
 
 
-def test_nothing_flashes_with_reduced_motion(exhibit):
-    name = "column => getComputedStyle(column.querySelector('.now i')).animationName"
-    for motion, expected in (("no-preference", "g2-flash"), ("reduce", "none")):
-        shown = exhibit("cache", text=RIVER, context={"reduced_motion": motion})
-        assert shown.element.locator(".kv").evaluate(name).startswith(expected)
-
-
 def test_by_keyboard_and_by_touch(exhibit):
     shown = exhibit("cache", text=RIVER, context={"has_touch": True})
     button = shown.element.get_by_role("button", name="next token")

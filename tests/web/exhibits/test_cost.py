@@ -97,6 +97,23 @@ def test_what_binds_moves_with_the_work(cost):
     assert shown.sentence.startswith("Bound by requests")
 
 
+def test_by_keyboard_alone(cost):
+    shown = cost()
+    before = shown.sentence
+    shown.tab_to(".choice button")
+    shown.press("ArrowRight", "Enter")
+    assert shown.query == "?job=train"
+    shown.tab_to("select")
+    shown.press("L")
+    assert shown.query == "?device=L4&job=train"
+    shown.tab_to("input[type=range]")
+    shown.press("End")
+    assert shown.query == "?device=L4&job=train&flops=16"
+    shown.tab_to(".foot > span > :last-child")  # reset
+    shown.press("Enter")
+    assert shown.query == "" and shown.sentence.startswith(before)
+
+
 def test_a_type_that_a_device_lacks_is_said(cost):
     shown = cost(context={"has_touch": True})
     shown.element.get_by_role("button", name="bfloat16").tap()

@@ -53,10 +53,13 @@ def test_with_both_off_no_bar_moves_whatever_the_order(exhibit, crane):
     before = shown.bars()
     expected = crane.next(logits(crane, None, False, False), 1024)
     assert before == pytest.approx({name: expected[name] for name in before}, abs=1e-3)
+    orders = [shown.tokens()]
     for _ in range(3):
         shown.element.get_by_role("button", name="shuffle").click()
+        orders.append(shown.tokens())
         assert shown.bars() == before
         assert shown.element.locator(".moved").count() == 0
+    assert len(set(map(tuple, orders))) > 1
     assert shown.sentence.startswith("Without positions and without the mask no bar moves")
     shown.element.get_by_role("checkbox", name="causal mask").check()
     shown.element.get_by_role("button", name="as typed").click()
@@ -64,19 +67,23 @@ def test_with_both_off_no_bar_moves_whatever_the_order(exhibit, crane):
     assert shown.query == "?positions=false"
 
 
-def test_words_are_dragged_and_the_last_stays(exhibit):
-    shown = exhibit("order", text=CITY)
+@pytest.mark.parametrize("touch", [False, True])
+def test_words_are_dragged_and_the_last_stays(exhibit, touch):
+    shown = exhibit("order", text=CITY, context={"has_touch": touch})
     buttons = shown.element.locator(".strip button")
 
     def drag(start: int, end: int) -> list[str]:
         boxes = [buttons.nth(i).bounding_box() for i in (start, end)]
         places = [(b["x"] + b["width"] / 2, b["y"] + 20) for b in boxes]
-        return shown.drag(*places).tokens()
+        return shown.drag(*places, touch).tokens()
 
     assert drag(3, 1)[:4] == ["⟨end⟩", "␣city", "In", "␣the"]
     assert shown.query == "?order=3+1+2+4+5+6+7+8"
     assert drag(2, 9)[2] == "In" and drag(9, 2)[-1] == "␣crane" and drag(2, 0)[0] == "⟨end⟩"
     assert drag(1, 3) == drag(5, 5) and "As typed" in shown.sentence
+    positions = shown.element.get_by_role("checkbox", name="positions")
+    (positions.tap if touch else positions.click)()
+    assert shown.query == "?positions=false"
 
 
 def test_by_keyboard_alone(exhibit):

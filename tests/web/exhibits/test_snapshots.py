@@ -97,6 +97,7 @@ def test_it_plays_only_when_asked_and_ends(exhibit, run):
     shown = exhibit("snapshots", query={"shot": "12"}, **run)
     shown.page.wait_for_timeout(1500)
     assert "From step 2,000 to 3,000" in shown.sentence
+    shown.page.evaluate("setInterval = ((set) => (step, ms) => set(step, ms / 10))(setInterval)")
     shown.element.get_by_role("button", name="play").click()
     shown.page.wait_for_function(
         "() => document.querySelector('.sentence').textContent.includes('to 10,000')"

@@ -74,6 +74,21 @@ def test_a_token_tells_how_it_was_made(exhibit):
     assert "Choose a token" in steps.inner_text()
 
 
+def test_by_keyboard_alone(exhibit):
+    shown = exhibit("tokens", text="crane", chips=[SENTENCE])
+    shown.tab_to(".chips button")
+    assert "".join(shown.press("Enter").tokens()) == 2 * SENTENCE.replace(" ", "␣")
+    shown.tab_to("input[type=text]")
+    assert "".join(shown.press("Control+a", *"crane cranes").tokens()) == 2 * "crane␣cranes"
+    steps = shown.element.locator(".steps")
+    shown.tab_to(".strip button")
+    shown.press("ArrowRight", "Enter")
+    assert steps.inner_text().startswith("ane, made by merge")
+    shown.tab_to(".halves > :last-child .strip button")
+    shown.press("End", "Enter")
+    assert steps.inner_text().startswith("es, made by merge")
+
+
 def test_what_belongs_to_one_word_is_joined(exhibit):
     shown = exhibit("tokens", text="crane cranes")
     joined = shown.element.locator(".halves .strip").first.locator("button")
