@@ -182,7 +182,7 @@ def test_the_two_files_are_found(choose, contents, name):
         ({"x/config.json": "C", "y/model.safetensors": "W"}, "y/model.safetensors lacks its conf"),
         (
             {"runs/1/model.safetensors": "W", "runs/2/model.safetensors": "W"},
-            "There are several models: runs/1/model.safetensors, runs/2/model.safetensors; choose one",
+            "models: runs/1/model.safetensors, runs/2/model.safetensors; choose one of them.",
         ),
         (
             {"config.json": "C", "model-00001-of-00002.safetensors": "W"},

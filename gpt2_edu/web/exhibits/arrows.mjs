@@ -11,14 +11,15 @@ import { fixed } from "./dom.mjs";
  * @property {string} [role]  its colour: q, k, v, weights, bird, machine, plain
  * @property {boolean} [free]  whether it can be dragged
  * @property {boolean} [ghost]  a thin dashed one: how it was
- * @property {string} [label]  what stands at its tip; its name, if not given
+ * @property {string} [label]  what stands at its tip
  */
 
 const SVG = "http://www.w3.org/2000/svg";
 const SIZE = 320; // units of a side
 const STEP = 0.1; // of an arrow key; ten times as much with Shift
 const HOLD = 22; // units from a tip within which it can be taken
-const LETTER = { wide: 6.5, high: 15 }; // units, about
+const LINE = 15; // units from one label to the next
+const SAME = 0.02; // two tips within this stand in one place
 
 /**
  * @param {string} tag
@@ -117,37 +118,60 @@ export class Arrows {
       group.remove();
       this.groups.delete(name);
     }
-    for (const arrow of arrows) this.paint(arrow);
+    arrows.forEach((arrow, i) => this.paint(this.together(arrow, i)));
     this.spread();
   }
 
-  /** Labels stay in the plane, and none stands on another: it moves away from the origin. */
+  /**
+   * Of arrows to one place the last has the names of all; it is dashed if their colours differ.
+   * @param {Arrow} arrow
+   * @param {number} i
+   * @returns {Arrow & {over: boolean}}
+   */
+  together(arrow, i) {
+    const named = this.arrows.filter(
+      (one) => one.label && Math.hypot(one.x - arrow.x, one.y - arrow.y) < SAME,
+    );
+    const last = named[named.length - 1];
+    const label = named.map((one) => one.label).join(", ");
+    const over = this.arrows
+      .slice(0, i)
+      .some((one) => named.includes(one) && one.role !== arrow.role);
+    return { ...arrow, label: arrow === last ? label : "", over: arrow === last && over };
+  }
+
+  /** Labels stay in the plane, and none stands on another: each has the nearest place that is free. */
   spread() {
-    const [, y0] = this.place(0, 0);
-    const taken = [{ left: SIZE - LETTER.wide * this.titles.x.length, right: SIZE, y: y0 + 30 }];
-    for (const { name, y: up } of this.arrows) {
-      const text = this.groups.get(name)?.children[2];
-      const wide = LETTER.wide * (text?.textContent?.length ?? 0);
-      if (!text || !wide) continue;
-      const [x, from] = [Number(text.getAttribute("x")), Number(text.getAttribute("y"))];
-      const start = text.getAttribute("text-anchor") === "end" ? x - wide : x;
-      const left = Math.max(0, Math.min(SIZE - wide, start));
-      const right = left + wide;
-      const met = (/** @type {number} */ y) =>
-        taken.find(
-          (one) => Math.abs(one.y - y) < LETTER.high && one.left < right && left < one.right,
+    const labels = this.arrows.map(({ name, y }) => {
+      const text = /** @type {SVGTextElement} */ (this.groups.get(name)?.children[2]);
+      return { text, up: y >= 0, box: text.getBBox() };
+    });
+    const taken = [...this.axes.querySelectorAll("text")].map((text) => text.getBBox());
+    for (const { text, up, box } of labels) {
+      const { x, y, width, height } = box;
+      if (!width) continue;
+      const left = Math.max(0, Math.min(SIZE - width, x));
+      const inside = (/** @type {number} */ top) => Math.max(0, Math.min(SIZE - height, top));
+      const meets = (/** @type {number} */ top) =>
+        taken.some(
+          (one) =>
+            Math.abs(one.y - top) < LINE &&
+            one.x + 2 < left + width &&
+            left + 2 < one.x + one.width,
         );
-      const away = up < 0 ? LETTER.high : -LETTER.high;
-      let y = Math.max(LETTER.high, Math.min(SIZE - 4, left < start ? from + away : from));
-      for (let one = met(y); one; one = met(y)) y = one.y + away;
-      taken.push({ left, right, y });
-      text.setAttribute("x", String(x + left - start));
-      text.setAttribute("y", String(y));
+      const away = up ? -LINE : LINE;
+      const from = inside(left === x ? y : y + away); // not on its own tip
+      const steps = Array.from({ length: 25 }, (_, n) => (n % 2 ? n + 1 : -n) / 6); // 0, 1/3, −1/3 …
+      const tops = steps.map((step) => inside(from + step * away));
+      const top = tops.find((one) => !meets(one)) ?? from;
+      taken.push(new DOMRect(left, top, width, height));
+      text.setAttribute("x", String(Number(text.getAttribute("x")) + left - x));
+      text.setAttribute("y", String(Number(text.getAttribute("y")) + top - y));
     }
   }
 
-  /** @param {Arrow} arrow */
-  paint({ name, x, y, role = "plain", free = false, ghost = false, label = name }) {
+  /** @param {Arrow & {over: boolean}} arrow */
+  paint({ name, x, y, role = "plain", free = false, ghost = false, label = "", over }) {
     let group = this.groups.get(name);
     if (!group) {
       group = draw("g");
@@ -160,7 +184,8 @@ export class Arrows {
       this.element.append(group);
       this.groups.set(name, group);
     }
-    group.setAttribute("class", `arrow ${role}${ghost ? " ghost" : ""}${free ? " free" : ""}`);
+    const kinds = Object.entries({ ghost, free, over }).flatMap(([kind, is]) => (is ? kind : []));
+    group.setAttribute("class", ["arrow", role, ...kinds].join(" "));
     group.dataset.x = String(x);
     group.dataset.y = String(y);
     const [fromX, fromY] = this.place(0, 0);

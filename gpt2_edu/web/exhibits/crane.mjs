@@ -2,7 +2,7 @@
 // gives shares; their values in these shares make the new word. A value moves no share.
 
 import { Arrows } from "./arrows.mjs";
-import { Bars } from "./bars.mjs";
+import { Bars, goes } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -144,7 +144,7 @@ export function crane({ settings, state, say }) {
     const role = Math.abs(lean) < 5e-3 ? "plain" : lean > 0 ? "bird" : "machine";
     right.set([
       ...(was ? [ghost("before", was.result, role)] : []),
-      ...(inputs.rejected ? [ghost("plain average", average, "plain", "plain average")] : []),
+      ...(inputs.rejected ? [ghost("plain average", average, "plain", "average")] : []),
       ...ghosts(words.map(({ word }) => `v.${word}`)),
       tip(`new ${self}`, result, `${role} thick`, `new ${self}`),
       ...words.map(({ word, seen }) =>
@@ -159,6 +159,10 @@ export function crane({ settings, state, say }) {
       }),
     );
     flip.set();
+    [...flip.element.querySelectorAll("button")].forEach((button, i) => {
+      const beside = inputs.rejected ? `${self} in the ${rejected}` : self;
+      button.textContent = names[i].replace(self, beside);
+    });
     controls.set();
   }
 
@@ -179,9 +183,9 @@ export function crane({ settings, state, say }) {
     if (role === "v")
       return `Another value of ${word}: no share moves (${shares(seen)}), and ${turn}.`;
     if (role === "k" && one && old) {
-      const score = `its score goes from ${fixed(old.score, 2)} to ${fixed(one.score, 2)}`;
-      const share = `its share from ${fixed(old.share)} to ${fixed(one.share)}`;
-      return `Another key of ${word}: ${score}, ${share}; ${turn}.`;
+      const two = (/** @type {number} */ value) => fixed(value, 2);
+      const score = `its score ${goes(old.score, one.score, two)}`;
+      return `Another key of ${word}: ${score}, its share ${goes(old.share, one.share)}; ${turn}.`;
     }
     if (role === "sentence" && words.every(({ share }, i) => still(share, was.words[i].share))) {
       return `Other values in the same shares (${shares(seen)}): ${turn}.`;

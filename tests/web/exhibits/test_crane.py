@@ -81,7 +81,7 @@ def test_all_switches_give_the_chapters_numbers(exhibit):
     is_pythons(shown, ["crane", "rain", "ate", "fish"])
     assert "gets 0.009: the new crane goes from (0.71, 0.29) to (0.70, 0.28)." in shown.sentence
     assert shown.sentence.endswith("(0.30, −0.05).")
-    shown.element.get_by_role("button", name=LIFT).click()
+    shown.element.get_by_role("button", name="lifted steel").click()
     is_pythons(shown, ["crane", "rain", "lifted", "steel"])
     assert shown.sentence.startswith("Other values in the same shares (crane 0.395, rain 0.009")
     shown.element.get_by_text("sees only itself and back").click()
@@ -115,6 +115,38 @@ def test_a_key_or_the_query_that_is_dragged_moves_shares(exhibit):
     assert numbers(shown, "key of crane") == (0.7, 0.7) != q
     is_pythons(shown, ["crane", "ate", "fish"], k={"fish": key}, q=q)
     assert shown.element.locator(".bar.moved").count()
+
+
+def test_labels_stay_in_the_plane_and_apart(exhibit):
+    shown = exhibit("crane", query={"rejected": "true"}, **SETTINGS)
+    boxes = """svg => {
+      const box = (one) => {
+        const { left, right, top, bottom } = one.getBoundingClientRect();
+        return [left, right, top, bottom];
+      };
+      const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent);
+      return [box(svg), texts.map((text) => [text.textContent, ...box(text)])];
+    }"""
+    for plane in shown.element.locator(".arrows").all():
+        (left, right, top, bottom), texts = plane.evaluate(boxes)
+        for i, (name, x, to_x, y, to_y) in enumerate(texts):
+            assert left - 1 <= x and to_x <= right + 1 and top - 1 <= y and to_y <= bottom + 1, name
+            for other, x2, to_x2, y2, to_y2 in texts[:i]:
+                beside = to_x <= x2 + 3 or to_x2 <= x + 3
+                lines = abs(y + to_y - y2 - to_y2) / 2
+                assert beside or lines > 13, (name, other)
+
+
+def test_arrows_to_one_place_show_both_names(exhibit):
+    shown = exhibit("crane", **SETTINGS)
+    left = shown.element.locator(".arrows").first
+    labels = left.locator(".arrow text")
+    names = [name for name in labels.all_text_contents() if name]
+    assert names == ["ate 0.70, fish 0.70", "crane 0.98, q of crane"]
+    assert left.locator(".over").get_attribute("aria-label").startswith("query of crane")
+    drag(shown, "key of fish", -100, 60)
+    names = [name for name in labels.all_text_contents() if name]
+    assert names[0] == "ate 0.70" and names[1].startswith("fish ")
 
 
 def test_by_keyboard_alone_as_the_chapter_asks(exhibit):
