@@ -37,8 +37,8 @@ IMPORTS = {
     "analysis": {"config", "crane", "generation", "machine", "model", "tape", "weights"},
     "training": {"config", "crane", "data", "flops", "generation", "machine", "model"}
     | {"tokenizer", "weights"},
-    "exhibits": {"machine", "tape", "tokenizer"},
     "web": {"crane", "machine", "tokenizer", "weights"},
+    "exhibits": {"machine", "tape", "tokenizer", "web"},
     "labs": {
         "analysis",
         "config",

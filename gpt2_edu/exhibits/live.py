@@ -14,8 +14,8 @@ from .matrix import Matrix
 class Live(Exhibit):
     """The exhibit ``<gpt2-KIND>`` of ``gpt2_edu/web/exhibits``, which computes in the page.
 
-    ``printed`` is what stands there without JavaScript, in Jupyter and on Colab: any exhibit, with
-    the numbers of the notebook. ``first`` is one sentence that says what to try first; ``settings``
+    ``printed`` is what stands there without JavaScript and on Colab: any exhibit, with the numbers
+    of the notebook. ``first`` is one sentence that says what to try first; ``settings``
     go to the element as JSON.
 
     Raises ValueError where the sentence is missing, TypeError for a setting that is no JSON.

@@ -10,6 +10,7 @@ import torch
 
 from ..machine import notebook_errors
 from ..machine.display import Exhibit
+from .jupyter import bring, in_live_kernel
 
 # One colour for one thing, on every page and in every figure. All can be told apart by readers
 # with any of the common forms of colour blindness (Okabe and Ito 2008).
@@ -44,8 +45,8 @@ def setup() -> None:
     """Prepare a notebook: exhibits' stylesheet, figures' style, four decimals for tensors, errors
     as sentences.
 
-    The published pages link the stylesheet themselves. Jupyter gets it once, from here. Colab
-    shows every output in a frame of its own, so there each output has it.
+    The published pages link stylesheet and scripts themselves. Jupyter gets both once, from here.
+    Colab shows every output in a frame of its own, so there each output has the stylesheet.
     """
     import matplotlib.pyplot as plt
     from cycler import cycler
@@ -81,4 +82,8 @@ def setup() -> None:
     if "google.colab" in sys.modules:
         Exhibit.style = f"<style>{stylesheet()}</style>"
     elif shell is not None:
-        display(HTML(f"<style>{stylesheet()}</style>"))
+        style = HTML(f"<style>{stylesheet()}</style>")
+        if in_live_kernel():
+            bring(style)
+        else:
+            display(style)

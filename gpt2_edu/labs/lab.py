@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
 from ..exhibits import Live
+from ..exhibits.jupyter import in_live_kernel
 from ..machine.display import Exhibit
-
-
-def in_live_kernel() -> bool:
-    """Whether somebody sits at this kernel: not while the book is made, nor in a script."""
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return False
-    return hasattr(get_ipython(), "kernel") and os.environ.get("GPT2_EDU_BOOK") != "1"
 
 
 class Lab(Live):

@@ -59,7 +59,10 @@ class Training(Lab):
         self.widgets = {"begin": self.begin, "end": self.end}
         log = Path(self.config.out) / LOG
         self.rows = read_log(log) if log.exists() else []
-        self.draw()
+        if self.rows:
+            self.draw()
+        else:
+            self.say(f"{self.config.steps:,} steps, which will stand in {self.config.out}.")
         return widgets.VBox([widgets.HBox([self.begin, self.end]), self.status, self.shown])
 
     @property

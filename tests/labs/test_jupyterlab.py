@@ -1,0 +1,154 @@
+"""A notebook in JupyterLab: its exhibits answer, its labs run Python, and it is saved small."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import Locator, Page
+
+import gpt2_edu
+
+pytestmark = pytest.mark.browser
+SETUP = "from gpt2_edu import exhibits\nexhibits.setup()"
+EXHIBIT = (
+    "exhibits.Live('mlp', printed=exhibits.Matrix([[1.0]], caption='printed'), first='Try.',\n"
+    "    text='In the marsh, the crane', at=3, block='1', chips=[])"
+)
+LAB = (
+    "from gpt2_edu import GPT2, labs, load_tokenizer\n"
+    "labs.Sampling(GPT2.from_pretrained('crane').eval(), load_tokenizer('crane'),\n"
+    "    printed=exhibits.Matrix([[1.0]]), first='Try.')"
+)
+RUN_ALL = """async () => {
+  const notebook = jupyterapp.shell.currentWidget;
+  await notebook.context.ready;
+  await notebook.sessionContext.ready;
+  await notebook.sessionContext.session.kernel.info;
+  const late = new Promise((done, fail) => setTimeout(() => fail("it still runs"), 60_000));
+  return Promise.race([jupyterapp.commands.execute("notebook:run-all-cells"), late]);
+}"""
+WAIT = 60_000  # milliseconds
+
+
+def settings(folder: Path, dark: bool) -> None:
+    """No news, no look for updates; a theme."""
+    folder /= "@jupyterlab/apputils-extension"
+    folder.mkdir(parents=True)
+    quiet = {"checkForUpdates": False, "fetchNews": "false", "doNotDisturbMode": True}
+    (folder / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
+    theme = {"theme": f"JupyterLab {'Dark' if dark else 'Light'}"}
+    (folder / "themes.jupyterlab-settings").write_text(json.dumps(theme))
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def lab(request, tmp_path_factory) -> Iterator[tuple[str, Path]]:
+    """A JupyterLab's address, and its folder with ``some.ipynb``. Nothing of the user's is read."""
+    home = tmp_path_factory.mktemp("lab")
+    folder = home / "notebooks"
+    folder.mkdir()
+    far = "\n\n".join(["out of view"] * 90)
+    cells = [new_code_cell(SETUP), new_markdown_cell(far), new_code_cell(EXHIBIT)]
+    cells += [new_markdown_cell(far), new_code_cell(LAB)]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    nbformat.write(new_notebook(cells=cells, metadata=kernel), folder / "some.ipynb")
+    own = {
+        f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")
+    }
+    environment = os.environ | own | {"IPYTHONDIR": str(home / "ipython")}
+    environment |= {"PYTHONPATH": str(Path(gpt2_edu.__file__).parents[1])}
+    environment.pop("GPT2_EDU_BOOK", None)
+    settings(home / "config" / "lab" / "user-settings", request.param == "dark")
+    log = home / "log"
+    with log.open("w") as out:
+        server = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"),
+                *("--expose-app-in-browser", "--port=0", "--IdentityProvider.token="),
+                f"--notebook-dir={folder}",
+            ],
+            env=environment,
+            stdout=out,
+            stderr=out,
+        )
+    try:
+        yield started(home / "runtime", log), folder
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def started(runtime: Path, log: Path) -> str:
+    """The address of a server, once it answers."""
+    for _ in range(300):
+        for found in runtime.glob("jpserver-*.json"):
+            address = json.loads(found.read_text())["url"].rstrip("/")
+            try:
+                urllib.request.urlopen(f"{address}/api").close()
+            except OSError:
+                continue
+            return address
+        time.sleep(0.2)
+    raise AssertionError(log.read_text())
+
+
+def test_exhibits_answer_and_labs_run_python(lab, browser):
+    address, folder = lab
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(WAIT)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{address}/lab/tree/some.ipynb")
+    page.wait_for_function("globalThis.jupyterapp?.shell.currentWidget?.content?.model?.cells")
+    assert page.evaluate(RUN_ALL), "a cell raised an error"
+
+    prompt = page.get_by_label("prompt")
+    prompt.fill("By the river, the crane ate")
+    prompt.press("Enter")
+    written = page.locator(".widget-html-content p", has_text="By the river, the crane ate")
+    written.nth(2).wait_for()  # three texts of this prompt
+
+    live = page.locator("gpt2-mlp")
+    look_for(page, live)
+    page.locator("gpt2-mlp[data-state=ready]").wait_for()
+    sentence = live.locator(".sentence").inner_text()
+    live.get_by_role("textbox").first.fill("In the city, the crane")
+    page.wait_for_function(
+        "before => document.querySelector('gpt2-mlp .sentence').innerText !== before", arg=sentence
+    )
+    seen = live.evaluate("e => [getComputedStyle(e).color, getComputedStyle(document.body).color]")
+    ink, theme = (re.findall(r"\d+", colour)[:3] for colour in seen)
+    assert ink == theme
+
+    page.evaluate("async () => { await jupyterapp.commands.execute('docmanager:save'); }")
+    saved = (folder / "some.ipynb").read_text()
+    assert "mlp" in saved and "gpt2Files" not in saved and len(saved) < 60_000
+    assert errors == []
+
+    page.goto(f"{address}/lab/tree/some.ipynb")
+    page.wait_for_function("globalThis.jupyterapp?.shell.currentWidget?.content?.model?.cells")
+    look_for(page, live)
+    assert live.get_by_text("printed").is_visible()
+    page.close()
+
+
+def look_for(page: Page, element: Locator) -> None:
+    """Scroll a notebook, which draws what is in view alone, until there is such an element."""
+    notebook = page.locator(".jp-WindowedPanel-outer").first
+    for place in range(0, 20_000, 300):
+        notebook.evaluate("(e, place) => e.scrollTo(0, place)", place)
+        page.wait_for_timeout(50)
+        if element.count():
+            element.scroll_into_view_if_needed()
+            return
+    raise AssertionError("it is nowhere in the notebook")
