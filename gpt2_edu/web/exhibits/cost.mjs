@@ -10,7 +10,8 @@ import { Switchboard } from "./switchboard.mjs";
  * @typedef {[number, number, number, number, number]} Sizes
  */
 /** @typedef {{peak: Record<string, number>, memory: number}} Device  FLOP/s by type; bytes/s */
-/** @typedef {{flops: number, bytes: number, requests: number, tokens: number}} Work  of one step */
+/** @typedef {{flops: number, bytes: number, held: number, requests: number, tokens: number}} Work
+ *   of one step; held: bytes in the device's memory at once */
 
 const LIMITS = ["requests", "memory traffic", "arithmetic"];
 /** @type {Record<string, number>} */
@@ -47,8 +48,8 @@ export function work([N, C, H, V, window], job, batch, T, width, [outside, insid
   const common = { requests: outside + N * inside };
   if (job === "write") {
     const flops = batch * (2 * matrices + 4 * N * C * T); // T keys are seen
-    const bytes = width * (parameters - window * C + batch * T * 2 * N * C);
-    return { ...common, flops, bytes, tokens: batch };
+    const held = width * (parameters + batch * T * 2 * N * C);
+    return { ...common, flops, bytes: held - width * window * C, held, tokens: batch };
   }
   const tokens = batch * T;
   // What autograd keeps of a token: two LayerNorms, q, k and v, the heads, the MLP; ln_f, lm_head.
@@ -57,7 +58,8 @@ export function work([N, C, H, V, window], job, batch, T, width, [outside, insid
   const copies = width < 4 ? width * (matrices + 9 * N * C) : 0;
   const held = 16 * parameters + copies + activations + tokens * V * (width + 12);
   // Each byte that is held is written once and read once.
-  return { ...common, flops: tokens * (6 * matrices + 6 * N * C * T), bytes: 2 * held, tokens };
+  const flops = tokens * (6 * matrices + 6 * N * C * T);
+  return { ...common, flops, bytes: 2 * held, held, tokens };
 }
 
 /**
@@ -216,6 +218,7 @@ export function cost({ settings, state, say, sentence }) {
         `${done.requests.toLocaleString("en")} requests × ${time(rates.wait)}`,
         `${short(done.bytes, PREFIXES)}B ÷ ${short(rates.bytes, PREFIXES)}B/s`,
         `${short(done.flops, PREFIXES)}FLOP ÷ ${short(rates.flops || 0, PREFIXES)}FLOP/s${kept}`,
+        `${short(done.held, PREFIXES)}B must fit into the device's memory at once`,
       ].join("\n");
       device.value = state.get("device");
       what.set();

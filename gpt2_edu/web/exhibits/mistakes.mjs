@@ -75,6 +75,8 @@ export function mistakes({ settings, state, model, say }) {
         { class: "switchboard", role: "group", "aria-label": "mistakes" },
         ...boxes.map(({ label }) => label),
       ),
+      make("p", { class: "soft" }, "both models go on from this text, or from nothing"),
+      strip.element,
       make(
         "div",
         { class: "sides" },
@@ -99,7 +101,6 @@ export function mistakes({ settings, state, model, say }) {
           make("p", {}, texts.now),
         ),
       ),
-      strip.element,
     ],
     show: async (latest) => {
       const text = state.get("text");

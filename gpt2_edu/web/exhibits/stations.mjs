@@ -152,6 +152,7 @@ export function stations({ settings, state, model, say }) {
       );
     const numbers = (/** @type {number} */ c) => `${fixed(x[c], 2)} · ${fixed(row[c], 2)}`;
     terms.replaceChildren(
+      make("caption", {}, "its logit: products of x and its row of wte, the largest first"),
       ...sorted.slice(0, TERMS).map(({ c, p }) => line([`c${c}`, numbers(c), fixed(p, 2)])),
       line([`the other ${C - TERMS}`, "", fixed(rest, 2)]),
       ...(added ? [line(["added", "", fixed(added, 2)])] : []),
