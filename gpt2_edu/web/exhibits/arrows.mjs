@@ -140,14 +140,15 @@ export class Arrows {
     return { ...arrow, label: arrow === last ? label : "", over: arrow === last && over };
   }
 
-  /** Labels stay in the plane, and none stands on another: each has the nearest place that is free. */
+  /** Labels stay in the plane; from the axis outward, each has the nearest place that is free. */
   spread() {
     const labels = this.arrows.map(({ name, y }) => {
       const text = /** @type {SVGTextElement} */ (this.groups.get(name)?.children[2]);
-      return { text, up: y >= 0, box: text.getBBox() };
+      return { text, y, box: text.getBBox() };
     });
     const taken = [...this.axes.querySelectorAll("text")].map((text) => text.getBBox());
-    for (const { text, up, box } of labels) {
+    labels.sort((a, b) => Math.abs(a.y) - Math.abs(b.y));
+    for (const { text, y: tip, box } of labels) {
       const { x, y, width, height } = box;
       if (!width) continue;
       const left = Math.max(0, Math.min(SIZE - width, x));
@@ -156,10 +157,10 @@ export class Arrows {
         taken.some(
           (one) =>
             Math.abs(one.y - top) < LINE &&
-            one.x + 2 < left + width &&
-            left + 2 < one.x + one.width,
+            one.x - 6 < left + width &&
+            left - 6 < one.x + one.width,
         );
-      const away = up ? -LINE : LINE;
+      const away = tip < 0 ? LINE : -LINE;
       const from = inside(left === x ? y : y + away); // not on its own tip
       const steps = Array.from({ length: 25 }, (_, n) => (n % 2 ? n + 1 : -n) / 6); // 0, 1/3, −1/3 …
       const tops = steps.map((step) => inside(from + step * away));
@@ -289,11 +290,8 @@ export class Arrows {
     const end = () => {
       this.held = false;
       group.removeEventListener("pointermove", move);
-      group.removeEventListener("pointerup", end);
-      group.removeEventListener("pointercancel", end);
     };
     group.addEventListener("pointermove", move);
-    group.addEventListener("pointerup", end);
-    group.addEventListener("pointercancel", end);
+    group.addEventListener("lostpointercapture", end, { once: true }); // however it ends
   }
 }

@@ -9,6 +9,7 @@ import { Switchboard } from "./switchboard.mjs";
 
 const KEYS = 16; // and as many queries
 const LONGEST = 1024; // numbers of a vector
+const whole = (/** @type {number} */ n) => n.toLocaleString("en");
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function scores(page) {
@@ -94,7 +95,7 @@ function saturation({ settings, state, say }) {
       max: Math.log10(LONGEST),
       step: Math.log10(2),
       log: true,
-      show: String,
+      show: whole,
     },
     { kind: "switch", key: "root", label: "divide by √d" },
   ]);
@@ -131,8 +132,8 @@ function saturation({ settings, state, say }) {
       const size =
         Math.sqrt(mean(raw.flat().map((score) => score ** 2))) / (root ? Math.sqrt(d) : 1);
       const how = root
-        ? `Divided by √${d} = ${fixed(Math.sqrt(d), 1)}, scores`
-        : `With d = ${d} and no division, scores`;
+        ? `Divided by √${whole(d)} = ${fixed(Math.sqrt(d), 1)}, scores`
+        : `With d = ${whole(d)} and no division, scores`;
       const largest = fixed(mean(now.map((row) => Math.max(...row))), 2);
       const takes = `the best of ${KEYS} keys gets ${largest} of a row on average`;
       const [moves, instead] = [now, other].map((rows) => share(reacts(rows)));
@@ -142,7 +143,7 @@ function saturation({ settings, state, say }) {
       );
     },
     table: () => ({
-      caption: `Weights of random queries and keys of ${state.get("d")} numbers, ${state.get("root") ? "divided by √d" : "not divided"}.`,
+      caption: `Weights of random queries and keys of ${whole(state.get("d"))} numbers, ${state.get("root") ? "divided by √d" : "not divided"}.`,
       ...board.table,
     }),
     concerns: (changed) => ["d", "root", "seed", "query"].some((key) => changed.has(key)),

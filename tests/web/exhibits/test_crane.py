@@ -135,6 +135,9 @@ def test_labels_stay_in_the_plane_and_apart(exhibit):
                 beside = to_x <= x2 + 3 or to_x2 <= x + 3
                 lines = abs(y + to_y - y2 - to_y2) / 2
                 assert beside or lines > 13, (name, other)
+    from_above = [name for name, _, _, y, _ in sorted(texts, key=lambda text: text[3])]
+    tips = ["crane", "new crane", "fish", "ate", "average"]
+    assert [name for name in from_above if name in tips] == tips
 
 
 def test_arrows_to_one_place_show_both_names(exhibit):

@@ -116,7 +116,7 @@ def test_a_longer_vector_saturates_and_the_root_undoes_it(exhibit):
     slider.focus()
     shown.page.keyboard.press("End")
     assert shown.sentence.startswith(
-        "With d = 1024 and no division, scores have a typical size of 3"
+        "With d = 1,024 and no division, scores have a typical size of 3"
     )
     assert "gets 0.99 of a row" in shown.sentence
     shown.page.keyboard.press("ArrowLeft")
