@@ -20,6 +20,7 @@ PAGE_DARK = 'html[data-theme="dark"]'
 LAB_DARK = 'body[data-jp-theme-light="false"]'
 # The book's theme names its colours so; JupyterLab has its own for the same.
 COLOURS = """.jp-OutputArea .g2-live {
+  --pst-color-background: var(--jp-layout-color0);
   --pst-color-border: var(--jp-border-color1);
   --pst-color-surface: var(--jp-layout-color2);
   --pst-color-text-muted: var(--jp-ui-font-color2);

@@ -2,7 +2,7 @@
 
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
-import { fixed, make } from "./dom.mjs";
+import { fixed, make, quoted } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -18,6 +18,8 @@ export function heads({ settings, state, model, say }) {
   state.declare("head", settings.head ?? "0.0", { among: names });
   state.declare("off", [], { among: names });
   state.declare("at", -1, { min: -1, max: MOST - 1, whole: true }); // the query; the last token
+
+  const areOff = () => names.filter((name) => state.get("off").includes(name));
 
   const strip = new Strip({
     value: state.get("text"),
@@ -57,17 +59,17 @@ export function heads({ settings, state, model, say }) {
     const choice =
       rivals.includes(first.id) && rivals.find((/** @type {number} */ id) => id !== first.id);
     const other = choice || second.id;
-    const rival = model.show(other);
+    const [name, rival] = [first.id, other].map((id) => quoted(model.show(id)));
     const nats = (/** @type {Float64Array} */ p) => Math.log(p[first.id] / p[other]);
     const two = (/** @type {number} */ value) => fixed(value, 2);
     if (!before) {
       const head = state.get("head");
-      const leads = `${first.name} (${share(first.p)}) leads ${rival} by ${two(nats(now))} nats.`;
+      const leads = `${name} (${share(first.p)}) leads ${rival} by ${two(nats(now))} nats.`;
       return `${leads} Head ${head} ${look(head)}.`;
     }
     const which =
       off.length > 1 ? `heads ${off.join(", ")}` : `head ${off[0]}, which ${look(off[0])},`;
-    const leads = `the lead of ${first.name} over ${rival} ${goes(nats(before), nats(now), two)} nats`;
+    const leads = `the lead of ${name} over ${rival} ${goes(nats(before), nats(now), two)} nats`;
     return `Without ${which} ${leads}, and its share ${goes(first.p, now[first.id])}.`;
   };
 
@@ -83,7 +85,7 @@ export function heads({ settings, state, model, say }) {
     ],
     show: async (latest) => {
       const [text, head] = ["text", "head"].map((key) => state.get(key));
-      const off = names.filter((name) => state.get("off").includes(name));
+      const off = areOff();
       const { ids, cut } = await model.encode(text, MOST);
       const last = ids.length - 1;
       const at = state.get("at") < 0 ? last : Math.min(state.get("at"), last);
@@ -111,7 +113,7 @@ export function heads({ settings, state, model, say }) {
       };
       const look = (/** @type {string} */ name) => {
         const { key, weight } = most(names.indexOf(name));
-        return `looks from ${tokens[at]} most at ${tokens[key]} (${fixed(weight, 2)})`;
+        return `looks from ${quoted(tokens[at])} most at ${quoted(tokens[key])} (${fixed(weight, 2)})`;
       };
       const mark = (/** @type {string} */ name) => (off.includes(name) ? "cut" : "");
       board.setHeads(
@@ -132,7 +134,7 @@ export function heads({ settings, state, model, say }) {
       say(sentence(p, before, off, look));
     },
     table: () => ({
-      caption: `What comes next. Heads that are cut: ${state.get("off").join(", ") || "none"}.`,
+      caption: `What comes next. Heads that are cut: ${areOff().join(", ") || "none"}.`,
       columns: ["token", "now", "with all heads"],
       rows: bars.table,
     }),

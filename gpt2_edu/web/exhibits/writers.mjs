@@ -3,7 +3,7 @@
 // replace.
 
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
-import { fixed, make } from "./dom.mjs";
+import { fixed, make, quoted } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -22,6 +22,8 @@ export function writers({ settings, state, model, say }) {
   state.declare("off", [], { among: names });
   state.declare("kept", false);
   state.declare("at", -1, { min: -1, max: MOST - 1, whole: true });
+
+  const areOff = () => names.filter((name) => state.get("off").includes(name));
 
   const strip = new Strip({
     value: state.get("text"),
@@ -63,7 +65,7 @@ export function writers({ settings, state, model, say }) {
     ],
     show: async (latest) => {
       const text = state.get("text");
-      const off = names.filter((name) => state.get("off").includes(name));
+      const off = areOff();
       const { ids, cut } = await model.encode(text, MOST);
       const at = state.get("at") < 0 ? ids.length - 1 : Math.min(state.get("at"), ids.length - 1);
       const whole = await model.run({ ids, key: "writers, all", record });
@@ -121,11 +123,13 @@ export function writers({ settings, state, model, say }) {
       const [a, b] = [was, long].map((row) => row[names.length]);
       const plain = (/** @type {number} */ value) => fixed(value, 0);
       const other =
-        then.id === first.id ? "" : `; now ${then.name} is likeliest, with ${share(then.p)}`;
-      const said = `${first.name} ${goes(first.p, q[first.id])}${other}`;
+        then.id === first.id
+          ? ""
+          : `; now ${quoted(then.name)} is likeliest, with ${share(then.p)}`;
+      const said = `${quoted(first.name)} ${goes(first.p, q[first.id])}${other}`;
       if (!off.length) {
         say(
-          `${names.length} writers, one sum, ${plain(a)} long: it says ${first.name}, with ${share(first.p)}.`,
+          `${names.length} writers, one sum, ${plain(a)} long: it says ${quoted(first.name)}, with ${share(first.p)}.`,
         );
       } else if (off.length === names.length) {
         say(
@@ -136,7 +140,7 @@ export function writers({ settings, state, model, say }) {
       }
     },
     table: () => ({
-      caption: `Length of what each writes. Silent: ${state.get("off").join(", ") || "none"}.`,
+      caption: `Length of what each writes. Silent: ${areOff().join(", ") || "none"}.`,
       columns: ["writer", "now", "with all"],
       rows: lengths.table,
     }),

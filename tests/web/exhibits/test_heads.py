@@ -63,6 +63,8 @@ def test_an_address_restores_what_was_shown(exhibit):
     pressed = shown.element.locator("[aria-pressed=true]").all_inner_texts()
     assert [one.split()[0] for one in pressed] == ["␣river", "2.3", "0.0", "1.2"]
     assert shown.sentence.startswith("Without heads 0.0, 1.2 the lead of")
+    shown.table()
+    assert shown.element.locator("caption").inner_text().endswith("cut: 0.0, 1.2.")
 
 
 def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):

@@ -65,7 +65,7 @@ def test_the_last_writer_is_no_replacement_for_the_first(exhibit):
     assert guesses(shown)["␣ate"] > 0.6  # the loudest, and yet
     toggle(shown, "h.2.mlp.out")
     toggle(shown, "embd")
-    assert "␣ate goes from 0.528 to <0.001; now" in shown.sentence
+    assert "␣ate goes from 0.528 to <0.001; now “,” is likeliest" in shown.sentence
     toggle(shown, "their sum")
     assert shown.sentence.startswith("7 writers, one sum")
     for name in WRITERS:
