@@ -155,7 +155,9 @@ export function blocks({ settings, state, model, say }) {
         undefined,
         WIDEST * guessing,
       );
-      bars.set(withGhosts(now.p, before?.p, 6, (id) => model.show(id)));
+      const shown = withGhosts(now.p, before?.p, 6, (id) => model.show(id));
+      const last = model.show(ids[ids.length - 1]);
+      bars.set(shown, `what comes after ${last}${before ? " (dashed: in their own order)" : ""}`);
       texts.usual.textContent = whole.written.trim();
       texts.now.textContent = now.written.trim();
       const name = order.join(" · ") || "no block";

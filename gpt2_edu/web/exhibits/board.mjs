@@ -12,9 +12,10 @@ const MOST = 48; // rows and columns; of more, the last
 export class Board {
   /**
    * @param {{onHead?: (index: number) => void, onCell?: (place: Place) => void, role?: string,
-   *   corner?: string, label?: string, decimals?: number, tensor?: string}} [options]
-   *   what choosing a small map, and pointing at a cell, does; `role` is the colour; `tensor` is
-   *   the name that lights up with it
+   *   corner?: string, label?: string, decimals?: number, tensor?: string,
+   *   read?: (row: string, column: string, number: string) => string}} [options]  what choosing a
+   *   small map, and pointing at a cell, does; `role` is the colour; `tensor` is the name that
+   *   lights up with it; `read` words the cell that is pointed at
    */
   constructor({
     onHead,
@@ -24,7 +25,9 @@ export class Board {
     label = "attention weights",
     decimals = 2,
     tensor = "weights",
+    read = (row, column, number) => `${row} → ${column}: ${number}`,
   } = {}) {
+    this.read = read;
     this.onHead = onHead;
     this.onCell = onCell;
     this.label = label;
@@ -85,10 +88,10 @@ export class Board {
   /**
    * @param {ArrayLike<number>} values  row by row
    * @param {{rows: string[], columns: string[], scale?: number, lit?: (place: Place) => boolean,
-   *   off?: (place: Place) => boolean}} more  names; the value of the deepest colour; cells that
-   *   are framed; cells that are hatched
+   *   off?: (place: Place) => boolean, place?: Place}} more  names; the value of the deepest
+   *   colour; cells that are framed; cells that are hatched; the cell that is pointed at
    */
-  set(values, { rows, columns, scale = 1, lit, off }) {
+  set(values, { rows, columns, scale = 1, lit, off, place = this.place }) {
     const [skipR, skipC] = [rows.length - MOST, columns.length - MOST].map((n) => Math.max(0, n));
     this.names = { rows: rows.slice(skipR), columns: columns.slice(skipC) };
     this.resize(rows.length - skipR, columns.length - skipC);
@@ -112,8 +115,8 @@ export class Board {
     }
     this.point(
       {
-        row: Math.min(this.place.row, this.rows - 1),
-        column: Math.min(this.place.column, this.columns - 1),
+        row: Math.min(place.row, this.rows - 1),
+        column: Math.min(place.column, this.columns - 1),
       },
       false,
       true,
@@ -169,8 +172,8 @@ export class Board {
     if (!silent || this.onCell) cell.classList.add("here");
     if (focus) cell.focus({ preventScroll: true });
     const value = this.value?.(place.row, place.column) ?? 0;
-    const name = `${this.names.rows[place.row]} → ${this.names.columns[place.column]}`;
-    this.output.textContent = `${name}: ${fixed(value, 4)}`;
+    const [row, column] = [this.names.rows[place.row], this.names.columns[place.column]];
+    this.output.textContent = this.read(row, column, fixed(value, 4));
     if (!silent) this.onCell?.(place);
   }
 

@@ -38,14 +38,17 @@ export function choice(options, onchange) {
 }
 
 const BYTES = /^[0-9A-F]{2}( [0-9A-F]{2})+$/; // of half a character, as show() writes them
+const CONTROL = /\p{Cc}/gu;
 
 /**
- * A token's text with its spaces and line breaks to be seen.
+ * A token's text with its spaces and line breaks to be seen; control characters, which have no
+ * look, as their numbers in hexadecimal.
  * @param {string} text
  */
 export function visible(text) {
   if (BYTES.test(text)) return text;
-  return text.replace(/ /g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥");
+  const seen = text.replace(/ /g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥");
+  return seen.replace(CONTROL, (c) => c.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase());
 }
 
 /**

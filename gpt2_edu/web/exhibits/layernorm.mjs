@@ -1,13 +1,14 @@
 // Chapter 9: turn the volume of the stream, take the norms out. With them the dots and the next
 // token stay; without them both fly.
 
-import { Bars, withGhosts } from "./bars.mjs";
-import { fixed, make } from "./dom.mjs";
+import { Bars, goes, share, withGhosts } from "./bars.mjs";
+import { fixed, make, quoted } from "./dom.mjs";
 import { Dots } from "./dots.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 const MOST = 24; // tokens
+const UNSURE = 0.05; // below it nothing is said to come next
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function layernorm({ settings, state, model, say }) {
@@ -36,9 +37,11 @@ export function layernorm({ settings, state, model, say }) {
   const dots = new Dots({ rows: 2 });
   const numbers = make("p", { class: "soft" });
   const bars = new Bars();
-  const controls = new Switchboard(state, [
+  const first = new Switchboard(state, [
     { kind: "slider", key: "volume", label: "volume ×", log: true, min: -2, max: 2, step: 0.1 },
     { kind: "switch", key: "norm", label: "LayerNorm" },
+  ]);
+  const controls = new Switchboard(state, [
     {
       kind: "choice",
       key: "eps",
@@ -62,16 +65,20 @@ export function layernorm({ settings, state, model, say }) {
    */
   const next = (now, before) => {
     const [[first], [top]] = [model.best(before ?? now, 1), model.best(now, 1)];
-    const [was, is] = [fixed(first.p, 2), fixed(now[first.id], 2)];
-    if (!before) return `Next: ${first.name} with ${was}.`;
-    const change = was === is ? `stays at ${is}` : `goes from ${was} to ${is}`;
-    const instead = top.id === first.id ? "" : `, ${top.name} comes with ${fixed(top.p, 2)}`;
-    return `${first.name} ${change}${instead}.`;
+    const name = quoted(first.name);
+    if (!before) return `Next: ${name} with ${fixed(first.p, 2)}.`;
+    const likelier =
+      top.p < UNSURE
+        ? `; no token has more than ${share(top.p)}`
+        : `, ${quoted(top.name)} comes with ${fixed(top.p, 2)}`;
+    const change = goes(first.p, now[first.id], (p) => fixed(p, 2));
+    return `${name} ${change}${top.id === first.id ? "" : likelier}.`;
   };
 
   return {
     nodes: [
       strip.element,
+      first.element,
       make(
         "div",
         { class: "sides" },
@@ -126,7 +133,10 @@ export function layernorm({ settings, state, model, say }) {
         : `mean ${written(before.mean)}, σ ${written(before.std)}; nothing is subtracted, nothing divided`;
       const p = model.probabilities(now.logits);
       const was = changed ? model.probabilities(trained.logits) : undefined;
-      bars.set(withGhosts(p, was, 6, (id) => model.show(id)));
+      const shown = withGhosts(p, was, 6, (id) => model.show(id));
+      const last = tokens[tokens.length - 1];
+      bars.set(shown, `what comes after ${last}${was ? " (dashed: as trained)" : ""}`);
+      first.set();
       controls.set();
 
       const out = dots.beyond(read, -1) + dots.beyond(read, 1);
@@ -136,7 +146,7 @@ export function layernorm({ settings, state, model, say }) {
         [
           `Volume ${written(volume)}, ${norm ? "with" : "without"} LayerNorm:`,
           `σ is ${written(before.std)} in the stream and ${written(after.std)} in what is read.`,
-          out ? `${out} of ${C} numbers fly beyond ±${dots.reach}.` : "",
+          out ? `${out} of ${C} numbers ${out === 1 ? "flies" : "fly"} beyond ±${dots.reach}.` : "",
           norm && Math.abs(after.std - there) > 5e-3
             ? `With ε ${other} the root it would be ${written(there)}.`
             : "",

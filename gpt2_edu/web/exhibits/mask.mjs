@@ -3,7 +3,7 @@
 
 import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
-import { fixed, make } from "./dom.mjs";
+import { fixed, make, quoted } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -11,6 +11,9 @@ import { Switchboard } from "./switchboard.mjs";
 /** @import { Result } from "./page_model.mjs" */
 
 const MOST = 24; // tokens
+const LEGEND =
+  "By how much the largest number there moves. Hatched: by nothing at all. Dashed: it moves, though " +
+  "it stands before the exchanged word. Point at a column to see what comes after its token.";
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function mask({ settings, state, model, say }) {
@@ -37,17 +40,20 @@ export function mask({ settings, state, model, say }) {
     onText: (word) => state.set({ word }),
   });
   const which = make("span");
+  const choose = make("p", { class: "soft" }, "Choose a token. In place of ", which, " stands:");
   const board = new Board({
     label: "largest changes",
     corner: "stage ↓ token →",
     decimals: 1,
+    read: (row, column, number) => `${row}, at ${column}: moves by up to ${number}`,
     onCell: ({ column }) => state.set({ watch: column }),
   });
   const bars = new Bars({ rows: 4 });
   const controls = new Switchboard(state, [{ kind: "switch", key: "mask", label: "causal mask" }]);
 
   /**
-   * The two texts, of the same length: the chosen word exchanged, and what follows moved along.
+   * The two texts, of the same length: the chosen word exchanged, and what follows moved along; and
+   * the tokens that stand in its place, of how many.
    * @param {number[]} ids
    * @param {number} at
    */
@@ -55,11 +61,12 @@ export function mask({ settings, state, model, say }) {
     const { tokenizer } = model.present;
     const word = state.get("word");
     const space = /^\s/.test(tokenizer.show(ids[at])) && !/^\s|^$/.test(word) ? " " : "";
-    const instead = tokenizer.encode(space + word);
-    if (!instead.length) instead.push(ids[at]);
+    const given = at ? tokenizer.encode(space + word) : [];
+    const instead = given.length ? given : [ids[at]];
     const changed = [...ids.slice(0, at), ...instead, ...ids.slice(at + 1)];
     const length = Math.min(ids.length, changed.length, MOST);
-    return [ids.slice(0, length), changed.slice(0, length)];
+    const used = given.slice(0, length - at);
+    return { ids: ids.slice(0, length), changed: changed.slice(0, length), given, used };
   };
 
   /**
@@ -70,6 +77,7 @@ export function mask({ settings, state, model, say }) {
    * @param {string} seen  what has happened to the bars
    */
   const sentence = (first, [was, is], changes, seen) => {
+    [was, is] = [was, is].map(quoted);
     const before = Math.max(0, ...changes.slice(0, first));
     const those = first === 1 ? "the position" : `the ${first} positions`;
     const begin = `${is} in place of ${was}: at ${those} before it`;
@@ -85,17 +93,18 @@ export function mask({ settings, state, model, say }) {
   return {
     nodes: [
       strip.element,
-      make("p", { class: "soft" }, "Choose a token. In place of ", which, " stands:"),
+      choose,
       make("div", { class: "side-by-side instead" }, other.chips, other.input),
       controls.element,
       board.element,
+      make("p", { class: "soft" }, LEGEND),
       bars.element,
     ],
     show: async (latest) => {
       const text = state.get("text");
       const { ids: whole, cut } = await model.encode(text, MOST);
       const at = Math.min(state.get("at"), whole.length - 1);
-      const [ids, changed] = exchanged(whole, at);
+      const { ids, changed, given, used } = exchanged(whole, at);
       const request = { record: paths, switches: { mask: state.get("mask") } };
       const [was, is] = await Promise.all([
         model.run({ ids, key: "mask, as it was", ...request }),
@@ -122,30 +131,43 @@ export function mask({ settings, state, model, say }) {
         })),
         { chosen: at, text, cut },
       );
-      which.textContent = model.show(whole[at]);
+      choose.hidden = !at;
+      which.textContent = quoted(model.show(whole[at]));
       other.set([], { text: state.get("word") });
+      const t = Math.min(state.get("watch"), ids.length - 1);
       board.set(table.flat(), {
         rows: stages,
         columns: tokens,
         scale: most,
         off: ({ row, column }) => !table[row][column],
         lit: ({ row, column }) => column < first && table[row][column] > 0,
+        place: { row: board.place.row, column: t },
       });
       controls.set();
       if (first < 1) {
-        bars.set([], "what comes next");
-        say(ids.length > 1 ? "The same word: nothing changes." : "No text, no words to change.");
+        bars.set([], "");
+        if (!at) say("No word stands before another: type some.");
+        else if (given.length) say("The same word: nothing changes.");
+        else say("Nothing is put in its place yet.");
         return;
       }
       const names = [ids[first], changed[first]].map((id) => model.show(id));
-      const t = Math.min(state.get("watch"), ids.length - 1);
       const [p, now] = [was, is].map(({ logits }) => model.probabilities(logits, { t }));
       const shown = withGhosts(now, p, 4, (id) => model.show(id));
-      bars.set(shown, `what comes after ${tokens[t]}, with ${names[1]} (dashed: with ${names[0]})`);
+      const title =
+        ids[t] === changed[t]
+          ? `what comes after ${tokens[t]}, with ${names[1]} (dashed: with ${names[0]})`
+          : `what comes after ${model.show(changed[t])} (dashed: after ${tokens[t]})`;
+      bars.set(shown, title);
       const { id } = shown.reduce((a, b) => (moved(b) > moved(a) ? b : a));
       const goes = `goes from ${share(p[id])} to ${share(now[id])}`;
-      const seen = t < first ? ` After ${tokens[t]}, ${model.show(id)} ${goes}.` : "";
-      say(sentence(first, names, logits, seen));
+      const seen = t < first ? ` After ${tokens[t]}, ${quoted(model.show(id))} ${goes}.` : "";
+      const fitting = used.map((id) => model.show(id)).join(" ");
+      const kept =
+        used.length < given.length
+          ? `The text keeps its length: only ${fitting} has room there. `
+          : "";
+      say(kept + sentence(first, names, logits, seen));
     },
     table: () => ({
       caption: `Largest changes at every stage. Mask: ${state.get("mask") ? "on" : "off"}.`,

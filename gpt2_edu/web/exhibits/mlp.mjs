@@ -29,7 +29,12 @@ export function mlp({ settings, state, model, say }) {
     onText: (text) => state.set({ text }),
     onPick: (at) => state.set({ at }),
   });
-  const board = new Board({ label: "how far results move", corner: "result of ↓ at →" });
+  const board = new Board({
+    label: "how far results move",
+    corner: "result of ↓ at →",
+    read: (row, column, number) => `${row}, its result at ${column}: moves by ${number}`,
+  });
+  const told = make("p", { class: "soft" });
   const controls = new Switchboard(state, [
     {
       kind: "slider",
@@ -94,9 +99,14 @@ export function mlp({ settings, state, model, say }) {
       controls.element,
       board.element,
       make(
+        "p",
+        { class: "soft" },
+        "Each number is the length of the change. Dashed: that result moves.",
+      ),
+      make(
         "div",
         { class: "sides" },
-        make("div", {}, make("p", { class: "soft" }, `${F} units of the MLP at this token`), field),
+        make("div", {}, told, field),
         make("div", {}, unit.element, plot.element),
       ),
     ],
@@ -147,6 +157,9 @@ export function mlp({ settings, state, model, say }) {
       const [[a, ga], [b, gb]] = [was, now].map(({ tensor }) =>
         units.map((path) => tensor(path).values[at * F + i]),
       );
+      told.textContent =
+        `The MLP's ${F} units at ${tokens[at]}${by ? `, with the ${fixed(by, 1)} added` : ""}: ` +
+        "the deeper the colour, the larger the unit's answer.";
       paint(now.tensor(units[1]).values.subarray(at * F, (at + 1) * F));
       const inSight = (/** @type {number} */ x) => Math.min(REACH, Math.max(-REACH, x));
       plot.set([

@@ -3,7 +3,7 @@
 
 import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
-import { fixed, make } from "./dom.mjs";
+import { fixed, make, quoted } from "./dom.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -48,6 +48,7 @@ export function order({ settings, state, model, say }) {
     label: "largest change of a probability",
     corner: "largest change",
     decimals: 3,
+    read: (row, column, number) => `${row}, ${column}: the largest change is ${number}`,
   });
   const bars = new Bars({ rows: 5 });
   let start = 0; // places before it hold no word
@@ -96,7 +97,10 @@ export function order({ settings, state, model, say }) {
    */
   const sentence = (p, before, change, same) => {
     const [first] = model.best(p, 1);
-    if (same) return `As typed, ${first.name} comes next with ${fixed(first.p, 2)}. Move a word.`;
+    if (same) {
+      const move = now.length > start + 2 ? "Move a word." : "To move words, type more of them.";
+      return `As typed, ${quoted(first.name)} comes next with ${fixed(first.p, 2)}. ${move}`;
+    }
     const [positions, mask] = [state.get("positions"), state.get("mask")];
     if (change < ROUNDING) {
       const how =
@@ -110,7 +114,7 @@ export function order({ settings, state, model, say }) {
       p.map((now, id) => Math.abs(now - before[id])),
       1,
     )[0];
-    const moves = `${model.show(id)} goes from ${share(before[id])} to ${share(p[id])}`;
+    const moves = `${quoted(model.show(id))} goes from ${share(before[id])} to ${share(p[id])}`;
     if (positions && mask) return `Positions and the mask tell the order: ${moves}.`;
     return `${positions ? "Positions alone tell" : "The mask alone tells"} the order: ${moves}.`;
   };

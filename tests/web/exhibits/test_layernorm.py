@@ -83,10 +83,15 @@ def test_with_the_norm_nothing_changes_without_it_all_does(exhibit, crane, bare)
     shown.element.get_by_label("LayerNorm").click()
     assert shown.bars() == next_tokens(shown, bare.trace(MARSH, louder(100)), crane)
     assert "␣ate goes from 0.53 to 0.00" in shown.sentence
+    title = shown.element.locator(".bars-box p").inner_text()
+    assert title == "what comes after ␣crane (dashed: as trained)"
     assert re.search(r"\d+ of 128 numbers fly beyond ±4", shown.sentence)
     turn(shown, 1)
     assert shown.bars() == next_tokens(shown, bare.trace(MARSH), crane)
     assert shown.query == "?norm=false"
+    turn(shown, 0.01)
+    assert shown.sentence.endswith("␣ate goes from 0.53 to 0.00; no token has more than 0.001.")
+    assert shown.bars().keys() >= {"15"}  # the token of byte 0x15, which has no look
 
 
 def test_epsilon_outside_the_root_leaves_a_quiet_token_loud(exhibit, crane):
