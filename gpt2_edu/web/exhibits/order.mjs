@@ -147,7 +147,7 @@ export function order({ settings, state, model, say }) {
           share: place === i ? 0 : 0.4,
           fixed: i < start || i === ids.length - 1,
         })),
-        { text, cut },
+        { text, cut, note: "What is framed stays in its place." },
       );
       const { all } = typed;
       const changes = moved.map((p, i) => largest(p, all[i]));

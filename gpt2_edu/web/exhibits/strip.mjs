@@ -44,7 +44,7 @@ export class Strip {
     this.note = make("p", { class: "soft" });
     this.list = make("ol", { class: "strip", "aria-label": `${what}s` });
     const hint = onMove
-      ? `Drag a ${what}, or choose it and press Alt with an arrow key, to move it.`
+      ? `To move a ${what}, drag it; or focus it with Tab and press Alt with an arrow key.`
       : "";
     this.element = make(
       "div",
@@ -77,12 +77,14 @@ export class Strip {
     this.note.textContent = (cut > 0 ? `So that all can be seen, ${gone} left out. ` : "") + note;
     while (this.buttons.length > pieces.length) this.buttons.pop()?.parentElement?.remove();
     while (this.buttons.length < pieces.length) this.buttons.push(this.button(this.buttons.length));
-    pieces.forEach(({ name, id, mark = "", share }, i) => {
+    pieces.forEach(({ name, id, mark = "", share, fixed = false }, i) => {
       const button = this.buttons[i];
       const [title, number] = button.children;
       if (title.textContent !== name) title.textContent = name;
       number.textContent = id === undefined ? "" : String(id);
       button.className = mark;
+      button.classList.toggle("fixed", fixed);
+      button.title = fixed ? "stays in its place" : "";
       button.style.setProperty("--share", String(share ?? 0));
       if (this.onPick) button.setAttribute("aria-pressed", String(i === chosen));
       if (!this.plain) button.tabIndex = i === (chosen < 0 ? 0 : chosen) ? 0 : -1;
@@ -128,15 +130,17 @@ export class Strip {
       const shift = (/** @type {PointerEvent} */ event) => {
         const [x, y] = [event.clientX - down.clientX, event.clientY - down.clientY];
         button.style.translate = `${x}px ${y}px`;
+        this.mark(index, this.landing(index, event.clientX, event.clientY));
       };
       const end = (/** @type {PointerEvent} */ event) => {
         button.removeEventListener("pointermove", shift);
         button.removeEventListener("pointerup", end);
         button.removeEventListener("pointercancel", end);
         button.style.translate = "";
+        this.mark(index, index);
         const [x, y] = [event.clientX, event.clientY];
         this.dragged = Math.hypot(x - down.clientX, y - down.clientY) > 6;
-        if (this.dragged && event.type === "pointerup") this.move(index, this.nearest(x, y));
+        if (this.dragged && event.type === "pointerup") this.move(index, this.landing(index, x, y));
       };
       button.addEventListener("pointermove", shift);
       button.addEventListener("pointerup", end);
@@ -145,15 +149,32 @@ export class Strip {
   }
 
   /**
-   * The place of the token that is nearest to a point of the window.
+   * Where a piece lands that is let go at a point of the window: in the row nearest to it, behind
+   * those whose middle lies before it.
+   * @param {number} index
    * @param {number} x
    * @param {number} y
    */
-  nearest(x, y) {
-    const far = this.buttons.map((button) => {
-      const box = button.parentElement?.getBoundingClientRect() ?? new DOMRect();
-      return Math.hypot(x - box.x - box.width / 2, 3 * (y - box.y - box.height / 2));
+  landing(index, x, y) {
+    const boxes = [...this.list.children].map((item) => item.getBoundingClientRect());
+    const far = boxes.map((box) => Math.abs(y - box.y - box.height / 2));
+    const row = boxes[far.indexOf(Math.min(...far))].y;
+    const before = boxes.filter(
+      (box, i) => i !== index && (box.y < row || (box.y === row && box.x + box.width / 2 < x)),
+    );
+    const free = this.pieces.flatMap((piece, i) => (piece.fixed ? [] : [i]));
+    return Math.min(free[free.length - 1], Math.max(free[0], before.length));
+  }
+
+  /**
+   * Show where a piece would land.
+   * @param {number} from
+   * @param {number} to
+   */
+  mark(from, to) {
+    [...this.list.children].forEach((item, i) => {
+      item.classList.toggle("lands-before", i === to && to < from);
+      item.classList.toggle("lands-behind", i === to && to > from);
     });
-    return far.indexOf(Math.min(...far));
   }
 }

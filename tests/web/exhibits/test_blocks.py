@@ -79,6 +79,21 @@ def test_blocks_do_not_interchange_by_dragging(blocks):
     assert shown.bars()["loss"] == pytest.approx(loss_of(in_order(1, 0, 2)), abs=0.01)
 
 
+def test_a_block_lands_before_or_behind_another_as_a_mark_shows(blocks):
+    shown = blocks(query={"order": "1 0 2"})
+    (x, y), (to, _) = place(shown, "block 1"), place(shown, "block 2")
+    mouse = shown.page.mouse
+    mouse.move(x, y)
+    mouse.down()
+    mouse.move(to - 12, y)
+    marked = shown.element.locator(".lands-behind")
+    assert marked.inner_text().startswith("block 0")
+    mouse.up()
+    assert shown.query == "" and shown.sentence.startswith("In their own order, 0 · 1 · 2")
+    shown.drag(place(shown, "block 1"), (place(shown, "block 2")[0] + 40, y))
+    assert shown.query == "?order=0+2+1" and marked.count() == 0
+
+
 def test_a_block_is_left_out_and_put_back(blocks):
     shown = blocks()
     block(shown, "block 1").click()
@@ -109,7 +124,8 @@ def test_by_touch(blocks):
     shown = blocks(context={"has_touch": True})
     block(shown, "block 0").tap()
     assert shown.sentence.startswith("1 · 2: the loss is")
-    shown.drag(place(shown, "block 0"), place(shown, "block 2"), touch=True)
+    x, y = place(shown, "block 2")
+    shown.drag(place(shown, "block 0"), (x + 40, y), touch=True)
     block(shown, "block 0").tap()
     assert shown.query == "?order=1+2+0"
 

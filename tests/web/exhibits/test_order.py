@@ -79,8 +79,11 @@ def test_words_are_dragged_and_the_last_stays(exhibit, touch):
 
     assert drag(3, 1)[:4] == ["⟨end⟩", "␣city", "In", "␣the"]
     assert shown.query == "?order=3+1+2+4+5+6+7+8"
-    assert drag(2, 9)[2] == "In" and drag(9, 2)[-1] == "␣crane" and drag(2, 0)[0] == "⟨end⟩"
-    assert drag(1, 3) == drag(5, 5) and "As typed" in shown.sentence
+    assert drag(9, 2)[-1] == "␣crane" and drag(2, 0)[:2] == ["⟨end⟩", "In"]
+    assert drag(1, 9)[-2:] == ["In", "␣crane"] and drag(8, 1)[1] == "In"
+    assert drag(2, 3) == drag(5, 5) and shown.element.locator("[class*=lands]").count() == 0
+    assert drag(2, 4)[:4] == ["⟨end⟩", "In", "␣the", "␣city"] and "As typed" in shown.sentence
+    assert shown.element.locator(".strip .fixed b").all_inner_texts() == ["⟨end⟩", "␣crane"]
     positions = shown.element.get_by_role("checkbox", name="positions")
     (positions.tap if touch else positions.click)()
     assert shown.query == "?positions=false"
@@ -98,6 +101,8 @@ def test_by_keyboard_alone(exhibit):
     assert shown.sentence.startswith("The mask alone tells the order: ")
     shown.element.get_by_role("textbox").fill("In the marsh, the crane")
     assert "As typed" in shown.sentence
+    shown.element.get_by_role("textbox").fill("In")
+    assert shown.sentence.endswith("To move words, type more of them.")
 
 
 @pytest.mark.parametrize(
