@@ -124,7 +124,8 @@ export function heads({ settings, state, model, say }) {
       const { key } = most(chosen);
       const lit = ({ row = 0, column = 0 }) => row === at && column === key;
       title.textContent = `head ${head}${off.includes(head) ? ", which is cut" : ""}`;
-      board.set(maps[chosen], { rows: tokens, columns: tokens, off: after, lit });
+      const place = { row: at, column: key };
+      board.set(maps[chosen], { rows: tokens, columns: tokens, off: after, lit, place });
       const t = lastOnly ? -1 : at;
       const p = model.probabilities(now.logits, { t });
       const before = whole ? model.probabilities(whole.logits, { t }) : undefined;

@@ -52,19 +52,22 @@ function product({ settings, state, say }) {
     show: () => {
       const [row, column] = state.get("cell").split(" ").map(Number);
       const both = { scale: 1, rows: words, columns: words };
-      Object.assign(left.place, { row });
-      Object.assign(top.place, { column });
-      left.set(q.flat(), { ...both, columns: names, lit: (place) => place.row === row });
+      left.set(q.flat(), {
+        ...both,
+        columns: names,
+        lit: (place) => place.row === row,
+        place: { ...left.place, row },
+      });
       top.set(
         names.flatMap((/** @type {string} */ _, /** @type {number} */ c) => k.map((b) => b[c])),
         {
           ...both,
           rows: names,
           lit: (place) => place.column === column,
+          place: { ...top.place, column },
         },
       );
-      board.place = { row, column };
-      board.set(table.flat(), both);
+      board.set(table.flat(), { ...both, place: { row, column } });
       const terms = q[row].map((a, c) => `${fixed(a, 2)} · ${fixed(k[column][c], 2)}`);
       const whose = `row ${words[row]} of Q times column ${words[column]} of Kᵀ`;
       const sum = `${terms.join(" + ")} = ${fixed(table[row][column], 2)}`;
@@ -120,10 +123,10 @@ function saturation({ settings, state, say }) {
       const divided = raw.map((row) => softmax(row.map((score) => score / Math.sqrt(d))));
       const [now, other] = root ? [divided, plain] : [plain, divided];
       controls.set();
-      board.place.row = query;
+      const place = { ...board.place, row: query };
       board.set(
         now.flatMap((row) => [...row]),
-        { rows: names("q"), columns: names("k") },
+        { rows: names("q"), columns: names("k"), place },
       );
       bars.set(
         withGhosts(now[query], root ? plain[query] : undefined, 5, (id) => `k${id}`),

@@ -76,7 +76,10 @@ def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
     most = row.argmax().item()
     looks = f"Head 1.2 looks from ␣river most at {shown.tokens()[most]} ({row[most]:.2f})."
     assert shown.sentence.endswith(looks)
-    assert shown.element.locator(".board td.lit").get_attribute("data-place") == f"{at} {most}"
+    lit = shown.element.locator(".board td.lit")
+    assert lit.get_attribute("data-place") == f"{at} {most}"
+    pointed = shown.element.locator(".board output").inner_text()
+    assert pointed == f"␣river → {shown.tokens()[most]}: {row[most]:.4f}"
     assert shown.query == f"?at={at}"
 
 
@@ -95,8 +98,8 @@ def test_by_keyboard_alone(exhibit):
     shown.page.keyboard.press("ArrowRight")
     shown.page.keyboard.press("Enter")
     assert shown.ready().element.locator(".thumbs [aria-pressed=true]").inner_text() == "0.1"
-    shown.element.locator(".board td[data-place]").first.focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+    shown.element.locator(".board td[tabindex='0']").focus()  # the query's row, the last
+    for key in ("Home", *["ArrowUp"] * 4, "ArrowRight"):
         shown.page.keyboard.press(key)
     assert shown.element.locator("output").inner_text().startswith("␣the → In: ")
 

@@ -65,6 +65,7 @@ def test_what_is_pointed_at_in_either_table_is_marked_in_the_scores(exhibit):
     assert shown.ready().sentence.startswith("crane looks at ate: row crane of Q")
     here = shown.element.locator(".product > :last-child td.here")
     assert here.get_attribute("data-place") == "0 1"
+    assert shown.element.locator("td[tabindex='0']").count() == 3  # a stop of Tab in each table
 
 
 def test_a_column_of_keys_stands_above_its_scores(exhibit):
