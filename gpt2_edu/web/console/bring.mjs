@@ -35,7 +35,8 @@ export class Bring {
     this.bar = make("progress", { max: "1", value: "0", hidden: true, "aria-label": "download" });
     this.stop = make("button", { type: "button", hidden: true }, "stop");
     this.stored = make("ul", { class: "stored" });
-    this.fetch = make("button", { type: "button", onclick: () => this.download("gpt2") });
+    const fetch = { type: "button", hidden: true, onclick: () => this.download("gpt2") };
+    this.fetch = make("button", fetch); // what it would do is asked first
     this.offer = make("p", { class: "soft" });
     this.element = make(
       "details",

@@ -17,6 +17,7 @@ export class NextTokens {
       const row = { name: make("b"), share: make("i") };
       const onclick = () => append(this.ids[i]);
       const button = make("button", { type: "button", onclick }, row.name, row.share);
+      button.style.visibility = "hidden"; // until it has a name
       return { ...row, button };
     });
     this.bars = make(

@@ -213,12 +213,14 @@ export function cost({ settings, state, say, sentence }) {
         full,
       );
       const { done, rates } = now;
+      // A training step peaks below the sum of all: its gradients come while activations go.
+      const held = state.get("job") === "train" ? "at most in" : "must fit into";
       const kept = state.get("T") > now.T ? `   (its window ends at T = ${now.T})` : "";
       lines.textContent = [
         `${done.requests.toLocaleString("en")} requests × ${time(rates.wait)}`,
         `${short(done.bytes, PREFIXES)}B ÷ ${short(rates.bytes, PREFIXES)}B/s`,
         `${short(done.flops, PREFIXES)}FLOP ÷ ${short(rates.flops || 0, PREFIXES)}FLOP/s${kept}`,
-        `${short(done.held, PREFIXES)}B must fit into the device's memory at once`,
+        `${short(done.held, PREFIXES)}B ${held} the device's memory at once`,
       ].join("\n");
       device.value = state.get("device");
       what.set();
