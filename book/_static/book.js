@@ -13,7 +13,11 @@ function openAround(hash) {
   if (!target) return;
   const own = target.querySelector(":scope > details.deeper");
   let opened = false;
-  for (let fold = own ?? target.closest("details"); fold; fold = fold.parentElement?.closest("details")) {
+  for (
+    let fold = own ?? target.closest("details");
+    fold;
+    fold = fold.parentElement?.closest("details")
+  ) {
     opened ||= !fold.open;
     fold.open = true;
   }
@@ -24,7 +28,8 @@ addEventListener("hashchange", () => openAround(location.hash));
 // A second click on the same link changes no address.
 addEventListener("click", (event) => {
   const link = event.target.closest?.("a[href*='#']");
-  if (link && link.hash === location.hash && link.pathname === location.pathname) openAround(link.hash);
+  if (link && link.hash === location.hash && link.pathname === location.pathname)
+    openAround(link.hash);
 });
 openAround(location.hash);
 

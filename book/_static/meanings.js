@@ -35,7 +35,7 @@ function hide() {
   box.hidden = true;
 }
 
-const links = document.querySelectorAll('.bd-article a[href*="glossary.html#"][title]');
+const links = document.querySelectorAll('article a[href*="glossary.html#"][title]');
 for (const link of links) {
   link.dataset.meaning = link.title;
   link.removeAttribute("title");

@@ -3,7 +3,8 @@
 // of the chapter's ledgers.
 
 const WORD = /[A-Za-z_][\w.]*/g;
-const PLACES = ".g2-ledger th code, .g2-ledger td, p code, li code, td code, dd code, .highlight pre";
+const PLACES =
+  ".g2-ledger th code, .g2-ledger td, p code, li code, td code, dd code, .highlight pre";
 
 /** transformer.h.0.attn.q, attn.q and q are one name; only what several parts have keeps its part. */
 function short(name) {
@@ -73,7 +74,7 @@ function nameAt(target) {
   return short(found?.dataset.name ?? "") || null;
 }
 
-const article = document.querySelector(".bd-article");
+const article = document.querySelector("article");
 if (article?.querySelector(".g2-ledger, .g2-live")) {
   const begin = () => {
     markAll(article);

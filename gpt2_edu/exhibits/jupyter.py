@@ -18,14 +18,14 @@ from typing import Any
 STATIC = files("gpt2_edu") / "exhibits" / "static"
 PAGE_DARK = 'html[data-theme="dark"]'
 LAB_DARK = 'body[data-jp-theme-light="false"]'
-# The book's theme names its colours so; JupyterLab has its own for the same.
+# A page tells exhibits its colours by these names; JupyterLab has its own for them.
 COLOURS = """.jp-OutputArea .g2-live {
-  --pst-color-background: var(--jp-layout-color0);
-  --pst-color-border: var(--jp-border-color1);
-  --pst-color-surface: var(--jp-layout-color2);
-  --pst-color-text-muted: var(--jp-ui-font-color2);
-  --pst-color-primary: var(--jp-brand-color1);
-  --pst-font-family-monospace: var(--jp-code-font-family);
+  --g2-page: var(--jp-layout-color0);
+  --g2-edge: var(--jp-border-color1);
+  --g2-room: var(--jp-layout-color2);
+  --g2-muted: var(--jp-ui-font-color2);
+  --g2-accent: var(--jp-brand-color1);
+  --g2-mono: var(--jp-code-font-family);
 }"""
 
 

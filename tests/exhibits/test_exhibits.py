@@ -241,10 +241,10 @@ def luminance(colour: tuple[float, ...]) -> float:
 
 
 def rgb(text: str) -> tuple[float, ...]:
-    text = text.strip()
-    if text.startswith("#"):
-        return tuple(int(text[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return tuple(int(part) / 255 for part in text.split(","))
+    digits = text.removeprefix("#")
+    if len(digits) == 3:  # "#fff" is "#ffffff"
+        digits = "".join(2 * digit for digit in digits)
+    return tuple(int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
 
 
 def contrast(a: tuple[float, ...], b: tuple[float, ...]) -> float:
@@ -252,15 +252,22 @@ def contrast(a: tuple[float, ...], b: tuple[float, ...]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+COLOUR = re.compile(r"--([a-z0-9-]+):\s*light-dark\((#\w+), (#\w+)\);")
+
+
+def colours() -> list[tuple[str, str, str, str]]:
+    """Every colour of the stylesheet: where, its name, in light, in dark."""
+    css = re.sub(r"/\*.*?\*/", "", stylesheet(), flags=re.S)
+    rules = re.findall(r"([^{}]+)\{([^{}]*)\}", css)
+    return [(selector.strip(), *one) for selector, body in rules for one in COLOUR.findall(body)]
+
+
 def themes() -> dict[str, dict[str, str]]:
     """The stylesheet's variables, in light and dark, with each role's hue under its name."""
     found: dict[str, dict[str, str]] = {"light": {}, "dark": {}}
-    css = re.sub(r"/\*.*?\*/", "", stylesheet(), flags=re.S)
-    for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
-        theme = "dark" if "dark" in selector else "light"
-        role = re.search(r"\.g2-(q|k|v|weights|bird|machine)\b", selector)
-        for name, value in re.findall(r"--([a-z-]+):\s*([^;]+);", body):
-            found[theme][role[1] if role and name == "hue" else name] = value.strip()
+    for selector, name, light, dark in colours():
+        role = selector.removeprefix(".g2-") if name == "hue" and selector != ".g2" else name
+        found["light"][role], found["dark"][role] = light, dark
     return found
 
 
@@ -284,15 +291,14 @@ def test_pictures_and_tables_use_the_same_colours():
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_lines_and_words_of_a_drawing_can_be_seen_on_the_page(theme):
-    css = re.sub(r"/\*.*?\*/", "", stylesheet(), flags=re.S)
     of_lines: dict[str, str] = {}
     of_words: dict[str, str] = {}
-    for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
-        if ("dark" in selector) == (theme == "dark"):
-            found = dict(re.findall(r"--g2-([a-z]+): (#\w+)", body))
-            of_words |= found
-            if " text" not in selector or theme == "dark":
-                of_lines |= found
+    for selector, name, *both in colours():
+        if name.startswith("g2-"):
+            shade = both[theme == "dark"]
+            of_words[name.removeprefix("g2-")] = shade
+            if " text" not in selector:
+                of_lines[name.removeprefix("g2-")] = shade
     paper = rgb(themes()[theme]["paper"])
     assert of_lines.keys() == COLOURS.keys()
     if theme == "light":

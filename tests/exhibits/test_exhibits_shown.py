@@ -6,10 +6,10 @@ import importlib
 import pkgutil
 import sys
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import yaml
 
 import gpt2_edu
 from gpt2_edu import exhibits
@@ -88,23 +88,17 @@ def css(*files: Path) -> str:
 
 
 def theme_css() -> str:
-    """The stylesheets of the book's theme, and the book's own in the order of _config.yml."""
-    found = []
-    for package, file in (
-        ("pydata_sphinx_theme", "theme.css"),
-        ("pydata_sphinx_theme", "pydata-sphinx-theme.css"),
-        ("sphinx_book_theme", "sphinx-book-theme.css"),
-    ):
-        folder = Path(find_spec(package).origin).parent / "theme" / package / "static" / "styles"
-        found.append(folder / file)
-    own = ROOT / "gpt2_edu" / "exhibits" / "static" / "exhibits.css", ROOT / "book/_static/book.css"
-    return css(*found, *own)
+    """The stylesheets of the book, in the order of _config.yml."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    folders = [ROOT / folder for folder in config["sphinx"]["config"]["html_static_path"]]
+    names = config["sphinx"]["config"]["html_css_files"]
+    return css(*(folder / name for name in names for folder in folders if (folder / name).exists()))
 
 
 def site(theme: str, output: str, displayed: str) -> str:
     return (
-        f'<html data-theme="{theme}" data-mode="{theme}"><head>{theme_css()}</head><body>'
-        f'<main class="bd-main"><article class="bd-article"><div class="cell_output container">'
+        f'<html data-theme="{theme}"><head>{theme_css()}</head><body>'
+        f'<main><article><div class="cell_output container">'
         f'<div class="output text_html">{output}</div></div></article></main></body></html>'
     )
 

@@ -17,7 +17,7 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"{address}/{CHAPTER}")
-    page.locator(".bd-article[data-names=marked]").wait_for()
+    page.locator("article[data-names=marked]").wait_for()
     yield page
     page.close()
     assert errors == []
@@ -40,7 +40,7 @@ def test_a_name_lights_up_wherever_it_stands(page, place):
     assert lit(page) >= {"ledger", "code"}
     names = page.locator(".lit-name").evaluate_all("all => all.map((one) => one.dataset.name)")
     assert set(names) == {at.get_attribute("data-name")}
-    page.locator(".bd-article h1").hover()
+    page.locator("article h1").hover()
     assert lit(page) == set()
 
 
@@ -52,7 +52,7 @@ def test_a_shapes_letter_too(page):
 def test_by_keyboard_from_the_ledger(page):
     page.locator(".g2-ledger tbody th").nth(1).focus()
     assert lit(page) >= {"ledger", "code"}
-    page.locator(".bd-article p a").first.focus()
+    page.locator("article p a").first.focus()
     assert lit(page) == set()
 
 
@@ -66,7 +66,7 @@ def test_code_that_is_copied_is_unchanged(page):
 
 
 def test_a_terms_meaning_shows_on_hover_and_focus_and_goes_with_escape(page):
-    link = page.locator(".bd-article a[data-meaning]").first
+    link = page.locator("article a[data-meaning]").first
     meaning = link.get_attribute("data-meaning")
     box = page.locator("#meaning")
     link.hover()

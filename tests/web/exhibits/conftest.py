@@ -31,9 +31,9 @@ PAGE = """<!doctype html>
 <link rel="stylesheet" href="/exhibits/static/exhibits.css">
 <link rel="stylesheet" href="/exhibits/static/live.css">
 </head>
-<body><main class="bd-article"><h1>An exhibit</h1>
+<body><article><h1>An exhibit</h1>
 <gpt2-{kind} class="g2-live" data-settings="{settings}"><p>printed</p></gpt2-{kind}>
-</main>
+</article>
 <script type="module" src="/web/exhibits/all.mjs"></script></body></html>
 """
 

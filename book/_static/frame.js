@@ -1,0 +1,138 @@
+// The page's frame: light or dark, the contents, where the reader is. Without this script the theme
+// is the system's, and the contents open and close all the same.
+
+{
+  const root = document.documentElement;
+  const button = document.querySelector("button.theme");
+  const named = () =>
+    button.setAttribute("aria-label", root.dataset.theme === "dark" ? "Light page" : "Dark page");
+  button.addEventListener("click", () => {
+    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+    try {
+      localStorage["gpt2-edu theme"] = root.dataset.theme;
+    } catch {
+      // A page opened from a disk may have no storage: the choice lasts as long as the page.
+    }
+    named();
+  });
+  named();
+
+  // The contents close where a menu would: on Escape, and when something else is clicked.
+  const contents = document.querySelector("details.contents");
+  addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && contents.open) {
+      contents.open = false;
+      contents.querySelector("summary").focus();
+    }
+    // "/" goes to the search, but where something is being typed.
+    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault();
+      document.querySelector(".find input").focus();
+    }
+  });
+  addEventListener("click", (event) => {
+    if (!contents.contains(event.target)) contents.open = false;
+  });
+
+  // What answers comes with scripts of its own, when a reader gets near it or a link asks for it.
+  const statics = new URL(".", document.currentScript.src);
+  const live = [...document.querySelectorAll(".g2-live")];
+  const near = new IntersectionObserver(
+    (entries) => entries.some((entry) => entry.isIntersecting) && wakeExhibits(),
+    { rootMargin: "100% 0px" },
+  );
+  function wakeExhibits() {
+    near.disconnect();
+    for (const name of ["gpt2.js", "live.js"]) {
+      const script = Object.assign(document.createElement("script"), { async: false });
+      script.src = new URL(name, statics).href;
+      document.head.append(script);
+    }
+  }
+  if (live.length && (location.search || /^#gpt2-/.test(location.hash))) wakeExhibits();
+  else for (const exhibit of live) near.observe(exhibit);
+
+  // A box that scrolls can be reached and scrolled by keyboard.
+  const boxes = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  for (const box of document.querySelectorAll(
+    "article :is(.scroll, pre, .output, .g2-scroll, .g2-ledger, .g2-parity, .katex-display, div.math)",
+  )) {
+    boxes.observe(box);
+  }
+
+  // The present chapter is in view, in the ribbon and in the contents.
+  const here = document.querySelector(".ribbon .here");
+  here?.closest("nav").scrollTo({ left: here.offsetLeft - innerWidth / 2 + here.offsetWidth / 2 });
+  contents.addEventListener("toggle", () => {
+    const current =
+      contents.querySelector(".current > a.current") ?? contents.querySelector(".current");
+    if (contents.open) current?.scrollIntoView({ block: "center" });
+  });
+
+  // Where somebody stopped reading is kept in the browser, and offered on the front page.
+  const book = new URL("..", statics).href;
+  const pageInBook = location.href.replace(/[?#].*/, "").slice(book.length);
+  function keep(place, heading) {
+    try {
+      localStorage["gpt2-edu place"] = JSON.stringify({
+        place,
+        heading,
+        chapter: document.title.split(" · ")[0],
+      });
+    } catch {
+      // Without storage every visit begins at the beginning.
+    }
+  }
+  function offer() {
+    const { place, heading, chapter } = JSON.parse(localStorage["gpt2-edu place"]);
+    if (!place || !heading) return;
+    const link = Object.assign(document.createElement("a"), { className: "resume" });
+    link.href = new URL(place, book).href;
+    link.textContent = `Go on: ${chapter === heading ? chapter : `${chapter}, ${heading}`}`;
+    if (link.href.startsWith(book)) document.querySelector(".page").before(link);
+  }
+  if (document.body.matches(".book-index")) {
+    try {
+      offer();
+    } catch {
+      // Nothing was kept, or nothing that can be read.
+    }
+  }
+
+  // Of the headings on this page the one that is being read is marked.
+  const links = new Map(
+    [...document.querySelectorAll(".here-is a[href^='#']")].map((link) => [
+      link.hash.slice(1),
+      link,
+    ]),
+  );
+  if (links.size) {
+    const seen = new Set();
+    const watch = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) {
+          if (isIntersecting) seen.add(target.id);
+          else seen.delete(target.id);
+        }
+        const last = [...links.keys()].filter((id) => seen.has(id)).at(-1);
+        if (!last) return;
+        for (const [id, link] of links) {
+          if (id === last) link.setAttribute("aria-current", "true");
+          else link.removeAttribute("aria-current");
+        }
+        if (here) keep(`${pageInBook}#${last}`, links.get(last).textContent);
+      },
+      { rootMargin: "-15% 0px -70% 0px" },
+    );
+    for (const id of links.keys()) {
+      const section = document.getElementById(decodeURIComponent(id));
+      if (section) watch.observe(section);
+    }
+  }
+}
