@@ -1,8 +1,8 @@
 """The chapters: order and parts from _toc.yml, titles from the notebooks.
 
 Nothing else lists them by hand. `make lists` writes what follows from them: the sections of
-book/contents.md, a table in book/index.md and in book/instructors.md, and the names that the
-package reads.
+book/contents.md, a table in book/instructors.md, and the names that the package reads. The first
+page asks here, too (book/_ext/site_front.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import groupby
 from pathlib import Path
 
 import yaml
@@ -158,18 +157,6 @@ def instructors(page: str) -> str:
     return _with_rows(page, "| chapter | minutes | builds on |", rows)
 
 
-def index(page: str) -> str:
-    """index.md: the chapters of each part. What one can do afterwards stays as it is."""
-    can = dict(re.findall(r"^\| ([^|]+) \| \[\d.* \| (.+) \|$", page, re.M))
-    rows = []
-    for part, group in groupby(chapters(), key=lambda chapter: chapter.part):
-        links = [f"[{c.number}](../notebooks/{c.path.name})" for c in group]
-        shown = ", ".join(links) if len(links) < 3 else f"{links[0]} to {links[-1]}"
-        name = part.partition(". ")[2]
-        rows.append(f"| {name} | {shown} | {can.get(name, '')} |")
-    return _with_rows(page, "| part | chapters | afterwards you can |", rows)
-
-
 def _with_rows(page: str, head: str, rows: list[str]) -> str:
     table = re.compile(rf"({re.escape(head)}\n.*\n)(?:\|.*\n)*")
     return table.sub(lambda match: match[1] + "".join(f"{row}\n" for row in rows), page)
@@ -182,7 +169,6 @@ def slugs(_: str) -> str:
 
 LISTS = {
     ROOT / "book" / "contents.md": contents,
-    ROOT / "book" / "index.md": index,
     ROOT / "book" / "instructors.md": instructors,
     ROOT / "gpt2_edu" / "assets" / "chapters.txt": slugs,
 }

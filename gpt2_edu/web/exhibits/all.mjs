@@ -14,6 +14,7 @@ import { order } from "./order.mjs";
 import { mistakes } from "./mistakes.mjs";
 import { mlp } from "./mlp.mjs";
 import { museum } from "./museum.mjs";
+import { playground } from "./playground.mjs";
 import { sampling } from "./sampling.mjs";
 import { scores } from "./scores.mjs";
 import { snapshots } from "./snapshots.mjs";
@@ -33,6 +34,7 @@ define("mask", mask);
 define("mistakes", mistakes, { needsModel: false }); // it loads its own
 define("mlp", mlp);
 define("museum", museum);
+define("playground", playground);
 define("sampling", sampling);
 define("scores", scores, { needsModel: false });
 define("snapshots", snapshots, { needsModel: false });

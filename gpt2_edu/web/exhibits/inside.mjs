@@ -269,7 +269,7 @@ function apart(x, i, y, j, C) {
  * @param {Float32Array} logits  (n, V)
  * @param {number} V
  */
-function leaders(logits, V) {
+export function leaders(logits, V) {
   return Array.from({ length: logits.length / V }, (_, n) => {
     const row = logits.subarray(n * V, (n + 1) * V);
     let id = 0;
