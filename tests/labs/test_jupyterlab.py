@@ -85,7 +85,11 @@ def lab(request, tmp_path_factory) -> Iterator[tuple[str, Path]]:
         yield started(home / "runtime", log), folder
     finally:
         server.terminate()
-        server.wait()
+        try:
+            server.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # it waits for a kernel that does not end
+            server.kill()
+            server.wait()
 
 
 def started(runtime: Path, log: Path) -> str:
