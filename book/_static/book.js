@@ -1,44 +1,49 @@
 // Folds open by themselves where a reader could not see what was asked for: around the target of a
-// link, and on paper. Without this script a click opens them.
+// link, and on paper, where code that only draws or checks stays away, as does the map. Without this
+// script a click opens them.
 
-// Open the folds around the page's target, and the fold of a "Deeper" section that is the target.
-function openAround(hash) {
-  let name = hash.slice(1);
-  try {
-    name = decodeURIComponent(name);
-  } catch {
-    // A stray % in the address: no anchor of ours.
+"use strict";
+
+{
+  // Open the folds around the page's target, and the fold of a "Deeper" section that is the target.
+  function openAround(hash) {
+    let name = hash.slice(1);
+    try {
+      name = decodeURIComponent(name);
+    } catch {
+      // A stray % in the address: no anchor of ours.
+    }
+    const target = document.getElementById(name);
+    if (!target) return;
+    const own = target.querySelector(":scope > details.deeper");
+    let opened = false;
+    for (
+      let fold = own ?? target.closest("details");
+      fold;
+      fold = fold.parentElement?.closest("details")
+    ) {
+      opened ||= !fold.open;
+      fold.open = true;
+    }
+    if (opened) target.scrollIntoView();
   }
-  const target = document.getElementById(name);
-  if (!target) return;
-  const own = target.querySelector(":scope > details.deeper");
-  let opened = false;
-  for (
-    let fold = own ?? target.closest("details");
-    fold;
-    fold = fold.parentElement?.closest("details")
-  ) {
-    opened ||= !fold.open;
-    fold.open = true;
-  }
-  if (opened) target.scrollIntoView();
+
+  addEventListener("hashchange", () => openAround(location.hash));
+  // A second click on the same link changes no address.
+  addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href*='#']");
+    if (link && link.hash === location.hash && link.pathname === location.pathname)
+      openAround(link.hash);
+  });
+  openAround(location.hash);
+
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("article details:not([open], .hide, .g2-way)")];
+    for (const fold of closed) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of closed) fold.open = false;
+    closed = [];
+  });
 }
-
-addEventListener("hashchange", () => openAround(location.hash));
-// A second click on the same link changes no address.
-addEventListener("click", (event) => {
-  const link = event.target.closest?.("a[href*='#']");
-  if (link && link.hash === location.hash && link.pathname === location.pathname)
-    openAround(link.hash);
-});
-openAround(location.hash);
-
-let closed = [];
-addEventListener("beforeprint", () => {
-  closed = [...document.querySelectorAll("article details:not([open])")];
-  for (const fold of closed) fold.open = true;
-});
-addEventListener("afterprint", () => {
-  for (const fold of closed) fold.open = false;
-  closed = [];
-});

@@ -1,8 +1,20 @@
 // The page's frame: light or dark, the contents, where the reader is. Without this script the theme
 // is the system's, and the contents open and close all the same.
 
+"use strict";
+
 {
   const root = document.documentElement;
+  const statics = new URL(".", document.currentScript.src);
+  // Scripts that not every page needs, one after the other.
+  function load(...names) {
+    for (const name of names) {
+      const script = Object.assign(document.createElement("script"), { async: false });
+      script.src = new URL(name, statics).href;
+      document.head.append(script);
+    }
+  }
+
   const button = document.querySelector("button.theme");
   const named = () =>
     button.setAttribute("aria-label", root.dataset.theme === "dark" ? "Light page" : "Dark page");
@@ -35,8 +47,18 @@
     if (!contents.contains(event.target)) contents.open = false;
   });
 
+  // The search is loaded by whoever goes to its field.
+  const field = document.querySelector(".find input");
+  field.addEventListener(
+    "focus",
+    () => {
+      if (document.querySelector('script[src$="find.js"]')) return;
+      load("find-rank.js", "find.js");
+    },
+    { once: true },
+  );
+
   // What answers comes with scripts of its own, when a reader gets near it or a link asks for it.
-  const statics = new URL(".", document.currentScript.src);
   const live = [...document.querySelectorAll(".g2-live")];
   const near = new IntersectionObserver(
     (entries) => entries.some((entry) => entry.isIntersecting) && wakeExhibits(),
@@ -44,11 +66,7 @@
   );
   function wakeExhibits() {
     near.disconnect();
-    for (const name of ["gpt2.js", "live.js"]) {
-      const script = Object.assign(document.createElement("script"), { async: false });
-      script.src = new URL(name, statics).href;
-      document.head.append(script);
-    }
+    load("gpt2.js", "live.js");
   }
   if (live.length && (location.search || /^#gpt2-/.test(location.hash))) wakeExhibits();
   else for (const exhibit of live) near.observe(exhibit);

@@ -101,14 +101,18 @@ def test_a_link_to_a_fold_opens_it(page, address, site):
 
 
 @pytest.mark.browser
-def test_on_paper_every_fold_is_open_and_afterwards_closed_again(page, address, site):
+def test_on_paper_folds_are_open_but_for_code_and_map_and_afterwards_closed_again(
+    page, address, site
+):
     name, _ = first_fold(site, "mask")
     page.goto(f"{address}/{name}")
-    count = "document.querySelectorAll('article details:not([open])').length"
+    told = "article details:not([open], .hide, .g2-way)"
+    count = f"document.querySelectorAll('{told}').length"
     before = page.evaluate(count)
     assert before > 0
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate(count) == 0
+    assert page.locator("article details.hide[open], article .g2-way[open]").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(count) == before
 

@@ -1,0 +1,190 @@
+"""Sphinx extension: what the search of the site finds, in one script of its own.
+
+The book is small: its text is scanned in the page, section by section, so that any part of a word
+and any sign can be found, from a disk as well. An entry is a place that a link can lead to, and
+what it is: a section, a term of the glossary, a tensor, a function or class, a question, an
+exercise. _static/find.js searches, and loads what is written here on first need.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+KINDS = ("section", "deeper", "term", "tensor", "code", "question", "exercise")
+QUESTIONS = "Questions people ask"
+SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
+DEFINED = re.compile(r"^(?:def|class) (\w+)", re.M)
+NEVER = ("search", "genindex", "book/contents")  # lists of what stands elsewhere
+ASSETS = ("searchtools.js", "language_data.js", "doctools.js")
+
+
+SIGNS = {
+    **{"sqrt": "√", "cdot": "·", "times": "×", "top": "ᵀ", "sum": "Σ", "infty": "∞", "approx": "≈"},
+    **{"le": "≤", "ge": "≥", "to": "→", "in": "∈", "ne": "≠", "ldots": "…", "odot": "⊙"},
+    **{"epsilon": "ε", "varepsilon": "ε", "mu": "μ", "sigma": "σ", "Phi": "Φ", "theta": "θ"},
+    **{"beta": "β", "gamma": "γ", "eta": "η", "tau": "τ", "lambda": "λ", "partial": "∂"},
+    **dict.fromkeys(("left", "right", "quad", "qquad", "limits", "big", "Big"), ""),
+}
+
+
+class Entry(NamedTuple):
+    """A place: its anchor on the page, what it is, what it is called, and its text."""
+
+    anchor: str
+    kind: str
+    title: str
+    text: str
+
+
+def collect(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document) -> None:
+    """Take down the places of a page."""
+    if doctree is None or page in NEVER:
+        return
+    title = re.sub(r"<[^>]+>", "", context["title"])
+    found = list(places(page, doctree))
+    if found:
+        index(app).append((page, title, found))
+
+
+def index(app: Sphinx) -> list[Any]:
+    if not hasattr(app, "places_to_find"):
+        app.places_to_find = []  # type: ignore[attr-defined]
+    return app.places_to_find  # type: ignore[attr-defined]
+
+
+def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
+    defined: set[str] = set()
+    for section in doctree.findall(nodes.section):
+        heading = read(section[0])
+        anchor = section["ids"][0]
+        own = [node for node in section[1:] if not isinstance(node, nodes.section)]
+        folded = next((node for node in own if type(node).__name__ == "deeper_body"), None)
+        own = list(folded.children) if folded is not None else own
+        kind = "section"
+        if page == "book/glossary" and section.parent is not doctree:
+            kind = "term"
+        elif "/practice/" in page and re.match(r"\d+\. ", heading):
+            kind = "exercise"
+        elif folded is not None:
+            kind = "deeper"
+        text = words(own)
+        if "/practice/" in page:  # the task; what follows would give the answer away
+            text = "" if heading == "Questions" else text[:400]
+        elif page == "book/questions":  # each question is a place of its own
+            text = ""
+        yield Entry(anchor, kind, heading, text)
+        yield from asked(anchor, heading, own)
+        if page == "book/notation":
+            yield from tensors(anchor, heading, own)
+        for block in (b for node in own for b in node.findall(nodes.literal_block)):
+            for name in DEFINED.findall(block.astext()):
+                if name not in defined:
+                    defined.add(name)
+                    yield Entry(anchor, "code", name, signature(block.astext(), name))
+
+
+def words(own: list[nodes.Node]) -> str:
+    """What is read there: prose, tables and formulas; of code the comments and names are enough."""
+    parts = []
+    for node in own:
+        for leaf in node.findall(lambda n: isinstance(n, (nodes.paragraph, nodes.math_block))):
+            parts.append(read(leaf))
+    return squeeze(" ".join(parts))
+
+
+def read(leaf: nodes.Node) -> str:
+    """A paragraph or a heading, its formulas as a person would type them."""
+    parts = []
+    for part in leaf.findall(lambda n: isinstance(n, (nodes.Text, nodes.math, nodes.math_block))):
+        if isinstance(part, nodes.Text):
+            inside = isinstance(part.parent, (nodes.math, nodes.math_block))
+            parts.append(typed(part.astext()) if inside else part.astext())
+    return squeeze("".join(parts))
+
+
+def typed(formula: str) -> str:
+    r"""LaTeX as plain signs: ``\sqrt{d}`` is √d."""
+    formula = re.sub(r"\\(?:mathrm|text|operatorname|mathbf)\{([^}]*)\}", r"\1", formula)
+    formula = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", formula)
+    formula = re.sub(r"\\([A-Za-z]+) ?", lambda found: SIGNS.get(found[1], found[1] + " "), formula)
+    return re.sub(r"\\[,;!: ]|[{}]", "", formula)
+
+
+def squeeze(text: str) -> str:
+    return " ".join(text.replace("\u00ad", "").split())
+
+
+def signature(code: str, name: str) -> str:
+    return squeeze(re.search(rf"(?:def|class) {name}\b.*", code)[0])
+
+
+def asked(anchor: str, heading: str, own: list[nodes.Node]) -> Iterator[Entry]:
+    """Questions: those that people ask, in their folds, and those of the practice pages."""
+    if heading == QUESTIONS:
+        raw = "".join(n.astext() for node in own for n in node.findall(nodes.raw))
+        for question in SUMMARY.findall(raw):
+            yield Entry(anchor, "question", squeeze(re.sub(r"<[^>]+>", "", question)), "")
+    elif heading == "Questions":
+        for paragraph in (p for node in own for p in node.findall(nodes.paragraph)):
+            if re.match(r"\d+\. ", text := squeeze(paragraph.astext())):
+                yield Entry(anchor, "question", text.split(". ", 1)[1], "")
+    elif heading not in ("References", "The projects"):
+        for table in (t for node in own for t in node.findall(nodes.table)):
+            if table.next_node(nodes.entry).astext() == "question":
+                for row in list(table.findall(nodes.row))[1:]:
+                    cells = [squeeze(cell.astext()) for cell in row]
+                    yield Entry(anchor, "question", cells[0], " ".join(cells[1:]))
+
+
+def tensors(anchor: str, heading: str, own: list[nodes.Node]) -> Iterator[Entry]:
+    """Rows of the tables of names."""
+    for table in (t for node in own for t in node.findall(nodes.table)):
+        if table.next_node(nodes.entry).astext() == "name":
+            for row in list(table.findall(nodes.row))[1:]:
+                name, *rest = (squeeze(cell.astext()) for cell in row)
+                yield Entry(anchor, "tensor", name, "; ".join(rest))
+
+
+def once(pages: list[Any]) -> list[Any]:
+    """Of functions of one name the first that a chapter defines, or else the first of all."""
+    order = sorted(pages, key=lambda one: ("/practice/" in one[0], one[0]))
+    seen: set[str] = set()
+    kept = []
+    for page, title, entries in order:
+        own = [e for e in entries if e.kind != "code" or e.title not in seen]
+        seen |= {entry.title for entry in own if entry.kind == "code"}
+        kept.append((page, title, own))
+    return kept
+
+
+def write(app: Sphinx, error: Exception | None) -> None:
+    if error or app.builder.format != "html":
+        return
+    pages = once(index(app))
+    stored = {
+        "kinds": KINDS,
+        "pages": [[page, title] for page, title, _ in pages],
+        "places": [
+            [number, entry.anchor, KINDS.index(entry.kind), entry.title, entry.text]
+            for number, (*_, entries) in enumerate(pages)
+            for entry in entries
+        ],
+    }
+    text = json.dumps(stored, ensure_ascii=False, separators=(",", ":"))
+    static = app.outdir / "_static"
+    (static / "find-index.js").write_text(f"globalThis.gpt2Find = {text};\n", encoding="utf-8")
+    for name in ASSETS:  # of the search that this one replaces
+        (static / name).unlink(missing_ok=True)
+    (app.outdir / "searchindex.js").unlink(missing_ok=True)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("html-page-context", collect)
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

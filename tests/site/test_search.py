@@ -1,0 +1,231 @@
+"""The search: what a reader types leads to where it is explained, by keyboard, from a disk."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from chapters import find
+from playwright.sync_api import Browser, Page, expect
+
+from tests.site.test_browser import AXE, BARRIERS, OVERFLOWING
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def chapter(slug: str, anchor: str, practice: bool = False) -> str:
+    return f"notebooks/{'practice/' * practice}{find(slug).name}.html#{anchor}"
+
+
+# What somebody types, and a place that must be among the first three.
+WANTED = {
+    "attention": "book/glossary.html#attention",  # a term
+    "Attention": "book/glossary.html#attention",
+    "causal mask": chapter("mask", "the-causal-mask"),
+    "softmax": "book/glossary.html#softmax",
+    "perplexity": "book/glossary.html#perplexity",
+    "weight tying": "book/glossary.html#weight-tying",
+    "bpe": "book/glossary.html#byte-pair-encoding",  # its short name
+    "byte pair": chapter("tokens", "byte-pair-encoding-by-hand"),
+    "√d": chapter("attention", "why-divide-by-d"),  # a sign
+    "sqrt": None,  # nobody has to know LaTeX, but nothing breaks
+    "q·k": "book/notation.html#names-of-tensors",
+    "masked_scores": "book/notation.html#names-of-tensors",  # a tensor
+    "attn.q": "book/notation.html#names-of-tensors",
+    "<|endoftext|>": chapter("tokens", "the-special-token"),
+    "merge_heads": chapter("heads", "and-back-together", practice=True),  # a function
+    "choose": chapter("generation", "now-write-it"),
+    "LayerNorm": chapter("layernorm", "layernorm"),
+    "kv cache": chapter("cache", "the-kv-cache"),
+    "temperature": chapter("generation", "temperature"),
+    "top k": chapter("generation", "top-k"),
+    "top-p": chapter("generation", "top-p"),
+    "view transpose": chapter("heads", "view-then-transpose"),
+    "residual stream": "book/glossary.html#residual-stream",
+    "logit lens": chapter("inside", "the-logit-lens"),
+    "gelu": chapter("mlp", "gelu"),
+    "dropout": chapter("embeddings", "deeper-dropout"),  # in a fold
+    "rmsnorm": chapter("layernorm", "deeper-rmsnorm-without-the-mean"),
+    "wx or xw": chapter("attention", "deeper-wx-or-xw"),
+    "why minus infinity": chapter("mask", "why-minus-infinity"),
+    "is_causal": chapter("cache", "why-is-causal-is-wrong-here"),
+    "gradient clipping": "book/glossary.html#gradient-clipping",
+    "memory of kv cache": chapter("cache", "memory"),  # a small word that is not there
+    "train on my own text": chapter("training_well", "your-own-text"),
+    "generate": chapter("gpt2", "gpt-2-all-of-it"),
+    "norm by hand": chapter("layernorm", "layernorm-by-hand", practice=True),  # an exercise
+    "does c_attn need a bias": chapter("attention", "questions-people-ask"),  # a question
+    "crane": chapter("crane", "the-crane"),
+    "emb": chapter("embeddings", "embeddings"),  # a beginning
+    "atention": "book/glossary.html#attention",  # a slip
+    "embeding": "book/glossary.html#embedding",
+}
+
+
+@pytest.fixture(scope="module")
+def answers(browser: Browser, address: str) -> Iterator[Page]:
+    page = browser.new_page()
+    page.goto(f"{address}/search.html")
+    yield page
+    page.close()
+
+
+def ask(page: Page, query: str) -> list[str]:
+    page.locator("main input").fill(query)
+    page.wait_for_function(
+        "(q) => document.querySelector('#search-results').dataset.query === q", arg=query
+    )
+    return page.locator("#search-results a").evaluate_all("all => all.map((a) => a.href)")
+
+
+@pytest.mark.parametrize("query", WANTED)
+def test_what_is_typed_leads_to_where_it_is_told(answers, address, query):
+    first = [link.removeprefix(f"{address}/") for link in ask(answers, query)[:3]]
+    if WANTED[query]:
+        assert WANTED[query] in first
+
+
+def test_every_place_that_can_be_found_exists(answers, site):
+    from bs4 import BeautifulSoup
+
+    found = answers.evaluate(
+        "gpt2Find.places.map(([page, anchor]) => [gpt2Find.pages[page][0], anchor])"
+    )
+    assert len(found) > 1000
+    ids: dict[str, set[str]] = {}
+    for page, anchor in found:
+        if page not in ids:
+            html = (site / f"{page}.html").read_text("utf-8")
+            tags = BeautifulSoup(html, "html.parser").find_all(id=True)
+            ids[page] = {tag["id"] for tag in tags}
+        assert anchor in ids[page], f"{page}#{anchor}"
+
+
+def test_kinds_are_all_there_and_named(answers):
+    kinds = answers.evaluate("[...new Set(gpt2Find.places.map((p) => gpt2Find.kinds[p[2]]))]")
+    assert set(kinds) == {"section", "deeper", "term", "tensor", "code", "question", "exercise"}
+    ask(answers, "logit lens")
+    shown = answers.locator("#search-results small").all_inner_texts()
+    assert {"term", "section", "exercise"} <= set(shown)
+
+
+@pytest.mark.parametrize("query", ["zzzz", "<img src=x onerror=alert(1)>", "𝒳", "%%%"])
+def test_what_is_not_there_is_said_kindly(answers, query):
+    assert ask(answers, query) == [] or query.startswith("<img")
+    said = answers.locator("#search-progress").inner_text()
+    assert said.startswith(("Nothing in the book has", "No place has all", "Did you mean"))
+    assert answers.locator("#search-results img").count() == 0
+
+
+def test_by_keyboard_from_any_page(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}/notebooks/{find('heads').name}.html")
+    page.keyboard.press("/")
+    field = page.get_by_role("combobox")
+    expect(field).to_be_focused()
+    page.keyboard.type("logit lens")
+    options = page.get_by_role("option")
+    options.first.wait_for()
+    assert re.search(r"\d+ places", page.locator(".found .said").inner_text())
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("[role=option][aria-selected=true]")
+    assert chosen.get_attribute("id") == field.get_attribute("aria-activedescendant")
+    page.keyboard.press("Escape")
+    assert options.count() == 0 or not options.first.is_visible()
+    page.keyboard.type(" ")
+    options.first.wait_for()
+    page.keyboard.press("ArrowDown")
+    goal = page.locator("[role=option][aria-selected=true]").get_attribute("href")
+    page.keyboard.press("Enter")
+    page.wait_for_url(goal)
+    page.keyboard.press("/")
+    page.keyboard.type("crane")
+    options.first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=crane")
+    page.locator("#search-results a").first.wait_for()
+    page.close()
+
+
+def test_a_place_in_a_fold_opens_it(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}/search.html?q=rmsnorm")
+    page.locator("#search-results a").first.click()
+    page.wait_for_url("**#deeper-rmsnorm-without-the-mean")
+    page.wait_for_function(
+        "document.querySelector('#deeper-rmsnorm-without-the-mean > details').open"
+    )
+    page.close()
+
+
+def test_from_a_disk(browser, site):
+    page = browser.new_page()
+    page.goto(f"{(site / 'book' / 'glossary.html').as_uri()}")
+    page.locator(".find input").fill("softmax")
+    page.get_by_role("option").first.wait_for()
+    page.goto(f"{(site / 'search.html').as_uri()}?q=softmax")
+    page.locator("#search-results a").first.wait_for()
+    page.close()
+
+
+def test_the_list_is_asked_for_once_and_only_by_who_searches(browser, address):
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    page.goto(f"{address}/book/glossary.html", wait_until="networkidle")
+    assert not any(name.startswith("find") for name in asked)
+    page.locator(".find input").fill("softmax")
+    page.get_by_role("option").first.wait_for()
+    page.locator(".find input").fill("softmax mask")
+    page.wait_for_timeout(200)
+    assert asked.count("find-index.js") == 1
+    page.close()
+
+
+def test_a_list_that_does_not_load_is_told_and_asked_for_again(browser, address):
+    page = browser.new_page()
+    page.route("**/find-index.js", lambda route: route.abort())
+    page.goto(f"{address}/search.html")
+    page.locator("main input").fill("mask")
+    expect(page.locator("#search-progress")).to_contain_text("did not load")
+    page.unroute("**/find-index.js")
+    page.locator("main input").fill("mask ")
+    page.locator("#search-results a").first.wait_for()
+    page.close()
+
+
+def test_without_javascript_the_page_says_where_to_look(browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}/search.html")
+    assert page.locator("noscript a, main a").count() >= 3
+    page.get_by_role("link", name="list of all sections").click()
+    page.wait_for_url("**/book/contents.html")
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_results_fit_and_keep_nobody_out(browser, address, scheme):
+    page = browser.new_context(color_scheme=scheme, reduced_motion="reduce").new_page()
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        for start, field in (
+            ("search.html?q=mask", "main input"),
+            ("book/start.html", ".find input"),
+        ):
+            page.goto(f"{address}/{start}")
+            page.locator(field).fill("causal mask")
+            page.locator("#search-results a, [role=option]").first.wait_for()
+            page.evaluate(AXE.read_text(encoding="utf-8"))
+            barriers = BARRIERS.replace(
+                'document.querySelectorAll("details")',
+                'document.querySelectorAll("article details")',
+            )
+            assert page.evaluate(barriers) == []
+            overflow = page.evaluate(OVERFLOWING)
+            assert overflow["page"] <= overflow["width"], overflow
+    page.context.close()
