@@ -74,7 +74,7 @@ export function playground({ settings, state, model, say, sentence: said, elemen
   /** @type {Seen | null} */
   let last = null; // before the text was changed
   let typing = false;
-  let wrote = false; // the last change of the text came from a token that was appended
+  let written = ""; // the text with the last token that was appended
 
   /** @param {number} id */
   const append = (id) => {
@@ -84,8 +84,8 @@ export function playground({ settings, state, model, say, sentence: said, elemen
       say("Here the model would end its text.");
       return;
     }
-    wrote = true;
-    state.set({ text: state.get("text") + more, at: -1 });
+    written = state.get("text") + more;
+    state.set({ text: written, at: -1 });
   };
   const toggle = () => {
     left = left ? 0 : LONG;
@@ -241,10 +241,9 @@ export function playground({ settings, state, model, say, sentence: said, elemen
       const p = turn(row(now), { temperature: tau, k: ALL, p: 1 });
       if (shown?.text !== text) {
         const typed = document.activeElement === strip.input;
-        if (!typed || !typing) last = wrote ? null : shown; // while one types: as it was before
+        if (!typed || !typing) last = written === text ? null : shown; // while one types: as it was
         typing = typed;
-        if (!wrote) left = 0;
-        wrote = false;
+        if (written !== text) left = 0; // somebody else changed it
       }
       const asIs = turn(row(whole ?? now), { temperature: 1, k: ALL, p: 1 });
       const earlier = last && last.text !== text && last.at < 0 && at === end ? last.p : undefined;
