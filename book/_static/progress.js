@@ -1,0 +1,149 @@
+// What the reader has done, kept in this browser under one key, in the format of progress.json: the
+// package reads what the page writes, and the page what the package wrote. Nothing is sent anywhere.
+
+"use strict";
+
+{
+  const KEY = "gpt2-edu progress";
+  const FORMAT = "gpt2-edu progress";
+  const VERSION = 1;
+  const OFF =
+    "This browser keeps nothing for this page: what you answer is forgotten when you close it. " +
+    "“My progress” saves it to a file.";
+
+  let memory = null; // where the browser keeps nothing
+  let problem = "";
+  const listeners = [];
+
+  const table = (entries = []) => {
+    const made = Object.create(null); // any name may come, "__proto__" too
+    for (const [name, entry] of entries) made[name] = entry;
+    return made;
+  };
+  const empty = () => ({ passed: table(), questions: table() });
+  const now = () => new Date().toISOString().replace("Z", "+00:00"); // as Python writes it
+  const isTable = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+  /** Read a progress file. Throws an Error that says what is wrong with it. */
+  function parse(text) {
+    let stored;
+    try {
+      stored = JSON.parse(text.replace(/^\ufeff/, ""));
+    } catch {
+      throw new Error("it is no JSON");
+    }
+    if (!isTable(stored) || stored.format !== FORMAT) {
+      throw new Error(`it does not say that its format is “${FORMAT}”`);
+    }
+    if (stored.version !== VERSION) {
+      throw new Error(`its version is ${stored.version}, and this page reads ${VERSION}`);
+    }
+    const { passed, questions = {} } = stored;
+    const known = ({ on, source = null }) =>
+      typeof on === "string" && (source === null || typeof source === "string");
+    const answered = ({ on, first, right }) =>
+      typeof on === "string" && typeof first === "boolean" && typeof right === "boolean";
+    const all = (value, fits) =>
+      isTable(value) && Object.values(value).every((entry) => isTable(entry) && fits(entry));
+    if (!all(passed, known)) throw new Error("its list of exercises is damaged");
+    if (!all(questions, answered)) throw new Error("its list of questions is damaged");
+    return { passed: table(Object.entries(passed)), questions: table(Object.entries(questions)) };
+  }
+
+  const text = (progress) =>
+    JSON.stringify({ format: FORMAT, version: VERSION, ...progress }, null, 1) + "\n";
+
+  function read() {
+    if (memory) return memory;
+    let stored;
+    try {
+      stored = localStorage.getItem(KEY);
+    } catch {
+      problem = OFF;
+      return (memory = empty());
+    }
+    if (stored === null) return empty();
+    try {
+      return parse(stored);
+    } catch (error) {
+      return setAside(stored, error.message);
+    }
+  }
+
+  /** What cannot be read is not lost: it gets another name, or stays, and then nothing is written. */
+  function setAside(stored, why) {
+    const aside = `${KEY}, set aside ${now()}`;
+    try {
+      localStorage.setItem(aside, stored);
+      localStorage.removeItem(KEY);
+      problem = `What this browser kept could not be read: ${why}. It was set aside as “${aside}”, and a new record is begun.`;
+      return empty();
+    } catch {
+      problem = `What this browser keeps could not be read: ${why}. It is left as it is, and what you do now is kept until you close this page.`;
+      return (memory = empty());
+    }
+  }
+
+  function write(progress) {
+    if (memory) memory = progress;
+    else {
+      try {
+        localStorage.setItem(KEY, text(progress));
+      } catch {
+        memory = progress;
+        problem = OFF;
+      }
+    }
+    for (const listener of listeners) listener();
+  }
+
+  function pass(name) {
+    const progress = read();
+    progress.passed[name] = { on: now(), source: progress.passed[name]?.source ?? null };
+    write(progress);
+  }
+
+  /** Note an answer to a question: whether the first one was right, and whether one was since. */
+  function answer(id, right) {
+    const progress = read();
+    const before = progress.questions[id];
+    if (before && (before.right || !right)) return;
+    progress.questions[id] = { on: now(), first: before ? before.first : right, right };
+    write(progress);
+  }
+
+  /** Add what a file holds; of two entries the later stays. Throws an Error if it cannot be read. */
+  function merge(file) {
+    const theirs = parse(file);
+    const mine = read();
+    let added = 0;
+    for (const kind of ["passed", "questions"]) {
+      for (const [name, entry] of Object.entries(theirs[kind])) {
+        const own = mine[kind][name];
+        if (own && entry.on <= own.on) continue;
+        mine[kind][name] = kind === "passed" ? { source: null, ...entry } : { ...entry };
+        if (own?.right) mine[kind][name].right = true;
+        added++;
+      }
+    }
+    write(mine);
+    return added;
+  }
+
+  const forget = () => write(empty());
+
+  addEventListener("storage", (event) => {
+    if (event.key === KEY || event.key === null) for (const listener of listeners) listener();
+  });
+
+  globalThis.gpt2Progress = {
+    read,
+    pass,
+    answer,
+    merge,
+    forget,
+    text: () => text(read()),
+    problem: () => problem,
+    changed: (listener) => listeners.push(listener),
+  };
+}
