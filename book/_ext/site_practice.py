@@ -63,6 +63,10 @@ class Practice(SphinxPostTransform):
         chapter = practised(page)
         if chapter:
             colab = notebook_on_colab(self.app, page)
+            top = self.document.next_node(nodes.section)
+            start = top.index(top.next_node(nodes.section))
+            opening = [c for c in top[:start] if not isinstance(c, nodes.paragraph)]
+            top.children[:start] = [*opening, raw(here(chapter))]
             for section in list(self.document.findall(nodes.section)):
                 title = section.next_node(nodes.title).astext()
                 if title == "Questions":
@@ -73,6 +77,27 @@ class Practice(SphinxPostTransform):
         if ended:
             top = self.document.next_node(nodes.section)
             top += raw(stuck(ended))
+
+
+def here(chapter: Chapter) -> str:
+    """How this page works, in place of what the notebook says of itself."""
+    exercises = given_in(chapter)
+    values = sum(answered_in_page(exercise) for exercise in exercises)
+    fields = {0: "They want", 1: "One has a field for your answer; the others want"}.get(
+        values, f"{in_words(values)} have fields for your answer; the others want"
+    )
+    return (
+        f'<p class="here">For <a href="../{chapter.name}.html">chapter {chapter.number}</a>: '
+        f"{in_words(len(asked_in(chapter))).lower()} questions that answer at once, and "
+        f"{in_words(len(exercises)).lower()} exercises. {fields} Python, or paper and a pencil. "
+        "Try before you open a hint or a solution. What you did stays in this browser and is "
+        'listed in <a href="../../book/progress.html">My progress</a>; '
+        '<a href="../../book/practice.html">How to practise</a> tells more.</p>'
+    )
+
+
+def in_words(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
 
 
 # ---- Questions
@@ -87,9 +112,10 @@ def dress_questions(section: nodes.section, asked: tuple[Question, ...]) -> None
     ends = [*starts[1:], len(section.children)]
     for number, (start, end, question) in enumerate(zip(starts, ends, asked, strict=True), 1):
         first, *rest = section.children[start:end]
-        del first.children[0]  # the number
-        if isinstance(first.children[0], nodes.Text):
-            first.children[0] = nodes.Text(first.children[0].lstrip())
+        said = first.children
+        del said[: said.index(first.next_node(nodes.strong)) + 1]  # the number
+        if isinstance(said[0], nodes.Text):
+            said[0] = nodes.Text(said[0].lstrip())
         count = f"{number} of {len(asked)}"
         found.append(
             raw(
@@ -103,11 +129,10 @@ def dress_questions(section: nodes.section, asked: tuple[Question, ...]) -> None
 
 def numbered(child: nodes.Node) -> bool:
     """Whether a question begins here: with its number, in bold."""
-    return (
-        isinstance(child, nodes.paragraph)
-        and isinstance(child.children[0], nodes.strong)
-        and re.fullmatch(r"\d+\.", child.children[0].astext()) is not None
-    )
+    if not isinstance(child, nodes.paragraph):
+        return False
+    first = next(part for part in child.children if part.astext())  # MyST begins with ""
+    return isinstance(first, nodes.strong) and re.fullmatch(r"\d+\.", first.astext()) is not None
 
 
 def options(children: list[nodes.Node], question: Question) -> list[nodes.Node]:
@@ -190,9 +215,7 @@ def notebook_on_colab(app: Sphinx, page: str) -> str:
 
 def stuck(chapter: Chapter) -> str:
     """Where to go if the chapter did not help."""
-    count = len(asked_in(chapter))
-    many = NUMBERS[count] if count < len(NUMBERS) else str(count)
-    asked = f"{many} question{'s find' if count != 1 else ' finds'} where"
+    asked = f"{in_words(len(asked_in(chapter)))} questions find where"
     others = [
         f'<a href="../book/questions.html#{default_slugify(topic)}">{escape(topic.lower())}</a>'
         for topic in topics(chapter)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from docutils import nodes
@@ -19,6 +20,7 @@ from sphinx.application import Sphinx
 KINDS = ("section", "deeper", "term", "tensor", "code", "question", "exercise")
 QUESTIONS = "Questions people ask"
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
+CARD = re.compile(r'class="question" id="([^"]+)"')
 DEFINED = re.compile(r"^(?:def|class) (\w+)", re.M)
 NEVER = ("search", "genindex", "book/contents")  # lists of what stands elsewhere
 ASSETS = ("searchtools.js", "language_data.js", "doctools.js")
@@ -131,9 +133,9 @@ def asked(anchor: str, heading: str, own: list[nodes.Node]) -> Iterator[Entry]:
         for question in SUMMARY.findall(raw):
             yield Entry(anchor, "question", squeeze(re.sub(r"<[^>]+>", "", question)), "")
     elif heading == "Questions":
-        for paragraph in (p for node in own for p in node.findall(nodes.paragraph)):
-            if re.match(r"\d+\. ", text := squeeze(paragraph.astext())):
-                yield Entry(anchor, "question", text.split(". ", 1)[1], "")
+        for card, question in pairwise(own):  # site_practice sets them in cards
+            if found := CARD.search(card.astext()):
+                yield Entry(found[1], "question", squeeze(question.astext()), "")
     elif heading not in ("References", "The projects"):
         for table in (t for node in own for t in node.findall(nodes.table)):
             if table.next_node(nodes.entry).astext() == "question":

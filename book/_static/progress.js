@@ -121,8 +121,9 @@
       for (const [name, entry] of Object.entries(theirs[kind])) {
         const own = mine[kind][name];
         if (own && entry.on <= own.on) continue;
-        mine[kind][name] = kind === "passed" ? { source: null, ...entry } : { ...entry };
-        if (own?.right) mine[kind][name].right = true;
+        mine[kind][name] = { ...entry }; // but code to build on stays, and what was right once
+        if (kind === "passed") mine[kind][name].source = entry.source ?? own?.source ?? null;
+        else mine[kind][name].right ||= own?.right ?? false;
         added++;
       }
     }

@@ -1,8 +1,9 @@
 """Which exercises are done: one small file beside the notebook, and a table of it.
 
 The file holds, for each exercise that was passed, the time and the source of the function, so
-that later exercises can build on it. Nothing leaves the machine. A file that cannot be read is
-renamed and never overwritten.
+that later exercises can build on it. The site's pages write the same format, and add which of
+their questions were answered; these are kept here, and handed on. Nothing leaves the machine. A
+file that cannot be read is renamed and never overwritten.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..machine.display import Exhibit, text_table
 from ..machine.files import write_text
@@ -26,6 +27,14 @@ FORMAT, VERSION = "gpt2-edu progress", 1
 _LOCK_TIMEOUT = 5.0  # seconds; an older lock was left by a process that died
 
 Passed = dict[str, dict[str, Any]]  # name → {"on": time, "source": text or None}
+Questions = dict[str, dict[str, Any]]  # id → {"on": time, "first": bool, "right": bool}
+
+
+class Kept(NamedTuple):
+    """What a progress file holds."""
+
+    passed: Passed
+    questions: Questions
 
 
 class Progress(Exhibit):
@@ -68,10 +77,10 @@ class Progress(Exhibit):
 
 def progress() -> Progress:
     """The exercises that the progress file in this folder lists as done."""
-    passed, problem = _read(Path(FILE))
+    kept, problem = _read(Path(FILE))
     if problem:
         print(problem)
-    return Progress(passed)
+    return Progress(kept.passed)
 
 
 def export(path: str | PathLike[str]) -> None:
@@ -85,9 +94,9 @@ def export(path: str | PathLike[str]) -> None:
         raise IsADirectoryError(f"{target} is a folder: name a file in it, such as progress.json")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
-    passed, problem = _read(Path(FILE))
-    write_text(target, _text(passed))
-    print(f"{problem}\n" if problem else "", f"{len(passed)} exercises: {target}", sep="")
+    kept, problem = _read(Path(FILE))
+    write_text(target, _text(kept))
+    print(f"{problem}\n" if problem else "", f"{len(kept.passed)} exercises: {target}", sep="")
 
 
 def merge(path: str | PathLike[str]) -> Progress:
@@ -107,11 +116,17 @@ def merge(path: str | PathLike[str]) -> Progress:
         mine, problem = _read(Path(FILE))
         if problem:
             print(problem)
-        for name, entry in theirs.items():
-            if name not in mine or entry["on"] > mine[name]["on"]:
-                mine[name] = entry
+        for own, new in zip(mine, theirs, strict=True):
+            for name, entry in new.items():
+                if name not in own or entry["on"] > own[name]["on"]:
+                    own[name] = {**entry, **_lasting(own.get(name, {}), entry)}
         write_text(Path(FILE), _text(mine))
-    return Progress(mine)
+    return Progress(mine.passed)
+
+
+def _lasting(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What a later entry does not undo: code to build on, and that a question was once right."""
+    return {key: after[key] or before.get(key) for key in ("source", "right") if key in after}
 
 
 def mark_passed(name: str, source: str | None) -> str:
@@ -124,12 +139,13 @@ def mark_passed(name: str, source: str | None) -> str:
     file = Path(FILE)
     try:
         with _locked(file):
-            passed, problem = _read(file)
+            kept, problem = _read(file)
+            passed = kept.passed
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
             # A right answer that cannot be built on does not replace one that can.
             source = source or passed.get(name, {}).get("source")
             passed[name] = {"on": now, "source": source}
-            write_text(file, _text(passed))
+            write_text(file, _text(kept))
     except OSError as error:
         return f"  (Not recorded: {FILE} cannot be written in this folder, {error.strerror}.)\n"
     return f"  {problem}\n" if problem else ""
@@ -139,54 +155,62 @@ def sources() -> dict[str, str]:
     """The source of every function that passed, by the exercise's name."""
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return {}
-    passed, problem = _read(Path(FILE))
+    kept, problem = _read(Path(FILE))
     if problem:
         print(problem)
-    return {name: entry["source"] for name, entry in passed.items() if entry["source"]}
+    return {name: entry["source"] for name, entry in kept.passed.items() if entry["source"]}
 
 
 # ---- The file
 
 
-def _text(passed: Passed) -> str:
-    stored = {"format": FORMAT, "version": VERSION, "passed": passed}
+def _text(kept: Kept) -> str:
+    stored = {"format": FORMAT, "version": VERSION, **kept._asdict()}
     return json.dumps(stored, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _parse(text: str) -> Passed:
+def _parse(text: str) -> Kept:
     stored = json.loads(text)
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")
     if stored.get("version") != VERSION:
         raise ValueError(f"its version is {stored.get('version')!r}; this program reads {VERSION}")
-    passed = stored.get("passed")
-    if not isinstance(passed, dict) or not all(
-        isinstance(entry, dict)
-        and isinstance(entry.get("on"), str)
-        and isinstance(entry.get("source"), str | None)
-        for entry in passed.values()
-    ):
+    passed: Any = stored.get("passed")
+    if not _all(passed, on=str, source=str | None):
         raise ValueError("its list of exercises is damaged")
-    return passed
+    questions: Any = stored.get("questions", {})
+    if not _all(questions, on=str, first=bool, right=bool):
+        raise ValueError("its list of questions is damaged")
+    return Kept(passed, questions)
 
 
-def _read(file: Path) -> tuple[Passed, str]:
+def _all(entries: Any, **types: Any) -> bool:
+    """Whether it is a table whose entries have fields of these types."""
+    return isinstance(entries, dict) and all(
+        isinstance(entry, dict)
+        and all(isinstance(entry.get(name), of) for name, of in types.items())
+        for entry in entries.values()
+    )
+
+
+def _read(file: Path) -> tuple[Kept, str]:
     """What the file holds, and a message if it could not be read."""
     try:
         return _parse(file.read_text(encoding="utf-8")), ""
     except FileNotFoundError:
-        return {}, ""
+        return Kept({}, {}), ""
     except OSError as error:
-        return {}, f"{file} cannot be read: {error.strerror}."
+        return Kept({}, {}), f"{file} cannot be read: {error.strerror}."
     except ValueError as error:  # JSON and UTF-8 errors are ValueErrors
         aside = file.with_name(f"{file.stem}-damaged-{time.time_ns()}{file.suffix}")
         with contextlib.suppress(OSError):
             os.replace(file, aside)
-            return {}, (
+            return Kept({}, {}), (
                 f"{file} could not be read ({error}). It was kept as {aside.name}, and a new file "
                 "is started; merge(…) adds what a copy has."
             )
-        return {}, f"{file} could not be read ({error}), nor renamed. It is left as it is."
+        left = f"{file} could not be read ({error}), nor renamed. It is left as it is."
+        return Kept({}, {}), left
 
 
 @contextlib.contextmanager

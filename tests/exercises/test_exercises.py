@@ -252,7 +252,7 @@ def test_an_answer_that_needs_names_of_other_cells_passes_but_is_not_built_on(fo
 
 def test_a_stored_text_that_does_not_run_is_replaced_by_the_books_and_named(folder, capsys):
     broken = {"layer_norm": {"on": "2026-01-01", "source": "def layer_norm(x:"}}
-    (folder / "progress.json").write_text(record._text(broken))
+    (folder / "progress.json").write_text(record._text(record.Kept(broken, {})))
     assert own("layer_norm")(torch.ones(1, 1, 2), 1.0, 0.5) is not None
     assert "layer_norm (the one in progress.json does not run: " in capsys.readouterr().out
 
@@ -277,7 +277,13 @@ def test_the_book_itself_notes_nothing(folder, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"format": "x"}', "\udcff", '{"passed": 3}'])
+HALF = '{"format": "gpt2-edu progress", "version": 1, "passed": {}, "questions": {"b": {}}}'
+
+
+DAMAGED = ["", "{", "[]", '{"format": "x"}', "\udcff", '{"passed": 3}', HALF]
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
 def test_a_damaged_progress_file_is_set_aside_and_not_lost(folder, capsys, damage):
     (folder / "progress.json").write_bytes(damage.encode("utf-8", "surrogateescape"))
     check("head_size", 64)
@@ -352,11 +358,30 @@ def test_progress_is_exported_and_merged(folder):
 def test_of_two_answers_the_later_one_stays(folder):
     old = {"layer_norm": {"on": "2001-01-01", "source": "old"}}
     new = {"layer_norm": {"on": "2999-01-01", "source": "new"}}
-    (folder / "other.json").write_text(record._text(new))
-    (folder / "progress.json").write_text(record._text(old))
+    (folder / "other.json").write_text(record._text(record.Kept(new, {})))
+    (folder / "progress.json").write_text(record._text(record.Kept(old, {})))
     assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
-    (folder / "other.json").write_text(record._text(old))
+    (folder / "other.json").write_text(record._text(record.Kept(old, {})))
     assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
+
+
+def test_what_a_page_keeps_is_handed_on(folder):
+    """The site's pages know answers to questions, and of exercises only that they were right."""
+    check("layer_norm", layer_norm)
+    page = record.Kept(
+        {"layer_norm": {"on": "2999-01-01", "source": None}},
+        {"b": {"on": "2026-01-01", "first": True, "right": True}},
+    )
+    (folder / "page.json").write_text(record._text(page))
+    merged = exercises.merge("page.json").passed["layer_norm"]
+    assert merged["on"] == "2999-01-01" and merged["source"].startswith("def layer_norm")
+    wrong = record.Kept({}, {"b": {"on": "2999-01-01", "first": False, "right": False}})
+    (folder / "page.json").write_text(record._text(wrong))
+    exercises.merge("page.json")
+    check("head_size", 64)
+    exercises.export("kept.json")
+    kept = json.loads((folder / "kept.json").read_text())["questions"]
+    assert kept == {"b": {"on": "2999-01-01", "first": False, "right": True}}
 
 
 def test_what_is_no_progress_file_is_not_merged(folder):

@@ -1,0 +1,336 @@
+"""Practice without a kernel: cards, fields that answer, and what the browser keeps of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from bs4 import BeautifulSoup
+from chapters import chapters, find
+from make_practice import questions
+from playwright.sync_api import Browser, Locator, Page
+from practice_places import anchor, asked_in, given_in
+from practice_tasks import answered_in_page, task
+
+from gpt2_edu import exercises
+from gpt2_edu.exercises.exercise import exercises as all_exercises
+
+pytestmark = pytest.mark.browser
+MASK = find("mask")
+KEY = "gpt2-edu progress"
+OPEN = Callable[..., Page]
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[OPEN]:
+    """Open a page of the site; every page of a test has the same storage."""
+    context = browser.new_context(viewport={"width": 390, "height": 800}, accept_downloads=True)
+    errors: list[str] = []
+
+    def show(path: str, before: str = "") -> Page:
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        if before:
+            page.add_init_script(before)
+        page.goto(f"{address}/{path}.html")
+        return page
+
+    yield show
+    context.close()
+    assert errors == []
+
+
+def practice(opened: OPEN, chapter=MASK, before: str = "") -> Page:
+    return opened(f"notebooks/practice/{chapter.name}", before)
+
+
+def form(page: Page, name: str) -> Locator:
+    return page.locator(f"form[data-exercise={name}]")
+
+
+def answer(page: Page, name: str, *typed: str) -> str:
+    """Type an answer, press Enter, and read what is said."""
+    fields = form(page, name).locator("input")
+    for place, text in enumerate(typed):
+        fields.nth(place).fill(text)
+    fields.nth(len(typed) - 1).press("Enter")
+    return form(page, name).get_by_role("status").inner_text()
+
+
+def stored(page: Page) -> dict:
+    return json.loads(page.evaluate("(key) => localStorage.getItem(key)", KEY))
+
+
+# ---- Questions
+
+
+def test_every_question_is_a_card_whose_right_answer_is_known(site):
+    for chapter in chapters():
+        text = (site / f"notebooks/practice/{chapter.name}.html").read_text("utf-8")
+        cards = BeautifulSoup(text, "html.parser").select(".question")
+        assert [card["id"] for card in cards] == [q.anchor for q in asked_in(chapter)]
+        for card, question in zip(cards, questions(chapter), strict=True):
+            options = card.select("details")
+            assert len(options) == len(question["options"])
+            assert len(card.select("details.right")) == 1
+            assert {option["name"] for option in options} == {card["data-question"]}
+
+
+def test_a_card_says_what_was_chosen_and_remembers(opened):
+    page = practice(opened)
+    card = page.locator(".question").first
+    wrong, right = card.locator("details.wrong").first, card.locator("details.right")
+    wrong.locator("summary").press("Enter")
+    assert wrong.locator("p").first.inner_text().startswith("No.")
+    assert card.locator(".state").inner_text() == "Not yet right"
+    right.locator("summary").press("Enter")
+    assert not wrong.locator("p").first.is_visible(), "one answer is open at a time"
+    assert right.locator("p").first.inner_text().startswith("Right.")
+    assert card.locator(".state").inner_text() == "✓ Right, not at once"
+    second = page.locator(".question").nth(1)
+    second.locator("details.right summary").click()
+    wrong.locator("summary").click()  # to see what it says takes nothing away
+    states = [card.locator(".state"), second.locator(".state")]
+    page.reload()
+    told = [state.inner_text() for state in states]
+    assert told == ["✓ Right, not at once", "✓ Right at once"]
+    first = stored(page)["questions"][asked_in(MASK)[0].id]
+    assert (first["first"], first["right"]) == (False, True)
+
+
+# ---- Answers by hand
+
+
+def test_every_exercise_with_a_value_has_fields_and_no_other(site):
+    for chapter in chapters():
+        text = (site / f"notebooks/practice/{chapter.name}.html").read_text("utf-8")
+        shown = re.findall(r'<form class="answer[^>]* data-exercise="(\w+)"', text)
+        assert shown == [e.name for e in given_in(chapter) if answered_in_page(e)]
+        for exercise in given_in(chapter):
+            assert f'id="{anchor(exercise)}"' in text
+            if exercise.checked and exercise.kind not in ("paper", "recall"):
+                assert "Open in Colab at this exercise" in text
+
+
+def test_right_in_other_words_and_it_is_remembered(opened):
+    page = practice(opened)
+    assert answer(page, "causal_row", "1/7", "2/7", "4/7", "0", "0").startswith("Right.")
+    done = page.locator(f"section:has(> #{anchor(all_exercises()['causal_row'])}) .state").first
+    page.reload()
+    assert re.fullmatch(r"✓ done \d{4}-\d\d-\d\d", done.inner_text())
+
+
+def test_rounded_answers_pass_with_the_digits_that_were_given(opened):
+    page = practice(opened)
+    three = "Right, to three digits."
+    assert answer(page, "causal_row", "0,143", "0,286", "0,571", "0", "0") == three
+    assert answer(page, "causal_row", "14.3 %", "28.6%", "57.1 %", "0", "0") == three
+    page = practice(opened, find("generation"))
+    assert answer(page, "cooled", "0.78") == "Right, to two digits."
+    assert "Give more digits" in answer(page, "cooled", "0.8")
+
+
+def test_every_known_mistake_is_told_as_in_python(opened):
+    page = practice(opened)
+    exercise = all_exercises()["causal_row"]
+    for mistake, known in zip(exercise.mistakes, task(exercise)["mistakes"], strict=True):
+        typed = [repr(v) for v in exercise.answer(mistake.code)]
+        told = "".join(text for _, text in known["says"])
+        assert answer(page, "causal_row", *typed) == f"Not right. {told}"
+    assert page.evaluate("(key) => localStorage.getItem(key)", KEY) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("", "Number 1 is missing."),
+        ("nothing at all", "no number that I can read"),
+        ("alert(1)", "Number 1: “alert(1)” I cannot read."),
+        ("<img src=x onerror=alert(1)>", "“alert(1)>” I cannot read."),
+        ("1/0", "Number 1: That divides by 0."),
+        ("4 bits", "Number 1: Bits are not asked for here."),
+    ],
+)
+def test_what_cannot_be_read_is_asked_about_where_it_stands(opened, typed, says):
+    page = practice(opened)
+    assert says in answer(page, "causal_row", typed, "1", "1", "1", "1")
+    first = form(page, "causal_row").locator("input").first
+    assert first.get_attribute("aria-invalid") == "true"
+    assert first.evaluate("(e) => e === document.activeElement")
+    first.fill("1")
+    assert form(page, "causal_row").get_by_role("status").inner_text() == ""
+
+
+def test_full_width_digits_and_infinity(opened):
+    page = practice(opened, find("heads"))
+    assert answer(page, "head_size", "\uff16\uff14") == "Right."
+    assert answer(page, "head_size", "−∞") == "Not right."
+
+
+def test_answers_cannot_be_read_in_the_source_at_a_glance(site):
+    text = (site / f"notebooks/practice/{MASK.name}.html").read_text("utf-8")
+    before_solution = text[text.index("data-exercise") : text.index("<summary>Solution")]
+    assert "0.142857" not in before_solution and "0.5714" not in before_solution
+
+
+def test_without_javascript_the_fields_are_not_there_and_all_else_is(browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{address}/notebooks/practice/{MASK.name}.html")
+    assert form(page, "causal_row").is_hidden()
+    page.locator(".question summary").first.click()
+    assert page.locator(".question details p").first.is_visible()
+    assert page.locator("details.in-python summary").first.is_visible()
+    page.goto(f"{address}/book/progress.html")
+    assert page.locator(".stage").count() == len(chapters())
+    assert page.locator(".desk").is_hidden()
+    context.close()
+
+
+def test_the_link_to_colab_lands_at_the_cell(site):
+    text = (site / f"notebooks/practice/{MASK.name}.html").read_text("utf-8")
+    book = json.loads((MASK.practice).read_text("utf-8"))
+    (cell,) = (c for c in book["cells"] if 'check("causal_attention"' in "".join(c["source"]))
+    assert f"{MASK.name}.ipynb#scrollTo={cell['id']}" in text
+
+
+def test_exhibits_that_an_exercise_leads_to_are_there(site):
+    for chapter in chapters():
+        text = (site / f"notebooks/practice/{chapter.name}.html").read_text("utf-8")
+        page = (site / f"notebooks/{chapter.name}.html").read_text("utf-8")
+        for name in re.findall(rf'\.\./{chapter.name}\.html#(gpt2-[\w-]+)"', text):
+            assert f'id="{name}"' in page
+
+
+def test_a_chapter_ends_with_the_way_to_its_questions(opened):
+    page = opened(f"notebooks/{MASK.name}")
+    page.locator(".stuck a").first.click()
+    page.wait_for_url(f"**/practice/{MASK.name}.html#questions")
+
+
+# ---- My progress
+
+
+def test_what_was_done_is_listed_saved_and_read_by_the_package(opened, tmp_path, monkeypatch):
+    page = practice(opened)
+    answer(page, "causal_row", "1/7", "2/7", "4/7", "0", "0")
+    page.locator(".question details.right summary").first.click()
+    list_ = opened("book/progress")
+    assert "1 of " in list_.locator(".total").inner_text()
+    assert "✓" in list_.locator("li[data-exercise=causal_row]").inner_text()
+    with list_.expect_download() as file:
+        list_.get_by_role("button", name="Save to a file").click()
+    file.value.save_as(tmp_path / "from-page.json")
+    monkeypatch.chdir(tmp_path)
+    assert set(exercises.merge("from-page.json").passed) == {"causal_row"}
+    assert exercises.check("head_size", 64)
+    list_.get_by_role("button", name="Forget all").click()
+    list_.locator(".sure .yes").click()
+    assert list_.locator(".total").inner_text().startswith("0 of ")
+    list_.locator("input[type=file]").set_input_files(tmp_path / "progress.json")
+    list_.get_by_text("3 entries came from progress.json.").wait_for()
+    assert list_.locator(".total").inner_text().startswith("2 of ")
+    assert ", 1 of " in list_.locator(".total").inner_text()
+
+
+def test_forgetting_asks_first(opened):
+    page = practice(opened)
+    page.locator(".question details.right summary").first.click()
+    list_ = opened("book/progress")
+    list_.get_by_role("button", name="Forget all").press("Enter")
+    list_.keyboard.press("Enter")  # the focus is on "Keep it"
+    assert ", 1 of " in list_.locator(".total").inner_text()
+    assert len(stored(list_)["questions"]) == 1
+
+
+def dropped(page: Page, name: str, text: str) -> str:
+    page.evaluate(
+        """([name, text]) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], name));
+          const init = { dataTransfer: data, bubbles: true, cancelable: true };
+          document.body.dispatchEvent(new DragEvent("drop", init));
+        }""",
+        [name, text],
+    )
+    page.wait_for_function("document.querySelector('.desk .said').textContent")
+    return page.locator(".desk .said").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "it is no JSON"),
+        ("<html>", "it is no JSON"),
+        ("[1]", "it does not say that its format is “gpt2-edu progress”"),
+        ('{"format": "gpt2-edu progress", "version": 9}', "its version is 9"),
+        (
+            '{"format": "gpt2-edu progress", "version": 1, "passed": {"a": 1}}',
+            "its list of exercises is damaged",
+        ),
+    ],
+)
+def test_a_file_that_is_none_changes_nothing(opened, text, says):
+    page = practice(opened)
+    page.locator(".question details.right summary").first.click()
+    kept = stored(page)
+    list_ = opened("book/progress")
+    told = dropped(list_, "a.json", text)
+    assert told.startswith(f"a.json is no progress file: {says}")
+    assert told.endswith(". Nothing was changed.")
+    assert stored(list_) == kept
+
+
+def test_hostile_names_in_a_file_stay_names(opened):
+    list_ = opened("book/progress")
+    entry = {"on": "2999-01-01", "source": "<img src=x onerror=alert(1)>"}
+    passed = {"__proto__": entry, "constructor": entry, "<b>": entry, "head_size": entry}
+    text = json.dumps({"format": KEY, "version": 1, "passed": passed})
+    assert dropped(list_, "a.json", text) == "4 entries came from a.json."
+    assert set(stored(list_)["passed"]) == set(passed)
+    assert list_.locator(".total").inner_text().startswith("1 of ")
+
+
+OFF = """Object.defineProperty(window, "localStorage", { get() {
+  throw new DOMException("The operation is insecure.", "SecurityError"); } });"""
+FULL = """Storage.prototype.setItem = () => {
+  throw new DOMException("exceeded the quota", "QuotaExceededError"); };"""
+
+
+@pytest.mark.parametrize("trouble", [OFF, FULL], ids=["storage off", "storage full"])
+def test_where_nothing_is_kept_the_page_says_so_and_works(opened, trouble):
+    page = practice(opened, before=trouble)
+    page.locator(".question details.right summary").first.click()
+    assert page.locator(".question .state").first.inner_text() == "✓ Right at once"
+    assert answer(page, "causal_row", "1/7", "2/7", "4/7", "0", "0") == "Right."
+    assert "This browser keeps nothing for this page" in page.locator(".progress-note").inner_text()
+
+
+@pytest.mark.parametrize(
+    "kept", ["{", '{"format": "gpt2-edu progress", "version": 2, "passed": {}}']
+)
+def test_what_cannot_be_read_is_set_aside_and_not_lost(opened, kept):
+    page = opened("book/progress")
+    page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, kept])
+    page.reload()
+    assert "It was set aside as" in page.locator(".trouble").inner_text()
+    values = page.evaluate("Object.values(localStorage)")
+    assert kept in values
+    page = practice(opened)
+    page.locator(".question details.right summary").first.click()
+    assert len(stored(page)["questions"]) == 1
+    assert kept in page.evaluate("Object.values(localStorage)")
+
+
+def test_the_record_on_paper_names_what_was_done(opened):
+    page = practice(opened)
+    answer(page, "causal_row", "1/7", "2/7", "4/7", "0", "0")
+    list_ = opened("book/progress")
+    list_.emulate_media(media="print")
+    list_.evaluate("dispatchEvent(new Event('beforeprint'))")
+    record = list_.locator(".record")
+    assert record.is_visible() and not list_.locator(".desk").is_visible()
+    title = all_exercises()["causal_row"].title
+    assert title in record.inner_text() and "Name:" in record.inner_text()
