@@ -36,7 +36,7 @@ lint: $(READY) $(NPM)  ## style and types
 	$(BIN)/mypy
 	$(NODE) book/node_modules/typescript/bin/tsc --project book
 	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web benchmarks/in_page
-	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs book/_static/*.js benchmarks/in_page/*.mjs
+	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs book/_static/*.js tests/site/*.js benchmarks/in_page/*.mjs
 
 unit: $(READY) $(NPM)  ## tests of the package and the house
 	$(PYTEST) -q -n 2 --ignore=tests/site
