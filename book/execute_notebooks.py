@@ -19,6 +19,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 CELL_TIMEOUT = 600  # seconds
+PLACE = "exercise-"  # begins the names of cells that links lead to
 
 
 def tidy(nb: nbformat.NotebookNode) -> None:
@@ -32,8 +33,10 @@ def tidy(nb: nbformat.NotebookNode) -> None:
         nb.metadata.pop(key, None)
     seen: dict[str, int] = {}
     for cell in nb.cells:
-        for key in ("execution", "ExecuteTime", "collapsed", "outputId", "id"):
+        for key in ("execution", "ExecuteTime", "collapsed", "outputId"):
             cell.metadata.pop(key, None)
+        if not cell.metadata.get("id", "").startswith(PLACE):
+            cell.metadata.pop("id", None)  # given by Colab
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
         seen[digest] = seen.get(digest, 0) + 1
         cell["id"] = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"

@@ -21,7 +21,7 @@ from typing import Any
 
 import nbformat
 from chapters import Chapter, chapters
-from execute_notebooks import store
+from execute_notebooks import PLACE, store
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from gpt2_edu.exercises.exercise import Exercise, exercises
@@ -72,6 +72,11 @@ def fold(title: str, text: str, kind: str = "") -> str:
     return f"<details{attribute}><summary>{title}</summary>\n\n{text}\n\n</details>"
 
 
+def anchor(exercise: Exercise) -> str:
+    """The name of the place where an exercise stands, on the site and on Colab."""
+    return f"{PLACE}{exercise.name}"
+
+
 def asked(number: int, question: dict[str, Any]) -> str:
     options = [
         fold(f"{letter}. {plain(option['text'])}", option["says"].strip(), "guess")
@@ -91,14 +96,20 @@ def plain(markdown: str) -> str:
 def exercise_cells(number: int, exercise: Exercise) -> list[nbformat.NotebookNode]:
     """The task with its hints, the cell to write in, and the solution."""
     about = f"*{KINDS[exercise.kind]} · {LEVELS[exercise.level]} · {exercise.minutes} minutes*"
+    place = {"id": anchor(exercise)}  # what Colab calls a cell: a link can lead to it
     hints = [fold(f"Hint {i}", hint) for i, hint in enumerate(exercise.hints, 1)]
     task = f"### {number}. {exercise.title}\n\n{about}\n\n{exercise.task}\n\n" + "\n".join(hints)
     if exercise.start is None:
-        return [new_markdown_cell(f"{task}\n{fold('Solution', exercise.solution)}")]
+        text = f"{task}\n{fold('Solution', exercise.solution)}"
+        return [new_markdown_cell(text, metadata=place)]
     gap = "\n\n\n" if "def " in exercise.start else "\n\n"
     cell = f"{exercise.start}{gap}" + f'passed = check("{exercise.name}", {exercise.name})'
     solution = fold("Solution", f"```python\n{exercise.solution}\n```")
-    return [new_markdown_cell(task), new_code_cell(cell), new_markdown_cell(solution)]
+    return [
+        new_markdown_cell(task, metadata=place),
+        new_code_cell(cell),
+        new_markdown_cell(solution),
+    ]
 
 
 def practice(chapter: Chapter) -> nbformat.NotebookNode:

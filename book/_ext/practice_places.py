@@ -7,7 +7,6 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from chapters import Chapter, chapters
 from make_practice import questions
@@ -42,24 +41,9 @@ def given_in(chapter: Chapter) -> list[Exercise]:
     return [exercise for exercise in exercises().values() if exercise.chapter == chapter.number]
 
 
-def anchor(exercise: Exercise) -> str:
-    return f"exercise-{exercise.name}"
-
-
 def practised(page: str) -> Chapter | None:
     """The chapter that a page of the site is the practice of."""
     return next((c for c in chapters() if page == f"notebooks/practice/{c.name}"), None)
-
-
-@cache
-def cell_ids(notebook: Path) -> dict[str, str]:
-    """The id of the cell that checks an exercise, by its name: Colab's address of it."""
-    found = {}
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        check = re.search(r'check\("(\w+)"', "".join(cell["source"]))
-        if cell["cell_type"] == "code" and check:
-            found[check[1]] = cell["id"]
-    return found
 
 
 @cache

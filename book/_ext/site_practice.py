@@ -20,13 +20,11 @@ from pathlib import Path
 
 from chapters import Chapter, chapters
 from docutils import nodes
-from make_practice import KINDS, plain, several
+from make_practice import KINDS, anchor, plain, several
 from myst_parser.mdit_to_docutils.base import default_slugify
 from practice_places import (
     Question,
-    anchor,
     asked_in,
-    cell_ids,
     exhibits,
     given_in,
     practised,
@@ -173,7 +171,7 @@ def dress_exercise(
     cell.children = [c for c in cell.children if "Not yet: " not in c.astext()]
     name = f"practice/{chapter.practice.name}"
     links = (
-        f'<a href="{escape(colab)}#scrollTo={cell_ids(chapter.practice)[exercise.name]}">'
+        f'<a href="{escape(colab)}#scrollTo={anchor(exercise)}">'
         f"Open in Colab at this exercise</a>, or locally: <code>make lab</code>, then "
         f"<code>{name}</code>."
     )

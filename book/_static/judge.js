@@ -85,7 +85,7 @@
       return { verdict: "right", says: "Right." };
     for (const way of read.ways) {
       const known = mistakes.find((mistake) => near(way, mistake.value, tolerance));
-      if (known) return { verdict: "wrong", says: "Not right.", why: known.says };
+      if (known) return { verdict: "wrong", says: "Not yet right.", why: known.says };
     }
     let coarse = false;
     for (const way of read.ways) {
@@ -107,9 +107,9 @@
       const fit = mistakes.filter(
         ({ value }) => rounded(way, value, tolerance) && digits(way, value) >= 2,
       );
-      if (fit.length === 1) return { verdict: "wrong", says: "Not right.", why: fit[0].says };
+      if (fit.length === 1) return { verdict: "wrong", says: "Not yet right.", why: fit[0].says };
     }
-    return { verdict: "wrong", says: "Not right." };
+    return { verdict: "wrong", says: "Not yet right." };
   }
 
   /** A word as it is meant: neither capitals nor quotation marks matter. */
@@ -144,7 +144,7 @@
     const fits = (values) => parts.every((text, i) => read(text) === read(values[i]));
     if (fits(task.right)) return { verdict: "right", says: "Right." };
     const known = task.mistakes.find((mistake) => fits(mistake.value));
-    return { verdict: "wrong", says: "Not right.", why: known?.says };
+    return { verdict: "wrong", says: "Not yet right.", why: known?.says };
   }
 
   /**
