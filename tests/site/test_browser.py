@@ -109,6 +109,7 @@ def test_page_stands_alone_and_keeps_nobody_out(tab, heard, address, theme, page
 
 def test_pale_words_in_a_picture_are_found(tab, address):
     tab.goto(f"{address}/notebooks/{find('mlp').name}.html")
+    tab.evaluate(OPEN)
     found = tab.evaluate(PALE)
     assert found["seen"] > 50 and found["pale"] == []
     tab.evaluate("document.querySelector('article svg text').style.fill = '#888'")
