@@ -112,7 +112,7 @@ def test_pale_words_in_a_picture_are_found(tab, address):
     tab.evaluate(OPEN)
     found = tab.evaluate(PALE)
     assert found["seen"] > 50 and found["pale"] == []
-    tab.evaluate("document.querySelector('article svg text').style.fill = '#888'")
+    tab.evaluate("document.querySelector('article svg text').style.fill = '#777'")
     assert len(tab.evaluate(PALE)["pale"]) == 1
 
 
