@@ -6,6 +6,7 @@
 
 {
   const WORD = /[A-Za-z_][\w.]*/g;
+  const IN_CODE = /[A-Za-z_]\w*/g; // there a dot asks an object for something
   const PLACES =
     ".g2-ledger th code, .g2-ledger td, p code, li code, td code, dd code, .highlight pre";
 
@@ -29,7 +30,8 @@
     const own = text.parentElement;
     if (own.closest("[data-name], a, gpt2-console")) return;
     const whole = text.data.trim();
-    const found = [...text.data.matchAll(WORD)].filter(([word]) => names.has(short(word)));
+    const pattern = own.tagName === "PRE" ? IN_CODE : WORD;
+    const found = [...text.data.matchAll(pattern)].filter(([word]) => names.has(short(word)));
     if (!found.length) return;
     if (found.length === 1 && found[0][0] === whole && own.childNodes.length === 1) {
       own.dataset.name = short(whole);
@@ -47,17 +49,30 @@
     text.replaceWith(...pieces, text.data.slice(end));
   }
 
+  function textsIn(place) {
+    const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (walker.nextNode()) texts.push(walker.currentNode);
+    return texts;
+  }
+
+  /** Mark all places of the chapter, while nothing else waits. */
   function markAll(article) {
     const names = namesOf(article);
-    if (!names.size) return;
-    for (const place of article.querySelectorAll(PLACES)) {
-      const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
-      const texts = [];
-      while (walker.nextNode()) texts.push(walker.currentNode);
-      for (const text of texts) mark(text, names);
-    }
+    const places = names.size ? [...article.querySelectorAll(PLACES)] : [];
+    const go = (left) => {
+      while (places.length && left.timeRemaining() > 1)
+        for (const text of textsIn(places.shift())) mark(text, names);
+      if (places.length) whenIdle(go);
+      else article.dataset.names = "marked";
+    };
+    whenIdle(go);
     for (const row of article.querySelectorAll(".g2-ledger tbody th")) row.tabIndex = 0;
   }
+
+  const whenIdle =
+    globalThis.requestIdleCallback ??
+    ((work) => setTimeout(work, 1, { timeRemaining: () => Infinity })); // Safari
 
   let lit = null;
 
@@ -79,15 +94,10 @@
 
   const article = document.querySelector("article");
   if (article?.querySelector(".g2-ledger, .g2-live")) {
-    const begin = () => {
-      markAll(article);
-      article.addEventListener("pointerover", ({ target }) => light(nameAt(target)));
-      article.addEventListener("pointerleave", () => light(null));
-      article.addEventListener("focusin", ({ target }) => light(nameAt(target)));
-      article.addEventListener("focusout", () => light(null));
-      article.dataset.names = "marked";
-    };
-    if ("requestIdleCallback" in window) requestIdleCallback(begin, { timeout: 2000 });
-    else setTimeout(begin);
+    markAll(article);
+    article.addEventListener("pointerover", ({ target }) => light(nameAt(target)));
+    article.addEventListener("pointerleave", () => light(null));
+    article.addEventListener("focusin", ({ target }) => light(nameAt(target)));
+    article.addEventListener("focusout", () => light(null));
   }
 }
