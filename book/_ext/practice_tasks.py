@@ -118,7 +118,7 @@ def encoded(data: object) -> str:
 
 
 def form(exercise: Exercise) -> str:
-    """The fields to type an answer in. It shows as soon as there is a script to check it."""
+    """The fields to type an answer in. Without a script to check it, practice.css hides them."""
     data = task(exercise)
     kind, own = data["kind"], leaves(exercise.right)
     name = f"answer-{exercise.name}"
@@ -130,18 +130,19 @@ def form(exercise: Exercise) -> str:
         own = [("", None)]
     fields = "".join(
         f'<input id="{name}-{i}" type="text" autocomplete="off" autocapitalize="off" '
-        f'autocorrect="off" spellcheck="false"{label(kind, i, len(own), field)}>'
+        f'autocorrect="off" spellcheck="false" aria-describedby="{name}-verdict"'
+        f"{label(kind, i, len(own), field)}>"
         for i, (field, _) in enumerate(own)
     )
     columns = widths(exercise.right)
     wide = f' style="--columns: {columns}"' if columns else ""
     return f"""<form class="answer {kind}" data-exercise="{exercise.name}" data-task="{
         encoded(data)
-    }" hidden>
+    }" aria-label="{escape(exercise.title)}">
 <div class="ask" role="group" aria-labelledby="{name}"><span id="{name}" class="asked">Your answer{
         f" <small>({hint})</small>" if hint else ""
     }</span><span class="fields"{wide}>{fields}</span><button>Check</button></div>
-<p class="verdict" role="status"></p>
+<p id="{name}-verdict" class="verdict" role="status"></p>
 </form>"""
 
 

@@ -90,7 +90,8 @@ def here(chapter: Chapter) -> str:
         f"{in_words(len(exercises)).lower()} exercises. {fields} Python, or paper and a pencil. "
         "Try before you open a hint or a solution. What you did stays in this browser and is "
         'listed in <a href="../../book/progress.html">My progress</a>; '
-        '<a href="../../book/practice.html">How to practise</a> tells more.</p>'
+        '<a href="../../book/practice.html">How to practise</a> tells more.'
+        "<noscript> The fields, and keeping what you did, need JavaScript.</noscript></p>"
     )
 
 
@@ -261,20 +262,22 @@ class Progress(SphinxDirective):
 
 
 def listed(chapter: Chapter, page: str) -> str:
+    checked = [exercise for exercise in given_in(chapter) if exercise.checked]
     exercises = "".join(
         f'<li data-exercise="{e.name}"><a href="{page}#{anchor(e)}">{escape(e.title)}</a> '
         f"<small>{KINDS[e.kind]}</small></li>"
-        for e in given_in(chapter)
-        if e.checked
+        for e in checked
     )
+    asked = several(asked_in(chapter), "question")
+    sum_ = f"{several(checked, 'exercise')}, {asked}"
     questions = "".join(
         f'<li data-question="{q.id}"><a href="{page}#{q.anchor}">{plain(q.text)}</a></li>'
         for q in asked_in(chapter)
     )
     return (
         f'<section class="stage"><h3><a href="{page}">{chapter.number}. {escape(chapter.title)}'
-        f'</a> <small class="sum"></small></h3><ul class="tasks">{exercises}</ul>'
-        f"<details><summary>{several(asked_in(chapter), 'question')}</summary>"
+        f'</a> <small class="sum">{sum_}</small></h3><ul class="tasks">{exercises}</ul>'
+        f"<details><summary>{asked}</summary>"
         f"<ol>{questions}</ol></details></section>"
     )
 

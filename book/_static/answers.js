@@ -43,7 +43,14 @@
     mib: 2 ** 20,
     gib: 2 ** 30,
   };
-  const UNITS = /(?<=[\d\s)])(nats?|bytes?|b|tokens?|numbers?|steps?|times|x)$/i;
+  // What is counted says nothing more than the number: "64 dimensions per head".
+  const COUNTED =
+    "nat|byte|b|token|number|step|time|x|dimension|dim|head|layer|block|row|column|position|place|" +
+    "parameter|param|weight|value|logit|word|id|pair|score|float|element|entry|entrie";
+  const UNITS = new RegExp(
+    `(?<=[\\d\\s)])(?:${COUNTED})s?(?: (?:(?:per|a|an|for each|in each|in every) [a-z]+|each|in all))?$`,
+    "i",
+  );
   const ABOUT =
     /^(?:about|approximately|approx\.?|roughly|around|circa|ca\.|nearly|almost|maybe|i think|it is|it's|it has)\s+|^[~≈≃≅]\s*/i;
   const SMALL = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -66,6 +73,8 @@
         return digit > "9" ? `${below}` : digit;
       })
       .replace(/[‐-―−]/g, "-")
+      .replace(/(?<=\d) ?× ?$/, " times")
+      .replace(/(?<=\d) ?x ?(?=10(?:\^|\*\*))/gi, "*")
       .replace(/[×·⋅∙∗•]/g, "*")
       .replace(/[÷⁄∕]/g, "/")
       .replaceAll("٫", ".")
@@ -103,7 +112,9 @@
       step *= 10 ** /0*$/.exec(significant)[0].length;
       significant = significant.replace(/0+$/, "");
     }
-    return { value: Number(`${text}e${power}`), slack: step / 2, digits: significant.length };
+    const value = Number(`${text}e${power}`);
+    if (value === Infinity) throw new Unreadable("That number is too large to be read.");
+    return { value, slack: step / 2, digits: significant.length };
   }
 
   class Unreadable extends Error {}
@@ -258,11 +269,15 @@
 
   /** A list cut into its parts, of which there should be `count`, if that is known. */
   function split(typed, count) {
-    const whole = typed.trim().replace(/^[a-z_]\w* ?= ?/i, "");
+    const whole = typed
+      .trim()
+      .replace(/^[a-z_]\w* ?= ?/i, "")
+      .replace(/^(?:(?:torch\.)?tensor|(?:np\.|numpy\.)?array|list|tuple)\((.*)\)$/is, "$1")
+      .replace(/, *(?:dtype|device) ?=.*$/is, "");
     const text = whole.replace(/^[[({](.*)[\])}]$/s, "$1").trim();
     const open = text === whole; // then a comma may be a decimal point, and a gap part of a number
     if (open && count && /^\d{1,3}(?:[ ,.']\d{3})+$/.test(text)) return [text];
-    const ways = [/\s*[;|\n]\s*/, /\s*,\s+/, /\s*[x×]\s*/, /\s+/, /\s*,\s*/];
+    const ways = [/\s*[;|\n]\s*/, /\s*,\s+(?:and\s+)?|\s+and\s+/i, /\s*[x×]\s*/, /\s+/, /\s*,\s*/];
     if (open && count === 2) ways.pop();
     const cuts = ways.map((way) => text.split(way).filter((part) => part !== ""));
     return cuts.find((parts) => (count ? parts.length === count : parts.length > 1)) ?? [text];

@@ -1,6 +1,6 @@
 // Folds open by themselves where a reader could not see what was asked for: around the target of a
-// link, and on paper, where code that only draws or checks stays away, as does the map. Without this
-// script a click opens them.
+// link, and on paper, where code that only draws or checks stays away, as does the map. A page of
+// practice is printed as it is: its solutions are for later. Without this script a click opens them.
 
 "use strict";
 
@@ -37,8 +37,12 @@
   });
   openAround(location.hash);
 
+  // Copying moves the focus into a text of its own; it belongs to the button.
+  addEventListener("click", ({ target }) => target.closest?.("button.copybtn")?.focus());
+
   let closed = [];
   addEventListener("beforeprint", () => {
+    if (document.querySelector(".question")) return;
     closed = [...document.querySelectorAll("article details:not([open], .hide, .g2-way)")];
     for (const fold of closed) fold.open = true;
   });

@@ -118,7 +118,7 @@
 
   // What is found for a query: places, best first, the words to mark, and what is to be said of it.
   function find(places, query) {
-    let whole = plain(query).trim();
+    let whole = plain(query.normalize("NFKC")).trim(); // full-width letters, too
     const known = (word) =>
       places.some(({ inTitle, inText }) => fits(word, inTitle) || fits(word, inText));
     let words = [...new Set(whole.split(/\s+/).filter(Boolean))].flatMap((word) =>

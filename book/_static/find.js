@@ -54,11 +54,13 @@
   }
 
   function told({ places, said }, query) {
-    if (!query.trim()) return "";
+    const asked = query.trim();
+    if (!asked) return "";
     if (places.length) {
       return `${said}${places.length === 1 ? "One place" : `${places.length} places`} in the book.`;
     }
-    return `Nothing in the book has “${query.trim()}”. Try one word of it, its beginning, or another name.`;
+    const short = asked.length > 60 ? `${asked.slice(0, 60)}…` : asked;
+    return `Nothing in the book has “${short}”. Try one word of it, its beginning, or another name.`;
   }
 
   let coming = null;
@@ -176,7 +178,8 @@
         const result = find(await places(), query);
         if (query !== field.value) return;
         const many = query.trim() ? result.places.slice(0, MANY) : [];
-        status.textContent = told(result, query);
+        const best = result.places.length > MANY ? ` The best ${MANY} are here.` : "";
+        status.textContent = told(result, query) + best;
         results.replaceChildren(
           ...many.map((place) => {
             const item = document.createElement("li");
@@ -190,11 +193,19 @@
       }
     };
     field.value = new URLSearchParams(location.search).get("q") ?? "";
-    field.addEventListener("input", answer);
+    // The address says what is looked for, when typing pauses.
+    let pause = 0;
+    const asked = () => {
+      clearTimeout(pause);
+      pause = setTimeout(() => {
+        history.replaceState(null, "", `?${new URLSearchParams({ q: field.value })}`);
+      }, 300);
+      answer();
+    };
+    field.addEventListener("input", asked);
     field.form.addEventListener("submit", (event) => {
       event.preventDefault();
-      history.replaceState(null, "", `?${new URLSearchParams({ q: field.value })}`);
-      answer();
+      asked();
     });
     if (field.value) answer();
     else field.focus();

@@ -87,6 +87,9 @@
   // The present chapter is in view, in the ribbon and in the contents.
   const here = document.querySelector(".ribbon .here");
   here?.closest("nav").scrollTo({ left: here.offsetLeft - innerWidth / 2 + here.offsetWidth / 2 });
+  contents.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !contents.contains(relatedTarget)) contents.open = false;
+  });
   contents.addEventListener("toggle", () => {
     const current =
       contents.querySelector(".current > a.current") ?? contents.querySelector(".current");
@@ -113,7 +116,7 @@
     const link = Object.assign(document.createElement("a"), { className: "resume" });
     link.href = new URL(place, book).href;
     link.textContent = `Go on: ${chapter === heading ? chapter : `${chapter}, ${heading}`}`;
-    if (link.href.startsWith(book)) document.querySelector(".page").before(link);
+    if (link.href.startsWith(book)) contents.before(link);
   }
   if (document.body.matches(".book-index")) {
     try {

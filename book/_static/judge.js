@@ -25,8 +25,13 @@
     if (task.kind === "list") {
       parts = split(first);
     } else if (typed.length > 1 && others.every((text) => !text.trim())) {
-      const pasted = split(first, task.right.length); // all of it in the first field
-      if (pasted.length === task.right.length) parts = pasted;
+      const wanted = task.right.length;
+      const pasted = split(first, wanted); // all of it in the first field
+      if (pasted.length === wanted) parts = pasted;
+      else if (split(first).length > 1) {
+        const says = `${split(first).length} numbers stand here, and ${wanted} are wanted.`;
+        return { ask: says, field: 0 };
+      }
     }
     const found = [];
     for (const [field, text] of parts.entries()) {
@@ -112,8 +117,14 @@
     return { verdict: "wrong", says: "Not yet right." };
   }
 
-  /** A word as it is meant: neither capitals nor quotation marks matter. */
-  const word = (text) => unquoted(text).trim().replace(/\s+/g, " ").toLowerCase();
+  /** A word as it is meant: of h[2] and `h.2`, of "The mask." and "mask" each is the other. */
+  const word = (text) =>
+    unquoted(text.replace(/[`´]/g, ""))
+      .trim()
+      .toLowerCase()
+      .replace(/^the\s+|\.$/g, "")
+      .replace(/\[(\w+)\]/g, ".$1")
+      .replace(/[-‐‑\s]+/g, " ");
 
   const unquoted = (text) =>
     text

@@ -27,7 +27,9 @@
 
   const cards = [...article.querySelectorAll(".question")];
   for (const card of cards) {
-    card.querySelector(".count").append(made("span", "state"));
+    const state = made("span", "state");
+    state.setAttribute("role", "status");
+    card.querySelector(".count").append(state);
     card.addEventListener("click", (event) => {
       const option = event.target.closest("summary")?.parentElement;
       if (!option?.matches(".guess") || option.open) return; // it is being closed
@@ -73,13 +75,14 @@
   const bytes = (code) => Uint8Array.from(atob(code), (sign) => sign.charCodeAt(0));
   for (const form of article.querySelectorAll("form.answer")) {
     const task = JSON.parse(new TextDecoder().decode(bytes(form.dataset.task)));
-    form.hidden = false;
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       check(form, task);
     });
     form.addEventListener("input", () => {
       form.querySelector(".verdict").textContent = ""; // it was about another answer
+      for (const field of form.querySelectorAll("[aria-invalid]"))
+        field.removeAttribute("aria-invalid");
     });
   }
 

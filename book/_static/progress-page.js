@@ -62,7 +62,7 @@
   async function take(file) {
     if (!file) return;
     if (file.size > LARGEST) {
-      say(`${file.name} is too large for a progress file. Nothing was changed.`);
+      say(`${file.name} cannot be used: a progress file is much smaller. Nothing was changed.`);
       return;
     }
     try {
@@ -74,7 +74,7 @@
           : `Everything in ${file.name} was here already, as late or later.`,
       );
     } catch (error) {
-      say(`${file.name} is no progress file: ${error.message}. Nothing was changed.`);
+      say(`${file.name} cannot be used: ${error.message}. Nothing was changed.`);
     }
   }
 
@@ -149,13 +149,13 @@
   };
   find("forget").addEventListener("click", () => ask(sure.hidden));
   find("keep").addEventListener("click", () => ask(false));
+  sure.addEventListener("keydown", (event) => event.key === "Escape" && ask(false));
   find("yes").addEventListener("click", () => {
     progress.forget();
     ask(false);
     say("This browser has forgotten what you did.");
   });
 
-  desk.hidden = false;
   progress.changed(show);
   show();
 }

@@ -8,8 +8,7 @@
   const FORMAT = "gpt2-edu progress";
   const VERSION = 1;
   const OFF =
-    "This browser keeps nothing for this page: what you answer is forgotten when you close it. " +
-    "“My progress” saves it to a file.";
+    "This browser keeps nothing for this page: what you do here is forgotten when you leave it.";
 
   let memory = null; // where the browser keeps nothing
   let problem = "";
@@ -22,6 +21,7 @@
   };
   const empty = () => ({ passed: table(), questions: table() });
   const now = () => new Date().toISOString().replace("Z", "+00:00"); // as Python writes it
+  const isDate = (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value);
   const isTable = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
   /** Read a progress file. Throws an Error that says what is wrong with it. */
@@ -30,7 +30,7 @@
     try {
       stored = JSON.parse(text.replace(/^\ufeff/, ""));
     } catch {
-      throw new Error("it is no JSON");
+      throw new Error("what it holds is no JSON");
     }
     if (!isTable(stored) || stored.format !== FORMAT) {
       throw new Error(`it does not say that its format is “${FORMAT}”`);
@@ -40,9 +40,9 @@
     }
     const { passed, questions = {} } = stored;
     const known = ({ on, source = null }) =>
-      typeof on === "string" && (source === null || typeof source === "string");
+      isDate(on) && (source === null || typeof source === "string");
     const answered = ({ on, first, right }) =>
-      typeof on === "string" && typeof first === "boolean" && typeof right === "boolean";
+      isDate(on) && typeof first === "boolean" && typeof right === "boolean";
     const all = (value, fits) =>
       isTable(value) && Object.values(value).every((entry) => isTable(entry) && fits(entry));
     if (!all(passed, known)) throw new Error("its list of exercises is damaged");

@@ -12,6 +12,7 @@ import contextlib
 import datetime
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from os import PathLike
@@ -25,6 +26,8 @@ from .exercise import exercises
 FILE = "progress.json"  # in the notebook's folder
 FORMAT, VERSION = "gpt2-edu progress", 1
 _LOCK_TIMEOUT = 5.0  # seconds; an older lock was left by a process that died
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 Passed = dict[str, dict[str, Any]]  # name → {"on": time, "source": text or None}
 Questions = dict[str, dict[str, Any]]  # id → {"on": time, "first": bool, "right": bool}
@@ -185,10 +188,11 @@ def _parse(text: str) -> Kept:
 
 
 def _all(entries: Any, **types: Any) -> bool:
-    """Whether it is a table whose entries have fields of these types."""
+    """Whether it is a table whose entries have fields of these types, and a date."""
     return isinstance(entries, dict) and all(
         isinstance(entry, dict)
         and all(isinstance(entry.get(name), of) for name, of in types.items())
+        and _DATE.match(entry["on"])
         for entry in entries.values()
     )
 

@@ -277,10 +277,11 @@ def test_the_book_itself_notes_nothing(folder, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
+UNDATED = '{"format": "gpt2-edu progress", "version": 1, "passed": {"b": {"on": "z"}}}'
 HALF = '{"format": "gpt2-edu progress", "version": 1, "passed": {}, "questions": {"b": {}}}'
 
 
-DAMAGED = ["", "{", "[]", '{"format": "x"}', "\udcff", '{"passed": 3}', HALF]
+DAMAGED = ["", "{", "[]", '{"format": "x"}', "\udcff", '{"passed": 3}', UNDATED, HALF]
 
 
 @pytest.mark.parametrize("damage", DAMAGED)

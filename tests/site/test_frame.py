@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 from chapters import chapters, find
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 pytestmark = pytest.mark.browser
 HEADS = f"notebooks/{find('heads').name}.html"
@@ -68,6 +68,24 @@ def test_the_contents_open_by_keyboard_lead_on_and_close(page):
     summary.click()
     link.first.click()
     page.wait_for_url(f"**/{find('mask').name}.html")
+
+
+def test_the_contents_close_when_the_focus_leaves_them(page):
+    page.locator("details.contents > summary").press("Enter")
+    page.locator("details.contents a").last.focus()
+    page.keyboard.press("Tab")
+    assert page.locator("details.contents").get_attribute("open") is None
+
+
+def test_what_copies_code_is_seen_by_keyboard_and_keeps_the_focus(page):
+    button = page.locator("button.copybtn").first
+    button.focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    page.locator("button.copybtn.success").wait_for()
+    assert button.evaluate("(e) => e === document.activeElement")
+    expect(button).to_have_css("opacity", "1")
 
 
 def test_the_ribbon_has_every_chapter_and_marks_this_one(page):

@@ -246,6 +246,15 @@ def test_forgetting_asks_first(opened):
     assert len(stored(list_)["questions"]) == 1
 
 
+def test_escape_keeps_all(opened):
+    list_ = opened("book/progress")
+    forget = list_.get_by_role("button", name="Forget all").first
+    forget.press("Enter")
+    list_.keyboard.press("Escape")
+    assert list_.locator(".sure").is_hidden()
+    assert forget.evaluate("(e) => e === document.activeElement")
+
+
 def dropped(page: Page, name: str, text: str) -> str:
     page.evaluate(
         """([name, text]) => {
@@ -263,12 +272,16 @@ def dropped(page: Page, name: str, text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "it is no JSON"),
-        ("<html>", "it is no JSON"),
+        ("", "what it holds is no JSON"),
+        ("<html>", "what it holds is no JSON"),
         ("[1]", "it does not say that its format is “gpt2-edu progress”"),
         ('{"format": "gpt2-edu progress", "version": 9}', "its version is 9"),
         (
             '{"format": "gpt2-edu progress", "version": 1, "passed": {"a": 1}}',
+            "its list of exercises is damaged",
+        ),
+        (
+            '{"format": "gpt2-edu progress", "version": 1, "passed": {"a": {"on": "zzzz"}}}',
             "its list of exercises is damaged",
         ),
     ],
@@ -279,7 +292,7 @@ def test_a_file_that_is_none_changes_nothing(opened, text, says):
     kept = stored(page)
     list_ = opened("book/progress")
     told = dropped(list_, "a.json", text)
-    assert told.startswith(f"a.json is no progress file: {says}")
+    assert told.startswith(f"a.json cannot be used: {says}")
     assert told.endswith(". Nothing was changed.")
     assert stored(list_) == kept
 
@@ -323,6 +336,20 @@ def test_what_cannot_be_read_is_set_aside_and_not_lost(opened, kept):
     page.locator(".question details.right summary").first.click()
     assert len(stored(page)["questions"]) == 1
     assert kept in page.evaluate("Object.values(localStorage)")
+
+
+def test_on_paper_nothing_is_given_away(opened):
+    page = practice(opened)
+    answer(page, "causal_row", "x", "", "", "", "")
+    assert form(page, "causal_row").locator("[aria-invalid]").count() == 1
+    form(page, "causal_row").locator("input").first.fill("1/7")
+    assert form(page, "causal_row").locator("[aria-invalid]").count() == 0
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("article details[open]").count() == 0
+    assert not page.locator("summary", has_text="Solution").first.is_visible()
+    assert page.locator(".guess summary").first.is_visible()
+    assert form(page, "causal_row").locator("input").first.is_visible()
 
 
 def test_the_record_on_paper_names_what_was_done(opened):

@@ -45,6 +45,7 @@ WANTED = {
     "top-p": chapter("generation", "top-p"),
     "view transpose": chapter("heads", "view-then-transpose"),
     "residual stream": "book/glossary.html#residual-stream",
+    "\uff53\uff4f\uff46\uff54\uff4d\uff41\uff58": "book/glossary.html#softmax",  # full width
     "logit lens": chapter("inside", "the-logit-lens"),
     "gelu": chapter("mlp", "gelu"),
     "dropout": chapter("embeddings", "deeper-dropout"),  # in a fold
@@ -112,12 +113,21 @@ def test_kinds_are_all_there_and_named(answers):
     assert {"term", "section", "exercise"} <= set(shown)
 
 
-@pytest.mark.parametrize("query", ["zzzz", "<img src=x onerror=alert(1)>", "𝒳", "%%%"])
+@pytest.mark.parametrize("query", ["zzzz", "<img src=x onerror=alert(1)>", "🦩", "%%%"])
 def test_what_is_not_there_is_said_kindly(answers, query):
     assert ask(answers, query) == [] or query.startswith("<img")
     said = answers.locator("#search-progress").inner_text()
     assert said.startswith(("Nothing in the book has", "No place has all", "Did you mean"))
     assert answers.locator("#search-results img").count() == 0
+
+
+def test_the_address_says_what_is_looked_for(answers):
+    ask(answers, "attention")
+    assert "The best 60 are here." in answers.locator("#search-progress").inner_text()
+    answers.wait_for_url("**/search.html?q=attention")
+    answers.locator("main input[name=q]").fill("x" * 500)
+    expect(answers.locator("#search-progress")).to_contain_text("…”")
+    assert answers.evaluate(OVERFLOWING)["elements"] == []
 
 
 def test_by_keyboard_from_any_page(browser, address):

@@ -50,6 +50,7 @@ export function playground({ settings, state, model, say, sentence: said, elemen
     onText: (text) => state.set({ text, at: -1 }),
     onPick: (at) => state.set({ at }),
   });
+  strip.chips.before(strip.input); // beside each other, the field first
   const board = new Board({ onHead: (i) => state.set({ head: names[i] }) });
   const title = make("p", { class: "soft" });
   board.heads.after(title);
