@@ -83,7 +83,8 @@ class Matrix(Exhibit):
         """The table alone, with its own caption."""
         head = ""
         if self.columns is not None:
-            corner = f'<td class="corner">{escape(self.corner)}</td>' if self.rows else ""
+            tag = 'th scope="col"' if self.corner else "td"  # a heading that says nothing is none
+            corner = f'<{tag} class="corner">{escape(self.corner)}</{tag[:2]}>' if self.rows else ""
             labels = "".join(f'<th scope="col">{escape(str(c))}</th>' for c in self.columns)
             head = f"<thead><tr>{corner}{labels}</tr></thead>"
         body = []

@@ -130,7 +130,9 @@ export class Board {
   resize(rows, columns) {
     if (rows === this.rows && columns === this.columns) return;
     Object.assign(this, { rows, columns });
-    const corner = make("td", { class: "corner" }, this.corner);
+    const corner = this.corner
+      ? make("th", { class: "corner", scope: "col" }, this.corner)
+      : make("td", { class: "corner" });
     const names = Array.from({ length: columns }, () => make("th", { scope: "col" }));
     this.cells = [];
     const body = Array.from({ length: rows }, (_, r) => {

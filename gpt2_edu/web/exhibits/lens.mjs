@@ -90,7 +90,7 @@ export class Lens {
       });
       return make("tr", {}, make("th", { scope: "row" }), ...cells);
     });
-    const corner = make("td", { class: "corner" }, "stage ↓ token →");
+    const corner = make("th", { class: "corner", scope: "col" }, "stage ↓ token →");
     this.grid.replaceChildren(make("tr", {}, corner, ...names), ...body);
     this.place = { row: 0, column: 0 };
   }
