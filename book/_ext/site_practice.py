@@ -22,13 +22,7 @@ from chapters import Chapter, chapters
 from docutils import nodes
 from make_practice import KINDS, anchor, plain, several
 from myst_parser.mdit_to_docutils.base import default_slugify
-from practice_places import (
-    Question,
-    asked_in,
-    exhibits,
-    given_in,
-    practised,
-)
+from practice_places import Question, asked_in, exhibits, given_in, practised
 from practice_tasks import answered_in_page, form
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -42,6 +36,7 @@ SCRIPTS = {
     "progress": ("progress.js", "progress-page.js"),
 }
 NUMBERS = "No One Two Three Four Five Six Seven Eight Nine Ten".split()
+ASKED = "Questions people ask"  # before a chapter's summary
 GUESS = '<details class="guess"'
 ON_PAPER = ("paper", "recall")  # the cell only repeats what the fields are for
 
@@ -73,8 +68,10 @@ class Practice(SphinxPostTransform):
                     dress_exercise(section, exercise, chapter, colab)
         ended = next((c for c in chapters() if page == f"notebooks/{c.name}"), None)
         if ended:
-            top = self.document.next_node(nodes.section)
-            top += raw(stuck(ended))
+            sections = list(self.document.findall(nodes.section))
+            asked = (s for s in sections if s.next_node(nodes.title).astext() == ASKED)
+            place = next(asked, sections[0])
+            place += raw(stuck(ended))
 
 
 def here(chapter: Chapter) -> str:
@@ -88,8 +85,8 @@ def here(chapter: Chapter) -> str:
         f'<p class="here">For <a href="../{chapter.name}.html">chapter {chapter.number}</a>: '
         f"{in_words(len(asked_in(chapter))).lower()} questions that answer at once, and "
         f"{in_words(len(exercises)).lower()} exercises. {fields} Python, or paper and a pencil. "
-        "Try before you open a hint or a solution. What you did stays in this browser and is "
-        'listed in <a href="../../book/progress.html">My progress</a>; '
+        "Try before you open a hint or a solution. What you solved, not what you typed, stays "
+        'in this browser, listed in <a href="../../book/progress.html">My progress</a>; '
         '<a href="../../book/practice.html">How to practise</a> tells more.'
         "<noscript> The fields, and keeping what you did, need JavaScript.</noscript></p>"
     )

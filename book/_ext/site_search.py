@@ -107,7 +107,7 @@ def read(leaf: nodes.Node) -> str:
         if isinstance(part, nodes.Text):
             inside = isinstance(part.parent, (nodes.math, nodes.math_block))
             parts.append(typed(part.astext()) if inside else part.astext())
-    return squeeze("".join(parts))
+    return squeeze("".join(parts).replace("**", ""))
 
 
 def typed(formula: str) -> str:

@@ -49,6 +49,7 @@
       href: new URL(`${pages[page][0]}.html#${anchor}`, book).href,
       page: pages[page][1],
       kind: kinds[kind],
+      here: globalThis.location?.pathname.endsWith(`/${pages[page][0]}.html`) ?? false,
       title,
       text,
       inTitle: plain(title),
@@ -78,7 +79,8 @@
     else if (name === `${whole}s` || `${name}s` === whole) sum += NAMED[place.kind] - 10;
     if (place.inText.includes(whole)) sum += 4;
     const asked = place.inPage.startsWith("practice") ? -8 : 0; // before that comes what explains
-    return { place, missed, sum: sum + WORTH[place.kind] + asked - place.title.length / 40 };
+    const here = place.here && titled ? 12 : 0; // of the page that is being read
+    return { place, missed, sum: sum + WORTH[place.kind] + asked + here - place.title.length / 40 };
   }
 
   // The nearest word of the headings, one or two letters away.

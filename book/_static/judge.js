@@ -92,6 +92,9 @@
       const known = mistakes.find((mistake) => near(way, mistake.value, tolerance));
       if (known) return { verdict: "wrong", says: "Not yet right.", why: known.says };
     }
+    const cents = (way) => way.map((one) => ({ ...one, value: one.value / 100 }));
+    if (task.share && read.ways.some((way) => near(cents(way), right, Math.max(tolerance, 0.005))))
+      return { verdict: "ask", says: "Is that per cent? Then add the sign, or give a share of 1." };
     let coarse = false;
     for (const way of read.ways) {
       if (!rounded(way, right, tolerance)) continue;

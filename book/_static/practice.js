@@ -47,6 +47,11 @@
     }
   }
 
+  const hinted = (form) =>
+    [...form.closest("section").querySelectorAll("summary")].some(({ textContent }) =>
+      textContent.startsWith("Hint"),
+    );
+
   function check(form, task) {
     const fields = [...form.querySelectorAll("input")];
     const found = globalThis.gpt2Judge(
@@ -67,6 +72,8 @@
       field.setAttribute("aria-invalid", "true");
       field.focus();
     }
+    if (found.verdict === "wrong" && !found.why && hinted(form))
+      line.append(" A hint below may help.");
     if (found.verdict !== "right") return;
     if (task.after) line.append(` ${task.after}`);
     progress.pass(form.dataset.exercise);

@@ -77,6 +77,23 @@ def test_the_contents_close_when_the_focus_leaves_them(page):
     assert page.locator("details.contents").get_attribute("open") is None
 
 
+def test_typing_in_the_bar_does_not_move_the_page(page):
+    page.evaluate("scrollTo(0, 3000)")
+    field = page.locator(".find input")
+    field.focus()
+    page.keyboard.type("softmax", delay=40)
+    page.locator("#found a").first.wait_for()
+    assert page.evaluate("scrollY") == 3000
+
+
+def test_what_a_link_leads_to_is_below_the_bars(page):
+    page.locator(".here-is a").nth(3).click()
+    page.wait_for_timeout(100)
+    top = "document.querySelector(':target').getBoundingClientRect().top"
+    low = "document.querySelector('.ribbon').getBoundingClientRect().bottom"
+    assert 0 <= page.evaluate(f"{top} - {low}") < 40
+
+
 def test_what_copies_code_is_seen_by_keyboard_and_keeps_the_focus(page):
     button = page.locator("button.copybtn").first
     button.focus()

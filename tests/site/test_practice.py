@@ -162,10 +162,16 @@ def test_what_cannot_be_read_is_asked_about_where_it_stands(opened, typed, says)
     assert form(page, "causal_row").get_by_role("status").inner_text() == ""
 
 
+def test_a_refusal_leads_to_a_hint(opened):
+    page = practice(opened, find("crane"))
+    assert answer(page, "river_crane", "0.1", "0.2") == "Not yet right. A hint below may help."
+    assert "These are the two weights" in answer(page, "river_crane", "0.5", "0.5")
+
+
 def test_full_width_digits_and_infinity(opened):
     page = practice(opened, find("heads"))
     assert answer(page, "head_size", "\uff16\uff14") == "Right."
-    assert answer(page, "head_size", "−∞") == "Not yet right."
+    assert answer(page, "head_size", "−∞") .startswith("Not yet right.")
 
 
 def test_answers_cannot_be_read_in_the_source_at_a_glance(site):

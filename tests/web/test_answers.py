@@ -330,6 +330,7 @@ def made(right, *mistakes: str, tolerance: float = 1e-5) -> Exercise:
         (2 / 3, "0.68", "wrong", "Not yet right."),
         (2 / 3, "67 %", "right", "Right, to two digits."),
         (2 / 3, "2/3", "right", "Right."),
+        (0.25, "25", "ask", "Is that per cent? Then add the sign, or give a share of 1."),
         (2 / 3, "0.7", "ask", "That may be right, but it is too coarse to tell. Give more digits."),
         (2 / 3, "1", "ask", "That may be right, but it is too coarse to tell. Give more digits."),
         (2 / 3, "0", "wrong", "Not yet right."),

@@ -53,6 +53,14 @@ MISTAKES = (
         "river_crane = [0.98 * 0.5 + 0.98 * 0.9, 0.98 * 0.5 + 0.98 * 0.1]",
     ),
     Mistake(
+        "These are the two scores. Equal scores become equal shares, 1 in total; then mix the values.",
+        "river_crane = [0.98, 0.98]",
+    ),
+    Mistake(
+        "That is the other way round: the animal part comes first.",
+        "river_crane = [0.3, 0.7]",
+    ),
+    Mistake(
         "These are the two weights. Step 3 is still to do: mix the values in these shares.",
         "river_crane = [0.5, 0.5]",
     ),

@@ -42,6 +42,10 @@ MISTAKES = (
         "sharp_factor = 18",
     ),
     Mistake(
+        "There it keeps more than 99 %, but a smaller factor is enough, too.",
+        "sharp_factor = 20",
+    ),
+    Mistake(
         "You reckoned with one neighbour. Both take their share: the crane's power must be 99 times their sum.",
         "sharp_factor = 17",
     ),
