@@ -171,7 +171,7 @@ def test_a_refusal_leads_to_a_hint(opened):
 def test_full_width_digits_and_infinity(opened):
     page = practice(opened, find("heads"))
     assert answer(page, "head_size", "\uff16\uff14") == "Right."
-    assert answer(page, "head_size", "−∞") .startswith("Not yet right.")
+    assert answer(page, "head_size", "−∞").startswith("Not yet right.")
 
 
 def test_answers_cannot_be_read_in_the_source_at_a_glance(site):
