@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from .config import GPT2Config
+from .machine.device import available_memory, checked_device
+from .machine.outside import shown
 
 
 class KVCache:
@@ -35,6 +37,11 @@ class KVCache:
         padding: Tensor | None = None,
     ) -> None:
         max_len = config.block_size if max_len is None else max_len
+        if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+            raise TypeError(f"dtype must be a torch.dtype of floats, got {shown(dtype)}")
+        for name, number in (("batch_size", batch_size), ("max_len", max_len)):
+            if not isinstance(number, int) or isinstance(number, bool):
+                raise TypeError(f"{name} must be an int, got {shown(number)}")
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         if not 1 <= max_len <= config.block_size:
@@ -42,14 +49,28 @@ class KVCache:
                 f"max_len must lie in 1 … block_size={config.block_size}, got {max_len}: the model "
                 "has no positions beyond its window"
             )
-        if padding is not None and padding.shape != (batch_size,):
-            raise ValueError(f"padding must have shape ({batch_size},), got {tuple(padding.shape)}")
+        if padding is not None:
+            if not isinstance(padding, Tensor) or padding.dtype != torch.int64:
+                got = padding.dtype if isinstance(padding, Tensor) else type(padding).__name__
+                raise TypeError(f"padding must be a tensor of int64, got {got}")
+            if (shape := tuple(padding.shape)) != (batch_size,):
+                raise ValueError(f"padding must have shape ({batch_size},), got {shape}")
+            if padding.min() < 0 or padding.max() >= max_len:
+                raise ValueError(f"padding must lie in 0 … {max_len - 1}, got {padding.tolist()}")
+        device = torch.empty(0).device if device is None else checked_device(device)
+        needed = 2 * config.n_layer * batch_size * max_len * config.n_embd * dtype.itemsize
+        free = available_memory(device)
+        if free is not None and needed > free:
+            raise ValueError(
+                f"a cache for {batch_size:,} texts of {max_len:,} tokens needs "
+                f"{needed / 2**30:,.1f} GiB, and the {device.type} has {free / 2**30:,.1f} free"
+            )
         self.config, self.padding = config, padding
         self.batch_size, self.max_len, self.length = batch_size, max_len, 0
-        shape = (batch_size, config.n_head, max_len, config.head_size)
+        size = (batch_size, config.n_head, max_len, config.head_size)
         # One tensor per layer: a compiled step copies a tensor whole before it writes to a part.
         self.k, self.v = (
-            [torch.zeros(shape, device=device, dtype=dtype) for _ in range(config.n_layer)]
+            [torch.zeros(size, device=device, dtype=dtype) for _ in range(config.n_layer)]
             for _ in range(2)
         )
         on_cpu = self.k[0].device.type == "cpu"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from .machine.device import available_memory
 from .machine.messages import nearest
+from .machine.outside import shown
+
+LARGEST = 2**31 - 1  # of a size; what is larger is a mistake, or does harm
+MOST_LAYERS = 1_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,23 +40,43 @@ class GPT2Config:
         for name in ("vocab_size", "block_size", "n_layer", "n_head", "n_embd"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} must be an int, got {value!r}")
+                raise TypeError(f"{name} must be an int, got {shown(value)}")
             if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+                raise ValueError(f"{name} must be at least 1, got {shown(value)}")
+            most = MOST_LAYERS if name == "n_layer" else LARGEST
+            if value > most:
+                raise ValueError(f"{name} must be at most {most:,}, got {shown(value)}")
         rates = ("embd_pdrop", "attn_pdrop", "resid_pdrop")
         for name in (*rates, "layer_norm_epsilon", "initializer_range"):
-            if not isinstance(getattr(self, name), int | float):
-                raise TypeError(f"{name} must be a float, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or isinstance(value, bool):
+                raise TypeError(f"{name} must be a float, got {shown(value)}")
         for name in rates:
             if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(f"{name} is a probability in [0, 1), got {getattr(self, name)}")
+                raise ValueError(
+                    f"{name} is a probability in [0, 1), got {shown(getattr(self, name))}"
+                )
         for name in ("layer_norm_epsilon", "initializer_range"):
-            if not getattr(self, name) > 0.0:
-                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise ValueError(
+                    f"{name} must be above 0 and finite, got {shown(getattr(self, name))}"
+                )
         if self.n_embd % self.n_head:
             raise ValueError(
                 f"n_embd={self.n_embd} is not divisible by n_head={self.n_head}, so the heads "
                 "cannot share the width evenly. Choose n_embd as a multiple of n_head."
+            )
+
+    def check_room(self) -> None:
+        """Raise ValueError if a model of these sizes does not fit into what memory is free."""
+        N, C = self.n_layer, self.n_embd
+        count = (self.vocab_size + self.block_size) * C + N * (12 * C * C + 13 * C) + 2 * C
+        needed, device = count * torch.get_default_dtype().itemsize, torch.empty(0).device
+        free = available_memory(device)
+        if free is not None and needed > free:
+            raise ValueError(
+                f"this model has {count:,} parameters: {needed / 2**30:,.1f} GiB, and the "
+                f"{device.type} has {free / 2**30:,.1f} GiB free. Choose smaller sizes."
             )
 
     @property
@@ -62,7 +88,7 @@ class GPT2Config:
     def preset(cls, name: str) -> GPT2Config:
         """A published size, "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl", or ours, "crane"."""
         if name not in PRESETS:
-            raise ValueError(f"unknown preset {name!r}. {nearest(name, PRESETS)}")
+            raise ValueError(f"unknown preset {shown(name)}. {nearest(name, PRESETS)}")
         return PRESETS[name]
 
     def check_ids(
@@ -70,7 +96,7 @@ class GPT2Config:
     ) -> None:
         """Say clearly what is wrong with a batch, before an indexing kernel says it unclearly."""
         for name, ids in (("idx", idx), ("targets", targets)):
-            if ids is None:
+            if ids is None and name == "targets":
                 continue
             if not isinstance(ids, Tensor) or ids.dtype != torch.int64:
                 got = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
@@ -91,6 +117,8 @@ class GPT2Config:
             raise ValueError(
                 f"targets must have idx's shape {tuple(idx.shape)}, got {tuple(targets.shape)}"
             )
+        if padding is not None and not isinstance(padding, Tensor):
+            raise TypeError(f"padding must be a tensor of int64, got {type(padding).__name__}")
         if padding is not None and (padding.shape != idx.shape[:1] or padding.dtype != torch.int64):
             raise ValueError(
                 f"padding must be int64 of shape ({idx.size(0)},), the tokens to skip on the left "

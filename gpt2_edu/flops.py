@@ -18,13 +18,16 @@ import torch
 
 from .config import GPT2Config
 from .machine.data_sheets import bytes_per_number
+from .machine.outside import shown
 from .model import fused_is_faster
 
 
 def _require_positive(**values: float) -> None:
     for name, value in values.items():
+        if not isinstance(value, int | float):
+            raise TypeError(f"{name} must be a number, got {shown(value)}")
         if not 0 < value < math.inf:
-            raise ValueError(f"{name} must be above 0 and finite, got {value!r}")
+            raise ValueError(f"{name} must be above 0 and finite, got {shown(value)}")
 
 
 # ---------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from .cache import KVCache
+from .machine.outside import listed, shown
 from .model import GPT2, eval_mode, visible_keys
 from .tape import tracing
 
@@ -35,9 +36,11 @@ def next_probabilities(
     everything. ``top_k`` keeps the k largest, and whatever ties with the last of them. ``top_p``
     keeps the fewest tokens whose probabilities sum to at least p (Holtzman et al. 2020). What is
     kept is scaled up so that it sums to 1. Raises ValueError for a negative temperature, top_k
-    below 1 or top_p outside (0, 1].
+    below 1 or top_p outside (0, 1], and on a CPU FloatingPointError for logits that are not finite;
+    a single -∞ is allowed, and never drawn.
     """
     check_knobs(temperature, top_k, top_p)
+    check_logits(logits)
     if temperature < GREEDY_BELOW:
         winner = logits.argmax(dim=-1, keepdim=True)
         return torch.zeros_like(logits, dtype=torch.float32).scatter(-1, winner, 1.0)
@@ -70,8 +73,9 @@ def sample_next(
     The knobs are those of ``next_probabilities``. At temperature 0 nothing is drawn: the largest
     logit wins.
     """
+    check_knobs(temperature, top_k, top_p)
     if temperature < GREEDY_BELOW:
-        check_knobs(temperature, top_k, top_p)
+        check_logits(logits)
         return logits.float().argmax(dim=-1)  # a CPU is slow to compare half-precision numbers
     probs = next_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
     # Divide by exponential noise, take the largest: a draw by these probabilities, the very one
@@ -108,9 +112,14 @@ def stream(
     half a minute at first, faster after that.
 
     The model runs in eval mode and afterwards is in the mode that it was in. Raises ValueError or
-    TypeError, at the first token, for what ``sample_next`` and the model refuse.
+    TypeError, at the first token, for what ``sample_next`` and the model refuse, and
+    FloatingPointError if the model predicts what is no number; it names the weights that are none.
     """
     check_knobs(temperature, top_k, top_p)
+    if eos_id is not None and (not isinstance(eos_id, int) or isinstance(eos_id, bool)):
+        raise TypeError(f"eos_id must be an int or None, got {shown(eos_id)}")
+    if eos_id is not None and abs(eos_id) >= 2**63:
+        raise ValueError(f"eos_id is too large for a token id: {shown(eos_id)}")
     _check_prompt(model, idx, max_new_tokens, overflow, padding)
     draw = partial(
         sample_next, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
@@ -126,7 +135,12 @@ def stream(
             if step is not None and 0 < step.cache.length < step.cache.max_len:
                 new = step(new)
             else:
-                new = draw(_last_logits(model, idx, cache, padding))
+                logits = _last_logits(model, idx, cache, padding)
+                try:
+                    check_logits(logits, anywhere=True)
+                except FloatingPointError as error:
+                    raise FloatingPointError(f"{error}. {_not_finite(model)}") from error
+                new = draw(logits)
             if eos_id is not None:
                 new = new.masked_fill(ended, eos_id)
                 ended |= new == eos_id
@@ -154,6 +168,8 @@ def _check_prompt(
     window = model.config.block_size
     croppable = overflow == "crop" and isinstance(idx, Tensor) and idx.ndim == 2
     model.config.check_ids(idx[:, -window:] if croppable else idx, padding=padding)
+    if not isinstance(max_new_tokens, int) or isinstance(max_new_tokens, bool):
+        raise TypeError(f"max_new_tokens must be an int, got {shown(max_new_tokens)}")
     if max_new_tokens < 0:
         raise ValueError(f"max_new_tokens must be 0 or more, got {max_new_tokens}")
     if overflow not in ("raise", "crop"):
@@ -176,7 +192,12 @@ def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Ten
     text's positions behind them, so any id of the vocabulary will do. Raises ValueError for no
     prompt, or one without tokens.
     """
-    if not prompts or not all(len(prompt) for prompt in prompts):
+    ids = [i for prompt in prompts for i in prompt]
+    if not all(isinstance(i, int) for i in [pad_id, *ids]):
+        raise TypeError("prompts are lists of token ids, and pad_id is one: whole numbers")
+    if max(map(abs, [pad_id, *ids])) >= 2**63:
+        raise ValueError("prompts hold a number that is too large for a token id")
+    if len(prompts) == 0 or not all(len(prompt) for prompt in prompts):
         raise ValueError("every prompt needs at least one token, such as <|endoftext|>")
     longest = max(map(len, prompts))
     padding = torch.tensor([longest - len(prompt) for prompt in prompts])
@@ -283,8 +304,44 @@ def bucket(needed: int, most: int) -> int:
     return min(max(128, 1 << (needed - 1).bit_length()), most)
 
 
+def check_logits(logits: Tensor, *, anywhere: bool = False) -> None:
+    """Raise FloatingPointError unless each row's largest logit is a finite number.
+
+    Only on a CPU, or ``anywhere``: another device would have to be waited for.
+    """
+    if not isinstance(logits, Tensor) or logits.ndim != 2 or not logits.is_floating_point():
+        raise TypeError(f"logits must be a tensor of floats of shape (B, V), got {_kind(logits)}")
+    if not (anywhere or logits.device.type == "cpu") or torch.compiler.is_compiling():
+        return
+    largest = logits.detach().amax(dim=-1)
+    if not largest.isfinite().all():
+        bad = largest[~largest.isfinite()][0].item()
+        raise FloatingPointError(
+            f"the model's prediction is not finite: its largest logit is {bad}"
+        )
+
+
+def _kind(value: object) -> str:
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    return f"{value.dtype} of shape {tuple(value.shape)}"
+
+
+def _not_finite(model: GPT2) -> str:
+    """Where numbers are none in a model's weights."""
+    state = model.state_dict().items()
+    names = [name for name, weight in state if not weight.isfinite().all()]
+    if not names:
+        return "Its weights are finite: they are too large"
+    return f"These weights are not finite: {listed(names)}"
+
+
 def check_knobs(temperature: float, top_k: int | None, top_p: float | None) -> None:
     """Refuse sampling settings that mean nothing."""
+    for name, value in (("temperature", temperature), ("top_k", top_k), ("top_p", top_p)):
+        kinds = (int,) if name == "top_k" else (int, float)
+        if not isinstance(value, kinds) and not (value is None and name != "temperature"):
+            raise TypeError(f"{name} must be {kinds[-1].__name__}, got {shown(value)}")
     if not 0 <= temperature < float("inf"):
         raise ValueError(f"temperature must be 0 (greedy) or above, got {temperature}")
     if top_k is not None and top_k < 1:

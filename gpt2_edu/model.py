@@ -11,11 +11,13 @@ Parameters carry the names of Hugging Face's ``GPT2LMHeadModel``.
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from os import PathLike
 from typing import Literal, Self, get_args
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
@@ -199,6 +201,12 @@ class GPT2(nn.Module):
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
+        if not isinstance(config, GPT2Config):
+            raise TypeError(
+                f"GPT2 is made from a GPT2Config, got {type(config).__name__}. Weights are loaded "
+                "by GPT2.from_pretrained(…)"
+            )
+        config.check_room()
         V, C = config.vocab_size, config.n_embd
         self.config = config
         self.transformer = nn.ModuleDict(
@@ -226,6 +234,8 @@ class GPT2(nn.Module):
         self.config.check_ids(idx, targets, padding)
         if last_only and targets is not None:
             raise ValueError("last_only leaves no logits for most targets: give one or the other")
+        if cache is not None and not isinstance(cache, KVCache):
+            raise TypeError(f"cache must be a KVCache or None, got {type(cache).__name__}")
         T = idx.size(1)
         if cache is None:
             x = self.hidden(idx, torch.arange(T, device=idx.device), T, padding)
@@ -341,10 +351,25 @@ class GPT2(nn.Module):
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Dropout is off inside the block; afterwards the model is in the mode that it was in."""
-    was_training = model.training
-    model.eval()
+    """Dropout is off inside the block; afterwards the model is in the mode that it was in.
+
+    Of several threads that are in such blocks with one model, the last one to leave restores it.
+    """
+    with _EVAL_LOCK:
+        inside, was_training = _IN_EVAL_MODE.get(model, (0, model.training))
+        _IN_EVAL_MODE[model] = (inside + 1, was_training)
+        model.eval()
     try:
         yield
     finally:
-        model.train(was_training)
+        with _EVAL_LOCK:
+            inside, was_training = _IN_EVAL_MODE.pop(model)
+            if inside > 1:
+                _IN_EVAL_MODE[model] = (inside - 1, was_training)
+            else:
+                model.train(was_training)
+
+
+_EVAL_LOCK = threading.Lock()
+# How many blocks a model is in, and whether it was training before the first of them.
+_IN_EVAL_MODE: WeakKeyDictionary[nn.Module, tuple[int, bool]] = WeakKeyDictionary()

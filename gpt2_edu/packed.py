@@ -16,7 +16,9 @@ from torch import nn
 
 from .machine.device import shapes_only
 from .machine.onednn import PackedLinear, onednn_knows
+from .machine.outside import shown
 from .model import GPT2
+from .weights import require_finite
 
 
 class PackedGPT2(GPT2):
@@ -39,13 +41,18 @@ class PackedGPT2(GPT2):
 def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
     """A frozen copy in eval mode on the model's device, in ``dtype`` or else the model's own.
 
+    In half precision a text may differ with and without a cache, even at temperature 0: products
+    of one token and of many are rounded in another order, and one unlike token changes the rest.
     It is used as any GPT2 is; ``generate(pack(model, torch.bfloat16), …)`` is the fast way.
     Where this build of torch has no oneDNN kernel for the type, the weights are cast only. Later
-    changes of the model do not reach the copy. Raises TypeError for a type that is not a float.
+    changes of the model do not reach the copy. Raises TypeError for a type that is not a float, and
+    ValueError if a weight is not finite, or too large for the type.
     """
+    if not isinstance(model, GPT2) or isinstance(model, PackedGPT2):
+        raise TypeError(f"pack takes a GPT2 that is not packed, got a {type(model).__name__}")
     dtype = model.dtype if dtype is None else dtype
-    if not dtype.is_floating_point:
-        raise TypeError(f"weights are floating-point numbers, so dtype cannot be {dtype}")
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise TypeError(f"dtype must be a torch.dtype of floats, got {shown(dtype)}")
     with shapes_only():  # the weights are those of the model
         fast = PackedGPT2(model.config)
     fast.source_parameters = model.num_parameters()
@@ -54,6 +61,7 @@ def pack(model: GPT2, dtype: torch.dtype | None = None) -> PackedGPT2:
         for key, value in model.state_dict().items()
         if key != "lm_head.weight"
     }
+    require_finite(state, f"the weights in {dtype}")
     state["lm_head.weight"] = state["transformer.wte.weight"]
     fast.load_state_dict(state, assign=True)
     fast.tie_weights()  # assigning untied them

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import base64
 import codecs
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
 from heapq import heappop, heappush
-from importlib.resources import as_file, files
+from importlib.resources import files
 from itertools import islice, pairwise
 from pathlib import Path
 
 import regex
 import tiktoken
-from tiktoken.load import load_tiktoken_bpe
 
+from .machine.files import whole_file
 from .machine.messages import nearest
+from .machine.outside import shown
 
 # How GPT-2 cuts a text into pieces before any bytes are merged: contractions, then runs of
 # letters, digits or other signs, each with at most one space in front, then what white space is
@@ -52,10 +54,13 @@ def load_tokenizer(name: str = "gpt2") -> tiktoken.Encoding:
     for an unknown name or a damaged file of ranks.
     """
     if name not in _RANKS:
-        raise ValueError(f"unknown tokenizer {name!r}. {nearest(name, _RANKS)}")
+        raise ValueError(f"unknown tokenizer {shown(name)}. {nearest(str(name), _RANKS)}")
     file, sha256 = _RANKS[name]
-    with as_file(files("gpt2_edu") / "assets" / file) as path:
-        return make_encoding(name, load_tiktoken_bpe(str(path), expected_hash=sha256))
+    content = (files("gpt2_edu") / "assets" / file).read_bytes()
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ValueError(f"{file} of this package is damaged: install gpt2-edu again")
+    lines = (line.split() for line in content.splitlines())
+    return make_encoding(name, {base64.b64decode(token): int(rank) for token, rank in lines})
 
 
 def make_encoding(name: str, ranks: dict[bytes, int]) -> tiktoken.Encoding:
@@ -81,7 +86,8 @@ def save_ranks(ranks: dict[bytes, int], path: str | Path) -> None:
     """Write ranks as tiktoken does: a line for each token, in base64, then a space and its rank."""
     by_rank = sorted(ranks.items(), key=lambda item: item[1])
     lines = [base64.b64encode(token) + b" %d\n" % rank for token, rank in by_rank]
-    Path(path).write_bytes(b"".join(lines))
+    with whole_file(Path(path)) as part:
+        part.write_bytes(b"".join(lines))
 
 
 def train_bpe(texts: Iterable[str], vocab_size: int) -> dict[bytes, int]:
@@ -196,5 +202,9 @@ def stream_text(tokenizer: tiktoken.Encoding, ids: Iterable[int]) -> Iterator[st
     """
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for i in ids:
+        if not isinstance(i, int) or not 0 <= i < tokenizer.n_vocab:
+            raise ValueError(
+                f"{shown(i)} is no id of {tokenizer.name!r}: 0 … {tokenizer.n_vocab - 1}"
+            )
         yield decoder.decode(tokenizer.decode_single_token_bytes(i))
     yield decoder.decode(b"", final=True)

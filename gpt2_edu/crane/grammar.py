@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import accumulate, chain
 
+from ..machine.outside import shown
 from .notation import Alternative, Item, Slot, Source, alternatives, read
 
 Value = tuple[str, int]  # what a variable remembers: the name of a list, and a place in it
@@ -74,7 +75,7 @@ class Grammar:
         """The words of an entry that has no slots in it."""
         items = self.lists[value[0]][value[1]].items
         if not all(isinstance(item, str) for item in items):
-            raise ValueError(f"an entry of {value[0]!r} has slots, so it cannot be said again")
+            raise ValueError(f"an entry of {shown(value[0])} has slots, so it cannot be said again")
         return items  # type: ignore[return-value]
 
     # ---- Filling a slot
@@ -200,7 +201,7 @@ class Grammar:
         if table not in self.tables:
             return {}
         if not self._has(table, column):
-            raise ValueError(f"the table {table!r} has no column {column!r}")
+            raise ValueError(f"the table {shown(table)} has no column {shown(column)}")
         return self.tables[table].cells[column]
 
     def _check_names(self) -> None:
@@ -212,7 +213,9 @@ class Grammar:
         for table, entry, name in entries:
             column = entry.partition(".")[2]
             if name not in self.lists or (column and not self._has(name, column)):
-                raise ValueError(f"the table {table!r} speaks of {entry!r}, which nothing defines")
+                raise ValueError(
+                    f"the table {shown(table)} speaks of {shown(entry)}, which nothing defines"
+                )
 
     def _has(self, table: str | None, column: str) -> bool:
         return table in self.tables and column in self.tables[table].cells
@@ -222,7 +225,7 @@ class Grammar:
         name, *columns = slot.source
         known = name in self.lists or (name in self.variables and slot.name is None)
         if not known or (slot.unlike and slot.unlike not in self.variables):
-            raise ValueError(f"the grammar speaks of {name!r}, which it does not define")
+            raise ValueError(f"the grammar speaks of {shown(name)}, which it does not define")
         table = self.variables.get(name) if slot.name is None else None
         for column in columns:
             if not self._has(table, column):
@@ -246,7 +249,7 @@ def _lists(source: Source) -> dict[str, tuple[Alternative, ...]]:
     lists = dict(source.rules)
     for name, table in source.tables.items():
         if name in lists:
-            raise ValueError(f"{name!r} is both a rule and a table in the grammar")
+            raise ValueError(f"{shown(name)} is both a rule and a table in the grammar")
         lists[name] = tuple(next(alternatives(key)) for key in table.keys)
         for column, cells in table.cells.items():
             for key, text in cells.items():

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..machine.outside import listed, shown
+
 PUNCTUATION = ".,?!"  # follows a word without a space
 WORD = re.compile(rf'[A-Za-z]+(?:-[a-z]+)*|[{PUNCTUATION}]+"?|"')  # a word, or punctuation
 _SLOT = re.compile(
@@ -75,17 +77,19 @@ def read(page: str) -> Source:
             name, colon, rest = header.partition(":")
             if colon:
                 if name in rules:
-                    raise ValueError(f"the rule {name!r} stands twice in the grammar")
+                    raise ValueError(f"the rule {shown(name)} stands twice in the grammar")
                 lines = [rest] if rest.strip() else body
                 rules[name] = tuple(a for line in lines for a in alternatives(line))
                 if not rules[name]:
-                    raise ValueError(f"the rule {name!r} has nothing to choose from")
+                    raise ValueError(f"the rule {shown(name)} has nothing to choose from")
             else:
                 _add_columns(tables, header, body)
     for name, table in tables.items():
         for column, cells in table.cells.items():
             if missing := [key for key in table.keys if key not in cells]:
-                raise ValueError(f"the table {name!r} has no {column!r} for {missing[0]!r}")
+                raise ValueError(
+                    f"the table {shown(name)} has no {shown(column)} for {shown(missing[0])}"
+                )
     return Source(rules, tables)
 
 
@@ -97,7 +101,7 @@ def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None
         key, *cells = _CELL.split(line)
         if len(cells) != len(columns):
             raise ValueError(
-                f"the table {name!r} has the columns {', '.join(columns)}, but {line!r} has "
+                f"the table {shown(name)} has the columns {listed(columns)}, but {shown(line)} has "
                 f"{len(cells)} cells after its key"
             )
         if key not in table.keys:
@@ -105,7 +109,9 @@ def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None
         for column, cell in zip(columns, cells, strict=True):
             rows = table.cells.setdefault(column, {})
             if key in rows:
-                raise ValueError(f"the table {name!r} has two cells {column!r} for {key!r}")
+                raise ValueError(
+                    f"the table {shown(name)} has two cells {shown(column)} for {shown(key)}"
+                )
             rows[key] = cell
 
 
@@ -116,7 +122,9 @@ def alternatives(line: str) -> Iterator[Alternative]:
         if matched := _WEIGHT.match(text + " "):
             text, weight = text[matched.end() :], int(matched[1])
             if weight == 0:
-                raise ValueError(f"a weight is at least 1, but there is a 0 in {line.strip()!r}")
+                raise ValueError(
+                    f"a weight is at least 1, but there is a 0 in {shown(line.strip())}"
+                )
         yield Alternative(weight, tuple(_items(text)))
 
 
@@ -135,5 +143,5 @@ def _items(line: str) -> Iterator[Item]:
         elif matched := WORD.match(rest):
             yield matched[0]
         else:
-            raise ValueError(f"the grammar cannot be read at {rest[:20]!r} in {line!r}")
+            raise ValueError(f"the grammar cannot be read at {shown(rest[:20])} in {shown(line)}")
         rest = rest[matched.end() :]

@@ -111,7 +111,7 @@ class Attention(Exhibit):
             ax.set_xlabel("key")
             ax.set_ylabel("query")
         if self.caption:
-            picture.suptitle(self.caption)
+            picture.suptitle(self.caption, parse_math=False)
         return picture
 
 

@@ -124,5 +124,5 @@ class Matrix(Exhibit):
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         if self.caption:
-            ax.set_title(self.caption)
+            ax.set_title(self.caption, parse_math=False)
         return ax.figure

@@ -15,8 +15,8 @@ from ..data.prepare import PrepareConfig, prepare
 from ..exhibits import COLOURS, Attention, Plot, Tokens
 from ..model import eval_mode
 from ..tape import trace
-from ..training.config import SETTINGS, TrainConfig
-from ..training.run_log import LOG, read_log
+from ..training.config import LOG, SETTINGS, TrainConfig
+from ..training.run_log import read_log
 from ..training.trainer import Trainer
 from .lab import Lab
 

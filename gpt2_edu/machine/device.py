@@ -15,6 +15,8 @@ from pathlib import Path
 import torch
 from torch.overrides import TorchFunctionMode
 
+from .outside import shown
+
 
 def pick_device() -> torch.device:
     """The fastest device here: CUDA, then Apple's MPS, then the CPU.
@@ -36,15 +38,19 @@ def named_device(name: str) -> torch.device:
 
     Raises ValueError if the name is unknown or this machine lacks the device.
     """
-    if name == "auto":
-        return pick_device()
+    return pick_device() if name == "auto" else checked_device(name)
+
+
+def checked_device(name: str | torch.device) -> torch.device:
+    """The device of this name. Raises ValueError if it is unknown or this machine lacks it."""
     try:
         device = torch.device(name)
-    except RuntimeError as error:
-        raise ValueError(f"unknown device {name!r}: use auto, cpu, cuda, cuda:1 or mps") from error
+    except (RuntimeError, TypeError) as error:
+        said = f"unknown device {shown(name)}: use auto, cpu, cuda, cuda:1 or mps"
+        raise ValueError(said) from error
     count = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": torch.mps.device_count()}
-    if (device.index or 0) >= count.get(device.type, 0):
-        raise ValueError(f"device {name!r} is not here: use auto for the fastest that is")
+    if device.type != "meta" and (device.index or 0) >= count.get(device.type, 0):
+        raise ValueError(f"device {shown(str(name))} is not here: use auto for the fastest that is")
     return device
 
 
@@ -56,6 +62,9 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
     reader gets its numbers. Raises ValueError for a precision that the device lacks.
     """
     kind = device.type
+    known = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+    if precision not in ("auto", *known):
+        raise ValueError(f"unknown precision {shown(precision)}: use auto, {', '.join(known)}")
     if kind == "cuda":
         fast_bf16 = torch.cuda.get_device_capability(device) >= (8, 0)
     else:
@@ -71,7 +80,7 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
         raise ValueError(f"precision=fp16 is for CUDA, this is {kind}: use bf16 or float32")
     if precision == "bf16" and (kind == "mps" or (kind == "cuda" and not fast_bf16)):
         raise ValueError(f"precision=bf16 is not fast on this {kind} device: use auto or float32")
-    return {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}[precision]
+    return known[precision]
 
 
 def pick_compile(choice: str, device: torch.device) -> bool:

@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tiktoken
-from safetensors.torch import save_file
 
 from ..crane import story
-from ..machine.files import PART
 from ..tokenizer import load_tokenizer
-from ..weights import config_to_hugging_face, to_hugging_face
+from ..weights import config_to_hugging_face, save_tensors, to_hugging_face
 
 if TYPE_CHECKING:
     from ..model import GPT2
@@ -83,14 +81,12 @@ def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
         )
     if V > 2**16:
         raise ValueError(f"a page reads at most {2**16:,} tokens, the model has {V:,}")
-    part = path.with_name(path.name + PART)
     metadata = {
         "format": "pt",
         "gpt2-edu.config": json.dumps(config_to_hugging_face(model.config)),
         "gpt2-edu.merges": _packed(encoding),
     }
-    save_file(to_hugging_face(model.state_dict()), part, metadata=metadata)
-    part.replace(path)
+    save_tensors(to_hugging_face(model.state_dict()), path, metadata)
 
 
 def _words() -> set[str]:
