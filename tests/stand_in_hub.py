@@ -35,6 +35,7 @@ class StandInHub:
         self.go_on = threading.Event()  # ends the pause
         self.whole = False  # send all of a large file, whatever Range asks for
         self.signed_in = True  # else a page to sign in comes in place of each file
+        self.lies: list[dict[str, str]] = []  # headers of the next answers to HEAD, one for each
         self.cors = "*"  # the sites whose pages may fetch
 
     def publish(self, repo: str, commit: str, folder: Path) -> None:
@@ -88,8 +89,9 @@ class StandInHub:
             return reply(request, self.status)
         if not self.signed_in:
             return reply(request, 200, {"Content-Type": "text/html; charset=utf-8"}, b"Sign in")
+        lie = self.lies.pop(0) if self.lies and request.command == "HEAD" else {}
         if path not in self.files:
-            return reply(request, 404, {"X-Error-Code": "EntryNotFound"})
+            return reply(request, 404, {"X-Error-Code": "EntryNotFound"} | lie)
         content, commit = self.files[path]
         if request.path.startswith("/cdn"):
             return self.send_large(request, content, wanted)
@@ -98,8 +100,8 @@ class StandInHub:
             headers["X-Linked-ETag"] = f'"{hashlib.sha256(content).hexdigest()}"'
             headers["X-Linked-Size"] = str(len(content))
             headers["Location"] = f"http://localhost:{self.server.server_port}/cdn{path}"
-            return reply(request, 302, headers)
-        reply(request, 200, headers, content)
+            return reply(request, 302, headers | lie)
+        reply(request, 200, headers | lie, content)
 
     def send_large(self, request: BaseHTTPRequestHandler, content: bytes, wanted: str | None):
         if self.spoil:

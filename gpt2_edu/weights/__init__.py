@@ -6,8 +6,11 @@ from .pretrained import (
     from_hugging_face,
     load_pretrained,
     locate,
+    named_path,
     read_config,
+    require_finite,
     save_pretrained,
+    save_tensors,
     to_hugging_face,
 )
 
@@ -18,7 +21,10 @@ __all__ = [
     "from_hugging_face",
     "load_pretrained",
     "locate",
+    "named_path",
     "read_config",
+    "require_finite",
     "save_pretrained",
+    "save_tensors",
     "to_hugging_face",
 ]

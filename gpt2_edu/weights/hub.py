@@ -1,35 +1,39 @@
 """OpenAI's weights from the Hugging Face hub: downloaded once, cached, verified at each load.
 
 ``huggingface_hub`` downloads, so its settings apply: ``HF_HOME`` and ``HF_HUB_CACHE`` for the
-cache, ``HF_ENDPOINT`` for a mirror, ``HF_HUB_OFFLINE``, ``HF_TOKEN``. It compares sizes; the
-checksums are compared here.
+cache, ``HF_ENDPOINT`` for a mirror, ``HF_HUB_OFFLINE``, ``HF_TOKEN``. It compares sizes, and names
+files and folders after what the server says. A mirror or a copied cache may lie, so here is checked
+what the server says before anything is written, and what a file is before it is read.
 """
 
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import re
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..machine.files import file_sha256
+from ..machine.outside import printable, read_json, shown
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # the files of a checkpoint
 
 
 @dataclass(frozen=True)
 class Published:
-    """One of OpenAI's checkpoints: its repository on the hub and the commit that we use.
+    """One of OpenAI's checkpoints: its repository on the hub, the commit that we use, its files.
 
-    A commit never changes, so a file of it in the cache needs no request. ``sha256`` holds the
-    digests that are widely published; other files are compared with the hub's own digest.
+    A commit never changes, so a file of it in the cache needs no request.
     """
 
     repo: str
     commit: str
-    sha256: dict[str, str] = field(default_factory=dict)
+    sha256: dict[str, str]  # file → digest
 
 
 PUBLISHED = {
@@ -42,10 +46,20 @@ PUBLISHED = {
         },
     ),
     "gpt2-medium": Published(
-        "openai-community/gpt2-medium", "6dcaa7a952f72f9298047fd5137cd6e4f05f41da"
+        "openai-community/gpt2-medium",
+        "6dcaa7a952f72f9298047fd5137cd6e4f05f41da",
+        {
+            CONFIG: "ef1a44d889ad1a0acc7731c78134f1b87d2d222f110e97dd10fd4117331caf22",
+            WEIGHTS: "fc5a354a19255ad494f3d71549390baca1ccf61d1d822b9408971705c687c9cd",
+        },
     ),
     "gpt2-large": Published(
-        "openai-community/gpt2-large", "32b71b12589c2f8d625668d2335a01cac3249519"
+        "openai-community/gpt2-large",
+        "32b71b12589c2f8d625668d2335a01cac3249519",
+        {
+            CONFIG: "7fccdcfd6622055342a734c663ee0b61ff4fd697f42467595df0bf4448c8c170",
+            WEIGHTS: "5f47f3e12f91cd33b662ce7e433b6150ad5512b5884a2cee961b50e9c3bbebce",
+        },
     ),
     "gpt2-xl": Published(
         "openai-community/gpt2-xl",
@@ -69,13 +83,125 @@ def fetch(name: str) -> Path:
     """The folder in the hub's cache that holds a published checkpoint, downloaded if necessary.
 
     Raises FileNotFoundError, with the alternatives, if a file is not in the cache and cannot be
-    downloaded; ValueError, after removing it, if a file is not the published one; and OSError if
-    the disk is full.
+    downloaded; ValueError if the server's answer is not the hub's, if the cache leads out of
+    itself, or, after removing it, if a file is not the published one; and OSError if the disk is
+    full.
     """
+    published = PUBLISHED[name]
     for filename in (CONFIG, WEIGHTS):
+        _check_cache(published, filename)
         path = _download(name, filename)
-        _check_content(path, PUBLISHED[name].sha256.get(filename))
+        _check_place(path, published, filename)
+        _check_content(path, published.sha256[filename])
     return path.parent
+
+
+class _Lie(ValueError):
+    """An answer that the hub would not give."""
+
+
+_DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")  # git's SHA-1, or SHA-256
+_ALONE = threading.Lock()  # one check at a time: it stands in the library itself
+
+
+@contextmanager
+def _honest(published: Published, filename: str) -> Iterator[None]:
+    """Refuse answers that would make the library write elsewhere, or another version.
+
+    It makes paths of the commit and the digest that a server gives, and of the commit also where
+    the file is missing. It may ask again, and with another client, so each answer is checked where
+    the library takes it: in the function that asks. Other files' answers are not ours to judge.
+    """
+    from huggingface_hub import file_download
+    from huggingface_hub.errors import HfHubHTTPError
+
+    ours = file_download.hf_hub_url(published.repo, filename, revision=published.commit)
+
+    def check(commit: str | None, digest: str | None) -> None:
+        """What is missing is the library's to refuse."""
+        if commit in (None, published.commit) and (digest is None or _DIGEST.fullmatch(digest)):
+            return
+        raise _Lie(
+            f"the server's answer for {filename} of {published.repo} is not the hub's (commit "
+            f"{shown(commit)}, digest {shown(digest)}). Nothing was written. Check HF_ENDPOINT and "
+            "any proxy."
+        )
+
+    def ask_and_check(url: str, *args: Any, **kwargs: Any) -> Any:
+        try:
+            answer = ask(url, *args, **kwargs)
+        except HfHubHTTPError as error:
+            if url == ours and error.response is not None:
+                check(error.response.headers.get("X-Repo-Commit"), None)
+            raise
+        if url == ours:
+            check(answer.commit_hash, answer.etag)
+        return answer
+
+    with _ALONE:
+        ask = file_download.get_hf_file_metadata
+        file_download.get_hf_file_metadata = ask_and_check
+        try:
+            yield
+        finally:
+            file_download.get_hf_file_metadata = ask
+
+
+def _folder(published: Published) -> Path:
+    """The cache's folder of a repository."""
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE) / f"models--{published.repo.replace('/', '--')}"
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # Path.resolve() fails on a link to itself
+
+
+def _check_cache(published: Published, filename: str) -> None:
+    """Refuse a cache in which the library would write elsewhere.
+
+    A cache that somebody else made may hold folders that are links; and a list of the repository's
+    files, from which the library takes a digest for a path without asking any server.
+    """
+    folder = _folder(published)
+    for inner in ("blobs", "snapshots", f"snapshots/{published.commit}", ".no_exist"):
+        _check_inside(folder / inner, _real(folder))
+    files = folder / "trees" / f"{published.commit}.json"
+    try:
+        digest = read_json(files)["files"][filename]["lfs_sha256"]
+    except (OSError, LookupError, TypeError):  # no list, or none of this file
+        return
+    if digest not in (None, published.sha256[filename]):
+        raise ValueError(
+            printable(str(files)) + f" is damaged or not the hub's: it says that the digest of "
+            f"{filename} is {shown(digest)}. Nothing was read or changed. Remove that list, or set "
+            "HF_HUB_CACHE to another folder."
+        )
+
+
+def _check_place(path: Path, published: Published, filename: str) -> None:
+    """Refuse a file that is not in the cache's folder of this repository and commit.
+
+    A cache that somebody else made may hold links to anything: what they lead to is not ours. What
+    several repositories have in common, huggingface_hub 2 keeps once, and links to it.
+    """
+    folder = _folder(published)
+    expected = folder / "snapshots" / published.commit / filename
+    if path.name != filename or _real(path.parent) != _real(expected.parent):
+        raise ValueError(f"{path} is not {expected}: the cache is not as huggingface_hub makes it")
+    _check_inside(path, _real(folder), _real(folder.parent) / "blobs")
+
+
+def _check_inside(path: Path, *folders: Path) -> None:
+    """Refuse a link that leads out of these folders, which are real paths."""
+    real = _real(path)
+    if not any(real.is_relative_to(folder) for folder in folders):
+        raise ValueError(
+            printable(f"{path} leads to {real}, which is not in {folders[0]}")
+            + ": this cache was not made by downloading. Nothing there was read or changed. Remove "
+            "the link, or set HF_HUB_CACHE to another folder."
+        )
 
 
 def _download(name: str, filename: str) -> Path:
@@ -86,7 +212,10 @@ def _download(name: str, filename: str) -> Path:
     published = PUBLISHED[name]
     wanted = f"{filename} of {published.repo}"
     try:
-        return Path(hf_hub_download(published.repo, filename, revision=published.commit))
+        with _honest(published, filename):
+            return Path(hf_hub_download(published.repo, filename, revision=published.commit))
+    except _Lie:
+        raise
     except Exception as error:  # of the library, its HTTP client or the operating system
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise OSError(
@@ -103,7 +232,7 @@ def _download(name: str, filename: str) -> Path:
             meaning = _MEANINGS.get(status, ", an error of the server" if status >= 500 else "")
             problem = f"asked for {wanted}, {constants.ENDPOINT} answered HTTP {status}{meaning}"
         else:
-            why = str(reason).partition("\n")[0]
+            why = printable(str(reason).partition("\n")[0])
             problem = f"{wanted} could not be fetched from {constants.ENDPOINT} ({why})"
         raise FileNotFoundError(
             f"{problem}. Try again with a connection, or through a mirror named in HF_ENDPOINT. Or "
@@ -114,30 +243,23 @@ def _download(name: str, filename: str) -> Path:
         ) from error
 
 
-def _check_content(path: Path, sha256: str | None) -> None:
+def _check_content(path: Path, expected: str) -> None:
     """Refuse and remove a file that does not have the expected digest.
 
-    The cache names a file after the hub's digest of it, SHA-256 for large files and git's SHA-1
-    for others, and links to it from the commit's folder. Where links cannot be made, on some
-    Windows machines, there is no such name, and only files of known ``sha256`` are checked.
+    What other repositories may share is left to the user.
     """
-    blob = path.parent / os.readlink(path) if path.is_symlink() else path
-    expected = sha256 or blob.name
-    if re.fullmatch("[0-9a-f]{64}", expected):
-        found = file_sha256(path)
-    elif re.fullmatch("[0-9a-f]{40}", expected):
-        content = path.read_bytes()
-        found = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    else:
-        return
+    found, file = file_sha256(path), _real(path)
     if found == expected:
         return
-    try:
-        for copy in {path.resolve(), blob, path}:
-            copy.unlink(missing_ok=True)
-        removed = "It has been removed; load again to repeat the download."
-    except OSError as error:
-        removed = f"It could not be removed ({error}): delete it, then load again."
+    if not file.is_relative_to(_real(path.parents[2])):
+        removed = f"It is kept in {file}, for all repositories: delete it there, then load again."
+    else:
+        try:
+            for copy in {file, path}:
+                copy.unlink(missing_ok=True)
+            removed = "It has been removed; load again to repeat the download."
+        except OSError as error:
+            removed = f"It could not be removed ({error}): delete it, then load again."
     raise ValueError(
         f"{path} is damaged or not the published file: its digest is {found}, but must be "
         f"{expected}. {removed} If this happens again, the server sends another file: check "

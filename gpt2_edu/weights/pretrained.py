@@ -8,8 +8,6 @@ causal mask as a buffer, which we compute. The tied lm_head is stored once, as w
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -22,8 +20,9 @@ from torch import Tensor
 
 from ..config import GPT2Config
 from ..machine.device import shapes_only
-from ..machine.files import PART
+from ..machine.files import locked, whole_file, write_text
 from ..machine.messages import nearest
+from ..machine.outside import listed, printable, read_json, shown
 from .hub import CONFIG, PUBLISHED, WEIGHTS, fetch
 
 if TYPE_CHECKING:  # model.py builds on this file
@@ -85,26 +84,26 @@ def config_to_hugging_face(config: GPT2Config) -> dict[str, object]:
 
 def read_config(path: Path) -> GPT2Config:
     """The sizes in a config.json; ValueError if it asks for what GPT-2 as published does not do."""
-    try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} is not valid JSON ({error}). Was it cut off?") from error
+    stored = read_json(path)
     if not isinstance(stored, dict):
         raise ValueError(f"{path} must hold a JSON object, got {type(stored).__name__}")
 
     problems = [f"{name} is missing" for name in (*_SIZES, "n_positions") if name not in stored]
     for name, allowed in _GPT2_ONLY.items():
         if stored.get(name, allowed[0]) not in allowed:
-            problems.append(f"{name} is {stored[name]!r}, GPT-2 has {allowed[0]!r}")
-    inner = stored.get("n_inner")
-    if inner is not None and inner != 4 * stored.get("n_embd", 0):
-        problems.append(f"n_inner is {inner!r}, GPT-2 has 4 · n_embd")
+            problems.append(f"{name} is {shown(stored[name])}, GPT-2 has {allowed[0]!r}")
+    inner, width = stored.get("n_inner"), stored.get("n_embd", 0)
+    if inner is not None and not (isinstance(width, int) and inner == 4 * width):
+        problems.append(f"n_inner is {shown(inner)}, GPT-2 has 4 · n_embd")
     if problems:
         raise ValueError(f"{path} does not describe a GPT-2: {'; '.join(problems)}")
-    return GPT2Config(
-        block_size=stored["n_positions"],
-        **{name: stored[name] for name in _SIZES + _RATES if name in stored},
-    )
+    try:
+        return GPT2Config(
+            block_size=stored["n_positions"],
+            **{name: stored[name] for name in _SIZES + _RATES if name in stored},
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path} does not describe a GPT-2: {error}") from error
 
 
 # ---- Folders -----------------------------------------------------------------------------------
@@ -119,10 +118,11 @@ def load_pretrained(name_or_path: str | PathLike[str], cls: type[Model]) -> Mode
 
     Raises FileNotFoundError if the folder or a file in it is missing or the hub cannot be reached,
     and ValueError if the config is not a GPT-2's, the file is damaged, or tensors are missing,
-    unknown or of the wrong shape; then all of them are named together.
+    unknown, of the wrong shape or not finite; then they are named together.
     """
     folder = locate(name_or_path)
     config = read_config(folder / CONFIG)
+    _check_sizes(folder, config)  # before anything of the sizes that it claims is made
     with shapes_only():  # the numbers come from the file
         model = cls(config)
     state = _read_weights(folder / WEIGHTS)
@@ -139,7 +139,7 @@ def save_pretrained(model: GPT2, path: str | PathLike[str]) -> None:
     Each file is renamed to its final name when it is complete, so an interrupted save leaves the
     old file as it was. Raises ValueError if the path is a file or lm_head is no longer tied to wte.
     """
-    folder = Path(path).expanduser()
+    folder = named_path(path)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: save_pretrained needs a folder")
     if model.lm_head.weight is not model.wte.weight:
@@ -147,24 +147,29 @@ def save_pretrained(model: GPT2, path: str | PathLike[str]) -> None:
             "lm_head.weight is no longer tied to transformer.wte.weight. A GPT-2 checkpoint holds "
             "one table for both, so saving would lose lm_head."
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    config, weights = folder / (CONFIG + PART), folder / (WEIGHTS + PART)
-    config.write_text(json.dumps(config_to_hugging_face(model.config), indent=2) + "\n")
-    save_file(to_hugging_face(model.state_dict()), weights, metadata={"format": "pt"})
-    shutil.copymode(config, weights)  # save_file lets nobody but the owner read
-    os.replace(weights, folder / WEIGHTS)
-    os.replace(config, folder / CONFIG)
+    config = json.dumps(config_to_hugging_face(model.config), indent=2) + "\n"
+    with locked(folder, wait=60):
+        save_tensors(to_hugging_face(model.state_dict()), folder / WEIGHTS)
+        write_text(folder / CONFIG, config)
+
+
+def save_tensors(
+    tensors: Mapping[str, Tensor], path: Path, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors to a safetensors file, whole or not at all."""
+    with whole_file(path) as part:
+        save_file(dict(tensors), part, metadata={"format": "pt"} | dict(metadata or {}))
 
 
 def locate(name_or_path: str | PathLike[str]) -> Path:
     """The folder of a checkpoint, by path or name; one from the hub is fetched first."""
-    folder = Path(name_or_path).expanduser()
+    folder = named_path(name_or_path)
     if folder.is_dir():
         missing = [name for name in (CONFIG, WEIGHTS) if not (folder / name).is_file()]
         if missing:
-            held = sorted(path.name for path in folder.iterdir())[:8]
+            held = listed(sorted(path.name for path in folder.iterdir()))
             raise FileNotFoundError(
-                f"{folder} lacks {' and '.join(missing)}. It holds: {', '.join(held) or 'nothing'}."
+                f"{folder} lacks {' and '.join(missing)}. It holds: {held or 'nothing'}."
             )
         return folder
     if isinstance(name_or_path, str) and name_or_path in BUNDLED:
@@ -181,6 +186,56 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
     )
 
 
+def named_path(path: str | PathLike[str]) -> Path:
+    """A path that somebody gave. Raises TypeError for what is none, ValueError for no name."""
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"a path must be a str or a Path, got {shown(path)}")
+    if not str(path) or "\0" in str(path):
+        raise ValueError(f"{shown(str(path))} names no file or folder; the current folder is '.'")
+    return Path(path).expanduser()
+
+
+def _check_sizes(folder: Path, config: GPT2Config) -> None:
+    """Refuse a config whose sizes are far beyond what the file beside it holds.
+
+    The header of the weights is small, and safetensors compares it with the file's length.
+    """
+    path = folder / WEIGHTS
+    try:
+        with safe_open(path, framework="pt") as file:
+            tensors = len(file.keys())
+    except (SafetensorError, OSError) as error:
+        raise _unreadable(path, error) from error
+    size = path.stat().st_size
+    tables = (config.vocab_size + config.block_size) * config.n_embd  # numbers, of a byte or more
+    if config.n_layer > tensors or tables > size:
+        claimed = ", ".join(f"{name}={getattr(config, name):,}" for name in (*_SIZES, "block_size"))
+        raise ValueError(
+            f"{path} does not fit its {CONFIG}, which claims {claimed}: it holds {tensors:,} "
+            f"tensors in {size:,} bytes"
+        )
+
+
+def _unreadable(path: Path, error: Exception) -> ValueError:
+    return ValueError(
+        f"{path} cannot be read as safetensors ({printable(str(error))}). It is "
+        f"{path.stat().st_size:,} bytes; a download that was cut off looks like this. Fetch the "
+        "file again."
+    )
+
+
+def require_finite(state: Mapping[str, Tensor], what: str) -> None:
+    """Raise ValueError, naming the tensors, if a number in them is infinite or none."""
+    bad = [
+        name
+        for name, value in state.items()
+        # A finite sum has finite terms, and is faster to see.
+        if value.is_floating_point() and not value.sum().isfinite() and not value.isfinite().all()
+    ]
+    if bad:
+        raise ValueError(f"{what} are not all finite numbers: look at {listed(bad)}")
+
+
 def _read_weights(path: Path) -> dict[str, Tensor]:
     """The file's tensors in our layout, floats as float32.
 
@@ -194,10 +249,7 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
                 for name, value in from_hugging_face({key: file.get_tensor(key)}).items():
                     state[name] = value.float() if value.is_floating_point() else value
     except (SafetensorError, OSError) as error:
-        raise ValueError(
-            f"{path} cannot be read as safetensors ({error}). It is {path.stat().st_size:,} bytes; "
-            "a download that was cut off looks like this. Fetch the file again."
-        ) from error
+        raise _unreadable(path, error) from error
     return state
 
 
@@ -217,5 +269,6 @@ def _check_state(state: Mapping[str, Tensor], expected: Mapping[str, Tensor], pa
     if not problems and head is not None and not head.equal(state["transformer.wte.weight"]):
         problems.append("lm_head.weight differs from transformer.wte.weight; GPT-2 ties them")
     if problems:
-        listed = "\n  ".join(problems)
-        raise ValueError(f"{path} does not fit its config.json:\n  {listed}")
+        these = listed(problems, most=20, separator="\n  ")
+        raise ValueError(f"{path} does not fit its config.json:\n  {these}")
+    require_finite(state, f"the weights in {path}")

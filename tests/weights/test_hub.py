@@ -10,20 +10,21 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 import torch
-from huggingface_hub import constants, file_download
+from huggingface_hub import constants, file_download, get_session, hf_hub_download
 from safetensors.torch import load_file, save_file
 
 import gpt2_edu
 from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu.machine.files import file_sha256
 from gpt2_edu.weights.hub import PUBLISHED, Published, fetch
 from tests.stand_in_hub import StandInHub
 
 REPO, COMMIT = PUBLISHED["gpt2"].repo, PUBLISHED["gpt2"].commit
-TINY = Published(REPO, COMMIT)  # what the stand-in serves is not what the real digests say
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,12 @@ def published(tmp_path_factory) -> Path:
     return folder
 
 
+def as_published(folder: Path) -> Published:
+    """What the stand-in serves is not what the real digests say."""
+    files = folder.iterdir()
+    return Published(REPO, COMMIT, {f.name: file_sha256(f) for f in files})
+
+
 def point_at(url: str, monkeypatch) -> None:
     """What HF_ENDPOINT does, for a library that is imported already."""
     template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, url)
@@ -59,7 +66,7 @@ def point_at(url: str, monkeypatch) -> None:
 @pytest.fixture
 def hub(published, tmp_path, monkeypatch):
     """The stand-in as this process's hub, with an empty cache and no long waits."""
-    monkeypatch.setitem(PUBLISHED, "gpt2", TINY)
+    monkeypatch.setitem(PUBLISHED, "gpt2", as_published(published))
     with StandInHub() as hub:
         hub.publish(REPO, COMMIT, published)
         point_at(hub.url, monkeypatch)
@@ -259,12 +266,8 @@ def test_a_mirror_that_serves_something_else_under_the_name_is_refused(
     assert cached(tmp_path) == ["config.json"]
 
 
-def test_without_links_the_known_digest_still_counts(hub, published, monkeypatch):
+def test_without_links_the_known_digest_still_counts(hub, monkeypatch):
     """On some Windows machines the cache holds the files themselves, and no digest names them."""
-    known = {
-        n: hashlib.sha256((published / n).read_bytes()).hexdigest() for n in os.listdir(published)
-    }
-    monkeypatch.setitem(PUBLISHED, "gpt2", Published(REPO, COMMIT, known))
     monkeypatch.setattr(file_download, "are_symlinks_supported", lambda cache_dir=None: False)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_SYMLINKS_WARNING", True)
     folder = fetch("gpt2")
@@ -313,7 +316,7 @@ CODE = f"""
 import hashlib
 from gpt2_edu import GPT2
 from gpt2_edu.weights.hub import PUBLISHED, Published
-PUBLISHED["gpt2"] = Published({REPO!r}, {COMMIT!r})
+PUBLISHED["gpt2"] = Published({REPO!r}, {COMMIT!r}, DIGESTS)
 digest = hashlib.sha256()
 for value in GPT2.from_pretrained("gpt2").state_dict().values():
     digest.update(value.numpy().tobytes())
@@ -321,11 +324,12 @@ print(digest.hexdigest())
 """
 
 
-def start(**settings: str) -> subprocess.Popen[str]:
+def start(folder: Path, **settings: str) -> subprocess.Popen[str]:
     """Another process that loads "gpt2", with these settings and no others of the hub's."""
     kept = {k: v for k, v in os.environ.items() if "PROXY" not in k.upper() and k[:3] != "HF_"}
     kept["PYTHONPATH"] = str(Path(gpt2_edu.__file__).parent.parent)
-    command = [sys.executable, "-W", "error", "-c", CODE]
+    code = CODE.replace("DIGESTS", repr(as_published(folder).sha256))
+    command = [sys.executable, "-W", "error", "-c", code]
     return subprocess.Popen(
         command, env=kept | settings, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -339,14 +343,195 @@ def test_two_processes_at_once_and_a_third_offline(published, tmp_path):
         hub.pause = 0.3
         settings = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path), "HF_TOKEN": "hf_stand_in"}
         settings["TQDM_POSITION"] = "-1"  # draw the bar, though this is no terminal
-        both = [start(**settings) for _ in range(2)]
+        both = [start(published, **settings) for _ in range(2)]
         outputs = [process.communicate(timeout=60) for process in both]
         assert [process.returncode for process in both] == [0, 0], outputs
         assert [out.strip() for out, _ in outputs] == [expected, expected]
         assert any("model.safetensors" in err and "100%" in err for _, err in outputs)
         assert not any("warn" in err.lower() for _, err in outputs), outputs
         hub.requests.clear()
-        third = start(HF_ENDPOINT=hub.url, HF_HOME=str(tmp_path), HF_HUB_OFFLINE="1")
+        third = start(published, HF_ENDPOINT=hub.url, HF_HOME=str(tmp_path), HF_HUB_OFFLINE="1")
         out, err = third.communicate(timeout=60)
         assert (out.strip(), err) == (expected, "")
         assert hub.requests == []
+
+
+# ---- Lies --------------------------------------------------------------------------------------
+
+XET = "ab" * 32  # the name of a file in the store that repositories share
+OUT = "../../../evil"  # from blobs/ and .locks/models--…/ to the folder that holds the cache
+
+
+def everything(folder: Path) -> dict[str, bytes | None]:
+    """All that a server or a cache could make, change or cost: files, links and folders."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in folder.rglob("*")
+        if "cache" not in path.relative_to(folder).parts[:1]
+    }
+
+
+def digest_said(value: str) -> dict[str, str]:
+    return {"ETag": value, "X-Linked-ETag": value}
+
+
+LIES = {
+    "digest out of the cache": digest_said(f'"{OUT}"'),
+    "weak digest out of the cache": digest_said(f'W/"{OUT}"'),
+    "digest of a large file out of the cache": {"X-Linked-ETag": f'"{OUT}"'},
+    "no digest": digest_said('"abc"'),
+    "empty digest in quotes": digest_said('""'),
+    "empty digest": digest_said(""),
+    "another commit": {"X-Repo-Commit": "0" * 40},
+    "commit out of the cache": {"X-Repo-Commit": f"../{OUT}"},
+}
+
+
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+@pytest.mark.parametrize("honest_answers", [0, 1])
+def test_a_lying_mirror_writes_nothing(hub, tmp_path, lie, honest_answers):
+    """Also one that is honest until the library has begun to trust it."""
+    hub.lies = [{}] * honest_answers + [lie] * 9
+    (tmp_path / "evil").write_text("the user's")
+    message = refused(ValueError, "is not the hub's", "Nothing was written", "HF_ENDPOINT")
+    assert len(message) < 400
+    assert everything(tmp_path) == {"evil": b"the user's"}
+    assert cached(tmp_path) == ["config.json"][:honest_answers]
+
+
+def test_a_mirror_that_lies_when_asked_again_writes_nothing(hub, tmp_path):
+    hub.failures, hub.lies = 1, [LIES["digest out of the cache"]] * 9
+    refused(ValueError, "is not the hub's")
+    assert everything(tmp_path) == {} and cached(tmp_path) == []
+
+
+def test_a_mirror_that_lies_to_another_client_writes_nothing(hub, tmp_path, monkeypatch):
+    """After a connection that fails, the library asks with a new client."""
+    hub.lies = [LIES["digest out of the cache"]] * 9
+    client, down = type(get_session()), [True] * 3
+    request = client.request
+
+    def refuse(self, method, url, **kwargs):
+        return request(self, method, "http://127.0.0.1:9" if down and down.pop() else url, **kwargs)
+
+    monkeypatch.setattr(client, "request", refuse)
+    refused(ValueError, "is not the hub's")
+    assert not down
+    assert everything(tmp_path) == {} and cached(tmp_path) == []
+
+
+def test_a_file_that_a_mirror_misses_makes_no_folder_elsewhere(hub, tmp_path):
+    hub.files.clear()
+    hub.lies = [{"X-Repo-Commit": f"../{OUT}"}] * 9
+    refused(ValueError, "is not the hub's")
+    assert everything(tmp_path) == {} and not list(tmp_path.rglob(".no_exist"))
+
+
+def test_signs_that_a_terminal_obeys_do_not_reach_it(hub, tmp_path):
+    hub.lies = [{"ETag": '"\x9b31m"'}] * 9
+    assert refused(ValueError, "is not the hub's").isprintable()
+    hub.lies.clear()
+    file = fetch("gpt2") / "config.json"
+    file.unlink()
+    file.symlink_to(tmp_path / "\x9b31m")
+    (tmp_path / "\x9b31m").touch()
+    assert refused(ValueError, "leads to").isprintable()
+
+
+def test_two_models_and_somebody_elses_file_at_once(hub, published):
+    """The answers for one are not judged by what was asked for another; no check stays behind."""
+    ask, other = file_download.get_hf_file_metadata, Published("some/one", "1" * 40, {})
+    medium = Published(PUBLISHED["gpt2-medium"].repo, "2" * 40, PUBLISHED["gpt2"].sha256)
+    hub.publish(medium.repo, medium.commit, published)
+    hub.publish(other.repo, other.commit, published)
+    hub.pause = 0.2
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor() as pool:
+        patch.setitem(PUBLISHED, "gpt2-medium", medium)
+        jobs = [pool.submit(fetch, "gpt2"), pool.submit(fetch, "gpt2-medium")]
+        for file in os.listdir(published):
+            jobs.append(pool.submit(hf_hub_download, other.repo, file, revision=other.commit))
+        assert all(os.path.exists(job.result()) for job in jobs)
+    assert file_download.get_hf_file_metadata is ask
+
+
+# ---- A cache that somebody else made ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offline", [True, False])
+@pytest.mark.parametrize("of", ["config.json", "model.safetensors"])
+def test_a_link_in_a_foreign_cache_does_not_cost_the_user_a_file(
+    hub, tmp_path, monkeypatch, offline, of
+):
+    link = fetch("gpt2") / of
+    (tmp_path / "diary.txt").write_text("the user's")
+    link.unlink()
+    link.symlink_to(tmp_path / "diary.txt")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", offline)
+    refused(ValueError, "leads to", "diary.txt", "Nothing there was read or changed")
+    assert everything(tmp_path) == {"diary.txt": b"the user's"}
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize("inner", ["blobs", "snapshots", f"snapshots/{COMMIT}", ".no_exist"])
+def test_a_linked_folder_in_a_foreign_cache_fills_no_folder_of_the_user(hub, tmp_path, inner):
+    link = tmp_path / f"cache/models--{REPO.replace('/', '--')}" / inner
+    link.parent.mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    link.symlink_to(tmp_path / "home")
+    refused(ValueError, "leads to", "home", "Remove the link")
+    assert everything(tmp_path) == {"home": None}
+    assert hub.requests == []
+
+
+def test_a_cache_behind_a_link_is_a_cache(hub, tmp_path, monkeypatch):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "link"))
+    first = weights_digest(GPT2.from_pretrained("gpt2"))
+    assert weights_digest(GPT2.from_pretrained("gpt2")) == first
+
+
+@pytest.fixture
+def xet(hub, published, monkeypatch):
+    """The hub's other way to send a large file; the library then keeps it for all repositories."""
+    if not hasattr(constants, "HF_HUB_DISABLE_SHARED_BLOBS"):
+        pytest.skip("this huggingface_hub shares no files between repositories")
+
+    def xet_get(*, incomplete_path: Path, **kwargs) -> None:
+        incomplete_path.write_bytes((published / "model.safetensors").read_bytes())
+
+    monkeypatch.setattr(file_download, "xet_get", xet_get)
+    monkeypatch.setattr(file_download, "is_xet_available", lambda: True)
+    hub.lies = [{}, {"X-Xet-Hash": XET, "X-Xet-Refresh-Route": hub.url}] * 9
+    return hub
+
+
+def test_a_file_that_repositories_share_is_in_the_cache(xet, tmp_path, published):
+    model = GPT2.from_pretrained("gpt2")
+    assert (fetch("gpt2") / "model.safetensors").resolve() == tmp_path / "cache/blobs/ab" / XET
+    assert weights_digest(model) == weights_digest(GPT2.from_pretrained(published))
+
+
+def test_a_damaged_file_that_repositories_share_is_left_to_the_user(xet):
+    shared = (fetch("gpt2") / "model.safetensors").resolve()
+    shared.write_bytes(bytes(shared.stat().st_size))
+    refused(ValueError, "model.safetensors is damaged", str(shared), "delete it there")
+    shared.unlink()
+    fetch("gpt2")
+
+
+@pytest.mark.parametrize("file", ["config.json", "model.safetensors"])
+def test_a_list_of_files_in_a_foreign_cache_names_no_path(xet, tmp_path, file):
+    """With it the library asks no server."""
+    trees = tmp_path / f"cache/models--{REPO.replace('/', '--')}/trees"
+    trees.mkdir(parents=True)
+    entry = {"size": 9, "blob_id": "0" * 40, "lfs_sha256": OUT, "lfs_size": 9, "xet_hash": XET}
+    listed = {"format_version": 1, "files": {file: entry}}
+    (trees / f"{COMMIT}.json").write_text(json.dumps(listed))
+    refused(ValueError, f"{COMMIT}.json", "not the hub's", OUT)
+    assert everything(tmp_path) == {}
+
+
+def test_every_size_is_pinned():
+    for published in PUBLISHED.values():
+        assert set(published.sha256) == {"config.json", "model.safetensors"}
