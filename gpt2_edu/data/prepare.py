@@ -16,21 +16,22 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import tiktoken
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ..machine.files import write_text
-from ..machine.options import option
+from ..machine.files import locked, write_text
+from ..machine.options import check_type, option
+from ..machine.outside import shown
 from ..tokenizer import load_tokenizer
 from .shards import HEADER, SPLITS, UNFINISHED, VERSION, Header, read_header, tokenizer_hash
 from .sources import Piece, ReadOptions, Source, find_sources
-from .writer import ShardWriter, locked, open_progress
+from .writer import ShardWriter, open_progress
 
 BATCH_CHARACTERS = 1 << 20  # encoded at a time
 
@@ -59,16 +60,20 @@ class PrepareConfig:
             raise TypeError(f"sources must be a tuple of strings, got {sources!r}")
         if not sources:
             raise ValueError("sources is empty: name at least one file, folder or dataset")
+        for field in fields(self)[1:]:
+            check_type(field.name, getattr(self, field.name), _HINTS[field.name])
         if not 0 <= self.val_fraction < 1:
             raise ValueError(f"val_fraction must be in [0, 1), got {self.val_fraction}")
         for name in ("shard_tokens", "workers"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} must be an int, got {value!r}")
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+            if (value := getattr(self, name)) < 1:
+                raise ValueError(f"{name} must be at least 1, got {shown(value)}")
+        if not self.out:
+            raise ValueError("out is empty: name a folder for the shards")
         if self.errors not in ("strict", "replace"):
             raise ValueError(f"errors must be 'strict' or 'replace', got {self.errors!r}")
+
+
+_HINTS = get_type_hints(PrepareConfig)
 
 
 def prepare(config: PrepareConfig) -> Header:
@@ -182,7 +187,7 @@ def _encode_all(
             writer.append(future.result())
             bar.update(progress)
 
-        written = writer.progress.batches
+        written, number = writer.progress.batches, -1
         for number, batch in enumerate(text_batches(pieces, config)):
             documents += sum(piece.starts_document for _, piece in batch)
             progress = sum(piece.progress for _, piece in batch)
@@ -192,6 +197,11 @@ def _encode_all(
             pending.append((pool.submit(_encode, batch, encoding), progress))
             if len(pending) > 2 * config.workers:
                 write_next()
+        if number + 1 < written:
+            raise ValueError(
+                f"{config.out} says that {written:,} batches were written, and the text has only "
+                f"{number + 1:,}: start again in an empty folder"
+            )
         while pending:
             write_next()
     writer.commit()

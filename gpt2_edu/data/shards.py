@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..machine.files import file_sha256
+from ..machine.outside import listed, read_json, shown
 from ..tokenizer import load_tokenizer
 
 HEADER = "header.json"
@@ -80,12 +81,13 @@ def read_header(folder: str | PathLike[str]) -> Header:
     if not path.is_file():
         raise FileNotFoundError(_why_no_header(path.parent))
     try:
-        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored = read_json(path)
         if not isinstance(stored, dict):
             raise ValueError(f"it holds a {type(stored).__name__}, not an object")
         if (stored.get("format"), stored.get("version")) != (FORMAT, VERSION):
             raise ValueError(
-                f"its format is {stored.get('format')!r}, version {stored.get('version')!r}; "
+                f"its format is {shown(stored.get('format'))}, version "
+                f"{shown(stored.get('version'))}; "
                 f"this program reads {FORMAT!r}, version {VERSION}"
             )
         return _parse_header(stored)
@@ -108,10 +110,10 @@ def _why_no_header(folder: Path) -> str:
             f"{folder} holds a preparation that was interrupted: it has no {HEADER} yet. Run the "
             "same preparation again; it continues where it stopped."
         )
-    held = sorted(path.name for path in folder.iterdir())[:8]
+    held = listed(sorted(path.name for path in folder.iterdir()))
     return (
         f"{folder} has no {HEADER}, so it is not a folder of token shards. "
-        f"It holds: {', '.join(held) or 'nothing'}."
+        f"It holds: {held or 'nothing'}."
     )
 
 
@@ -128,23 +130,29 @@ def _parse_header(stored: dict[str, Any]) -> Header:
     if len({shard.file for shard in shards}) < len(shards):
         raise ValueError("it lists a shard twice")
     if header.dtype not in ("uint16", "uint32"):
-        raise ValueError(f"its dtype is {header.dtype!r}, not 'uint16' or 'uint32'")
+        raise ValueError(f"its dtype is {shown(header.dtype)}, not 'uint16' or 'uint32'")
     for name in ("vocab_size", "documents"):
         if not isinstance(stored[name], int) or stored[name] < 1:
-            raise ValueError(f"{name} is {stored[name]!r}, not a positive integer")
+            raise ValueError(f"{name} is {shown(stored[name])}, not a positive integer")
     for name in ("tokenizer", "tokenizer_hash"):
         if not isinstance(stored[name], str):
-            raise ValueError(f"{name} is {stored[name]!r}, not a string")
+            raise ValueError(f"{name} is {shown(stored[name])}, not a string")
     for shard in shards:
+        if not isinstance(shard.file, str):
+            raise ValueError(f"{shown(shard.file)} is no name of a file")
         matched = SHARD_NAME.fullmatch(shard.file)
         if not matched or matched[1] != shard.split:
-            raise ValueError(f"{shard.file!r} is no name for a shard of the split {shard.split!r}")
+            raise ValueError(
+                f"{shown(shard.file)} is no name for a shard of the split {shown(shard.split)}"
+            )
         if not isinstance(shard.tokens, int) or shard.tokens < 1:
-            raise ValueError(f"{shard.file} has {shard.tokens!r} tokens, not a positive integer")
+            raise ValueError(
+                f"{shard.file} has {shown(shard.tokens)} tokens, not a positive integer"
+            )
         if not isinstance(shard.sha256, str) or not re.fullmatch("[0-9a-f]{64}", shard.sha256):
-            raise ValueError(f"the SHA-256 of {shard.file} is {shard.sha256!r}")
+            raise ValueError(f"the SHA-256 of {shard.file} is {shown(shard.sha256)}")
     if stored["tokens"] != {split: header.tokens(split) for split in SPLITS}:
-        raise ValueError(f"its total {stored['tokens']!r} is not the sum of its shards")
+        raise ValueError(f"its total {shown(stored['tokens'])} is not the sum of its shards")
     return header
 
 
@@ -220,13 +228,19 @@ class TokenShards:
 
     def check_tokenizer(self, name: str) -> None:
         """Raise ValueError unless the shards were made by the tokenizer of this name."""
-        expected = tokenizer_hash(load_tokenizer(name))
+        encoding = load_tokenizer(name)
+        expected = tokenizer_hash(encoding)
         if expected != self.header.tokenizer_hash:
             raise ValueError(
                 f"the shards in {self.folder} hold the ids of another tokenizer: they were made "
                 f"with {self.tokenizer!r} (hash {self.header.tokenizer_hash}), {name!r} has the "
                 f"hash {expected}. The same id stands for different text in the two: prepare the "
                 f"text again with tokenizer={name!r}, or train with {self.tokenizer!r}."
+            )
+        if self.vocab_size > encoding.n_vocab:
+            raise ValueError(
+                f"{self.folder / HEADER} says that there are {self.vocab_size:,} tokens; {name!r} "
+                f"has only {encoding.n_vocab:,}. Copy it again, or prepare the text again."
             )
 
     def _check_files(self, shards: list[Shard], verify: bool) -> None:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..crane import story
+from ..machine.outside import listed, printable, shown
 
 BLOCK_BYTES = 1 << 20  # read at a time from a text file
+LONGEST_LINE = 1 << 28  # bytes of a JSONL line, which is in memory as a whole
 DATASET = "dataset:"
 CRANE = "crane:"
 
@@ -125,7 +127,9 @@ def _read_jsonl(path: Path, options: ReadOptions) -> Iterator[Piece]:
     """One document a line; blank lines and empty texts are left out."""
     with path.open("rb") as file:
         progress = 0
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=1):
+            if len(line) == LONGEST_LINE:
+                raise ValueError(f"{path}:{number} is longer than {LONGEST_LINE:,} bytes: no JSONL")
             if b"\0" in line:
                 raise _binary(path, file.tell() - len(line) + line.index(b"\0"))
             progress += len(line)
@@ -145,7 +149,7 @@ def _json_text(line: bytes, place: str, options: ReadOptions) -> str:
         entry = json.loads(decoded)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{place} is not JSON ({error}). Each line must be one JSON object such as "
+            f"{place} is not JSON ({printable(str(error))}). Each line must be an object such as "
             f'{{"{options.text_field}": "Once upon a time"}}; it begins {decoded[:40]!r}.'
         ) from error
     if not isinstance(entry, dict):
@@ -160,14 +164,14 @@ def _text(value: object, place: str, options: ReadOptions) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError(f"{place}: {options.text_field!r} is {value!r:.40}, not a string")
+        raise ValueError(f"{place}: {options.text_field!r} is {shown(value)}, not a string")
     try:
         value.encode()
     except UnicodeEncodeError as error:
         if options.errors == "strict":
             raise ValueError(
                 f"{place} holds an unpaired surrogate at character {error.start}, which is not "
-                "text. To put � in its place use errors='replace' (--errors replace)."
+                "text. To put � in its place use errors='replace'."
             ) from error
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
@@ -264,7 +268,7 @@ def _crane_source(name: str) -> Source:
 
 def _missing(kind: str, name: str, place: Path | str, known: Iterable[str]) -> ValueError:
     return ValueError(
-        f"{place} has no {kind} {name!r}. It has: {', '.join(known) or 'none'}. Name the {kind} "
+        f"{place} has no {kind} {name!r}. It has: {listed(known) or 'none'}. Name the {kind} "
         "that holds the text with text_field."
     )
 
@@ -279,5 +283,5 @@ def _binary(path: Path, offset: int) -> ValueError:
 def _not_utf8(place: Path | str, offset: int) -> ValueError:
     return ValueError(
         f"{place} is not UTF-8: byte {offset} begins no valid character. Convert it to UTF-8, or "
-        "put � in place of such bytes with errors='replace' (--errors replace)."
+        "put � in place of such bytes with errors='replace'."
     )

@@ -6,20 +6,21 @@ written last, so a folder that has one is complete.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+import zlib
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine.files import PART, file_sha256, sync, write_text
+from ..machine.files import PART, file_crc32, file_sha256, named_if_full, sync, write_text
 from ..machine.messages import changes
+from ..machine.outside import listed, read_json
 from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Shard
 
 COMMIT_SECONDS = 1.0  # between two records of the progress
@@ -34,31 +35,28 @@ class Progress:
     lengths: dict[str, list[int]] = field(  # tokens in each shard, by split
         default_factory=lambda: {split: [] for split in SPLITS}
     )
+    sums: dict[str, list[int]] = field(  # CRC-32 of each shard's bytes: it can be carried on
+        default_factory=lambda: {split: [] for split in SPLITS}
+    )
 
     def save(self, folder: Path) -> None:
         """Write unfinished.json."""
-        write_text(folder / UNFINISHED, json.dumps(asdict(self)))
+        stored = asdict(self)
+        write_text(folder / UNFINISHED, json.dumps(stored | {"sha256": _digest(stored)}))
+
+    @classmethod
+    def load(cls, path: Path) -> Progress:
+        """Read unfinished.json. Raises ValueError if it is not as it was written."""
+        stored = read_json(path)
+        if not isinstance(stored, dict) or stored.pop("sha256", None) != _digest(stored):
+            raise ValueError("it is not as it was written")
+        if stored.keys() != {field.name for field in fields(cls)}:
+            raise ValueError("it was written by another version")
+        return cls(**stored)
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Make the folder and keep other processes from writing to it. The lock ends with ours."""
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file: the shards need a folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    if os.name == "nt":  # Windows cannot lock a folder
-        yield
-        return
-    import fcntl
-
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
-    except BlockingIOError as error:
-        raise ValueError(f"another preparation is writing to {folder} right now") from error
-    finally:
-        os.close(handle)
+def _digest(stored: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(stored, sort_keys=True).encode()).hexdigest()
 
 
 def open_progress(folder: Path, identity: dict[str, Any], overwrite: bool) -> Progress:
@@ -70,9 +68,11 @@ def open_progress(folder: Path, identity: dict[str, Any], overwrite: bool) -> Pr
     path, old = folder / UNFINISHED, None
     if path.is_file():
         try:
-            old = Progress(**json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
-            raise ValueError(f"{path} is damaged: remove {folder} and start again") from error
+            old = Progress.load(path)
+        except ValueError as error:
+            raise ValueError(
+                f"{path} is damaged ({error}): remove {folder} and start again"
+            ) from error
         if old.identity == identity:
             return old
     held = sorted(path.name for path in folder.iterdir() if path.name != UNFINISHED + PART)
@@ -86,10 +86,10 @@ def open_progress(folder: Path, identity: dict[str, Any], overwrite: bool) -> Pr
         elif HEADER in held:
             why = f"{folder} holds finished shards."
         else:
-            why = f"{folder} is not empty: it holds {', '.join(held[:8])}."
+            why = f"{folder} is not empty: it holds {listed(held)}."
         raise ValueError(
             f"{why} Choose another folder, or replace the shards that are there with "
-            "overwrite=True (--overwrite)."
+            "overwrite=True."
         )
     # The header goes first: without it, no reader takes the folder for complete.
     for name in [HEADER, *(name for name in held if _is_ours(name))]:
@@ -132,22 +132,25 @@ class ShardWriter:
             self.commit()
 
     def _append(self, split: str, ids: NDArray[Any]) -> None:
-        lengths = self.progress.lengths[split]
+        lengths, sums = self.progress.lengths[split], self.progress.sums[split]
         while len(ids):
             if not lengths or lengths[-1] == self.shard_tokens:
                 lengths.append(0)
+                sums.append(0)
             path = self._part(split, len(lengths) - 1)
             now = ids[: self.shard_tokens - lengths[-1]]
-            with path.open("ab") as file:
+            with named_if_full(path), path.open("ab") as file:
                 file.write(now.data)
             self._unsynced.add(path)
             lengths[-1] += len(now)
+            sums[-1] = zlib.crc32(now.data, sums[-1])
             ids = ids[len(now) :]
 
     def commit(self) -> None:
         """Make everything written so far survive an interruption."""
         for path in sorted(self._unsynced):
-            sync(path)
+            with named_if_full(path):
+                sync(path)
         self._unsynced.clear()
         self.progress.save(self.folder)
         self._committed = time.monotonic()
@@ -164,7 +167,11 @@ class ShardWriter:
                 self._append("val", ids[keep:])
                 train[i] = keep
             start += length
-        self.progress.lengths["train"] = [length for length in train if length]
+        self.progress.lengths["train"] = train = [length for length in train if length]
+        self.progress.sums["train"] = [
+            file_crc32(self._part("train", i), length * self.dtype.itemsize)
+            for i, length in enumerate(train)
+        ]
         self.commit()
         self._restore()  # cuts the files
 
@@ -176,10 +183,19 @@ class ShardWriter:
                 part = self._part(split, i)
                 final = part.with_suffix("")
                 sync(part)
+                self._check(part, tokens * self.dtype.itemsize, self.progress.sums[split][i])
                 shards.append(Shard(final.name, split, tokens, file_sha256(part)))
                 os.replace(part, final)
         sync(self.folder)
         return tuple(shards)
+
+    def _check(self, path: Path, size: int, crc32: int) -> None:
+        """Raise ValueError if a shard's bytes are not those that were written."""
+        if file_crc32(path, size) != crc32:
+            raise ValueError(
+                f"{path} has other bytes than were written, so the preparation cannot continue. "
+                "Start again in an empty folder."
+            )
 
     def _part(self, split: str, i: int) -> Path:
         return self.folder / f"{split}-{i:05d}.bin{PART}"
@@ -187,12 +203,16 @@ class ShardWriter:
     def _restore(self) -> None:
         """Bring the files to the state in the record: nothing missing, nothing more."""
         self._unsynced: set[Path] = set()
-        sizes = {
-            self._part(split, i): tokens * self.dtype.itemsize
-            for split in SPLITS
-            for i, tokens in enumerate(self.progress.lengths[split])
-        }
-        for path, size in sizes.items():
+        sizes, sums = (
+            {
+                self._part(split, i): number
+                for split in SPLITS
+                for i, number in enumerate(numbers[split])
+            }
+            for numbers in (self.progress.lengths, self.progress.sums)
+        )
+        for path, tokens in sizes.items():
+            size = tokens * self.dtype.itemsize
             if path.with_suffix("").exists():  # interrupted in ``rename_shards``
                 os.replace(path.with_suffix(""), path)
             if not path.is_file() or path.stat().st_size < size:
@@ -201,6 +221,7 @@ class ShardWriter:
                     "cannot continue. Start again in an empty folder."
                 )
             os.truncate(path, size)
+            self._check(path, size, sums[path])
         for path in self.folder.glob(f"*{PART}"):
             if _is_ours(path.name) and path not in sizes:
                 path.unlink()

@@ -14,18 +14,18 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..machine.display import Exhibit, text_table
-from ..machine.files import write_text
+from ..machine.files import locked, write_text
+from ..machine.outside import read_json, shown
 from .exercise import exercises
 
 FILE = "progress.json"  # in the notebook's folder
 FORMAT, VERSION = "gpt2-edu progress", 1
-_LOCK_TIMEOUT = 5.0  # seconds; an older lock was left by a process that died
+_PATIENCE = 60.0  # seconds to wait for another notebook that writes
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
@@ -112,10 +112,10 @@ def merge(path: str | PathLike[str]) -> Progress:
     if not other.is_file():
         raise FileNotFoundError(f"there is no file {str(other)!r} to merge")
     try:
-        theirs = _parse(other.read_text(encoding="utf-8"))
+        theirs = _parse(read_json(other))
     except ValueError as error:
         raise ValueError(f"{other} is no progress file: {error}") from error
-    with _locked(Path(FILE)):
+    with locked(Path(FILE).parent, wait=_PATIENCE):
         mine, problem = _read(Path(FILE))
         if problem:
             print(problem)
@@ -141,7 +141,7 @@ def mark_passed(name: str, source: str | None) -> str:
         return ""
     file = Path(FILE)
     try:
-        with _locked(file):
+        with locked(file.parent, wait=_PATIENCE):
             kept, problem = _read(file)
             passed = kept.passed
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -172,19 +172,20 @@ def _text(kept: Kept) -> str:
     return json.dumps(stored, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _parse(text: str) -> Kept:
-    stored = json.loads(text)
+def _parse(stored: Any) -> Kept:
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")
     if stored.get("version") != VERSION:
-        raise ValueError(f"its version is {stored.get('version')!r}; this program reads {VERSION}")
+        raise ValueError(
+            f"its version is {shown(stored.get('version'))}; this program reads {VERSION}"
+        )
     passed: Any = stored.get("passed")
     if not _all(passed, on=str, source=str | None):
         raise ValueError("its list of exercises is damaged")
     questions: Any = stored.get("questions", {})
     if not _all(questions, on=str, first=bool, right=bool):
         raise ValueError("its list of questions is damaged")
-    return Kept(passed, questions)
+    return Kept({name: {"source": None} | entry for name, entry in passed.items()}, questions)
 
 
 def _all(entries: Any, **types: Any) -> bool:
@@ -200,12 +201,12 @@ def _all(entries: Any, **types: Any) -> bool:
 def _read(file: Path) -> tuple[Kept, str]:
     """What the file holds, and a message if it could not be read."""
     try:
-        return _parse(file.read_text(encoding="utf-8")), ""
+        return _parse(read_json(file)), ""
     except FileNotFoundError:
         return Kept({}, {}), ""
     except OSError as error:
         return Kept({}, {}), f"{file} cannot be read: {error.strerror}."
-    except ValueError as error:  # JSON and UTF-8 errors are ValueErrors
+    except ValueError as error:
         aside = file.with_name(f"{file.stem}-damaged-{time.time_ns()}{file.suffix}")
         with contextlib.suppress(OSError):
             os.replace(file, aside)
@@ -215,24 +216,3 @@ def _read(file: Path) -> tuple[Kept, str]:
             )
         left = f"{file} could not be read ({error}), nor renamed. It is left as it is."
         return Kept({}, {}), left
-
-
-@contextlib.contextmanager
-def _locked(file: Path) -> Iterator[None]:
-    """One notebook at a time: the other one waits."""
-    lock = file.with_name(file.name + ".lock")
-    deadline = time.monotonic() + 2 * _LOCK_TIMEOUT
-    while True:
-        try:
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            break
-        except FileExistsError:
-            with contextlib.suppress(FileNotFoundError):
-                stale = time.time() - lock.stat().st_mtime > _LOCK_TIMEOUT
-                if stale or time.monotonic() > deadline:
-                    lock.unlink(missing_ok=True)
-            time.sleep(0.02)
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)

@@ -29,11 +29,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor
 
 from ..machine.files import PART, file_sha256, sync
-from ..weights import CONFIG, WEIGHTS, config_to_hugging_face, from_hugging_face, to_hugging_face
+from ..machine.outside import listed, read_json, shown
+from ..weights import (
+    CONFIG,
+    WEIGHTS,
+    config_to_hugging_face,
+    from_hugging_face,
+    named_path,
+    save_tensors,
+    to_hugging_face,
+)
 from .distributed import copy_full_tensor, full_tensor
 
 if TYPE_CHECKING:  # a run opens its checkpoint
@@ -41,6 +50,17 @@ if TYPE_CHECKING:  # a run opens its checkpoint
 
 OPTIMIZER, STATE = "optimizer.safetensors", "state.json"
 FORMAT, VERSION = "gpt2-edu checkpoint", 1
+# What the state of a run consists of.
+_STATE: dict[str, Any] = {
+    "step": int,
+    "val_loss": float | None,
+    "best": float | None,
+    "loader": dict,
+    "scaler": dict,
+    "random": list,
+    "sequences_per_step": int,
+    "config": dict,
+}
 _NAME = re.compile(r"step-(\d{8,})")
 Tensors = dict[str, Tensor]  # by name
 UNFINISHED = ".unfinished-"  # begins the name of a folder that is being written or removed
@@ -143,15 +163,27 @@ def newest_checkpoint(run_folder: Path) -> Path | None:
 
 
 def model_folder(name: str, which: Literal["best", "last"] = "best") -> str:
-    """The checkpoint that a run folder stands for; every other name is returned as it is."""
-    run = Path(name).expanduser()
+    """The checkpoint that a run folder stands for; every other name is returned as it is.
+
+    Raises FileNotFoundError if the run has none, and ValueError if a checkpoint, of a run or named
+    itself, has other bytes than were written.
+    """
+    run = named_path(name)
+    if (run / STATE).is_file():
+        _require_intact(run)
     if not (run / "checkpoints").is_dir():
         return name
     best = best_checkpoint(run) if which == "best" else None
     found = best or newest_checkpoint(run)  # without validation none is the best
     if found is None:
         raise FileNotFoundError(f"the run {run} has no checkpoint yet")
+    _require_intact(found)
     return str(found)
+
+
+def _require_intact(folder: Path) -> None:
+    if problems := damage(folder):
+        raise ValueError(f"the checkpoint {folder} is damaged:\n  " + "\n  ".join(problems))
 
 
 def damage(folder: Path, *, thoroughly: bool = True) -> list[str]:
@@ -184,19 +216,27 @@ def read_state(folder: Path) -> dict[str, Any]:
 def _read_document(folder: Path) -> dict[str, Any]:
     path = folder / STATE
     if not path.is_file():
-        raise FileNotFoundError(f"{STATE} is missing")
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        digest = document.pop("sha256")
-        if digest != _digest(document):
-            raise ValueError("its contents have changed since it was written")
-    except (ValueError, KeyError, AttributeError) as error:
-        raise ValueError(f"{STATE} is damaged ({error})") from error
-    if (document["format"], document["version"]) != (FORMAT, VERSION):
+        raise FileNotFoundError(f"{path} is missing")
+    document = read_json(path)
+    if not isinstance(document, dict) or document.pop("sha256", None) != _digest(document):
+        raise ValueError(f"{path} is damaged: its contents have changed since it was written")
+    if (document.get("format"), document.get("version")) != (FORMAT, VERSION):
         raise ValueError(
-            f"{STATE} has the format {document['format']!r}, version {document['version']}; "
-            f"this program reads {FORMAT!r}, version {VERSION}"
+            f"{path} has the format {shown(document.get('format'))}, version "
+            f"{shown(document.get('version'))}; this program reads {FORMAT!r}, version {VERSION}"
         )
+    state, files = document.get("state"), document.get("files")
+    if not isinstance(state, dict) or state.keys() != _STATE.keys():
+        raise ValueError(f"{path} is damaged: it lacks a part of the state of a run")
+    wrong = [name for name, kind in _STATE.items() if not isinstance(state[name], kind)]
+    if wrong:
+        raise ValueError(f"{path} is damaged: {listed(wrong)} hold what does not belong there")
+    if not isinstance(files, dict) or files.keys() != {CONFIG, WEIGHTS, OPTIMIZER}:
+        raise ValueError(f"{path} is damaged: it lists other files than a checkpoint has")
+    if not all(
+        isinstance(known, dict) and known.keys() == {"bytes", "sha256"} for known in files.values()
+    ):
+        raise ValueError(f"{path} is damaged: its list of files is")
     return document
 
 
@@ -235,7 +275,7 @@ def save_run(run: Run, val_loss: float | None) -> None:
         try:
             _write(run, state, weights, averages)
         except Exception as error:  # the other ranks wait below: let them know first
-            problem = f"{type(error).__name__}: {error}"
+            problem = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
     problem = str(run.ranks.gather(problem)[0])
     if problem:
         older = checkpoints(run.folder)
@@ -264,8 +304,8 @@ def _write(run: Run, state: dict[str, Any], weights: Tensors, averages: Tensors)
     with atomic_folder(checkpoint_path(run.folder, run.step)) as part:
         config = json.dumps(config_to_hugging_face(run.model.config), indent=2) + "\n"
         (part / CONFIG).write_text(config, encoding="utf-8")
-        save_file(to_hugging_face(weights), part / WEIGHTS, metadata={"format": "pt"})
-        save_file(averages, part / OPTIMIZER)
+        save_tensors(to_hugging_face(weights), part / WEIGHTS)
+        save_tensors(averages, part / OPTIMIZER)
         files = {
             name: {"bytes": (part / name).stat().st_size, "sha256": file_sha256(part / name)}
             for name in (CONFIG, WEIGHTS, OPTIMIZER)

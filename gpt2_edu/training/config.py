@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import types
 import typing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ..config import GPT2Config
-from ..machine.options import option
+from ..machine.options import check_type, option
+from ..machine.outside import printable, read_json
 from ..weights import CONFIG, locate, read_config
 from .optim import learning_rate
 
-SETTINGS = "run.json"  # in the run folder
+SETTINGS, LOG = "run.json", "log.jsonl"  # in the run folder
 
 # What may differ when a run is resumed: where it runs and what it reports, not what it computes.
 # The loader checks that data holds the same tokens as before.
@@ -79,7 +78,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         for name, hint in typing.get_type_hints(type(self)).items():
-            _check_type(name, getattr(self, name), hint)
+            check_type(name, getattr(self, name), hint)
         self._check(("block_size", "steps", "batch_size", "grad_accum", "eval_batches"), 1)
         self._check(("sample_tokens", "save_every", "keep", "log_every", *_SIZES), 1)
         self._check(("warmup_steps", "eval_every", "sample_every", "seed"), 0)
@@ -148,20 +147,6 @@ class TrainConfig:
         return replace(preset, block_size=self.block_size, **given)
 
 
-def _check_type(name: str, value: object, hint: Any) -> None:
-    """Raise TypeError, or ValueError for a word that is none of those allowed."""
-    if typing.get_origin(hint) is Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
-        return
-    allowed = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-    fits = allowed + (int,) if float in allowed else allowed  # 1 is a float as well
-    if not isinstance(value, fits) or (isinstance(value, bool) and bool not in allowed):
-        words = " or ".join("None" if kind is types.NoneType else kind.__name__ for kind in allowed)
-        raise TypeError(f"{name} must be {words}, got {value!r}")
-
-
 def has_run(folder: Path) -> bool:
     """Whether a folder belongs to a run already, also one that an earlier version began."""
     return any((folder / name).is_file() for name in (SETTINGS, CONFIG))
@@ -181,6 +166,7 @@ def read_train_config(run: str | os.PathLike[str]) -> TrainConfig:
             f"there is no run to resume in {path.parent}: it has no {SETTINGS}. {way}"
         )
     try:
-        return TrainConfig(**json.loads(path.read_text(encoding="utf-8")))
+        return TrainConfig(**read_json(path))
     except (ValueError, TypeError) as error:
-        raise ValueError(f"{path} does not hold the settings of a run: {error}") from error
+        said = printable(str(error))
+        raise ValueError(f"{path} does not hold the settings of a run: {said}") from error

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..data.prepare import PrepareConfig, prepare
+from ..data.shards import HEADER, read_header
 from ..machine.messages import nearest
-from .config import TrainConfig
+from ..machine.outside import listed, shown
+from .config import TrainConfig, has_run
 from .run_log import Row
 from .trainer import Summary, Trainer
 
@@ -54,6 +56,16 @@ RECIPES = {
 }
 
 
+def _holds(data: Path, stories: str) -> bool:
+    """Whether these stories were written already, by a run that was stopped after that."""
+    if not (data / HEADER).is_file():
+        return False
+    found = read_header(data).made.get("sources")
+    if found != [stories]:
+        raise ValueError(f"{data} holds shards of {shown(found)}: choose another folder")
+    return True
+
+
 def train_crane(
     recipe: str,
     out: str,
@@ -69,9 +81,20 @@ def train_crane(
     """
     if recipe not in RECIPES:
         raise ValueError(f"unknown recipe {recipe!r}. {nearest(recipe, RECIPES)}")
-    data, run = Path(out).expanduser() / "data", Path(out).expanduser() / "run"
-    stories = f"crane:{RECIPES[recipe].stories}"
-    prepare(PrepareConfig(sources=(stories,), out=str(data), tokenizer="crane", val_fraction=0.02))
+    place = Path(out).expanduser()
+    data, run = place / "data", place / "run"
     config = TrainConfig(data=str(data), out=str(run), **(RECIPES[recipe].settings | settings))
+    if has_run(run):
+        raise ValueError(
+            f"{place} holds a run already. To go on with it: gpt2-edu train --out {run} --resume. "
+            "To start another one, choose another folder."
+        )
+    if held := [path.name for path in place.glob("*") if path != data]:
+        raise ValueError(f"{place} is not empty: it holds {listed(held)}. Choose another folder.")
+    stories = f"crane:{RECIPES[recipe].stories}"
+    if not _holds(data, stories):
+        prepare(
+            PrepareConfig(sources=(stories,), out=str(data), tokenizer="crane", val_fraction=0.02)
+        )
     trainer = Trainer(config, on_log=lambda row: on_log and on_log(row, trainer))
     return trainer.train()

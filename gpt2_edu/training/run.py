@@ -6,11 +6,12 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tiktoken
@@ -23,13 +24,13 @@ from .. import flops
 from ..config import GPT2Config
 from ..data import BatchLoader, TokenShards, validation_batches
 from ..machine.device import available_memory, pick_compile, pick_precision
-from ..machine.files import write_text
+from ..machine.files import PART, locked, write_text
 from ..machine.messages import changes
 from ..model import GPT2
 from ..tokenizer import load_tokenizer
 from ..weights import CONFIG, read_config
 from . import checkpoint as ck
-from .config import MAY_CHANGE, SETTINGS, TrainConfig, has_run, read_train_config
+from .config import LOG, MAY_CHANGE, SETTINGS, TrainConfig, has_run, read_train_config
 from .distributed import Ranks, shard
 from .optim import make_optimizer
 
@@ -170,18 +171,33 @@ def _find_checkpoint(config: TrainConfig) -> Path | None:
                 "start another one, choose another out."
             )
         return None
-    before, now = (
-        {name: value for name, value in asdict(settings).items() if name not in MAY_CHANGE}
-        for settings in (read_train_config(folder), config)
+    now = _fixed(asdict(config))
+    checkpoint = ck.newest_checkpoint(folder)
+    if checkpoint is not None and (changed := changes(_fixed(_settings_of(checkpoint)), now)):
+        raise ValueError(_other_settings(checkpoint, changed))
+    if changed := changes(_fixed(asdict(read_train_config(folder))), now):
+        raise ValueError(_other_settings(folder, changed))
+    return checkpoint
+
+
+def _settings_of(checkpoint: Path) -> dict[str, Any]:
+    """The settings with which a checkpoint was written: those in run.json can be edited."""
+    stored: dict[str, Any] = ck.read_state(checkpoint)["config"]
+    return stored
+
+
+def _fixed(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings that a run keeps."""
+    return {name: value for name, value in settings.items() if name not in MAY_CHANGE}
+
+
+def _other_settings(place: Path, changed: list[str]) -> str:
+    return (
+        f"{place} was written with other settings:\n  "
+        + "\n  ".join(changed)
+        + "\nResume with those that it began with, or start another run in another folder; "
+        "init_from can begin it with this run's weights."
     )
-    if changed := changes(before, now):
-        listed = "\n  ".join(changed)
-        raise ValueError(
-            f"the run in {folder} was started with other settings:\n  {listed}\n"
-            "Resume with those that it began with, or start another run in another folder; "
-            "init_from can begin it with this run's weights."
-        )
-    return ck.newest_checkpoint(folder)
 
 
 def seed_all(*numbers: int) -> None:
@@ -217,6 +233,38 @@ def _prompt(config: TrainConfig, tokenizer: tiktoken.Encoding, V: int) -> list[i
     return ids
 
 
+@contextmanager
+def claimed(folder: Path, ranks: Ranks) -> Iterator[None]:
+    """One run at a time writes to a folder: rank 0 locks it for all.
+
+    A start that fails before its first step gives the folder back as it was.
+    """
+    with ExitStack() as stack:
+        problem, new = "", not has_run(folder)
+        if ranks.first:
+            try:
+                stack.enter_context(locked(folder))
+            except (OSError, ValueError) as error:
+                problem = str(getattr(error, "strerror", None) or error)
+        if problem := str(ranks.gather(problem)[0]):
+            raise ValueError(problem)
+        try:
+            yield
+        except BaseException:
+            if ranks.first and new and not ck.checkpoints(folder) and not has_rows(folder):
+                for name in (SETTINGS, SETTINGS + PART, LOG):
+                    (folder / name).unlink(missing_ok=True)
+                with suppress(OSError):
+                    (folder / "checkpoints").rmdir()
+            raise
+
+
+def has_rows(folder: Path) -> bool:
+    """Whether a step of the run was logged: its first row tells only how it began."""
+    log = folder / LOG
+    return log.is_file() and log.read_bytes().count(b"\n") > 1
+
+
 def _open_folder(run: Run) -> None:
     """Make the run folder, or remove what a killed process left in it."""
     run.ranks.barrier()  # all have looked into it before the first one writes
@@ -225,6 +273,7 @@ def _open_folder(run: Run) -> None:
     (run.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
     if run.config.resume:
         ck.clean(run.folder)
+        ck.prune(run.folder, run.config.keep)  # a kill may have come before it
     else:
         write_text(run.folder / SETTINGS, json.dumps(asdict(run.config), indent=2) + "\n")
 

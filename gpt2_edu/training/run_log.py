@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,12 +16,13 @@ from ..flops import utilisation
 from ..machine.data_sheets import device_peak
 from ..machine.device import peak_memory
 from ..machine.files import write_text
+from ..machine.outside import parse_json, shown
+from .config import LOG
 from .run import Run
 
 Row = dict[str, Any]
 Listener = Callable[[Row], object]
 
-LOG = "log.jsonl"  # in the run folder
 TIMINGS = ("tokens_per_second", "utilisation", "peak_memory")  # differ between identical runs
 
 
@@ -36,10 +38,11 @@ class RunLog:
         config, first = run.config, run.ranks.first
         self.run, self.on_log = run, on_log
         self.path = run.folder / LOG
-        if first and config.resume:
-            cut_log(self.path, run.step or -1)
+        told = cut_log(self.path, run.step or -1) if first and config.resume else ""
         self.shows = first and not config.quiet
         self.bar = tqdm(total=config.steps, initial=run.step, unit="step", disable=not self.shows)
+        if told:
+            self.show(told, always=True)
         self.board: Any = None
         if first and config.tensorboard:
             from torch.utils.tensorboard import SummaryWriter
@@ -129,19 +132,42 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 
     Raises ValueError if another line is damaged.
     """
-    if not path.is_file():
-        return []
-    lines = path.read_text(encoding="utf-8").split("\n")
-    rows = []
-    for number, line in enumerate(lines[:-1], start=1):  # complete lines end with a newline
-        try:
-            rows.append(json.loads(line))
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}, is not a JSON object: {line!r}") from error
+    rows, problems = _rows(path)
+    if problems:
+        raise ValueError(problems[0])
     return rows
 
 
-def cut_log(path: Path, step: int) -> None:
-    """Remove the rows after ``step``, so that a resumed run reads as if it had never stopped."""
-    rows = [row for row in read_log(path) if row["step"] <= step]
-    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+def _rows(path: Path) -> tuple[list[Row], list[str]]:
+    """The rows that can be read, and what is wrong with the others."""
+    rows, problems = [], []
+    lines = path.read_bytes().split(b"\n") if path.is_file() else [b""]
+    for number, line in enumerate(lines[:-1], start=1):  # complete lines end with a newline
+        place = f"{path}, line {number},"
+        try:
+            row = parse_json(line, place)
+        except ValueError as error:
+            problems.append(str(error))
+            continue
+        if isinstance(row, dict) and isinstance(row.get("step"), int):
+            rows.append(row)
+        else:
+            problems.append(f"{place} is no row of a log: {shown(row)}")
+    return rows, problems
+
+
+def cut_log(path: Path, step: int) -> str:
+    """Remove the rows after ``step``, so that a resumed run reads as if it had never stopped.
+
+    A damaged log does not end a run: it is kept under another name, and what can be read of it goes
+    on. Then a message is returned, otherwise "".
+    """
+    rows, problems = _rows(path)
+    told = ""
+    if problems:
+        aside = path.with_name(f"{path.stem}-damaged-{time.time_ns()}{path.suffix}")
+        shutil.copyfile(path, aside)
+        told = f"{problems[0]} The log as it was is kept as {aside}; its other rows are used."
+    kept = (row for row in rows if row["step"] <= step)
+    write_text(path, "".join(json.dumps(row) + "\n" for row in kept))
+    return told

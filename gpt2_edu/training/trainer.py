@@ -30,7 +30,7 @@ from ..model import GPT2, eval_mode
 from . import checkpoint as ck
 from .config import TrainConfig, read_train_config
 from .distributed import full_tensor, micro_step, process_group
-from .run import Run, open_run
+from .run import Run, claimed, open_run
 from .run_log import Listener, Row, RunLog
 
 # A second signal within this time is an echo: torchrun passes on what the terminal has already
@@ -91,9 +91,11 @@ class Trainer:
         device = named_device(self.config.device)
         started = time.perf_counter()
         with process_group(device) as ranks, self._stop as stop, torch_settings(ranks.device):
-            run = self._run = open_run(self.config, ranks)
-            with closing(RunLog(run, self.on_log)) as log, run.memory.explain_errors():
-                training_loop(run, log, stop)
+            folder = Path(self.config.out).expanduser()
+            with claimed(folder, ranks):
+                run = self._run = open_run(self.config, ranks)
+                with closing(RunLog(run, self.on_log)) as log, run.memory.explain_errors():
+                    training_loop(run, log, stop)
         return Summary(
             step=run.step,
             finished=run.finished,
@@ -220,7 +222,7 @@ def report(run: Run, log: RunLog, result: StepResult, *, save: bool = False) -> 
 def _how_to_resume(run: Run) -> str:
     return (
         f"Stopped after step {run.step} of {run.config.steps}; saved in "
-        f"{ck.checkpoint_path(run.folder, run.step)}. To go on, give the same command with "
+        f"{ck.checkpoint_path(run.folder, run.step)}. To go on: gpt2-edu train --out {run.folder} "
         f"--resume, or in Python: Trainer.resume({str(run.folder)!r}).train()"
     )
 

@@ -15,7 +15,7 @@ import pytest
 
 import gpt2_edu.data.prepare
 from gpt2_edu.data import TokenShards
-from gpt2_edu.data.writer import locked
+from gpt2_edu.machine.files import locked
 from tests.data.helpers import STORIES, content, refused, run
 
 # ---- The same bytes ---------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_a_record_without_its_files_is_refused(tmp_path, jsonl, small_pieces, mo
 def test_two_preparations_do_not_write_to_one_folder(tmp_path, jsonl):
     (tmp_path / "out").mkdir()
     with locked(tmp_path / "out"):
-        refused(lambda: run(tmp_path, jsonl), "another preparation is writing")
+        refused(lambda: run(tmp_path, jsonl), "another process is writing", kind=BlockingIOError)
     run(tmp_path, jsonl)
 
 

@@ -25,6 +25,7 @@ from chapters import chapters
 from gpt2_edu import GPT2, exercises
 from gpt2_edu.exercises import check, checking, own, parts, progress, record
 from gpt2_edu.exercises.exercise import exercises as all_exercises
+from gpt2_edu.machine.files import locked
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = all_exercises()
@@ -335,12 +336,46 @@ def test_two_processes_at_once_lose_nothing(folder):
     assert set(progress().passed) == set(CHECKED[:24])
 
 
-def test_a_lock_whose_owner_died_is_not_waited_for(folder, monkeypatch):
-    monkeypatch.setattr(record, "_LOCK_TIMEOUT", 0.1)
-    (folder / "progress.json.lock").touch()
+def test_a_slow_writer_costs_nobody_an_entry(folder, monkeypatch, capsys):
+    """It is waited for; and where that takes too long, what is not kept is told."""
+    with locked(folder):
+        monkeypatch.setattr(record, "_PATIENCE", 0.1)
+        check("head_size", 64)
+    assert "Not recorded: progress.json cannot be written" in capsys.readouterr().out
+    monkeypatch.setattr(record, "_PATIENCE", 30.0)
+    holder = threading.Event()
+
+    def write_slowly():
+        with locked(folder):
+            holder.set()
+            time.sleep(0.5)
+
+    thread = threading.Thread(target=write_slowly)
+    thread.start()
+    holder.wait()
+    check("head_size", 64)
+    thread.join()
+    assert "head_size" in progress().passed
+
+
+def test_a_lock_whose_owner_was_killed_is_free(folder):
+    code = (
+        "import os, pathlib; from gpt2_edu.machine.files import locked\n"
+        "with locked(pathlib.Path('.')): os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 9
     begin = time.monotonic()
     check("head_size", 64)
     assert time.monotonic() - begin < 5 and "head_size" in progress().passed
+
+
+def test_an_entry_without_source_and_endless_nesting_are_no_crash(folder, capsys):
+    text = '{"format": "gpt2-edu progress", "version": 1, "passed": {"gelu": {"on": "2026-01-01"}}}'
+    Path("progress.json").write_text(text)
+    assert record.sources() == {} and "gelu" in progress().passed
+    Path("progress.json").write_text("[" * 100_000)
+    assert progress().passed == {}
+    assert "nested too deeply" in capsys.readouterr().out
 
 
 def test_progress_is_exported_and_merged(folder):

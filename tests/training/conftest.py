@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpt2_edu.trainer import Trainer
-from gpt2_edu.training.run_log import LOG, read_log
+from gpt2_edu.training.config import LOG
+from gpt2_edu.training.run_log import read_log
 from tests.campaigns.small_run import small_config, write_shards
 
 

@@ -21,6 +21,7 @@ from gpt2_edu.training import checkpoint as ck
 from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.run import open_run
 from gpt2_edu.training.trainer import training_step
+from gpt2_edu.weights import pretrained
 from tests.campaigns.small_run import result, small_config
 
 
@@ -191,16 +192,20 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
 ):
     def write_until_full(tensors, path, metadata=None):
         save_file(tensors, path, metadata)
-        if path.name == full_at and "step-00000006" in str(path):
+        if path.name == f"{full_at}.part" and "step-00000006" in str(path):
             os.truncate(path, 99)
             raise error
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(ck, "save_file", write_until_full)
+        patch.setattr(pretrained, "save_file", write_until_full)
         with pytest.raises(OSError) as caught:
             Trainer(small_config(data, out)).train()
-    for part in ("step-00000006 could not be written", "No space left", "step-00000004 is intact"):
+    for part in (
+        "step-00000006 could not be written",
+        "the disk is full",
+        "step-00000004 is intact",
+    ):
         assert part in str(caught.value)
     assert [path.name for path in ck.checkpoints(out)][-1] == "step-00000004"
     assert not list((out / "checkpoints").glob(".unfinished*"))
@@ -213,13 +218,15 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
 
 def make_checkpoints(run, losses):
     """Checkpoints without weights, one for each validation loss."""
+    files = (ck.CONFIG, ck.WEIGHTS, ck.OPTIMIZER)
     for step, loss in enumerate(losses, start=1):
         with ck.atomic_folder(ck.checkpoint_path(run, step)) as part:
             document = {
                 "format": ck.FORMAT,
                 "version": ck.VERSION,
-                "files": {},
-                "state": {"step": step, "val_loss": loss},
+                "files": {name: {"bytes": 0, "sha256": ""} for name in files},
+                "state": {"step": step, "val_loss": loss, "best": None, "loader": {}}
+                | {"scaler": {}, "random": [], "sequences_per_step": 1, "config": {}},
             }
             document["sha256"] = ck._digest(document)
             (part / "state.json").write_text(json.dumps(document))

@@ -13,10 +13,9 @@ from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.data.shards import HEADER
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import run as run_file
-from gpt2_edu.training.config import SETTINGS
+from gpt2_edu.training.config import LOG, SETTINGS
 from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.run import open_run
-from gpt2_edu.training.run_log import LOG
 from tests.campaigns.small_run import (
     before_each_step,
     press_ctrl_c,

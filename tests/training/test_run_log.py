@@ -10,7 +10,8 @@ from gpt2_edu import GPT2Config
 from gpt2_edu.flops import flops_per_token
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import run_log
-from gpt2_edu.training.run_log import LOG, cut_log, read_log
+from gpt2_edu.training.config import LOG
+from gpt2_edu.training.run_log import cut_log, read_log
 from tests.campaigns.small_run import VOCAB, result, small_config
 
 
@@ -69,7 +70,7 @@ def test_the_log_is_cut_back_and_a_broken_last_line_forgotten(tmp_path):
 
 def test_a_line_that_is_damaged_in_the_middle_is_named(tmp_path):
     (tmp_path / "log.jsonl").write_text('{"step": 1}\n{"st\n{"step": 3}\n')
-    with pytest.raises(ValueError, match=r"log\.jsonl, line 2, is not a JSON object"):
+    with pytest.raises(ValueError, match=r"log\.jsonl, line 2, is not valid JSON"):
         read_log(tmp_path / "log.jsonl")
 
 
