@@ -15,14 +15,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from .. import __version__
+from ..machine.outside import printable
 
 Run = TypeVar("Run", bound=Callable[[Any], None])
 
@@ -68,9 +73,16 @@ def find_commands(word: str | None = None) -> dict[str, Command]:
     return {name: COMMANDS[name] for name in sorted(COMMANDS, key=[*ORDER, *COMMANDS].index)}
 
 
+class Parser(argparse.ArgumentParser):
+    """An argparse parser that shows wrong arguments without the signs that a terminal obeys."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
     """The parser of these commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="gpt2-edu",
         description="GPT-2, built to be read: prepare text, train, generate, look inside.",
         epilog="Each command has its own --help with examples.",
@@ -122,9 +134,13 @@ def _add_option(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run one command. A user's error is printed as one sentence, and the exit status is 1."""
+    """Run one command. A user's error is printed as one sentence, and the exit status is 1.
+
+    It is 130 after Ctrl-C, also where a run was saved and can go on.
+    """
     words = sys.argv[1:] if argv is None else argv
-    commands = find_commands(next((word for word in words if not word.startswith("-")), None))
+    with quiet_ctrl_c():  # while torch is imported
+        commands = find_commands(next((word for word in words if not word.startswith("-")), None))
     values = vars(build_parser(commands).parse_args(words))
     name, traceback = values.pop("command"), values.pop("traceback")
     given = {field: tuple(v) if isinstance(v, list) else v for field, v in values.items()}
@@ -132,12 +148,60 @@ def main(argv: Sequence[str] | None = None) -> None:
         commands[name].function(commands[name].make(**given))
     except KeyboardInterrupt:
         print(f"\ngpt2-edu {name}: stopped", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(STOPPED)
     except BrokenPipeError:  # as in `gpt2-edu tokenize … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except (ValueError, TypeError, OSError, ArithmeticError, RuntimeError, ImportError) as error:
+    except Exception as error:
         if traceback:
             raise
-        print(f"gpt2-edu {name}: {error}", file=sys.stderr)
+        print(f"gpt2-edu {name}: {in_words(error, commands[name].options)}", file=sys.stderr)
         sys.exit(1)
+
+
+STOPPED = 130  # the exit status of what Ctrl-C ended
+EXPECTED = (ValueError, TypeError, OSError, ArithmeticError, RuntimeError, ImportError)
+
+
+@contextmanager
+def quiet_ctrl_c() -> Iterator[None]:
+    """Inside, Ctrl-C ends the process at once: importing can neither be undone nor interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def in_words(error: Exception, options: Any) -> str:
+    """What is said of an error: for a terminal, with options as they are typed there."""
+    said = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
+    if isinstance(error, MemoryError):
+        said = f"not enough memory{f': {said}' if said else ''}. Ask for less at once"
+    elif not isinstance(error, EXPECTED):
+        said = f"{type(error).__name__}: {said}. This is a bug: --traceback shows where"
+    names = {field.name for field in fields(options)}
+
+    def typed(found: re.Match[str]) -> str:
+        name, value = found[1], found[2].strip("'\"")
+        if name not in names:
+            return found[0]
+        option = "--" + name.replace("_", "-")
+        return option if value == "True" else f"{option} {value}"
+
+    return printable(re.sub(r"\b([a-z_]+)=('[^']*'|\"[^\"]*\"|[\w.+-]*\w)", typed, said))
+
+
+def standard_input() -> str:
+    """All of it as text. Raises ValueError if it is closed or not text."""
+    if sys.stdin is None:
+        raise ValueError("standard input is closed: give the text itself in place of -")
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"standard input is not UTF-8 ({error.reason})") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -16,6 +16,7 @@ from ..machine.data_sheets import device_peak
 from ..machine.device import named_device, pick_precision
 from ..machine.measure import matrix_rate, matrix_vector_rate, seconds
 from ..machine.options import option
+from ..machine.outside import shown
 from ..model import GPT2
 from ..packed import pack
 from . import command
@@ -28,7 +29,7 @@ class BenchOptions:
     preset: str = option("the size to measure, with random weights", "gpt2")
     batch_size: int = option("texts at once, generating and training", 1)
     prompt: int = option("tokens in the prompt", 32)
-    new_tokens: int = option("tokens to generate", 128)
+    new_tokens: int = option("tokens to generate; 0: 128, or as many as the window takes", 0)
     block_size: int = option("tokens of each text in a training step", 128)
     rounds: int = option("repetitions; the median counts", 3)
     compile: bool = option("compile", False)
@@ -45,12 +46,15 @@ def bench(options: BenchOptions) -> None:
     which decoding reads its bytes over the rate of a matrix-vector product.
     """
     device = named_device(options.device)
-    print(options.preset, end=": ")
     dtype = pick_precision(options.precision, device)
     config = GPT2Config.preset(options.preset)
-    for name in ("new_tokens", "rounds", "prompt"):
+    for name in ("batch_size", "new_tokens", "rounds", "prompt", "block_size"):
         if (value := getattr(options, name)) < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
+    fits = config.block_size + 1 - options.prompt  # "crane" sees 128 tokens
+    options = replace(options, new_tokens=options.new_tokens or min(128, fits))
+    if options.rounds > 1000:
+        raise ValueError(f"rounds must be at most 1000, got {shown(options.rounds)}")
     batch_size, T = options.batch_size, options.block_size
     prompt, new_tokens = options.prompt, options.new_tokens
     if max(T, prompt + new_tokens - 1) > config.block_size:
@@ -59,6 +63,7 @@ def bench(options: BenchOptions) -> None:
             f"window of {config.block_size} tokens"
         )
     torch.manual_seed(0)
+    print(options.preset, end=": ")
     kind = str(dtype).removeprefix("torch.")
     threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
     print(f"{flops.num_parameters(config):,} parameters, {kind} on {device}{threads}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +11,7 @@ from ..machine.options import option
 from ..model import GPT2
 from ..tokenizer import load_tokenizer
 from ..training.recipes import train_crane
-from . import command
+from . import STOPPED, command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +36,10 @@ def crane(options: CraneOptions) -> None:
     done = train_crane(
         options.recipe, options.out, seed=options.seed, device=options.device, quiet=options.quiet
     )
+    if not done.finished:
+        sys.exit(STOPPED)
     print(f"{done.step} steps in {done.seconds:,.0f} s. The weights: {done.checkpoint}")
-    if options.samples and done.finished:
+    if options.samples:
         model, tokenizer = GPT2.from_pretrained(done.checkpoint), load_tokenizer("crane")
         print(evals.validation(model, tokenizer, max(options.samples, 2)))
         print(evals.grade(evals.sample_stories(model, tokenizer, options.samples)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import torch
@@ -12,7 +11,9 @@ from ..machine.options import option
 from ..model import GPT2
 from ..tokenizer import load_tokenizer, tokenizer_name
 from ..training.checkpoint import model_folder
+from ..training.config import SETTINGS
 from ..web import save_for_page
+from ..weights import named_path
 from . import command
 
 
@@ -42,7 +43,7 @@ class ExportOptions:
 )
 def export(options: ExportOptions) -> None:
     """Write a trained model as a folder that transformers and from_pretrained load."""
-    out = Path(options.out).expanduser()
+    out = named_path(options.out)
     if options.page:
         if out.suffix != ".safetensors" or out.exists():
             raise ValueError(f"{out} is not a new file NAME.safetensors: name one with --out")
@@ -50,6 +51,8 @@ def export(options: ExportOptions) -> None:
         raise ValueError("--tokenizer is for --page: a folder holds a model without its tokenizer")
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out} is not an empty folder: name a new one with --out")
+    if (out.parent.parent / SETTINGS).is_file() and out.parent.name == "checkpoints":
+        raise ValueError(f"{out.parent} is for the run's own checkpoints: choose another --out")
     source = model_folder(options.run, options.which)
     model = GPT2.from_pretrained(source).to(getattr(torch, options.dtype))
     if options.page:

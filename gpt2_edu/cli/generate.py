@@ -11,11 +11,14 @@ import torch
 from ..generation import stream
 from ..machine.device import named_device, pick_precision
 from ..machine.options import option
+from ..machine.outside import printable, shown
 from ..model import GPT2
 from ..packed import pack
 from ..tokenizer import load_tokenizer, stream_text, tokenizer_name
 from ..training.checkpoint import model_folder
-from . import command
+from . import command, standard_input
+
+MOST_SAMPLES = 10_000  # at once; a text's cache alone takes megabytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +61,12 @@ def generate(options: GenerateOptions) -> None:
     """Continue a text. One sample is shown as it comes."""
     if options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
+    if options.samples > MOST_SAMPLES:
+        raise ValueError(f"--samples must be at most {MOST_SAMPLES:,}, got {options.samples}")
+    if options.seed is not None and not 0 <= options.seed < 2**63:
+        raise ValueError(f"--seed must lie in 0 … 2^63 - 1, got {shown(options.seed)}")
     device = named_device(options.device)
-    text = sys.stdin.read() if options.prompt == "-" else options.prompt
+    text = standard_input() if options.prompt == "-" else options.prompt
     model = GPT2.from_pretrained(model_folder(options.model))
     tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(model.config.vocab_size))
     ids = tokenizer.encode_ordinary(text) or [tokenizer.eot_token]  # an empty prompt: a new text
@@ -88,12 +95,17 @@ def generate(options: GenerateOptions) -> None:
     )
     if options.samples == 1:
         pieces = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
-        print(text + next(pieces), end="", flush=True)  # stream has checked its arguments by now
+        show(text + next(pieces))  # stream has checked its arguments by now
         for piece in pieces:
-            print(piece, end="", flush=True)
+            show(piece)
         print()
         return
     drawn = [column.tolist() for column in columns]  # one list for each step
     for sample in range(options.samples):
         new = [ids[sample] for ids in drawn if ids[sample] != eos_id]
-        print(f"--- {sample + 1}\n{text}{tokenizer.decode(new)}")
+        show(f"--- {sample + 1}\n{text}{tokenizer.decode(new)}\n")
+
+
+def show(text: str) -> None:
+    """Print a text that a model made; a terminal does not get signs that it would obey."""
+    print(printable(text) if sys.stdout.isatty() else text, end="", flush=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
 from ..machine.options import option
+from ..machine.outside import shown as quoted
 from ..tokenizer import load_tokenizer
-from . import command
+from . import command, standard_input
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,14 +29,14 @@ class TokenizeOptions:
 def tokenize(options: TokenizeOptions) -> None:
     """Show how a text is cut into tokens, or turn ids into text."""
     tokenizer = load_tokenizer(options.tokenizer)
-    text = sys.stdin.read() if options.text == "-" else options.text
+    text = standard_input() if options.text == "-" else options.text
     if options.decode:
-        words = text.replace(",", " ").split()
-        wrong = [word for word in words if not word.isdecimal() or int(word) >= tokenizer.n_vocab]
+        words, n_vocab = text.replace(",", " ").split(), tokenizer.n_vocab
+        wrong = [w for w in words if not (w.isdecimal() and len(w) < 10) or int(w) >= n_vocab]
         if wrong:
             raise ValueError(
-                f"{wrong[0]!r} is no id of {tokenizer.name!r}: ids are whole numbers from 0 to "
-                f"{tokenizer.n_vocab - 1:,}"
+                f"{quoted(wrong[0])} is no id of {tokenizer.name!r}: an id is a number from 0 to "
+                f"{n_vocab - 1:,}"
             )
         print(tokenizer.decode([int(word) for word in words]))
         return

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from typing import Any
 
 from ..training.config import TrainConfig, read_train_config
 from ..training.trainer import Trainer
-from . import command
+from . import STOPPED, command
 
 
 def train_config(**given: Any) -> TrainConfig:
@@ -30,6 +31,8 @@ def train_config(**given: Any) -> TrainConfig:
 def train(config: TrainConfig) -> None:
     """Train a model on token shards, on one device or, under torchrun, on many."""
     done = Trainer(config).train()
+    if not done.finished and "RANK" not in os.environ:  # torchrun would take it for a failure
+        sys.exit(STOPPED)
     if config.quiet or int(os.environ.get("RANK", "0")) or not done.finished:
         return
     best = done.best_checkpoint or done.checkpoint

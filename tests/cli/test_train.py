@@ -49,7 +49,7 @@ def test_what_is_wrong_with_a_run_is_said_in_a_sentence(refused, shards, tmp_pat
     out = tmp_path / "run"
     for words, part in [
         (["--data", tmp_path / "nowhere"], "no folder"),
-        (["--data", shards, "--n-embd", 9, "--n-head", 2], "n_embd=9 is not divisible"),
+        (["--data", shards, "--n-embd", 9, "--n-head", 2], "--n-embd 9 is not divisible"),
         (["--data", shards, "--steps", 0], "steps must be at least 1"),
         (["--data", shards, "--model", "gpt3"], "Did you mean"),
         (["--data", shards, "--device", "cuda:7"], "device 'cuda:7' is not here"),
@@ -59,3 +59,15 @@ def test_what_is_wrong_with_a_run_is_said_in_a_sentence(refused, shards, tmp_pat
         assert part in said, said
         assert not out.exists(), words
     assert "no run to resume" in refused("train", "--out", out, "--resume")
+
+
+def test_a_crane_that_cannot_begin_writes_no_story(refused, tmp_path):
+    """Before 56,000 stories are written for nothing, or beside what somebody keeps there."""
+    (tmp_path / "diary.txt").write_text("the user's")
+    assert "is not empty: it holds diary.txt" in refused("crane", "--out", tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/run.json").write_text("{}")
+    said = refused("crane", "--out", tmp_path)
+    assert f"gpt2-edu train --out {tmp_path}/run --resume" in said and "--overwrite" not in said
+    assert "seed must be at least 0" in refused("crane", "--out", tmp_path / "new", "--seed", -1)
+    assert not (tmp_path / "new").exists()
