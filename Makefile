@@ -76,8 +76,8 @@ kernel: $(NPM)  ## compile the WebAssembly kernel after a change of gpt2_edu/web
 lab: $(READY)   ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks
 
-campaign: $(READY)  ## long tests: a run is killed thirty times, a disk runs full (as root), a million stories, 30,000 bad files
-	$(BIN)/python -m tests.campaigns.kill --kills 30
+campaign: $(READY)  ## long tests: 200 kills, 14,000 damaged files, hostile calls, lying mirrors, a full disk (as root), a million stories
+	$(BIN)/python -m tests.campaigns
 	$(BIN)/python -m tests.campaigns.full_disk
 	$(BIN)/python -m tests.campaigns.crane
 	$(BIN)/python -m tests.campaigns.bad_files

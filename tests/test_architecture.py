@@ -26,18 +26,18 @@ IMPORTS = {
     "tape": {"machine"},
     "tokenizer": {"machine"},
     "weights": {"config", "machine"},
-    "cache": {"config"},
+    "cache": {"config", "machine"},
     "model": {"cache", "config", "tape", "weights"},
-    "packed": {"machine", "model"},
-    "generation": {"cache", "model", "tape"},
+    "packed": {"machine", "model", "weights"},
+    "generation": {"cache", "machine", "model", "tape"},
     "flops": {"config", "machine", "model"},
     "course": {"config", "machine", "tape", "tokenizer"},
-    "crane": {"tokenizer"},
+    "crane": {"machine", "tokenizer"},
     "data": {"crane", "machine", "tokenizer"},
     "analysis": {"config", "crane", "generation", "machine", "model", "tape", "weights"},
     "training": {"config", "crane", "data", "flops", "generation", "machine", "model"}
     | {"tokenizer", "weights"},
-    "web": {"crane", "machine", "tokenizer", "weights"},
+    "web": {"crane", "tokenizer", "weights"},
     "exhibits": {"machine", "tape", "tokenizer", "web"},
     "labs": {
         "analysis",
@@ -192,4 +192,4 @@ def test_what_the_architecture_page_names_is_there():
     code = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
     names = re.findall(r"`(\w+)(?:\.(\w+))?(?:\([^`]*\))?`", page)
     missing = {part for name in names for part in name if part and part not in code}
-    assert missing - {"_toc"} == set()
+    assert missing - {"_toc", "yml"} == set()

@@ -75,7 +75,7 @@ def test_a_dropout_that_is_no_probability_is_refused(name):
 
 @pytest.mark.parametrize("value", [0.0, -1e-5, float("nan")])
 def test_an_epsilon_that_lets_layer_norm_divide_by_zero_is_refused(value):
-    with pytest.raises(ValueError, match=r"^layer_norm_epsilon must be above 0, got "):
+    with pytest.raises(ValueError, match=r"^layer_norm_epsilon must be above 0 and finite, got "):
         GPT2Config(layer_norm_epsilon=value)
 
 

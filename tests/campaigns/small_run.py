@@ -18,8 +18,9 @@ from gpt2_edu import load_tokenizer
 from gpt2_edu.data.shards import HEADER, Header, Shard, tokenizer_hash
 from gpt2_edu.training import trainer
 from gpt2_edu.training.checkpoint import OPTIMIZER, WEIGHTS, checkpoints
+from gpt2_edu.training.config import LOG
 from gpt2_edu.training.run import Run
-from gpt2_edu.training.run_log import LOG, TIMINGS, Row, read_log
+from gpt2_edu.training.run_log import TIMINGS, Row, read_log
 from gpt2_edu.training.trainer import TrainConfig, training_step
 
 VOCAB = 97  # of GPT-2's tokenizer, whose first ids are single characters

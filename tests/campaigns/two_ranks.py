@@ -19,8 +19,8 @@ import torch
 import torch.distributed as dist
 
 from gpt2_edu.trainer import Trainer
-from gpt2_edu.training import checkpoint
 from gpt2_edu.training.run import Run
+from gpt2_edu.weights import pretrained
 from tests.campaigns.small_run import before_each_step, small_config
 
 # One process with grad_accum=2 takes the same sequences for a step as two with 1.
@@ -65,7 +65,7 @@ def main(data: Path, folder: Path) -> None:
     Trainer.resume(folder / "dropout-again").train()
     full = OSError(errno.ENOSPC, "No space left on device")  # rank 0 alone writes
     try:
-        with mock.patch.object(checkpoint, "save_file", side_effect=full):
+        with mock.patch.object(pretrained, "save_file", side_effect=full):
             trainer("lost").train()
     except OSError as error:
         (folder / f"lost-{rank}.txt").write_text(str(error))

@@ -1,0 +1,234 @@
+"""What a run loses when something happens to its folder: nothing that it does not say."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from gpt2_edu.machine import files
+from gpt2_edu.machine.files import locked
+from gpt2_edu.trainer import Trainer
+from gpt2_edu.training import checkpoint as ck
+from gpt2_edu.training.checkpoint import model_folder
+from gpt2_edu.training.config import LOG, SETTINGS
+from tests.campaigns.small_run import press_ctrl_c, result, small_config, story, write_shards
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    return write_shards(tmp_path_factory.mktemp("data") / "shards")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(data, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    Trainer(small_config(data, out)).train()
+    return out
+
+
+@pytest.fixture
+def stopped(data, tmp_path) -> Path:
+    """A run that was stopped after step 5, with a checkpoint there and one after step 3."""
+    Trainer(small_config(data, tmp_path / "run"), on_log=press_ctrl_c(5)).train()
+    return tmp_path / "run"
+
+
+def flip(path: Path, at: int = -9) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+def test_one_flipped_byte_never_writes_another_text(stopped):
+    newest = ck.checkpoints(stopped)[-1]
+    flip(newest / "model.safetensors")
+    for name in (stopped, newest):
+        with pytest.raises(ValueError, match="other bytes than were written"):
+            model_folder(str(name), "last")
+
+
+def test_two_trainers_do_not_mix_their_runs(data, tmp_path, undisturbed):
+    out = tmp_path / "run"
+    entered, go_on = threading.Event(), threading.Event()
+
+    def wait(row):
+        if row["step"] == 2:
+            entered.set()
+            go_on.wait(60)
+
+    first = Trainer(small_config(data, out), on_log=wait)
+    thread = threading.Thread(target=first.train)
+    thread.start()
+    entered.wait(60)
+    for second in (small_config(data, out, seed=1), small_config(data, out, resume=True)):
+        with pytest.raises(ValueError, match="another process is writing to"):
+            Trainer(second).train()
+    go_on.set()
+    thread.join()
+    assert result(out) == result(undisturbed)
+
+
+@pytest.mark.parametrize(("name", "value"), [("lr", 0.5), ("n_embd", 24), ("steps", 40)])
+def test_edited_settings_do_not_make_another_run_of_it(stopped, name, value):
+    settings = json.loads((stopped / SETTINGS).read_text())
+    before = settings[name]
+    (stopped / SETTINGS).write_text(json.dumps(settings | {name: value}))
+    with pytest.raises(ValueError, match=f"{name} was {before}, is now {value}"):
+        Trainer.resume(stopped).train()
+
+
+@pytest.mark.parametrize(
+    "damage", [b"\xff\xfe\n", b"{}\n", b"[1]\n", b'{"step": "x"}\n', b"[" * 9999 + b"\n", b"\0\n"]
+)
+def test_a_damaged_log_costs_no_run(stopped, undisturbed, damage, capsys):
+    lines = (stopped / LOG).read_bytes().splitlines(keepends=True)
+    broken = b"".join([*lines[:3], damage, *lines[3:]])
+    (stopped / LOG).write_bytes(broken)
+    Trainer.resume(stopped).train()
+    said = capsys.readouterr()
+    assert "log-damaged-" in said.out + said.err
+    (kept,) = stopped.glob("log-damaged-*.jsonl")
+    assert kept.read_bytes() == broken
+    assert result(stopped) == result(undisturbed)
+
+
+def test_a_start_that_fails_leaves_the_folder_free(data, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+
+    def no_memory(*args, **settings):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gpt2_edu.training.trainer.training_step", no_memory)
+        with pytest.raises(ValueError, match="not enough memory"):
+            Trainer(small_config(data, out)).train()
+    assert not out.exists()
+    Trainer(small_config(data, out, steps=4, batch_size=2)).train()
+
+
+def test_a_start_that_fails_takes_nothing_that_was_there(data, tmp_path, monkeypatch):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/diary.txt").write_text("the user's")
+    with pytest.raises(ValueError, match="fp16 is for CUDA"):
+        Trainer(small_config(data, tmp_path / "run", precision="fp16")).train()
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["diary.txt"]
+
+
+def test_a_kill_before_pruning_leaves_no_checkpoint_too_many(data, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(ck, "prune", lambda *args: None)
+        Trainer(small_config(data, out, keep=1), on_log=press_ctrl_c(7)).train()
+    many = len(ck.checkpoints(out))
+    Trainer(small_config(data, out, keep=1, resume=True, steps=12), on_log=press_ctrl_c(8)).train()
+    assert len(ck.checkpoints(out)) <= 2 < many
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "[]",
+        "{}",
+        "[" * 99_999,
+        '{"sha256": 1}',
+        "\ud800",
+    ],
+)
+def test_a_damaged_state_is_named_and_leads_to_the_intact_checkpoint(stopped, state):
+    newest = ck.checkpoints(stopped)[-1]
+    (newest / "state.json").write_bytes(state.encode("utf-8", "surrogatepass"))
+    with pytest.raises(ValueError) as error:
+        Trainer.resume(stopped).train()
+    said = str(error.value)
+    assert str(newest / "state.json") in said and "is intact" in said
+    assert len(said) < 1000 and said.replace("\n", "").isprintable()
+
+
+def test_a_state_that_somebody_made_up_is_refused_in_a_sentence(stopped):
+    """With a digest that fits: a digest is against damage, not against people."""
+    newest = ck.checkpoints(stopped)[-1]
+    document = json.loads((newest / "state.json").read_text())
+    del document["sha256"]
+    for part, value in (("state", {}), ("state", {"step": 1}), ("files", {"../../x": {}})):
+        made_up = document | {part: value}
+        made_up["sha256"] = ck._digest(made_up)
+        (newest / "state.json").write_text(json.dumps(made_up))
+        with pytest.raises(ValueError, match=r"state.json is damaged"):
+            Trainer.resume(stopped).train()
+
+
+def test_weights_of_a_checkpoint_are_for_all_who_may_read_the_folder(stopped):
+    newest = ck.checkpoints(stopped)[-1]
+    modes = {path.name: oct(path.stat().st_mode)[-3:] for path in newest.iterdir()}
+    assert len(set(modes.values())) == 1, modes
+
+
+def test_a_lock_that_its_process_left_is_free(tmp_path):
+    code = (
+        "import os, pathlib, sys; from gpt2_edu.machine.files import locked\n"
+        "with locked(pathlib.Path(sys.argv[1])): os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path / "x")]).returncode == 9
+    with locked(tmp_path / "x"):
+        pass
+
+
+def test_who_is_refused_leaves_the_folder_to_the_other(tmp_path, monkeypatch):
+    """Both made it; the other one was faster and has written nothing yet."""
+    lock, others = files._lock, []
+
+    def late(folder, until):
+        others.append(lock(folder, until))
+        return lock(folder, until)
+
+    monkeypatch.setattr(files, "_lock", late)
+    with pytest.raises(BlockingIOError, match="another process"), locked(tmp_path / "x"):
+        pass
+    assert (tmp_path / "x").is_dir()
+    os.close(others[0])
+
+
+def test_who_waits_for_a_folder_that_is_taken_away_makes_it_anew(tmp_path):
+    folder, ready = tmp_path / "x", threading.Event()
+
+    def wait_and_write():
+        ready.set()
+        with locked(folder, wait=30):
+            (folder / "file").write_text("here")
+
+    waiting = threading.Thread(target=wait_and_write)
+    with locked(folder):  # and nothing is written, so that it goes
+        waiting.start()
+        ready.wait()
+        time.sleep(0.1)
+    waiting.join()
+    assert (folder / "file").read_text() == "here"
+
+
+def test_a_stopped_training_is_no_success(data, tmp_path):
+    """`gpt2-edu train … && gpt2-edu export …` stops there."""
+    out = tmp_path / "run"
+    settings = {"n_layer": 1, "n_head": 1, "n_embd": 8, "block_size": 13, "steps": 5000}
+    words = [str(w) for n, v in settings.items() for w in ("--" + n.replace("_", "-"), v)]
+    words += ["--prompt", "a", "--sample-every", "0", "--device", "cpu", "--quiet"]
+    words += ["--eval-every", "0", "--log-every", "1"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "gpt2_edu", "train", "--data", data, "--out", out, *words],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    while run.poll() is None and not (out / LOG).is_file():
+        pass
+    run.send_signal(2)
+    said = "".join(run.communicate(timeout=60))
+    assert run.returncode == 130, said
+    assert f"gpt2-edu train --out {out} --resume" in said
+    assert story(out)
