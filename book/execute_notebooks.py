@@ -14,11 +14,13 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import nbformat
+from addresses import bootstrap
 from chapters import chapters
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 CELL_TIMEOUT = 600  # seconds
+USES_GPU = "pick_device()"
 PLACE = "exercise-"  # begins the names of cells that links lead to
 
 
@@ -27,10 +29,10 @@ def tidy(nb: nbformat.NotebookNode) -> None:
     nb.nbformat, nb.nbformat_minor = 4, 5
     nb.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nb.metadata.language_info = {"name": "python", "pygments_lexer": "ipython3"}
-    nb.metadata.setdefault("accelerator", "GPU")  # Colab: ask for a GPU, of the kind that is free
-    nb.metadata.setdefault("colab", {"gpuType": "T4"})
     for key in ("widgets", "jupytext"):
         nb.metadata.pop(key, None)
+    next(cell for cell in nb.cells if cell.cell_type == "code").source = bootstrap()
+    ask_for_gpu(nb)
     seen: dict[str, int] = {}
     for cell in nb.cells:
         for key in ("execution", "ExecuteTime", "collapsed", "outputId"):
@@ -40,6 +42,14 @@ def tidy(nb: nbformat.NotebookNode) -> None:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
         seen[digest] = seen.get(digest, 0) + 1
         cell["id"] = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+
+
+def ask_for_gpu(nb: nbformat.NotebookNode) -> None:
+    """Have Colab bring a GPU, of the kind that is free, to a notebook that uses one."""
+    nb.metadata.pop("accelerator", None)
+    nb.metadata.pop("colab", None)
+    if any(USES_GPU in cell.source for cell in nb.cells if cell.cell_type == "code"):
+        nb.metadata.update(accelerator="GPU", colab={"gpuType": "T4"})
 
 
 def execute(path: Path) -> str | None:

@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from addresses import bootstrap
 from chapters import Chapter, chapters
-from execute_notebooks import PLACE, store
+from execute_notebooks import PLACE, ask_for_gpu, store
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from gpt2_edu.exercises.exercise import Exercise, exercises
@@ -115,13 +116,12 @@ def exercise_cells(number: int, exercise: Exercise) -> list[nbformat.NotebookNod
 def practice(chapter: Chapter) -> nbformat.NotebookNode:
     """A chapter's practice notebook, without outputs."""
     story = nbformat.read(chapter.path, as_version=4)
-    bootstrap = next(cell for cell in story.cells if cell.cell_type == "code")
     asks = questions(chapter)
     tasks = [e for e in exercises().values() if e.chapter == chapter.number]
     counts = {"questions": several(asks, "question"), "exercises": several(tasks, "exercise")}
     cells = [
         new_markdown_cell(f"# Practice: {chapter.title}"),
-        new_code_cell(bootstrap.source, metadata={"tags": ["remove-cell"]}),
+        new_code_cell(bootstrap(), metadata={"tags": ["remove-cell"]}),
         new_markdown_cell(
             f"For [chapter {chapter.number}](../{chapter.path.name}). "
             + INTRODUCTION.format(**counts)
@@ -133,7 +133,9 @@ def practice(chapter: Chapter) -> nbformat.NotebookNode:
     ]
     for number, exercise in enumerate(tasks, 1):
         cells += exercise_cells(number, exercise)
-    return nbformat.v4.new_notebook(cells=cells, metadata=story.metadata)
+    nb = nbformat.v4.new_notebook(cells=cells, metadata=story.metadata)
+    ask_for_gpu(nb)
+    return nb
 
 
 ANSWER = re.compile(r"(<summary>The book's answer</summary>\n\n```python\n).*?(\n```)", re.S)

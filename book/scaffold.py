@@ -135,7 +135,7 @@ def new_chapter(name: str, title: str = "", part: str = "", after: str = "") -> 
     )
     add_to_toc(new, before)
     story = filled("chapter.md", title=title, before=before.number, before_name=before.name)
-    store(notebook(story, before), new.path)
+    store(notebook(story), new.path)
     new.questions.write_text(filled("questions.toml"), encoding="utf-8")
     write_exercise(new.exercises, first, f"A first exercise on {title}")
     run("chapters.py")
@@ -144,15 +144,13 @@ def new_chapter(name: str, title: str = "", part: str = "", after: str = "") -> 
     run("make_status.py", *([] if later else [new.name]))
 
 
-def notebook(story: str, like: Chapter) -> nbformat.NotebookNode:
-    """A notebook from Markdown, with the hidden first cell of another one below its heading."""
+def notebook(story: str) -> nbformat.NotebookNode:
+    """A notebook from Markdown, with the hidden first cell of all below its heading."""
     nb = jupytext.reads(story, "md")
-    cells = nbformat.read(like.path, as_version=4).cells
     heading, text = nb.cells[0].source.split("\n", 1)
-    bootstrap = next(cell for cell in cells if cell.cell_type == "code")
     nb.cells[:1] = [
         nbformat.v4.new_markdown_cell(heading),
-        nbformat.v4.new_code_cell(bootstrap.source, metadata=bootstrap.metadata),
+        nbformat.v4.new_code_cell(metadata={"tags": ["remove-cell"]}),
         nbformat.v4.new_markdown_cell(text.strip()),
     ]
     tidy(nb)

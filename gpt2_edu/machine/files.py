@@ -13,6 +13,8 @@ from pathlib import Path
 
 PART = ".part"  # ends the name of a file that is being written
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# What some network drives answer, such as Google Drive on Colab: they cannot do this at all.
+_CANNOT = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
 
 def sync(path: Path) -> None:
@@ -22,6 +24,9 @@ def sync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _CANNOT:
+            raise
     finally:
         os.close(descriptor)
 
@@ -74,7 +79,7 @@ def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
     """Make the folder and keep other processes from writing to it. The lock ends with ours.
 
     Waits for another one for so many seconds, then raises BlockingIOError. Raises ValueError if the
-    path is a file. Windows, which cannot lock a folder, locks nothing.
+    path is a file. Where folders cannot be locked, as on Windows, nothing is.
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: a folder is needed")
@@ -111,6 +116,10 @@ def _lock(folder: Path, until: float) -> int | None:
                     said = f"another process is writing to {folder} right now"
                     raise BlockingIOError(error.errno, said) from error
                 time.sleep(0.02)
+            except OSError as error:
+                if error.errno not in _CANNOT:
+                    raise
+                break
         if os.path.samestat(os.fstat(handle), folder.stat()):
             stack.pop_all()
             return handle

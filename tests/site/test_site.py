@@ -123,9 +123,8 @@ def test_every_picture_says_what_it_shows(site, files):
 
 
 def test_colab_links_open_the_notebook_in_the_public_repository(site, page_names, book_config):
-    repository = book_config["repository"]
-    owner_and_name = urlsplit(repository["url"]).path.strip("/")
-    root = f"https://colab.research.google.com/github/{owner_and_name}/blob/{repository['branch']}"
+    owner_and_name = urlsplit(book_config["repository"]["url"]).path.strip("/")
+    root = f"https://colab.research.google.com/github/{owner_and_name}/blob/{colab_tag()}"
     notebooks = [name for name in page_names if name.startswith("notebooks/")]
     assert notebooks
     for name in notebooks:
