@@ -11,7 +11,7 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: help book serve test lint unit nbval site lists notebooks status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
+.PHONY: help book colab colab-test serve test lint unit nbval site lists notebooks status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -22,6 +22,9 @@ book: $(READY) $(VENDOR)  ## build the site from clean into _build/html
 	@rm -rf _build
 	$(BIN)/jupyter-book build . --quiet --warningiserror --nitpick --keep-going
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
+
+colab: $(READY)  ## write the notebooks as Colab opens them into _build/colab
+	@$(BIN)/python book/make_colab.py
 
 serve:          ## serve the site on this machine; PORT=8000
 	@test -f _build/html/index.html || $(MAKE) book
@@ -46,6 +49,10 @@ nbval: $(READY)  ## run the notebooks and compare with their stored outputs
 
 site: $(READY)  ## tests of the site that `make book` built
 	$(PYTEST) -q -n 2 tests/site
+
+# TORCH names what pip installs; a processor's build is enough: TORCH="torch==2.11.0 --index-url …/cpu"
+colab-test: $(READY)  ## run every notebook as Colab does; COLAB_PYTHON=python3.13, a quarter of an hour
+	$(BIN)/python -m tests.colab --python $(or $(COLAB_PYTHON),$(PYTHON)) $(if $(TORCH),--torch "$(TORCH)")
 
 lists: $(READY)  ## write what follows from the chapters: contents, tables, the map's numbers
 	$(BIN)/python book/chapters.py

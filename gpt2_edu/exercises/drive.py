@@ -22,7 +22,9 @@ def keep_in_drive(keep: bool = True) -> None:
     from google.colab import drive
 
     if not keep:
-        print("What you write here goes with this machine. Tick the box and run this cell to keep it.")
+        print(
+            "What you write here goes with this machine. Tick the box and run this cell to keep it."
+        )
         return
     try:
         drive.mount(str(MOUNT))

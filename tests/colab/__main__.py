@@ -33,6 +33,9 @@ sys.path.insert(0, str(ROOT / "book"))
 from addresses import repository, version  # noqa: E402
 from make_colab import OUT  # noqa: E402
 
+from tests.colab.look import problems  # noqa: E402
+
+RAN = ROOT / "_build" / "colab-ran"
 TORCH = "torch==2.11.0"  # Colab's, of August 2026
 
 
@@ -55,7 +58,16 @@ def environment(python: str, torch: str) -> Path:
 def copy_with_tag(place: Path) -> Path:
     """A copy of this repository as it stands in the folder, with the tag that notebooks name."""
     git = ["git", "-C", str(place)]
-    listed = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = [
+        "git",
+        "-C",
+        str(ROOT),
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]
     names = subprocess.run(listed, capture_output=True, check=True).stdout.decode().split("\0")
     for name in filter(None, names):
         if (ROOT / name).is_file():
@@ -83,10 +95,19 @@ def run(path: Path, place: Path, work: Path) -> str | None:
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         said = str(error)
-    ran = ROOT / "_build" / "colab-ran" / path.relative_to(OUT)
+    ran = RAN / path.relative_to(OUT)
     ran.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(nb, ran)
     return said
+
+
+def drive_labs(place: Path) -> bool:
+    """Use the panels with sliders through their callbacks, with Colab's ipywidgets."""
+    python = [str(place / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    tests = ["tests/labs/test_labs.py", "tests/exercises/test_drive.py"]
+    # Colab's matplotlib and newer parts of it do not agree on names; readers see no warnings.
+    ran = subprocess.run([*python, "-o", "filterwarnings=default", *tests], cwd=ROOT)
+    return ran.returncode != 0
 
 
 def installed(place: Path) -> set[str]:
@@ -112,7 +133,13 @@ def main() -> int:
         copy = copy_with_tag(work / "repository")
         kernel = work / "jupyter" / "kernels" / "colab"
         kernel.mkdir(parents=True)
-        argv = [str(place / "bin" / "python"), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        argv = [
+            str(place / "bin" / "python"),
+            "-m",
+            "ipykernel_launcher",
+            "-f",
+            "{connection_file}",
+        ]
         (kernel / "kernel.json").write_text(
             json.dumps({"argv": argv, "display_name": "Colab", "language": "python"})
         )
@@ -148,7 +175,11 @@ def main() -> int:
     if changed:
         print("pip changed what was installed:", ", ".join(changed))
     print(f"{len(paths) - failed} of {len(paths)} notebooks ran, {place.name}")
-    return bool(failed or changed)
+    unread = problems([RAN / path.relative_to(OUT) for path in paths])
+    print(*unread, f"{len(unread)} outputs cannot be read well", sep="\n")
+    if not given.notebooks:
+        failed += drive_labs(place)
+    return bool(failed or changed or unread)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from addresses import colab_tag
 from bs4 import BeautifulSoup, Tag
 from chapters import chapters
 
