@@ -1,4 +1,4 @@
-"""The notebooks as Colab opens them: where their links lead, and what readers see before they run."""
+"""The notebooks as Colab opens them: where links lead, and what readers see before they run."""
 
 from __future__ import annotations
 
