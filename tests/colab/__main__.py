@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import nbformat
@@ -151,6 +152,7 @@ def main() -> int:
             "JUPYTER_PATH": str(work / "jupyter"),
             "IPYTHONDIR": str(work / "ipython"),
             "PYTHONPATH": str(HERE / "modules"),
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a debugger's word about itself
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": f"url.file://{copy}.insteadOf",
@@ -165,7 +167,7 @@ def main() -> int:
         failed = 0
         with ThreadPoolExecutor(max_workers=2) as pool:
             first = [timed(path) for path in paths[:1]]  # installs the package
-            for path, seconds, problem in (*first, *pool.map(timed, paths[1:])):
+            for path, seconds, problem in chain(first, pool.map(timed, paths[1:])):
                 state = "failed" if problem else "ran"
                 print(f"{path.relative_to(OUT)}: {state}, {seconds / 60:.1f} min", flush=True)
                 if problem:

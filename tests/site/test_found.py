@@ -1,0 +1,82 @@
+"""What others see of the site: search engines, messengers, language models."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as xml
+
+import pytest
+from addresses import published
+from bs4 import BeautifulSoup
+from chapters import chapters
+from PIL import Image
+
+ROOT = published("x").removesuffix("x.html")
+
+
+@pytest.fixture(scope="module", params=chapters(), ids=lambda chapter: chapter.name)
+def chapter(request):
+    return request.param
+
+
+def head(site, page):
+    return BeautifulSoup((site / f"{page}.html").read_text("utf-8"), "html.parser").head
+
+
+def test_a_page_says_where_it_stands(site, page_names):
+    for page in page_names:
+        if page not in ("search", "genindex"):
+            said = head(site, page)
+            assert said.find("link", rel="canonical")["href"] == published(page)
+            assert said.find("meta", property="og:title")["content"].strip()
+
+
+def test_a_card_shows_in_messages(site, chapter):
+    address = head(site, f"notebooks/{chapter.name}").find("meta", property="og:image")["content"]
+    with Image.open(site / address.removeprefix(ROOT)) as card:
+        assert card.size == (1200, 630)
+        assert len(card.convert("RGB").getcolors(1 << 20)) > 20, "nothing is drawn"
+
+
+def test_a_chapter_says_what_it_teaches_and_how_long(site, chapter):
+    script = head(site, f"notebooks/{chapter.name}").find("script", type="application/ld+json")
+    said = json.loads(script.string)
+    assert said["name"] == chapter.title and said["timeRequired"] == f"PT{chapter.minutes}M"
+    assert said["isPartOf"]["@type"] == "Course" and "GPT-2" in said["isPartOf"]["name"]
+
+
+def test_the_first_page_lists_the_course(site, book_root):
+    said = json.loads(head(site, book_root).find("script", type="application/ld+json").string)
+    assert said["@type"] == "Course"
+    assert [part["position"] for part in said["hasPart"]] == [c.number for c in chapters()]
+
+
+def test_the_map_of_the_site_names_every_page_once(site, page_names):
+    space = {"s": "http://www.sitemaps.org/schemas/sitemap/0.9"}
+    found = [e.text for e in xml.parse(site / "sitemap.xml").findall(".//s:loc", space)]
+    assert sorted(found) == sorted(
+        published(page) for page in page_names if page not in ("search", "genindex")
+    )
+    assert f"Sitemap: {ROOT}sitemap.xml" in (site / "robots.txt").read_text("utf-8")
+
+
+def test_a_language_model_finds_every_chapter_as_text(site, chapter):
+    listed = (site / "llms.txt").read_text("utf-8")
+    address = f"{ROOT}text/{chapter.name}.md"
+    assert f"[{chapter.number} {chapter.title}]({address}): " in listed
+    text = (site / "text" / f"{chapter.name}.md").read_text("utf-8")
+    assert f"# {chapter.title}" in text and "```python" in text
+    assert not re.search(r"\]\((?!https?://)[^)]", re.sub(r"```.*?```", "", text, flags=re.S))
+    assert "<svg" not in text and "<style" not in text
+
+
+def test_a_page_loads_nothing_but_the_book_s_own_files(site, page_names):
+    for page in page_names:
+        policy = head(site, page).find("meta", {"http-equiv": "Content-Security-Policy"})["content"]
+        rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+        assert rules["default-src"] == "'none'" and "http" not in rules["script-src"]
+        assert "unsafe-inline" not in rules["script-src"] and "unsafe-eval'" in rules["script-src"]
+        assert "'unsafe-eval'" not in rules["script-src"]
+        hosts = re.findall(r"https?://\S+", policy)
+        assert hosts and all(re.search(r"huggingface\.co$|hf\.co$", host) for host in hosts)

@@ -1,0 +1,96 @@
+"""Cells that fetch OpenAI's weights: run against a stand-in for the hub, with weights made here."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import make_real
+import nbformat
+import pytest
+import torch
+from chapters import find
+from nbclient.exceptions import CellExecutionError
+
+from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu.machine.files import file_sha256
+from gpt2_edu.weights.hub import PUBLISHED
+from tests.stand_in_hub import StandInHub
+
+# What a kernel runs first: the digests of the weights that the stand-in serves.
+STARTUP = """\
+from gpt2_edu.weights import hub
+hub.PUBLISHED["gpt2"] = hub.Published({repo!r}, {commit!r}, {digests!r})
+"""
+
+
+@pytest.fixture
+def kernel_of_a_stand_in(tmp_path, monkeypatch):
+    """Kernels that start now find the stand-in where the hub would be."""
+    weights = tmp_path / "weights"
+    torch.manual_seed(0)
+    GPT2(GPT2Config(n_layer=2, n_head=2, n_embd=8)).save_pretrained(weights)
+    published = PUBLISHED["gpt2"]
+    digests = {file.name: file_sha256(file) for file in weights.iterdir()}
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "stand_in.py").write_text(
+        STARTUP.format(repo=published.repo, commit=published.commit, digests=digests)
+    )
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "hub"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+    monkeypatch.setenv("PYTHONPATH", os.getcwd())
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    with StandInHub() as hub:
+        hub.publish(published.repo, published.commit, weights)
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        yield hub
+
+
+def short(slug: str, folder: Path) -> Path:
+    """A chapter's real cell, behind what it imports."""
+    nb = nbformat.read(find(slug).path, as_version=4)
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    imports = nbformat.v4.new_code_cell(
+        "import torch\nfrom gpt2_edu import GPT2, generate, load_tokenizer"
+    )
+    nb.cells = [imports, *filter(make_real.is_real, code)]
+    path = folder / find(slug).path.name
+    make_real.store(nb, path)
+    return path
+
+
+def real_cell(path):
+    (cell,) = filter(make_real.is_real, nbformat.read(path, as_version=4).cells)
+    return cell
+
+
+def test_all_such_cells_are_known():
+    names = [path.stem for path in make_real.notebooks_with_real_cells()]
+    assert names == [find(slug).name for slug in ("weights", "generation", "inside")]
+
+
+def test_a_real_cell_says_on_which_day_where_and_with_what_it_ran(kernel_of_a_stand_in, tmp_path):
+    path = short("generation", tmp_path)
+    before = path.read_text()
+    where = make_real.run(path)
+    cell = real_cell(path)
+    assert cell.metadata["real"] == where and where["on"].startswith("20")
+    assert "PyTorch" in where["versions"] and where["machine"]
+    assert cell.outputs[0].text.count("> Hello, I'm a language model,") == 5
+    assert [output.name for output in cell.outputs] == ["stdout"]
+    assert {"real", "skip-execution"} <= set(cell.metadata.tags), "it is not run with the others"
+    kept, now = json.loads(before)["cells"], json.loads(path.read_text())["cells"]
+    assert [c["source"] for c in kept] == [c["source"] for c in now]
+    assert kernel_of_a_stand_in.asked("GET") == [None]
+
+
+def test_a_real_cell_that_fails_leaves_the_notebook_as_it_was(kernel_of_a_stand_in, tmp_path):
+    kernel_of_a_stand_in.failures, kernel_of_a_stand_in.status = 10**6, 403
+    path = short("generation", tmp_path)
+    before = path.read_bytes()
+    with pytest.raises(CellExecutionError):
+        make_real.run(path)
+    assert path.read_bytes() == before
