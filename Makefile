@@ -11,7 +11,7 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: help book colab colab-test serve test lint unit nbval site lists notebooks real status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
+.PHONY: help book wheel pdf epub bundle colab colab-test serve test lint unit nbval site lists notebooks real status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -25,6 +25,19 @@ book: $(READY) $(VENDOR)  ## build the site from clean into _build/html
 
 colab: $(READY)  ## write the notebooks as Colab opens them into _build/colab
 	@$(BIN)/python book/make_colab.py
+
+wheel: $(READY)  ## build the package into _build/dist, as wheel and as sources
+	@mkdir -p _build/dist && rm -f _build/dist/gpt2_edu-*
+	@$(BIN)/python -m hatchling build -d _build/dist
+
+pdf: $(READY)   ## print the built pages into one PDF in _build/dist; needs Chromium
+	@$(BIN)/python book/make_pdf.py
+
+epub: $(READY)  ## the built pages for e-readers, in _build/dist; needs Chromium
+	@$(BIN)/python book/make_epub.py
+
+bundle: wheel   ## one zip to carry, in _build/dist: the built pages, the notebooks, the package
+	@$(BIN)/python book/make_bundle.py
 
 serve:          ## serve the site on this machine; PORT=8000
 	@test -f _build/html/index.html || $(MAKE) book

@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 
 import yaml
 from chapters import ROOT
+from docutils.nodes import make_id
 
 
 @cache
@@ -25,6 +26,11 @@ def _config() -> dict:
     return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 
 
+def author() -> str:
+    """Who the book is by."""
+    return str(_config()["author"])
+
+
 def repository() -> str:
     """The public repository: "https://github.com/…"."""
     return str(_config()["repository"]["url"])
@@ -37,7 +43,8 @@ def published(page: str, link: str = "") -> str:
     for part in (PurePosixPath(page).parent / target if target else PurePosixPath(page)).parts:
         parts = parts[:-1] if part == ".." else [*parts, part]
     path = PurePosixPath(*parts).with_suffix(".html")
-    return f"{_config()['html']['baseurl']}{path}{'#' + anchor if anchor else ''}"
+    place = f"#{make_id(anchor)}" if anchor else ""  # as a heading's id is written
+    return f"{_config()['html']['baseurl']}{path}{place}"
 
 
 def bootstrap() -> str:

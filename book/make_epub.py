@@ -13,8 +13,7 @@ import zipfile
 from html import escape
 from pathlib import Path
 
-import yaml
-from addresses import published, version
+from addresses import author, published, version
 from chapters import ROOT
 from found_cards import draw
 from make_pdf import OUT, SITE, document, missing
@@ -97,7 +96,6 @@ def contents(found: list[Page]) -> str:
 
 def package(found: list[Page], bodies: dict[str, str], files: list[str], title: str) -> str:
     """content.opf: what there is, and in which order."""
-    author = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["author"]
 
     def properties(body: str) -> str:
         used = [kind for kind, mark in (("mathml", "<math"), ("svg", "<svg")) if mark in body]
@@ -119,7 +117,7 @@ def package(found: list[Page], bodies: dict[str, str], files: list[str], title: 
 <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
 <dc:identifier id="id">{published("book/index")}#{version()}</dc:identifier>
 <dc:title>{escape(title)}</dc:title><dc:language>en</dc:language>
-<dc:creator>{escape(author)}</dc:creator>
+<dc:creator>{escape(author())}</dc:creator>
 <dc:rights>Text and figures: CC BY 4.0. Code: MIT.</dc:rights>
 <meta property="dcterms:modified">2026-01-01T00:00:00Z</meta>
 </metadata>
@@ -181,7 +179,7 @@ def main() -> int:
     finally:
         for left in (part, source, cover):
             left.unlink(missing_ok=True)
-    print(f"{target.relative_to(ROOT)}: {len(found)} pages, {target.stat().st_size / 1e6:.1f} MB")
+    print(f"{target.name}: {len(found)} pages, {target.stat().st_size / 1e6:.1f} MB")
     return 0
 
 

@@ -11,8 +11,7 @@ import sys
 from html import escape
 from pathlib import Path
 
-import yaml
-from addresses import published, repository, version
+from addresses import author, published, repository, version
 from bs4 import BeautifulSoup
 from chapters import ROOT
 from one_page import Page, pages, place
@@ -129,7 +128,7 @@ def main() -> int:
         part.unlink(missing_ok=True)
         source.unlink(missing_ok=True)
     print(
-        f"{target.relative_to(ROOT)}: {len(PdfReader(target).pages)} sheets, "
+        f"{target.name}: {len(PdfReader(target).pages)} sheets, "
         f"{target.stat().st_size / 1e6:.1f} MB"
     )
     return 0
@@ -150,8 +149,7 @@ def with_parts(pdf: Path, found: list[Page]) -> None:
     reader = PdfReader(pdf)
     writer = PdfWriter(clone_from=reader)
     del writer._root_object["/Outlines"]
-    author = str(yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))["author"])
-    writer.add_metadata({"/Title": reader.metadata.title, "/Author": author})
+    writer.add_metadata({"/Title": reader.metadata.title, "/Author": author()})
 
     def add(entries: list, parent: object) -> None:
         last = parent

