@@ -9,7 +9,8 @@ from gpt2_edu.cli import doctor
 
 def test_the_doctor_names_what_there_is(run):
     shown = run("doctor")
-    for part in ("python", torch.__version__, "safetensors", "device", "precision", "cache of"):
+    version = torch.__version__.partition("+")[0]  # a wheel need not say for what it was built
+    for part in ("python", version, "safetensors", "device", "precision", "cache of"):
         assert part in shown
 
 
