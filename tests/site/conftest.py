@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from chapters import parts
 from benchmarks.chromium import served
 
 ROOT = Path(__file__).resolve().parents[2]
-SITE = ROOT / "_build" / "html"
+SITE = ROOT / os.environ.get("SITE", "_build/html")
 
 
 def pages_of_the_book() -> list[str]:
