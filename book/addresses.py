@@ -14,16 +14,19 @@ from chapters import ROOT
 from docutils.nodes import make_id
 
 
-@cache
 def version() -> str:
     """The version of the package and of the book: "0.1.0"."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return str(project["version"])
 
 
-@cache
 def _config() -> dict:
-    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    return _parsed((ROOT / "_config.yml").read_text(encoding="utf-8"))
+
+
+@cache
+def _parsed(config: str) -> dict:
+    return yaml.safe_load(config)
 
 
 def author() -> str:

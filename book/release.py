@@ -15,14 +15,15 @@ import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 from pathlib import Path
 
 import nbformat
+from addresses import colab_tag as name_of_colab_tag
+from addresses import version
 from chapters import ROOT, chapters
 from execute_notebooks import store, tidy
+from make_colab import OUT as COLAB
 
-COLAB = ROOT / "_build" / "colab"
 # Where the version stands. Install cells name it, too: stamp_notebooks.
 PLACES = {
     "pyproject.toml": r'(?<=^version = ")[^"]+',
@@ -34,11 +35,6 @@ INSTALLED = re.compile(r"(?<=@v)\d+\.\d+\.\d+")  # in an install cell
 
 class Refused(ValueError):
     """What was asked for cannot be done; the message says why."""
-
-
-def version() -> str:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["version"])
 
 
 def notebooks() -> list[Path]:
@@ -63,9 +59,7 @@ def stamp(new: str) -> None:
         path.write_text(text, encoding="utf-8")
     for path in notebooks():
         nb = nbformat.read(path, as_version=4)
-        cell = install_cell(nb)
-        cell.source = INSTALLED.sub(new, cell.source)
-        tidy(nb)
+        tidy(nb)  # its first cell names the version
         store(nb, path)
 
 
@@ -104,12 +98,14 @@ def check_tag() -> None:
                 f"{path.relative_to(ROOT)} installs {', '.join(found) or 'no version'}, and "
                 f"pyproject.toml says {version()}. Write one everywhere: make stamp VERSION=…"
             )
-    for name, made in ((tag, f"git tag {tag} && git push origin {tag}"), (f"colab-{tag}", "it")):
+    ways = {
+        tag: f"Make it: git tag {tag} && git push origin {tag}",
+        name_of_colab_tag(): "The workflow release.yml pushes it.",
+    }
+    for name, way in ways.items():
         if not tag_exists(name):
-            raise Refused(
-                f"The tag {name}, to which the pages lead, is neither here nor at origin. "
-                + (f"Make it: {made}" if name == tag else "The workflow release.yml pushes it.")
-            )
+            lead = f"The tag {name}, to which the pages lead, is neither here nor at origin."
+            raise Refused(f"{lead} {way}")
     print(f"{tag} and colab-{tag} are there, and all {len(notebooks())} install cells name them.")
 
 
@@ -131,7 +127,7 @@ def colab_tag() -> None:
     """Tag the notebooks for Colab: a commit without parents, the same for the same notebooks."""
     if not COLAB.is_dir():
         raise Refused("There are no notebooks for Colab yet: run make colab first")
-    tag = f"colab-v{version()}"
+    tag = name_of_colab_tag()
     name, mail, date = git("log", "-1", "--format=%an%n%ae%n%cI").split("\n")
     settings = {
         f"GIT_{who}_{what}": value

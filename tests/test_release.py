@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import addresses
 import nbformat
 import pytest
 import release
@@ -27,13 +28,14 @@ def house(tmp_path, monkeypatch) -> Path:
     """A repository with all that says the version, and one notebook."""
     house = tmp_path / "house"
     notebook = chapters()[0].path
-    for name in [*FILES, str(notebook.relative_to(ROOT))]:
+    for name in [*FILES, "_config.yml", str(notebook.relative_to(ROOT))]:
         (house / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, house / name)
     git(tmp_path, "init", "--quiet", str(house))
     git(house, "add", ".")
     git(house, "commit", "--quiet", "--message", "all")
-    monkeypatch.setattr(release, "ROOT", house)
+    for module in (release, addresses):
+        monkeypatch.setattr(module, "ROOT", house)
     monkeypatch.setattr(release, "COLAB", house / "_build" / "colab")
     monkeypatch.setattr(release, "notebooks", lambda: [house / notebook.relative_to(ROOT)])
     return house

@@ -72,7 +72,8 @@ def house(tmp_path) -> Path:
         unused = shutil.ignore_patterns("node_modules", "_static", "__pycache__", "*.png")
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=unused)
     (tmp_path / "gpt2_edu" / "assets").mkdir()
-    shutil.copy(ROOT / "_toc.yml", tmp_path)
+    for name in ("_toc.yml", "_config.yml", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "book" / "driver.py").write_text(DRIVER, encoding="utf-8")
     return tmp_path
 

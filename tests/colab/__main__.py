@@ -4,7 +4,7 @@ python -m tests.colab                          # with the Python of `make`
 python -m tests.colab --python python3.13      # with another one
 python -m tests.colab 03_crane practice/13_training
 
-An environment with Colab's versions (tests/colab/requirements.txt) stands in .envs/;
+An environment with Colab's versions (tests/colab/requirements.txt) stands in _build/env-colab-…;
 google.colab is simulated, and the package installed as the cell installs it, from the tag that it
 names: git finds that in a copy of this repository. Each notebook has a kernel and a folder of its
 own, as it has a machine of its own there.
@@ -44,7 +44,7 @@ def environment(python: str, torch: str) -> Path:
     """A venv with Colab's versions for this Python; made anew when the list has changed."""
     told = subprocess.run([python, "--version"], capture_output=True, text=True, check=True)
     wanted = f"{told.stdout}{torch}\n{(HERE / 'requirements.txt').read_text('utf-8')}"
-    place = ROOT / ".envs" / f"colab-{told.stdout.split()[1]}"
+    place = ROOT / "_build" / f"env-colab-{told.stdout.split()[1]}"
     ready = place / "ready"
     if not ready.is_file() or ready.read_text("utf-8") != wanted:
         print(f"making {place.relative_to(ROOT)} …", flush=True)
