@@ -47,8 +47,7 @@ bundle: wheel   ## one zip to carry, in _build/dist: the built pages, the notebo
 
 serve:          ## serve the site on this machine; PORT=8000
 	@test -f _build/html/index.html || $(MAKE) book
-	@echo "Serving on http://127.0.0.1:$(PORT)/ (Ctrl-C ends it)"
-	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+	@$(BIN)/python book/serve.py "$(PORT)"
 
 test: lint unit nbval book site  ## everything that CI checks
 
