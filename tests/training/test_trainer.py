@@ -94,7 +94,7 @@ def test_eight_micro_batches_of_one_are_one_batch_of_eight(train, tmp_path):
         assert row["grad_norm"] == pytest.approx(other["grad_norm"], rel=1e-5)
     weights = [GPT2.from_pretrained(checkpoints(tmp_path / name)[-1]) for name in ("many", "one")]
     for p, q in zip(*(model.parameters() for model in weights), strict=True):
-        torch.testing.assert_close(p, q, rtol=0, atol=3e-5)
+        torch.testing.assert_close(p, q, rtol=0, atol=5e-5)
 
 
 def test_clipping_shortens_the_gradient_and_the_log_says_how_long_it_was(train, tmp_path):
