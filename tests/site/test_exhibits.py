@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.site.test_browser import AXE, OVERFLOWING
+from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
 WAIT = 60_000  # milliseconds; there are many at once on a slow machine
@@ -45,7 +46,7 @@ def wake(page: Page) -> int:
     for i in range(exhibits.count()):
         exhibits.nth(i).scroll_into_view_if_needed()
         element = exhibits.nth(i).element_handle()
-        page.wait_for_function("(e) => e.dataset.state === 'ready'", arg=element, timeout=WAIT)
+        until(page, "(e) => e.dataset.state === 'ready'", arg=element, timeout=WAIT)
     return exhibits.count()
 
 

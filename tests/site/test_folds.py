@@ -12,6 +12,8 @@ from bs4 import BeautifulSoup
 from chapters import chapters, find
 from playwright.sync_api import Browser, Page
 
+from tests.site.waiting import until
+
 ROOT = Path(__file__).resolve().parents[2]
 MOVED = dict(
     line.split()
@@ -92,10 +94,10 @@ def test_a_link_to_a_fold_opens_it(page, address, site):
     fold = page.locator(f"section#{anchor} > details.deeper")
     assert fold.get_attribute("open") is None
     page.locator(f"a[href='#{anchor}']").first.evaluate("(link) => link.click()")
-    page.wait_for_function(f"document.querySelector('#{anchor} > details').open")
+    until(page, f"document.querySelector('#{anchor} > details').open")
     page.goto("about:blank")
     page.goto(f"{address}/{name}#{anchor}")
-    page.wait_for_function(f"document.querySelector('#{anchor} > details').open")
+    until(page, f"document.querySelector('#{anchor} > details').open")
     box = fold.bounding_box()
     assert 0 <= box["y"] < 900
 

@@ -11,6 +11,8 @@ from bs4 import BeautifulSoup
 from chapters import chapters, find
 from playwright.sync_api import Browser, Page, expect
 
+from tests.site.waiting import until
+
 pytestmark = pytest.mark.browser
 HEADS = f"notebooks/{find('heads').name}.html"
 SHADE = "getComputedStyle(document.body).backgroundColor"
@@ -126,8 +128,10 @@ def test_the_section_that_is_read_is_marked_and_offered_on_the_front_page(page, 
     title = section.locator("h2").first.evaluate("(h) => h.firstChild.textContent")
     section.evaluate("(s) => s.scrollIntoView()")
     marked = page.locator(".here-is [aria-current]")
-    page.wait_for_function(
-        "(t) => document.querySelector('.here-is [aria-current]')?.textContent === t", arg=title
+    until(
+        page,
+        "(t) => document.querySelector('.here-is [aria-current]')?.textContent === t",
+        arg=title,
     )
     assert marked.count() == 1
     anchor = section.get_attribute("id")
@@ -170,13 +174,14 @@ def test_scripts_of_exhibits_come_when_one_is_near_or_linked(browser, address):
     page.goto(f"{address}/{HEADS}", wait_until="networkidle")
     assert "live.js" not in asked
     page.locator(".g2-live").first.scroll_into_view_if_needed()
-    page.wait_for_function("document.querySelector('.g2-live').dataset.state === 'ready'")
+    until(page, "document.querySelector('.g2-live').dataset.state === 'ready'")
     assert "live.js" in asked
     anchor = page.locator(".g2-live").first.get_attribute("id")
     page.goto("about:blank")
     page.goto(f"{address}/{HEADS}#{anchor}")
-    page.wait_for_function("document.querySelector('.g2-live').dataset.state === 'ready'")
-    page.wait_for_function(
+    until(page, "document.querySelector('.g2-live').dataset.state === 'ready'")
+    until(
+        page,
         "(id) => { const { top } = document.getElementById(id).getBoundingClientRect();"
         " return top >= 0 && top < innerHeight; }",
         arg=anchor,

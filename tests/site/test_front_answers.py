@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.site.test_browser import AXE, OVERFLOWING
+from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
 WAIT = 60_000  # milliseconds, on a busy machine
@@ -76,9 +77,7 @@ def test_write_on_loads_the_model_and_not_before(opened, address, site, opening)
     page.get_by_role("button", name="write on").click()
     begin = "In the city, the crane"
     written = page.locator(".written")
-    page.wait_for_function(
-        "document.querySelector('.written mark')?.textContent.length > 20", timeout=WAIT
-    )
+    until(page, "document.querySelector('.written mark')?.textContent.length > 20", timeout=WAIT)
     assert written.inner_text().startswith(f"{begin} ")
     assert sum(float(i) for i in page.locator(".next:visible i").all_inner_texts()) <= 1.01
     page.get_by_role("button", name="stop").click()

@@ -16,6 +16,7 @@ from practice_tasks import answered_in_page, task
 
 from gpt2_edu import exercises
 from gpt2_edu.exercises.exercise import exercises as all_exercises
+from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
 MASK = find("mask")
@@ -271,7 +272,7 @@ def dropped(page: Page, name: str, text: str) -> str:
         }""",
         [name, text],
     )
-    page.wait_for_function("document.querySelector('.desk .said').textContent")
+    until(page, "document.querySelector('.desk .said').textContent")
     return page.locator(".desk .said").inner_text()
 
 

@@ -11,6 +11,7 @@ from chapters import find
 from playwright.sync_api import Browser, Page, expect
 
 from tests.site.test_browser import AXE, BARRIERS, OVERFLOWING
+from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,9 +77,7 @@ def answers(browser: Browser, address: str) -> Iterator[Page]:
 
 def ask(page: Page, query: str) -> list[str]:
     page.locator("main input").fill(query)
-    page.wait_for_function(
-        "(q) => document.querySelector('#search-results').dataset.query === q", arg=query
-    )
+    until(page, "(q) => document.querySelector('#search-results').dataset.query === q", arg=query)
     return page.locator("#search-results a").evaluate_all("all => all.map((a) => a.href)")
 
 
@@ -166,9 +165,7 @@ def test_a_place_in_a_fold_opens_it(browser, address):
     page.goto(f"{address}/search.html?q=rmsnorm")
     page.locator("#search-results a").first.click()
     page.wait_for_url("**#deeper-rmsnorm-without-the-mean")
-    page.wait_for_function(
-        "document.querySelector('#deeper-rmsnorm-without-the-mean > details').open"
-    )
+    until(page, "document.querySelector('#deeper-rmsnorm-without-the-mean > details').open")
     page.close()
 
 

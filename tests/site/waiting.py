@@ -1,0 +1,25 @@
+"""Waiting for a page: Playwright's own way evaluates text there, which the policy forbids."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from playwright.sync_api import Error
+
+
+def until(page: Any, expression: str, arg: Any = None, timeout: float = 30_000) -> None:
+    """Wait until a JavaScript expression, or function of ``arg``, is true; milliseconds."""
+    end = time.monotonic() + timeout / 1000
+    while not _holds(page, expression, arg):
+        assert time.monotonic() < end, f"not within {timeout:.0f} ms: {expression}"
+        page.wait_for_timeout(50)
+
+
+def _holds(page: Any, expression: str, arg: Any) -> bool:
+    try:
+        return bool(page.evaluate(expression, arg))
+    except Error as error:
+        if "context was destroyed" in str(error):  # the page goes elsewhere
+            return False
+        raise
