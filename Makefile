@@ -17,7 +17,7 @@ OWN_ENV = $(BIN)/uv venv --quiet --clear --python $1 _build/env-$@ && $(BIN)/uv 
 # What the package's own tests leave out: the site, what runs in a browser or in Node, the scaffold.
 PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs --ignore=tests/test_scaffold.py
 
-.PHONY: help book wheel pdf epub bundle colab colab-test serve test lint lint-workflows unit nbval site links newest lowest plain-sphinx audit stamp check-tag colab-tag lists notebooks real status report new-chapter new-exercise web kernel lab campaign crane bench bench-page clean
+.PHONY: help book wheel pdf epub bundle colab colab-test serve test lint lint-workflows unit nbval site links newest lowest plain-sphinx audit stamp check-tag colab-tag lists notebooks real status report new-chapter new-exercise web kernel assignment assignment-test slides lab campaign crane bench bench-page clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -136,6 +136,16 @@ web: $(NPM)     ## pack gpt2_edu/web into the scripts that pages load
 
 kernel: $(NPM)  ## compile the WebAssembly kernel after a change of gpt2_edu/web/kernel.wat
 	$(NODE) book/make_kernel.mjs
+
+assignment: $(READY)  ## exercises to be graded, into _build/assignments; CHAPTER=6 or all
+	@$(BIN)/python book/make_assignment.py
+
+assignment-test: $(READY)  ## hand assignments in and have nbgrader grade them, twenty minutes for all
+	$(call OWN_ENV,$(BIN)/python) '.[book]' --group grading $(TORCH)
+	$(BIN)/python -m tests.grading _build/env-$@ $(or $(CHAPTER),all)
+
+slides: $(READY)  ## the figures of each chapter as slides, into _build/slides
+	@PYTHONPATH=book/_ext $(BIN)/python book/make_slides.py
 
 lab: $(READY)   ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks

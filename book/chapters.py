@@ -147,14 +147,15 @@ def _label(heading: str) -> str:
 
 
 def instructors(page: str) -> str:
-    """instructors.md: the table of what each chapter asks for."""
+    """instructors.md: the table of what each chapter asks for, and where its slides are."""
     number = {chapter.name: chapter.number for chapter in chapters()}
     rows = [
         f"| [{c.number} {c.title}](../notebooks/{c.path.name}) | {c.minutes} | "
-        f"{', '.join(str(number[name]) for name in c.needs) or '–'} |"
+        f"{', '.join(str(number[name]) for name in c.needs) or '–'} | "
+        f'<a href="../slides/{c.name}.html" aria-label="slides of chapter {c.number}">slides</a> |'
         for c in chapters()
     ]
-    return _with_rows(page, "| chapter | minutes | builds on |", rows)
+    return _with_rows(page, "| chapter | minutes | builds on | figures |", rows)
 
 
 def _with_rows(page: str, head: str, rows: list[str]) -> str:

@@ -94,20 +94,26 @@ def plain(markdown: str) -> str:
     return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
 
 
+def task(number: int, exercise: Exercise, worth: str = "") -> str:
+    """What is to be done, with the hints."""
+    about = [KINDS[exercise.kind], LEVELS[exercise.level], f"{exercise.minutes} minutes"]
+    about += [worth] * bool(worth)
+    hints = [fold(f"Hint {i}", hint) for i, hint in enumerate(exercise.hints, 1)]
+    head = f"### {number}. {exercise.title}\n\n*{' · '.join(about)}*"
+    return f"{head}\n\n{exercise.task}\n\n" + "\n".join(hints)
+
+
 def exercise_cells(number: int, exercise: Exercise) -> list[nbformat.NotebookNode]:
     """The task with its hints, the cell to write in, and the solution."""
-    about = f"*{KINDS[exercise.kind]} · {LEVELS[exercise.level]} · {exercise.minutes} minutes*"
     place = {"id": anchor(exercise)}  # what Colab calls a cell: a link can lead to it
-    hints = [fold(f"Hint {i}", hint) for i, hint in enumerate(exercise.hints, 1)]
-    task = f"### {number}. {exercise.title}\n\n{about}\n\n{exercise.task}\n\n" + "\n".join(hints)
     if exercise.start is None:
-        text = f"{task}\n{fold('Solution', exercise.solution)}"
+        text = f"{task(number, exercise)}\n{fold('Solution', exercise.solution)}"
         return [new_markdown_cell(text, metadata=place)]
     gap = "\n\n\n" if "def " in exercise.start else "\n\n"
     cell = f"{exercise.start}{gap}" + f'passed = check("{exercise.name}", {exercise.name})'
     solution = fold("Solution", f"```python\n{exercise.solution}\n```")
     return [
-        new_markdown_cell(task, metadata=place),
+        new_markdown_cell(task(number, exercise), metadata=place),
         new_code_cell(cell),
         new_markdown_cell(solution),
     ]

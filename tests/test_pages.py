@@ -10,6 +10,8 @@ import torch
 from chapters import chapters
 
 from gpt2_edu import GPT2, GPT2Config, course, load_tokenizer, trace
+from gpt2_edu.exercises.exercise import exercises
+from gpt2_edu.exercises.step import steps
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted((ROOT / "book").glob("*.md")), ROOT / "README.md"]
@@ -84,3 +86,41 @@ def test_every_work_that_a_chapter_names_is_in_the_bibliography():
         references = chapter.markdown.partition("## References")[2]
         for title in re.findall(r"\d{4}, \*(.+?)\*", references):
             assert title.lower() in titles, f"{chapter.name}: {title}"
+
+
+def units(plan: str) -> list[tuple[list, int, str]]:
+    """The rows of a plan to teach: chapters, minutes in class, and what is handed in."""
+    table = text_of("instructors.md").split(f"## {plan}\n")[1].split("\n## ")[0]
+    by_name = {chapter.name: chapter for chapter in chapters()}
+    found = []
+    row = re.compile(r"^\| \d.*? \| (.*): (\d+) min \| .* \*Handed in:\* (.*)\. \|$", re.M)
+    for names, minutes, handed_in in row.findall(table):
+        told = [by_name[name] for name in re.findall(r"/(\w+)\.ipynb", names)]
+        found.append((told, int(minutes), handed_in))
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("plan, most", [("Three days", 119), ("Twelve weeks", 90)])
+def test_a_plan_gives_each_chapter_twice_its_minutes_after_what_it_builds_on(plan, most):
+    seen: set[str] = set()
+    for told, minutes, _ in units(plan):
+        assert minutes == 2 * sum(chapter.minutes for chapter in told) <= most
+        for chapter in told:
+            assert seen.issuperset(chapter.needs), chapter.name
+            seen.add(chapter.name)
+
+
+def test_twelve_weeks_leave_no_chapter_out_and_say_how_long_their_assignments_are():
+    assert [chapter for told, *_ in units("Twelve weeks") for chapter in told] == [*chapters()]
+    for told, _, handed_in in units("Twelve weeks"):
+        tasks = [e for e in exercises().values() if e.checked]
+        minutes = sum(e.minutes for e in tasks if e.chapter in [c.number for c in told])
+        numbers = " and ".join(str(chapter.number) for chapter in told)
+        assert handed_in == f"assignment{'s' * (len(told) > 1)} {numbers}, {minutes} min"
+
+
+def test_three_days_hand_in_the_parts_that_their_chapters_ask_for():
+    for told, _, handed_in in units("Three days"):
+        asked = [name for chapter in told for name in steps()[chapter.slug].defines]
+        assert re.findall(r"`(\w+)`", handed_in) == list(dict.fromkeys(asked))

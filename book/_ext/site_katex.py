@@ -38,6 +38,11 @@ def start_server_process(
     raise cls.timeout_error(timeout)
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
+def wait_for_server() -> None:
+    """From now on KaTeX's server is started so."""
     KaTeXServer.start_server_process = classmethod(start_server_process)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    wait_for_server()
     return {"parallel_read_safe": True, "parallel_write_safe": True}

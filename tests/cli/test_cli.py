@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_an_error_can_be_asked_where_it_comes_from():
 
 
 def test_a_reader_who_goes_away_is_no_error():
-    program = f"{sys.executable} -m gpt2_edu tokenize - | head -1"
+    program = f"{shlex.quote(sys.executable)} -m gpt2_edu tokenize - | head -1"
     done = subprocess.run(
         program, shell=True, input="crane " * 50_000, capture_output=True, text=True, check=False
     )

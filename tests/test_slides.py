@@ -1,0 +1,60 @@
+"""The slides, read as files: every figure of a chapter is there, and each slide stands alone."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import make_slides
+import pytest
+from bs4 import BeautifulSoup
+from chapters import DEEPER, Chapter, chapters, headings
+
+
+@cache
+def deck(chapter: Chapter) -> BeautifulSoup:
+    return BeautifulSoup(make_slides.deck(chapter), "html.parser")
+
+
+@pytest.fixture(params=chapters(), ids=lambda chapter: chapter.name)
+def chapter(request: pytest.FixtureRequest) -> Chapter:
+    return request.param
+
+
+def test_every_figure_that_a_chapter_stores_is_on_a_slide(chapter):
+    text = chapter.path.read_text(encoding="utf-8")
+    stored = len(re.findall(r'"<(?:figure|div|gpt2-[\w-]+) class=\\"g2[ -]', text))
+    assert len(deck(chapter).select("section .stage > .g2")) == stored > 1
+
+
+def test_a_slide_has_a_title_a_takeaway_notes_and_a_foot(chapter):
+    sections = {title.removeprefix(DEEPER) for title in headings(chapter.markdown).values()}
+    for number, slide in enumerate(deck(chapter).select("section"), 1):
+        title = slide.select_one("h1, h2").get_text()
+        assert title == chapter.title if number == 1 else title in sections
+        for part in (".takeaway", ".notes"):
+            assert slide.select_one(part).get_text().strip()
+        foot = slide.select_one(".place").get_text()
+        assert f"Chapter {chapter.number}. {chapter.title}" in foot and "CC BY 4.0" in foot
+
+
+def test_a_drawing_says_in_words_what_it_shows(chapter):
+    for slide in deck(chapter).select("section"):
+        for drawing in slide.select("svg.g2-drawing"):
+            assert drawing["aria-label"] in slide.select_one(".notes").get_text()
+
+
+def test_a_slide_asks_no_file_of_anyone(chapter):
+    """A deck is one file: it can be carried on a stick, and shown without a network."""
+    page = deck(chapter)
+    assert [link["href"] for link in page.select("link")] == ["data:,"]
+    assert not page.select("script[src], img[src], iframe, a[href], [id^=g2-] use[href^=http]")
+    style = page.select_one("style").get_text()
+    assert "@import" not in style and "url(" not in style
+
+
+def test_formulas_are_set_and_no_markup_is_left(chapter):
+    for notes in deck(chapter).select(".notes, .takeaway"):
+        for formula in notes.select("annotation, code"):
+            formula.extract()
+        assert not re.search(r"\$|\]\(|\*\*|\\[a-z]+|<details", notes.get_text())
