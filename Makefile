@@ -22,7 +22,7 @@ PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=test
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make TARGET. What there is, and where to find it: README.md, CONTRIBUTING.md"
+	@echo "make TARGET, one of these. More in README and CONTRIBUTING."
 	@awk -F ' *:.*## *' '/^##@/ { print "\n" substr($$0, 5) } /^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
 
 ##@ Read and run
@@ -190,15 +190,17 @@ colab-tag: $(READY)  ## tag the notebooks for Colab
 # .venv/.ready says where the environment was made. One that was moved, or whose Python is gone, is
 # made anew; an installation that was interrupted goes on.
 WHERE := cd .venv 2>/dev/null && pwd -P
-ifneq ($(shell test ! -e $(READY) || { test "$$(cat $(READY))" = "$$($(WHERE))" && $(BIN)/python -c ""; } 2>&1 || echo broken),)
-$(shell rm -rf .venv/.ready $(BIN))
+BROKEN := $(shell test ! -s $(READY) || { test "$$(cat $(READY))" = "$$($(WHERE))" && $(BIN)/python -c ""; } 2>&1 || echo broken)
+ifneq ($(BROKEN),)
+.PHONY: $(READY)
 endif
+WHOLE := test -z "$(BROKEN)" && test -x $(BIN)/pip
 
 $(READY): requirements.txt pyproject.toml
-	@test -x $(BIN)/pip || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	@$(WHOLE) || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	    echo "This needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo not here)."; \
 	    echo "Name another one: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; exit 1; } >&2
-	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear .venv
+	@$(WHOLE) || $(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --requirement requirements.txt
 	$(BIN)/pip install --quiet --no-deps --editable .
 	@{ $(WHERE); } > $@

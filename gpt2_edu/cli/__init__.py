@@ -139,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     It is 130 after Ctrl-C, also where a run was saved and can go on.
     """
     words = sys.argv[1:] if argv is None else argv
-    with quiet_ctrl_c():  # while torch is imported
+    with quiet_ctrl_c(), whole_installation():  # while torch is imported
         commands = find_commands(next((word for word in words if not word.startswith("-")), None))
     values = vars(build_parser(commands).parse_args(words))
     name, traceback = values.pop("command"), values.pop("traceback")
@@ -174,6 +174,22 @@ def quiet_ctrl_c() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def whole_installation() -> Iterator[None]:
+    """Inside, a package that cannot be imported ends the process with a sentence."""
+    try:
+        yield
+    except ImportError as error:
+        package = (error.name or "that package").partition(".")[0]
+        print(
+            f"gpt2-edu: {error}. This installation is not whole ({sys.prefix}). Put it back: "
+            f"python -m pip install --force-reinstall --no-deps {package}. In the book's "
+            "repository, remove the folder .venv and call make again",
+            file=sys.stderr,
+        )
+        sys.exit(1)
 
 
 def in_words(error: Exception, options: Any) -> str:

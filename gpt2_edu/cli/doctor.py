@@ -62,7 +62,7 @@ def findings() -> Iterator[Finding]:
     yield Finding("python", f"{platform.python_version()}, {sys.executable}")
     yield Finding("system", f"{platform.system()} {platform.machine()}")
     for package in NEEDED:
-        yield Finding(package, installed(package), "missing", f"pip install {package}")
+        yield Finding(package, installed(package), "missing", f"pip install --force-reinstall {package}")
     for package, use in OPTIONAL.items():
         advice = f"pip install {package}: {use}"
         yield Finding(package, installed(package), "not installed", advice)
@@ -72,9 +72,9 @@ def findings() -> Iterator[Finding]:
 
 
 def installed(package: str) -> str | None:
-    """The version of an installed package, or None."""
+    """The version of an installed package, or None; also where its files are gone."""
     try:
-        return version(package)
+        return version(package) if find_spec(package) else None
     except PackageNotFoundError:
         return None
 

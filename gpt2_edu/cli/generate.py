@@ -27,7 +27,7 @@ class GenerateOptions:
 
     prompt: str = option('the text to continue; "-" reads it from standard input')
     model: str = option(
-        "a published size, a run folder, or a folder with config.json and weights", "gpt2"
+        "gpt2 … gpt2-xl, crane, a run folder, or one with config.json and weights", "gpt2"
     )
     tokenizer: str | None = option(
         "the tokenizer that the model was trained with; if not given, the one of its size", None

@@ -23,7 +23,7 @@ class InspectOptions:
     """What to look at."""
 
     model: str = option(
-        "a published size, a run folder, or a folder with config.json and weights", "gpt2"
+        "gpt2 … gpt2-xl, crane, a run folder, or one with config.json and weights", "gpt2"
     )
     text: str = option("trace this text and print the shape of every tensor; needs weights", "")
     tokenizer: str | None = option("the tokenizer for --text; if not given, the model's", None)

@@ -71,6 +71,17 @@ def test_the_version_is_the_packages(capsys):
     assert capsys.readouterr().out == f"gpt2-edu {gpt2_edu.__version__}\n"
 
 
+@pytest.mark.parametrize("lost, command", [("tiktoken", "generate"), ("torch", "doctor")])
+def test_an_installation_that_is_not_whole_is_said_in_a_sentence(lost, command):
+    code = (
+        f"import sys; sys.modules[{lost!r}] = None\n"
+        f"from gpt2_edu.cli import main; main([{command!r}, 'x'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "not whole" in done.stderr and f"--no-deps {lost}." in done.stderr
+
+
 def test_an_error_can_be_asked_where_it_comes_from():
     with pytest.raises(FileNotFoundError):
         main(["--traceback", "generate", "x", "--model", "no-such-folder"])

@@ -14,6 +14,12 @@ def test_the_doctor_names_what_there_is(run):
         assert part in shown
 
 
+def test_a_package_whose_files_are_gone_is_missing(monkeypatch):
+    assert doctor.installed("tiktoken")
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    assert doctor.installed("tiktoken") is None
+
+
 def test_the_doctor_says_what_to_do_about_what_is_missing(run, monkeypatch):
     real = doctor.installed
     monkeypatch.setattr(doctor, "installed", lambda p: None if p == "pyarrow" else real(p))
