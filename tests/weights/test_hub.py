@@ -522,6 +522,7 @@ def test_a_file_that_repositories_share_is_in_the_cache(xet, tmp_path, published
 
 def test_a_damaged_file_that_repositories_share_is_left_to_the_user(xet):
     shared = (fetch("gpt2") / "model.safetensors").resolve()
+    shared.chmod(0o644)  # the library makes it read-only
     shared.write_bytes(bytes(shared.stat().st_size))
     refused(ValueError, "model.safetensors is damaged", str(shared), "delete it there")
     shared.unlink()
