@@ -32,12 +32,12 @@ book: $(READY) $(VENDOR)  ## build the site into _build/html
 	$(BIN)/jupyter-book build . --quiet --warningiserror --nitpick --keep-going
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
 
-serve:  ## serve it on this machine; PORT=8000
+serve: $(READY)  ## serve it on this machine; PORT=8000
 	@test -f _build/html/index.html || $(MAKE) book
 	@$(BIN)/python book/serve.py "$(PORT)"
 
 lab: $(READY)  ## open the notebooks in JupyterLab
-	$(BIN)/jupyter-lab --notebook-dir=notebooks
+	$(BIN)/jupyter-lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 ##@ Carry and teach
 
@@ -187,10 +187,11 @@ colab-tag: $(READY)  ## tag the notebooks for Colab
 
 # ---- What the targets need
 
-# .venv/.ready says where the environment was made. One that was moved, or whose Python is gone, is
-# made anew; an installation that was interrupted goes on.
+# .venv/.ready says where the environment was made. One that was moved, whose Python is gone or that
+# lacks what we use is made anew; an installation that was interrupted goes on.
+NEEDED := torch tiktoken regex numpy safetensors huggingface_hub tqdm matplotlib ipywidgets sphinx jupyter_book myst_nb pytest nbval
 WHERE := cd .venv 2>/dev/null && pwd -P
-BROKEN := $(shell test ! -s $(READY) || { test "$$(cat $(READY))" = "$$($(WHERE))" && $(BIN)/python -c ""; } 2>&1 || echo broken)
+BROKEN := $(shell test ! -s $(READY) || { test "$$(cat $(READY))" = "$$($(WHERE))" && $(BIN)/python -c "import sys; from importlib.util import find_spec; sys.exit(not all(map(find_spec, '$(NEEDED)'.split())))"; } 2>&1 || echo broken)
 ifneq ($(BROKEN),)
 .PHONY: $(READY)
 endif

@@ -88,6 +88,12 @@ def test_every_work_that_a_chapter_names_is_in_the_bibliography():
             assert title.lower() in titles, f"{chapter.name}: {title}"
 
 
+def test_the_hours_of_the_book_are_those_of_its_chapters():
+    for page in (ROOT / "README.md", ROOT / "book" / "start.md"):
+        assert "nineteen chapters, six and a half hours" in page.read_text(encoding="utf-8"), page
+    assert (len(chapters()), sum(chapter.minutes for chapter in chapters()) / 60) == (19, 6.5)
+
+
 def units(plan: str) -> list[tuple[list, int, str]]:
     """The rows of a plan to teach: chapters, minutes in class, and what is handed in."""
     table = text_of("instructors.md").split(f"## {plan}\n")[1].split("\n## ")[0]

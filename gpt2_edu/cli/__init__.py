@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
@@ -182,14 +183,22 @@ def whole_installation() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        package = (error.name or "that package").partition(".")[0]
         print(
-            f"gpt2-edu: {error}. This installation is not whole ({sys.prefix}). Put it back: "
-            f"python -m pip install --force-reinstall --no-deps {package}. In the book's "
-            "repository, remove the folder .venv and call make again",
+            f"gpt2-edu: {error}. {how_to_mend((error.name or '').partition('.')[0])}",
             file=sys.stderr,
         )
         sys.exit(1)
+
+
+def how_to_mend(package: str) -> str:
+    """What to do about a needed package that is not here: in the repository, and elsewhere."""
+    ours = Path(__file__).resolve().parents[2] / ".venv"
+    if not ours.is_dir():
+        command = f"{sys.executable} -m pip install --force-reinstall --no-deps {package}"
+        return f"This installation is not whole; put it back: {command}"
+    if Path(sys.prefix).resolve() == ours:
+        return "This environment is not whole: call make lab, or make book, and it is made anew"
+    return f"This is not the book's environment: source {ours}/bin/activate"
 
 
 def in_words(error: Exception, options: Any) -> str:

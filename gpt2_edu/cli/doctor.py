@@ -20,9 +20,9 @@ from ..machine.device import cpp_compiler, pick_device, pick_precision
 from ..machine.onednn import onednn_knows
 from ..weights import WEIGHTS
 from ..weights.hub import PUBLISHED
-from . import command
+from . import command, how_to_mend
 
-NEEDED = ("torch", "tiktoken", "numpy", "safetensors", "huggingface_hub", "tqdm")
+NEEDED = ("torch", "tiktoken", "regex", "numpy", "safetensors", "huggingface_hub", "tqdm")
 OPTIONAL = {
     "pyarrow": "prepare can then read Parquet files",
     "datasets": "prepare can then read named datasets",
@@ -62,7 +62,7 @@ def findings() -> Iterator[Finding]:
     yield Finding("python", f"{platform.python_version()}, {sys.executable}")
     yield Finding("system", f"{platform.system()} {platform.machine()}")
     for package in NEEDED:
-        yield Finding(package, installed(package), "missing", f"pip install --force-reinstall {package}")
+        yield Finding(package, installed(package), "missing", how_to_mend(package))
     for package, use in OPTIONAL.items():
         advice = f"pip install {package}: {use}"
         yield Finding(package, installed(package), "not installed", advice)

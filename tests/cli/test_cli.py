@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import gpt2_edu
-from gpt2_edu.cli import find_commands, main
+from gpt2_edu.cli import find_commands, how_to_mend, main
 
 COMMANDS = find_commands()
 
@@ -79,7 +79,17 @@ def test_an_installation_that_is_not_whole_is_said_in_a_sentence(lost, command):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "not whole" in done.stderr and f"--no-deps {lost}." in done.stderr
+    assert "not whole" in done.stderr or "not the book's environment" in done.stderr
+
+
+def test_how_to_mend_an_installation_depends_on_where_it_is(monkeypatch, tmp_path):
+    package = tmp_path / "gpt2_edu" / "cli" / "__init__.py"
+    monkeypatch.setattr(gpt2_edu.cli, "__file__", str(package))
+    assert how_to_mend("regex").endswith("-m pip install --force-reinstall --no-deps regex")
+    (tmp_path / ".venv").mkdir()
+    assert how_to_mend("regex").endswith(f"source {tmp_path}/.venv/bin/activate")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
+    assert "call make" in how_to_mend("regex")
 
 
 def test_an_error_can_be_asked_where_it_comes_from():
