@@ -37,6 +37,7 @@ serve: $(READY)  ## serve it on this machine; PORT=8000
 	@$(BIN)/python book/serve.py "$(PORT)"
 
 lab: $(READY)  ## open the notebooks in JupyterLab
+	@test -w "$$HOME" || { mkdir -p _build/home && export HOME="$(CURDIR)/_build/home"; }; \
 	$(BIN)/jupyter-lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 ##@ Carry and teach

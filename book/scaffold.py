@@ -240,7 +240,8 @@ def main() -> int:
     except subprocess.CalledProcessError as error:
         print(f"{error}. The files are there: see git status.", file=sys.stderr)
         return 1
-    print("Done. `git status` lists the files; write in them, then: make test")
+    print("Done. `git status` lists the files; write in them, look with the tests that have")
+    print(f"the name, .venv/bin/pytest tests -k {asked['name']}, and at last: make test")
     return 0
 
 

@@ -11,12 +11,15 @@ from __future__ import annotations
 import errno
 import os
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from ..machine.files import file_sha256
 from ..machine.outside import printable, read_json, shown
@@ -206,14 +209,18 @@ def _check_inside(path: Path, *folders: Path) -> None:
 
 def _download(name: str, filename: str) -> Path:
     """Let huggingface_hub download the file, and explain its errors."""
-    from huggingface_hub import constants, hf_hub_download
+    from huggingface_hub import constants, hf_hub_download, try_to_load_from_cache
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     published = PUBLISHED[name]
     wanted = f"{filename} of {published.repo}"
     try:
+        repo, commit = published.repo, published.commit
+        here = try_to_load_from_cache(repo, filename, revision=commit)
+        if not (constants.HF_HUB_OFFLINE or here):
+            _look_up(constants.ENDPOINT)
         with _honest(published, filename):
-            return Path(hf_hub_download(published.repo, filename, revision=published.commit))
+            return Path(hf_hub_download(repo, filename, revision=commit))
     except _Lie:
         raise
     except Exception as error:  # of the library, its HTTP client or the operating system
@@ -241,6 +248,16 @@ def _download(name: str, filename: str) -> Path:
             "`huggingface-cli download`), and give the path of that folder in place of the name; "
             f"or copy that machine's filled cache to {constants.HF_HUB_CACHE}."
         ) from error
+
+
+def _look_up(address: str) -> None:
+    """Raise OSError for a host that nobody knows: without a network, at once.
+
+    The library would ask for it six times in half a minute. A proxy looks it up itself.
+    """
+    parts = urlsplit(address)
+    if not getproxies():
+        socket.getaddrinfo(parts.hostname, parts.port or parts.scheme)
 
 
 def _check_content(path: Path, expected: str) -> None:

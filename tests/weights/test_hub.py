@@ -203,6 +203,16 @@ def test_a_file_that_is_not_there_is_named(hub):
     refused(FileNotFoundError, "HTTP 404", f"model.safetensors of {REPO}", "mirror")
 
 
+def test_a_host_that_nobody_knows_is_asked_for_once(hub, monkeypatch):
+    """As without a network: the library alone would try for half a minute."""
+    slept: list[float] = []
+    monkeypatch.setattr(time, "sleep", slept.append)
+    monkeypatch.setattr("gpt2_edu.weights.hub.getproxies", dict)
+    point_at("http://hub.invalid", monkeypatch)
+    refused(FileNotFoundError, "could not be fetched from http://hub.invalid (", "hf download")
+    assert slept == []
+
+
 def test_no_network_names_the_ways_to_do_without(hub, monkeypatch):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # taken, and nobody listens
