@@ -39,8 +39,8 @@ HEAD = (
     "This page is generated: `book/make_status.py` executes the notebooks as the book shows them, "
     "takes the time, and writes the table. A row is written anew when the code of its notebook or "
     "the version of PyTorch has changed; *code* is the beginning of a checksum of the notebook's "
-    "code cells but the first, by which that is seen. Whether the printed numbers are still right is another "
-    "question, and the tests ask it on every change.\n\n"
+    "code cells but the first, by which that is seen. Whether the printed numbers are still right "
+    "is another question, and the tests ask it on every change.\n\n"
 )
 COLUMNS = "| notebook | cells | seconds | run on | Python | PyTorch | code |"
 

@@ -47,9 +47,10 @@ def test_a_notebook_that_has_not_changed_is_not_run_again(monkeypatch, tmp_path)
 
     monkeypatch.setattr(status, "run", run)
 
-    def write(name: str, code: str) -> None:
+    def write(name: str, code: str, version: str = "0.1.0") -> None:
         cells = [
             nbformat.v4.new_markdown_cell("# The [mask](x.md)\n\nText."),
+            nbformat.v4.new_code_cell(f"install {version}"),
             nbformat.v4.new_code_cell(code),
         ]
         nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / f"{name}.ipynb")
@@ -65,6 +66,9 @@ def test_a_notebook_that_has_not_changed_is_not_run_again(monkeypatch, tmp_path)
     status.main()
     assert ran == ["01_a", "02_b"]
     assert status.PAGE.read_text(encoding="utf-8") == first
+    write("02_b", "2", version="0.2.0")  # the first cell names a version, and counts for nothing
+    status.main()
+    assert ran == ["01_a", "02_b"]
     write("02_b", "3")
     status.main()
     assert ran == ["01_a", "02_b", "02_b"]
