@@ -28,8 +28,9 @@ help:
 ##@ Read and run
 
 book: $(READY) $(VENDOR)  ## build the site into _build/html
-	@rm -rf _build/html _build/.doctrees _build/jupyter_execute
-	$(BIN)/jupyter-book build . --quiet --warningiserror --nitpick --keep-going
+	@rm -rf _build/new
+	$(BIN)/jupyter-book build . --path-output _build/new --quiet --warningiserror --nitpick --keep-going
+	@rm -rf _build/html && mv _build/new/_build/html _build/html && rm -rf _build/new
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
 
 serve: $(READY)  ## serve it on this machine; PORT=8000
@@ -202,6 +203,7 @@ $(READY): requirements.txt pyproject.toml
 	@$(WHOLE) || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	    echo "This needs Python 3.11 or newer, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo not here)."; \
 	    echo "Name another one: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)"; exit 1; } >&2
+	@echo "Setting up .venv. The first time this takes minutes, and 3 to 6 GB."
 	@$(WHOLE) || $(PYTHON) -m venv --clear .venv
 	$(BIN)/pip install --quiet --requirement requirements.txt
 	$(BIN)/pip install --quiet --no-deps --editable .

@@ -147,7 +147,8 @@ def _label(heading: str) -> str:
 
 
 def instructors(page: str) -> str:
-    """instructors.md: the table of what each chapter asks for, and where its slides are."""
+    """instructors.md: the table of what each chapter asks for and where its slides are, and the
+    minutes of the plans: twice a chapter's in class, and what the exercises state at home."""
     number = {chapter.name: chapter.number for chapter in chapters()}
     rows = [
         f"| [{c.number} {c.title}](../notebooks/{c.path.name}) | {c.minutes} | "
@@ -155,7 +156,19 @@ def instructors(page: str) -> str:
         f'<a href="../slides/{c.name}.html" aria-label="slides of chapter {c.number}">slides</a> |'
         for c in chapters()
     ]
-    return _with_rows(page, "| chapter | minutes | builds on | figures |", rows)
+    page = _with_rows(page, "| chapter | minutes | builds on | figures |", rows)
+    return re.sub(r"^\| (?:\d\d?|\d, \w+) \| \[.*: \d+ min \|.*$", _plan_row, page, flags=re.M)
+
+
+def _plan_row(row: re.Match[str]) -> str:
+    from gpt2_edu.exercises.exercise import exercises
+
+    told = [find(name.split("_", 1)[1]) for name in re.findall(r"/(\w+)\.ipynb", row[0])]
+    numbers = [chapter.number for chapter in told]
+    home = sum(e.minutes for e in exercises().values() if e.checked and e.chapter in numbers)
+    work = f"assignment{'s' * (len(told) > 1)} {' and '.join(map(str, numbers))}, {home} min."
+    new = re.sub(r": \d+ min \|", f": {2 * sum(c.minutes for c in told)} min |", row[0])
+    return re.sub(r"assignments? [\d and]+, \d+ min\.", work, new)
 
 
 def _with_rows(page: str, head: str, rows: list[str]) -> str:

@@ -118,9 +118,10 @@ def main() -> int:
         row = old.get(path.stem)
         stale = row is None or (row.code, row.torch) != (checksum(path), torch)
         if path.stem in args.names if args.names else args.all or stale:
+            print(f"{path.stem}: ", end="", flush=True)
             try:
                 row = run(path)
-                print(f"{path.stem}: {row.seconds} s", flush=True)
+                print(f"{row.seconds} s")
             except CellExecutionError as error:
                 print(f"{path.stem} failed; its row stays as it was.\n{error}", file=sys.stderr)
                 failures += 1

@@ -46,7 +46,7 @@ class Refused(ValueError):
 
 def identifier(name: str) -> str:
     if not name:
-        raise Refused("NAME is missing, as in NAME=quantisation")
+        raise Refused("NAME is missing, a word such as NAME=my_thing")
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise Refused(
             f"NAME={name!r} cannot name a file and a function: write small letters, digits and _, "
@@ -103,6 +103,7 @@ def new_exercise(name: str, chapter: str, title: str = "") -> None:
         raise Refused("CHAPTER is missing, as in CHAPTER=6")
     goal = chapter_named("CHAPTER", chapter)
     write_exercise(goal.exercises, name, title or spoken(name))
+    run("chapters.py")  # the plans say how long the exercises take
     run("make_practice.py")
     run("execute_notebooks.py", str(goal.practice))
 
@@ -240,8 +241,8 @@ def main() -> int:
     except subprocess.CalledProcessError as error:
         print(f"{error}. The files are there: see git status.", file=sys.stderr)
         return 1
-    print("Done. `git status` lists the files; write in them, look with the tests that have")
-    print(f"the name, .venv/bin/pytest tests -k {asked['name']}, and at last: make test")
+    print("Done. `git status` lists the files. Write in them; make lists notebooks renews what")
+    print(f"follows, .venv/bin/pytest tests -k {asked['name']} looks at it, make test at all.")
     return 0
 
 

@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -51,10 +52,18 @@ def doctor(options: DoctorOptions) -> None:
     """Print versions, device, fast paths and caches, and what to do about what is missing."""
     advice = []
     for what, found, missing, better in findings():
-        print(f"{what:26}{found or missing}")
+        print(wrapped(f"{what:26}{found or missing}", " " * 26))
         if better and not found:
-            advice.append(f"- {what}: {better}")
+            advice.append(wrapped(f"- {what}: {better}", "  "))
     print("\nWhat could be better:\n" + "\n".join(advice) if advice else "\nNothing is missing.")
+
+
+def wrapped(line: str, indent: str) -> str:
+    """A line as wide as the terminal; commands and paths stay whole."""
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def findings() -> Iterator[Finding]:
@@ -128,6 +137,6 @@ def _caches() -> Iterator[Finding]:
         if isinstance(try_to_load_from_cache(of.repo, WEIGHTS, revision=of.commit), str)
     ]
     advice = 'gpt2-edu generate "A crane" fetches those of gpt2, 548 MB'
-    yield Finding("weights in it", ", ".join(here), "none", advice)
+    yield Finding("OpenAI's weights in it", ", ".join(here), "none", advice)
     switched_off = ", switched off by HF_HUB_OFFLINE" if constants.HF_HUB_OFFLINE else ""
     yield Finding("hub", constants.ENDPOINT + switched_off)

@@ -176,9 +176,9 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
         return BUNDLED[name_or_path]
     if isinstance(name_or_path, str) and name_or_path in PUBLISHED:
         return fetch(name_or_path)
-    names = ""
-    if folder.name == str(name_or_path):  # not a path: perhaps a mistyped name
-        known = [*BUNDLED, *PUBLISHED]
+    names, known = "", [*BUNDLED, *PUBLISHED]
+    # Not a path: perhaps a mistyped name, or the one that it has on the hub.
+    if folder.name == str(name_or_path) or folder.name in PUBLISHED:
         names = f" Or the name of published weights. {nearest(folder.name.lower(), known)}"
     raise FileNotFoundError(
         f"there is no folder {str(folder)!r}. Give the path of a folder with {CONFIG} and "

@@ -91,10 +91,11 @@ export function playground({ settings, state, model, say, sentence: said, elemen
   const toggle = () => {
     left = left ? 0 : LONG;
     write.textContent = left ? "stop" : "write on";
-    if (left && shown?.text === state.get("text")) step();
+    if (left) step();
   };
   const step = () => {
-    if (!left || !element.isConnected) return;
+    // A text that does not show yet is somebody's: once it shows, it is seen whose.
+    if (!left || !element.isConnected || shown?.text !== state.get("text")) return;
     left--;
     const p = turn(logits, { temperature: state.get("temperature"), k: ALL, p: 1 });
     const dart = thrower(1000 * state.get("seed") + read.length)(); // the same for the same text

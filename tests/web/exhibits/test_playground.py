@@ -160,6 +160,26 @@ def test_typing_while_it_writes_ends_the_writing(exhibit):
     assert box.input_value() == CITY
 
 
+def test_a_token_that_is_due_before_a_typed_text_shows_is_not_written(exhibit):
+    """The page is busy; meanwhile the next token's time comes."""
+    shown = exhibit("playground", text=MARSH, chips=[CITY])
+    shown.element.get_by_role("button", name="write on").click()
+    box = shown.element.locator("input[type=text]")
+    shown.page.wait_for_function("([e, n]) => e.value.length > n", arg=[box.element_handle(), 40])
+    shown.element.evaluate(
+        """(element, text) => {
+          const box = element.querySelector("input[type=text]");
+          box.value = text;
+          box.dispatchEvent(new Event("input"));
+          const until = performance.now() + 300;
+          while (performance.now() < until);
+        }""",
+        CITY,
+    )
+    shown.page.wait_for_timeout(500)
+    assert box.input_value() == CITY
+
+
 def test_many_changes_while_it_writes_do_not_hasten_it(exhibit):
     shown = exhibit("playground", text=MARSH)
     shown.element.get_by_role("button", name="write on").click()
