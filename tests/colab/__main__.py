@@ -153,6 +153,7 @@ def main() -> int:
             "IPYTHONDIR": str(work / "ipython"),
             "PYTHONPATH": str(HERE / "modules"),
             "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # a debugger's word about itself
+            "OMP_NUM_THREADS": "1",  # two run at a time: with two threads each, ten times as slow
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             "GIT_CONFIG_COUNT": "1",
             "GIT_CONFIG_KEY_0": f"url.file://{copy}.insteadOf",
