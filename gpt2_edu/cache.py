@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .config import GPT2Config
-from .machine.device import available_memory, checked_device
+from .machine.device import available_memory, checked_device, has_amx
 from .machine.outside import shown
 
 
@@ -20,8 +20,8 @@ class KVCache:
     ``model(idx, cache=cache)`` writes the tokens of idx behind the ``length`` tokens that are in
     the cache and lets them attend to all. ``padding`` (B,) counts the padding tokens on the left of
     each text. Everything is allocated at once. A cache is for inference: what it holds
-    carries no gradient. On a CPU, half-precision keys and values are given to attention in
-    float32: there it is several times as fast, conversion included.
+    carries no gradient. On a CPU without AMX, half-precision keys and values are given to attention
+    in float32: there it is several times as fast, conversion included.
 
     One token costs 2 · N · C numbers: 36,864 bytes in bfloat16 for the 124M model. Raises
     ValueError for a size below 1 or beyond the model's window.
@@ -73,8 +73,9 @@ class KVCache:
             [torch.zeros(size, device=device, dtype=dtype) for _ in range(config.n_layer)]
             for _ in range(2)
         )
-        on_cpu = self.k[0].device.type == "cpu"
-        self._attend_in = torch.promote_types(dtype, torch.float32) if on_cpu else dtype
+        self._attend_in = dtype
+        if self.k[0].device.type == "cpu" and not (dtype == torch.bfloat16 and has_amx()):
+            self._attend_in = torch.promote_types(dtype, torch.float32)
         self._model: weakref.ref[nn.Module] | None = None  # whose keys these are
 
     def nbytes(self) -> int:

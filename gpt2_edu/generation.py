@@ -1,14 +1,15 @@
 """Predict, sample, append, repeat.
 
 With a cache, which is the default, a step computes one token and looks back at the kept keys and
-values of the others. On a CUDA device the whole step, sampling included, is recorded as a graph
-once and replayed, so that the device never waits for Python.
+values of the others: kernels.py has that step. On a CUDA device decoding.py records it, sampling
+included, and replays it, so that the device never waits for Python.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from inspect import signature
 from typing import Any, Literal
@@ -17,8 +18,11 @@ import torch
 from torch import Tensor
 
 from .cache import KVCache
+from .decoding import bucket, kept_decoder, unplanned_attention
+from .kernels import as_written, decode_logits
+from .machine.device import is_out_of_memory
 from .machine.outside import listed, shown
-from .model import GPT2, eval_mode, visible_keys
+from .model import GPT2, eval_mode
 from .tape import tracing
 
 GREEDY_BELOW = torch.finfo(torch.float32).tiny  # less may be 0 in float32, and 0 / 0 is NaN
@@ -101,6 +105,7 @@ def stream(
     overflow: Literal["raise", "crop"] = "raise",
     padding: Tensor | None = None,
     compile: bool = False,
+    look_every: int = 1,
 ) -> Iterator[Tensor]:
     """Yield the ids (B,) of each new token as it is drawn.
 
@@ -110,7 +115,8 @@ def stream(
     of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget its oldest
     tokens; the others then move to new positions, so each such step computes all of them anew.
     ``use_cache=False`` does so at every step. ``compile=True`` compiles the step of a CUDA device:
-    half a minute at first, faster after that.
+    half a minute at first, faster after that. To see whether all have ended, the device must be
+    waited for: that happens after ``look_every`` tokens.
 
     The model runs in eval mode and afterwards is in the mode that it was in. Raises ValueError or
     TypeError, at the first token, for what ``sample_next`` and the model refuse, and
@@ -122,34 +128,38 @@ def stream(
     if eos_id is not None and abs(eos_id) >= 2**63:
         raise ValueError(f"eos_id is too large for a token id: {shown(eos_id)}")
     _check_prompt(model, idx, max_new_tokens, overflow, padding)
-    draw = partial(
-        sample_next, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
-    )
-    cache = _make_cache(model, idx, max_new_tokens, padding) if use_cache else None
-    step = None
-    if cache is not None and idx.device.type == "cuda" and not tracing():
-        step = GraphedStep(model, cache, draw, generator, compile)
-
-    new, ended = idx.new_empty(idx.size(0)), idx.new_zeros(idx.size(0), dtype=torch.bool)
-    with eval_mode(model):
+    draw = partial(sample_next, temperature=temperature, top_k=top_k, top_p=top_p)
+    size = _cache_size(model, idx, max_new_tokens) if use_cache else None
+    new, texts = idx[:, -1], [idx]
+    ended = torch.zeros_like(new, dtype=torch.bool)
+    with eval_mode(model), _explained_memory(model, idx, max_new_tokens), ExitStack() as stack:
+        cache = decoder = None
+        if size is not None and idx.is_cuda and not tracing():
+            decoder = stack.enter_context(kept_decoder(model, size, padding, draw, compile))
+            cache = decoder.cache
+            generator = generator or torch.cuda.default_generators[idx.get_device()]
+        elif size is not None:
+            cache = KVCache(model.config, *size, padding)
         for _ in range(max_new_tokens):
-            if step is not None and 0 < step.cache.length < step.cache.max_len:
-                new = step(new)
+            if decoder is not None and 0 < decoder.cache.length < decoder.cache.max_len:
+                assert generator is not None
+                new = decoder(model, new, generator)
             else:
-                logits = _last_logits(model, idx, cache, padding)
                 try:
-                    if idx.device.type != "cpu":  # on a CPU, draw does this
+                    with unplanned_attention() if idx.is_cuda else nullcontext():
+                        logits = _last_logits(model, texts, cache, padding)
+                    if not idx.is_cpu:  # on a CPU, draw does this
                         check_logits(logits, anywhere=True)
-                    new = draw(logits)
+                    new = draw(logits, generator=generator)
                 except FloatingPointError as error:
                     raise FloatingPointError(f"{error}. {_not_finite(model)}") from error
             if eos_id is not None:
                 new = new.masked_fill(ended, eos_id)
                 ended |= new == eos_id
+            texts.append(new.unsqueeze(1))
             yield new
-            if eos_id is not None and ended.all():
+            if eos_id is not None and len(texts) % look_every == 0 and ended.all():
                 break
-            idx = torch.cat([idx, new.unsqueeze(1)], dim=1)
 
 
 def generate(model: GPT2, idx: Tensor, max_new_tokens: int, **settings: Any) -> Tensor:
@@ -157,8 +167,15 @@ def generate(model: GPT2, idx: Tensor, max_new_tokens: int, **settings: Any) -> 
 
     The settings, and what is raised, are those of ``stream``.
     """
-    new = stream(model, idx, max_new_tokens, **settings)
-    return torch.cat([idx, *(ids.unsqueeze(1) for ids in new)], dim=1)
+    if isinstance(idx, Tensor) and not idx.is_cpu:  # nobody sees a token before the last
+        settings.setdefault("look_every", 16)
+    new = list(stream(model, idx, max_new_tokens, **settings))
+    text = torch.cat([idx, *(ids.unsqueeze(1) for ids in new)], dim=1)
+    if new and settings.get("eos_id") is not None:
+        ends = torch.stack(new, dim=1) == settings["eos_id"]  # (B, n)
+        all_ended = ends.cumsum(dim=1).bool().all(dim=0)  # (n,)
+        text = text[:, : text.size(1) - max(int(all_ended.sum()) - 1, 0)]
+    return text
 
 
 generate.__signature__ = signature(stream).replace(return_annotation="Tensor")  # type: ignore[attr-defined]
@@ -206,104 +223,57 @@ def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Ten
     return torch.tensor([[pad_id] * (longest - len(p)) + list(p) for p in prompts]), padding
 
 
-@torch.inference_mode()
-def _last_logits(model: GPT2, idx: Tensor, cache: KVCache | None, padding: Tensor | None) -> Tensor:
-    """Logits (B, V) of the token that follows idx, computing what the cache does not hold."""
-    if cache is not None and idx.size(1) <= cache.max_len:
-        logits, _ = model(idx[:, cache.length :], cache=cache, last_only=True)
+def _last_logits(
+    model: GPT2, texts: list[Tensor], cache: KVCache | None, padding: Tensor | None
+) -> Tensor:
+    """Logits (B, V) of what follows texts, (B, …) each, computing what the cache does not hold."""
+    T = sum(text.size(1) for text in texts)
+    if cache is not None and T <= cache.max_len:
+        new = texts[-1]
+        if cache.length and as_written(model) and not tracing():
+            with cache.step(model, new) as (position, _):
+                return decode_logits(model, cache, new[:, 0], position)
+        logits, _ = model(new, cache=cache, last_only=True)
     else:
-        forgotten = max(idx.size(1) - model.config.block_size, 0)
+        idx = torch.cat(texts, dim=1)
+        forgotten = max(T - model.config.block_size, 0)
         if padding is not None:
             padding = (padding - forgotten).clamp(min=0)
         logits, _ = model(idx[:, forgotten:], padding=padding, last_only=True)
     return logits[:, -1]
 
 
-def _make_cache(
-    model: GPT2, idx: Tensor, max_new_tokens: int, padding: Tensor | None
-) -> KVCache | None:
-    """Room for the prompt (B, T) and what follows it; none where that is of no use."""
+def _cache_size(
+    model: GPT2, idx: Tensor, max_new_tokens: int
+) -> tuple[int, int, torch.device, torch.dtype] | None:
+    """Room for the prompt (B, T) and what follows it, as a KVCache takes it; None if of no use."""
     (B, T), window = idx.shape, model.config.block_size
     if max_new_tokens == 0 or T > window:
         return None
     room, device, dtype = min(T + max_new_tokens - 1, window), idx.device, model.dtype
-    if device.type == "cuda":  # few different sizes, so that few have to be compiled
+    if device.type == "cuda":  # few different sizes: a graph is kept for the next text of its size
         room = bucket(room, window)
     if torch.is_autocast_enabled(device.type):
         dtype = torch.get_autocast_dtype(device.type)
-    return KVCache(model.config, B, room, device, dtype, padding)
+    return B, room, device, dtype
 
 
-class GraphedStep:
-    """One step of decoding on a CUDA device, recorded as a graph and replayed.
-
-    A graph has fixed shapes, so attention looks at a bucket of keys, 128, 256, 512 … of them,
-    and the mask hides those that are not there yet. Each bucket is recorded when first needed.
-    """
-
-    def __init__(
-        self,
-        model: GPT2,
-        cache: KVCache,
-        draw: Callable[[Tensor], Tensor],
-        generator: torch.Generator | None,
-        compile: bool,
-    ) -> None:
-        self.model, self.cache, self.draw, self.generator = model, cache, draw, generator
-        self.logits = decode_logits
-        if compile:
-            self.logits = torch.compile(decode_logits, fullgraph=True, dynamic=False)
-        device = cache.k[0].device
-        self.ids = torch.zeros(cache.batch_size, dtype=torch.int64, device=device)
-        self.position = torch.zeros(1, dtype=torch.int64, device=device)  # where a graph finds it
-        self.graphs: dict[int, Any] = {}
-
-    def __call__(self, ids: Tensor) -> Tensor:
-        """The ids (B,) that follow these; nothing here waits for the device."""
-        with self.cache.step(self.model, ids.unsqueeze(1)) as (position, S):
-            S = bucket(S, self.cache.max_len)
-            self.position.copy_(position)
-            if S not in self.graphs:
-                self.graphs[S] = self.record(S)
-            self.ids.copy_(ids)
-            self.graphs[S].replay()
-        return self.ids.clone()
-
-    def step(self, S: int) -> None:
-        self.ids.copy_(self.draw(self.logits(self.model, self.cache, self.ids, self.position, S)))
-
-    def record(self, S: int) -> Any:
-        generator = self.generator or torch.cuda.default_generators[self.ids.device.index or 0]
-        state = generator.get_state()
-        side = torch.cuda.Stream(self.ids.device)
-        side.wait_stream(torch.cuda.current_stream(self.ids.device))
-        with torch.cuda.stream(side):
-            for _ in range(2):  # libraries set themselves up, and the compiler compiles
-                self.step(S)
-        torch.cuda.current_stream(self.ids.device).wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        if self.generator is not None:
-            graph.register_generator_state(self.generator)
-        with torch.cuda.graph(graph):
-            self.step(S)
-        generator.set_state(state)  # as if none of this had drawn anything
-        return graph
-
-
-def decode_logits(model: GPT2, cache: KVCache, ids: Tensor, position: Tensor, S: int) -> Tensor:
-    """Logits (B, V) of the token after ids (B,), which stands at ``position`` (1,).
-
-    The unit of compilation: tensors and fixed shapes only. Attention looks at the first S keys,
-    and the mask hides those that are not there yet.
-    """
-    visible = visible_keys(position, S, cache.padding)
-    x = model.hidden(ids.unsqueeze(1), position, S, cache.padding, cache, visible)
-    return model.lm_head(x[:, -1])
-
-
-def bucket(needed: int, most: int) -> int:
-    """The fixed number of keys to look at where ``needed`` are there: 128, 256, 512 … most."""
-    return min(max(128, 1 << (needed - 1).bit_length()), most)
+@contextmanager
+def _explained_memory(model: GPT2, idx: Tensor, new: int) -> Iterator[None]:
+    """Turn an out-of-memory error inside the block into a ValueError with advice."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        (B, T), window = idx.shape, model.config.block_size
+        numbers = 2 * model.config.n_layer * model.config.n_embd * B * min(T + new, window)
+        raise ValueError(
+            f"the {idx.device.type} is out of memory with {B:,} texts of up to "
+            f"{min(T + new, window):,} tokens, whose keys and values alone are "
+            f"{numbers * model.dtype.itemsize / 2**30:,.2f} GiB. Give fewer texts at a time, or "
+            "ask for fewer new tokens"
+        ) from error
 
 
 def check_logits(logits: Tensor, *, anywhere: bool = False) -> None:

@@ -26,7 +26,6 @@ from torch.nn import functional as F
 from .cache import KVCache
 from .config import GPT2Config
 from .tape import note, tracing
-from .weights import load_pretrained, save_pretrained
 
 # ---------------------------------------------------------------------------------------------
 # Attention. Both functions compute softmax(Q Kᵀ / √D) V under the causal mask (Vaswani et al.
@@ -245,7 +244,7 @@ class GPT2(nn.Module):
             with cache.step(self, idx) as (positions, S):
                 x = self.hidden(idx, positions, S, cache.padding, cache)
         if last_only:
-            logits = note("logits", self.lm_head(x[:, [-1]]), "B 1 V")
+            logits = note("logits", self.lm_head(x[:, -1:]), "B 1 V")
         else:
             logits = note("logits", self.lm_head(x), "B T V")
 
@@ -342,10 +341,14 @@ class GPT2(nn.Module):
         """OpenAI's weights by name: "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl"; or those of
         a folder with config.json and model.safetensors, ours or Hugging Face's.
         """
+        from .weights import load_pretrained  # a model without a file needs no safetensors
+
         return load_pretrained(name_or_path, cls)
 
     def save_pretrained(self, path: str | PathLike[str]) -> None:
         """Write config.json and model.safetensors so that ``transformers`` can load them too."""
+        from .weights import save_pretrained
+
         save_pretrained(self, path)
 
 

@@ -23,10 +23,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = {
     "cpu_generation": ["decode", "a token after 8", "a token after 32"],
     "cpu_training": ["training"],
-    "decode": ["decode, batch 1", "decode, batch 3"],
     "exhibits": [name for name, _, _ in exhibits()[:QUICK]],
     "first_token": ["first token"],
-    "gpu_training": ["training"],
     "import_time": ["import"],
     "in_page": [
         *(f"Crane: {task}" for task in ["ready", "first answer, cold", "first answer, warm"]),
@@ -40,6 +38,11 @@ SCRIPTS = {
 # These start a process for each figure. Here they do it for ours alone, to be quick.
 APART = {"exhibits", "import_time", "in_page", "memory"}
 IN_PAGES = {"exhibits", "in_page"}
+
+# Warnings of transformers under torch.compile are not ours to mend.
+OF_THEIRS = pytest.mark.filterwarnings(
+    "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +58,7 @@ def as_it_was(monkeypatch):
     "name",
     [pytest.param(n, marks=pytest.mark.browser if n in IN_PAGES else ()) for n in SCRIPTS],
 )
-# Warnings of transformers under torch.compile are not ours to mend.
-@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
+@OF_THEIRS
 def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
     name, tmp_path, capsys, monkeypatch, missing
 ):
@@ -102,12 +104,12 @@ def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
 def test_every_script_is_tested_and_explained():
     scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
     scripts -= {"__init__", "chromium", "common", "contenders", "onnx_graph"}
-    assert scripts == set(SCRIPTS)
+    assert scripts == {*SCRIPTS, "gpu"}
     readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{name}.py`" in readme for name in SCRIPTS)
+    assert all(f"`{name}.py`" in readme for name in scripts)
 
 
-@pytest.mark.parametrize("how", ["-m benchmarks.decode", "benchmarks/decode.py"])
+@pytest.mark.parametrize("how", ["-m benchmarks.gpu", "benchmarks/gpu.py"])
 def test_a_script_runs_from_the_repository_both_ways(how):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     command = [sys.executable, *how.split(), "--help"]
@@ -116,6 +118,53 @@ def test_a_script_runs_from_the_repository_both_ways(how):
     )
     assert done.returncode == 0, done.stderr
     assert "--quick" in done.stdout
+
+
+@pytest.fixture
+def gpu():
+    return importlib.import_module("benchmarks.gpu")
+
+
+@pytest.mark.slow
+@OF_THEIRS
+def test_what_needs_a_gpu_runs_here_at_tiny_sizes(gpu, tmp_path, capsys):
+    path = tmp_path / "gpu.json"
+    assert gpu.main(["--quick", "--device", "cpu", "--json", str(path)]) == 0, capsys.readouterr()
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert [one["part"] for one in report["parts"]] == list(gpu.PARTS)
+    found = {one["part"]: one["found"] for one in report["parts"]}
+    assert "needs a GPU" not in found["Training"] + found["Decoding, one text and many"]
+    assert all(rate > 0 for rate in report["rates"].values())
+    rates = [rates for name, rates in report["figures"].items() if "tokens/s" in name]
+    assert len(rates) == 4 and all(rate > 0 for each in rates for rate in each.values())
+    written = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert all(f"| {title} | ok |" in written for title in gpu.PARTS)
+
+
+def test_a_part_that_fails_is_reported_and_the_next_one_runs(gpu, tmp_path, monkeypatch, capsys):
+    def fails(bench):
+        raise RuntimeError("CUDA error: an illegal | memory access")
+
+    parts = {"One": fails, "Two": lambda bench: "went well", "Three": fails}
+    monkeypatch.setattr(gpu, "PARTS", parts)
+    path = tmp_path / "gpu.json"
+    assert gpu.main(["--quick", "--device", "cpu", "--json", str(path)]) == 1
+    states = [one["state"] for one in json.loads(path.read_text(encoding="utf-8"))["parts"]]
+    assert states == ["failed", "ok", "failed"]
+    written = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert "illegal \\| memory access (test_benchmarks.py:" in written
+    monkeypatch.setattr(gpu, "BUDGET", -1)
+    assert gpu.main(["--quick", "--device", "cpu", "--json", str(path), "--only", "tWo"]) == 0
+    only = json.loads(path.read_text(encoding="utf-8"))["parts"]
+    assert [(one["part"], one["state"]) for one in only] == [("Two", "left out")]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("title", importlib.import_module("benchmarks.gpu").PARTS)
+def test_on_a_gpu(gpu, title, tmp_path):
+    given = ["--quick", "--device", "cuda", "--only", title, "--json", str(tmp_path / "gpu.json")]
+    assert gpu.main(given) == 0
 
 
 def test_memory_measures_transformers_in_a_process_of_its_own_too():

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
-from torch._dynamo.testing import CompileCounterWithBackend
 
-from gpt2_edu import GPT2, GPT2Config, KVCache, generate, pad_left, sample_next, trace
-from gpt2_edu.generation import GraphedStep, bucket, decode_logits
+from gpt2_edu import GPT2, GPT2Config, KVCache, generate, pad_left, trace
 from gpt2_edu.model import attention_explicit, attention_fused, visible_keys
 
 B, T = 5, 11
@@ -214,57 +211,3 @@ def test_padding_and_targets_stay_out_of_a_cached_pass(model, idx):
     for wrong in ({"padding": torch.zeros(B, dtype=torch.int64)}, {"targets": idx}):
         with pytest.raises(ValueError, match="give the padding to the cache, and no targets"):
             model(idx, cache=cache, **wrong)
-
-
-# ---- The step that a GPU replays ----------------------------------------------------------------
-
-
-LONG = GPT2Config(vocab_size=101, block_size=307, n_layer=2, n_head=3, n_embd=21)
-
-
-def test_buckets_double_up_to_the_room_that_there_is():
-    sizes = [bucket(n, 307) for n in range(1, 308)]
-    assert sorted(set(sizes)) == [128, 256, 307]
-    assert all(size >= n for n, size in enumerate(sizes, start=1))
-    assert bucket(3, 11) == 11
-
-
-class Stepped(GraphedStep):
-    """The graph's bookkeeping without a GPU: a replay is the step itself."""
-
-    def record(self, S):
-        return SimpleNamespace(replay=lambda: self.step(S))
-
-
-def test_the_step_in_buckets_draws_what_the_plain_loop_draws(make_model):
-    model, prompt = make_model(LONG), torch.randint(101, (3, 100))
-    cache = KVCache(LONG, 3, 290, padding=torch.tensor([0, 7, 31]))
-    with torch.no_grad():
-        logits, _ = model(prompt, cache=cache, last_only=True)
-        new = sample_next(logits[:, 0], temperature=0)
-        step = Stepped(model, cache, lambda x: sample_next(x, temperature=0), None, compile=False)
-        ids = [new]
-        for _ in range(180):
-            ids.append(step(ids[-1]))
-    expected = generate(
-        model, prompt, 181, temperature=0, padding=torch.tensor([0, 7, 31]), use_cache=False
-    )
-    assert torch.equal(torch.stack(ids, dim=1), expected[:, 100:])
-    assert cache.length == 280
-    assert list(step.graphs) == [128, 256, 290]
-
-
-def test_the_compiled_step_has_no_graph_break_and_one_compilation_per_bucket(make_model):
-    model, idx = make_model(LONG), torch.randint(101, (3, 300))
-    expected, _ = model(idx)
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()  # of what other tests have compiled
-    counter = CompileCounterWithBackend("aot_eager")
-    compiled = torch.compile(decode_logits, backend=counter, fullgraph=True, dynamic=False)
-    cache = KVCache(LONG, 3)
-    with torch.no_grad():
-        for i in range(300):
-            logits = compiled(model, cache, idx[:, i], torch.tensor([i]), bucket(i + 1, 307))
-            close(logits, expected[:, i])
-    assert counter.frame_count == 3
-    assert torch._dynamo.utils.counters["graph_break"] == {}

@@ -103,9 +103,14 @@ def test_a_mistyped_preset_is_answered_with_the_nearest():
 def test_the_book_runs_on_the_cpu_whatever_the_machine_has(monkeypatch, cuda, mps, expected):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: ["sm_75", "sm_90a", "compute_120"])
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
     monkeypatch.setenv("GPT2_EDU_BOOK", "1")
     assert pick_device() == torch.device("cpu")
     monkeypatch.setenv("GPT2_EDU_BOOK", "0")
     assert pick_device() == torch.device(expected)
     monkeypatch.delenv("GPT2_EDU_BOOK")
     assert pick_device() == torch.device(expected)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (6, 1))  # too old
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "GTX 1080")
+    assert pick_device().type == ("mps" if mps else "cpu")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 
 from ..machine.data_sheets import device_peak
-from ..machine.device import cpp_compiler, pick_device, pick_precision
+from ..machine.device import cpp_compiler, pick_device, pick_precision, why_no_cuda
 from ..machine.onednn import onednn_knows
 from ..weights import WEIGHTS
 from ..weights.hub import PUBLISHED
@@ -99,8 +99,7 @@ def _device() -> Iterator[Finding]:
     else:
         advice = ""
         if device.type == "cpu" and shutil.which("nvidia-smi"):
-            advice = "there is an NVIDIA driver, but this torch was built without CUDA: install "
-            advice += "the build that https://pytorch.org/get-started/locally/ names for it"
+            advice = f"there is an NVIDIA driver, but {why_no_cuda()}"
         yield Finding("device", None, device.type, advice)
     yield Finding("threads", f"{torch.get_num_threads()}, of {os.cpu_count()} processors")
     chosen = str(pick_precision("auto", device)).removeprefix("torch.")

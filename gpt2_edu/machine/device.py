@@ -7,6 +7,7 @@ import os
 import platform
 import shutil
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -15,7 +16,7 @@ from pathlib import Path
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .outside import shown
+from .outside import printable, shown
 
 
 def pick_device() -> torch.device:
@@ -26,7 +27,7 @@ def pick_device() -> torch.device:
     """
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return torch.device("cpu")
-    if torch.cuda.is_available():
+    if torch.cuda.is_available() and not too_old(torch.device("cuda")):
         return torch.device("cuda")
     if torch.backends.mps.is_available():
         return torch.device("mps")
@@ -49,9 +50,45 @@ def checked_device(name: str | torch.device) -> torch.device:
         said = f"unknown device {shown(name)}: use auto, cpu, cuda, cuda:1 or mps"
         raise ValueError(said) from error
     count = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": torch.mps.device_count()}
-    if device.type != "meta" and (device.index or 0) >= count.get(device.type, 0):
-        raise ValueError(f"device {shown(str(name))} is not here: use auto for the fastest that is")
+    here = count.get(device.type, 0)
+    if device.type != "meta" and (device.index or 0) >= here:
+        why = f", which has {device.type}:0 … {here - 1}" if here else ""
+        if device.type == "cuda" and not here:
+            why = f": {why_no_cuda()}"
+        said = f"device {shown(str(name))} is not on this machine{why}"
+        raise ValueError(f"{said}. Use auto for the fastest that is")
+    if device.type == "cuda" and (problem := too_old(device)):
+        raise ValueError(problem)
     return device
+
+
+def why_no_cuda() -> str:
+    """Why torch sees no CUDA device: its build, or what it says of the driver."""
+    if torch.version.cuda is None:
+        return "this torch was built without CUDA (https://pytorch.org/get-started/locally/)"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.cuda.init()
+    except (AssertionError, RuntimeError) as error:  # it names the driver's version and its own
+        return printable(str(error).splitlines()[0])
+    return "torch finds none"
+
+
+def too_old(device: torch.device) -> str:
+    """What is wrong if this build of torch has no kernels for a GPU; else nothing."""
+    oldest = min(
+        (int(name[3:].rstrip("af")) for name in torch.cuda.get_arch_list() if name[:3] == "sm_"),
+        default=0,
+    )
+    major, minor = torch.cuda.get_device_capability(device)
+    if 10 * major + minor >= oldest:
+        return ""
+    name = torch.cuda.get_device_name(device)
+    return (
+        f"the {name} has compute capability {major}.{minor}, and this build of torch begins at "
+        f"{oldest // 10}.{oldest % 10}: use device=cpu, or a torch for older devices"
+    )
 
 
 def pick_precision(precision: str, device: torch.device) -> torch.dtype:
@@ -68,7 +105,7 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
     if kind == "cuda":
         fast_bf16 = torch.cuda.get_device_capability(device) >= (8, 0)
     else:
-        on_chip = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        on_chip = torch.cpu._is_avx512_bf16_supported() or has_amx()
         fast_bf16 = kind == "cpu" and on_chip
     if precision == "auto":
         if os.environ.get("GPT2_EDU_BOOK") == "1":
@@ -81,6 +118,11 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
     if precision == "bf16" and (kind == "mps" or (kind == "cuda" and not fast_bf16)):
         raise ValueError(f"precision=bf16 is not fast on this {kind} device: use auto or float32")
     return known[precision]
+
+
+def has_amx() -> bool:
+    """Whether this processor multiplies small matrices of bfloat16 as such: Intel's AMX."""
+    return torch.cpu._is_amx_tile_supported()
 
 
 def pick_compile(choice: str, device: torch.device) -> bool:
@@ -105,14 +147,33 @@ def cpp_compiler() -> str | None:
 
 
 def available_memory(device: torch.device) -> int | None:
-    """Bytes of free memory on a device, or None where the system does not report them."""
+    """Bytes of free memory on a device, or None where the system does not report them.
+
+    On CUDA torch keeps what was freed for what comes next: that is free to this process too.
+    """
     if device.type == "cuda":
-        return torch.cuda.mem_get_info(device)[0]
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + kept
     table = Path("/proc/meminfo")
     if device.type != "cpu" or not table.is_file():
         return None
     lines = dict(line.split(":", 1) for line in table.read_text().splitlines())
     return int(lines["MemAvailable"].split()[0]) * 1024
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether memory ran out; also if another error came while that one was dealt with.
+
+    cuBLAS and cuDNN have memory of their own, and other words for its lack.
+    """
+    words = "can't allocate memory", "out of memory", "ALLOC_FAILED"
+    while error is not None:
+        if isinstance(error, MemoryError | torch.OutOfMemoryError):
+            return True
+        if isinstance(error, RuntimeError) and any(said in str(error) for said in words):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def peak_memory(device: torch.device) -> int | None:

@@ -19,6 +19,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.device_mesh import init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 
 from ..model import GPT2
@@ -98,13 +99,24 @@ def process_group(device: torch.device) -> Iterator[Ranks]:
     created = not dist.is_initialized()
     if created:
         backend = "nccl" if device.type == "cuda" else "gloo"
-        dist.init_process_group(backend, timeout=timedelta(minutes=10))
+        # NCCL takes the device from here, also for barriers, and connects at once.
+        bound = device if device.type == "cuda" else None
+        dist.init_process_group(backend, timeout=timedelta(minutes=10), device_id=bound)
     yield Ranks(dist.get_rank(), dist.get_world_size(), device)
     if created:  # not after an error: the other ranks may be waiting in an exchange
         dist.destroy_process_group()
 
 
-def shard(model: GPT2) -> None:
+def replicate(model: GPT2, ranks: Ranks) -> DistributedDataParallel:
+    """The model as each rank has it, with gradients that are averaged as they come (DDP).
+
+    Gradients are views into what is exchanged: that saves their memory once.
+    """
+    ids = [ranks.device.index] if ranks.device.type == "cuda" else None
+    return DistributedDataParallel(model, device_ids=ids, gradient_as_bucket_view=True)
+
+
+def shard(model: GPT2, ranks: Ranks) -> None:
     """Split every parameter over the ranks, in place (FSDP2).
 
     One block after the other is gathered, used and dropped. The other parameters stay together in
@@ -112,9 +124,11 @@ def shard(model: GPT2) -> None:
     """
     from torch.distributed.fsdp import fully_shard
 
+    # By default it would take a GPU if there is one, whatever device the run is on.
+    mesh = init_device_mesh(ranks.device.type, (ranks.world_size,))
     for block in model.transformer["h"].children():
-        fully_shard(block)
-    fully_shard(model)
+        fully_shard(block, mesh=mesh)
+    fully_shard(model, mesh=mesh)
 
 
 @contextmanager

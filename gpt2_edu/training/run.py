@@ -17,13 +17,17 @@ import numpy as np
 import tiktoken
 import torch
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
 from .. import flops
 from ..config import GPT2Config
 from ..data import BatchLoader, TokenShards, validation_batches
-from ..machine.device import available_memory, pick_compile, pick_precision
+from ..machine.device import (
+    available_memory,
+    is_out_of_memory,
+    pick_compile,
+    pick_precision,
+)
 from ..machine.files import PART, locked, write_text
 from ..machine.messages import changes
 from ..model import GPT2
@@ -31,7 +35,7 @@ from ..tokenizer import load_tokenizer
 from ..weights import CONFIG, read_config
 from . import checkpoint as ck
 from .config import LOG, MAY_CHANGE, SETTINGS, TrainConfig, has_run, read_train_config
-from .distributed import Ranks, shard
+from .distributed import Ranks, replicate, shard
 from .optim import make_optimizer
 
 
@@ -214,12 +218,12 @@ def _distribute(model: GPT2, config: TrainConfig, ranks: Ranks, compiled: bool) 
         if compiled:
             for block in model.transformer["h"].children():
                 block.compile()
-        shard(model)
+        shard(model, ranks)
         return model
     model.to(ranks.device)
     if compiled:
         model.compile()  # in place, so that no name of a weight changes
-    return model if ranks.world_size == 1 else DistributedDataParallel(model)
+    return model if ranks.world_size == 1 else replicate(model, ranks)
 
 
 def _prompt(config: TrainConfig, tokenizer: tiktoken.Encoding, V: int) -> list[int]:
@@ -308,9 +312,7 @@ class StepMemory:
         try:
             yield
         except (MemoryError, RuntimeError) as error:
-            words = "can't allocate memory", "out of memory"
-            known = isinstance(error, MemoryError | torch.OutOfMemoryError)
-            if not known and not any(said in str(error) for said in words):
+            if not is_out_of_memory(error):
                 raise
             raise ValueError(self.advice()) from error
 
@@ -320,8 +322,8 @@ class StepMemory:
         available = available_memory(self.device)
         if available is None:
             return "out of memory: choose a smaller model, batch_size or block_size"
-        if kind == "cuda":  # what this process has reserved is available to it too
-            available += torch.cuda.memory_reserved(self.device)
+        if kind == "cuda":  # what this process holds is available to it too
+            available += torch.cuda.memory_allocated(self.device)
         fits = flops.largest_batch(
             self.sizes, config.block_size, available, self.precision, device_type=kind
         )

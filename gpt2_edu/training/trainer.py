@@ -177,6 +177,7 @@ def training_step(run: Run) -> StepResult:
     check_finite(run, result)
     run.scaler.step(run.optimizer)
     run.scaler.update()
+    check_scale(run)
     run.optimizer.zero_grad(set_to_none=True)
     run.step += 1
     return result
@@ -195,6 +196,19 @@ def check_finite(run: Run, result: StepResult) -> None:
         f"saved. {kept}. Try, in this order: a lower lr, more warmup_steps, grad_clip=1, "
         "precision=float32; and look at the data if it always comes at the same step."
     )
+
+
+def check_scale(run: Run) -> None:
+    """Raise FloatingPointError if float16 finds no scale at which the gradient is finite.
+
+    After each step that is skipped the scaler halves its scale; below 1 nothing can come of it.
+    """
+    if run.scaler.is_enabled() and (scale := run.scaler.get_scale()) < 1:
+        raise FloatingPointError(
+            f"the gradient in float16 is not finite at step {run.step + 1}, though the loss was "
+            f"scaled down to {scale:.3g} times itself. Nothing of this step is saved. Try "
+            "precision=float32, or bf16 where the device has it; or a lower lr."
+        )
 
 
 def report(run: Run, log: RunLog, result: StepResult, *, save: bool = False) -> None:

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from gpt2_edu.machine import device
-from gpt2_edu.machine.device import pick_compile, pick_precision
+from gpt2_edu.machine.device import checked_device, pick_compile, pick_precision
 
 CPU = torch.device("cpu")
 TRIM, MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD in glibc's malloc.h
@@ -111,3 +111,68 @@ def test_compiling_without_a_compiler_is_refused_only_if_it_was_asked_for(monkey
         assert not pick_compile("auto", place) and not pick_compile("off", place)
         with pytest.raises(ValueError, match=needs):
             pick_compile("on", place)
+
+
+# ---- What is wrong with a GPU, in a sentence ----------------------------------------------------
+
+
+@pytest.fixture
+def one_gpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: ["sm_75", "sm_90a", "compute_120"])
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "GeForce GTX 1080")
+
+
+def test_a_device_beyond_the_last_is_told_which_there_are(one_gpu):
+    assert checked_device("cuda:0") == torch.device("cuda", 0)
+    said = r"^device 'cuda:7' is not on this machine, which has cuda:0 … 0\. Use auto"
+    with pytest.raises(ValueError, match=said):
+        checked_device("cuda:7")
+
+
+def test_a_gpu_that_is_older_than_the_build_is_refused(one_gpu, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (6, 1))
+    said = "GeForce GTX 1080 has compute capability 6.1, and this build of torch begins at 7.5"
+    with pytest.raises(ValueError, match=said):
+        checked_device("cuda")
+
+
+def test_without_a_device_the_driver_s_own_words_are_told(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr(torch.version, "cuda", None)
+    with pytest.raises(ValueError, match="machine: this torch was built without CUDA"):
+        checked_device("cuda")
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
+
+    def fails():
+        raise RuntimeError("The NVIDIA driver on your system is too old (found version 12040).\nX")
+
+    monkeypatch.setattr(torch.cuda, "init", fails)
+    with pytest.raises(ValueError, match=r"machine: The NVIDIA driver .* \(found version 12040\)"):
+        checked_device("cuda")
+    monkeypatch.setattr(torch.cuda, "init", lambda: None)
+    with pytest.raises(ValueError, match="machine: torch finds none"):
+        checked_device("cuda")
+
+
+def test_what_torch_keeps_for_itself_is_free_memory_too(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (3, 100))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 90)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 20)
+    assert device.available_memory(torch.device("cuda")) == 73
+
+
+def test_out_of_memory_is_seen_behind_the_error_that_it_causes():
+    """As in a recording: its end fails too."""
+    said = "CUDA error: operation failed due to a previous error during capture"
+    with pytest.raises(RuntimeError, match="during capture") as caught:
+        try:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB")
+        finally:
+            raise RuntimeError(said)
+    assert device.is_out_of_memory(caught.value)
+    assert device.is_out_of_memory(MemoryError())
+    assert device.is_out_of_memory(RuntimeError("CUBLAS_STATUS_ALLOC_FAILED"))
+    assert not device.is_out_of_memory(RuntimeError(said))
+    assert not device.is_out_of_memory(None)

@@ -273,6 +273,19 @@ def test_every_generator_goes_on_where_it_stood():
     assert draw() == first
 
 
+def test_the_random_state_of_a_gpu_is_that_of_the_runs(monkeypatch):
+    """Not of the current device, which may be another one."""
+    device, states = torch.device("cuda", 1), {}
+    monkeypatch.setattr(
+        torch.cuda, "get_rng_state", lambda of: torch.tensor([of.index] * 16).byte()
+    )
+    monkeypatch.setattr(
+        torch.cuda, "set_rng_state", lambda state, of: states.update({of: state.tolist()})
+    )
+    ck.set_random_state(json.loads(json.dumps(ck.random_state(device))), device)
+    assert states == {device: [1] * 16}
+
+
 def test_the_random_state_of_the_caller_does_not_leak_into_a_run(data, finished, tmp_path):
     torch.manual_seed(99)
     Trainer(small_config(data, tmp_path / "run")).train()

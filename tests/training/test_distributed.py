@@ -16,7 +16,9 @@ import torch.distributed as dist
 from safetensors.torch import load_file
 from torch.nn.parallel import DistributedDataParallel
 
+from gpt2_edu import generate
 from gpt2_edu.trainer import Trainer
+from gpt2_edu.training import distributed
 from gpt2_edu.training.checkpoint import checkpoints
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.distributed import Ranks, micro_step, process_group, shard
@@ -25,6 +27,7 @@ from tests.campaigns.small_run import press_ctrl_c, result, small_config
 from tests.campaigns.two_ranks import TWO_RANKS
 
 ROOT = Path(__file__).resolve().parents[2]
+ALONE = Ranks(0, 1, torch.device("cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -135,11 +138,60 @@ def test_ddp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group_
 
 
 def test_fsdp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group_of_one):
-    shard(model)
+    shard(model, ALONE)
     for last in (False, False, True):
         with micro_step(model, last=last):
             model(idx, idx)[1].backward()
         assert all((p.grad is not None) == last for p in model.parameters())
+
+
+def test_a_sample_before_the_first_step_does_not_spoil_it(model, idx, group_of_one):
+    """FSDP keeps what it gathers: made in inference mode, no gradient could be taken of it."""
+    shard(model, ALONE)
+    generate(model, idx[:1], 2, use_cache=False, temperature=0)
+    with micro_step(model, last=True):
+        model(idx, idx)[1].backward()
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_a_model_is_split_over_the_devices_of_the_run(model, monkeypatch, group_of_one):
+    """Without a mesh FSDP would take the machine's GPU, though the run is on its processor."""
+    meshes = []
+    monkeypatch.setattr(
+        "torch.distributed.fsdp.fully_shard", lambda module, mesh: meshes.append(mesh)
+    )
+    shard(model, ALONE)
+    assert {mesh.device_type for mesh in meshes} == {"cpu"}
+    assert len(meshes) == model.config.n_layer + 1
+
+
+def test_a_rank_of_many_gpus_works_on_its_own(monkeypatch):
+    given: dict = {}
+    monkeypatch.setattr(
+        distributed, "DistributedDataParallel", lambda model, **named: given.update(named)
+    )
+    distributed.replicate(None, Ranks(1, 2, torch.device("cuda", 1)))
+    assert given == {"device_ids": [1], "gradient_as_bucket_view": True}
+    distributed.replicate(None, Ranks(1, 2, torch.device("cpu")))
+    assert given["device_ids"] is None
+
+
+def test_nccl_is_told_the_device_of_its_process(monkeypatch):
+    given: dict = {}
+    for name, value in {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: given.update(set=device))
+    monkeypatch.setattr(dist, "is_initialized", lambda: False)
+    monkeypatch.setattr(
+        dist, "init_process_group", lambda kind, **named: given.update(named, kind=kind)
+    )
+    monkeypatch.setattr(dist, "get_rank", lambda: 1)
+    monkeypatch.setattr(dist, "get_world_size", lambda: 2)
+    monkeypatch.setattr(dist, "destroy_process_group", lambda: None)
+    with process_group(torch.device("cuda")) as ranks:
+        assert ranks.device == torch.device("cuda", 1)
+    assert given["kind"] == "nccl" and given["device_id"] == given["set"] == ranks.device
 
 
 def test_alone_nothing_is_exchanged(monkeypatch):

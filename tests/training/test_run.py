@@ -105,7 +105,7 @@ def test_a_run_that_never_saved_begins_again(data, finished, tmp_path):
     "changed, message",
     [
         ({"fsdp": True}, "torchrun"),
-        ({"device": "cuda:7"}, "'cuda:7' is not here"),
+        ({"device": "cuda:7"}, "'cuda:7' is not on this machine"),
         ({"device": "gpu"}, "unknown device 'gpu'"),
         ({"precision": "fp16"}, "fp16 is for CUDA, this is cpu"),
         ({"prompt": "<|endoftext|>"}, "id 50256, outside the vocabulary 0 … 96"),
@@ -176,7 +176,12 @@ def test_memory_is_counted_before_a_cpu_runs_out_of_it(data, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize(
-    "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("can't allocate memory")]
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("can't allocate memory"),
+        RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
+    ],
 )
 def test_running_out_of_memory_is_said_in_words(data, tmp_path, error):
     with fail_with(error), pytest.raises(ValueError, match="not enough memory for batch_size=4"):

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.checkpoint import checkpoints
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.run_log import read_log
+from gpt2_edu.training.trainer import check_scale
 from tests.campaigns.small_run import (
     VOCAB,
     before_each_step,
@@ -265,6 +267,23 @@ def test_a_run_that_diverges_says_so_and_keeps_the_last_good_checkpoint(
     assert "lower lr" in str(caught.value)
     Trainer.resume(out).train()
     assert result(out) == result(finished)
+
+
+def test_float16_that_finds_no_scale_says_so():
+    """The scaler skips the step and halves its scale, again and again: it would train nothing."""
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.SGD([weight])
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
+    run = SimpleNamespace(scaler=scaler, step=8)
+    for skipped in range(3):
+        scaler.scale(weight.sum() * math.inf).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        if skipped < 2:
+            check_scale(run)
+    with pytest.raises(FloatingPointError, match=r"float16 .* step 9.*precision=float32"):
+        check_scale(run)
+    assert torch.equal(weight, torch.ones(3))
 
 
 def test_the_best_checkpoint_survives_a_resume_that_gets_worse(data, tmp_path):
