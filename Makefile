@@ -104,6 +104,7 @@ real: $(READY)  ## run what fetches OpenAI's weights
 lists: $(READY)  ## contents and tables, from the chapters
 	$(BIN)/python book/chapters.py
 	$(BIN)/python book/in_page_figures.py
+	$(BIN)/python book/gpu_figures.py
 
 status: $(READY)  ## time notebooks, write book/status.md
 	$(BIN)/python book/make_status.py

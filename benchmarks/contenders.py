@@ -82,7 +82,7 @@ def their_generation(
     )
 
 
-def compiled(model: nn.Module, quick: bool) -> nn.Module:
+def compiled(model: Any, quick: bool) -> Any:
     """``torch.compile``; for a quick look its first half only, which needs no C++ compiler."""
     return torch.compile(model, dynamic=False, backend="aot_eager" if quick else "inductor")
 

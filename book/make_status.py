@@ -35,7 +35,7 @@ HEAD = (
     "# Status\n\n"
     "When each notebook was last run for this page from its first cell to its last, how many "
     "seconds that took, and with what. Notebooks run on one core of a processor, without a GPU; "
-    "the time includes the start of Python. None has been timed on a GPU.\n\n"
+    "the time includes the start of Python. [On GPUs](gpu.md) has what was measured there.\n\n"
     "This page is generated: `book/make_status.py` executes the notebooks as the book shows them, "
     "takes the time, and writes the table. A row is written anew when the code of its notebook or "
     "the version of PyTorch has changed; *code* is the beginning of a checksum of the notebook's "

@@ -7,16 +7,20 @@ shows, is no test but a report: `make report`.
 from __future__ import annotations
 
 import html
+import json
 import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import chapters
+import gpu_figures
 import in_page_figures
 import nbformat
 import pytest
 from chapters import GUESS, LISTS
+
+from gpt2_edu import GPT2Config, flops
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -47,6 +51,36 @@ def test_the_figures_of_the_page_are_the_measured_ones():
     stored = in_page_figures.PAGE.read_text(encoding="utf-8")
     assert stored == in_page_figures.filled(stored), "run: make lists"
     assert stored.count("| WebAssembly |") == 2
+
+
+def test_the_page_on_gpus_has_the_calculated_figures():
+    stored = gpu_figures.PAGE.read_text(encoding="utf-8")
+    assert stored == gpu_figures.filled(stored), "run: make lists"
+    assert stored.count("| gpt2-xl |") == 3 and stored.count("\n| 64 |") == 2
+    # What the text says of them.
+    gpt2 = GPT2Config.preset("gpt2")
+
+    def shortest(devices: int, rate: float) -> float:
+        sent = flops.ddp_bytes_per_step(gpt2, devices)
+        return gpu_figures.step(gpt2, devices, sent, rate).shortest_seconds
+
+    eight = shortest(8, gpu_figures.INSIDE)
+    assert eight / 2 < shortest(16, 12.5e9) < shortest(32, 12.5e9) < eight < shortest(16, 1.25e9)
+
+
+def test_the_page_on_gpus_shows_the_newest_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(gpu_figures, "RESULTS", tmp_path)
+    page = "# A\n\n% measured\n\nold\n\n## B\n"
+    assert "No report is stored yet" in gpu_figures.filled(page)
+    report = {"quick": False, "machine": {"gpu": "NVIDIA H200", "torch": "2.13.0"}}
+    for day, found in (("2026-01-01", "slow"), ("2026-02-02", "fast | right")):
+        parts = [{"part": "Training", "state": "ok", "found": found}]
+        made = report | {"date": f"{day}T00:00:00+00:00", "parts": parts}
+        (tmp_path / f"gpu-{day}.json").write_text(json.dumps(made))
+    (tmp_path / "gpu-x.json").write_text(json.dumps(made | {"quick": True, "date": "2027-01-01"}))
+    shown = gpu_figures.filled(page)
+    assert "on 2026-02-02 on one NVIDIA H200" in shown and shown.endswith("\n\n## B\n")
+    assert "| Training | ok | fast \\| right |" in shown and "slow" not in shown
 
 
 # Places: the last cell of a row says where, as

@@ -107,7 +107,7 @@ def process_group(device: torch.device) -> Iterator[Ranks]:
         dist.destroy_process_group()
 
 
-def replicate(model: GPT2, ranks: Ranks) -> DistributedDataParallel:
+def replicate(model: nn.Module, ranks: Ranks) -> DistributedDataParallel:
     """The model as each rank has it, with gradients that are averaged as they come (DDP).
 
     Gradients are views into what is exchanged: that saves their memory once.

@@ -175,6 +175,8 @@ def test_compiling_leaves_the_names_of_weights_and_their_values(train, tmp_path,
     monkeypatch.undo()
     expected = train("plain", dropout=0.0, eval_batches=100)
     assert len(passes) == 1
+    (given,) = passes[0].graph.output_node().args
+    assert [tensor.meta["example_value"].ndim for tensor in given] == [0]  # the loss, no logits
     assert rows[0]["compiled"] and not expected[0]["compiled"]
     for row, other in zip(rows[1:], expected[1:], strict=True):
         assert row["loss"] == pytest.approx(other["loss"], rel=1e-5)
