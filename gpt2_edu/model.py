@@ -44,11 +44,11 @@ def attention_explicit(
     """
     T, S, D = q.size(-2), k.size(-2), q.size(-1)
     table = "B H T T" if S == T else "B H T S"
-    scores = note("scores", q @ k.transpose(-2, -1) / math.sqrt(D), table)
+    scores = note("scores", q / math.sqrt(D) @ k.transpose(-2, -1), table)
     if visible is None:
         visible = torch.ones(T, S, dtype=torch.bool, device=q.device).tril(S - T)
-    scores = scores.masked_fill(~visible, -torch.inf)  # e^-inf is exactly 0
-    masked_scores = note("masked_scores", scores, table)
+    mask = torch.zeros_like(visible, dtype=q.dtype).masked_fill(~visible, -torch.inf)
+    masked_scores = note("masked_scores", scores + mask, table)  # e^-inf is exactly 0
     weights = note("weights", masked_scores.softmax(dim=-1), table)  # each row sums to 1
     return F.dropout(weights, dropout_p) @ v
 
