@@ -126,7 +126,7 @@ def has_amx() -> bool:
 
 
 def pick_compile(choice: str, device: torch.device) -> bool:
-    """Whether to compile: on a CPU only with "on", since half a minute buys a few percent there.
+    """Whether to compile: on a CPU only with "on", since half a minute buys a sixth there.
 
     Raises ValueError for "on" if the compiler that it needs is not installed.
     """
