@@ -15,7 +15,7 @@ NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile -
 # plain one would bring gigabytes.
 OWN_ENV = $(BIN)/uv venv --quiet --clear --python $1 _build/env-$@ && $(BIN)/uv pip install --quiet --python _build/env-$@ --editable
 # What the package's own tests leave out: the site, what runs in a browser or in Node, the scaffold.
-PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs --ignore=tests/test_scaffold.py
+PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs $(foreach one,scaffold slides make,--ignore=tests/test_$(one).py)
 
 .PHONY: help book serve lab wheel pdf epub bundle slides assignment test lint lint-workflows unit nbval site links notebooks real lists status report new-chapter new-exercise web kernel clean colab colab-test assignment-test newest lowest plain-sphinx audit campaign bench bench-page gpu crane stamp check-tag colab-tag
 .NOTPARALLEL:

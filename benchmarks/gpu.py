@@ -32,7 +32,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks import contenders
+from benchmarks import contenders, rungs
 from benchmarks.common import RESULTS, alternate, machine, parser, random_ids, short, top_kernels
 from gpt2_edu import GPT2, KVCache, decoding, flops, generate, kernels, stream
 from gpt2_edu.machine.measure import copy_rate, matrix_vector_rate, seconds
@@ -47,6 +47,7 @@ class Bench:
     device: torch.device
     quick: bool
     figures: dict[str, Any] = field(default_factory=dict)
+    begun: float = field(default_factory=time.perf_counter)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -56,6 +57,10 @@ class Bench:
     @property
     def on_gpu(self) -> bool:
         return self.device.type == "cuda"
+
+    @property
+    def seconds_left(self) -> float:
+        return BUDGET - (time.perf_counter() - self.begun)
 
     @property
     def config(self) -> Any:
@@ -442,6 +447,37 @@ def training_speed(bench: Bench) -> str:
     return f"{told}; {rates['ours'] / limit:.0%} of the matrix rate{memory}"
 
 
+@part("What could make a training step faster")
+def training_rungs(bench: Bench) -> str:
+    """One after the other, each beside the step as it is, while there is time."""
+    config, steps = bench.config, 1 if bench.quick else 8
+    B, T = (3, 31) if bench.quick else (16, 1024)
+    idx = bench.ids(B, T + 1)
+    torch.set_float32_matmul_precision("high")
+
+    def loop(rung: rungs.Rung) -> Callable[[], object]:
+        step = rungs.training_step(rung, bench.model(), idx, bench.dtype, quick=bench.quick)
+        return lambda: [step() for _ in range(steps)]
+
+    tried = rungs.rungs(bench.dtype)
+    base, gains, failed = loop(tried.pop("as it is")), {}, []
+    for name, rung in tried.items():
+        if bench.seconds_left < 60 or (rung.only_on_gpu and not bench.on_gpu):
+            continue
+        try:
+            taken = alternate({"base": base, name: loop(rung)}, 5, bench.device, warm_up=1)
+        except Exception as error:
+            failed.append(f"{name}: {type(error).__name__}: {error}")
+            continue
+        pairs = zip(taken["base"], taken[name], strict=True)
+        gains[name] = statistics.median(a / b for a, b in pairs)
+    bench.figures[f"a step of B {B}, T {T}, {config.n_layer} blocks, × as fast with"] = gains
+    told = ", ".join(f"{name} {gain:.2f}" for name, gain in gains.items())
+    if failed:
+        raise RuntimeError(f"{'; '.join(failed)}. The others: {told}")
+    return told
+
+
 @part("Where a step of decoding spends its time")
 def decoding_profile(bench: Bench) -> str:
     if not bench.on_gpu:
@@ -463,14 +499,14 @@ def main(argv: list[str] | None = None) -> int:
     bench = Bench(torch.device(options.device), options.quick)
     if not (bench.on_gpu or options.quick):
         raise SystemExit("This needs a CUDA device; --quick runs every part on a CPU.")
-    begun, results = time.perf_counter(), []
+    results = []
     device = torch.cuda.device(bench.device) if bench.on_gpu else nullcontext()
     for title, run in PARTS.items():
         if options.only and options.only.lower() not in title.lower():
             continue
         start = time.perf_counter()
         state, said = "ok", ""
-        if start - begun > BUDGET:
+        if bench.seconds_left < 0:
             state, said = "left out", "the nine minutes were over"
         else:
             try:

@@ -12,11 +12,16 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
+from torch.nn import functional as F
 
+from benchmarks import contenders, rungs
+from benchmarks.common import random_ids
 from benchmarks.exhibits import QUICK, exhibits
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -103,7 +108,7 @@ def test_a_quick_run_prints_a_whole_table_and_writes_a_whole_file(
 
 def test_every_script_is_tested_and_explained():
     scripts = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
-    scripts -= {"__init__", "chromium", "common", "contenders", "onnx_graph"}
+    scripts -= {"__init__", "chromium", "common", "contenders", "onnx_graph", "rungs"}
     assert scripts == {*SCRIPTS, "gpu"}
     readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert all(f"`{name}.py`" in readme for name in scripts)
@@ -267,6 +272,43 @@ def test_both_generate_as_many_tokens_as_asked():
     ours, theirs = contenders.ours(contenders.TINY, cpu), contenders.theirs(contenders.TINY, cpu)
     assert contenders.our_generation(ours, idx, 7)().shape == (3, 12)
     assert contenders.their_generation(theirs, idx, 7)().shape == (3, 12)
+
+
+@pytest.mark.parametrize("name", list(rungs.rungs(torch.bfloat16)))
+def test_each_rung_of_training_computes_the_same_step(name, monkeypatch):
+    cpu = torch.device("cpu")
+    idx = random_ids(3, 32, contenders.TINY.vocab_size, cpu)
+
+    def three_steps(rung, dtype):
+        if rung.only_on_gpu:  # what it is given there cannot run here, the step around it can
+            rung = replace(rung, around=rungs.Rung().around)
+        model = contenders.ours(contenders.TINY, cpu)
+        step = rungs.training_step(rung, model, idx, dtype, quick=True)
+        losses = torch.stack([step() for _ in range(3)])
+        return losses, model.state_dict()
+
+    for dtype, close in (
+        (torch.float32, {"rtol": 1e-5, "atol": 1e-5}),
+        (torch.bfloat16, {"rtol": 0.02, "atol": 2e-3}),  # AdamW's first steps have the size lr
+    ):
+        plain, weights = three_steps(rungs.Rung(), dtype)
+        losses, changed = three_steps(rungs.rungs(dtype)[name], dtype)
+        torch.testing.assert_close(losses, plain, **close)
+        torch.testing.assert_close(changed, weights, **close)
+
+
+def test_the_head_is_padded_and_the_stream_is_halved():
+    model = contenders.ours(contenders.TINY, torch.device("cpu"))
+    seen = {}
+    model.lm_head.register_forward_hook(lambda _, given, out: seen.update(x=given[0], out=out))
+    rungs.pad_head(model)
+    rungs.half_residual(model, torch.bfloat16)
+    with mock.patch.object(F, "linear", wraps=F.linear) as linear, torch.autocast("cpu"):
+        model.transformer["h"][0].register_forward_pre_hook(lambda _, x: seen.update(stream=x[0]))
+        model(torch.zeros(1, 5, dtype=torch.int64))
+    assert linear.call_args.args[1].shape == (128, 16)
+    assert seen["out"].shape == (1, 5, 97)
+    assert seen["stream"].dtype == torch.bfloat16
 
 
 def test_rungs_change_one_thing_each_and_keep_the_others():

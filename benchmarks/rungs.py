@@ -1,0 +1,97 @@
+"""What could still make a compiled training step faster: each change by itself, beside the step.
+
+A rung belongs into the trainer if it pays in the report of ``make gpu``. Until then it is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from gpt2_edu import GPT2
+
+from . import contenders
+
+Step = Callable[[], Tensor]
+
+
+@dataclass(frozen=True)
+class Rung:
+    """What is different from the step as it is."""
+
+    change: Callable[[GPT2], object] = lambda model: None  # of the model, in place
+    around: Callable[[], AbstractContextManager[object]] = nullcontext
+    reads_loss: bool = False  # in every step: Python waits for the device
+    compile_mode: str | None = None
+    only_on_gpu: bool = False
+
+
+def pad_head(model: GPT2) -> None:
+    """The table of the head gets rows of zeros, up to a multiple of 64, in each forward pass.
+
+    Matrix units like that. The logits of those rows are cut off again, so nothing else changes.
+    """
+    V = model.config.vocab_size
+    head = model.lm_head
+
+    def padded(x: Tensor) -> Tensor:
+        return F.linear(x, F.pad(head.weight, (0, 0, 0, -V % 64)))[..., :V]
+
+    head.forward = padded
+
+
+def half_residual(model: GPT2, dtype: torch.dtype) -> None:
+    """The residual stream in half precision: cast once, after the embeddings. Weights stay."""
+
+    def cast(_: nn.Module, __: object, x: Tensor) -> Tensor:
+        return x.to(dtype)
+
+    model.transformer["drop"].register_forward_hook(cast)
+
+
+def rungs(dtype: torch.dtype) -> dict[str, Rung]:
+    cudnn = partial(sdpa_kernel, SDPBackend.CUDNN_ATTENTION)
+    return {
+        "as it is": Rung(),
+        "its loss read in every step": Rung(reads_loss=True),
+        "the head padded to 64s": Rung(change=pad_head),
+        "a residual stream in half precision": Rung(change=partial(half_residual, dtype=dtype)),
+        "cuDNN's attention": Rung(around=cudnn, only_on_gpu=True),
+        "max-autotune": Rung(compile_mode="max-autotune-no-cudagraphs", only_on_gpu=True),
+    }
+
+
+def training_step(
+    rung: Rung, model: GPT2, idx: Tensor, dtype: torch.dtype, *, quick: bool = False
+) -> Step:
+    """A step of training, compiled, in ``dtype``; idx is (B, T + 1). It returns its loss."""
+    rung.change(model)
+    loss_of = contenders.our_loss(model)
+    if quick:  # the first half of a compiler, which needs no C++ or CUDA
+        loss_of = contenders.compiled(loss_of, quick)
+    else:
+        loss_of = torch.compile(loss_of, dynamic=False, mode=rung.compile_mode)
+    model.train()
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-4, betas=(0.9, 0.95), fused=True)
+
+    def step() -> Tensor:
+        with rung.around():
+            with torch.autocast(idx.device.type, dtype, enabled=dtype != torch.float32):
+                loss: Tensor = loss_of(idx[:, :-1], idx[:, 1:])
+            loss.backward()
+        loss = loss.detach()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        if rung.reads_loss:
+            float(loss)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        return loss
+
+    return step
