@@ -202,6 +202,10 @@ def texts_in_turn(bench: Bench) -> str:
         for cached in (True, False)
     )
     assert agree(model, fast, slow, 9), "a changed weight is not seen"
+    calls: list[int] = []
+    model.transformer["h"][0].register_forward_hook(lambda block, x, out: calls.append(out.size(1)))
+    generate(model, bench.ids(1, 9, 1), n, temperature=0)
+    assert calls == [9] + [1] * (n - 1), "a recording calls no hook"
     return "as alone"
 
 
@@ -209,12 +213,13 @@ def texts_in_turn(bench: Bench) -> str:
 def compiled_steps(bench: Bench) -> str:
     if not bench.on_gpu:
         return "needs a GPU"
-    model, copies = bench.model(bench.dtype), []
+    model, copies = bench.model(), []
     for B in (1, 4, 64):
         for T in (20, 200, 400, 900):
             if T < bench.config.block_size:
                 fast = generate(model, bench.ids(B, T), 3, temperature=0, compile=True)
-                assert fast.shape == (B, T + 3)
+                slow = generate(model, bench.ids(B, T), 3, temperature=0)
+                assert agree(model, fast, slow, T), f"B {B}, T {T}"
                 copies.append(torch.cuda.max_memory_allocated(bench.device))
     return f"{len(copies)} sizes, at most {max(copies) / 2**30:.1f} GiB"
 

@@ -3,7 +3,8 @@
 Python needs microseconds to start a kernel, and a small kernel runs no longer than that: the device
 would wait for Python. A CUDA graph is a recording of a whole step, sampling included, which one
 call replays. Recording takes longer than a short text, so a model's last recording stays, with its
-cache, for the next text of the same size.
+cache, for the next text of the same size. A replay runs no Python: models in which something is
+hooked are not decoded here (``kernels.as_written``).
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .cache import KVCache
-from .kernels import as_written, decode_logits, fused
-from .model import GPT2, visible_keys
+from .kernels import decode_logits, fused
+from .model import GPT2
 
 
 class Decoder:
@@ -44,7 +45,7 @@ class Decoder:
     def __call__(self, model: GPT2, ids: Tensor, generator: torch.Generator) -> Tensor:
         """The ids (B,) that follow these; nothing here waits for the device."""
         with self.cache.step(model, ids.unsqueeze(1)) as (position, S):
-            S = self.keys(model, S)
+            S = self.keys(S)
             self.position.copy_(position)
             if S not in self.graphs:
                 self.graphs[S] = self.record(model, S)
@@ -60,14 +61,14 @@ class Decoder:
         self.graphs[S].replay()
         generator.set_offset(self.generator.get_offset())
 
-    def keys(self, model: GPT2, S: int) -> int:
+    def keys(self, S: int) -> int:
         """How many keys a graph looks at that is to see S of them."""
-        if fused(self.ids) and as_written(model) and not self.compile:
+        if fused(self.ids) and not self.compile:
             return self.cache.max_len
         return bucket(S, self.cache.max_len)
 
     def step(self, model: GPT2, S: int) -> None:
-        logits = compiled_logits if self.compile else fixed_logits
+        logits = compiled_logits if self.compile else decode_logits
         drawn = self.draw(
             logits(model, self.cache, self.ids, self.position, S), generator=self.generator
         )
@@ -106,21 +107,10 @@ def uncached_casts() -> Iterator[None]:
         torch.set_autocast_cache_enabled(before)
 
 
-def fixed_logits(model: GPT2, cache: KVCache, ids: Tensor, position: Tensor, S: int) -> Tensor:
-    """Logits (B, V) of the token after ids (B,), which stands at ``position`` (1,): tensors and
-    fixed shapes only. Of S keys those are hidden that are not there yet.
-    """
-    if as_written(model):
-        return decode_logits(model, cache, ids, position, S)
-    visible = visible_keys(position, S, cache.padding)
-    x = model.hidden(ids.unsqueeze(1), position, S, cache.padding, cache, visible)
-    return model.lm_head(x[:, -1])
-
-
 def compiled_logits(*step: Any) -> Tensor:
-    """The same, compiled: once for each batch size and bucket."""
+    """``decode_logits``, compiled: once for each batch size and bucket."""
     with torch._dynamo.config.patch(recompile_limit=64):
-        compiled = torch.compile(fixed_logits, fullgraph=True, dynamic=False)
+        compiled = torch.compile(decode_logits, fullgraph=True, dynamic=False)
         logits: Tensor = compiled(*step)
         return logits
 
@@ -150,7 +140,7 @@ def kept_decoder(
     addresses: it sees weights that change in place, and is given up where they stand elsewhere.
     """
     weights = [weight.data_ptr() for weight in model.parameters()]
-    way = compile, as_written(model), fused(model.wte.weight)
+    way = compile, fused(model.wte.weight)
     wanted = size, padding is None, draw.keywords, way, weights
     was_for, decoder = _KEPT.pop(model, (None, None))
     if decoder is None or was_for != wanted:

@@ -115,8 +115,9 @@ def stream(
     of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget its oldest
     tokens; the others then move to new positions, so each such step computes all of them anew.
     ``use_cache=False`` does so at every step. ``compile=True`` compiles the step of a CUDA device:
-    half a minute at first, faster after that. To see whether all have ended, the device must be
-    waited for: that happens after ``look_every`` tokens.
+    half a minute at first, faster after that. A model with hooks runs as it is, and calls them for
+    each token. To see whether all have ended, the device must be waited for: that happens after
+    ``look_every`` tokens.
 
     The model runs in eval mode and afterwards is in the mode that it was in. Raises ValueError or
     TypeError, at the first token, for what ``sample_next`` and the model refuse, and
@@ -134,7 +135,7 @@ def stream(
     ended = torch.zeros_like(new, dtype=torch.bool)
     with eval_mode(model), _explained_memory(model, idx, max_new_tokens), ExitStack() as stack:
         cache = decoder = None
-        if size is not None and idx.is_cuda and not tracing():
+        if size is not None and _is_recorded(model, idx):
             decoder = stack.enter_context(kept_decoder(model, size, padding, draw, compile))
             cache = decoder.cache
             generator = generator or torch.cuda.default_generators[idx.get_device()]
@@ -221,6 +222,11 @@ def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Ten
     longest = max(map(len, prompts))
     padding = torch.tensor([longest - len(prompt) for prompt in prompts])
     return torch.tensor([[pad_id] * (longest - len(p)) + list(p) for p in prompts]), padding
+
+
+def _is_recorded(model: GPT2, idx: Tensor) -> bool:
+    """Whether steps are recorded: on a CUDA device, and if there is no Python to run in them."""
+    return idx.is_cuda and as_written(model) and not tracing()
 
 
 def _last_logits(

@@ -259,15 +259,14 @@ class GPT2(nn.Module):
         S: int,
         padding: Tensor | None = None,
         cache: KVCache | None = None,
-        visible: Tensor | None = None,
     ) -> Tensor:
         """Everything before the head: ids (B, T) at positions (T,) → vectors (B, T, C).
 
-        The tokens attend to the first S keys; ``visible`` says to which of them, if not to their
-        own and all before it.
+        The tokens attend to the first S keys: each to its own and all before it.
         """
         T = idx.size(1)
-        if visible is None and (padding is not None or 1 < T < S):
+        visible = None
+        if padding is not None or 1 < T < S:
             visible = visible_keys(positions, S, padding)
         idx = note("idx", idx, "B T")
         tok_emb = note("tok_emb", self.wte(idx), "B T C")

@@ -13,8 +13,10 @@ import torch
 from torch import Tensor
 from torch._dynamo.testing import CompileCounterWithBackend
 
-from gpt2_edu import GPT2, GPT2Config, KVCache, decoding, generate, sample_next, stream
-from gpt2_edu.decoding import Decoder, bucket, fixed_logits
+from gpt2_edu import GPT2, GPT2Config, KVCache, decoding, generate, sample_next, stream, trace
+from gpt2_edu.decoding import Decoder, bucket
+from gpt2_edu.generation import _is_recorded
+from gpt2_edu.kernels import decode_logits
 
 CONFIG = GPT2Config(vocab_size=101, block_size=307, n_layer=2, n_head=3, n_embd=21)
 GREEDY = partial(sample_next, temperature=0)
@@ -70,13 +72,46 @@ def test_a_graph_that_was_recorded_at_the_end_of_its_bucket_serves_its_beginning
     assert list(decoder.graphs) == [128]
 
 
-def test_a_model_with_a_hook_is_decoded_through_its_modules(make_model):
-    model, prompt = make_model(CONFIG), torch.randint(101, (2, 7))
-    model.transformer["h"][1].mlp.register_forward_hook(lambda mlp, args, out: out * 0)
-    decoder = Played(KVCache(CONFIG, 2, 128), GREEDY, compile=False)
+def test_a_hook_is_called_for_each_token(make_model):
+    """Neither the step written out nor a recording of it would call one."""
+    model, prompt, seen = make_model(CONFIG), torch.randint(101, (2, 7)), []
+
+    def off(mlp, args, out):
+        seen.append(out.shape[1])
+        return out * 0
+
+    on_cuda = SimpleNamespace(is_cuda=True)
+    assert _is_recorded(model, on_cuda) and not _is_recorded(model, prompt)
+    hook = model.transformer["h"][1].mlp.register_forward_hook(off)
+    assert not _is_recorded(model, on_cuda)
     expected = generate(model, prompt, 30, temperature=0, use_cache=False)
-    assert torch.equal(written(model, decoder, prompt, 30), expected[:, 7:])
+    seen.clear()
     assert torch.equal(generate(model, prompt, 30, temperature=0), expected)
+    assert seen == [7] + [1] * 29
+    hook.remove()
+    with trace(model):
+        assert not _is_recorded(model, on_cuda)
+    assert _is_recorded(model, on_cuda)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_hook_is_called_for_each_token_on_a_gpu(make_model):
+    model, prompt = make_model(CONFIG).cuda(), torch.randint(101, (2, 7)).cuda()
+    seen, factors = [], []
+
+    def scaled(mlp, args, out):
+        seen.append(out.shape[1])
+        return out * factors[-1]
+
+    generate(model, prompt, 30)  # recorded, and kept
+    model.transformer["h"][1].mlp.register_forward_hook(scaled)
+    for factor in (0.0, 3.0):
+        factors.append(factor)
+        expected = generate(model, prompt, 30, temperature=0, use_cache=False)
+        seen.clear()
+        assert torch.equal(generate(model, prompt, 30, temperature=0), expected)
+        assert seen == [7] + [1] * 29
 
 
 def test_the_compiled_step_has_no_graph_break_and_one_compilation_per_bucket(make_model):
@@ -85,7 +120,7 @@ def test_the_compiled_step_has_no_graph_break_and_one_compilation_per_bucket(mak
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()  # of what other tests have compiled
     counter = CompileCounterWithBackend("aot_eager")
-    compiled = torch.compile(fixed_logits, backend=counter, fullgraph=True, dynamic=False)
+    compiled = torch.compile(decode_logits, backend=counter, fullgraph=True, dynamic=False)
     cache = KVCache(CONFIG, 3)
     with torch.no_grad():
         for i in range(300):
@@ -170,9 +205,6 @@ def test_whatever_a_graph_cannot_follow_makes_another(make_model, made):
     model.tie_weights()
     text(model, prompt, 5)
     assert len(made) == 6
-    model.transformer["h"][0].register_forward_hook(lambda block, args, out: out)
-    text(model, prompt, 5)
-    assert len(made) == 7
 
 
 def test_padding_of_another_text_is_taken_over(make_model, made):
