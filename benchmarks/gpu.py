@@ -1,9 +1,9 @@
 """Everything of this project that needs a GPU, in one call of at most nine minutes: `make gpu`.
 
 First whether it is right, then how fast it is. A part that fails is reported, and the next one
-runs. A machine with torch and Triton is enough; where transformers is installed, it is measured
-beside ours. `--quick` runs every part at tiny sizes, also without a GPU, to see that it runs.
-Writes a JSON and a Markdown file to results/.
+runs. A machine with torch is enough; where transformers is installed, it is measured beside ours.
+`--quick` runs every part at tiny sizes, also without a GPU, to see that it runs. Writes a JSON and
+a Markdown file to results/.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the repository: no install needed
 
@@ -34,7 +33,8 @@ from torch.nn import functional as F
 
 from benchmarks import contenders, rungs
 from benchmarks.common import RESULTS, alternate, machine, parser, random_ids, short, top_kernels
-from gpt2_edu import GPT2, KVCache, decoding, flops, generate, kernels, stream
+from gpt2_edu import GPT2, fast, flops, generate, stream
+from gpt2_edu.machine.device import cpp_compiler
 from gpt2_edu.machine.measure import copy_rate, matrix_vector_rate, seconds
 
 BUDGET = 540  # seconds for all parts
@@ -108,33 +108,8 @@ def part(title: str) -> Callable[[Callable[[Bench], str]], Callable[[Bench], str
 # ---- Is it right? --------------------------------------------------------------------------------
 
 
-@part("Kernels and plain lines agree")
-def kernels_agree(bench: Bench) -> str:
-    if bench.on_gpu and not kernels.fused(bench.ids(1, 1)):
-        raise RuntimeError("no kernels here: Triton is missing, or the GPU is older than Turing")
-    worst = {}
-    for dtype, allowed in ((torch.float32, 1e-3), (bench.dtype, 0.08)):
-        model = bench.model(dtype)
-        for B in (1, 3, 7):
-            found = []
-            padding = torch.arange(B, device=bench.device)
-            for fused in (kernels.fused, lambda x: False):
-                with mock.patch.object(kernels, "fused", fused), torch.no_grad():
-                    cache = KVCache(bench.config, B, None, bench.device, dtype, padding)
-                    model(bench.ids(B, 20), cache=cache)
-                    for i in range(3):
-                        ids = bench.ids(B, 4)[:, i].contiguous()
-                        with cache.step(model, ids[:, None]) as (position, _):
-                            logits = kernels.decode_logits(model, cache, ids, position)
-                found.append(logits.float())
-            error = float((found[0] - found[1]).abs().max() / found[1].abs().max())
-            assert error < allowed, f"{dtype}, B {B}: {error:.2g} of the largest logit"
-            worst[str(dtype)] = max(error, worst.get(str(dtype), 0.0))
-    return ", ".join(f"{name}: {error:.1e} of the largest logit" for name, error in worst.items())
-
-
-@part("Generation with graphs is generation without a cache")
-def graphs_are_plain(bench: Bench) -> str:
+@part("Generation with a cache is generation without one")
+def cached_is_plain(bench: Bench) -> str:
     model, window = bench.model(), bench.config.block_size
     checked = 0
     for B, T, n in ((1, 1, 300), (1, 127, 3), (3, 100, 60), (64, 5, 20)):
@@ -143,16 +118,16 @@ def graphs_are_plain(bench: Bench) -> str:
         n = min(n, window - T)
         for padding in (None, torch.arange(B, device=bench.device) % max(T, 1)):
             given = {"temperature": 0.0, "padding": padding}
-            fast = generate(model, bench.ids(B, T), n, **given)
-            slow = generate(model, bench.ids(B, T), n, use_cache=False, **given)
-            assert agree(model, fast, slow, T), f"B {B}, T {T}, {n} tokens, padding {padding}"
+            cached = generate(model, bench.ids(B, T), n, **given)
+            plain = generate(model, bench.ids(B, T), n, use_cache=False, **given)
+            assert agree(model, cached, plain, T), f"B {B}, T {T}, {n} tokens, padding {padding}"
             checked += B * n
     return f"{checked:,} tokens the same"
 
 
-def agree(model: GPT2, fast: Tensor, slow: Tensor, T: int) -> bool:
+def agree(model: GPT2, one: Tensor, other: Tensor, T: int) -> bool:
     """Whether two greedy texts are the same, but where two logits are as good as equal."""
-    for ours, theirs in zip(fast, slow, strict=True):
+    for ours, theirs in zip(one, other, strict=True):
         unlike = (ours != theirs).nonzero()
         if len(unlike):
             i = int(unlike[0])
@@ -165,7 +140,7 @@ def agree(model: GPT2, fast: Tensor, slow: Tensor, T: int) -> bool:
 @part("The same seed draws the same text, and the text of a plain loop")
 def seeds_are_kept(bench: Bench) -> str:
     model, idx = bench.model(), bench.ids(2, 10)
-    n = 30 if bench.quick else 150  # across the edge of a bucket
+    n = 30 if bench.quick else 150
     texts = []
     for use_cache in (True, True, False):
         generator = torch.Generator(bench.device).manual_seed(7)
@@ -197,31 +172,37 @@ def texts_in_turn(bench: Bench) -> str:
         assert torch.equal(mixed, expected[number][:, 9:]), "two streams disturb each other"
     with torch.no_grad():
         model.wte.weight.mul_(-1.1)
-    fast, slow = (
-        generate(model, bench.ids(1, 9, 1), n, temperature=0, use_cache=cached)
-        for cached in (True, False)
+    cached, plain = (
+        generate(model, bench.ids(1, 9, 1), n, temperature=0, use_cache=use_cache)
+        for use_cache in (True, False)
     )
-    assert agree(model, fast, slow, 9), "a changed weight is not seen"
+    assert agree(model, cached, plain, 9), "a changed weight is not seen"
     calls: list[int] = []
-    model.transformer["h"][0].register_forward_hook(lambda block, x, out: calls.append(out.size(1)))
+    model.transformer.h[0].register_forward_hook(lambda block, x, out: calls.append(out.size(1)))
     generate(model, bench.ids(1, 9, 1), n, temperature=0)
-    assert calls == [9] + [1] * (n - 1), "a recording calls no hook"
+    assert calls == [9] + [1] * (n - 1), "a hook is not called"
     return "as alone"
 
 
-@part("Compiled steps, three batch sizes and four buckets")
+@part("A compiled step is the plain one, also after a change")
 def compiled_steps(bench: Bench) -> str:
-    if not bench.on_gpu:
-        return "needs a GPU"
-    model, copies = bench.model(), []
-    for B in (1, 4, 64):
-        for T in (20, 200, 400, 900):
-            if T < bench.config.block_size:
-                fast = generate(model, bench.ids(B, T), 3, temperature=0, compile=True)
-                slow = generate(model, bench.ids(B, T), 3, temperature=0)
-                assert agree(model, fast, slow, T), f"B {B}, T {T}"
-                copies.append(torch.cuda.max_memory_allocated(bench.device))
-    return f"{len(copies)} sizes, at most {max(copies) / 2**30:.1f} GiB"
+    if not bench.on_gpu and cpp_compiler() is None:
+        return "needs a GPU or a C++ compiler"
+    model, checked = bench.model(), 0
+    for B in (2,) if bench.quick else (1, 4, 64):
+        step = fast.Compiled(model, B)
+        for T in (20,) if bench.quick else (20, 200, 900):
+            compiled = generate(model, bench.ids(B, T), 9, temperature=0, predict=step)
+            plain = generate(model, bench.ids(B, T), 9, temperature=0)
+            assert agree(model, compiled, plain, T), f"B {B}, T {T}"
+            checked += B * 9
+    with torch.no_grad():
+        model.wte.weight.mul_(-1.1)
+    compiled = generate(model, bench.ids(B, 9), 9, temperature=0, predict=step)
+    plain = generate(model, bench.ids(B, 9), 9, temperature=0)
+    assert agree(model, compiled, plain, 9), "a changed weight is not seen"
+    copies = torch.cuda.max_memory_allocated(bench.device) if bench.on_gpu else 0
+    return f"{checked:,} tokens the same" + f", at most {copies / 2**30:.1f} GiB" * bench.on_gpu
 
 
 @part("Another device than the current one")
@@ -229,11 +210,11 @@ def second_device(bench: Bench) -> str:
     if torch.cuda.device_count() < 2:
         return "needs two GPUs"
     model = bench.model().to("cuda:1")
-    fast, slow = (
-        generate(model, bench.ids(1, 9).to("cuda:1"), 40, temperature=0, use_cache=cached)
-        for cached in (True, False)
+    cached, plain = (
+        generate(model, bench.ids(1, 9).to("cuda:1"), 40, temperature=0, use_cache=use_cache)
+        for use_cache in (True, False)
     )
-    assert torch.equal(fast, slow)
+    assert torch.equal(cached, plain)
     return "cuda:1 writes what it should"
 
 
@@ -348,10 +329,10 @@ def decoding_speed(bench: Bench) -> str:
         theirs = contenders.theirs(bench.config, bench.device, bench.dtype)
     for B in (1, 3) if bench.quick else (1, 64):
         idx = bench.ids(B, prompt)
-        runs: dict[str, Callable[[], object]] = {
-            "ours": lambda idx=idx: generate(model, idx, new, temperature=0),
-            "plain lines": lambda idx=idx: in_plain_lines(model, idx, new),
-        }
+        runs = {"ours": contenders.our_generation(model, idx, new)}
+        if bench.on_gpu:
+            step = fast.Compiled(model, B, prompt + new)
+            runs["ours, compiled"] = contenders.our_generation(model, idx, new, predict=step)
         if theirs is not None:
             runs["transformers"] = contenders.their_generation(theirs, idx, new)
             if bench.on_gpu:
@@ -369,29 +350,19 @@ def decoding_speed(bench: Bench) -> str:
     return "; ".join(said)
 
 
-def in_plain_lines(model: GPT2, idx: Tensor, new: int) -> Tensor:
-    with (
-        mock.patch.object(kernels, "fused", return_value=False),
-        mock.patch.object(decoding, "fused", return_value=False),
-    ):
-        return generate(model, idx, new, temperature=0)
-
-
 def kind_of(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-@part("A token early and late, the time to record, the first token")
+@part("A token early and late, the first token")
 def tokens_by_length(bench: Bench) -> str:
     model, steps = bench.model(bench.dtype), 3 if bench.quick else 32
     found = {}
     for T in (8, 40) if bench.quick else (64, 256, 900):
-        new = stream(model, bench.ids(1, T), steps + 2, temperature=0)
+        new = stream(model, bench.ids(1, T), steps + 1, temperature=0)
         next(new)
-        recorded = seconds(lambda new=new: next(new), bench.device)
         each = seconds(lambda new=new: [next(new) for _ in range(steps)], bench.device) / steps
         found[f"after {T}"] = 1 / each
-        bench.figures[f"seconds to record, after {T}"] = recorded
     bench.figures["tokens/s by length"] = found
     lengths = range(3, 23) if bench.quick else range(37, 1000, 50)
     firsts = []

@@ -52,7 +52,7 @@ def pad_head(model: GPT2) -> None:
 
 def half_residual(model: GPT2, dtype: torch.dtype) -> None:
     """The residual stream in half precision: cast once, after the embeddings. Weights stay."""
-    drop = model.transformer["drop"]
+    drop = model.transformer.drop
     assert isinstance(drop, nn.Dropout)
     whole = drop.forward
 

@@ -55,6 +55,7 @@ def ask_for_gpu(nb: nbformat.NotebookNode) -> None:
 def execute(path: Path) -> str | None:
     """Execute one notebook and write it back; return None, or what went wrong."""
     os.environ.update(GPT2_EDU_BOOK="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+    os.environ["TORCHINDUCTOR_FX_GRAPH_CACHE"] = "0"  # see NBVAL in the Makefile
     os.environ.pop("MPLBACKEND", None)  # the kernel then draws inline
     nb = nbformat.read(path, as_version=4)
     tidy(nb)

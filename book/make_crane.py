@@ -25,11 +25,12 @@ from gpt2_edu.analysis.heads import (
     head_effects,
     sense_only_from_hint,
 )
+from gpt2_edu.bpe import train_bpe
 from gpt2_edu.cli.export import ExportOptions, export
 from gpt2_edu.config import GPT2Config
+from gpt2_edu.language_model import eval_mode
 from gpt2_edu.machine.files import file_sha256
-from gpt2_edu.model import eval_mode
-from gpt2_edu.tokenizer import _RANKS, save_ranks, train_bpe
+from gpt2_edu.tokenizer import _RANKS, save_ranks
 from gpt2_edu.training.recipes import RECIPES, train_crane
 from gpt2_edu.training.run_log import Row
 from gpt2_edu.training.trainer import Trainer

@@ -144,7 +144,7 @@ def practice(chapter: Chapter) -> nbformat.NotebookNode:
     return nb
 
 
-ANSWER = re.compile(r"(<summary>The book's answer</summary>\n\n```python\n).*?(\n```)", re.S)
+ANSWER = re.compile(r"(<summary>The book's answer</summary>\n\n```python\n).*?(```)", re.S)
 
 
 def with_step(nb: nbformat.NotebookNode, step: Step) -> bool:
@@ -157,7 +157,7 @@ def with_step(nb: nbformat.NotebookNode, step: Step) -> bool:
             for other in nb.cells[number + 1 :]:
                 if ANSWER.search(other.source):
                     other.source = ANSWER.sub(
-                        lambda found: f"{found[1]}{step.solution}{found[2]}", other.source
+                        lambda found: f"{found[1]}{step.solution}\n{found[2]}", other.source
                     )
     return [cell.source for cell in nb.cells] != before
 

@@ -1,7 +1,7 @@
-"""The running example of the book: two sentences, toy sizes, and who adds which tensor.
+"""The running example of the book: two sentences, toy sizes, and each chapter's tensors.
 
-A chapter that adds tensors closes with their rows, which it takes from a tape and holds against
-this table.
+A chapter that adds tensors ends with their ledger rows, recorded by a tape and compared with this
+table.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from .tokenizer import load_tokenizer
 
 SENTENCES = ("A crane ate fish.", "A crane lifted steel.")
 
-# Toy sizes, all different, so that a swapped axis cannot go unnoticed: B=2, T=5, C=12, H=3, D=4.
+# Toy sizes, all different, so that a swapped axis is an error: B=2, T=5, C=12, H=3, D=4.
 TOY = GPT2Config(block_size=7, n_layer=2, n_head=3, n_embd=12)
 SIZES = {"B": 2, "T": 5, "C": 12, "H": 3, "D": 4, "F": 48, "V": 50257}
 
 
-# Each chapter that adds tensors, or gives them a new form: their axes, in the order of the pass.
+# The tensors that each chapter adds or reshapes, with their axes, in the order of the forward pass.
 CHAPTERS = {
     "tokens": "idx: B T",
     "embeddings": "tok_emb: B T C, pos_emb: T C, embd: B T C",
@@ -38,11 +38,11 @@ CHAPTERS = {
     "gpt2": "ln_f: B T C, logits: B T V",
     "cache": "attn.scores: B H T S, attn.masked_scores: B H T S, attn.weights: B H T S",
 }
-# Chapter "crane" has one query, three tokens and two numbers each; with a cache one new token sees
-# the keys of all five. All others have the toy sizes.
+# "crane" has one query and three tokens with vectors of size 2; with a cache, one new token attends
+# to the keys of all five. All others have the toy sizes.
 OTHER_SIZES = {"crane": {"T": 3, "C": 2}, "cache": {"T": 1, "S": 5}}
 
-# What a chapter's tensors are made of, where that is not its own.
+# Tensors of earlier chapters from which a chapter computes its own.
 SOURCES = {
     "embeddings": ("idx",),
     "attention": ("embd",),
@@ -69,7 +69,7 @@ def toy_batch() -> Tensor:
 
 
 def rows_added(chapter: str) -> Ledger:
-    """The ledger rows that a chapter adds, or gives a new form; its name as in ``CHAPTERS``."""
+    """The ledger rows that a chapter adds or reshapes. Raises ValueError for an unknown name."""
     if chapter not in CHAPTERS:
         raise ValueError(f"no tensors are added by {chapter!r}. {nearest(chapter, CHAPTERS)}")
     sizes = SIZES | OTHER_SIZES.get(chapter, {})
@@ -78,7 +78,7 @@ def rows_added(chapter: str) -> Ledger:
 
 
 def ledger_of(chapter: str) -> Ledger:
-    """The rows that a chapter adds and those that they are made of, in the order of the pass."""
+    """The rows that a chapter adds, and those they are computed from, in forward order."""
     rows = {name: (name, axes, shape) for name, axes, shape in rows_added(chapter).rows()}
     sizes = SIZES | OTHER_SIZES.get(chapter, {})
     for earlier in list(CHAPTERS)[: list(CHAPTERS).index(chapter)][::-1]:

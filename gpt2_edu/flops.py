@@ -3,7 +3,7 @@
 Nothing here runs a model. The letters are those of model.py: B batch, T tokens, C = n_embd,
 H heads, V vocabulary, N = n_layer. A FLOP is one addition or one multiplication, so a matrix
 product (m, k) × (k, n) costs 2·m·k·n. Memory is in bytes, time in seconds, rates in FLOP/s and
-bytes/s, all without prefixes: 1e12, not "tera". Tests hold the formulas against what torch counts.
+bytes/s, all without prefixes: 1e12, not "tera". Tests compare the formulas with torch's counts.
 
 Sources: Kaplan et al. 2020, "Scaling Laws for Neural Language Models", section 2.1, and
 Chowdhery et al. 2022, "PaLM", appendix B, for FLOPs and utilisation.
@@ -18,16 +18,16 @@ import torch
 
 from .config import GPT2Config
 from .machine.data_sheets import bytes_per_number
-from .machine.outside import shown
+from .machine.messages import short_repr
 from .model import fused_is_faster
 
 
 def _require_positive(**values: float) -> None:
     for name, value in values.items():
         if not isinstance(value, int | float):
-            raise TypeError(f"{name} must be a number, got {shown(value)}")
+            raise TypeError(f"{name} must be a number, got {short_repr(value)}")
         if not 0 < value < math.inf:
-            raise ValueError(f"{name} must be above 0 and finite, got {shown(value)}")
+            raise ValueError(f"{name} must be above 0 and finite, got {short_repr(value)}")
 
 
 # ---------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ def parameter_shapes(config: GPT2Config) -> dict[str, tuple[int, ...]]:
 
 
 def parameters_by_part(config: GPT2Config) -> dict[str, int]:
-    """How many numbers each part of the model learns: wte, wpe, attn, mlp and the LayerNorms."""
+    """Number of parameters of each part: wte, wpe, attn, mlp and the LayerNorms."""
     parts = dict.fromkeys(("wte", "wpe", "attn", "mlp", "ln"), 0)
     for name, shape in parameter_shapes(config).items():
         part = next(part for part in parts if f".{part}." in name or f".{part}_" in name)
@@ -77,7 +77,7 @@ def parameters_by_part(config: GPT2Config) -> dict[str, int]:
 
 
 def num_parameters(config: GPT2Config) -> int:
-    """How many numbers the model learns; what ``GPT2(config).num_parameters()`` counts."""
+    """Number of parameters, as ``GPT2(config).num_parameters()`` counts them."""
     return sum(parameters_by_part(config).values())
 
 
@@ -98,7 +98,7 @@ def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
     the table's other half is not counted. A kernel that computes it anyway does more work, but
     no more that is useful.
 
-    Left out is what is no matrix product: biases, LayerNorm, softmax, GELU, dropout, sums, the
+    What is not a matrix product is left out: biases, LayerNorm, softmax, GELU, dropout, sums, the
     loss, the optimiser. That is about 70·C + 3·H·T FLOPs a token and block, for "gpt2" at
     T = 1024 less than half a percent of what is counted. In time it is far more than that, since
     such steps wait for memory.
@@ -249,7 +249,7 @@ def largest_batch(
 
 @dataclass(frozen=True)
 class GenerationMemory:
-    """Bytes that generation with a cache holds, by part."""
+    """Bytes that generation with a cache needs, by part."""
 
     weights: int
     cache: int
@@ -324,7 +324,7 @@ def fsdp_bytes_per_step(
 
     Weights are gathered for the forward pass and again for the backward pass, gradients are
     summed and scattered: (n-1)/n of them each time (Rajbhandari et al. 2020, section 7). What
-    stands outside the blocks stays gathered between the two passes, so it is a little less.
+    is outside the blocks stays gathered between the two passes, so it is a little less.
     """
     _require_positive(
         devices=devices, bytes_per_weight=bytes_per_weight, bytes_per_gradient=bytes_per_gradient

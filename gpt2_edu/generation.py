@@ -1,98 +1,119 @@
-"""Predict, sample, append, repeat.
+"""Generation: predict, choose, append, repeat.
 
-With a cache, which is the default, a step computes one token and looks back at the kept keys and
-values of the others: kernels.py has that step. On a CUDA device decoding.py records it, sampling
-included, and replays it, so that the device never waits for Python.
+``stream`` is the loop. What differs between ways to predict is in the predictors above it: each is
+called with the texts so far, ids (B, T), and returns the logits (B, V) of the next token.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from inspect import signature
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .cache import KVCache
-from .decoding import bucket, kept_decoder, unplanned_attention
-from .kernels import as_written, decode_logits
-from .machine.device import is_out_of_memory
-from .machine.outside import listed, shown
-from .model import GPT2, eval_mode
-from .tape import tracing
+from .checks import (
+    check_choice,
+    check_finite,
+    check_knobs,
+    check_padding,
+    check_prompt,
+    check_range,
+)
+from .language_model import LanguageModel, eval_mode
+from .machine.messages import short_repr
+from .sampling import sample_next
 
-GREEDY_BELOW = torch.finfo(torch.float32).tiny  # less may be 0 in float32, and 0 / 0 is NaN
+Choice = Callable[[Tensor], Tensor]  # logits (B, V) → ids (B,)
+Predictor = Callable[[Tensor], Tensor]  # the texts so far (B, T) → logits (B, V)
+Model = Any  # a GPT2, or any function from ids (B, T) to logits (B, T, V), or to (logits, loss)
 
 
-def next_probabilities(
-    logits: Tensor,
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-) -> Tensor:
-    """What the knobs make of the model's prediction: logits (B, V) → probabilities (B, V).
+# ---- Predictors --------------------------------------------------------------------------------
 
-    They apply in this order. ``temperature`` divides the logits; at 0 the largest logit gets
-    everything. ``top_k`` keeps the k largest, and whatever ties with the last of them. ``top_p``
-    keeps the fewest tokens whose probabilities sum to at least p (Holtzman et al. 2020). What is
-    kept is scaled up so that it sums to 1. Raises ValueError for a negative temperature, top_k
-    below 1 or top_p outside (0, 1], and on a CPU FloatingPointError for logits that are not finite;
-    a single -∞ is allowed, and never drawn.
+
+class Recompute:
+    """Predict from the whole text, or as much of it as fits into the model's window."""
+
+    def __init__(self, model: Model, padding: Tensor | None = None) -> None:
+        self.model, self.padding, self.window = model, padding, window_of(model)
+        self.plain = not has_cache(model)
+
+    def __call__(self, idx: Tensor) -> Tensor:
+        forgotten = max(idx.size(1) - self.window, 0) if self.window else 0
+        idx, padding = idx[:, forgotten:], self.padding
+        if self.plain:
+            return last_logits(self.model(idx))
+        if padding is not None:
+            padding = (padding - forgotten).clamp(min=0)
+        return last_logits(self.model(idx, padding=padding, last_only=True))
+
+
+class Cached:
+    """Predict from the tokens that the last call has not seen; a cache has the others' keys.
+
+    A text that does not continue the last one is computed from its start, and one that has
+    outgrown the cache as ``Recompute`` does: all its tokens move to new positions.
     """
-    check_knobs(temperature, top_k, top_p)
-    check_logits(logits)
-    if temperature < GREEDY_BELOW:
-        winner = logits.argmax(dim=-1, keepdim=True)
-        return torch.zeros_like(logits, dtype=torch.float32).scatter(-1, winner, 1.0)
-    logits = logits if logits.dtype == torch.float64 else logits.float()
-    # The largest becomes 0 and the others negative, so that no low temperature can overflow.
-    logits = (logits - logits.amax(dim=-1, keepdim=True)) / temperature
-    if top_k is not None and top_k < logits.size(-1):
-        smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
-        logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
-    probs = logits.softmax(dim=-1)
-    if top_p is not None and top_p < 1:
-        descending, order = probs.sort(dim=-1, descending=True, stable=True)
-        superfluous = descending.cumsum(dim=-1) - descending >= top_p  # reached without it
-        superfluous[:, 0] = False  # the likeliest stays, even where p rounds to 0
-        kept = descending.masked_fill(superfluous, 0)
-        probs = torch.zeros_like(probs).scatter(-1, order, kept / kept.sum(dim=-1, keepdim=True))
-    return probs
+
+    def __init__(self, model: LanguageModel, cache: KVCache, padding: Tensor | None = None) -> None:
+        self.model, self.cache, self.padding = model, cache, padding
+        self.recompute = Recompute(model, padding)
+        self.seen: Tensor | None = None  # ids (B, T), whose keys are in the cache
+
+    def __call__(self, idx: Tensor) -> Tensor:
+        if idx.size(1) > self.cache.max_len:
+            return self.recompute(idx)
+        seen, self.seen = self.seen, None  # not to be relied on if this pass fails
+        if seen is not None and continues(idx, seen):
+            new = idx[:, seen.size(1) :]
+        else:
+            self.cache.reset()
+            new = idx
+        logits = self.predict(new)
+        self.seen = idx
+        return logits
+
+    def predict(self, new: Tensor) -> Tensor:
+        """Logits (B, V) after new tokens (B, T), which join the cache."""
+        output = self.model(new, cache=self.cache, padding=self.padding, last_only=True)
+        return last_logits(output)
 
 
-def sample_next(
-    logits: Tensor,
-    *,
-    temperature: float = 1.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """Draw the next token id of each sequence: logits (B, V) → ids (B,).
+def continues(idx: Tensor, seen: Tensor) -> bool:
+    """Whether idx (B, T) is longer than what was seen and begins with it."""
+    T = seen.size(1)
+    return len(idx) == len(seen) and idx.size(1) > T and torch.equal(idx[:, :T], seen)
 
-    The knobs are those of ``next_probabilities``. At temperature 0 nothing is drawn: the largest
-    logit wins.
-    """
-    check_knobs(temperature, top_k, top_p)
-    if temperature < GREEDY_BELOW:
-        check_logits(logits)
-        return logits.float().argmax(dim=-1)  # a CPU is slow to compare half-precision numbers
-    probs = next_probabilities(logits, temperature=temperature, top_k=top_k, top_p=top_p)
-    # Divide by exponential noise, take the largest: a draw by these probabilities, the very one
-    # that torch.multinomial makes, but without its wait for the device.
-    noise = torch.empty_like(probs).exponential_(1, generator=generator)
-    noise.clamp_(min=torch.finfo(noise.dtype).tiny)  # 0 / 0 would beat every number
-    return (probs / noise).argmax(dim=-1)
+
+def last_logits(output: Any) -> Tensor:
+    """The logits (B, V) of the last position, of a model's output."""
+    logits = output[0] if isinstance(output, tuple) else getattr(output, "logits", output)
+    if not isinstance(logits, Tensor) or logits.ndim != 3:
+        raise TypeError(f"the model must return logits (B, T, V), got {short_repr(output)}")
+    return logits[:, -1]
+
+
+def window_of(model: Model) -> int:
+    """The most tokens that a model can see, or 0 if it does not say so."""
+    return getattr(getattr(model, "config", model), "block_size", 0)
+
+
+def has_cache(model: Model) -> bool:
+    """Whether it is a LanguageModel, compiled or not, whose forward pass takes a cache."""
+    inner: Any = getattr(model, "_orig_mod", model)  # torch.compile(model) wraps the module
+    return hasattr(inner, "make_cache") and "cache" in signature(inner.forward).parameters
+
+
+# ---- The loop ----------------------------------------------------------------------------------
 
 
 @torch.no_grad()
 def stream(
-    model: GPT2,
+    model: Model,
     idx: Tensor,
     max_new_tokens: int,
     *,
@@ -104,112 +125,158 @@ def stream(
     use_cache: bool = True,
     overflow: Literal["raise", "crop"] = "raise",
     padding: Tensor | None = None,
-    compile: bool = False,
-    look_every: int = 1,
+    choose: Choice | None = None,
+    predict: Predictor | None = None,
 ) -> Iterator[Tensor]:
-    """Yield the ids (B,) of each new token as it is drawn.
+    """Yield the ids (B,) of each new token as it is chosen. Continues the prompts idx (B, T).
 
-    idx (B, T) is the prompt. ``max_new_tokens`` does not count it. After ``eos_id`` a sequence
-    yields only ``eos_id``, and when all have ended so does the stream. Prompts of different
-    lengths come from ``pad_left`` with their ``padding`` (B,). Text that would outgrow the window
-    of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget its oldest
-    tokens; the others then move to new positions, so each such step computes all of them anew.
-    ``use_cache=False`` does so at every step. ``compile=True`` compiles the step of a CUDA device:
-    half a minute at first, faster after that. A model with hooks runs as it is, and calls them for
-    each token. To see whether all have ended, the device must be waited for: that happens after
-    ``look_every`` tokens.
+    ``model`` is a GPT2, or any function from ids to logits. ``choose`` turns logits (B, V) into ids
+    (B,); without it ``sample_next`` does, with temperature, top_k, top_p and generator. After
+    ``eos_id`` a text yields only ``eos_id``, and the stream ends when all texts have. Text beyond
+    the window of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget
+    its oldest tokens. ``padding`` (B,) comes from ``pad_left``, with prompts of different lengths.
+    ``use_cache=False`` computes the whole text for every token, as is done for a model without a
+    cache. ``predict`` takes the place of both: see ``fast.Compiled``.
 
-    The model runs in eval mode and afterwards is in the mode that it was in. Raises ValueError or
-    TypeError, at the first token, for what ``sample_next`` and the model refuse, and
-    FloatingPointError if the model predicts what is no number; it names the weights that are none.
+    While it predicts, the model is in eval mode. Raises ValueError or TypeError, at the first
+    token, for what ``sample_next`` and the model refuse, and FloatingPointError, naming them, for
+    weights that are not finite.
     """
+    window = window_of(model)
+    check_prompt(idx, max_new_tokens, window, overflow, eos_id)
+    check_model(model, idx, padding)
+    choose = make_choice(model, choose, temperature, top_k, top_p, generator)
+    predict = make_predictor(model, predict, idx, max_new_tokens, use_cache, padding)
+    keep = window and window + idx.size(1)  # as many tokens can matter
+    ended = torch.zeros(len(idx), dtype=torch.bool, device=idx.device)
+    for _ in range(max_new_tokens):
+        with eval_mode(model):
+            logits = predict(idx)  # (B, V)
+        new = choose(logits)  # (B,)
+        if eos_id is not None:
+            new = new.masked_fill(ended, eos_id)
+            ended |= new == eos_id
+        idx = torch.cat([idx[:, -keep:], new.unsqueeze(1)], dim=1)
+        yield new
+        if eos_id is not None and ended.all():
+            break
+
+
+def generate(
+    model: Model,
+    idx: Tensor,
+    max_new_tokens: int,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    eos_id: int | None = None,
+    generator: torch.Generator | None = None,
+    use_cache: bool = True,
+    overflow: Literal["raise", "crop"] = "raise",
+    padding: Tensor | None = None,
+    choose: Choice | None = None,
+    predict: Predictor | None = None,
+) -> Tensor:
+    """Continue each prompt: idx (B, T) → (B, T + n), n ≤ max_new_tokens. See ``stream``."""
+    for new in stream(
+        model,
+        idx,
+        max_new_tokens,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        eos_id=eos_id,
+        generator=generator,
+        use_cache=use_cache,
+        overflow=overflow,
+        padding=padding,
+        choose=choose,
+        predict=predict,
+    ):
+        idx = torch.cat([idx, new.unsqueeze(1)], dim=1)
+    return idx
+
+
+# ---- Before the loop ---------------------------------------------------------------------------
+
+
+def check_model(model: Model, idx: Tensor, padding: Tensor | None) -> None:
+    """The prompt and its padding fit the model, whose attention has finite weights.
+
+    Attention on a CPU turns a NaN in a query into zeros. A NaN elsewhere shows in the logits.
+    """
+    if isinstance(model, nn.Module):
+        check_finite(model, where=(".attn.", ".ln_1."))
+    if has_cache(model):
+        check_range("idx", idx, model.config.vocab_size)
+    if padding is not None:
+        check_padding(padding, len(idx), idx.size(1))
+        if not has_cache(model):
+            raise ValueError("this model takes no padding: give it prompts of equal length")
+
+
+def make_choice(
+    model: Model,
+    choose: Choice | None,
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    generator: torch.Generator | None,
+) -> Choice:
+    """From logits (B, V) to ids (B,): by ``choose``, or by ``sample_next`` with these settings."""
     check_knobs(temperature, top_k, top_p)
-    if eos_id is not None and (not isinstance(eos_id, int) or isinstance(eos_id, bool)):
-        raise TypeError(f"eos_id must be an int or None, got {shown(eos_id)}")
-    if eos_id is not None and abs(eos_id) >= 2**63:
-        raise ValueError(f"eos_id is too large for a token id: {shown(eos_id)}")
-    _check_prompt(model, idx, max_new_tokens, overflow, padding)
-    draw = partial(sample_next, temperature=temperature, top_k=top_k, top_p=top_p)
-    size = _cache_size(model, idx, max_new_tokens) if use_cache else None
-    new, texts = idx[:, -1], [idx]
-    ended = torch.zeros_like(new, dtype=torch.bool)
-    with eval_mode(model), _explained_memory(model, idx, max_new_tokens), ExitStack() as stack:
-        cache = decoder = None
-        if size is not None and _is_recorded(model, idx):
-            decoder = stack.enter_context(kept_decoder(model, size, padding, draw, compile))
-            cache = decoder.cache
-            generator = generator or torch.cuda.default_generators[idx.get_device()]
-        elif size is not None:
-            cache = KVCache(model.config, *size, padding)
-        for _ in range(max_new_tokens):
-            if decoder is not None and 0 < decoder.cache.length < decoder.cache.max_len:
-                assert generator is not None
-                new = decoder(model, new, generator)
-            else:
-                try:
-                    with unplanned_attention() if idx.is_cuda else nullcontext():
-                        logits = _last_logits(model, texts, cache, padding)
-                    if not idx.is_cpu:  # on a CPU, draw does this
-                        check_logits(logits, anywhere=True)
-                    new = draw(logits, generator=generator)
-                except FloatingPointError as error:
-                    raise FloatingPointError(f"{error}. {_not_finite(model)}") from error
-            if eos_id is not None:
-                new = new.masked_fill(ended, eos_id)
-                ended |= new == eos_id
-            texts.append(new.unsqueeze(1))
-            yield new
-            if eos_id is not None and len(texts) % look_every == 0 and ended.all():
-                break
-
-
-def generate(model: GPT2, idx: Tensor, max_new_tokens: int, **settings: Any) -> Tensor:
-    """Continue each prompt: idx (B, T) → (B, T + n), n ≤ max_new_tokens.
-
-    The settings, and what is raised, are those of ``stream``.
-    """
-    if isinstance(idx, Tensor) and not idx.is_cpu:  # nobody sees a token before the last
-        settings.setdefault("look_every", 16)
-    new = list(stream(model, idx, max_new_tokens, **settings))
-    text = torch.cat([idx, *(ids.unsqueeze(1) for ids in new)], dim=1)
-    if new and settings.get("eos_id") is not None:
-        ends = torch.stack(new, dim=1) == settings["eos_id"]  # (B, n)
-        all_ended = ends.cumsum(dim=1).bool().all(dim=0)  # (n,)
-        text = text[:, : text.size(1) - max(int(all_ended.sum()) - 1, 0)]
-    return text
-
-
-generate.__signature__ = signature(stream).replace(return_annotation="Tensor")  # type: ignore[attr-defined]
-
-
-def _check_prompt(
-    model: GPT2, idx: Tensor, max_new_tokens: int, overflow: str, padding: Tensor | None
-) -> None:
-    window = model.config.block_size
-    croppable = overflow == "crop" and isinstance(idx, Tensor) and idx.ndim == 2
-    model.config.check_ids(idx[:, -window:] if croppable else idx, padding=padding)
-    if not isinstance(max_new_tokens, int) or isinstance(max_new_tokens, bool):
-        raise TypeError(f"max_new_tokens must be an int, got {shown(max_new_tokens)}")
-    if max_new_tokens < 0:
-        raise ValueError(f"max_new_tokens must be 0 or more, got {max_new_tokens}")
-    if overflow not in ("raise", "crop"):
-        raise ValueError(f'overflow must be "raise" or "crop", got {overflow!r}')
-    T = idx.size(1)
-    if overflow == "raise" and T + max_new_tokens > window + 1:
-        raise ValueError(
-            f"{T} prompt tokens and {max_new_tokens} new ones need a window of "
-            f"{T + max_new_tokens - 1}, but this model sees block_size={window}. Ask for at most "
-            f'{window + 1 - T} new tokens, or pass overflow="crop" to go on with the oldest '
-            "tokens forgotten, at the price of recomputing the whole window for each token."
+    if choose is None:
+        choose = partial(
+            sample_next, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
         )
+    elif (temperature, top_k, top_p, generator) != (1.0, None, None, None):
+        raise ValueError("choose replaces temperature, top_k, top_p and generator: give it alone")
+
+    def checked(logits: Tensor) -> Tensor:
+        try:
+            return check_choice(choose(logits), len(logits))
+        except FloatingPointError:
+            if isinstance(model, nn.Module):
+                check_finite(model)  # which names the weights
+            raise
+
+    return checked
+
+
+def make_predictor(
+    model: Model,
+    predict: Predictor | None,
+    idx: Tensor,
+    max_new_tokens: int,
+    use_cache: bool,
+    padding: Tensor | None,
+) -> Predictor:
+    """``predict``, or ``Cached`` if the model has a cache and the prompt leaves room in its window.
+
+    Otherwise ``Recompute``.
+    """
+    window = window_of(model)
+    if predict is not None:
+        if not use_cache or padding is not None:
+            raise ValueError("predict replaces use_cache and padding: give it alone")
+        if isinstance(predict, Cached):
+            if predict.model is not model:
+                raise ValueError("predict was made for another model")
+            predict.seen = None  # the model may have changed since
+        return predict
+    if use_cache and has_cache(model) and max_new_tokens and idx.size(1) <= window:
+        cache = model.make_cache(len(idx), min(idx.size(1) + max_new_tokens - 1, window))
+        return Cached(model, cache, padding)
+    return Recompute(model, padding)
 
 
 def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:
     """Token lists of different lengths as one batch: ids (B, T) and padding (B,).
 
-    Shorter prompts are filled with ``pad_id`` on the left, so that every text ends, and goes on,
-    at the same column. ``padding`` counts the filled places: the model hides them and starts a
-    text's positions behind them, so any id of the vocabulary will do. Raises ValueError for no
+    Shorter prompts are filled with ``pad_id`` on the left, so that every text ends, and continues,
+    at the same column. ``padding`` counts the padding tokens: the model hides them and starts a
+    text's positions after them, so any id of the vocabulary will do. Raises ValueError for no
     prompt, or one without tokens.
     """
     ids = [i for prompt in prompts for i in prompt]
@@ -222,106 +289,3 @@ def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Ten
     longest = max(map(len, prompts))
     padding = torch.tensor([longest - len(prompt) for prompt in prompts])
     return torch.tensor([[pad_id] * (longest - len(p)) + list(p) for p in prompts]), padding
-
-
-def _is_recorded(model: GPT2, idx: Tensor) -> bool:
-    """Whether steps are recorded: on a CUDA device, and if there is no Python to run in them."""
-    return idx.is_cuda and as_written(model) and not tracing()
-
-
-def _last_logits(
-    model: GPT2, texts: list[Tensor], cache: KVCache | None, padding: Tensor | None
-) -> Tensor:
-    """Logits (B, V) of what follows texts, (B, …) each, computing what the cache does not hold."""
-    T = sum(text.size(1) for text in texts)
-    if cache is not None and T <= cache.max_len:
-        new = texts[-1]
-        if cache.length and as_written(model) and not tracing():
-            with cache.step(model, new) as (position, _):
-                return decode_logits(model, cache, new[:, 0], position)
-        logits, _ = model(new, cache=cache, last_only=True)
-    else:
-        idx = torch.cat(texts, dim=1)
-        forgotten = max(T - model.config.block_size, 0)
-        if padding is not None:
-            padding = (padding - forgotten).clamp(min=0)
-        logits, _ = model(idx[:, forgotten:], padding=padding, last_only=True)
-    return logits[:, -1]
-
-
-def _cache_size(
-    model: GPT2, idx: Tensor, max_new_tokens: int
-) -> tuple[int, int, torch.device, torch.dtype] | None:
-    """Room for the prompt (B, T) and what follows it, as a KVCache takes it; None if of no use."""
-    (B, T), window = idx.shape, model.config.block_size
-    if max_new_tokens == 0 or T > window:
-        return None
-    room, device, dtype = min(T + max_new_tokens - 1, window), idx.device, model.dtype
-    if device.type == "cuda":  # few different sizes: a graph is kept for the next text of its size
-        room = bucket(room, window)
-    if torch.is_autocast_enabled(device.type):
-        dtype = torch.get_autocast_dtype(device.type)
-    return B, room, device, dtype
-
-
-@contextmanager
-def _explained_memory(model: GPT2, idx: Tensor, new: int) -> Iterator[None]:
-    """Turn an out-of-memory error inside the block into a ValueError with advice."""
-    try:
-        yield
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
-        (B, T), window = idx.shape, model.config.block_size
-        numbers = 2 * model.config.n_layer * model.config.n_embd * B * min(T + new, window)
-        raise ValueError(
-            f"the {idx.device.type} is out of memory with {B:,} texts of up to "
-            f"{min(T + new, window):,} tokens, whose keys and values alone are "
-            f"{numbers * model.dtype.itemsize / 2**30:,.2f} GiB. Give fewer texts at a time, or "
-            "ask for fewer new tokens"
-        ) from error
-
-
-def check_logits(logits: Tensor, *, anywhere: bool = False) -> None:
-    """Raise FloatingPointError unless each row's largest logit is a finite number.
-
-    Only on a CPU, or ``anywhere``: another device would have to be waited for.
-    """
-    if not isinstance(logits, Tensor) or logits.ndim != 2 or not logits.is_floating_point():
-        raise TypeError(f"logits must be a tensor of floats of shape (B, V), got {_kind(logits)}")
-    if not (anywhere or logits.device.type == "cpu") or torch.compiler.is_compiling():
-        return
-    largest = logits.detach().amax(dim=-1).tolist()
-    if bad := [number for number in largest if not math.isfinite(number)]:
-        raise FloatingPointError(
-            f"the model's prediction is not finite: its largest logit is {bad[0]}"
-        )
-
-
-def _kind(value: object) -> str:
-    if not isinstance(value, Tensor):
-        return type(value).__name__
-    return f"{value.dtype} of shape {tuple(value.shape)}"
-
-
-def _not_finite(model: GPT2) -> str:
-    """Where numbers are none in a model's weights."""
-    state = model.state_dict().items()
-    names = [name for name, weight in state if not weight.isfinite().all()]
-    if not names:
-        return "Its weights are finite: they are too large"
-    return f"These weights are not finite: {listed(names)}"
-
-
-def check_knobs(temperature: float, top_k: int | None, top_p: float | None) -> None:
-    """Refuse sampling settings that mean nothing."""
-    for name, value in (("temperature", temperature), ("top_k", top_k), ("top_p", top_p)):
-        kinds = (int,) if name == "top_k" else (int, float)
-        if not isinstance(value, kinds) and not (value is None and name != "temperature"):
-            raise TypeError(f"{name} must be {kinds[-1].__name__}, got {shown(value)}")
-    if not 0 <= temperature < float("inf"):
-        raise ValueError(f"temperature must be 0 (greedy) or above, got {temperature}")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k keeps at least 1 token, got {top_k}")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p is a probability mass in (0, 1], got {top_p}")

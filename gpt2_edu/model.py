@@ -11,20 +11,18 @@ Parameters carry the names of Hugging Face's ``GPT2LMHeadModel``.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
-from os import PathLike
-from typing import Literal, Self, get_args
-from weakref import WeakKeyDictionary
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .cache import KVCache
+from .checks import check_batch
 from .config import GPT2Config
+from .language_model import LanguageModel
 from .tape import note, tracing
 
 # ---------------------------------------------------------------------------------------------
@@ -90,7 +88,7 @@ def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Te
     return past & ((keys >= padding.view(-1, 1, 1, 1)) | (keys == queries))
 
 
-# Keeps the new tokens' k and v (B, H, T, D), returns those of all tokens so far (B, H, S, D).
+# Stores the new tokens' k and v (B, H, T, D) and returns those of all tokens so far (B, H, S, D).
 UpdateKV = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
@@ -186,38 +184,34 @@ class Block(nn.Module):
 # The model.
 
 
-class GPT2(nn.Module):
-    """GPT-2 with its language-model head.
-
-    ``model(idx)`` takes token ids (B, T) and returns logits (B, T, V) and None. With targets
-    (B, T), where -100 means "do not count this position", it returns the mean cross-entropy in
-    nats as well. Both are int64. ``last_only=True`` gives the last position's logits, (B, 1, V).
-    ``padding`` (B,) int64 counts the padding tokens on the left of each text: their logits mean
-    nothing. With a ``cache``, which has its own padding, idx goes on where the cache ends.
-    Raises TypeError or ValueError, saying what is allowed, for ids of another type or shape,
-    outside the vocabulary, none at all, or more than block_size.
-    """
+class Transformer(nn.Module):
+    """The embeddings, the blocks and the last LayerNorm, under Hugging Face's names."""
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__()
-        if not isinstance(config, GPT2Config):
-            raise TypeError(
-                f"GPT2 is made from a GPT2Config, got {type(config).__name__}. Weights are loaded "
-                "by GPT2.from_pretrained(…)"
-            )
-        config.check_room()
-        V, C = config.vocab_size, config.n_embd
-        self.config = config
-        self.transformer = nn.ModuleDict(
-            {
-                "wte": nn.Embedding(V, C),  # a vector for each token of the vocabulary
-                "wpe": nn.Embedding(config.block_size, C),  # a vector for each position
-                "drop": nn.Dropout(config.embd_pdrop),
-                "h": nn.ModuleList(Block(config) for _ in range(config.n_layer)),
-                "ln_f": nn.LayerNorm(C, eps=config.layer_norm_epsilon),
-            }
-        )
-        self.lm_head = nn.Linear(C, V, bias=False)
+        self.wte = nn.Embedding(config.vocab_size, config.n_embd)  # a vector for each token
+        self.wpe = nn.Embedding(config.block_size, config.n_embd)  # a vector for each position
+        self.drop = nn.Dropout(config.embd_pdrop)
+        self.h = nn.ModuleList(Block(config) for _ in range(config.n_layer))
+        self.ln_f = nn.LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
+
+
+class GPT2(LanguageModel):
+    """GPT-2 with its language-model head.
+
+    ``model(idx)`` takes token ids (B, T) and returns logits (B, T, V) and None. With targets
+    (B, T), where -100 means "ignore this position", it also returns the mean cross-entropy in
+    nats. Both are int64. ``last_only=True`` returns the last position's logits, (B, 1, V). With a
+    ``cache``, idx continues the tokens in the cache. ``padding`` (B,) int64 counts the padding
+    tokens on the left of each text: their logits mean nothing. Raises TypeError or ValueError for
+    ids of another type or shape, none at all, or more than block_size, and on a CPU for ids
+    outside the vocabulary.
+    """
+
+    def __init__(self, config: GPT2Config) -> None:
+        super().__init__(config)
+        self.transformer = Transformer(config)
+        self.lm_head = nn.Linear(config.n_embd, config.vocab_size, bias=False)
         self.tie_weights()
         self.init_weights()
 
@@ -230,61 +224,36 @@ class GPT2(nn.Module):
         padding: Tensor | None = None,
         last_only: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        self.config.check_ids(idx, targets, padding)
-        if last_only and targets is not None:
-            raise ValueError("last_only leaves no logits for most targets: give one or the other")
-        if cache is not None and not isinstance(cache, KVCache):
-            raise TypeError(f"cache must be a KVCache or None, got {type(cache).__name__}")
-        T = idx.size(1)
+        check_batch(self.config, idx, targets, cache, padding, last_only)
+        T = S = idx.size(1)  # T queries and S keys
         if cache is None:
-            x = self.hidden(idx, torch.arange(T, device=idx.device), T, padding)
+            positions = torch.arange(T, device=idx.device)
         else:
-            if padding is not None or targets is not None:
-                raise ValueError("with a cache, give the padding to the cache, and no targets")
-            with cache.step(self, idx) as (positions, S):
-                x = self.hidden(idx, positions, S, cache.padding, cache)
+            positions, S = cache.begin(self, idx)
+        # Without a mask, attention is causal: right for T = S, and for a query at the last key.
+        masked = padding is not None or (cache is not None and cache.needs_mask(T))
+        visible = visible_keys(positions, S, padding) if masked else None
+        axes = "T C"
+        if padding is not None:  # each text has its own positions, from where its padding ends
+            positions, axes = (positions - padding.unsqueeze(1)).clamp(min=0), "B T C"
+
+        idx = note("idx", idx, "B T")
+        tok_emb = note("tok_emb", self.transformer.wte(idx), "B T C")
+        pos_emb = note("pos_emb", self.transformer.wpe(positions), axes)
+        x = note("embd", self.transformer.drop(tok_emb + pos_emb), "B T C")
+        for layer, block in enumerate(self.transformer.h):
+            x = block(x, visible, None if cache is None else partial(cache.update, layer))
+        x = note("ln_f", self.transformer.ln_f(x), "B T C")
+
         if last_only:
             logits = note("logits", self.lm_head(x[:, -1:]), "B 1 V")
         else:
             logits = note("logits", self.lm_head(x), "B T V")
-
+        if cache is not None:
+            cache.end(T, blocks=len(self.transformer.h))
         if targets is None:
             return logits, None
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)
-
-    def hidden(
-        self,
-        idx: Tensor,
-        positions: Tensor,
-        S: int,
-        padding: Tensor | None = None,
-        cache: KVCache | None = None,
-    ) -> Tensor:
-        """Everything before the head: ids (B, T) at positions (T,) → vectors (B, T, C).
-
-        The tokens attend to the first S keys: each to its own and all before it.
-        """
-        T = idx.size(1)
-        visible = None
-        if padding is not None or 1 < T < S:
-            visible = visible_keys(positions, S, padding)
-        idx = note("idx", idx, "B T")
-        tok_emb = note("tok_emb", self.wte(idx), "B T C")
-        if padding is None:
-            pos_emb = note("pos_emb", self.transformer["wpe"](positions), "T C")
-        else:  # a text's own positions begin where its padding ends
-            own = (positions - padding.unsqueeze(1)).clamp(min=0)
-            pos_emb = note("pos_emb", self.transformer["wpe"](own), "B T C")
-        x = note("embd", self.transformer["drop"](tok_emb + pos_emb), "B T C")
-
-        for layer, block in enumerate(self.transformer["h"].children()):
-            update_kv = None if cache is None else partial(cache.update, positions, S, layer)
-            x = block(x, visible, update_kv)
-        return note("ln_f", self.transformer["ln_f"](x), "B T C")
-
-    def tie_weights(self) -> None:
-        """One table, two roles: lm_head's weight is that of the token embeddings."""
-        self.lm_head.weight = self.wte.weight
 
     @torch.no_grad()
     def init_weights(self) -> None:
@@ -309,19 +278,7 @@ class GPT2(nn.Module):
     @property
     def wte(self) -> nn.Embedding:
         """The token embeddings, (V, C); lm_head has the same weight."""
-        wte = self.transformer["wte"]
-        assert isinstance(wte, nn.Embedding)
-        return wte
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.wte.weight.device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type of the weights."""
-        return self.wte.weight.dtype
+        return self.transformer.wte
 
     def use_attention(self, attention: AttentionChoice) -> None:
         """Choose which attention runs in every block: "explicit", "fused", or the faster one."""
@@ -330,48 +287,3 @@ class GPT2(nn.Module):
         for module in self.modules():
             if isinstance(module, CausalSelfAttention):
                 module.attention = attention
-
-    def num_parameters(self) -> int:
-        """How many numbers are learned. The tied table wte = lm_head counts once."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
-    @classmethod
-    def from_pretrained(cls, name_or_path: str | PathLike[str]) -> Self:
-        """OpenAI's weights by name: "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl"; or those of
-        a folder with config.json and model.safetensors, ours or Hugging Face's.
-        """
-        from .weights import load_pretrained  # a model without a file needs no safetensors
-
-        return load_pretrained(name_or_path, cls)
-
-    def save_pretrained(self, path: str | PathLike[str]) -> None:
-        """Write config.json and model.safetensors so that ``transformers`` can load them too."""
-        from .weights import save_pretrained
-
-        save_pretrained(self, path)
-
-
-@contextmanager
-def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Dropout is off inside the block; afterwards the model is in the mode that it was in.
-
-    Of several threads that are in such blocks with one model, the last one to leave restores it.
-    """
-    with _EVAL_LOCK:
-        inside, was_training = _IN_EVAL_MODE.get(model, (0, model.training))
-        _IN_EVAL_MODE[model] = (inside + 1, was_training)
-        model.eval()
-    try:
-        yield
-    finally:
-        with _EVAL_LOCK:
-            inside, was_training = _IN_EVAL_MODE.pop(model)
-            if inside > 1:
-                _IN_EVAL_MODE[model] = (inside - 1, was_training)
-            else:
-                model.train(was_training)
-
-
-_EVAL_LOCK = threading.Lock()
-# How many blocks a model is in, and whether it was training before the first of them.
-_IN_EVAL_MODE: WeakKeyDictionary[nn.Module, tuple[int, bool]] = WeakKeyDictionary()

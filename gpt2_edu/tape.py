@@ -1,22 +1,27 @@
-"""The shape comment that runs: ``note`` names a tensor, ``trace`` listens.
+"""Shape comments that are checked: ``note`` names a tensor, ``trace`` records it.
 
     q = note("q", q, "B H T D")
 
-With no tape running, ``note`` hands its tensor back and a compiled graph holds no trace of it.
-Inside ``with trace(model) as t:`` the same line records the tensor, checks its axes, and lets an
-experiment replace its value.
+Outside of ``trace``, ``note`` returns its tensor and adds nothing to a compiled graph. Inside
+``with trace(model) as t:`` the same line records the tensor, checks its axes, and can replace its
+value.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
 
 from .machine.display import Exhibit, text_table
 from .machine.messages import did_you_mean
@@ -24,7 +29,7 @@ from .machine.messages import did_you_mean
 Edit = Tensor | Callable[[Tensor], Tensor]
 LedgerRow = tuple[str, str, tuple[int, ...]]
 
-_running: Tape | None = None  # the tape that listens now; one at a time
+_running: Tape | None = None  # the tape that records now; one at a time
 
 
 def _unknown(path: str, known: Iterable[str]) -> str:
@@ -33,23 +38,24 @@ def _unknown(path: str, known: Iterable[str]) -> str:
 
 
 def note(name: str, tensor: Tensor, axes: str) -> Tensor:
-    """Name a tensor and its axes, and return it, or what a running experiment puts in its place.
+    """Name a tensor and its axes; returns the tensor, or what an edit of ``trace`` replaces it by.
 
-    ``axes`` holds one letter for each dimension, as in ``"B H T D"``. Within one forward pass a
-    letter stands for one size; a mismatch raises ValueError with the tensor's name, the letter
-    and both sizes.
+    ``axes`` has a letter for each dimension, as in ``"B H T D"``; dots at the beginning, as in
+    ``"... T D"``, stand for any number of dimensions. Within one forward pass a letter has one
+    size: while a tape records, a mismatch raises ValueError with the tensor's name, the letter and
+    both sizes.
     """
     return tensor if _running is None else _running._note(name, tensor, axes)
 
 
 def tracing() -> bool:
-    """Whether a tape is running. Attention asks, to know if someone will look at its weights."""
+    """Whether a tape is recording, so that attention has to compute its tables."""
     return _running is not None
 
 
 @dataclass(frozen=True)
 class Ledger(Exhibit):
-    """A table of tensors in the order in which they came to be: name, axes, shape."""
+    """A table of tensors in the order in which they were noted: name, axes, shape."""
 
     entries: tuple[LedgerRow, ...]
 
@@ -61,7 +67,7 @@ class Ledger(Exhibit):
         return list(self.entries)
 
     def __add__(self, later: Ledger) -> Ledger:
-        """The rows of both. A name that stands in both keeps its place and takes the later row."""
+        """The rows of both. A name in both keeps its position and gets the later row."""
         rows = {row[0]: row for row in self.entries} | {row[0]: row for row in later.entries}
         return Ledger(tuple(rows.values()))
 
@@ -75,38 +81,59 @@ class Ledger(Exhibit):
 
 
 def _kind(value: object) -> str:
-    """A tensor's shape, type and device in words, or the name of what is no tensor."""
+    """A tensor's shape, type and device, or the type of another object."""
     if not isinstance(value, Tensor):
         return type(value).__name__
     return f"a tensor of shape {tuple(value.shape)}, {value.dtype}, on {value.device}"
 
 
-class Tape:
-    """What ``trace`` yields: every noted tensor of the last forward pass, by its full path.
+class Tape(Mapping[str, Tensor]):
+    """What ``trace`` yields: the noted tensors of the last forward pass, by path, detached.
 
-    ``t.names`` lists the paths, ``t["transformer.h.3.attn.q"]`` is the detached tensor,
-    ``t.grad(path)`` its gradient (with ``grads=True``, after ``backward``), and ``t.ledger()``
-    the table of names, axes and shapes.
+    A mapping in the order of the pass: ``t["transformer.h.3.attn.q"]`` is a tensor, ``t.names`` the
+    list of all paths, ``t.grad(path)`` a gradient (with ``grads=True``, after ``backward``), and
+    ``t.ledger()`` the table of names, axes and shapes. ``t.ending("attn.q")`` finds the tensors of
+    all blocks, whatever the modules around them are called.
     """
 
     def __init__(self, root: nn.Module | None, edits: Mapping[str, Edit], grads: bool) -> None:
         self._root, self._edits, self._grads = root, dict(edits), grads
+        named = () if root is None else root.named_modules()
+        self._path_of = {module: path for path, module in named}
+        self._inside: list[nn.Module] = []  # the modules whose forward is running, outermost first
+        self._used: set[str] = set()  # the edits that were applied
         self._thread = threading.get_ident()
-        self._path: list[str] = []  # the modules that we are inside of, outermost first
         self._clear()
 
     def _clear(self) -> None:
         self._values: dict[str, Tensor] = {}
         self._live: dict[str, Tensor] = {}  # still attached to the graph, for their gradients
         self._rows: dict[str, LedgerRow] = {}
-        self._sizes: dict[str, tuple[int, str]] = {}  # letter → its size and who said so first
-        self._used: set[str] = set()
+        self._sizes: dict[str, tuple[int, str]] = {}  # letter → its size and who noted it first
+
+    # Two hooks that torch calls before and after the forward of any module, in any thread.
+
+    def _enter(self, module: nn.Module, args: object) -> None:
+        if module not in self._path_of or threading.get_ident() != self._thread:
+            return
+        if module is self._root:  # a new pass, perhaps with other modules
+            self._path_of = {inner: path for path, inner in module.named_modules()}
+            self._inside.clear()
+            self._clear()
+        elif not self._inside:
+            return  # a part of the model, called by itself
+        self._inside.append(module)
+
+    def _leave(self, module: nn.Module, args: object, output: object) -> None:
+        if self._inside[-1:] == [module] and threading.get_ident() == self._thread:
+            self._inside.pop()
 
     def _note(self, name: str, tensor: Tensor, axes: str) -> Tensor:
-        outside = self._root is not None and not self._path
+        outside = self._root is not None and not self._inside
         if outside or threading.get_ident() != self._thread:
             return tensor
-        path = f"{self._path[-1]}.{name}" if self._path and self._path[-1] else name
+        prefix = self._path_of[self._inside[-1]] if self._inside else ""
+        path = f"{prefix}.{name}" if prefix else name
         self._check_axes(path, tensor, axes)
         if path in self._edits:
             edit = self._edits[path]
@@ -126,13 +153,15 @@ class Tape:
         return tensor
 
     def _check_axes(self, path: str, tensor: Tensor, axes: str) -> None:
-        letters = axes.split()
-        if len(letters) != tensor.ndim:
+        open_ended = axes.startswith("...")
+        letters = axes.split()[open_ended:]
+        before = tensor.ndim - len(letters)  # dimensions that the dots stand for
+        if before < 0 or (before and not open_ended):
             raise ValueError(
                 f"{path!r} is noted with {len(letters)} axes ({axes}), "
                 f"but the tensor has {tensor.ndim}: shape {tuple(tensor.shape)}"
             )
-        for letter, size in zip(letters, tensor.shape, strict=True):
+        for letter, size in zip(letters, tensor.shape[before:], strict=True):
             expected, first = self._sizes.setdefault(letter, (size, path))
             if size != expected:
                 raise ValueError(
@@ -143,6 +172,23 @@ class Tape:
     @property
     def names(self) -> list[str]:
         return list(self._values)
+
+    def ending(self, name: str) -> dict[str, Tensor]:
+        """The tensors called ``name`` in every module, by path, in the order of the pass.
+
+        ``t.ending("attn.q")`` has ``h.0.attn.q``, ``h.1.attn.q`` … of any model that notes them.
+        Raises ValueError if there is none.
+        """
+        found = {path: t for path, t in self.items() if f".{path}".endswith(f".{name}")}
+        if not found:
+            raise ValueError(_unknown(name, self._values))
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     def __contains__(self, path: object) -> bool:
         return path in self._values
@@ -177,50 +223,34 @@ def trace(
 ) -> Iterator[Tape]:
     """Record, check and edit everything that is noted inside the ``with`` block.
 
-    With a model, each tensor is recorded under the path of the module that noted it, the tape
-    holds the model's last forward pass, and other models are not recorded. Without one, names are
-    recorded as they are noted. ``edits`` maps a path to a tensor or to a function of the tensor;
-    the rest of the pass goes on from the edited value. A compiled model runs uncompiled in here.
-    On leaving, even by an exception, everything is as before. Raises ValueError for an edit that
-    changes shape, type or device, or that met no tensor, and RuntimeError if a tape is running
-    already.
+    With a model, each tensor is recorded under the path of the module that notes it, the tape
+    has the model's last forward pass, and other models, copies included, are not recorded. Without
+    one, tensors are recorded under the names that they are noted with. ``edits`` maps a path to a
+    tensor, or to a function of the tensor; the pass continues from the edited value. A compiled
+    model runs uncompiled in here. When the block ends, also by an exception, everything is as
+    before. Raises ValueError for an edit that changes shape, type or device, or that was never
+    applied, and RuntimeError if a tape is already recording.
     """
     global _running
     if _running is not None:
         raise RuntimeError("a tape is already running: leave its `with` block first")
     root = getattr(model, "_orig_mod", model)  # torch.compile(model) wraps the module
     tape = Tape(root, edits or {}, grads)
-    handles = []
-
-    def enter(path: str) -> Callable[..., None]:
-        def hook(module: nn.Module, args: object) -> None:
-            if threading.get_ident() != tape._thread:
-                return  # another thread's pass leaves this tape alone
-            if module is root:  # a new pass
-                tape._path.clear()
-                tape._clear()
-            tape._path.append(path)
-
-        return hook
-
-    def leave(module: nn.Module, args: object, output: object) -> None:
-        if threading.get_ident() == tape._thread:
-            tape._path.pop()
-
-    for path, module in root.named_modules() if root is not None else ():
-        handles.append(module.register_forward_pre_hook(enter(path)))
-        # always_call: a pass that ends in an exception leaves its modules too.
-        handles.append(module.register_forward_hook(leave, always_call=True))
-    _running = tape
-    try:
+    with ExitStack() as stack:
+        if root is not None:
+            stack.enter_context(register_module_forward_pre_hook(tape._enter))
+            # always_call: also when a forward ends in an exception.
+            stack.enter_context(register_module_forward_hook(tape._leave, always_call=True))
         # The compiler takes seconds to import, and without it nothing can have been compiled.
-        compiler_loaded = "torch._dynamo" in sys.modules
-        with torch.compiler.set_stance("force_eager") if compiler_loaded else nullcontext():
+        if "torch._dynamo" in sys.modules:
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+            # That a compiled model's wrapper calls such hooks as well, as torch warns, is harmless.
+            stack.enter_context(warnings.catch_warnings())
+            warnings.filterwarnings("ignore", "Using `torch.compile", UserWarning)
+        _running = tape
+        try:
             yield tape
-        missed = [path for path in tape._edits if path not in tape._used]
-        if missed:
-            raise ValueError("an edit changed nothing: " + _unknown(missed[0], tape._values))
-    finally:
-        _running = None
-        for handle in handles:
-            handle.remove()
+        finally:
+            _running = None
+    if missed := [path for path in tape._edits if path not in tape._used]:
+        raise ValueError("an edit changed nothing: " + _unknown(missed[0], tape._values))

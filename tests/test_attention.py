@@ -94,7 +94,7 @@ def test_a_later_token_never_changes_an_earlier_output(model, config, idx, road)
 
 def test_a_logit_never_sends_gradient_to_a_later_embedding(model, idx, road):
     embedded = []
-    hook = model.transformer["drop"].register_forward_hook(lambda m, a, out: embedded.append(out))
+    hook = model.transformer.drop.register_forward_hook(lambda m, a, out: embedded.append(out))
     with road():
         logits, _ = model(idx)
     hook.remove()
@@ -152,7 +152,7 @@ def test_a_head_takes_its_own_columns(config):
 def test_q_k_and_v_come_from_their_thirds_of_c_attn(model, idx):
     with trace(model) as t:
         model(idx)
-    attn = model.transformer["h"][0].attn
+    attn = model.transformer.h[0].attn
     C = H * D
     for part, name in enumerate("qkv"):
         rows = slice(part * C, (part + 1) * C)
@@ -210,8 +210,8 @@ def test_recorded_weights_are_those_before_dropout(config, make_model, idx):
 def test_without_positions_attention_is_blind_to_the_order_of_the_past(config, make_model):
     """Chapter 2's claim: the last token's result is the same for any order of those before it."""
     model = make_model(config)
-    torch.nn.init.zeros_(model.transformer["wpe"].weight)
-    block = model.transformer["h"][0]
+    torch.nn.init.zeros_(model.transformer.wpe.weight)
+    block = model.transformer.h[0]
     x = torch.randn(B, 11, config.n_embd)
     shuffled = torch.cat([x[:, torch.randperm(10)], x[:, 10:]], dim=1)
     torch.testing.assert_close(block(x)[:, -1], block(shuffled)[:, -1])

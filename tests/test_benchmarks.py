@@ -312,7 +312,7 @@ def test_the_head_is_padded_and_the_stream_is_halved():
     rungs.pad_head(model)
     rungs.half_residual(model, torch.bfloat16)
     with mock.patch.object(F, "linear", wraps=F.linear) as linear, torch.autocast("cpu"):
-        model.transformer["h"][0].register_forward_pre_hook(lambda _, x: seen.update(stream=x[0]))
+        model.transformer.h[0].register_forward_pre_hook(lambda _, x: seen.update(stream=x[0]))
         model(torch.zeros(1, 5, dtype=torch.int64))
     assert linear.call_args.args[1].shape == (128, 16)
     assert seen["out"].shape == (1, 5, 97)

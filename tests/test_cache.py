@@ -21,10 +21,11 @@ def close(actual: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
 
 
-def in_chunks(model: GPT2, idx: Tensor, sizes: list[int], cache: KVCache) -> Tensor:
+def in_chunks(model: GPT2, idx: Tensor, sizes: list[int], cache: KVCache, **settings) -> Tensor:
     """The logits (B, T, V), computed chunk by chunk."""
     with torch.no_grad():
-        return torch.cat([model(chunk, cache=cache)[0] for chunk in idx.split(sizes, 1)], dim=1)
+        parts = [model(part, cache=cache, **settings)[0] for part in idx.split(sizes, 1)]
+    return torch.cat(parts, dim=1)
 
 
 # ---- Equal to the full pass ---------------------------------------------------------------------
@@ -54,7 +55,7 @@ def test_texts_padded_on_the_left_are_as_if_alone(model, idx, sizes):
     lengths = [11, 7, 10, 1, 3]
     batch, padding = pad_left([row[:n].tolist() for row, n in zip(idx, lengths)], pad_id=5)
     assert padding.tolist() == [T - n for n in lengths]
-    cached = in_chunks(model, batch, sizes, KVCache(model.config, B, padding=padding))
+    cached = in_chunks(model, batch, sizes, KVCache(model.config, B), padding=padding)
     full, _ = model(batch, padding=padding)
     for row, (text, n) in enumerate(zip(idx, lengths)):
         alone, _ = model(text[None, :n])
@@ -184,11 +185,6 @@ def test_sizes_that_mean_nothing_are_refused(config):
         KVCache(config, 0)
 
 
-def test_a_cache_refuses_the_padding_of_another_batch(config):
-    with pytest.raises(ValueError, match=r"padding must have shape \(5,\), got \(4,\)"):
-        KVCache(config, B, padding=torch.zeros(4, dtype=torch.int64))
-
-
 @pytest.mark.parametrize(
     "padding", [torch.zeros(4, dtype=torch.int64), torch.zeros(B), torch.zeros(B, 1).long()]
 )
@@ -206,8 +202,36 @@ def test_padding_that_leaves_no_text_is_refused(model, idx, count):
         model(idx, padding=padding)
 
 
-def test_padding_and_targets_stay_out_of_a_cached_pass(model, idx):
-    cache = KVCache(model.config, B)
-    for wrong in ({"padding": torch.zeros(B, dtype=torch.int64)}, {"targets": idx}):
-        with pytest.raises(ValueError, match="give the padding to the cache, and no targets"):
-            model(idx, cache=cache, **wrong)
+def test_targets_stay_out_of_a_cached_pass(model, idx):
+    with pytest.raises(ValueError, match="give targets or a cache, not both"):
+        model(idx, idx, cache=KVCache(model.config, B))
+
+
+def test_a_cache_made_in_inference_mode_serves_outside_it(model, idx):
+    with torch.inference_mode():
+        cache = KVCache(model.config, B)
+    close(model(idx, cache=cache)[0], model(idx)[0])
+
+
+def test_more_blocks_than_the_cache_has_layers_are_refused(model, idx, make_model):
+    model.transformer.h.append(make_model(model.config).transformer.h[0])
+    with pytest.raises(ValueError, match="the cache has 2 layers, and the model has more blocks"):
+        model(idx, cache=KVCache(model.config, B))
+
+
+@pytest.mark.parametrize("wrong", [True, 2.0, "3"])
+def test_sizes_of_another_type_are_refused(config, wrong):
+    with pytest.raises(TypeError, match="batch_size must be an int"):
+        KVCache(config, wrong)
+    with pytest.raises(TypeError, match="max_len must be an int"):
+        KVCache(config, B, wrong)
+    with pytest.raises(TypeError, match=r"dtype must be a torch.dtype of floats, got torch.int8"):
+        KVCache(config, B, dtype=torch.int8)
+
+
+def test_a_models_own_cache_has_its_window_device_and_type(model):
+    cache = model.make_cache(3)
+    assert (cache.batch_size, cache.max_len, cache.length) == (3, 13, 0)
+    assert model.make_cache(3, 7).max_len == 7
+    assert model.bfloat16().make_cache(1).k[0].dtype == torch.float32  # on a CPU
+    assert model.to("meta").make_cache(1).k[0].dtype == torch.bfloat16

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -10,10 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch import Tensor
+from torch.nn import functional as F
 
 import gpt2_edu.generation
 from gpt2_edu import GPT2, generate, pad_left, sample_next, stream
-from gpt2_edu.generation import next_probabilities
+from gpt2_edu.generation import Cached, Recompute
+from gpt2_edu.sampling import next_probabilities
 
 
 @pytest.fixture
@@ -21,8 +26,8 @@ def model(config, make_model) -> GPT2:
     """One that does not repeat itself: its positions speak louder than its tokens."""
     model = make_model(config)
     with torch.no_grad():
-        model.transformer["wpe"].weight *= 3
-        model.transformer["ln_f"].bias.zero_()
+        model.transformer.wpe.weight *= 3
+        model.transformer.ln_f.bias.zero_()
     return model
 
 
@@ -418,7 +423,7 @@ def test_the_mode_is_restored_however_it_ends(model, idx, training, monkeypatch)
 
     tokens = stream(model, idx[:, :4], 9)
     next(tokens)
-    assert not model.training  # in between it is in eval mode
+    assert as_before()  # also between two tokens
     tokens.close()
     assert as_before()
 
@@ -580,3 +585,218 @@ def test_padding_on_the_left_says_what_it_added():
     for empty in ([], [[1], []]):
         with pytest.raises(ValueError, match="at least one token"):
             pad_left(empty, pad_id=9)
+
+
+# ---- Any model, any choice, any predictor --------------------------------------------------------
+
+
+def test_any_function_from_ids_to_logits_generates():
+    table = torch.eye(11).roll(1, dims=1)  # id i is followed by i + 1
+    out = generate(lambda idx: 50 * table[idx], torch.tensor([[3], [9]]), 4)
+    assert out.tolist() == [[3, 4, 5, 6, 7], [9, 10, 0, 1, 2]]
+
+
+def test_a_module_without_a_cache_is_recomputed_within_its_window(idx):
+    class Reader(torch.nn.Module):
+        block_size = 5
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.wte, self.drop = torch.nn.Embedding(101, 101), torch.nn.Dropout(0.5)
+
+        def forward(self, idx: Tensor) -> Tensor:
+            assert idx.size(1) <= self.block_size
+            return self.drop(self.wte(idx).cumsum(dim=1))
+
+    reader = Reader().train()
+    with pytest.raises(ValueError, match="need a window of 12, but this model sees block_size=5"):
+        generate(reader, idx[:, :4], 9)
+    once, again = (
+        generate(reader, idx[:, :4], 9, temperature=0, overflow="crop") for _ in range(2)
+    )
+    assert torch.equal(once, again)  # in eval mode
+    assert reader.drop.training
+
+
+@pytest.mark.parametrize("keepdim", [True, False])
+def test_a_choice_that_is_handed_in_decides(model, idx, keepdim):
+    def least_likely(logits: Tensor) -> Tensor:
+        return logits.argmin(dim=-1, keepdim=keepdim)  # (B, 1) or (B,)
+
+    out = generate(model, idx[:, :4], 5, choose=least_likely)
+    for t in range(4, 9):
+        assert torch.equal(out[:, t], model(out[:, :t])[0][:, -1].argmin(dim=-1))
+    with pytest.raises(ValueError, match="choose replaces temperature, top_k, top_p"):
+        generate(model, idx, 1, choose=least_likely, top_k=3)
+
+
+def test_a_predictor_can_be_kept_for_the_next_text(model, idx):
+    predict = Cached(model, model.make_cache(5))
+    widths = []
+    model.register_forward_pre_hook(lambda module, args: widths.append(args[0].size(1)))
+    for prompt in (idx[:, :4], idx[:, 4:7], idx[:, 4:8]):  # the third continues none
+        expected = generate(model, prompt, 3, temperature=0, use_cache=False)
+        widths.clear()
+        assert torch.equal(generate(model, prompt, 3, temperature=0, predict=predict), expected)
+        assert widths[1:] == [1, 1]
+    with pytest.raises(ValueError, match="predict replaces use_cache and padding"):
+        generate(model, idx, 1, predict=predict, use_cache=False)
+
+
+def test_text_beyond_the_window_does_not_grow_without_end(model, idx, monkeypatch):
+    longest = []
+
+    class Watched(Recompute):
+        def __call__(self, idx: Tensor) -> Tensor:
+            longest.append(idx.size(1))
+            return super().__call__(idx)
+
+    monkeypatch.setattr(gpt2_edu.generation, "Recompute", Watched)
+    generate(model, idx, 60, overflow="crop")
+    assert max(longest) == 13 + 11 + 1  # window, prompt and the newest token
+
+
+def test_a_nan_in_a_query_is_an_error_though_attention_makes_zeros_of_it(model, idx):
+    with torch.no_grad():
+        model.transformer.h[1].attn.c_attn.weight[0, 0] = float("nan")
+    for use_cache in (True, False):
+        with pytest.raises(FloatingPointError, match=r"not finite: transformer.h.1.attn.c_attn"):
+            generate(model, idx[:, :4], 3, use_cache=use_cache)
+
+
+def test_top_p_keeps_no_more_than_it_needs():
+    assert len(kept(torch.zeros(10), top_p=0.6)) == 6
+    assert len(kept(torch.zeros(3), top_p=1 / 3)) == 1
+    assert len(kept(torch.zeros(7), top_p=3 / 7)) == 3
+
+
+@pytest.mark.parametrize("temperature", [1e39, 10**400])
+def test_an_enormous_temperature_is_uniform_and_not_nan(temperature):
+    probs = distribution([1.0, 5.0, -math.inf, 90.0], temperature=temperature)
+    assert probs[[0, 1, 3]].isclose(torch.tensor(1 / 3)).all()
+    assert probs[2] == 0
+
+
+def test_a_stream_ends_when_every_text_has_ended(model, idx):
+    free = generate(model, idx[:2, :4], 9, temperature=0)
+    eos = free[0, 6].item()
+    one = list(stream(model, idx[:1, :4], 9, temperature=0, eos_id=eos))
+    first = (free[0, 4:] == eos).nonzero()[0, 0].item()
+    assert len(one) == first + 1
+    both = list(stream(model, idx[:1, :4].expand(2, 4), 9, temperature=0, eos_id=eos))
+    assert len(both) == first + 1
+
+
+@pytest.mark.parametrize("wrong", [True, 2.5, "3"])
+def test_counts_and_ids_that_are_not_ints_are_refused(model, idx, wrong):
+    with pytest.raises(TypeError, match="max_new_tokens must be an int"):
+        generate(model, idx, wrong)
+    with pytest.raises(TypeError, match="eos_id must be an int"):
+        generate(model, idx, 1, eos_id=wrong)
+
+
+def test_ids_up_to_the_largest_int64_can_be_padded():
+    batch, _ = pad_left([[2**63 - 1], [126, 127]], pad_id=300)
+    assert batch.tolist() == [[300, 2**63 - 1], [126, 127]]
+    with pytest.raises(ValueError, match="too large for a token id"):
+        pad_left([[2**63]], pad_id=0)
+    with pytest.raises(TypeError, match="whole numbers"):
+        pad_left([[1.5]], pad_id=0)
+
+
+def test_the_window_is_used_to_its_end(model, idx):
+    assert generate(model, idx[:, :1], 13).shape == (5, 14)  # the last token is never read
+    with pytest.raises(ValueError, match="Ask for at most 13 new tokens"):
+        generate(model, idx[:, :1], 14)
+
+
+def test_padding_is_refused_before_a_token_is_computed(model, idx):
+    for wrong in (-1, 11):
+        padding = torch.tensor([0, 0, wrong, 0, 0])
+        with pytest.raises(ValueError, match=f"padding holds {wrong}"):
+            generate(model, idx, 1, padding=padding)
+    with pytest.raises(ValueError, match="takes no padding"):
+        generate(lambda ids: torch.zeros(*ids.shape, 7), idx, 1, padding=torch.zeros(5).long())
+
+
+@pytest.mark.parametrize("kind", [Recompute, lambda m, p: Cached(m, m.make_cache(2), p)])
+def test_a_kept_predictor_counts_the_padding_of_each_text_anew(model, idx, kind):
+    batch, padding = pad_left([idx[0, :9].tolist(), idx[1, :4].tolist()], pad_id=0)
+    predict = kind(model, padding)
+    expected = generate(model, batch, 12, temperature=0, padding=padding, overflow="crop")
+    for _ in range(3):
+        found = generate(model, batch, 12, temperature=0, predict=predict, overflow="crop")
+        assert torch.equal(found, expected)
+
+
+def test_texts_that_threads_write_are_those_of_one(config, make_model):
+    """Of a model in training mode: no thread may switch dropout on for another."""
+    model = make_model(replace(config, resid_pdrop=0.5)).train()
+    prompt = torch.tensor([[1, 2]])
+    expected = generate(model, prompt, 12, temperature=0)
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(generate, model, prompt, 12, temperature=0) for _ in range(40)]
+        assert all(torch.equal(job.result(), expected) for job in jobs)
+    assert all(module.training for module in model.modules())
+
+
+def test_a_kept_predictor_does_not_rely_on_keys_from_before_a_change(model, idx):
+    predict = Cached(model, model.make_cache(5))
+    text = generate(model, idx[:, :4], 3, predict=predict, temperature=0)
+    with torch.no_grad():
+        model.transformer.h[0].mlp.c_fc.weight.neg_()
+    found = generate(model, text, 3, predict=predict, temperature=0)
+    assert torch.equal(found, generate(model, text, 3, temperature=0))
+
+
+def test_a_pass_that_was_interrupted_leaves_nothing_to_rely_on(model, idx):
+    predict = Cached(model, model.make_cache(5))
+    predict(idx[:, :5])
+
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    hook = model.register_forward_hook(interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        predict(idx[:, :6])
+    hook.remove()
+    torch.testing.assert_close(predict(idx[:, :7]), model(idx[:, :7])[0][:, -1])
+
+
+def test_a_subclass_with_a_plain_forward_is_recomputed(config, idx):
+    class Plain(GPT2):
+        def forward(self, idx, targets=None):
+            return super().forward(idx, targets)
+
+    torch.manual_seed(0)
+    model = Plain(config).eval()
+    out = generate(model, idx[:, :4], 3, temperature=0)
+    assert torch.equal(out[:, 4], model(idx[:, :4])[0][:, -1].argmax(-1))
+
+
+@pytest.mark.parametrize(
+    "choose", [lambda z: z[:, 0], lambda z: None, lambda z: [1], lambda z: z.softmax(-1).long()]
+)
+def test_what_is_no_choice_is_refused(model, idx, choose):
+    with pytest.raises(TypeError, match="choose must return a tensor of 5 token ids, got"):
+        generate(model, idx[:, :4], 1, choose=choose)
+
+
+def test_an_output_with_logits_is_understood_and_another_refused(idx):
+    out = generate(lambda ids: SimpleNamespace(logits=F.one_hot(ids, 101) * 9.0), idx, 2)
+    assert out.shape == (5, 13)
+    with pytest.raises(TypeError, match=r"must return logits \(B, T, V\), got None"):
+        generate(lambda ids: None, idx, 2)
+
+
+def test_a_predictor_of_another_model_is_refused(model, idx, make_model):
+    other = make_model(model.config, seed=1)
+    with pytest.raises(ValueError, match="made for another model"):
+        generate(model, idx[:, :4], 1, predict=Cached(other, other.make_cache(5)))
+
+
+def test_a_prediction_that_is_not_finite_names_the_weights(model, idx):
+    with torch.no_grad():
+        model.transformer.h[1].mlp.c_proj.bias[3] = float("nan")
+    with pytest.raises(FloatingPointError, match=r"not finite: transformer.h.1.mlp.c_proj.bias"):
+        generate(model, idx[:, :4], 1)

@@ -126,13 +126,13 @@ def test_parameters_are_counted_once(name, count):
 
 def test_a_block_of_the_124m_model_has_7_087_872_parameters():
     with torch.device("meta"):
-        block = GPT2(GPT2Config()).transformer["h"][0]
+        block = GPT2(GPT2Config()).transformer.h[0]
     assert sum(p.numel() for p in block.parameters()) == 7_087_872
 
 
 def test_the_tied_table_stays_one_object(model, config, tmp_path):
     def tied(m: GPT2) -> bool:
-        return m.lm_head.weight is m.transformer["wte"].weight
+        return m.lm_head.weight is m.transformer.wte.weight
 
     assert tied(GPT2(config))
     assert tied(copy.deepcopy(model))
@@ -155,7 +155,7 @@ def test_both_roles_of_the_tied_table_send_it_gradient(model, idx):
     assert gradient[unused].ne(0).any(dim=-1).all()  # the output reaches every row
     with torch.no_grad():
         model.lm_head.weight[7] += 1.0
-    assert model.transformer["wte"](torch.tensor([7]))[0].equal(model.lm_head.weight[7])
+    assert model.transformer.wte(torch.tensor([7]))[0].equal(model.lm_head.weight[7])
 
 
 def test_each_kind_of_parameter_starts_as_gpt2_starts_it():
@@ -203,7 +203,7 @@ def test_the_residual_stream_does_not_grow_with_depth_at_the_start():
         x = torch.randn(5, 13, 254)
         start = x.std().item()
         with torch.no_grad():
-            for block in model.transformer["h"]:
+            for block in model.transformer.h:
                 x = block(x)
         spreads.append(x.std().item() / start)
     assert spreads[1] / spreads[0] < 1.1

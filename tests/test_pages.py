@@ -95,6 +95,16 @@ def test_the_hours_of_the_book_are_those_of_its_chapters():
     assert 6 <= sum(chapter.minutes for chapter in chapters()) / 60 <= 7
 
 
+def test_the_code_in_the_readme_runs_and_counts_right(capsys):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.+?)```", text, re.S)[1]
+    names: dict = {}
+    exec(code, names)
+    assert f"{names['model'].num_parameters():,} parameters" in code
+    assert f"its shape: {len(names['t'].ledger().rows())} rows" in code
+    assert "# (1, 12, 4, 4)" in code and "torch.Size([1, 12, 4, 4])" in capsys.readouterr().out
+
+
 def units(plan: str) -> list[tuple[list, int, str]]:
     """The rows of a plan to teach: chapters, minutes in class, and what is handed in."""
     table = text_of("instructors.md").split(f"## {plan}\n")[1].split("\n## ")[0]

@@ -14,13 +14,13 @@ from chapters import find
 from nbclient.exceptions import CellExecutionError
 
 from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu.hub import PUBLISHED
 from gpt2_edu.machine.files import file_sha256
-from gpt2_edu.weights.hub import PUBLISHED
 from tests.stand_in_hub import StandInHub
 
 # What a kernel runs first: the digests of the weights that the stand-in serves.
 STARTUP = """\
-from gpt2_edu.weights import hub
+from gpt2_edu import hub
 hub.PUBLISHED["gpt2"] = hub.Published({repo!r}, {commit!r}, {digests!r})
 """
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import threading
+from collections.abc import Mapping
 
 import pytest
 import torch
@@ -43,9 +45,11 @@ SIZES = {"B": 5, "T": 11, "C": 21, "H": 3, "D": 7, "F": 84, "V": 101}
 
 
 def hooks_of(model) -> int:
-    """How many hooks hang anywhere in the model."""
-    tables = ("_forward_hooks", "_forward_pre_hooks", "_forward_hooks_always_called")
-    return sum(len(getattr(module, table)) for module in model.modules() for table in tables)
+    """The number of forward hooks of the model's modules, and of all modules."""
+    tables = ("forward_hooks", "forward_pre_hooks", "forward_hooks_always_called")
+    own = (getattr(module, f"_{table}") for module in model.modules() for table in tables)
+    everywhere = (getattr(torch.nn.modules.module, f"_global_{table}") for table in tables)
+    return sum(map(len, own)) + sum(map(len, everywhere))
 
 
 def assert_untouched(model, before: GPT2, idx) -> None:
@@ -90,7 +94,7 @@ def test_a_tape_never_changes_the_values(model, idx):
 def test_recorded_values_are_those_that_flow_on(model, idx):
     with trace(model) as t:
         model(idx)
-    block, at = model.transformer["h"][1], "transformer.h.1."
+    block, at = model.transformer.h[1], "transformer.h.1."
     torch.testing.assert_close(t["embd"], t["tok_emb"] + t["pos_emb"])
     torch.testing.assert_close(t[at + "ln_1"], block.ln_1(t["transformer.h.0.resid_post"]))
     torch.testing.assert_close(t[at + "attn.weights"], t[at + "attn.masked_scores"].softmax(-1))
@@ -102,7 +106,7 @@ def test_recorded_values_are_those_that_flow_on(model, idx):
     torch.testing.assert_close(t[at + "ln_2"], block.ln_2(t[at + "resid_mid"]))
     torch.testing.assert_close(t[at + "mlp.act"], F.gelu(t[at + "mlp.pre"], approximate="tanh"))
     torch.testing.assert_close(t[at + "resid_post"], t[at + "resid_mid"] + t[at + "mlp.out"])
-    torch.testing.assert_close(t["ln_f"], model.transformer["ln_f"](t[at + "resid_post"]))
+    torch.testing.assert_close(t["ln_f"], model.transformer.ln_f(t[at + "resid_post"]))
     torch.testing.assert_close(t["logits"], t["ln_f"] @ model.lm_head.weight.T)
 
 
@@ -134,7 +138,7 @@ def test_another_model_is_not_heard_after_a_pass_that_failed(model, make_model, 
         raise ArithmeticError
 
     other = make_model(config, seed=3)
-    hook = model.transformer["h"][1].mlp.register_forward_hook(fail)
+    hook = model.transformer.h[1].mlp.register_forward_hook(fail)
     with trace(model) as t:
         with pytest.raises(ArithmeticError):
             model(idx)
@@ -163,8 +167,60 @@ def test_another_thread_is_never_recorded_and_loses_nothing(model, idx):
     torch.testing.assert_close(found[0], model(idx[:, :7])[0])
 
 
+def test_a_copy_made_inside_is_not_recorded_and_can_be_pickled(model, idx):
+    with trace(model) as t:
+        copied = copy.deepcopy(model)
+        logits, _ = model(idx)
+        copied(idx[:2, :7])
+        again = pickle.loads(pickle.dumps(model))
+    assert torch.equal(t["logits"], logits)
+    assert hooks_of(copied) == hooks_of(again) == 0
+    assert torch.equal(copied(idx)[0], again(idx)[0])
+
+
+def test_a_part_called_by_itself_inside_leaves_the_tape_as_it_was(model, idx):
+    with trace(model) as t:
+        logits, _ = model(idx)
+        model.lm_head(model.transformer.ln_f(t["transformer.h.1.resid_post"]))
+        model.transformer.h[0](torch.randn(2, 7, 21))
+    assert t.names == [name for name, _ in IN_ORDER]
+    assert torch.equal(t["logits"], logits)
+
+
+def test_a_model_inside_another_is_recorded_under_its_own_paths(model, idx):
+    whole = torch.nn.Sequential(model)
+    with trace(model) as t:
+        whole(idx)
+    assert t.names == [name for name, _ in IN_ORDER]
+    with trace(whole) as t:
+        whole(idx)
+    assert t.names == [f"0.{name}" for name, _ in IN_ORDER]
+
+
+def test_a_tape_is_a_mapping(model, idx):
+    with trace(model) as t:
+        assert len(t) == 0
+        model(idx)
+    assert list(t) == list(t.keys()) == t.names
+    assert len(t) == len(IN_ORDER)
+    assert all(value is t[name] for name, value in t.items())
+    assert t.get("no such name") is None
+    assert isinstance(t, Mapping)
+
+
+def test_tensors_of_all_blocks_are_found_by_the_end_of_their_paths(model, idx):
+    with trace(model) as t:
+        model(idx)
+    paths = ["transformer.h.0.attn.weights", "transformer.h.1.attn.weights"]
+    assert list(t.ending("attn.weights")) == paths
+    assert list(t.ending("out")) == [name for name in t if name.endswith(".out")]
+    assert list(t.ending("logits")) == ["logits"]
+    with pytest.raises(ValueError, match=r"no tensor was noted as 'attn\.weight'"):
+        t.ending("attn.weight")
+
+
 def test_one_block_can_be_traced_by_itself(model):
-    block = model.transformer["h"][0]
+    block = model.transformer.h[0]
     with trace(block) as t:
         block(torch.randn(5, 11, 21))
     assert t.names == [name for name, _ in IN_A_BLOCK]
@@ -227,6 +283,17 @@ def test_too_many_or_too_few_axes_are_refused():
             note("q", torch.zeros(5, 11), "B")
 
 
+def test_dots_stand_for_any_number_of_dimensions():
+    for shape in ((11, 13), (5, 11, 13), (5, 3, 11, 13)):
+        with trace() as t:
+            note("scores", torch.zeros(shape), "... T S")
+            with pytest.raises(ValueError, match="axis S of 'weights' is 17, but S is 13"):
+                note("weights", torch.zeros(*shape[:-1], 17), "... T S")
+            with pytest.raises(ValueError, match=r"with 2 axes \(... T S\).* has 1: shape"):
+                note("one", torch.zeros(13), "... T S")
+        assert t.ledger().rows() == [("scores", "... T S", shape)]
+
+
 def test_a_forgotten_transpose_is_caught_where_it_happens(model, idx, monkeypatch):
     def split_heads(self, x):
         return x.view(5, 11, 3, 7)  # and no transpose(1, 2)
@@ -247,8 +314,8 @@ def test_a_forgotten_transpose_is_caught_where_it_happens(model, idx, monkeypatc
 
 def run_on(model, x):
     """The rest of the model, after block 0."""
-    x = model.transformer["h"][1](x)
-    return model.lm_head(model.transformer["ln_f"](x))
+    x = model.transformer.h[1](x)
+    return model.lm_head(model.transformer.ln_f(x))
 
 
 def test_an_edit_by_a_function_takes_effect_and_vanishes(model, idx):
@@ -265,7 +332,7 @@ def test_an_edit_by_a_function_takes_effect_and_vanishes(model, idx):
     with trace(model, edits={"transformer.h.0.attn.heads": without_head_1}) as t:
         logits, _ = model(idx)
 
-    block = model.transformer["h"][0]
+    block = model.transformer.h[0]
     merged = plain["transformer.h.0.attn.merged"].clone()
     merged[:, :, 7:14] = 0
     x = plain["embd"] + block.attn.c_proj(merged)
@@ -283,7 +350,7 @@ def test_an_edit_by_a_tensor_takes_effect_and_vanishes(model, idx):
     patch = torch.randn(5, 11, 84)
     with trace(model, edits={"transformer.h.0.mlp.act": patch}) as t:
         logits, _ = model(idx)
-    x = t["transformer.h.0.resid_mid"] + model.transformer["h"][0].mlp.c_proj(patch)
+    x = t["transformer.h.0.resid_mid"] + model.transformer.h[0].mlp.c_proj(patch)
     torch.testing.assert_close(logits, run_on(model, x), rtol=1e-5, atol=1e-5)
     assert torch.equal(t["transformer.h.0.mlp.act"], patch)
     assert not logits.allclose(plain)

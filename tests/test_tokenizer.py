@@ -22,13 +22,13 @@ from tokenizers import models, pre_tokenizers, trainers
 
 import gpt2_edu.tokenizer
 from gpt2_edu import load_tokenizer, stream_text
+from gpt2_edu.bpe import train_bpe
 from gpt2_edu.tokenizer import (
     END_OF_TEXT,
     SPLIT_PATTERN,
     make_encoding,
     save_ranks,
     tokenizer_name,
-    train_bpe,
 )
 
 

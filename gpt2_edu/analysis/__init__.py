@@ -1,1 +1,1 @@
-"""Looking into a model: what it gets right, what its heads do, where it differs from another."""
+"""Model analysis: evaluation metrics, roles of attention heads, parity with a reference, bugs."""

@@ -1,7 +1,7 @@
-"""Seventeen famous mistakes, each one edited tensor or one changed module away from the real model.
+"""Seventeen common bugs, each implemented as an edited tensor or a replaced module.
 
-``broken(model, "no mask")`` yields a copy of a model with the bug in it. What a bug does to the
-loss, to attention maps and to text is measured in museum.py.
+``broken(model, "no mask")`` yields a copy of a model with the bug. museum.py measures the effect
+of a bug on the loss, the attention maps and the generated text.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Edits = dict[str, Edit]
 
 @dataclass(frozen=True)
 class Bug:
-    """A mistake: the right line of code, the wrong one, and what one notices.
+    """A bug: the right line of code, the wrong one, and the symptom.
 
-    ``apply`` changes modules or parameters of a model, in place, or returns the edits to run it
-    with. ``trained_with``: the model is trained with the bug, instead of meeting it afterwards.
-    ``shift``: how many places ahead the targets are. ``shows``: loss, maps or text reveal it.
+    ``apply`` modifies a model in place, or returns edits for ``trace``. ``trained_with``: the bug
+    is present during training, not only afterwards. ``shift``: the offset of the targets in
+    positions. ``shows``: the bug is visible in the loss, the maps or the text.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Bug:
 
 
 def find(name: str) -> Bug:
-    """The bug of this name, or "no bug"; raises ValueError with the nearest names."""
+    """The bug with this name, or "no bug". Raises ValueError with the nearest names."""
     known = {"no bug": NO_BUG} | BUGS
     if name not in known:
         raise ValueError(f"there is no bug called {name!r}. {nearest(name, known)}")
@@ -55,9 +55,9 @@ def find(name: str) -> Bug:
 
 @contextmanager
 def broken(model: GPT2, name: str) -> Iterator[tuple[GPT2, Tape]]:
-    """A copy of the model with this bug, and its tape, for the length of the ``with`` block.
+    """Context manager: a copy of the model with a bug, and the tape of its forward passes.
 
-    Wrong targets are not part of a model: with these two bugs the copy is like the model.
+    The two bugs in the targets leave the copy unchanged, because targets are not part of a model.
     Raises ValueError for an unknown name, and what ``trace`` raises.
     """
     bug, copy = find(name), deepcopy(model)
@@ -65,17 +65,17 @@ def broken(model: GPT2, name: str) -> Iterator[tuple[GPT2, Tape]]:
         yield copy, tape
 
 
-# ---- Edits of tensors ---------------------------------------------------------------------------
+# ---- Tensor edits -------------------------------------------------------------------------------
 
 
 def in_every_block(model: GPT2, names: Sequence[str], edit: Edit) -> Edits:
-    """The same edit of these tensors in every block."""
+    """Apply one edit to the named tensors of every block."""
     layers = range(model.config.n_layer)
     return {f"transformer.h.{layer}.{name}": edit for layer in layers for name in names}
 
 
 class Substitute:
-    """Two edits of one block: record a tensor, then put a formula of it in a later one's place."""
+    """A pair of edits: record one tensor, then replace a later one by a function of it."""
 
     def __init__(self, formula: Callable[[Tensor], Tensor]) -> None:
         self.formula = formula
@@ -88,8 +88,8 @@ class Substitute:
         return self.formula(self.source)
 
 
-def from_scores(model: GPT2, target: str, formula: Callable[[Tensor], Tensor]) -> Edits:
-    """In every block, a formula of attention's scores (B, H, T, S) instead of a later tensor."""
+def recompute_from_scores(model: GPT2, target: str, formula: Callable[[Tensor], Tensor]) -> Edits:
+    """In every block, replace ``target`` by a function of the attention scores (B, H, T, S)."""
     edits: Edits = {}
     for layer in range(model.config.n_layer):
         attn, substitute = f"transformer.h.{layer}.attn", Substitute(formula)
@@ -98,26 +98,26 @@ def from_scores(model: GPT2, target: str, formula: Callable[[Tensor], Tensor]) -
 
 
 def causal_mask(scores: Tensor, diagonal: int | None = None) -> Tensor:
-    """Which keys a query may see, (…, T, S); by default the last query stands at the last key."""
+    """True where a query may attend to a key, (…, T, S); by default aligned at the last key."""
     T, S = scores.shape[-2:]
     return torch.ones_like(scores, dtype=torch.bool).tril(S - T if diagonal is None else diagonal)
 
 
-def scramble(x: Tensor) -> Tensor:
-    """(B, H, T, D), split rightly into heads: undo that, then view."""
+def wrong_view(x: Tensor) -> Tensor:
+    """Heads (B, H, T, D) as a ``view`` without the transpose would have split them."""
     return x.transpose(1, 2).reshape(x.shape)
 
 
-def drop(x: Tensor) -> Tensor:
-    """Dropout in training and in use: the function's own default is training=True."""
+def dropout(x: Tensor) -> Tensor:
+    """Dropout also in evaluation, because ``F.dropout`` defaults to training=True."""
     return F.dropout(x, 0.1)
 
 
-# ---- Changes of modules -------------------------------------------------------------------------
+# ---- Module changes -----------------------------------------------------------------------------
 
 
 def replace_modules(model: GPT2, kind: type[nn.Module], new: Callable[[Any], nn.Module]) -> None:
-    """Put ``new(module)`` in the place of every module of a kind."""
+    """Replace every module of a type by ``new(module)``."""
     for parent in list(model.modules()):
         for name, module in parent.named_children():
             if isinstance(module, kind):
@@ -125,7 +125,7 @@ def replace_modules(model: GPT2, kind: type[nn.Module], new: Callable[[Any], nn.
 
 
 class EpsilonOutside(nn.LayerNorm):
-    """A LayerNorm, with its parameters, that adds ε to the standard deviation."""
+    """LayerNorm that adds ε to the standard deviation; shares the given norm's parameters."""
 
     def __init__(self, norm: nn.LayerNorm) -> None:
         super().__init__(norm.normalized_shape, norm.eps)
@@ -139,14 +139,14 @@ class EpsilonOutside(nn.LayerNorm):
 
 
 class UnbiasedVariance(EpsilonOutside):
-    """A LayerNorm, with its parameters, that divides by C - 1, the default of ``var``."""
+    """LayerNorm with the unbiased variance (divisor C - 1), the default of ``Tensor.var``."""
 
     def std(self, x: Tensor) -> Tensor:
         return (x.var(dim=-1, keepdim=True) + self.eps).sqrt()
 
 
 class ErfMLP(nn.Module):
-    """An MLP, with its parameters, that uses the exact GELU."""
+    """MLP with the exact (erf) GELU; shares the given MLP's parameters."""
 
     def __init__(self, mlp: MLP) -> None:
         super().__init__()
@@ -159,19 +159,19 @@ class ErfMLP(nn.Module):
 
 @torch.no_grad()
 def transpose_projections(model: GPT2) -> None:
-    """Transpose attention's c_proj, which is square and so fits both ways."""
+    """Transpose attention's c_proj; it is square, so no shape error results."""
     for name, parameter in model.named_parameters():
         if name.endswith("attn.c_proj.weight"):
             parameter.copy_(parameter.T.clone())
 
 
-def copy_table(model: GPT2) -> None:
-    """Give the head a table of its own."""
+def untie_head(model: GPT2) -> None:
+    """Replace the tied output weights by a copy."""
     model.lm_head.weight = nn.Parameter(model.wte.weight.detach().clone())
 
 
-def ask_tensor_for_truth(model: GPT2) -> None:
-    """Replace ``forward`` by one that takes targets that are not true for none."""
+def use_truth_value_of_targets(model: GPT2) -> None:
+    """Replace ``forward`` by one that tests ``if targets`` instead of ``is not None``."""
     forward = model.forward
 
     def wrong(idx: Tensor, targets: Tensor | None = None, **options: Any) -> Any:
@@ -180,21 +180,21 @@ def ask_tensor_for_truth(model: GPT2) -> None:
     model.forward = wrong  # type: ignore[method-assign]
 
 
-# ---- The mistakes, in the order of the chapter --------------------------------------------------
+# ---- The bugs, in the order of the chapter ------------------------------------------------------
 
 NO_BUG = Bug("no bug", "every line", "none", "none", trained_with=False, shows=False)
 
 _MASK = "scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)"
 _TARGETS = "idx, targets = text[:, :-1], text[:, 1:]"
 
-_ALL = (
+_BUGS = (
     Bug(
         "no mask",
         right=_MASK,
         wrong="scores.softmax(dim=-1)",
         symptom="The loss falls through the floor to 0, the maps have colour above the diagonal, "
         "and the text has lost its variety.",
-        apply=lambda model: from_scores(model, "masked_scores", lambda scores: scores),
+        apply=lambda model: recompute_from_scores(model, "masked_scores", lambda scores: scores),
     ),
     Bug(
         "mask after softmax",
@@ -203,17 +203,17 @@ _ALL = (
         symptom="The loss falls through the floor; above the diagonal there is nothing, but the "
         "rows of the maps do not sum to 1, some are empty; the text is wrong or has lost its "
         "variety.",
-        apply=lambda model: from_scores(
+        apply=lambda model: recompute_from_scores(
             model, "weights", lambda s: s.softmax(dim=-1).masked_fill(~causal_mask(s), 0)
         ),
     ),
     Bug(
-        "finite mask",  # -4 stands for -10,000, so that a model learns within seconds to go below
+        "finite mask",  # -4 instead of -10,000: scores fall below it after seconds of training
         right=_MASK,
         wrong="scores.masked_fill(~visible, -4).softmax(dim=-1)",
         symptom="The loss stays on the floor, then falls through it in steps; a head has its "
         "colour above the diagonal; the text is wrong or has lost its variety.",
-        apply=lambda model: from_scores(
+        apply=lambda model: recompute_from_scores(
             model, "masked_scores", lambda s: s.masked_fill(~causal_mask(s), -4)
         ),
     ),
@@ -223,7 +223,7 @@ _ALL = (
         wrong="x.view(B, H, T, D)",
         symptom="The loss falls through the floor although the maps are clean triangles whose "
         "rows sum to 1, and the text is wrong.",
-        apply=lambda model: in_every_block(model, ["attn.q", "attn.k", "attn.v"], scramble),
+        apply=lambda model: in_every_block(model, ["attn.q", "attn.k", "attn.v"], wrong_view),
     ),
     Bug(
         "targets off by none",
@@ -259,7 +259,9 @@ _ALL = (
         right="F.dropout(x, 0.1, self.training)",
         wrong="F.dropout(x, 0.1)",
         symptom="Training is right; in use, the loss is different each time it is measured.",
-        apply=lambda model: {"embd": drop} | in_every_block(model, ["attn.out", "mlp.out"], drop),
+        apply=lambda model: (
+            {"embd": dropout} | in_every_block(model, ["attn.out", "mlp.out"], dropout)
+        ),
         trained_with=False,
     ),
     Bug(
@@ -276,7 +278,7 @@ _ALL = (
         right="visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)",
         wrong="visible = torch.ones(T, S, dtype=torch.bool).tril()",
         symptom="Loss and maps are perfect, and the text repeats itself.",
-        apply=lambda model: from_scores(
+        apply=lambda model: recompute_from_scores(
             model, "masked_scores", lambda s: s.masked_fill(~causal_mask(s, diagonal=0), -torch.inf)
         ),
         trained_with=False,
@@ -323,7 +325,7 @@ _ALL = (
         right="lm_head.weight = wte.weight",
         wrong="lm_head.weight = nn.Parameter(wte.weight.clone())",
         symptom="Nothing shows; there are V · C parameters too many.",
-        apply=copy_table,
+        apply=untie_head,
         shows=False,
     ),
     Bug(
@@ -331,8 +333,8 @@ _ALL = (
         right="if targets is not None:",
         wrong="if targets:",
         symptom="The first step of training raises an error.",
-        apply=ask_tensor_for_truth,
+        apply=use_truth_value_of_targets,
         shows=False,
     ),
 )
-BUGS = {bug.name: bug for bug in _ALL}
+BUGS = {bug.name: bug for bug in _BUGS}

@@ -1,4 +1,4 @@
-"""Where two texts diverge inside a model: by distances, and by the logit lens."""
+"""Compare a model's activations on two texts, by distance and with the logit lens."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ import tiktoken
 import torch
 from torch.nn import functional as F
 
-from ..model import GPT2, eval_mode
+from ..language_model import eval_mode
+from ..model import GPT2
 from ..tape import trace
 
 
 @dataclass(frozen=True)
 class Divergence:
-    """How far apart the vectors of two texts are, at each stage and position."""
+    """Distances between the vectors of two texts, at each stage and position."""
 
-    tokens: tuple[tuple[str, str], ...]  # at each of the T positions, left and right
+    tokens: tuple[tuple[str, str], ...]  # (left, right) at each of the T positions
     stages: tuple[str, ...]  # "embd", "h.0.resid_mid", "h.0.resid_post" …
     cosine: tuple[tuple[float, ...], ...]  # stages × T: 1 - cos, from 0 (same direction) to 2
-    relative: tuple[tuple[float, ...], ...]  # stages × T: distance over the two's mean length
-    # stages × T, in nats: how much likelier the left text makes the first follower than the
-    # second, beyond how much the right text does, read at that stage. None without followers.
+    relative: tuple[
+        tuple[float, ...], ...
+    ]  # stages × T: distance divided by the mean norm of the two
+    # stages × T, in nats: log-odds of the first follower against the second, left minus right
+    # text, by the logit lens. None without followers.
     lens: tuple[tuple[float, ...], ...] | None = None
 
 
@@ -32,13 +35,13 @@ def divergence(
     right: str,
     followers: tuple[str, str] | None = None,
 ) -> Divergence:
-    """Compare two texts of equally many tokens, each after an <|endoftext|>, layer by layer.
+    """Compare two texts with the same number of tokens, each after an <|endoftext|>, by layer.
 
-    ``followers`` are two words that could come next, such as (" ate", " lifted"), the first one
-    fitting the left text: their logits are read from every stage as if it were the last, through
-    the final LayerNorm and the head (nostalgebraist 2020, "interpreting GPT: the logit lens").
-    A follower of several tokens stands for its first. Raises ValueError for texts of different
-    lengths, and for followers that begin with the same token or are empty.
+    ``followers`` are two possible next words, such as (" ate", " lifted"), of which the first fits
+    the left text. Their logits are computed at every stage by applying the final LayerNorm and the
+    head to it (nostalgebraist 2020, "interpreting GPT: the logit lens"). Only the first token of
+    a follower is used. Raises ValueError for texts of different lengths, and for followers that
+    are empty or begin with the same token.
     """
     ids = [[tokenizer.eot_token, *tokenizer.encode_ordinary(text)] for text in (left, right)]
     pieces = [[tokenizer.decode([i]) for i in row] for row in ids]
@@ -58,13 +61,13 @@ def divergence(
         model(torch.tensor(ids, device=model.device))
         stages = [name for name in t.names if name.endswith(("embd", "resid_mid", "resid_post"))]
         stream = torch.stack([t[name] for name in stages])  # (stages, 2, T, C)
-        read = model.lm_head(model.transformer["ln_f"](stream)).float().cpu()
+        logits = model.lm_head(model.transformer.ln_f(stream)).float().cpu()
     a, b = stream.double().cpu().unbind(dim=1)  # (stages, T, C) each
-    cosine = (1 - F.cosine_similarity(a, b, dim=-1)).clamp(min=0)  # rounding may pass it
+    cosine = (1 - F.cosine_similarity(a, b, dim=-1)).clamp(min=0)  # rounding can make it negative
     relative = (a - b).norm(dim=-1) / ((a.norm(dim=-1) + b.norm(dim=-1)) / 2)
     tables = [cosine, relative]  # (stages, T) each
     if followers is not None:
-        preferred = (read[..., first] - read[..., second])[..., 0]  # (stages, 2, T)
+        preferred = (logits[..., first] - logits[..., second])[..., 0]  # (stages, 2, T)
         tables.append(preferred[:, 0] - preferred[:, 1])
     return Divergence(
         tuple(zip(*pieces, strict=True)),

@@ -1,8 +1,8 @@
-"""Metrics of a model of Crane World: how well it predicts, how it chooses, what it writes.
+"""Metrics of a model of Crane World: validation loss, forced choices, grammar of its samples.
 
-Every metric is compared with the truth. ``validation`` compares the model's loss with the exact
-surprisal, ``forced_choice`` the words that a story allows with words that contradict it, and
-``grade`` lets the judge read what the model writes. heads.py looks inside.
+``validation`` compares the model's loss with the exact surprisal. ``forced_choice`` compares the
+probabilities of right and contradicting words. ``grade`` parses sampled stories with
+``crane.judge``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .scoring import Bigram, LogProbs, encode_words, score_tokens, window_log_pr
 
 @dataclass(frozen=True)
 class Score:
-    """How many of how many were right."""
+    """A number of right results out of a number of trials."""
 
     chances: int  # at least 1
     right: int
@@ -39,7 +39,7 @@ class Score:
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval of the share, for independent chances.
 
-        Those of one story depend on each other, so the true interval is a little wider. Source:
+        Trials of one story are correlated, so the true interval is slightly wider. Source:
         Wilson 1927, "Probable Inference, the Law of Succession, and Statistical Inference".
         """
         n, p, z = self.chances, self.share, 1.959964
@@ -50,11 +50,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Grades:
-    """What a model got right, as ``grade`` and ``forced_choice`` count it."""
+    """The counts of ``grade`` or ``forced_choice``."""
 
-    stories: Score  # grammatical ones, or those in which every choice was right
+    stories: Score  # grammatical ones, or those with every choice right
     phenomena: dict[str, Score]
-    senses: dict[str, Score] = field(default_factory=dict)  # "sense" alone, for each homograph
+    senses: dict[str, Score] = field(
+        default_factory=dict
+    )  # of the phenomenon "sense", by homograph
 
     def __str__(self) -> str:
         rows = [("stories", self.stories), *self.phenomena.items()]
@@ -69,7 +71,7 @@ class Grades:
         return "\n".join(lines)
 
     def as_dict(self) -> dict[str, Any]:
-        """The counts with their shares (0 to 1) and intervals, ready for JSON."""
+        """The counts with their shares (0 to 1) and intervals, JSON-serializable."""
 
         def plain(score: Score) -> dict[str, Any]:
             return {**asdict(score), "share": score.share, "interval": list(score.interval)}
@@ -81,7 +83,7 @@ class Grades:
         }
 
 
-# ---- What it writes ----------------------------------------------------------------------------
+# ---- Sampling ---------------------------------------------------------------------------------
 
 
 def sample_stories(
@@ -94,11 +96,11 @@ def sample_stories(
     top_p: float | None = None,
     batch_size: int = 128,
 ) -> list[str | None]:
-    """n stories from <|endoftext|> to <|endoftext|>; None for one that does not fit the window.
+    """Sample n stories, each up to <|endoftext|>; None for one that exceeds the window.
 
-    ``temperature`` and ``top_p`` are those of ``generate``. The same seed and batch_size draw the
-    same stories. Raises ValueError for n below 1, and if the model's vocabulary lacks the
-    tokenizer's <|endoftext|>.
+    ``temperature`` and ``top_p`` are those of ``generate``. The result is determined by seed and
+    batch_size. Raises ValueError for n below 1, and if the tokenizer's <|endoftext|> is not in the
+    model's vocabulary.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1 story, got {n}")
@@ -122,10 +124,10 @@ def sample_stories(
 
 
 def grade(texts: Iterable[str | None]) -> Grades:
-    """The judge's verdict: the share of texts that are complete stories, and of each phenomenon.
+    """Count the texts that are complete stories, and the phenomena that are right.
 
-    A text that is None, unfinished, is no story and has no chances. A single sentence is no
-    story either. Raises ValueError for no texts.
+    None (an unfinished text) and single sentences do not count as stories; None has no phenomena.
+    Raises ValueError if there are no texts.
     """
     verdicts = [None if text is None else crane.judge(text) for text in texts]
     if not verdicts:
@@ -139,12 +141,12 @@ def grade(texts: Iterable[str | None]) -> Grades:
     return Grades(Score(len(verdicts), complete), phenomena)
 
 
-# ---- How it chooses ----------------------------------------------------------------------------
+# ---- Forced choice -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Two continuations of the same beginning, and which one was likelier."""
+    """The comparison of two continuations of one prefix."""
 
     story: int  # counted from 0 in the order of the seeds
     phenomenon: str
@@ -153,7 +155,7 @@ class Choice:
 
     @property
     def right(self) -> bool:
-        """A tie is not right."""
+        """Whether the right words are more likely; a tie is not right."""
         return self.margin > 0
 
 
@@ -166,32 +168,32 @@ def choices(
 ) -> list[Choice]:
     """Every test in the stories of these seeds: the right words against the first distractor.
 
-    The log-probabilities of a continuation's tokens are summed, so a predictor that knows nothing
-    prefers the one with fewer tokens. Raises what ``crane.annotated_story`` raises.
+    The log-probabilities of a continuation's tokens are summed, so a uniform predictor prefers the
+    one with fewer tokens. Raises what ``crane.annotated_story`` raises.
     """
-    texts: list[list[int]] = []  # one pass of each scores the right words of all its tests
+    texts: list[list[int]] = []  # scored once for the right words of all tests
     distractors: list[list[int]] = []
-    asked: list[tuple[int, crane.Test, int, int]] = []  # the story, and where the right ids stand
+    tests: list[tuple[int, crane.Test, int, int]] = []  # story, test, slice of the right ids
     for story, seed in enumerate(seeds):
         sampled = crane.annotated_story(seed, held_out=held_out)
         ids, starts = encode_words(tokenizer, sampled.words)
         texts.append(ids)
         for test in sampled.tests:
             at, stop = starts[test.start], starts[test.start + len(test.right)]
-            asked.append((story, test, at, stop))
+            tests.append((story, test, at, stop))
             words = (*sampled.words[: test.start], *test.distractors[0])
             distractors.append(encode_words(tokenizer, words)[0][:-1])  # without <|endoftext|>
-    own, other = score_tokens(predictor, texts), score_tokens(predictor, distractors)
+    right, wrong = score_tokens(predictor, texts), score_tokens(predictor, distractors)
     found = []
-    for (story, test, at, stop), scores in zip(asked, other, strict=True):
+    for (story, test, at, stop), scores in zip(tests, wrong, strict=True):
         # Score i is that of token i + 1.
-        margin = float(own[story][at - 1 : stop - 1].sum() - scores[at - 1 :].sum())
+        margin = float(right[story][at - 1 : stop - 1].sum() - scores[at - 1 :].sum())
         found.append(Choice(story, test.phenomenon, test.sense.partition("-")[0], margin))
     return found
 
 
-def tally(results: Iterable[tuple[str, bool]]) -> dict[str, Score]:
-    """Count what was right under each name, in alphabetical order."""
+def count(results: Iterable[tuple[str, bool]]) -> dict[str, Score]:
+    """The score of each name, in alphabetical order."""
     chances, right = Counter[str](), Counter[str]()
     for name, correct in results:
         chances[name] += 1
@@ -200,18 +202,18 @@ def tally(results: Iterable[tuple[str, bool]]) -> dict[str, Score]:
 
 
 def grade_choices(choices: Sequence[Choice]) -> Grades:
-    """Choices as grades. A story counts as right if every choice in it was.
+    """Grades of choices. A story counts as right if every choice in it is.
 
-    Raises ValueError for no choices.
+    Raises ValueError if there are no choices.
     """
     if not choices:
-        raise ValueError("there is nothing to choose: give at least one seed")
+        raise ValueError("there are no choices: give at least one seed")
     stories = {choice.story for choice in choices}
     failed = {choice.story for choice in choices if not choice.right}
     return Grades(
         Score(len(stories), len(stories - failed)),
-        tally((choice.phenomenon, choice.right) for choice in choices),
-        tally((choice.word, choice.right) for choice in choices if choice.phenomenon == "sense"),
+        count((choice.phenomenon, choice.right) for choice in choices),
+        count((choice.word, choice.right) for choice in choices if choice.phenomenon == "sense"),
     )
 
 
@@ -222,31 +224,31 @@ def forced_choice(
     *,
     held_out: str | None = None,
 ) -> Grades:
-    """How often the right words are likelier than the first distractor. See ``choices``.
+    """Count how often the right words are more likely than the first distractor; see ``choices``.
 
-    With ``held_out`` the stories have what training never shows. Raises ValueError for no seeds,
-    and what ``crane.annotated_story`` raises.
+    With ``held_out`` the stories have pairs withheld from training. Raises ValueError if there are
+    no seeds, and what ``crane.annotated_story`` raises.
     """
     return grade_choices(choices(predictor, tokenizer, seeds, held_out=held_out))
 
 
-# ---- How well it predicts ----------------------------------------------------------------------
+# ---- Validation --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Validation:
-    """A model's loss on stories, beside the exact one. All but the counts in nats per token."""
+    """A model's loss on stories and the exact entropy, in nats per token."""
 
     loss: float  # the mean over all tokens
-    loss_error: float  # standard error of the mean, story by story
-    floor: float  # the same mean of the exact surprisal
-    gap: float  # loss - floor: the KL divergence of the model from the grammar, estimated
-    gap_error: float  # standard error of the gap, from each story's own difference
+    loss_error: float  # standard error of the mean, from the variation between stories
+    floor: float  # mean exact surprisal of the same tokens
+    gap: float  # loss - floor: an estimate of the KL divergence from the grammar
+    gap_error: float  # standard error of the gap, from the variation between stories
     stories: int
     tokens: int
     by_position: tuple[float, ...]  # mean loss of the first token, the second, …
     gap_by_position: tuple[float, ...]
-    counts: tuple[int, ...]  # stories that have such a token
+    counts: tuple[int, ...]  # stories that are long enough
 
     def __str__(self) -> str:
         return (
@@ -264,9 +266,9 @@ def validation(
 ) -> Validation:
     """The loss on the stories of ``crane.entropy(n_stories, seed)``, and the gap to that entropy.
 
-    Each story stands alone in its window after an <|endoftext|>; the one that closes it is
-    predicted too. The gap is taken token by token, so which stories were drawn matters little.
-    It cannot be below 0 by more than chance. Raises ValueError for fewer than two stories.
+    Each story has a window of its own, with an <|endoftext|> before it, and one after it that is
+    predicted too. The gap is a paired difference, token by token, so its error is small; it is
+    negative only by chance. Raises ValueError for fewer than two stories.
     """
     if n_stories < 2:
         raise ValueError(f"n_stories must be at least 2, got {n_stories}")
@@ -299,13 +301,12 @@ def report(
     seed: int = 0,
     training_seeds: Iterable[int] = range(10_000),
 ) -> dict[str, Any]:
-    """Every metric of a model, ready for JSON.
+    """Every metric of a model, JSON-serializable.
 
-    ``n_stories`` are for validation, ``n_samples`` are written freely, and ``n_choices`` tested
-    in each forced choice: of usual stories, and of each kind that training withholds. Two baselines
-    choose as well: a bigram counted on the stories of ``training_seeds``, and the model itself with
-    a window of 8 tokens. With the defaults and a million parameters this takes some minutes on two
-    cores.
+    Numbers of stories: ``n_stories`` for validation, ``n_samples`` sampled ones, and ``n_choices``
+    for each forced choice (usual stories, and each kind of withheld pair). Baselines of the forced
+    choice: a bigram model of the stories of ``training_seeds``, and the same model with a window
+    of 8 tokens. The defaults take some minutes for a million parameters on two cores.
     """
     seeds = crane.random_seeds(n_choices, seed)
     corpus: list[int] = []
@@ -313,7 +314,7 @@ def report(
         corpus += (tokenizer.eot_token, *tokenizer.encode_ordinary(crane.story(s)))
     kinds = {"usual": None} | {f"held_out_{kind}": kind for kind in ("sense", "object", "name")}
 
-    def chosen(predictor: GPT2 | LogProbs) -> dict[str, Any]:
+    def forced_choices(predictor: GPT2 | LogProbs) -> dict[str, Any]:
         return {
             name: forced_choice(predictor, tokenizer, seeds, held_out=kind).as_dict()
             for name, kind in kinds.items()
@@ -323,9 +324,9 @@ def report(
     return {
         "validation": asdict(validation(model, tokenizer, n_stories, seed)),
         "samples": {**grade(samples).as_dict(), "unfinished": samples.count(None)},
-        "forced_choice": chosen(model),
+        "forced_choice": forced_choices(model),
         "baselines": {
-            "bigram": chosen(Bigram(torch.tensor(corpus), tokenizer.n_vocab)),
-            "window_8": chosen(window_log_probs(model, 8)),
+            "bigram": forced_choices(Bigram(torch.tensor(corpus), tokenizer.n_vocab)),
+            "window_8": forced_choices(window_log_probs(model, 8)),
         },
     }

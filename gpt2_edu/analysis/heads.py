@@ -1,7 +1,8 @@
 """Inside a model of Crane World: what each head is needed for, and where it looks.
 
 ``head_effects`` removes heads one at a time and repeats the forced choices of evals.py.
-``attention_statistics`` measures where each head looks from the places that matter.
+``attention_statistics`` measures where each head looks from the positions that matter. Both take
+any model that notes its ``attn.heads`` and ``attn.weights``: the package's or the reader's own.
 """
 
 from __future__ import annotations
@@ -13,13 +14,25 @@ from typing import Literal
 
 import tiktoken
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .. import crane
-from ..model import GPT2, eval_mode
+from ..language_model import eval_mode
 from ..tape import trace
 from .evals import Choice, Grades, Score, choices, grade_choices
-from .scoring import LogProbs, encode_words, model_log_probs, pad_right
+from .scoring import LogProbs, device_of, encode_words, model_log_probs, pad_right
+
+
+def noted_heads(model: nn.Module) -> dict[str, Tensor]:
+    """``attn.heads`` of every layer for a single token, (1, H, 1, D), by path.
+
+    They show how many layers and heads the model has, and under which paths edits find them.
+    Raises ValueError if the model does not note them.
+    """
+    with eval_mode(model), torch.inference_mode(), trace(model) as t:
+        model(torch.zeros(1, 1, dtype=torch.int64, device=device_of(model)))
+    return t.ending("attn.heads")
+
 
 # ---- Removing a head ---------------------------------------------------------------------------
 
@@ -57,7 +70,7 @@ class HeadEffects:
 
 
 def head_effects(
-    model: GPT2,
+    model: nn.Module,
     tokenizer: tiktoken.Encoding,
     seeds: Iterable[int],
     *,
@@ -69,22 +82,23 @@ def head_effects(
     mean over all tokens of these stories, which is closer to what the later layers are used to.
     No drop does not mean that a head does nothing: another may stand in for it. Takes
     N · H + 1 times as long as ``forced_choice``, whose errors it shares. Raises ValueError for
-    another ``replacement``. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than
-    One?".
+    another ``replacement``, or a model that does not note its heads. Source: Michel et al. 2019,
+    "Are Sixteen Heads Really Better than One?".
     """
     if replacement not in ("zero", "mean"):
         raise ValueError(f'replacement must be "zero" or "mean", got {replacement!r}')
     seeds = list(seeds)
     intact = choices(_edited_log_probs(model, {}), tokenizer, seeds)
     grades, margins = grade_choices(intact), _mean_margins(intact)
-    config = model.config
-    vectors = torch.zeros(config.n_layer, config.n_head, config.head_size)
+    noted = [heads[0, :, 0] for heads in noted_heads(model).values()]  # (H, D) each
+    vectors = torch.zeros_like(torch.stack(noted))
+    N, H = vectors.shape[:2]
     if replacement == "mean":
         rows = [encode_words(tokenizer, crane.annotated_story(s).words)[0] for s in seeds]
         vectors = mean_heads(model, rows)
     effects = []
-    for layer in range(config.n_layer):
-        for head in range(config.n_head):
+    for layer in range(N):
+        for head in range(H):
             predictor = without_head(model, layer, head, vectors[layer, head])
             left = choices(predictor, tokenizer, seeds)
             now, now_margins = grade_choices(left), _mean_margins(left)
@@ -111,12 +125,13 @@ def sense_only_from_hint(word: str, seed: int) -> bool:
     return " nothing but " in story.text and len(senses) == 1 and senses[0].startswith(f"{word}-")
 
 
-def without_head(model: GPT2, layer: int, head: int, vector: Tensor | None = None) -> LogProbs:
+def without_head(model: nn.Module, layer: int, head: int, vector: Tensor | None = None) -> LogProbs:
     """What a model predicts when one head's result is ``vector`` (D,) at every token, or zeros.
 
-    Raises ValueError for a layer or a head that the model does not have.
+    Raises ValueError for a layer or a head that the model does not have or does not note.
     """
-    N, H = model.config.n_layer, model.config.n_head
+    noted = noted_heads(model)
+    N, H = len(noted), next(iter(noted.values())).size(1)
     if not (0 <= layer < N and 0 <= head < H):
         raise ValueError(
             f"this model has layers 0 … {N - 1} with heads 0 … {H - 1}, got {layer}.{head}"
@@ -127,19 +142,20 @@ def without_head(model: GPT2, layer: int, head: int, vector: Tensor | None = Non
         heads[:, head] = 0 if vector is None else vector.to(heads)
         return heads
 
-    return _edited_log_probs(model, {f"transformer.h.{layer}.attn.heads": edit})
+    return _edited_log_probs(model, {list(noted)[layer]: edit})
 
 
-def mean_heads(model: GPT2, rows: Sequence[Sequence[int]]) -> Tensor:
+def mean_heads(model: nn.Module, rows: Sequence[Sequence[int]]) -> Tensor:
     """The mean result of each head over all tokens of these texts: (N, H, D)."""
-    config = model.config
-    total = torch.zeros(config.n_layer, config.n_head, config.head_size, dtype=torch.float64)
-    for row, heads in zip(rows, _attention(model, rows, "heads"), strict=True):  # (N, H, T, D)
-        total += heads[:, :, : len(row)].sum(dim=-2)
-    return (total / sum(map(len, rows))).float()
+    tables = _attention(model, rows, "heads")  # (N, H, T, D) each
+    sums = [
+        heads[:, :, : len(row)].sum(dim=-2).double()
+        for row, heads in zip(rows, tables, strict=True)
+    ]
+    return (torch.stack(sums).sum(dim=0) / sum(map(len, rows))).float()
 
 
-def _edited_log_probs(model: GPT2, edits: dict[str, Callable[[Tensor], Tensor]]) -> LogProbs:
+def _edited_log_probs(model: nn.Module, edits: dict[str, Callable[[Tensor], Tensor]]) -> LogProbs:
     def log_probs(ids: Tensor) -> Tensor:
         with trace(model, edits=edits):
             return model_log_probs(model)(ids)
@@ -154,13 +170,12 @@ def _mean_margins(found: Sequence[Choice]) -> dict[str, float]:
     return {name: sum(margins[name]) / len(margins[name]) for name in sorted(margins)}
 
 
-def _attention(model: GPT2, rows: Sequence[Sequence[int]], name: str) -> Iterator[Tensor]:
-    """For each row ``attn.{name}`` of all layers side by side: (N, H, T, …) on the CPU, padded."""
+def _attention(model: nn.Module, rows: Sequence[Sequence[int]], name: str) -> Iterator[Tensor]:
+    """For each row ``attn.{name}`` of all layers, stacked: (N, H, T, …) on the CPU, padded."""
     for i in range(0, len(rows), 16):
         with eval_mode(model), torch.inference_mode(), trace(model) as t:
-            model(pad_right(rows[i : i + 16]).to(model.device))
-        paths = [f"transformer.h.{n}.attn.{name}" for n in range(model.config.n_layer)]
-        yield from torch.stack([t[path] for path in paths], dim=1).float().cpu()
+            model(pad_right(rows[i : i + 16]).to(device_of(model)))
+        yield from torch.stack([*t.ending(f"attn.{name}").values()], dim=1).float().cpu()
 
 
 # ---- Where the heads look ----------------------------------------------------------------------
@@ -200,7 +215,7 @@ class AttentionStatistics:
 
 
 def attention_statistics(
-    model: GPT2,
+    model: nn.Module,
     tokenizer: tiktoken.Encoding,
     seeds: Iterable[int],
 ) -> AttentionStatistics:
@@ -217,24 +232,25 @@ def attention_statistics(
                     decides its sense and stands before it
 
     A place's weight is the sum over the tokens that are looked at; a pattern's is the mean over
-    its places. Raises ValueError for no seeds, and what ``annotated_story`` and the model raise.
-    Source of the last but one: Olsson et al. 2022, "In-context Learning and Induction Heads".
+    its places. Raises ValueError for no seeds, or a model that does not note its attention
+    weights, and what ``annotated_story`` and the model raise. Source of the last but
+    one: Olsson et al. 2022, "In-context Learning and Induction Heads".
     """
     stories = [crane.annotated_story(seed) for seed in seeds]
     if not stories:
         raise ValueError("there is nothing to look at: give at least one seed")
     texts = [encode_words(tokenizer, story.words) for story in stories]
-    N, H = model.config.n_layer, model.config.n_head
-    sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(N, H, dtype=torch.float64))
+    sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(()))  # of (N, H) each
     even: defaultdict[str, float] = defaultdict(float)
     counts: defaultdict[str, int] = defaultdict(int)
     tables = _attention(model, [ids for ids, _ in texts], "weights")  # (N, H, T, T) each
     for story, (ids, starts), weights in zip(stories, texts, tables, strict=True):
         for pattern, query, keys in attention_places(story, ids, starts):
-            sums[pattern] += weights[:, :, query, keys].sum(dim=-1)  # (N, H)
+            sums[pattern] = sums[pattern] + weights[:, :, query, keys].sum(dim=-1).double()
             even[pattern] += len(keys) / (query + 1)
             counts[pattern] += 1
     patterns = sorted(counts)
+    N, H = sums["first"].shape
     return AttentionStatistics(
         {pattern: counts[pattern] for pattern in patterns},
         {pattern: even[pattern] / counts[pattern] for pattern in patterns},

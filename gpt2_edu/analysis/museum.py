@@ -1,7 +1,7 @@
-"""The bug museum: a small model is trained with a mistake, and shows what the mistake does.
+"""The bug museum: the effects of each bug on a small model that trains in a second.
 
-``case("no mask")`` records the loss, where the heads look and what the model writes.
-``mystery(seed)`` does so without naming the bug.
+``case("no mask")`` returns losses, attention weights and sampled texts. ``mystery(seed)`` is a
+case whose bug is to be guessed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..machine.messages import nearest
 from ..model import GPT2
 from .bugs import BUGS, NO_BUG, Bug, broken, find
 
-# ---- The language: 24 sentences, in which the first animal decides the last word -----------------
+# ---- The language: 24 sentences; the first animal determines the last word -----------------------
 
 END = "<|endoftext|>"
 FOODS = {"crane": "fish", "bat": "fruit", "seal": "squid", "mouse": "bread"}
@@ -35,12 +35,14 @@ SENTENCES = tuple(
     for verb, things in (("ate", FOODS), ("lifted", LOADS))
 )
 WORDS = (END, *dict.fromkeys(" ".join(SENTENCES).split()))  # a word's index is its id
-LENGTH = 9  # tokens that the model reads of a sentence: END and all words but the last
-FLOOR = math.log(len(SENTENCES)) / LENGTH  # nats per prediction: all are equally likely
+LENGTH = 9  # input tokens of a sentence: END and all words but the last
+FLOOR = (
+    math.log(len(SENTENCES)) / LENGTH
+)  # entropy in nats per token: all sentences are equally likely
 
 
 def encode(sentence: str) -> list[int]:
-    """The ids of words with a space between; raises ValueError for an unknown word."""
+    """The ids of words separated by spaces. Raises ValueError for an unknown word."""
     words = sentence.split()
     for word in words:
         if word not in WORDS:
@@ -49,11 +51,11 @@ def encode(sentence: str) -> list[int]:
 
 
 def decode(ids: Iterable[int]) -> str:
-    """Words for ids."""
+    """The words of ids, separated by spaces."""
     return " ".join(WORDS[i] for i in ids)
 
 
-# Two ENDs, so that there are targets two places ahead: (24, LENGTH + 2).
+# Two ENDs, so that targets can be shifted by two: (24, LENGTH + 2).
 TEXTS = torch.tensor([encode(f"{END} {sentence} {END} {END}") for sentence in SENTENCES])
 
 
@@ -63,7 +65,7 @@ SAMPLES = 100  # texts
 
 
 def untrained_model() -> GPT2:
-    """The museum's small model before training: one block of four heads. Always the same."""
+    """The small model at initialization: one block of four heads, seed 0."""
     config = GPT2Config(
         vocab_size=len(WORDS),
         block_size=12,
@@ -75,13 +77,13 @@ def untrained_model() -> GPT2:
         resid_pdrop=0.0,
         initializer_range=0.1,
     )
-    with torch.random.fork_rng(devices=[]):  # the reader's random numbers stay as they are
+    with torch.random.fork_rng(devices=[]):  # the global random state is unchanged
         torch.default_generator.manual_seed(0)
         return GPT2(config)
 
 
 def train(model: GPT2, shift: int = 1, steps: int = STEPS) -> tuple[float, ...]:
-    """Train on all sentences at once, with targets ``shift`` places ahead; returns the losses."""
+    """Train on all sentences as one batch, targets ``shift`` ahead; return the loss per step."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     losses = []
     for _ in range(steps):
@@ -107,11 +109,11 @@ def healthy_model() -> GPT2:
 
 @dataclass(frozen=True)
 class Case:
-    """A small model with a bug: how it learned, and what it does afterwards.
+    """Measurements of the small model with a bug.
 
-    ``losses`` has one for each step of training; ``eval_losses`` are measured after it, all on
-    the same sentences. ``weights`` (H, LENGTH, LENGTH) are attention's in "A crane beside a bat
-    ate fish .". ``texts`` are drawn from the model.
+    ``losses``: one per training step. ``eval_losses``: repeated measurements after training, on
+    the same sentences. ``weights``: attention (H, LENGTH, LENGTH) on "A crane beside a bat ate
+    fish .". ``texts``: samples.
     """
 
     losses: tuple[float, ...]
@@ -121,17 +123,17 @@ class Case:
 
     @property
     def correct(self) -> int:
-        """How many of the texts are sentences of the language."""
+        """The number of texts that are sentences of the language."""
         return sum(text in SENTENCES for text in self.texts)
 
     @property
     def distinct(self) -> int:
-        """How many of the language's 24 sentences are among the texts."""
+        """The number of the language's 24 sentences among the texts."""
         return len({*self.texts} & {*SENTENCES})
 
 
 def case(name: str) -> Case:
-    """What a bug does to the small model; takes about a second. Raises as ``broken`` does."""
+    """Train and measure the small model with a bug, in about a second. Raises like ``broken``."""
     bug = find(name)
     with torch.random.fork_rng(devices=[]):
         model, losses = _trained()
@@ -152,13 +154,13 @@ def case(name: str) -> Case:
 
 
 class Mystery:
-    """A case without its name: ``guess("…")`` answers."""
+    """A case whose bug is hidden; ``guess("…")`` checks a name."""
 
     def __init__(self, bug: Bug) -> None:
         self._bug, self.case = bug, case(bug.name)
 
     def guess(self, name: str) -> str:
-        """Whether this is the bug, in words; never an error."""
+        """A sentence that says whether this is the bug; raises nothing."""
         try:
             guessed = find(name)
         except ValueError as error:
@@ -171,5 +173,5 @@ class Mystery:
 
 
 def mystery(seed: int) -> Mystery:
-    """A bug drawn by seed from those that show."""
+    """A random bug among those that show, determined by the seed."""
     return Mystery(random.Random(seed).choice([bug for bug in BUGS.values() if bug.shows]))

@@ -1,7 +1,7 @@
-"""Is this the same model as Hugging Face's, and if not, which module is the first to differ?
+"""Compare a model with Hugging Face's module by module, to find the first that differs.
 
-``parity_table`` runs both on the same ids and compares every module twice: in the model, where it
-inherits the errors of the modules before it, and alone, where it is given the reference's input.
+``parity_table`` runs both on the same ids and compares every module twice: within the model,
+where it inherits errors of earlier modules, and alone, on the reference's input.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ import torch
 from torch import Tensor, nn
 
 from ..config import GPT2Config
+from ..language_model import eval_mode
 from ..machine.display import Exhibit, text_table
-from ..model import GPT2, eval_mode
+from ..model import GPT2
 from ..weights import CONFIG, locate, read_config
 
-MARGIN = 8  # how many times the reference's own rounding error a difference may be
+MARGIN = 8  # tolerance, in multiples of the reference's rounding error
 EPS = torch.finfo(torch.float32).eps  # 2⁻²³
-NUDGES = 8  # inputs at which rounding is measured: at a single one its errors may be small by luck
+PERTURBATIONS = 8  # inputs at which rounding is measured; one could be accidentally small
 
 
 @dataclass(frozen=True)
 class Parity:
-    """One module's largest absolute differences from the reference, and what rounding explains."""
+    """One module's largest absolute differences from the reference, with their tolerances."""
 
     module: str
-    scale: float  # the largest absolute value that the reference's module returns
+    scale: float  # largest absolute value of the reference's output
     alone: float
     alone_tolerance: float
     within: float
@@ -41,7 +42,7 @@ class Parity:
 
     @property
     def same_alone(self) -> bool:
-        return self.alone <= self.alone_tolerance  # not a number is not the same
+        return self.alone <= self.alone_tolerance  # False for NaN
 
     @property
     def same(self) -> bool:
@@ -50,10 +51,10 @@ class Parity:
 
 @dataclass(frozen=True)
 class ParityTable(Exhibit):
-    """A row for each module, in the order of the computation.
+    """One row per module, in the order of the computation.
 
-    As text and as HTML it shows only what is the same on every processor: the verdict, and the
-    order of magnitude of a difference, relative to the module's largest value. ``rows()`` has the
+    Text and HTML show the verdict and the order of magnitude of each difference, relative to the
+    module's largest value, because these are the same on every processor. ``rows()`` returns the
     numbers.
     """
 
@@ -68,16 +69,16 @@ class ParityTable(Exhibit):
 
     @property
     def ok(self) -> bool:
-        """Whether rounding explains all differences."""
+        """Whether all differences are within rounding error."""
         return self.first_difference is None
 
     @property
     def first_difference(self) -> str | None:
-        """The first module that differs, or None: the one to look at."""
+        """The name of the first module that differs, or None."""
         return next((e.module for e in self.entries if not e.same), None)
 
     def verdict(self, entry: Parity) -> str:
-        """ "same", "differs", or "inherited": right alone, but what reaches it is wrong."""
+        """ "same", "differs", or "inherited" (the same alone, but with a wrong input)."""
         if entry.same:
             return "same"
         if entry.same_alone and entry.module != self.first_difference:
@@ -93,7 +94,7 @@ class ParityTable(Exhibit):
 
     def _cells(self) -> Iterator[tuple[str, str, str, str]]:
         for e in self.entries:
-            alone, within = magnitude(e.alone, e.scale), magnitude(e.within, e.scale)
+            alone, within = (order_of_magnitude(d, e.scale) for d in (e.alone, e.within))
             yield e.module, alone, within, self.verdict(e)
 
     def __repr__(self) -> str:
@@ -109,7 +110,7 @@ class ParityTable(Exhibit):
         return text_table("parity", caption, columns, self._cells())
 
 
-def magnitude(difference: float, scale: float) -> str:
+def order_of_magnitude(difference: float, scale: float) -> str:
     """A relative difference as a power of ten.
 
     Rounding leaves about 10⁻⁷ to 10⁻⁶, different on each processor: both are "< 10⁻⁵".
@@ -125,7 +126,7 @@ def magnitude(difference: float, scale: float) -> str:
 
 
 def module_names(n_layer: int) -> list[str]:
-    """The modules to compare, by the names that both models give them, in order."""
+    """The modules to compare, in order, by the name they have in both models."""
     names = ["transformer.wte", "transformer.wpe", "transformer.drop"]
     for i in range(n_layer):
         block = f"transformer.h.{i}"
@@ -137,22 +138,22 @@ def module_names(n_layer: int) -> list[str]:
 def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTable:
     """Compare a model, module by module, with ``transformers`` on the weights of a folder.
 
-    Both run in float32 on the same two sequences of random ids. ``reference_folder`` is what
-    ``GPT2.from_pretrained`` takes.
+    Both run in float32 on the same two sequences of random ids. ``reference_folder`` is an
+    argument of ``GPT2.from_pretrained``.
 
-    Two right programs differ: a sum of n products in another order has another rounding error,
-    about √n · 2⁻²⁴ of its size, and softmax and depth magnify it. How much depends on the weights,
-    so it is measured: the reference runs once more in float64, and the distance of its own float32
-    results from that is the rounding error, taken as at least 2⁻²³ of the module's largest value.
-    As it may be small by luck, it is measured at a few neighbours of the input, too.
-    A difference of up to ``MARGIN`` = 8 times this is called the same. Right models were seen to
-    need up to 2.1, with 1 to 48 blocks, C from 21 to 768, and SSE4, AVX2 or AVX-512. GELU by erf
-    makes hundreds. ε outside of the root makes 1,000 in GPT-2's first block, but less than 8 where
-    the stream has grown to a standard deviation of 10: there it cannot be told from rounding. In
-    float64 the reference needs twice the memory of the model.
+    Two correct implementations differ by rounding: a sum of n products in another order differs
+    by about √n · 2⁻²⁴ of its size, and softmax and depth amplify that. The amount depends on the
+    weights, so it is measured: the rounding error is the distance of the reference's float32
+    outputs from its float64 outputs, at least 2⁻²³ of the module's largest value. It can be
+    accidentally small, so the largest over a few perturbed inputs is used. A difference of up to
+    ``MARGIN`` = 8 times this is "same". Correct models needed up to 2.1, with 1 to 48 blocks, C
+    from 21 to 768, and SSE4, AVX2 or AVX-512. The erf GELU needs hundreds. ε outside the root
+    needs 1,000 in GPT-2's first block, but less than 8 where the residual stream has a standard
+    deviation of 10: there it is indistinguishable from rounding. In float64 the reference needs
+    twice the memory of the model.
 
-    Raises ModuleNotFoundError without transformers, and ValueError if the model is not in
-    float32 or the folder's sizes are others.
+    Raises ModuleNotFoundError without transformers, and ValueError if the model is not in float32
+    or has other sizes than the folder's.
     """
     folder = locate(reference_folder)
     config = read_config(folder / CONFIG)
@@ -167,21 +168,21 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
         theirs = _record(reference, names, idx, use_cache=False)
         alone = {name: model.get_submodule(name)(theirs[name].input) for name in names}
 
-    near = [theirs]
-    for nudge in range(1, NUDGES):
-        with _nudged(reference, nudge):
-            near.append(_record(reference, names, idx, use_cache=False))
+    perturbed = [theirs]
+    for seed in range(1, PERTURBATIONS):
+        with _perturbed_embeddings(reference, seed):
+            perturbed.append(_record(reference, names, idx, use_cache=False))
 
     reference.cpu().double()  # not every device has float64
     alone_error, within_error = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
-    for nudge, rounded in enumerate(near):
-        with _nudged(reference, nudge):
+    for seed, calls in enumerate(perturbed):
+        with _perturbed_embeddings(reference, seed):
             exact = _record(reference, names, idx.cpu(), use_cache=False)
         for name in names:
-            output = rounded[name].output
-            exact_alone = _replay(reference.get_submodule(name), rounded[name])
-            alone_error[name] = max(alone_error[name], _distance(output, exact_alone))
-            within_error[name] = max(within_error[name], _distance(output, exact[name].output))
+            output = calls[name].output
+            exact_alone = _replay(reference.get_submodule(name), calls[name])
+            alone_error[name] = max(alone_error[name], max_difference(output, exact_alone))
+            within_error[name] = max(within_error[name], max_difference(output, exact[name].output))
 
     entries = []
     for name in names:
@@ -190,12 +191,12 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
         alone_tolerance, within_tolerance = (
             MARGIN * max(error[name], EPS * scale) for error in (alone_error, within_error)
         )
-        differs_alone, differs = (
-            _distance(alone[name], output),
-            _distance(ours[name].output, output),
+        difference_alone, difference = (
+            max_difference(alone[name], output),
+            max_difference(ours[name].output, output),
         )
         entries.append(
-            Parity(name, scale, differs_alone, alone_tolerance, differs, within_tolerance)
+            Parity(name, scale, difference_alone, alone_tolerance, difference, within_tolerance)
         )
     return ParityTable(tuple(entries))
 
@@ -209,13 +210,13 @@ def _check_comparable(model: GPT2, theirs: GPT2Config, folder: Path) -> None:
     if other := [n for n in sizes if getattr(theirs, n) != getattr(model.config, n)]:
         listed = ", ".join(f"{n}={getattr(theirs, n)}" for n in other)
         raise ValueError(
-            f"{folder} holds a model of other sizes: {listed}; this one has "
+            f"{folder} contains a model of other sizes: {listed}; this one has "
             + ", ".join(str(getattr(model.config, n)) for n in other)
         )
 
 
 class _Call(NamedTuple):
-    """What a module was given, and the tensor that it returned."""
+    """The arguments of a module's call, and its output tensor."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -226,17 +227,17 @@ class _Call(NamedTuple):
         return self.args[0] if self.args else self.kwargs["hidden_states"]
 
 
-def _output(result: Any) -> Tensor:
-    """A result's tensor; the attention of transformers returns its weights as well."""
+def _tensor(result: Any) -> Tensor:
+    """The output tensor of a result; attention in transformers also returns weights."""
     return result[0] if isinstance(result, tuple) else result
 
 
 def _record(model: nn.Module, names: list[str], idx: Tensor, **options: Any) -> dict[str, _Call]:
-    """Run a model; return the calls of the named modules."""
+    """Run a model and return the calls of the named modules."""
     calls: dict[str, _Call] = {}
 
     def hook(name: str, module: nn.Module, args: Any, kwargs: Any, result: Any) -> None:
-        calls[name] = _Call(args, kwargs, _output(result))
+        calls[name] = _Call(args, kwargs, _tensor(result))
 
     with ExitStack() as hooks:
         for name in names:
@@ -247,17 +248,17 @@ def _record(model: nn.Module, names: list[str], idx: Tensor, **options: Any) -> 
 
 
 @contextmanager
-def _nudged(reference: Any, nudge: int) -> Iterator[None]:
-    """Inside, the embeddings differ by some 10⁻⁵ of their size, for each ``nudge`` in another way.
+def _perturbed_embeddings(reference: Any, seed: int) -> Iterator[None]:
+    """Within the context, add noise of about 10⁻⁵ of their size to the embeddings.
 
-    The same in float32 and in float64; 0 changes nothing.
+    The noise is the same in float32 and float64; seed 0 adds none.
     """
 
     def hook(module: nn.Module, args: tuple[Tensor]) -> tuple[Tensor]:
         (embedded,) = args
-        if not nudge:
+        if not seed:
             return args
-        generator = torch.Generator().manual_seed(nudge)
+        generator = torch.Generator().manual_seed(seed)
         noise = torch.randn(embedded.shape, generator=generator) * embedded.abs().max().cpu()
         return (embedded + 1e-5 * noise.to(embedded.device),)
 
@@ -266,7 +267,7 @@ def _nudged(reference: Any, nudge: int) -> Iterator[None]:
 
 
 def _replay(module: nn.Module, call: _Call) -> Tensor:
-    """The output of a module that is now in float64, for the same input."""
+    """The output of a module in float64 for a recorded call's input."""
 
     def double(value: Any) -> Any:
         if not isinstance(value, Tensor):
@@ -274,10 +275,11 @@ def _replay(module: nn.Module, call: _Call) -> Tensor:
         return value.cpu().double() if value.is_floating_point() else value.cpu()
 
     kwargs = {name: double(value) for name, value in call.kwargs.items()}
-    return _output(module(*map(double, call.args), **kwargs))
+    return _tensor(module(*map(double, call.args), **kwargs))
 
 
-def _distance(one: Tensor, other: Tensor) -> float:
+def max_difference(one: Tensor, other: Tensor) -> float:
+    """The largest absolute difference of two tensors, in float64."""
     return (one.cpu().double() - other.cpu().double()).abs().max().item()
 
 

@@ -1,4 +1,4 @@
-"""Log-probabilities: what a model, or a simpler predictor, expects as the next token."""
+"""Log-probabilities of tokens under a model, a truncated window, or a bigram baseline."""
 
 from __future__ import annotations
 
@@ -6,32 +6,43 @@ from collections.abc import Callable, Sequence
 
 import tiktoken
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from ..crane.surprisal import word_tokens
-from ..model import GPT2, eval_mode
+from ..language_model import eval_mode
+from ..model import GPT2
 
-# ids (B, T) int64 → log-probabilities (B, T, V) in nats of the token that follows each position.
-# A position may look at the tokens before it and its own, at no later one.
+# ids (B, T) int64 → log-probabilities (B, T, V) in nats of the token after each position. Causal:
+# those of a position depend on its own and earlier tokens only.
 LogProbs = Callable[[Tensor], Tensor]
 
 
-def model_log_probs(model: GPT2) -> LogProbs:
-    """What a model predicts. Raises ValueError, when called, for more tokens than its window."""
+def device_of(model: nn.Module) -> torch.device:
+    """The device of a model's parameters."""
+    return next(model.parameters()).device
+
+
+def model_log_probs(model: nn.Module) -> LogProbs:
+    """What a model predicts, a GPT2 or any module from ids to logits.
+
+    Called with more tokens than the window, it raises what the model raises, for a GPT2 ValueError.
+    """
 
     def log_probs(ids: Tensor) -> Tensor:
         with eval_mode(model), torch.inference_mode():
-            return model(ids.to(model.device))[0].float().log_softmax(dim=-1)
+            output = model(ids.to(device_of(model)))
+        logits: Tensor = output[0] if isinstance(output, tuple) else output
+        return logits.float().log_softmax(dim=-1)
 
     return log_probs
 
 
 def window_log_probs(model: GPT2, n: int) -> LogProbs:
-    """What the same model predicts if it sees only the last n tokens.
+    """A model's predictions from only the last n tokens, at positions 0 to n - 1.
 
-    They then stand at positions 0 to n - 1. A model that was trained on blocks cut anywhere out
-    of its corpus knows such beginnings. Raises ValueError for n outside 1 … block_size.
+    A model trained on blocks from random offsets has seen such inputs. Raises ValueError for n
+    outside 1 … block_size.
     """
     if not 1 <= n <= model.config.block_size:
         raise ValueError(
@@ -40,11 +51,11 @@ def window_log_probs(model: GPT2, n: int) -> LogProbs:
     full = model_log_probs(model)
 
     def log_probs(ids: Tensor) -> Tensor:
-        first = full(ids[:, :n])  # these see everything before them
+        first = full(ids[:, :n])  # no earlier tokens are cut off
         if ids.size(1) <= n:
             return first
         windows = ids.unfold(1, n, 1)[:, 1:]  # (B, T - n, n), ending at n … T - 1
-        # Texts that begin alike share their windows: each is computed once.
+        # Texts with a common prefix share windows; each distinct one is computed once.
         distinct, which = windows.flatten(0, 1).unique(dim=0, return_inverse=True)
         with eval_mode(model), torch.inference_mode():
             last = [
@@ -58,10 +69,10 @@ def window_log_probs(model: GPT2, n: int) -> LogProbs:
 
 
 class Bigram:
-    """Predicts from the last token alone, by counting which pairs follow each other in a corpus.
+    """A bigram model: predicts from the last token by counts of adjacent pairs in a corpus.
 
-    ids: (n,) int64, the texts one after the other. ``add`` is added to the count of every pair, so
-    that none is impossible. Raises ValueError for fewer than two ids, or an ``add`` not above 0.
+    ids: (n,) int64, the concatenated texts. ``add`` is added to the count of every pair, so that
+    none has probability 0. Raises ValueError for fewer than two ids, or if ``add`` is not above 0.
     """
 
     def __init__(self, ids: Tensor, vocab_size: int, add: float = 0.01) -> None:
@@ -78,10 +89,10 @@ class Bigram:
 
 
 def encode_words(tokenizer: tiktoken.Encoding, words: Sequence[str]) -> tuple[list[int], list[int]]:
-    """The ids of a story with <|endoftext|> before and after it, and where each word begins.
+    """The ids of a story with <|endoftext|> before and after it, and the index of each word.
 
     Word i has the ids from ``starts[i]`` to ``starts[i + 1] - 1``; the last of ``starts`` is the
-    place of the closing <|endoftext|>.
+    index of the final <|endoftext|>.
     """
     ids, starts = [tokenizer.eot_token], []
     for before, word in zip([None, *words], [*words, ""], strict=True):
@@ -91,18 +102,18 @@ def encode_words(tokenizer: tiktoken.Encoding, words: Sequence[str]) -> tuple[li
 
 
 def pad_right(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Token lists as one batch (B, T). Attention is causal, so the padding changes no score."""
+    """Token lists as one batch (B, T). Attention is causal, so padding affects no score."""
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
 
 
 def score_tokens(
-    predictor: GPT2 | LogProbs, rows: Sequence[Sequence[int]], batch_size: int = 16
+    predictor: nn.Module | LogProbs, rows: Sequence[Sequence[int]], batch_size: int = 16
 ) -> list[Tensor]:
-    """The log-probability in nats of each token of each row, given those before it.
+    """The log-probability in nats of each token of each row, given the earlier ones.
 
-    A row of n ids has n - 1 such scores, for all but its first token. (n - 1,) float32 on the CPU.
+    A row of n ids has scores (n - 1,), float32 on the CPU: all tokens but the first.
     """
-    log_probs = model_log_probs(predictor) if isinstance(predictor, GPT2) else predictor
+    log_probs = model_log_probs(predictor) if isinstance(predictor, nn.Module) else predictor
     scores = []
     for i in range(0, len(rows), batch_size):
         batch = rows[i : i + batch_size]

@@ -23,12 +23,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from .. import __version__
-from ..machine.outside import printable
+from ..machine.messages import escape_control
 
 Run = TypeVar("Run", bound=Callable[[Any], None])
 
@@ -75,10 +76,10 @@ def find_commands(word: str | None = None) -> dict[str, Command]:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that shows wrong arguments without the signs that a terminal obeys."""
+    """An argparse parser whose messages are safe for a terminal."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(printable(message))
+        super().error(for_terminal(message))
 
 
 def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
@@ -93,7 +94,7 @@ def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
     parser.add_argument("--traceback", action="store_true", help="show where an error comes from")
     subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, command in commands.items():
-        summary = (command.function.__doc__ or "").splitlines()[0]
+        summary = (command.function.__doc__ or "").partition("\n")[0]  # -OO strips docstrings
         subparser = subparsers.add_parser(
             name,
             help=summary,
@@ -135,20 +136,26 @@ def _add_option(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run one command. A user's error is printed as one sentence, and the exit status is 1.
+    """Run one command. A user's error is printed as one message, and the exit status is 1.
 
-    It is 130 after Ctrl-C, also where a run was saved and can go on.
+    It is 130 after Ctrl-C, also where a run was saved and can be resumed.
     """
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # an ASCII terminal gets escapes
     words = sys.argv[1:] if argv is None else argv
-    with quiet_ctrl_c(), whole_installation():  # while torch is imported
-        commands = find_commands(next((word for word in words if not word.startswith("-")), None))
+    try:
+        with quiet_ctrl_c():  # while torch is imported
+            commands = find_commands(next((w for w in words if not w.startswith("-")), None))
+    except ImportError as error:
+        print_note(f"gpt2-edu: {error}. {how_to_repair((error.name or '').partition('.')[0])}")
+        sys.exit(1)
     values = vars(build_parser(commands).parse_args(words))
     name, traceback = values.pop("command"), values.pop("traceback")
     given = {field: tuple(v) if isinstance(v, list) else v for field, v in values.items()}
     try:
         commands[name].function(commands[name].make(**given))
     except KeyboardInterrupt:
-        print(f"\ngpt2-edu {name}: stopped", file=sys.stderr)
+        print_note(f"\ngpt2-edu {name}: stopped")
         sys.exit(STOPPED)
     except BrokenPipeError:  # as in `gpt2-edu tokenize … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -156,8 +163,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     except Exception as error:
         if traceback:
             raise
-        print(f"gpt2-edu {name}: {in_words(error, commands[name].options)}", file=sys.stderr)
+        print_note(f"gpt2-edu {name}: {message_for(error, commands[name].options)}")
         sys.exit(1)
+
+
+def print_note(text: str) -> None:
+    """Print to standard error, if it is open; stdout has only what was asked for."""
+    if sys.stderr is not None:
+        print(text, file=sys.stderr)
 
 
 STOPPED = 130  # the exit status of what Ctrl-C ended
@@ -166,7 +179,7 @@ EXPECTED = (ValueError, TypeError, OSError, ArithmeticError, RuntimeError, Impor
 
 @contextmanager
 def quiet_ctrl_c() -> Iterator[None]:
-    """Inside, Ctrl-C ends the process at once: importing can neither be undone nor interrupted."""
+    """Inside, Ctrl-C ends the process at once, because an import cannot be interrupted safely."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -177,32 +190,19 @@ def quiet_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def whole_installation() -> Iterator[None]:
-    """Inside, a package that cannot be imported ends the process with a sentence."""
-    try:
-        yield
-    except ImportError as error:
-        print(
-            f"gpt2-edu: {error}. {how_to_mend((error.name or '').partition('.')[0])}",
-            file=sys.stderr,
-        )
-        sys.exit(1)
-
-
-def how_to_mend(package: str) -> str:
-    """What to do about a needed package that is not here: in the repository, and elsewhere."""
+def how_to_repair(package: str) -> str:
+    """What to do about a missing package: in the book's repository, and elsewhere."""
     ours = Path(__file__).resolve().parents[2] / ".venv"
     if not ours.is_dir():
         command = f"{sys.executable} -m pip install --force-reinstall --no-deps {package}"
-        return f"This installation is not whole; put it back: {command}"
+        return f"This installation is incomplete; reinstall the package: {command}"
     if Path(sys.prefix).resolve() == ours:
-        return "This environment is not whole: call make lab, or make book, and it is made anew"
+        return "This environment is incomplete: make lab, or make book, creates it again"
     return f"This is not the book's environment: source {ours}/bin/activate"
 
 
-def in_words(error: Exception, options: Any) -> str:
-    """What is said of an error: for a terminal, with options as they are typed there."""
+def message_for(error: Exception, options: Any) -> str:
+    """An error's message for a terminal, with options as they are typed there."""
     said = str(error)
     if isinstance(error, OSError) and error.strerror:
         said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
@@ -219,7 +219,13 @@ def in_words(error: Exception, options: Any) -> str:
         option = "--" + name.replace("_", "-")
         return option if value == "True" else f"{option} {value}"
 
-    return printable(re.sub(r"\b([a-z_]+)=('[^']*'|\"[^\"]*\"|[\w.+-]*\w)", typed, said))
+    said = re.sub(r"\b([a-z_]+)=('[^']*'|\"[^\"]*\"|[\w.+-]*\w)", typed, said)
+    return for_terminal(said)
+
+
+def for_terminal(message: str) -> str:
+    """A message with control characters escaped and very long words, such as paths, cut."""
+    return escape_control(re.sub(r"(\S{200})\S{200,}(\S{100})", r"\1…\2", message))
 
 
 def standard_input() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import statistics
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -9,17 +10,17 @@ from typing import Literal
 
 import torch
 
-from .. import flops
+from .. import fast, flops
 from ..config import GPT2Config
 from ..generation import generate
 from ..machine.data_sheets import device_peak
 from ..machine.device import named_device, pick_precision
 from ..machine.measure import matrix_rate, matrix_vector_rate, seconds
+from ..machine.messages import short_repr
 from ..machine.options import option
-from ..machine.outside import shown
 from ..model import GPT2
-from ..packed import pack
 from . import command
+from .generate import check_memory, packed, type_name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +55,7 @@ def bench(options: BenchOptions) -> None:
     fits = config.block_size + 1 - options.prompt  # "crane" sees 128 tokens
     options = replace(options, new_tokens=options.new_tokens or min(128, fits))
     if options.rounds > 1000:
-        raise ValueError(f"rounds must be at most 1000, got {shown(options.rounds)}")
+        raise ValueError(f"rounds must be at most 1000, got {short_repr(options.rounds)}")
     batch_size, T = options.batch_size, options.block_size
     prompt, new_tokens = options.prompt, options.new_tokens
     if max(T, prompt + new_tokens - 1) > config.block_size:
@@ -62,18 +63,22 @@ def bench(options: BenchOptions) -> None:
             f"prompt={prompt} and new_tokens={new_tokens}, or block_size={T}, exceed the "
             f"window of {config.block_size} tokens"
         )
+    check_memory(config, batch_size, prompt + new_tokens, dtype, device)
     torch.manual_seed(0)
-    print(options.preset, end=": ")
-    kind = str(dtype).removeprefix("torch.")
-    threads = f", {torch.get_num_threads()} threads" if device.type == "cpu" else ""
-    print(f"{flops.num_parameters(config):,} parameters, {kind} on {device}{threads}")
+    kind, threads = type_name(dtype), torch.get_num_threads()
+    model = GPT2(config).to(device)
+    frozen = copy.deepcopy(model).to(dtype) if options.compile else fast.pack(model, dtype)
+    how = "compiled" if options.compile else f"weights{packed(frozen)}"
+    where = f"{device}, {threads} threads" if device.type == "cpu" else device
+    print(
+        f"{options.preset}: {flops.num_parameters(config):,} parameters, {how} in {kind} on {where}"
+    )
     matrix = matrix_rate(device, dtype)
-    bandwidth = matrix_vector_rate(device, dtype, packed=True)
+    bandwidth = matrix_vector_rate(device, dtype, prepare=fast.pack)
     print(f"matrix products      {matrix / 1e9:10,.0f} GFLOP/s   measured now")
     print(f"matrix times vector  {bandwidth / 1e9:10,.1f} GB/s      measured now")
 
-    model = GPT2(config).to(device)
-    first, total = _generation_seconds(pack(model, dtype), options)
+    first, total = _generation_seconds(frozen, options)
     print(f"first token          {first * 1e3:10,.1f} ms        prompt of {prompt}")
     if new_tokens > 1:
         rate = (new_tokens - 1) / (total - first)  # steps per second
@@ -94,13 +99,13 @@ def bench(options: BenchOptions) -> None:
 
 def _generation_seconds(model: GPT2, options: BenchOptions) -> tuple[float, float]:
     """Seconds to generate the first token, and all of them."""
-    size = (options.batch_size, options.prompt)
-    idx = torch.randint(model.config.vocab_size, size, device=model.device)
+    size, device = (options.batch_size, options.prompt), model.device
+    idx = torch.randint(model.config.vocab_size, size, device=device)
+
+    predict = fast.Compiled(model, len(idx)) if options.compile else None
 
     def run(n: int) -> float:
-        return seconds(
-            lambda: generate(model, idx, n, temperature=0, compile=options.compile), model.device
-        )
+        return seconds(lambda: generate(model, idx, n, temperature=0, predict=predict), device)
 
     run(options.new_tokens)  # warm up
     first, total = (

@@ -16,12 +16,11 @@ from typing import NamedTuple
 
 import torch
 
+from ..fast import onednn_knows
+from ..hub import PUBLISHED, WEIGHTS
 from ..machine.data_sheets import device_peak
 from ..machine.device import cpp_compiler, pick_device, pick_precision, why_no_cuda
-from ..machine.onednn import onednn_knows
-from ..weights import WEIGHTS
-from ..weights.hub import PUBLISHED
-from . import command, how_to_mend
+from . import command, how_to_repair
 
 NEEDED = ("torch", "tiktoken", "regex", "numpy", "safetensors", "huggingface_hub", "tqdm")
 OPTIONAL = {
@@ -71,7 +70,7 @@ def findings() -> Iterator[Finding]:
     yield Finding("python", f"{platform.python_version()}, {sys.executable}")
     yield Finding("system", f"{platform.system()} {platform.machine()}")
     for package in NEEDED:
-        yield Finding(package, installed(package), "missing", how_to_mend(package))
+        yield Finding(package, installed(package), "missing", how_to_repair(package))
     for package, use in OPTIONAL.items():
         advice = f"pip install {package}: {use}"
         yield Finding(package, installed(package), "not installed", advice)
@@ -121,7 +120,6 @@ def _fast_paths() -> Iterator[Finding]:
     if torch.cuda.is_available():
         triton = "yes, with Triton" if find_spec("triton") else None
         yield Finding("compile for the GPU", triton, advice="pip install triton")
-        yield Finding("graphs", "yes: decoding replays one CUDA graph a token")
     several = "yes" if torch.distributed.is_available() else None
     yield Finding("torchrun", several, "no: this build of torch lacks distributed")
 

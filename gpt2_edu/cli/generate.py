@@ -8,15 +8,16 @@ from typing import Literal
 
 import torch
 
+from .. import fast, flops
+from ..config import GPT2Config
 from ..generation import stream
-from ..machine.device import named_device, pick_precision
+from ..machine.device import available_memory, named_device, pick_precision
+from ..machine.messages import escape_control, short_repr
 from ..machine.options import option
-from ..machine.outside import printable, shown
 from ..model import GPT2
-from ..packed import pack
 from ..tokenizer import load_tokenizer, stream_text, tokenizer_name
 from ..training.checkpoint import model_folder
-from . import command, standard_input
+from . import command, print_note, standard_input
 
 MOST_SAMPLES = 10_000  # at once; a text's cache alone takes megabytes
 
@@ -43,10 +44,11 @@ class GenerateOptions:
         "past the model's window: refuse, or forget the oldest tokens", "raise"
     )
     cache: bool = option("keep keys and values; without it each token costs a full pass", True)
-    compile: bool = option("compile the step on a CUDA device: slow at first, then faster", False)
+    fast: bool = option("pack the weights for this machine; off: the plain model, float32", True)
+    compile: bool = option("compile the step of one token: half a minute, then faster", False)
     device: str = option("auto, cpu, cuda, cuda:1, mps …", "auto")
     precision: Literal["auto", "float32", "bf16", "fp16"] = option(
-        "type of the weights; auto: the fastest of the device", "auto"
+        "type of the packed weights; auto: the fastest of the device", "auto"
     )
 
 
@@ -58,14 +60,23 @@ class GenerateOptions:
     positional="prompt",
 )
 def generate(options: GenerateOptions) -> None:
-    """Continue a text. One sample is shown as it comes."""
+    """Continue a text. One sample is shown as it is generated."""
     if options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
     if options.samples > MOST_SAMPLES:
         raise ValueError(f"--samples must be at most {MOST_SAMPLES:,}, got {options.samples}")
     if options.seed is not None and not 0 <= options.seed < 2**63:
-        raise ValueError(f"--seed must lie in 0 … 2^63 - 1, got {shown(options.seed)}")
+        raise ValueError(f"--seed must lie in 0 … 2^63 - 1, got {short_repr(options.seed)}")
+    if options.compile and not options.cache:
+        raise ValueError("--compile is for generation with a cache: leave out --no-cache")
+    if sys.stdout is None:
+        raise ValueError("standard output is closed, and the text is printed there")
     device = named_device(options.device)
+    dtype = pick_precision(options.precision, device)
+    if not options.fast:
+        if options.precision in ("bf16", "fp16"):
+            raise ValueError(f"--no-fast is in float32: leave out --precision {options.precision}")
+        dtype = torch.float32
     text = standard_input() if options.prompt == "-" else options.prompt
     model = GPT2.from_pretrained(model_folder(options.model))
     tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(model.config.vocab_size))
@@ -75,13 +86,16 @@ def generate(options: GenerateOptions) -> None:
             f"the model {options.model!r} has {model.config.vocab_size:,} tokens, the tokenizer "
             f"{tokenizer.name!r} {tokenizer.n_vocab:,}: name the model's own with --tokenizer"
         )
-    fast = pack(model.to(device), pick_precision(options.precision, device))
+    length = max(1, min(len(ids) + options.max_new_tokens, model.config.block_size))
+    if options.cache:
+        check_memory(model.config, options.samples, length, dtype, device)
+    model, predict, note = accelerate(model.to(device), options, dtype, length)
     generator = None
     if options.seed is not None:
         generator = torch.Generator(device).manual_seed(options.seed)
     eos_id = tokenizer.eot_token if options.stop else None
     columns = stream(
-        fast,
+        model,
         torch.tensor([ids] * options.samples, device=device),
         options.max_new_tokens,
         temperature=options.temperature,
@@ -91,8 +105,10 @@ def generate(options: GenerateOptions) -> None:
         generator=generator,
         use_cache=options.cache,
         overflow=options.overflow,
-        compile=options.compile,
+        predict=predict,
     )
+    if note:
+        print_note(note)
     if options.samples == 1:
         pieces = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
         show(text + next(pieces))  # stream has checked its arguments by now
@@ -106,6 +122,49 @@ def generate(options: GenerateOptions) -> None:
         show(f"--- {sample + 1}\n{text}{tokenizer.decode(new)}\n")
 
 
+def accelerate(
+    model: GPT2, options: GenerateOptions, dtype: torch.dtype, length: int
+) -> tuple[GPT2, fast.Compiled | None, str]:
+    """The model and predictor that --fast and --compile ask for, and a note about them."""
+    predict, used, without = None, [], []
+    if options.fast:
+        model = model.to(dtype) if options.compile else fast.pack(model, dtype)
+        if packed(model) or dtype != torch.float32:
+            used, without = [f"weights{packed(model)} in {type_name(dtype)}"], ["--no-fast"]
+    if options.compile:
+        predict = fast.Compiled(model, options.samples, length)
+        used, without = [*used, "step compiled"], [*without, "--no-compile"]
+    note = f"{', '.join(used)}; {' '.join(without)} runs the plain model in float32"
+    return model, predict, note * bool(used)
+
+
+def check_memory(
+    config: GPT2Config, samples: int, length: int, dtype: torch.dtype, device: torch.device
+) -> None:
+    """Raise ValueError if weights and cache, for ``length`` tokens a text, exceed free memory."""
+    cache_type = torch.float32 if device.type == "cpu" else dtype  # as in LanguageModel.make_cache
+    weights = flops.generation_memory(config, samples, length, type_name(dtype)).weights
+    cache = flops.generation_memory(config, samples, length, type_name(cache_type)).cache
+    free = available_memory(device)
+    if free is not None and weights + cache > free:
+        raise ValueError(
+            f"the cache of {samples:,} texts of up to {length:,} tokens needs "
+            f"{cache / 2**30:,.2f} GiB and the weights {weights / 2**30:,.2f}, but the "
+            f"{device.type} has {free / 2**30:,.2f} GiB free. Ask for fewer texts at a time, or "
+            "fewer tokens"
+        )
+
+
+def packed(model: GPT2) -> str:
+    """The word for a model with packed layers; without oneDNN it has only been cast."""
+    return " packed" * any(isinstance(module, fast.PackedLinear) for module in model.modules())
+
+
+def type_name(dtype: torch.dtype) -> str:
+    """The name of a type without torch's."""
+    return str(dtype).removeprefix("torch.")
+
+
 def show(text: str) -> None:
-    """Print a text that a model made; a terminal does not get signs that it would obey."""
-    print(printable(text) if sys.stdout.isatty() else text, end="", flush=True)
+    """Print a text that a model made; a terminal gets its control characters as escapes."""
+    print(escape_control(text) if sys.stdout.isatty() else text, end="", flush=True)

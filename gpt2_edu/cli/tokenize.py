@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..machine.messages import short_repr
 from ..machine.options import option
-from ..machine.outside import shown as quoted
 from ..tokenizer import load_tokenizer
 from . import command, standard_input
 
@@ -35,7 +35,8 @@ def tokenize(options: TokenizeOptions) -> None:
         wrong = [w for w in words if not (w.isdecimal() and len(w) < 10) or int(w) >= n_vocab]
         if wrong:
             raise ValueError(
-                f"{quoted(wrong[0])} is no id of {tokenizer.name!r}: an id is a number from 0 to "
+                f"{short_repr(wrong[0])} is no id of {tokenizer.name!r}: an id is a number "
+                f"from 0 to "
                 f"{n_vocab - 1:,}"
             )
         print(tokenizer.decode([int(word) for word in words]))
@@ -47,8 +48,8 @@ def tokenize(options: TokenizeOptions) -> None:
     for i in ids:
         piece = tokenizer.decode_single_token_bytes(i)
         try:
-            shown = repr(piece.decode())
+            as_text = repr(piece.decode())
         except UnicodeDecodeError:  # part of a character
-            shown = repr(piece)
-        print(f"{i:>6}  {shown}")
+            as_text = repr(piece)
+        print(f"{i:>6}  {as_text}")
     print(f"{len(ids)} tokens, {len(text)} characters, {len(text.encode())} bytes")

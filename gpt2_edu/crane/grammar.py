@@ -1,8 +1,8 @@
-"""The grammar at work: what may be said next, and how likely it is.
+"""The grammar of Crane World: the ways to fill a slot, with their probabilities.
 
-A text is produced from a stack of what is still to be said and from what is remembered. Writing it
-(sampling.py), judging it (judging.py) and computing its probability (surprisal.py) all ask this
-file for the ways to fill the next slot, so there is one meaning of the grammar.
+The state of a derivation is a stack of items still to be expanded and a memory of variables.
+Sampling (sampling.py), parsing (judging.py) and exact probabilities (surprisal.py) all call
+``Grammar.options``, so they agree on what the grammar means.
 """
 
 from __future__ import annotations
@@ -13,102 +13,104 @@ from functools import cache
 from importlib.resources import files
 from itertools import accumulate, chain
 
-from ..machine.outside import shown
-from .notation import Alternative, Item, Slot, Source, alternatives, read
+from ..machine.messages import short_repr
+from .notation import Alternative, Item, Slot, Source, alternatives, parse_grammar
 
-Value = tuple[str, int]  # what a variable remembers: the name of a list, and a place in it
-Memory = tuple[Value | None, ...]  # one entry for each variable of the grammar
+Value = tuple[str, int]  # a variable's value: the name of a list, and an index in it
+Memory = tuple[Value | None, ...]  # the value of each variable; None if not set
 
-STARTS = ("story", "sentence")  # the rules that a text begins with
-TRAINING, EVERYTHING = "training", "everything"  # without and with what is withheld
-_APART = 6  # one pair of choices in six is withheld
+STARTS = ("story", "sentence")  # start symbols
+TRAINING, EVERYTHING = "training", "everything"  # without and with the withheld pairs
+_WITHHELD_EVERY = 6  # one pair of choices in six is withheld from training
 
 
 @dataclass(frozen=True)
 class Option:
     """One way to fill a slot."""
 
-    items: tuple[Item, ...]  # what is then to be said
+    items: tuple[Item, ...]  # what the slot expands to
     value: Value
     probability: float
-    until: int  # the weights of all options up to this one, added up
+    cumulative: int  # sum of the weights up to and including this option
 
 
 class Grammar:
-    """The rules and tables of a page. Raises ValueError if they contradict each other."""
+    """A parsed grammar. Raises ValueError if its rules and tables are inconsistent."""
 
     def __init__(self, page: str) -> None:
-        source = read(page)
+        source = parse_grammar(page)
         self.tables = source.tables
         self.lists = _lists(source)
         entries = chain.from_iterable(self.lists.values())
         slots = [item for entry in entries for item in entry.items if isinstance(item, Slot)]
         # A variable is defined by the slots that name it, always from the same list.
         self.variables = {slot.name: slot.source[0] for slot in slots if slot.name}
-        self._number = {name: i for i, name in enumerate(self.variables)}
-        self.empty: Memory = (None,) * len(self.variables)  # nothing remembered
-        self._tested = self._column("tested", "as")
+        self._variable_index = {name: i for i, name in enumerate(self.variables)}
+        self.empty: Memory = (None,) * len(self.variables)  # no variable is set
+        self._phenomena = self._column("tested", "as")
         first, second = self._column("withheld", "first"), self._column("withheld", "second")
         self.withheld = {name: (first[name], second[name]) for name in first}
         self._check_names()
-        self._depends = {slot: self._check(slot) for slot in slots}
-        self._filled: dict[tuple[Slot, str, Memory], tuple[Option, ...]] = {}
+        self._dependencies = {slot: self._dependencies_of(slot) for slot in slots}
+        self._options: dict[tuple[Slot, str, Memory], tuple[Option, ...]] = {}
         self.starts = {name: Slot((name,), None, True, None, False, None) for name in STARTS}
-        self._depends |= dict.fromkeys(self.starts.values(), ())
+        self._dependencies |= dict.fromkeys(self.starts.values(), ())
 
     def remember(self, memory: Memory, slot: Slot, option: Option) -> Memory:
-        """The memory after a slot was filled."""
+        """The memory after filling a slot with an option."""
         if slot.name is None:
             return memory
-        i = self._number[slot.name]
+        i = self._variable_index[slot.name]
         return memory[:i] + (option.value,) + memory[i + 1 :]
 
     def recall(self, memory: Memory, name: str) -> str | None:
-        """The key or words that a variable stands for; None if it was not set."""
-        value = memory[self._number[name]]
+        """The key or words of a variable; None if it is not set."""
+        value = memory[self._variable_index[name]]
         if value is None:
             return None
         table, i = value
         return self.tables[table].keys[i] if table in self.tables else " ".join(self.words(value))
 
     def words(self, value: Value) -> tuple[str, ...]:
-        """The words of an entry that has no slots in it."""
+        """The words of an entry. Raises ValueError if it contains slots."""
         items = self.lists[value[0]][value[1]].items
         if not all(isinstance(item, str) for item in items):
-            raise ValueError(f"an entry of {shown(value[0])} has slots, so it cannot be said again")
+            raise ValueError(
+                f"an entry of {short_repr(value[0])} has slots, so it cannot be repeated"
+            )
         return items  # type: ignore[return-value]
 
     # ---- Filling a slot
 
     def options(self, slot: Slot, memory: Memory, mode: str) -> tuple[Option, ...]:
         """The ways to fill a slot. ``mode``: TRAINING, EVERYTHING, or one name in ``withheld``."""
-        key = (slot, mode, tuple([memory[i] for i in self._depends[slot]]))
-        found = self._filled.get(key)
-        if found is None:
-            found = self._filled[key] = self._fill(slot, memory, mode)
-        return found
+        key = (slot, mode, tuple([memory[i] for i in self._dependencies[slot]]))
+        options = self._options.get(key)
+        if options is None:
+            options = self._options[key] = self._compute_options(slot, memory, mode)
+        return options
 
-    def _fill(self, slot: Slot, memory: Memory, mode: str) -> tuple[Option, ...]:
-        name, only = self._list(slot, memory)
+    def _compute_options(self, slot: Slot, memory: Memory, mode: str) -> tuple[Option, ...]:
+        name, only = self._source_list(slot, memory)
         allowed = {
             i: entry
             for i, entry in enumerate(self.lists[name])
             if (only is None or only == i)
-            and not (slot.unlike and self._overlap((name, i), memory, slot.unlike))
-            and (mode == EVERYTHING or self._permitted(slot, i, memory, mode))
+            and not (slot.unlike and self._have_common_cell((name, i), memory, slot.unlike))
+            and (mode == EVERYTHING or self._is_allowed(slot, i, memory, mode))
         }
         sums = list(accumulate(entry.weight for entry in allowed.values()))
         return tuple(
-            Option(entry.items if slot.say else (), (name, i), entry.weight / sums[-1], until)
-            for (i, entry), until in zip(allowed.items(), sums, strict=True)
+            Option(entry.items if slot.say else (), (name, i), entry.weight / sums[-1], cumulative)
+            for (i, entry), cumulative in zip(allowed.items(), sums, strict=True)
         )
 
-    def _list(self, slot: Slot, memory: Memory) -> tuple[str, int | None]:
-        """The list that a slot draws from, and the index of its entry if only one is possible."""
+    def _source_list(self, slot: Slot, memory: Memory) -> tuple[str, int | None]:
+        """The name of the list that a slot draws from, and the only possible index or None."""
         name, *columns = slot.source
-        if slot.name is not None or name not in self._number:
+        if slot.name is not None or name not in self._variable_index:
             return name, None
-        value = memory[self._number[name]]
+        value = memory[self._variable_index[name]]
         assert value is not None, f"{name} is used before it is set"
         for column in columns[:-1]:
             table, i = value
@@ -119,9 +121,9 @@ class Grammar:
             return value[0], i
         return cell(table, columns[-1], self.tables[table].keys[i]), None
 
-    def _overlap(self, value: Value, memory: Memory, other: str) -> bool:
-        """Whether two entries have anything in common."""
-        second = memory[self._number[other]]
+    def _have_common_cell(self, value: Value, memory: Memory, other: str) -> bool:
+        """Whether a value equals a variable's, or their table rows have an equal cell."""
+        second = memory[self._variable_index[other]]
         if second is None or value[0] != second[0]:
             return False
         table = self.tables.get(value[0])
@@ -130,20 +132,20 @@ class Grammar:
         rows = (table.row(table.keys[i]) for i in (value[1], second[1]))
         return any(a == b for a, b in zip(*rows, strict=True))
 
-    def _permitted(self, slot: Slot, i: int, memory: Memory, mode: str) -> bool:
-        """Whether training, or the test set ``mode``, allows this choice after those before it."""
+    def _is_allowed(self, slot: Slot, i: int, memory: Memory, mode: str) -> bool:
+        """Whether training, or the test set ``mode``, allows entry i after the earlier choices."""
         for held_out, (first, second) in self.withheld.items():
             if second != self.choice_name(slot):
                 continue
-            before = self._ordinal(memory, first)
-            if before is not None and ((before + i) % _APART == 0) != (mode == held_out):
+            earlier = self._choice_index(memory, first)
+            if earlier is not None and ((earlier + i) % _WITHHELD_EVERY == 0) != (mode == held_out):
                 return False
         return True
 
-    def _ordinal(self, memory: Memory, choice: str) -> int | None:
-        """The index of an earlier choice, or of its cell among the distinct ones."""
+    def _choice_index(self, memory: Memory, choice: str) -> int | None:
+        """The index of an earlier choice, or of its cell among the column's distinct cells."""
         variable, _, column = choice.partition(".")
-        value = memory[self._number[variable]]
+        value = memory[self._variable_index[variable]]
         if value is None or not column:
             return value and value[1]
         table = self.tables[value[0]]
@@ -153,32 +155,31 @@ class Grammar:
     def choice_name(self, slot: Slot) -> str | None:
         """A slot's name in the table ``withheld``: its variable, or its rule.
 
-        None where the slot refers to a variable that was set before.
+        None if the slot refers to a variable.
         """
-        return slot.name or (None if slot.source[0] in self._number else slot.source[0])
+        return slot.name or (None if slot.source[0] in self._variable_index else slot.source[0])
 
-    # ---- What is tested
+    # ---- Tests
 
     def phenomenon(self, slot: Slot) -> str | None:
-        """What filling a slot tests; None if nothing said before decides it."""
+        """The phenomenon that a slot tests; None if earlier words do not determine its filling."""
         if slot.phenomenon is not None:
             return slot.phenomenon or None
         variable, *columns = slot.source
         if slot.name is not None or variable not in self.variables:
             return None
-        return self._tested.get(".".join([self.variables[variable], *columns]))
+        return self._phenomena.get(".".join([self.variables[variable], *columns]))
 
     def distractors(self, slot: Slot, memory: Memory, turn: int = 0) -> Iterator[tuple[str, ...]]:
-        """Words that would wrongly fill a tested slot, the most tempting first.
+        """Wrong fillings of a tested slot, the most plausible first.
 
-        These are the entries of other rows: first of the other sense, then of rows that the text
-        has mentioned, then of the rest. ``turn`` is the entry of a cell to begin with, so that the
-        first distractor varies.
+        They are the entries of other rows: the other sense, then rows already mentioned, then the
+        rest. ``turn`` rotates the entries within a cell, so that the first distractor varies.
         """
-        name, only = self._list(slot, memory)
+        name, only = self._source_list(slot, memory)
         seen = {self.words((name, i)) for i in range(len(self.lists[name])) if only in (None, i)}
         variable, *columns = slot.source
-        own = memory[self._number[variable]]
+        own = memory[self._variable_index[variable]]
         assert own is not None
         table = own[0]
         others = [value[1] for value in memory if value and value[0] == table and value != own]
@@ -195,48 +196,49 @@ class Grammar:
                     seen.add(words)
                     yield words
 
-    # ---- Checks of the page
+    # ---- Validation
 
     def _column(self, table: str, column: str) -> dict[str, str]:
         if table not in self.tables:
             return {}
-        if not self._has(table, column):
-            raise ValueError(f"the table {shown(table)} has no column {shown(column)}")
+        if not self._has_column(table, column):
+            raise ValueError(f"the table {short_repr(table)} has no column {short_repr(column)}")
         return self.tables[table].cells[column]
 
     def _check_names(self) -> None:
-        """Raises ValueError if the tables ``tested`` and ``withheld`` name something undefined."""
-        entries = [("tested", entry, entry.partition(".")[0]) for entry in self._tested]
+        """Raise ValueError if the tables ``tested`` and ``withheld`` contain an undefined name."""
+        entries = [("tested", entry, entry.partition(".")[0]) for entry in self._phenomena]
         for first, second in self.withheld.values():
             entries.append(("withheld", first, self.variables.get(first.partition(".")[0], "")))
             entries.append(("withheld", second, self.variables.get(second, second)))
         for table, entry, name in entries:
             column = entry.partition(".")[2]
-            if name not in self.lists or (column and not self._has(name, column)):
+            if name not in self.lists or (column and not self._has_column(name, column)):
                 raise ValueError(
-                    f"the table {shown(table)} speaks of {shown(entry)}, which nothing defines"
+                    f"the table {short_repr(table)} mentions {short_repr(entry)}, which is "
+                    f"not defined"
                 )
 
-    def _has(self, table: str | None, column: str) -> bool:
+    def _has_column(self, table: str | None, column: str) -> bool:
         return table in self.tables and column in self.tables[table].cells
 
-    def _check(self, slot: Slot) -> tuple[int, ...]:
-        """The variables that a slot depends on. Raises ValueError for an undefined name."""
+    def _dependencies_of(self, slot: Slot) -> tuple[int, ...]:
+        """Indices of the variables a slot depends on. Raises ValueError for an undefined name."""
         name, *columns = slot.source
         known = name in self.lists or (name in self.variables and slot.name is None)
         if not known or (slot.unlike and slot.unlike not in self.variables):
-            raise ValueError(f"the grammar speaks of {shown(name)}, which it does not define")
+            raise ValueError(f"the grammar mentions {short_repr(name)}, which is not defined")
         table = self.variables.get(name) if slot.name is None else None
         for column in columns:
-            if not self._has(table, column):
-                raise ValueError(f"the grammar speaks of {name}.{column}, which it does not define")
+            if not self._has_column(table, column):
+                raise ValueError(f"the grammar mentions {name}.{column}, which is not defined")
         needed = [name] if table else []
         needed += [slot.unlike] if slot.unlike else []
         choice = self.choice_name(slot)
         needed += [
             first.partition(".")[0] for first, second in self.withheld.values() if second == choice
         ]
-        return tuple(self._number[variable] for variable in needed)
+        return tuple(self._variable_index[variable] for variable in needed)
 
 
 def cell(table: str, column: str, key: str) -> str:
@@ -245,11 +247,11 @@ def cell(table: str, column: str, key: str) -> str:
 
 
 def _lists(source: Source) -> dict[str, tuple[Alternative, ...]]:
-    """Everything that can fill a slot: rules, the keys of tables, and their cells."""
+    """Alternatives by list name: of rules, of tables (their keys), and of cells."""
     lists = dict(source.rules)
     for name, table in source.tables.items():
         if name in lists:
-            raise ValueError(f"{shown(name)} is both a rule and a table in the grammar")
+            raise ValueError(f"{short_repr(name)} is both a rule and a table in the grammar")
         lists[name] = tuple(next(alternatives(key)) for key in table.keys)
         for column, cells in table.cells.items():
             for key, text in cells.items():

@@ -1,4 +1,4 @@
-"""Judging texts: is this a text of Crane World, and what in it is right?"""
+"""Parse a text with the grammar: is it grammatical, and which tested phenomena are right?"""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from .grammar import EVERYTHING, STARTS, Grammar, crane_world
-from .parsing import Choice, State, following, initial_state, scan_words
+from .parsing import Choice, State, initial_state, next_steps, scan_words
 
-_BEAM = 300  # readings of an ungrammatical text that are followed at a time
-_MISTAKE = 20.0  # nats that a mistake adds to the surprise of a reading
-_SENTENCE = 100.0  # nats that reading a text as a single sentence adds: a story is tried first
+_BEAM_WIDTH = 300  # parses kept after each word of an ungrammatical text
+_MISTAKE_COST = 20.0  # nats that a mistake adds to the surprisal of a parse
+_SENTENCE_COST = 100.0  # nats for parsing a text as a single sentence: a story is preferred
 
 
 @dataclass(frozen=True)
 class Sense:
-    """A homograph in a text, and what it means there."""
+    """The sense of one occurrence of a homograph."""
 
     word: str
     sense: str  # such as "crane-bird"
@@ -27,30 +27,29 @@ class Sense:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What ``judge`` found."""
+    """The result of ``judge``."""
 
     kind: str | None  # "story", "sentence", or None for a text that is neither
-    fails_at: int | None  # the index from which no text of the language goes on like this
-    expected: tuple[str, ...]  # words that could stand there instead, "" for the end of the text
-    chances: dict[str, int]  # how often each phenomenon could be got right or wrong
-    right: dict[str, int]  # how often it was got right
+    fails_at: int | None  # the first index at which no grammatical text continues like this
+    expected: tuple[str, ...]  # words that are possible at that index; "" is the end of the text
+    chances: dict[str, int]  # how often each phenomenon is tested
+    right: dict[str, int]  # how often it is right
     senses: tuple[Sense, ...]
 
     @property
     def grammatical(self) -> bool:
-        """Whether the text is a complete story, or a single sentence, of the language."""
+        """Whether the text is a complete story or a single sentence of the language."""
         return self.kind is not None
 
 
 def judge(text: str) -> Verdict:
-    """Judge any text, without a model.
+    """Parse any text and count the tested phenomena in it.
 
-    A grammatical text is a story or a single sentence that grammar.md can say, including what
-    training never shows; space at either end is ignored. Otherwise ``fails_at`` is the first index
-    at which it leaves the language; for a text that breaks off, its end. The phenomena are counted
-    in the reading with the fewest mistakes, as far as the text can be read with mistakes in tested
-    places only. Time grows with the length of the readable part only. Raises TypeError if
-    ``text`` is no str.
+    A grammatical text is a story or a single sentence that grammar.md generates, including pairs
+    withheld from training; whitespace at either end is ignored. Otherwise ``fails_at`` is the
+    first index at which it leaves the language, or its end if it is incomplete. Phenomena are
+    counted in the parse with the fewest mistakes, up to where only tested slots are wrong. Time is
+    linear in the length of that part. Raises TypeError if ``text`` is not a str.
     """
     if not isinstance(text, str):
         raise TypeError(f"judge takes a text, got {type(text).__name__}")
@@ -58,76 +57,80 @@ def judge(text: str) -> Verdict:
 
 
 def _judge(grammar: Grammar, text: str) -> Verdict:
-    notes = _read_leniently(grammar, text)
-    tested = [note for note in notes if not isinstance(note, Sense)]
+    findings = _parse_with_mistakes(grammar, text)
+    tested = [finding for finding in findings if not isinstance(finding, Sense)]
     return Verdict(
-        *_read_strictly(grammar, text),
+        *_parse(grammar, text),
         dict(sorted(Counter(phenomenon for phenomenon, _ in tested).items())),
         dict(sorted(Counter(phenomenon for phenomenon, right in tested if right).items())),
-        tuple(note for note in notes if isinstance(note, Sense)),
+        tuple(finding for finding in findings if isinstance(finding, Sense)),
     )
 
 
-def _read_strictly(grammar: Grammar, text: str) -> tuple[str | None, int | None, tuple[str, ...]]:
-    """The kind of a text, or where it fails and what could stand there."""
+def _parse(grammar: Grammar, text: str) -> tuple[str | None, int | None, tuple[str, ...]]:
+    """The text's kind; or None, the index where it fails, and the words possible there."""
     states = {(start, initial_state(grammar, start)): None for start in STARTS}
     for word, at in scan_words(text):
         ways = [
-            (start, said, after)
+            (start, candidate, after)
             for start, state in states
-            for said, after, _ in following(grammar, state, EVERYTHING)
+            for candidate, after, _ in next_steps(grammar, state, EVERYTHING)
         ]
-        states = {(start, after): None for start, said, after in ways if said == word}
+        states = {(start, after): None for start, candidate, after in ways if candidate == word}
         if not states:
-            return None, at, tuple(sorted({said for _, said, _ in ways}))
+            return None, at, tuple(sorted({candidate for _, candidate, _ in ways}))
     return next(start for start, _ in states), None, ()
 
 
-# A homograph, or a tested phenomenon and whether the place was filled rightly.
-_Note = Sense | tuple[str, bool]
+# A homograph, or a tested phenomenon and whether it is right.
+_Finding = Sense | tuple[str, bool]
 
 
-class _Reading(NamedTuple):
-    """One way to understand a text so far."""
+class _PartialParse(NamedTuple):
+    """One way to parse the text so far."""
 
-    cost: tuple[int, float]  # mistakes, and minus the logarithm of its probability
-    notes: tuple[_Note, ...]
+    cost: tuple[int, float]  # mistakes, and surprisal in nats
+    findings: tuple[_Finding, ...]
 
 
-def _read_leniently(grammar: Grammar, text: str) -> list[_Note]:
-    """What the reading of the lowest cost notes, as far as the text can be read at all."""
-    readings = {
-        initial_state(grammar, name): _Reading((0, i * _SENTENCE), ())
+def _parse_with_mistakes(grammar: Grammar, text: str) -> list[_Finding]:
+    """The findings of the lowest-cost parse, up to where the text can be parsed."""
+    parses = {
+        initial_state(grammar, name): _PartialParse((0, i * _SENTENCE_COST), ())
         for i, name in enumerate(STARTS)
     }
     for word, at in scan_words(text):
-        found: dict[State, _Reading] = {}
-        for state, reading in readings.items():
-            for said, after, choices in following(grammar, state, EVERYTHING, mistaken=word):
-                if said == word:
-                    new = _extended(grammar, reading, choices, at)
+        found: dict[State, _PartialParse] = {}
+        for state, parse in parses.items():
+            for candidate, after, choices in next_steps(
+                grammar, state, EVERYTHING, distractor=word
+            ):
+                if candidate == word:
+                    new = _extend(grammar, parse, choices, at)
                     if after not in found or new.cost < found[after].cost:
                         found[after] = new
         if not found:
             break
-        readings = dict(sorted(found.items(), key=lambda entry: entry[1].cost)[:_BEAM])
-    best = min(readings.values(), key=lambda reading: reading.cost)
-    equal = [set(r.notes) for r in readings.values() if r.cost[0] == best.cost[0]]
-    # A sense that is still open, such as that of the crane in "A crane", is not reported.
-    sure = set.intersection(*equal)
-    return [note for note in best.notes if note in sure or not isinstance(note, Sense)]
+        parses = dict(sorted(found.items(), key=lambda entry: entry[1].cost)[:_BEAM_WIDTH])
+    cheapest = min(parses.values(), key=lambda parse: parse.cost)
+    equally_good = [set(r.findings) for r in parses.values() if r.cost[0] == cheapest.cost[0]]
+    # A sense that is still ambiguous, as in "A crane", is not reported.
+    certain = set.intersection(*equally_good)
+    return [f for f in cheapest.findings if f in certain or not isinstance(f, Sense)]
 
 
-def _extended(grammar: Grammar, reading: _Reading, choices: Iterable[Choice], at: int) -> _Reading:
-    """A reading after the choices that led to the word at index ``at``."""
-    (mistakes, surprise), notes = reading
+def _extend(
+    grammar: Grammar, parse: _PartialParse, choices: Iterable[Choice], at: int
+) -> _PartialParse:
+    """The parse after the choices that lead to the word at index ``at``."""
+    (mistakes, surprisal), findings = parse
     for slot, memory, probability in choices:
         right = probability > 0
         if phenomenon := grammar.phenomenon(slot):
-            notes += ((phenomenon, right),)
+            findings += ((phenomenon, right),)
         if right and slot.source[1:] == ("word",):
             if sense := grammar.recall(memory, slot.source[0]):
-                notes += (Sense(sense.partition("-")[0], sense, at),)
+                findings += (Sense(sense.partition("-")[0], sense, at),)
         mistakes += not right
-        surprise += -math.log(probability) if right else _MISTAKE
-    return _Reading((mistakes, surprise), notes)
+        surprisal += -math.log(probability) if right else _MISTAKE_COST
+    return _PartialParse((mistakes, surprisal), findings)

@@ -1,7 +1,6 @@
-"""The notation of grammar.md: rules, tables and slots, read into objects.
+"""Parser of grammar.md: its rules, tables and slots as objects.
 
-The page explains the notation to readers; this file parses it. A mistake in the page is a
-ValueError that names the line.
+The page explains the notation. A syntax error in it is a ValueError that quotes the line.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..machine.outside import listed, shown
+from ..machine.messages import join_some, short_repr
 
 PUNCTUATION = ".,?!"  # follows a word without a space
 WORD = re.compile(rf'[A-Za-z]+(?:-[a-z]+)*|[{PUNCTUATION}]+"?|"')  # a word, or punctuation
@@ -24,16 +23,16 @@ _WEIGHT = re.compile(r"(\d+) \*\s*")
 _CELL = re.compile(r"\s{2,}")
 
 
-@dataclass(frozen=True, eq=False)  # compared by identity: the same text in two places is two slots
+@dataclass(frozen=True, eq=False)  # compared by identity: equal text in two lines gives two slots
 class Slot:
-    """A place in a line that is filled when the line is said."""
+    """A placeholder in a line, filled when the line is expanded."""
 
     source: tuple[str, ...]  # a rule, a table or a variable, and columns after it
-    name: str | None  # the variable that remembers what was chosen
-    say: bool  # False for square brackets
-    unlike: str | None  # the variable whose row must have nothing in common with this one
+    name: str | None  # the variable that stores the choice
+    say: bool  # False for square brackets: the choice is stored, but adds no words
+    unlike: str | None  # the variable whose row must share no cell with this one
     capital: bool
-    phenomenon: str | None  # what is tested here; "": nothing; None: see the table ``tested``
+    phenomenon: str | None  # what the slot tests; "": nothing; None: see the table ``tested``
 
 
 Item = str | Slot  # a word, or a slot
@@ -49,7 +48,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows with a key and cells: the unparsed text of each."""
+    """The keys of a table's rows, and the unparsed text of its cells."""
 
     keys: list[str] = field(default_factory=list)
     cells: dict[str, dict[str, str]] = field(default_factory=dict)  # column → key → text
@@ -67,8 +66,8 @@ class Source:
     tables: dict[str, Table]
 
 
-def read(page: str) -> Source:
-    """The rules and tables in the text blocks of a page."""
+def parse_grammar(page: str) -> Source:
+    """The rules and tables in the text blocks of a Markdown page."""
     rules: dict[str, tuple[Alternative, ...]] = {}
     tables: dict[str, Table] = {}
     for block in _BLOCK.findall(page):
@@ -77,31 +76,33 @@ def read(page: str) -> Source:
             name, colon, rest = header.partition(":")
             if colon:
                 if name in rules:
-                    raise ValueError(f"the rule {shown(name)} stands twice in the grammar")
+                    raise ValueError(f"the rule {short_repr(name)} is defined twice in the grammar")
                 lines = [rest] if rest.strip() else body
                 rules[name] = tuple(a for line in lines for a in alternatives(line))
                 if not rules[name]:
-                    raise ValueError(f"the rule {shown(name)} has nothing to choose from")
+                    raise ValueError(f"the rule {short_repr(name)} has no alternatives")
             else:
                 _add_columns(tables, header, body)
     for name, table in tables.items():
         for column, cells in table.cells.items():
             if missing := [key for key in table.keys if key not in cells]:
                 raise ValueError(
-                    f"the table {shown(name)} has no {shown(column)} for {shown(missing[0])}"
+                    f"the table {short_repr(name)} has no {short_repr(column)} for "
+                    f"{short_repr(missing[0])}"
                 )
     return Source(rules, tables)
 
 
 def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None:
-    """A table may stand in several blocks, each with some of its columns."""
+    """Add a block's columns to a table, which may be split over several blocks."""
     name, *columns = header.split()
     table = tables.setdefault(name, Table())
     for line in body:
         key, *cells = _CELL.split(line)
         if len(cells) != len(columns):
             raise ValueError(
-                f"the table {shown(name)} has the columns {listed(columns)}, but {shown(line)} has "
+                f"the table {short_repr(name)} has the columns {join_some(columns)}, but "
+                f"{short_repr(line)} has "
                 f"{len(cells)} cells after its key"
             )
         if key not in table.keys:
@@ -110,7 +111,8 @@ def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None
             rows = table.cells.setdefault(column, {})
             if key in rows:
                 raise ValueError(
-                    f"the table {shown(name)} has two cells {shown(column)} for {shown(key)}"
+                    f"the table {short_repr(name)} has two cells {short_repr(column)} for "
+                    f"{short_repr(key)}"
                 )
             rows[key] = cell
 
@@ -123,7 +125,7 @@ def alternatives(line: str) -> Iterator[Alternative]:
             text, weight = text[matched.end() :], int(matched[1])
             if weight == 0:
                 raise ValueError(
-                    f"a weight is at least 1, but there is a 0 in {shown(line.strip())}"
+                    f"a weight is at least 1, but there is a 0 in {short_repr(line.strip())}"
                 )
         yield Alternative(weight, tuple(_items(text)))
 
@@ -143,5 +145,7 @@ def _items(line: str) -> Iterator[Item]:
         elif matched := WORD.match(rest):
             yield matched[0]
         else:
-            raise ValueError(f"the grammar cannot be read at {shown(rest[:20])} in {shown(line)}")
+            raise ValueError(
+                f"syntax error in the grammar at {short_repr(rest[:20])} in {short_repr(line)}"
+            )
         rest = rest[matched.end() :]

@@ -1,7 +1,4 @@
-"""Text as words, and every way in which the grammar can say the next one.
-
-sampling.py writes with these words; judging.py and surprisal.py follow a text through the states.
-"""
+"""Splitting text into words, and the parser's transitions from one word to the next."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from .notation import PUNCTUATION, WORD, Item, Slot
 
 
 def separator(before: str | None, word: str) -> str:
-    """The space between two words, or "" where none belongs; ``before`` is None at the start."""
+    """The space between two words, or "" if there is none; ``before`` is None at the start."""
     return "" if before in (None, '"') or word[0] in PUNCTUATION else " "
 
 
 def join_words(words: Iterable[str]) -> str:
-    """Words and punctuation as a text."""
+    """The text of a sequence of words and punctuation."""
     text, before = "", None
     for word in words:
         text += separator(before, word) + word
@@ -27,9 +24,9 @@ def join_words(words: Iterable[str]) -> str:
 
 
 def scan_words(text: str) -> Iterator[tuple[str | None, int]]:
-    """Each word with the index of its first character, then "" at the end of the text.
+    """Yield (word, index of its first character) for each word, then ("", end of the text).
 
-    Stops with None where no word can stand, which includes a wrong space before a word. Space at
+    Ends with (None, index) at a character that begins no word, or at wrong spacing. Whitespace at
     either end of the text is ignored.
     """
     before, at, end = None, len(text) - len(text.lstrip()), len(text.rstrip())
@@ -44,7 +41,7 @@ def scan_words(text: str) -> Iterator[tuple[str | None, int]]:
 
 
 def capitalise(word: str) -> str:
-    """The word with a capital letter at its start."""
+    """The word with its first letter in upper case."""
     return word[0].upper() + word[1:]
 
 
@@ -52,34 +49,35 @@ Stack = tuple["Item", "Stack"] | tuple[()]  # the next item and the rest
 
 
 class State(NamedTuple):
-    """What is still to be said, and what is remembered."""
+    """The items still to be expanded, and the variables' values."""
 
     stack: Stack
     memory: Memory
 
 
-# How a slot was filled: the slot, the memory before, and the probability, 0 for a distractor.
+# One filled slot: the slot, the memory before it, and the probability, 0 for a distractor.
 Choice = tuple[Slot, Memory, float]
 
-# One way to say the next word ("" ends the text), the state after it, and what was filled before.
+# The next word ("" ends the text), the state after it, and the slots filled to reach it.
 Step = tuple[str, State, tuple[Choice, ...]]
 
 
 def initial_state(grammar: Grammar, start: str) -> State:
-    """Before the first word of a text; ``start`` is one of the grammar's STARTS."""
+    """The state before the first word; ``start`` is one of STARTS."""
     return State((grammar.starts[start], ()), grammar.empty)
 
 
-def following(
-    grammar: Grammar, state: State, mode: str, mistaken: str | None = None
+def next_steps(
+    grammar: Grammar, state: State, mode: str, distractor: str | None = None
 ) -> Iterator[Step]:
-    """Every way to say the next word; different choices can lead to the same word and state.
+    """Every derivation of the next word; different choices can lead to the same word and state.
 
-    With ``mistaken``, a tested slot is also filled with each distractor that begins with this word.
+    With ``distractor``, a tested slot is also filled with the distractors that begin with that
+    word.
     """
-    pending: list[tuple[Stack, Memory, bool, tuple[Choice, ...]]] = [(*state, False, ())]
-    while pending:
-        stack, memory, capital, choices = pending.pop()
+    agenda: list[tuple[Stack, Memory, bool, tuple[Choice, ...]]] = [(*state, False, ())]
+    while agenda:
+        stack, memory, capital, choices = agenda.pop()
         if not stack:
             yield "", State(stack, memory), choices
             continue
@@ -92,12 +90,12 @@ def following(
             (option.items, grammar.remember(memory, item, option), option.probability)
             for option in grammar.options(item, memory, mode)
         ]
-        if mistaken and grammar.phenomenon(item):
+        if distractor and grammar.phenomenon(item):
             for words in grammar.distractors(item, memory):
-                if mistaken == (capitalise(words[0]) if capital else words[0]):
+                if distractor == (capitalise(words[0]) if capital else words[0]):
                     ways.append((words, memory, 0.0))
         for items, after, probability in ways:
-            left = rest
-            for said in reversed(items):
-                left = (said, left)
-            pending.append((left, after, capital, (*choices, (item, memory, probability))))
+            expanded = rest
+            for new in reversed(items):
+                expanded = (new, expanded)
+            agenda.append((expanded, after, capital, (*choices, (item, memory, probability))))

@@ -1,4 +1,4 @@
-"""Stories from seeds."""
+"""Sample stories from the grammar, reproducibly from a seed."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from .grammar import TRAINING, Grammar, crane_world
 from .notation import Item, Slot
 from .parsing import capitalise, join_words
 
-_MASK = (1 << 64) - 1
+_UINT64_MAX = (1 << 64) - 1
 
 
 class SplitMix64:
-    """A seeded generator of random numbers, the same on every machine, in every Python.
+    """A seeded random number generator with the same output on every machine and Python version.
 
-    A counter, well mixed. Source: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number
-    Generators". Python's ``random`` promises the same generator, but not the same methods.
+    Source: Steele, Lea and Flood 2014, "Fast Splittable Pseudorandom Number Generators". Python's
+    ``random`` guarantees its generator across versions, but not the methods that use it.
     """
 
     def __init__(self, seed: int) -> None:
-        self._state = seed & _MASK
+        self._state = seed & _UINT64_MAX
 
     def below(self, n: int) -> int:
-        """A whole number from 0 to n - 1, all equally likely to one part in 2⁶⁴ / n."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        """A random integer from 0 to n - 1, uniform up to one part in 2⁶⁴ / n."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & _UINT64_MAX
         z = self._state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & _UINT64_MAX
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _UINT64_MAX
         return ((z ^ (z >> 31)) * n) >> 64
 
 
 @dataclass(frozen=True)
 class Test:
-    """A place in a story where what was said before leaves one right way to go on."""
+    """A position in a story where the earlier words determine the right continuation."""
 
     phenomenon: str
     start: int  # the index of the first tested word
-    right: tuple[str, ...]  # the words that stand there
-    distractors: tuple[tuple[str, ...], ...]  # words that contradict the story, most tempting first
-    cues: tuple[tuple[int, int], ...]  # spans of words, start and stop, that decided it before
+    right: tuple[str, ...]  # the words of the story there
+    distractors: tuple[tuple[str, ...], ...]  # wrong words instead, most plausible first
+    cues: tuple[tuple[int, int], ...]  # spans (start, stop) of the words that determine it
     sense: str  # the sense of the story's homograph, such as "crane-bird"
 
 
 @dataclass(frozen=True)
 class AnnotatedStory:
-    """A story in words, and what can be tested in it."""
+    """The words of a story, and its tests."""
 
     words: tuple[str, ...]
     tests: tuple[Test, ...]
@@ -57,18 +57,18 @@ class AnnotatedStory:
 
 
 def story(seed: int, *, held_out: str | None = None) -> str:
-    """The story of a seed, a whole number from 0 to 2⁶⁴ - 1: the same on every machine.
+    """The story of a seed, an integer from 0 to 2⁶⁴ - 1; the same on every machine.
 
-    Without ``held_out`` a story as training has them. With "sense", "object" or "name" one that
-    has a pair of choices of that kind which training never shows; see the grammar's last table.
-    Raises ValueError for another name or a seed outside of the range, and TypeError for a seed
-    that is no whole number.
+    Without ``held_out``, a story from the training distribution. With "sense", "object" or "name",
+    a story with a pair of choices of that kind that training never contains; see the grammar's
+    last table. Raises ValueError for another name or a seed out of range, and TypeError for a seed
+    that is not an int.
     """
     return _sample(crane_world(), seed, held_out, annotate=False).text
 
 
 def annotated_story(seed: int, *, held_out: str | None = None) -> AnnotatedStory:
-    """``story(seed)`` with everything that can be tested in it. Raises what ``story`` raises."""
+    """``story(seed)`` with its tests. Raises what ``story`` raises."""
     return _sample(crane_world(), seed, held_out, annotate=True)
 
 
@@ -81,7 +81,7 @@ def _sample(grammar: Grammar, seed: int, held_out: str | None, annotate: bool) -
         known = ", ".join(grammar.withheld)
         raise ValueError(f"held_out must be None or one of {known}, got {held_out!r}")
     random = SplitMix64(seed)
-    while True:  # until a plot has the pair that was asked for
+    while True:  # until a story has the requested pair
         sampled, complete = _sample_once(grammar, random, held_out, annotate)
         if complete:
             return sampled
@@ -90,10 +90,10 @@ def _sample(grammar: Grammar, seed: int, held_out: str | None, annotate: bool) -
 def _sample_once(
     grammar: Grammar, random: SplitMix64, held_out: str | None, annotate: bool
 ) -> tuple[AnnotatedStory, bool]:
-    """One story, and whether it has what ``held_out`` asks for."""
+    """One story, and whether it has the pair that ``held_out`` requires."""
     words: list[str] = []
     tests: list[Test] = []
-    mentions: dict[str, list[tuple[int, int]]] = defaultdict(list)  # the spans of each variable
+    mentions: dict[str, list[tuple[int, int]]] = defaultdict(list)  # each variable's spans
     memory, mode = grammar.empty, held_out or TRAINING
     complete, capital = held_out is None, False
     stack: list[Item] = [grammar.starts["story"]]
@@ -104,8 +104,8 @@ def _sample_once(
             capital = False
             continue
         options = grammar.options(item, memory, mode)
-        drawn = random.below(options[-1].until)
-        option = options[bisect_right(options, drawn, key=lambda option: option.until)]
+        number = random.below(options[-1].cumulative)
+        option = options[bisect_right(options, number, key=lambda option: option.cumulative)]
         if annotate:
             spans = mentions[item.name or item.source[0]]
             if phenomenon := grammar.phenomenon(item):

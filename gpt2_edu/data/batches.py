@@ -83,7 +83,7 @@ class BatchLoader:
         self._start_epoch(epoch)
         if position > len(self._order):
             raise ValueError(
-                f"position {position} lies behind the {len(self._order)} windows of an epoch"
+                f"position {position} is beyond the {len(self._order)} windows of an epoch"
             )
         self.position = position
 

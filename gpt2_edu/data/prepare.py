@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from ..machine.files import locked, write_text
+from ..machine.messages import short_repr
 from ..machine.options import check_type, option
-from ..machine.outside import shown
 from ..tokenizer import load_tokenizer
 from .shards import HEADER, SPLITS, UNFINISHED, VERSION, Header, read_header, tokenizer_hash
 from .sources import Piece, ReadOptions, Source, find_sources
@@ -66,7 +66,7 @@ class PrepareConfig:
             raise ValueError(f"val_fraction must be in [0, 1), got {self.val_fraction}")
         for name in ("shard_tokens", "workers"):
             if (value := getattr(self, name)) < 1:
-                raise ValueError(f"{name} must be at least 1, got {shown(value)}")
+                raise ValueError(f"{name} must be at least 1, got {short_repr(value)}")
         if not self.out:
             raise ValueError("out is empty: name a folder for the shards")
         if self.errors not in ("strict", "replace"):

@@ -24,8 +24,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..machine.files import file_sha256
-from ..machine.outside import listed, read_json, shown
+from ..machine.files import file_sha256, read_json
+from ..machine.messages import join_some, short_repr
 from ..tokenizer import load_tokenizer
 
 HEADER = "header.json"
@@ -86,8 +86,8 @@ def read_header(folder: str | PathLike[str]) -> Header:
             raise ValueError(f"it holds a {type(stored).__name__}, not an object")
         if (stored.get("format"), stored.get("version")) != (FORMAT, VERSION):
             raise ValueError(
-                f"its format is {shown(stored.get('format'))}, version "
-                f"{shown(stored.get('version'))}; "
+                f"its format is {short_repr(stored.get('format'))}, version "
+                f"{short_repr(stored.get('version'))}; "
                 f"this program reads {FORMAT!r}, version {VERSION}"
             )
         return _parse_header(stored)
@@ -110,7 +110,7 @@ def _why_no_header(folder: Path) -> str:
             f"{folder} holds a preparation that was interrupted: it has no {HEADER} yet. Run the "
             "same preparation again; it continues where it stopped."
         )
-    held = listed(sorted(path.name for path in folder.iterdir()))
+    held = join_some(sorted(path.name for path in folder.iterdir()))
     return (
         f"{folder} has no {HEADER}, so it is not a folder of token shards. "
         f"It holds: {held or 'nothing'}."
@@ -130,29 +130,30 @@ def _parse_header(stored: dict[str, Any]) -> Header:
     if len({shard.file for shard in shards}) < len(shards):
         raise ValueError("it lists a shard twice")
     if header.dtype not in ("uint16", "uint32"):
-        raise ValueError(f"its dtype is {shown(header.dtype)}, not 'uint16' or 'uint32'")
+        raise ValueError(f"its dtype is {short_repr(header.dtype)}, not 'uint16' or 'uint32'")
     for name in ("vocab_size", "documents"):
         if not isinstance(stored[name], int) or stored[name] < 1:
-            raise ValueError(f"{name} is {shown(stored[name])}, not a positive integer")
+            raise ValueError(f"{name} is {short_repr(stored[name])}, not a positive integer")
     for name in ("tokenizer", "tokenizer_hash"):
         if not isinstance(stored[name], str):
-            raise ValueError(f"{name} is {shown(stored[name])}, not a string")
+            raise ValueError(f"{name} is {short_repr(stored[name])}, not a string")
     for shard in shards:
         if not isinstance(shard.file, str):
-            raise ValueError(f"{shown(shard.file)} is no name of a file")
+            raise ValueError(f"{short_repr(shard.file)} is no name of a file")
         matched = SHARD_NAME.fullmatch(shard.file)
         if not matched or matched[1] != shard.split:
             raise ValueError(
-                f"{shown(shard.file)} is no name for a shard of the split {shown(shard.split)}"
+                f"{short_repr(shard.file)} is no name for a shard of the split "
+                f"{short_repr(shard.split)}"
             )
         if not isinstance(shard.tokens, int) or shard.tokens < 1:
             raise ValueError(
-                f"{shard.file} has {shown(shard.tokens)} tokens, not a positive integer"
+                f"{shard.file} has {short_repr(shard.tokens)} tokens, not a positive integer"
             )
         if not isinstance(shard.sha256, str) or not re.fullmatch("[0-9a-f]{64}", shard.sha256):
-            raise ValueError(f"the SHA-256 of {shard.file} is {shown(shard.sha256)}")
+            raise ValueError(f"the SHA-256 of {shard.file} is {short_repr(shard.sha256)}")
     if stored["tokens"] != {split: header.tokens(split) for split in SPLITS}:
-        raise ValueError(f"its total {shown(stored['tokens'])} is not the sum of its shards")
+        raise ValueError(f"its total {short_repr(stored['tokens'])} is not the sum of its shards")
     return header
 
 

@@ -7,14 +7,17 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..crane import story
-from ..machine.outside import listed, printable, shown
+from ..machine.messages import escape_control, join_some, short_repr
 
 BLOCK_BYTES = 1 << 20  # read at a time from a text file
-LONGEST_LINE = 1 << 28  # bytes of a JSONL line, which is in memory as a whole
+LONGEST_LINE = 1 << 28  # bytes of a JSONL line, all of which is in memory
+LONGEST_WORD = 1 << 20  # characters without a space; a longer run is cut, at the cost of a token
+PARQUET_BYTES = 1 << 24  # read at a time, or a single row
 DATASET = "dataset:"
 CRANE = "crane:"
 
@@ -108,6 +111,8 @@ def _read_text(path: Path, options: ReadOptions) -> Iterator[Piece]:
             except UnicodeDecodeError as error:
                 raise _not_utf8(path, file.tell() - len(error.object) + error.start) from error
             cut = last_cut(text) if block else len(text)
+            if not cut and len(text) >= LONGEST_WORD:
+                cut = len(text)
             if cut:
                 yield Piece(text[:cut], starts_document, cut)
                 starts_document, text = False, text[cut:]
@@ -149,7 +154,8 @@ def _json_text(line: bytes, place: str, options: ReadOptions) -> str:
         entry = json.loads(decoded)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{place} is not JSON ({printable(str(error))}). Each line must be an object such as "
+            f"{place} is not JSON ({escape_control(str(error))}). Each line must be an object "
+            f"such as "
             f'{{"{options.text_field}": "Once upon a time"}}; it begins {decoded[:40]!r}.'
         ) from error
     if not isinstance(entry, dict):
@@ -164,7 +170,7 @@ def _text(value: object, place: str, options: ReadOptions) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError(f"{place}: {options.text_field!r} is {shown(value)}, not a string")
+        raise ValueError(f"{place}: {options.text_field!r} is {short_repr(value)}, not a string")
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -203,7 +209,7 @@ def _read_parquet(path: Path, options: ReadOptions) -> Iterator[Piece]:
     row_bytes = path.stat().st_size // max(file.metadata.num_rows, 1)
     row = 0
     try:
-        for batch in file.iter_batches(batch_size=256, columns=[options.text_field]):
+        for batch in _parquet_batches(file, path, options.text_field):
             # Arrow does not check its strings: we decode, so that an error can name the row.
             for value in batch.column(0).cast(pyarrow.large_binary()).to_pylist():
                 row += 1
@@ -213,8 +219,30 @@ def _read_parquet(path: Path, options: ReadOptions) -> Iterator[Piece]:
                     raise _not_utf8(f"{path}, row {row}", error.start) from error
                 if text:
                     yield Piece(text, True, row_bytes)
+    except pyarrow.ArrowMemoryError as error:
+        raise ValueError(f"{path}: there is not enough memory to read row {row + 1}") from error
     except (pyarrow.ArrowException, OSError) as error:
         raise ValueError(f"{path} is damaged after row {row} ({error})") from error
+
+
+def _parquet_batches(file: Any, path: Path, column: str) -> Iterator[Any]:
+    """The rows of a column, as many at a time as take about PARQUET_BYTES; at least one.
+
+    The rows of a group can all refer to one long value, which the file holds once, in the group's
+    dictionary: so the longest value there is taken for each row.
+    """
+    import pyarrow.parquet
+    from pyarrow import compute
+
+    coded = pyarrow.parquet.ParquetFile(path, read_dictionary=[column])
+    for i in range(file.num_row_groups):
+        group, longest = file.metadata.row_group(i), 1
+        for batch in islice(coded.iter_batches(1, [i], [column]), 1):
+            lengths = compute.binary_length(batch.column(0).dictionary)
+            longest = max(
+                compute.max(lengths).as_py() or 1, group.total_byte_size // group.num_rows
+            )
+        yield from file.iter_batches(min(max(PARQUET_BYTES // longest, 1), 256), [i], [column])
 
 
 def _dataset_source(name: str, options: ReadOptions) -> Source:
@@ -268,7 +296,7 @@ def _crane_source(name: str) -> Source:
 
 def _missing(kind: str, name: str, place: Path | str, known: Iterable[str]) -> ValueError:
     return ValueError(
-        f"{place} has no {kind} {name!r}. It has: {listed(known) or 'none'}. Name the {kind} "
+        f"{place} has no {kind} {name!r}. It has: {join_some(known) or 'none'}. Name the {kind} "
         "that holds the text with text_field."
     )
 

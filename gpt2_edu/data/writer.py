@@ -18,9 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..machine.files import PART, file_crc32, file_sha256, named_if_full, sync, write_text
-from ..machine.messages import changes
-from ..machine.outside import listed, read_json
+from ..machine.files import (
+    PART,
+    explain_full_disk,
+    file_crc32,
+    file_sha256,
+    read_json,
+    sync,
+    write_text,
+)
+from ..machine.messages import changes, join_some
 from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Shard
 
 COMMIT_SECONDS = 1.0  # between two records of the progress
@@ -86,7 +93,7 @@ def open_progress(folder: Path, identity: dict[str, Any], overwrite: bool) -> Pr
         elif HEADER in held:
             why = f"{folder} holds finished shards."
         else:
-            why = f"{folder} is not empty: it holds {listed(held)}."
+            why = f"{folder} is not empty: it holds {join_some(held)}."
         raise ValueError(
             f"{why} Choose another folder, or replace the shards that are there with "
             "overwrite=True."
@@ -139,7 +146,7 @@ class ShardWriter:
                 sums.append(0)
             path = self._part(split, len(lengths) - 1)
             now = ids[: self.shard_tokens - lengths[-1]]
-            with named_if_full(path), path.open("ab") as file:
+            with explain_full_disk(path), path.open("ab") as file:
                 file.write(now.data)
             self._unsynced.add(path)
             lengths[-1] += len(now)
@@ -149,7 +156,7 @@ class ShardWriter:
     def commit(self) -> None:
         """Make everything written so far survive an interruption."""
         for path in sorted(self._unsynced):
-            with named_if_full(path):
+            with explain_full_disk(path):
                 sync(path)
         self._unsynced.clear()
         self.progress.save(self.folder)

@@ -1,7 +1,7 @@
-"""Exercises that check themselves: ``check("layer_norm", layer_norm)``.
+"""Exercises with automatic checks: ``check("layer_norm", layer_norm)``.
 
-A check says what is right, where it goes wrong and by which mistake; it needs no network and no
-account. What passed is recorded in progress.json beside the notebook.
+A check reports which cases pass, where the answer fails and the likely mistake. It works offline.
+Passed exercises are recorded in progress.json beside the notebook.
 """
 
 from .checking import check

@@ -1,4 +1,4 @@
-"""On Colab: keep what readers write in their Google Drive, since a machine there is soon gone."""
+"""Store the reader's work in Google Drive on Colab, because its machines are temporary."""
 
 from __future__ import annotations
 
@@ -13,38 +13,36 @@ FOLDER = "MyDrive/gpt2-edu"
 
 
 def keep_in_drive(keep: bool = True) -> None:
-    """Work in the folder gpt2-edu of the reader's Drive, which all notebooks then share.
+    """Mount the reader's Drive and change to its folder gpt2-edu, shared by all notebooks.
 
-    progress.json and my_gpt2.py are read and written there from here on; what this machine has of
-    them is brought along, and replaces nothing that differs. Where Drive cannot be had, says so and
-    changes nothing. Raises ImportError outside of Colab.
+    progress.json and my_gpt2.py of this machine are copied there; a different my_gpt2.py is not
+    overwritten. Prints a message and changes nothing if Drive cannot be mounted. Raises ImportError
+    outside Colab.
     """
     from google.colab import drive
 
     if not keep:
-        print(
-            "What you write here goes with this machine. Tick the box and run this cell to keep it."
-        )
+        print("Your work is deleted with this machine. Tick the box and run this cell to keep it.")
         return
     try:
         drive.mount(str(MOUNT))
         folder = MOUNT / FOLDER
         folder.mkdir(exist_ok=True)
-    except Exception as error:  # Colab raises its own, and ValueError where permission is not given
+    except Exception as error:  # Colab's own types, and ValueError without permission
         print(f"Your Drive could not be connected ({error}). What you write stays on this machine.")
         return
     before = Path.cwd()
     os.chdir(folder)
     if before.resolve() != folder.resolve():
         try:
-            _bring(before)
+            _copy_work(before)
         except (OSError, ValueError) as error:
-            print(f"Not everything could be brought along: {error}")
+            print(f"Not everything could be copied to your Drive: {error}")
     print(f"What you write is kept in your Drive, in {FOLDER}.")
 
 
-def _bring(before: Path) -> None:
-    """What was written elsewhere joins what is in this folder."""
+def _copy_work(before: Path) -> None:
+    """Merge the progress and copy the GPT-2 of another folder into this one."""
     if (before / record.FILE).is_file():
         record.merge(before / record.FILE)
     old, here = before / mine.FILE, Path(mine.FILE)

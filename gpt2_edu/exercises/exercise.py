@@ -1,8 +1,8 @@
-"""What an exercise is, and where they are: one file each, ``tasks/ch06/split_heads.py``.
+"""The ``Exercise`` class, and loading exercises from files such as ``tasks/ch06/split_heads.py``.
 
-The folder is the chapter. The file's name is the exercise's name, and the name of what the reader
-writes; its docstring is the title. A chapter's exercises are sorted by ORDER, any number, so that
-there is room between two of them. ``Exercise`` says what else a file may hold.
+The folder is the chapter. The file's name is the name of the exercise and of the variable that the
+reader defines; its docstring is the title. A chapter's exercises are sorted by ORDER, any number.
+``Exercise`` documents the other variables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Kind = Literal["recall", "paper", "write", "repair", "explore", "stretch"]
 
 @dataclass(frozen=True)
 class Case:
-    """Arguments to call an answer with, and a label for readers."""
+    """Arguments for a call of the answer, and a label for readers."""
 
     label: str
     args: tuple[Any, ...]
@@ -34,31 +34,31 @@ class Case:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A common wrong answer: what to tell its author, and its code."""
+    """A common wrong answer: the message to its author, and its code."""
 
     message: str
     code: str
 
 
 def changed(code: str, *changes: tuple[str, str]) -> str:
-    """Code with each old text replaced by a new one: a solution with a mistake in it.
+    """Code with each old string replaced by a new one, to derive a mistake from a solution.
 
-    Raises ValueError for an old text that does not stand there exactly once.
+    Raises ValueError for an old string that does not occur exactly once.
     """
     for old, new in changes:
         if code.count(old) != 1:
-            raise ValueError(f"{old!r} stands {code.count(old)} times in the code, not once")
+            raise ValueError(f"{old!r} occurs {code.count(old)} times in the code, not once")
         code = code.replace(old, new)
     return code
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise, as its file describes it.
+    """One exercise.
 
-    ``start``, ``solution`` and each mistake are code that sets the variable called ``name``: a
-    function, or a value worked out on paper. ``right`` is the package's own: the function that
-    ``cases`` are given to, or the value. Without ``start`` there is nothing to check, and the
+    ``start``, ``solution`` and each mistake are code that defines the variable ``name``: a
+    function, or a value computed on paper. ``right`` is the reference: a function, called with the
+    arguments of ``cases``, or a value. Without ``start`` the exercise is not checked, and the
     solution is prose.
     """
 
@@ -74,10 +74,10 @@ class Exercise:
     start: str | None
     solution: str
     right: Any
-    cases: Callable[[], list[Case]] | None  # the same on every call, in new tensors
+    cases: Callable[[], list[Case]] | None  # equal on every call, in new tensors
     mistakes: tuple[Mistake, ...]
-    tolerance: float  # how far a number may lie from the right one, absolutely and relatively
-    after: Callable[[Any], str] | None  # text to print about a right answer
+    tolerance: float  # absolute and relative, of numbers
+    after: Callable[[Any], str] | None  # returns text to print after a right answer
 
     @property
     def checked(self) -> bool:
@@ -85,11 +85,11 @@ class Exercise:
 
     @property
     def preamble(self) -> str:
-        """The lines of ``start`` before the function: the parts that it builds on."""
+        """The lines of ``start`` before the function: definitions that it uses."""
         return (self.start or "").partition(f"def {self.name}(")[0]
 
     def answer(self, code: str, own: Callable[..., Any] | None = None) -> Any:
-        """Run ``code``; return the value of its variable called ``name``."""
+        """Execute ``code`` and return its variable ``name``. Raises ValueError if it is not set."""
         space = {"math": math, "torch": torch, "nn": nn, "F": F, "own": own}
         exec(compile(code, f"<{self.name}>", "exec"), space)
         if self.name not in space:
@@ -99,7 +99,7 @@ class Exercise:
 
 @cache
 def _files() -> dict[str, Path]:
-    """The file of every exercise, by its name."""
+    """The file of each exercise, by name."""
     found: dict[str, Path] = {}
     for file in (Path(__file__).parent / "tasks").glob("ch*/*.py"):
         if file.stem in found:
@@ -110,13 +110,13 @@ def _files() -> dict[str, Path]:
 
 @cache
 def exercises() -> dict[str, Exercise]:
-    """All exercises by name, in the order of the chapters. Reads every file: half a second."""
+    """All exercises by name, in the order of the chapters. The first call takes half a second."""
     found = sorted(map(_read, _files()), key=lambda e: (e.chapter, e.order, e.name))
     return {exercise.name: exercise for exercise in found}
 
 
 def find(name: str) -> Exercise:
-    """One exercise. Raises ValueError with the nearest name for an unknown one."""
+    """The exercise of this name. Raises ValueError with the nearest name if there is none."""
     if not isinstance(name, str):
         raise ValueError('the name comes first, in quotes: check("layer_norm", layer_norm)')
     if name not in _files():

@@ -1,7 +1,7 @@
-"""``graded``: the test that gives an assignment's points. book/make_assignment.py writes its cells.
+"""``graded``: visible and hidden tests for the assignments of book/make_assignment.py.
 
-Everyone may try the visible test as often as they like. The hidden one calls the answer with other
-inputs, so that nothing is won by returning what the visible one wants to see.
+Students can run the visible test. The hidden test uses other inputs, so that hard-coding the
+expected results of the visible one gains nothing.
 """
 
 from __future__ import annotations
@@ -18,27 +18,28 @@ import torch
 from .checking import difference, examine
 from .exercise import Case, Exercise, find
 
-SOME_DRAW = 1  # any but none, to see whether an exercise draws at all
+ANY_DRAW = 1  # to detect whether an exercise's cases are random
 
 
 def graded(name: str, answer: Any, draw: int | None = None) -> bool:
-    """Print what the test of an exercise finds in an answer; return whether it is right.
+    """Test an answer, print the report, and return whether it is right.
 
-    Without ``draw`` it is the visible test, with it the hidden one: ``draw`` says which numbers.
-    Nothing is recorded. Raises ValueError for an unknown exercise, or one without a check.
+    Without ``draw`` this is the visible test; with it the hidden one, with ``draw`` as an offset
+    of its random seeds. Records nothing. Raises ValueError for an unknown exercise, or one without
+    a check.
     """
     exercise = find(name)
     if not exercise.checked:
         raise ValueError(f"{name!r} has no check: its answer is a text")
-    chosen = visible(exercise) if draw is None else hidden(exercise, draw)
+    variant = visible(exercise) if draw is None else hidden(exercise, draw)
     with contextlib.redirect_stderr(sys.stdout):  # a warning costs no points
-        report = examine(chosen, answer)
+        report = examine(variant, answer)
         print(report if draw is None or report.passed else f"With other inputs: {report}")
     return report.passed
 
 
 def visible(exercise: Exercise) -> Exercise:
-    """The exercise as everyone may try it: with half of its cases, if these are always the same."""
+    """The exercise of the visible test: half of the cases if they are not random, else all."""
     if exercise.cases is None or draws(exercise):
         return exercise
     cases = exercise.cases
@@ -46,35 +47,35 @@ def visible(exercise: Exercise) -> Exercise:
 
 
 def hidden(exercise: Exercise, draw: int) -> Exercise:
-    """The exercise with all its cases, and other random numbers in them."""
+    """The exercise of the hidden test: all cases, with other random numbers."""
     if exercise.cases is None:
         return exercise
-    return replace(exercise, cases=_redrawn(exercise.cases, draw))
+    return replace(exercise, cases=_with_draw(exercise.cases, draw))
 
 
 def draws(exercise: Exercise) -> bool:
-    """Whether there are random numbers in what it calls an answer with."""
+    """Whether the exercise's cases contain random numbers."""
     assert exercise.cases is not None
-    return differ(exercise.cases(), _redrawn(exercise.cases, SOME_DRAW)())
+    return differ(exercise.cases(), _with_draw(exercise.cases, ANY_DRAW)())
 
 
 def differ(cases: Sequence[Case], others: Sequence[Case]) -> bool:
-    """Whether any argument of the cases is another one in the others."""
+    """Whether any argument differs between two lists of cases."""
     pairs = zip(cases, others, strict=True)
     return any(difference(list(b.args), list(a.args), 0.0) is not None for a, b in pairs)
 
 
-def _redrawn(cases: Callable[[], list[Case]], draw: int) -> Callable[[], list[Case]]:
-    def again() -> list[Case]:
-        with _other_seeds(draw):
+def _with_draw(cases: Callable[[], list[Case]], draw: int) -> Callable[[], list[Case]]:
+    def redrawn_cases() -> list[Case]:
+        with _offset_seeds(draw):
             return cases()
 
-    return again
+    return redrawn_cases
 
 
 @contextlib.contextmanager
-def _other_seeds(draw: int) -> Iterator[None]:
-    """Every seed that is set here is another one: an exercise's cases set theirs themselves."""
+def _offset_seeds(draw: int) -> Iterator[None]:
+    """Within the context, add ``draw`` to every seed that an exercise's cases set."""
     seed = torch.manual_seed
 
     class Generator(torch.Generator):

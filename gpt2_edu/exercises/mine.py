@@ -1,12 +1,14 @@
 """The reader's own GPT-2, which grows chapter by chapter: ``build`` and ``my_gpt2``.
 
-``build("mlp", MLP)`` checks a part and writes it into my_gpt2.py, beside the notebook. Each part in
-that file stands under a line that says from which chapter it is, and who wrote it:
+``build("mlp", MLP)`` checks a part and writes it into my_gpt2.py, in the notebook's folder. A
+comment above each part names the chapter that asked for it, and says who wrote it:
 
     # from chapter 7: mlp
     # from chapter 6: heads (the book's answer)
 
-Everything else in the file is the reader's, and stays.
+Everything else in the file is the reader's and is kept. The book's parts call ``note`` with the
+names of model.py, so that ``trace`` and what uses it work on the reader's model, too; a part
+without ``note`` is as right.
 """
 
 from __future__ import annotations
@@ -39,17 +41,17 @@ from .step import (
 FILE = "my_gpt2.py"  # in the notebook's folder
 PREVIOUS = "my_gpt2.previous.py"  # the file before the last change
 BOOK = " (the book's answer)"
-# Another chapter's name, written by hand, makes no mark: the line is then a comment.
+# With a name that is not a chapter's, the line is an ordinary comment.
 MARK = re.compile(rf"^# from chapter \d+: ({'|'.join(CHAPTERS)})( \(the book's answer\))?$", re.M)
 HEAD = '"""My own GPT-2, written chapter by chapter."""\n'
 
 
 def build(name: str, *parts: Any) -> bool:
-    """Check a part of the reader's GPT-2; if it is right, write it into my_gpt2.py.
+    """Check a part of the reader's GPT-2, and write it into my_gpt2.py if it is right.
 
     name: the chapter, as in its file's name. parts: the functions or classes that it asks for.
-    Returns whether they are right. Parts of earlier chapters that are not in the file are the
-    book's, and the file says so. Raises ValueError for an unknown chapter; nothing else, whatever
+    Returns whether they are right. Missing parts of earlier chapters are filled in with the book's,
+    and marked so in the file. Raises ValueError for an unknown chapter, and nothing else, whatever
     the parts do.
     """
     step = find_step(name)
@@ -68,16 +70,14 @@ def build(name: str, *parts: Any) -> bool:
         print(f"  {problem}")
     if report.passed and os.environ.get("GPT2_EDU_BOOK") != "1" and not problem:
         print(_write(step, sources, kept))
-        if step.after:
-            print(step.after(my_gpt2(name)))
     return report.passed
 
 
 def my_gpt2(name: str) -> ModuleType:
     """The reader's own GPT-2 with all parts up to a chapter, as a module.
 
-    Where a part is not in my_gpt2.py the book's stands in; what is printed says which. While the
-    book is made, all are the book's. Raises ValueError for an unknown chapter.
+    Parts that are missing in my_gpt2.py are replaced by the book's, which prints their names. With
+    GPT2_EDU_BOOK=1 all are the book's. Raises ValueError for an unknown chapter.
     """
     step = find_step(name)
     kept, problem = _read()
@@ -107,7 +107,7 @@ def my_gpt2(name: str) -> ModuleType:
 
 
 def _sources(step: Step, parts: tuple[Any, ...]) -> dict[str, str]:
-    """The source of each part. Raises ValueError if they are not those that are asked for."""
+    """The source of each part. Raises ValueError if they are not what the step asks for."""
     names = [getattr(part, "__name__", repr(part)) for part in parts]
     if sorted(names) != sorted(step.defines):
         wanted = ", ".join(step.defines)
@@ -119,14 +119,14 @@ def _sources(step: Step, parts: tuple[Any, ...]) -> dict[str, str]:
 
 
 def _same(sources: dict[str, str], others: dict[str, str]) -> bool:
-    """Whether two answers differ in layout and comments at most."""
+    """Whether two answers are equal up to layout and comments."""
     return {name: ast.dump(ast.parse(text)) for name, text in sources.items()} == {
         name: ast.dump(ast.parse(text)) for name, text in others.items()
     }
 
 
 def _examine(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> Report:
-    """Check the new parts on top of those that are there."""
+    """Check the new parts together with those in the file."""
     parts = {name: part.source for name, part in _combine(step, kept)[0].items()} | sources
     try:
         mine = make_module(steps_until(step.name), parts)
@@ -144,7 +144,7 @@ def _told(error: BaseException) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the file: from which step, whether it is the book's, and its text."""
+    """A part of the file: its step, whether the book wrote it, and its source."""
 
     step: str
     book: bool
@@ -152,7 +152,7 @@ class Part:
 
 
 def _read() -> tuple[dict[str, Part], str]:
-    """The parts of the reader's file, and what is wrong with the file."""
+    """The parts in the reader's file, and an error message, empty if the file can be read."""
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return {}, ""
     try:
@@ -165,7 +165,7 @@ def _read() -> tuple[dict[str, Part], str]:
     except (SyntaxError, ValueError) as error:
         line = f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
         return {}, (
-            f"{FILE} has an error{line}: {error.args[0]}. It is left as it is; mend it, or give it "
+            f"{FILE} has an error{line}: {error.args[0]}. It is left as it is; fix it, or give it "
             "another name, and run this cell again."
         )
     _, *pieces = MARK.split(text)
@@ -177,7 +177,7 @@ def _read() -> tuple[dict[str, Part], str]:
 
 
 def _combine(step: Step, kept: dict[str, Part]) -> tuple[dict[str, Part], list[str]]:
-    """What stands in the file up to a step, and which of it is the book's."""
+    """The parts of a file up to a step, and the names of those that the book fills in."""
     parts, ours = {}, []
     for name, (giver, source) in book_parts(step.name).items():
         mine = kept.get(name)
@@ -190,10 +190,10 @@ def _combine(step: Step, kept: dict[str, Part]) -> tuple[dict[str, Part], list[s
 
 
 def _good_forms(name: str, step: Step) -> list[str]:
-    """The steps whose form of a part does in a file up to ``step``, the newest first.
+    """The steps whose version of a part is valid in a file up to ``step``, the newest first.
 
-    An older form is good as long as nothing asks for a newer one: neither ``step`` itself, nor
-    what came after the newer one and calls it.
+    An older version is valid until a newer one is needed: by ``step`` itself, or by a later part
+    that calls it.
     """
     found: list[str] = []
     called = False
@@ -207,7 +207,7 @@ def _good_forms(name: str, step: Step) -> list[str]:
 
 
 def _text(step: Step, parts: dict[str, Part], ours: list[str], head: str = HEAD) -> str:
-    """The file: what stands before the first part, the imports that are needed, the parts."""
+    """The text of the file: what precedes the first part, the needed imports, the parts."""
     needed = imports_of(steps_until(step.name))
     known = set(imports_of(steps().values()))
     own = "\n".join(line for line in head.split("\n") if line not in known or not line)
@@ -221,7 +221,7 @@ def _text(step: Step, parts: dict[str, Part], ours: list[str], head: str = HEAD)
 
 
 def _write(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> str:
-    """Put the new parts into the file; returns what to tell the reader."""
+    """Write the new parts into the file; returns a message for the reader."""
     last = find_step(max([step.name, *(part.step for part in kept.values())], key=_place))
     new = {name: Part(step.name, False, source) for name, source in sources.items()}
     own_later = {
@@ -255,7 +255,7 @@ def _place(name: str) -> int:
 
 
 def count_lines(text: str) -> int:
-    """Lines of code: neither empty, nor a comment, nor of a docstring."""
+    """The number of lines that are not empty, a comment or part of a docstring."""
     tree, skipped = ast.parse(text), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(

@@ -9,10 +9,10 @@ from .record import FILE, sources
 
 
 def own(*names: str) -> Any:
-    """The functions of earlier exercises: the reader's, if they passed here, else the book's.
+    """The functions of earlier exercises: the reader's if they passed here, else the book's.
 
-    Prints which ones are the book's. One name gives a function, several a list. Raises ValueError
-    for an unknown name.
+    Prints the names of the book's. Returns a function for one name, a list for several. Raises
+    ValueError for an unknown name.
     """
     passed, found, ours = sources(), [], []
     for name in names:
@@ -30,7 +30,7 @@ def own(*names: str) -> Any:
 
 
 def assemble(name: str, source: str) -> Any:
-    """A reader's function from its source, with the parts that it builds on."""
+    """A reader's function, made from its source and the functions that it builds on."""
     exercise = find(name)
     return exercise.answer(f"{exercise.preamble}\n{source}", own)
 
@@ -42,11 +42,11 @@ def solution(name: str) -> Any:
 
 
 def solutions(*names: str) -> Any:
-    """As ``own`` for a reader who has solved nothing, but without printing."""
+    """The book's solutions: what ``own`` returns where nothing has passed, without printing."""
     found = [solution(name) for name in names]
     return found[0] if len(found) == 1 else found
 
 
 def wrong_answer(exercise: Exercise, code: str) -> Any:
-    """The result of a mistake's code, built on right parts."""
+    """The answer that a mistake's code gives, built on the book's solutions."""
     return exercise.answer(code, solutions)

@@ -1,9 +1,9 @@
-"""Which exercises are done: one small file beside the notebook, and a table of it.
+"""The reader's progress: a JSON file beside the notebook, and a table of it.
 
-The file holds, for each exercise that was passed, the time and the source of the function, so
-that later exercises can build on it. The site's pages write the same format, and add which of
-their questions were answered; these are kept here, and handed on. Nothing leaves the machine. A
-file that cannot be read is renamed and never overwritten.
+For each passed exercise the file stores the time and the source of the function, which later
+exercises can use. The site's pages write the same format and add the questions answered there,
+which are preserved. Nothing is sent over the network. A file that cannot be read is renamed, never
+overwritten.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..machine.display import Exhibit, text_table
-from ..machine.files import locked, write_text
-from ..machine.outside import read_json, shown
+from ..machine.files import locked, read_json, write_text
+from ..machine.messages import short_repr
 from .exercise import exercises
 
 FILE = "progress.json"  # in the notebook's folder
 FORMAT, VERSION = "gpt2-edu progress", 1
-_PATIENCE = 60.0  # seconds to wait for another notebook that writes
+_LOCK_TIMEOUT = 60.0  # seconds to wait for the lock while another notebook writes
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
@@ -33,15 +33,15 @@ Passed = dict[str, dict[str, Any]]  # name → {"on": time, "source": text or No
 Questions = dict[str, dict[str, Any]]  # id → {"on": time, "first": bool, "right": bool}
 
 
-class Kept(NamedTuple):
-    """What a progress file holds."""
+class StoredProgress(NamedTuple):
+    """The content of a progress file."""
 
     passed: Passed
     questions: Questions
 
 
 class Progress(Exhibit):
-    """All exercises and which of them are done, as a table."""
+    """A table of all exercises that shows which ones are done."""
 
     def __init__(self, passed: Passed) -> None:
         self.passed = passed
@@ -79,7 +79,7 @@ class Progress(Exhibit):
 
 
 def progress() -> Progress:
-    """The exercises that the progress file in this folder lists as done."""
+    """The table of exercises done according to the progress file in this folder."""
     kept, problem = _read(Path(FILE))
     if problem:
         print(problem)
@@ -87,10 +87,10 @@ def progress() -> Progress:
 
 
 def export(path: str | PathLike[str]) -> None:
-    """Copy the progress to a file, to keep it or to merge it elsewhere.
+    """Copy the progress to a file, as a backup or to merge it elsewhere.
 
-    Raises FileNotFoundError for an unknown folder, IsADirectoryError for a path that is a folder,
-    and other OSErrors if it cannot be written there.
+    Raises FileNotFoundError if the parent folder does not exist, IsADirectoryError for a folder,
+    and other OSErrors if the file cannot be written.
     """
     target = Path(path).expanduser()
     if target.is_dir():
@@ -98,15 +98,15 @@ def export(path: str | PathLike[str]) -> None:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
     kept, problem = _read(Path(FILE))
-    write_text(target, _text(kept))
+    write_text(target, _to_json(kept))
     print(f"{problem}\n" if problem else "", f"{len(kept.passed)} exercises: {target}", sep="")
 
 
 def merge(path: str | PathLike[str]) -> Progress:
-    """Add what another progress file holds; of two answers to one exercise the later is kept.
+    """Merge another progress file into this folder's; the later answer to an exercise wins.
 
-    The answers in it are code, which ``own`` runs: merge files only from people that you trust.
-    Raises FileNotFoundError, ValueError for a file that is not a progress file, or OSError.
+    Answers are code, which ``own`` executes: merge only files that you trust. Raises
+    FileNotFoundError, ValueError for a file that is not a progress file, or OSError.
     """
     other = Path(path).expanduser()
     if not other.is_file():
@@ -115,47 +115,47 @@ def merge(path: str | PathLike[str]) -> Progress:
         theirs = _parse(read_json(other))
     except ValueError as error:
         raise ValueError(f"{other} is no progress file: {error}") from error
-    with locked(Path(FILE).parent, wait=_PATIENCE):
+    with locked(Path(FILE).parent, wait=_LOCK_TIMEOUT):
         mine, problem = _read(Path(FILE))
         if problem:
             print(problem)
         for own, new in zip(mine, theirs, strict=True):
             for name, entry in new.items():
                 if name not in own or entry["on"] > own[name]["on"]:
-                    own[name] = {**entry, **_lasting(own.get(name, {}), entry)}
-        write_text(Path(FILE), _text(mine))
+                    own[name] = {**entry, **_sticky_fields(own.get(name, {}), entry)}
+        write_text(Path(FILE), _to_json(mine))
     return Progress(mine.passed)
 
 
-def _lasting(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What a later entry does not undo: code to build on, and that a question was once right."""
+def _sticky_fields(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Fields that a later entry does not clear: an exercise's source, a question's ``right``."""
     return {key: after[key] or before.get(key) for key in ("source", "right") if key in after}
 
 
 def mark_passed(name: str, source: str | None) -> str:
-    """Record an exercise as passed; returns a message for the reader, or an empty string.
+    """Record an exercise as passed; return a message for the reader, or an empty string.
 
-    While the book is made nothing is written: its pages do not depend on what is solved.
+    Writes nothing if GPT2_EDU_BOOK=1, so that the book's pages do not depend on progress.
     """
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return ""
     file = Path(FILE)
     try:
-        with locked(file.parent, wait=_PATIENCE):
+        with locked(file.parent, wait=_LOCK_TIMEOUT):
             kept, problem = _read(file)
             passed = kept.passed
             now = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-            # A right answer that cannot be built on does not replace one that can.
+            # An answer without source does not replace one with source.
             source = source or passed.get(name, {}).get("source")
             passed[name] = {"on": now, "source": source}
-            write_text(file, _text(kept))
+            write_text(file, _to_json(kept))
     except OSError as error:
         return f"  (Not recorded: {FILE} cannot be written in this folder, {error.strerror}.)\n"
     return f"  {problem}\n" if problem else ""
 
 
 def sources() -> dict[str, str]:
-    """The source of every function that passed, by the exercise's name."""
+    """The source of each passed function, by exercise name."""
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return {}
     kept, problem = _read(Path(FILE))
@@ -167,29 +167,31 @@ def sources() -> dict[str, str]:
 # ---- The file
 
 
-def _text(kept: Kept) -> str:
+def _to_json(kept: StoredProgress) -> str:
     stored = {"format": FORMAT, "version": VERSION, **kept._asdict()}
     return json.dumps(stored, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _parse(stored: Any) -> Kept:
+def _parse(stored: Any) -> StoredProgress:
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise ValueError(f"it does not say that its format is {FORMAT!r}")
     if stored.get("version") != VERSION:
         raise ValueError(
-            f"its version is {shown(stored.get('version'))}; this program reads {VERSION}"
+            f"its version is {short_repr(stored.get('version'))}; this program reads {VERSION}"
         )
     passed: Any = stored.get("passed")
-    if not _all(passed, on=str, source=str | None):
+    if not _are_valid(passed, on=str, source=str | None):
         raise ValueError("its list of exercises is damaged")
     questions: Any = stored.get("questions", {})
-    if not _all(questions, on=str, first=bool, right=bool):
+    if not _are_valid(questions, on=str, first=bool, right=bool):
         raise ValueError("its list of questions is damaged")
-    return Kept({name: {"source": None} | entry for name, entry in passed.items()}, questions)
+    return StoredProgress(
+        {name: {"source": None} | entry for name, entry in passed.items()}, questions
+    )
 
 
-def _all(entries: Any, **types: Any) -> bool:
-    """Whether it is a table whose entries have fields of these types, and a date."""
+def _are_valid(entries: Any, **types: Any) -> bool:
+    """Whether entries is a dict of dicts with fields of these types and a valid date ``on``."""
     return isinstance(entries, dict) and all(
         isinstance(entry, dict)
         and all(isinstance(entry.get(name), of) for name, of in types.items())
@@ -198,21 +200,21 @@ def _all(entries: Any, **types: Any) -> bool:
     )
 
 
-def _read(file: Path) -> tuple[Kept, str]:
-    """What the file holds, and a message if it could not be read."""
+def _read(file: Path) -> tuple[StoredProgress, str]:
+    """The file's content, and a message if it cannot be read (otherwise empty)."""
     try:
         return _parse(read_json(file)), ""
     except FileNotFoundError:
-        return Kept({}, {}), ""
+        return StoredProgress({}, {}), ""
     except OSError as error:
-        return Kept({}, {}), f"{file} cannot be read: {error.strerror}."
+        return StoredProgress({}, {}), f"{file} cannot be read: {error.strerror}."
     except ValueError as error:
         aside = file.with_name(f"{file.stem}-damaged-{time.time_ns()}{file.suffix}")
         with contextlib.suppress(OSError):
             os.replace(file, aside)
-            return Kept({}, {}), (
+            return StoredProgress({}, {}), (
                 f"{file} could not be read ({error}). It was kept as {aside.name}, and a new file "
                 "is started; merge(…) adds what a copy has."
             )
         left = f"{file} could not be read ({error}), nor renamed. It is left as it is."
-        return Kept({}, {}), left
+        return StoredProgress({}, {}), left

@@ -1,4 +1,4 @@
-"""The source of functions and classes: from a text, from a notebook's cell."""
+"""The source code of functions and classes, in a text or in a notebook's cell."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 
 
 def definitions(code: str) -> dict[str, str]:
-    """The functions and classes at the top level of a text, each with its source.
+    """The source of each function and class at the top level of ``code``, by name.
 
-    Of two with the same name it is the last.
+    If a name is defined twice, the last definition counts.
     """
     lines = code.splitlines()
     return {name: "\n".join(lines[first - 1 : last]) for name, first, last in _places(code)}
 
 
 def _places(code: str) -> Iterator[tuple[str, int, int]]:
-    """Each definition's name, first line (with its decorators) and last."""
+    """The name, the first line (decorators included) and the last line of each definition."""
     for node in ast.parse(code).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -27,10 +27,11 @@ def _places(code: str) -> Iterator[tuple[str, int, int]]:
 
 
 def source_of(thing: Any) -> str:
-    """The source of a function or class, also of one that a notebook's cell defines.
+    """The source of a function or class, also if it was defined in a notebook's cell.
 
-    (``inspect.getsource`` finds no class of a notebook before Python 3.13.) Where one text defines
-    a name twice, the line of the thing's own code decides. Raises ValueError where there is none.
+    (Before Python 3.13 ``inspect.getsource`` does not find a notebook's classes.) If a cell defines
+    a name twice, the line numbers of the code tell which is meant. Raises ValueError if the source
+    is not found.
     """
     name = getattr(thing, "__name__", None)
     methods = vars(thing).values() if inspect.isclass(thing) else [thing]

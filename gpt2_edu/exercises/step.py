@@ -1,10 +1,10 @@
-"""The steps towards the reader's own GPT-2: one file each, ``steps/mlp.py``, named as its chapter.
+"""The steps towards the reader's own GPT-2: a file for each, named like its chapter: steps/mlp.py.
 
-A step asks for one or two functions or classes, the names in DEFINES. It may build on what earlier
-steps define, and may give an earlier name a better form. START and SOLUTION are their code, IMPORTS
-the lines that the code needs, DROPS the names that are of no use any more. ``use(mine, *args)``
-calls them, ``mine`` being a module with all parts up to this one; ``right(*args)`` is what the
-package computes; ``cases()`` and MISTAKES are as in an exercise.
+A step asks for one or two functions or classes, the names in DEFINES. It may use what earlier steps
+define, and redefine it. START and SOLUTION are the code, IMPORTS the import lines that it needs,
+DROPS the names that are no longer needed. ``use(mine, *args)`` calls the reader's parts, where
+``mine`` is a module with all parts up to this step; ``right(*args)`` is the package's result;
+``cases()`` and MISTAKES are as in an exercise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CHAPTERS = (Path(__file__).parents[1] / "assets" / "chapters.txt").read_text("ut
 
 @dataclass(frozen=True)
 class Step(Exercise):
-    """An exercise whose answer is a part of the reader's file."""
+    """An exercise whose answer becomes a part of my_gpt2.py."""
 
     defines: tuple[str, ...]
     drops: tuple[str, ...]
@@ -40,13 +40,13 @@ class Step(Exercise):
     use: Callable[..., Any]
 
     def answer(self, code: str, own: Any = None) -> Using:
-        """Code for this step, on top of the book's own earlier parts."""
+        """Code for this step, together with the book's parts of earlier steps."""
         parts = {part: source for part, (_, source) in book_parts(self.name).items()}
         return Using(self, make_module(steps_until(self.name), parts | definitions(code)))
 
 
 class Using:
-    """A step's parts as one function of a case's arguments."""
+    """A step's parts as one function, called with a case's arguments."""
 
     def __init__(self, step: Step, mine: ModuleType) -> None:
         self.step, self.mine = step, mine
@@ -55,7 +55,7 @@ class Using:
         return self.step.use(self.mine, *args)
 
     def where(self, error: BaseException) -> str:
-        """The line of the file in which an error was raised."""
+        """Where in the reader's code an error was raised, for the end of its message."""
         if isinstance(error, NameError) and error.name in ("mine", "my_gpt2"):
             return ": in your file the parts have their bare names, MLP and not mine.MLP"
         lines = [
@@ -68,14 +68,14 @@ class Using:
 
 @cache
 def steps() -> dict[str, Step]:
-    """All steps by name, in the order of the chapters."""
+    """All steps by name, in the chapters' order."""
     folder = Path(__file__).parent / "steps"
     names = {file.stem for file in folder.glob("*.py")} - {"__init__"}
     return {name: _read(name) for name in CHAPTERS if name in names}
 
 
 def find_step(name: str) -> Step:
-    """One step. Raises ValueError with the nearest name for an unknown one."""
+    """The step of this name. Raises ValueError with the nearest name for an unknown one."""
     if name not in steps():
         near = did_you_mean(str(name), steps())
         raise ValueError(f"there is no step {name!r}. {near}There are: {', '.join(steps())}")
@@ -83,13 +83,13 @@ def find_step(name: str) -> Step:
 
 
 def steps_until(name: str) -> list[Step]:
-    """The steps up to this one, and it."""
+    """The steps up to and including this one."""
     found = list(steps().values())
     return found[: list(steps()).index(name) + 1]
 
 
 def current(until: list[Step]) -> dict[str, Step]:
-    """The parts that a file of these steps has, each with the step that gave it its last form."""
+    """The parts that these steps leave in the file, each with the step that defined it last."""
     found: dict[str, Step] = {}
     for step in until:
         found |= dict.fromkeys(step.defines, step)
@@ -99,7 +99,7 @@ def current(until: list[Step]) -> dict[str, Step]:
 
 
 def book_parts(name: str) -> dict[str, tuple[Step, str]]:
-    """The book's own parts up to a step: each part's step and source."""
+    """The book's parts up to a step: the step and the source of each."""
     return {
         part: (step, definitions(step.solution)[part])
         for part, step in current(steps_until(name)).items()
@@ -107,12 +107,12 @@ def book_parts(name: str) -> dict[str, tuple[Step, str]]:
 
 
 def names_in(source: str) -> set[str]:
-    """The names that a text mentions."""
+    """The names that occur in a source."""
     return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
 
 
 def in_order(parts: dict[str, str]) -> list[str]:
-    """The parts' names, each behind those that its source names, else as they are."""
+    """The parts' names, each after the parts that its source uses, otherwise in the given order."""
     found: list[str] = []
 
     def put(name: str) -> None:
@@ -129,7 +129,7 @@ def in_order(parts: dict[str, str]) -> list[str]:
 
 
 def imports_of(until: Iterable[Step]) -> list[str]:
-    """The import lines that these steps need, sorted as usual."""
+    """The import lines that these steps need: the standard library's, then the others, sorted."""
     lines = {line for step in until for line in step.imports}
     standard = ("import json", "import math", "from itertools", "from pathlib")
     ours = sorted((line for line in lines if line.startswith(standard)), key=_import_order)
@@ -144,7 +144,7 @@ def _import_order(line: str) -> tuple[bool, str]:
 def make_module(
     until: list[Step], parts: dict[str, str], file: str = "<my_gpt2>", text: str | None = None
 ) -> ModuleType:
-    """A module of these parts. What their code raises when it is run is raised here."""
+    """A module made of these parts, or of ``text``. Raises whatever their code raises."""
     text = text or "\n\n\n".join(["\n".join(imports_of(until)), *parts.values()]) + "\n"
     module = ModuleType("my_gpt2")
     module.__file__ = f"{file}-{abs(hash(text))}" if file.startswith("<") else file
@@ -172,7 +172,7 @@ def _read(name: str) -> Step:
         cases=given["cases"],
         mistakes=tuple(given.get("MISTAKES", ())),
         tolerance=given.get("TOLERANCE", 1e-5),
-        after=given.get("after"),
+        after=None,
         defines=given["DEFINES"],
         drops=given.get("DROPS", ()),
         imports=given["IMPORTS"],
@@ -184,10 +184,10 @@ def _read(name: str) -> Step:
 
 
 def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None) -> nn.Module:
-    """Give a reader's module the numbers of the package's, parameter by parameter.
+    """Copy the parameters of the package's module into a reader's, and return that.
 
-    ``names`` maps beginnings of the package's names to the reader's. Raises ValueError that says
-    which parameters are missing, too many, or of another shape.
+    ``names`` maps prefixes of the package's names to the reader's. Raises ValueError with the names
+    of parameters that are missing, unexpected, or of another shape.
     """
     wanted = {}
     for name, tensor in like.named_parameters(remove_duplicate=False):
@@ -213,12 +213,12 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
 
 
 def random_tensor(seed: int, *shape: int) -> Tensor:
-    """Numbers of N(0, 1), the same for the same seed."""
+    """A tensor drawn from N(0, 1), the same for the same seed."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
 def numbered(module: nn.Module, seed: int) -> nn.Module:
-    """A module with new numbers in every parameter, biases and norms too."""
+    """The module in eval mode with every parameter drawn at random, biases and norms too."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in module.parameters():

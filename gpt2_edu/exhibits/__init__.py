@@ -1,8 +1,7 @@
-"""Python objects that show themselves as HTML in a notebook and on the page; tables of numbers
-also as a matplotlib figure, with ``.plot()``.
+"""Objects with an HTML representation for notebooks and pages; a Matrix also has ``plot()``.
 
-The HTML is plain tables and lists with rounded numbers, and drawings as SVG. It needs no
-JavaScript, reads well aloud, and one small stylesheet colours it, in light and dark.
+The HTML consists of tables, lists and SVG, with rounded numbers. It needs no JavaScript and is
+readable by screen readers; one stylesheet colours it in light and dark mode.
 """
 
 from ..tape import Ledger

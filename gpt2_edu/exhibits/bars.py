@@ -1,4 +1,4 @@
-"""What comes next, as bars: the likeliest tokens, and how it was before."""
+"""The most likely next tokens as bars, optionally beside earlier probabilities."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .tokens import token_label
 
 
 class Bars(Exhibit):
-    """Probabilities by name, the largest first, each as a bar; with `before`, how it was.
+    """The largest probabilities as labelled bars, optionally with earlier values.
 
-    ``now`` and ``before`` map names to probabilities; a name that ``before`` lacks had 0 there.
-    ``rows`` is how many are shown.
+    ``now`` and ``before`` map names to probabilities; a name missing in ``before`` counts as 0.
+    ``rows`` is the number of bars.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Bars(Exhibit):
 
     @classmethod
     def of(cls, probabilities: Tensor, encoding: tiktoken.Encoding, **settings: Any) -> Bars:
-        """From probabilities (V,) of the next token."""
+        """Bars of the probabilities (V,) of the next token."""
         names = {
             i: token_label(encoding.decode_single_token_bytes(i))
             for i in probabilities.topk(min(64, len(probabilities))).indices.tolist()

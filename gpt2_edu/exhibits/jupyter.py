@@ -1,10 +1,9 @@
-"""Exhibits that answer in JupyterLab and Notebook 7, as they do on the book's pages.
+"""Interactive exhibits in JupyterLab and Notebook 7.
 
-The first cell sends the packed scripts and the files that they need, 2.4 MB, as an output, and
-puts the stylesheet in its place at once. Jupyter runs such a script when it hears of it, whether
-the cell is in view or not, and keeps the output that stands there last: so a saved notebook grows
-by nothing. A page that is loaded anew, or that does not trust a notebook's outputs, shows what
-exhibits print, until the first cell runs.
+The first cell outputs the bundled scripts and their data (2.4 MB), then immediately replaces that
+output by the stylesheet. Jupyter executes the script when it arrives, even out of view, and saves
+the last output only, so the notebook does not grow. After a reload, or in an untrusted notebook,
+exhibits show their static form until the first cell runs.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from typing import Any
 STATIC = files("gpt2_edu") / "exhibits" / "static"
 PAGE_DARK = 'html[data-theme="dark"]'
 LAB_DARK = 'body[data-jp-theme-light="false"]'
-# A page tells exhibits its colours by these names; JupyterLab has its own for them.
+# The exhibits' CSS variables, mapped to those of JupyterLab's theme.
 COLOURS = """.jp-OutputArea .g2-live {
   --g2-page: var(--jp-layout-color0);
   --g2-edge: var(--jp-border-color1);
@@ -30,7 +29,7 @@ COLOURS = """.jp-OutputArea .g2-live {
 
 
 def in_live_kernel() -> bool:
-    """Whether somebody sits at this kernel: not while the book is made, nor in a script."""
+    """True in an interactive Jupyter kernel; False in scripts and with GPT2_EDU_BOOK=1."""
     try:
         from IPython import get_ipython
     except ImportError:
@@ -40,7 +39,7 @@ def in_live_kernel() -> bool:
 
 @cache
 def script() -> str:
-    """What makes the exhibits of a page answer; nothing, where they do already."""
+    """The script that makes a page's exhibits interactive; it does nothing the second time."""
     from ..web import files_script
 
     def static(name: str) -> str:
@@ -56,8 +55,8 @@ def script() -> str:
     return "\n".join(["if (!globalThis.gpt2) {", *parts, "}"])
 
 
-def bring(style: Any) -> None:
-    """Have the exhibits of this notebook's page answer; ``style`` is the output that stays."""
+def enable_exhibits(style: Any) -> None:
+    """Make this notebook's exhibits interactive; ``style`` is the output that remains."""
     from IPython.display import Javascript, display
 
     display(Javascript(script()), display_id=True).update(style)

@@ -1,4 +1,4 @@
-"""A matrix: numbers as a table whose colour says how large they are."""
+"""A matrix as a table whose cells are coloured by magnitude."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .setup import COLOURS, HEAT
 
 
 def number(value: float, decimals: int) -> str:
-    """A number as text, rounded, with a real minus sign and never a negative zero."""
+    """A rounded number as text, with a typographic minus sign and no negative zero."""
     if value == float("-inf"):
         return "−∞"
     text = f"{value:.{decimals}f}"
@@ -24,7 +24,7 @@ def number(value: float, decimals: int) -> str:
 
 
 def cell(value: float, scale: float, decimals: int, hidden: bool = False) -> str:
-    """One ``<td>``: its text is the number, its heat |value| / scale."""
+    """A ``<td>`` with the number as text and |value| / scale as its heat."""
     if hidden or value == float("-inf"):
         return f'<td class="off">{"0" if value == 0 else number(value, decimals)}</td>'
     heat = min(abs(value) / scale, 1.0) if scale > 0 else 0.0
@@ -35,11 +35,11 @@ def cell(value: float, scale: float, decimals: int, hidden: bool = False) -> str
 class Matrix(Exhibit):
     """A vector or matrix as a table with labelled rows and columns.
 
-    values: (columns,) or (rows, columns), numbers. ``role`` gives the colour: "q", "k", "v",
-    "weights" or "plain". ``rows`` and ``columns`` label them, ``corner`` says what the labels are
-    ("query ↓ key →"). The heat is |value| / ``scale``, by default the largest |value|; negative
-    numbers are hatched, so that colour is never the only sign. ``causal`` hides the cells above
-    the diagonal.
+    values: (columns,) or (rows, columns), numbers. ``role`` sets the colour: "q", "k", "v",
+    "weights" or "plain". ``rows`` and ``columns`` are labels; ``corner`` describes them
+    ("query ↓ key →"). The heat is |value| / ``scale``, by default the largest |value|. Negative
+    numbers are hatched, so that they do not depend on colour. ``causal`` hides the cells above the
+    diagonal. Raises ValueError for other shapes, an unknown role, or a wrong number of labels.
     """
 
     def __init__(
@@ -80,10 +80,10 @@ class Matrix(Exhibit):
         return figure(self.role, self.caption, self.table_html())
 
     def table_html(self, title: str = "") -> str:
-        """The table alone, with its own caption."""
+        """The ``<table>`` without a figure; ``title`` is its ``<caption>``."""
         head = ""
         if self.columns is not None:
-            tag = 'th scope="col"' if self.corner else "td"  # a heading that says nothing is none
+            tag = 'th scope="col"' if self.corner else "td"  # an empty heading is not a <th>
             corner = f'<{tag} class="corner">{escape(self.corner)}</{tag[:2]}>' if self.rows else ""
             labels = "".join(f'<th scope="col">{escape(str(c))}</th>' for c in self.columns)
             head = f"<thead><tr>{corner}{labels}</tr></thead>"
@@ -102,7 +102,7 @@ class Matrix(Exhibit):
         )
 
     def plot(self, ax: Any = None) -> Any:
-        """The same table as a matplotlib figure."""
+        """The table as a matplotlib figure, drawn on ``ax`` if given."""
         import matplotlib.pyplot as plt
         from matplotlib.colors import LinearSegmentedColormap
 
@@ -110,7 +110,7 @@ class Matrix(Exhibit):
             _, ax = plt.subplots(
                 figsize=(1.2 + 0.7 * self.values.size(1), 0.8 + 0.5 * self.values.size(0))
             )
-        visible = self.values.abs().nan_to_num(posinf=0.0)  # what a mask hides has no heat
+        visible = self.values.abs().nan_to_num(posinf=0.0)  # masked cells (−∞) have no heat
         heat = visible.clamp(max=self.scale) / self.scale
         colours = LinearSegmentedColormap.from_list(self.role, ["white", HEAT[self.role]])
         ax.imshow(heat.numpy(), cmap=colours, vmin=0, vmax=1, aspect="auto")

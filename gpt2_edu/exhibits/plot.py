@@ -1,4 +1,4 @@
-"""A matplotlib figure as a drawing inside the page: text is text, colours are the page's."""
+"""A matplotlib figure as inline SVG, with selectable text and the colours of the page's theme."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-SCALE = 1.45  # pixels for a point at full size, so that type of 10 points is the page's small type
-FEW = 256  # an image with fewer pixels on a side is stored as it is, and scaled by the browser
-PAGE = {
+PIXELS_PER_POINT = 1.45  # at full size; 10-point type then has the size of the page's small type
+SMALL_IMAGE = 256  # an image with fewer pixels per side is embedded unscaled
+THEME = {
     **{colour: f"var(--g2-{role}, {colour})" for role, colour in COLOURS.items()},
     "#000000": "currentColor",
     "#ffffff": "var(--g2-paper, #fff)",
@@ -27,10 +27,11 @@ DEFAULTS = ("text-anchor: start", "font-family: 'DejaVu Sans'")
 
 
 class Plot(Exhibit):
-    """A matplotlib figure with a caption below it, and a text for those who cannot see it.
+    """A matplotlib figure with a caption below it, and an alternative text for screen readers.
 
-    It draws the figure at once and closes it, so a cell ends in it and needs no ``plt.show()``.
-    The book's colours and black follow the page's theme; others stay what they are.
+    Renders and closes the figure, so a cell ends with it and needs no ``plt.show()``. Black and
+    the book's colours follow the page's theme; other colours are unchanged. Raises ValueError for
+    an empty caption or an ``alt`` that is not a sentence.
     """
 
     def __init__(self, fig: Figure, caption: str, *, alt: str) -> None:
@@ -44,7 +45,7 @@ class Plot(Exhibit):
             )
         self.caption, self.alt = caption, alt
         self.inches = fig.get_figwidth()
-        self.drawing, self.box = _drawing(fig)
+        self.drawing, self.box = _to_svg(fig)
         plt.close(fig)
 
     @classmethod
@@ -61,7 +62,7 @@ class Plot(Exhibit):
         return f"Plot({self.caption})"
 
     def html(self) -> str:
-        width = round(72 * SCALE * self.inches)
+        width = round(72 * PIXELS_PER_POINT * self.inches)
         svg = (
             f'<svg class="g2-drawing" role="img" aria-label="{escape(self.alt)}" '
             f'viewBox="{self.box}" width="{width}" '
@@ -72,7 +73,7 @@ class Plot(Exhibit):
 
 
 def heat(role: str) -> Colormap:
-    """A colour map from transparent to the colour of a role, for images on a page of any colour."""
+    """A colour map from transparent to the colour of a role, for any page background."""
     from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
     if role not in COLOURS:
@@ -81,13 +82,13 @@ def heat(role: str) -> Colormap:
     return LinearSegmentedColormap.from_list(f"g2-{role}", [(*hue, 0.0), (*hue, 1.0)])
 
 
-def _drawing(fig: Figure) -> tuple[str, str]:
-    """What stands inside of the figure's ``<svg>``, and its viewBox."""
+def _to_svg(fig: Figure) -> tuple[str, str]:
+    """The content of the figure's ``<svg>`` element, and its viewBox."""
     from matplotlib import rc_context
     from matplotlib.image import AxesImage
 
     for image in fig.findobj(AxesImage):
-        if max(image.get_size()) < FEW:
+        if max(image.get_size()) < SMALL_IMAGE:
             image.set_interpolation("none")
     page = StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "g2", "svg.image_inline": True}):
@@ -98,33 +99,33 @@ def _drawing(fig: Figure) -> tuple[str, str]:
     used = sorted(set(re.findall(r'(?:url\(|href=")#(\w+)', text)))
     salt = sha256(text.encode()).hexdigest()[:8]
     names = {name: f"g2-{salt}-{i}" for i, name in enumerate(used)}
-    return "".join(_tidy(child, names) for child in root), root.attrib["viewBox"]
+    return "".join(_minify(child, names) for child in root), root.attrib["viewBox"]
 
 
-def _tidy(element: ElementTree.Element, names: dict[str, str]) -> str:
-    """An element as short HTML: without what is unused, default or empty."""
-    tag = _local(element.tag)
+def _minify(element: ElementTree.Element, names: dict[str, str]) -> str:
+    """An element as minified HTML, without unused ids, default styles or empty groups."""
+    tag = _local_name(element.tag)
     if tag in ("style", "metadata") or element.get("style") == "fill: none":
-        return ""  # rules for the whole page; paper that is transparent
+        return ""  # page-wide CSS rules; the transparent background
     attributes = "".join(
         f' {name}="{escape(value)}"'
         for key, long in element.attrib.items()
-        if (value := _value(name := _local(key), long, names))
+        if (value := _minify_value(name := _local_name(key), long, names))
     )
     words = escape((element.text or "").strip("\n "), quote=False)
-    content = words + "".join(_tidy(child, names) for child in element)
+    content = words + "".join(_minify(child, names) for child in element)
     if tag in ("g", "defs") and not content:
         return ""
     return content if tag == "g" and not attributes else f"<{tag}{attributes}>{content}</{tag}>"
 
 
-def _local(name: str) -> str:
-    """A name without its namespace, as HTML writes it."""
+def _local_name(name: str) -> str:
+    """A name without its XML namespace."""
     return name.rpartition("}")[2]
 
 
-def _value(name: str, value: str, names: dict[str, str]) -> str:
-    """An attribute's value with the page's names, colours and type, and with short numbers."""
+def _minify_value(name: str, value: str, names: dict[str, str]) -> str:
+    """An attribute's value with unique ids, theme colours, page fonts and rounded numbers."""
     if name == "id":
         return names.get(value, "")
     if value.startswith("data:"):
@@ -132,15 +133,15 @@ def _value(name: str, value: str, names: dict[str, str]) -> str:
     if value.startswith("rotate(-0 "):
         return ""
     if name == "style":
-        value = ";".join(_type(style) for style in value.split("; ") if style not in DEFAULTS)
-    decimals = 5 if "matrix" in value else 2  # what scales an image is a small number
+        value = ";".join(_minify_style(s) for s in value.split("; ") if s not in DEFAULTS)
+    decimals = 5 if "matrix" in value else 2  # the scale factors of an image are small
     value = re.sub(r"-?\d+\.\d+", lambda n: f"{round(float(n[0]), decimals) + 0:.6g}", value)
-    value = re.sub(r"#\w+", lambda n: PAGE.get(n[0]) or f"#{names.get(n[0][1:], n[0][1:])}", value)
+    value = re.sub(r"#\w+", lambda n: THEME.get(n[0]) or f"#{names.get(n[0][1:], n[0][1:])}", value)
     return " ".join(value.replace(";;", ";").split())
 
 
-def _type(style: str) -> str:
-    """A declaration of CSS, in which the page's type stands for matplotlib's."""
+def _minify_style(style: str) -> str:
+    """A CSS declaration without spaces, and with the page's font instead of matplotlib's."""
     if not style.startswith("font-family"):
         return style.replace(": ", ":")
     return "font-family:monospace" if "monospace" in style else ""

@@ -1,4 +1,4 @@
-"""The set-up of every notebook: styles for exhibits, figures and printed tensors."""
+"""Notebook set-up: styles of exhibits, figures and printed tensors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 
 from ..machine import notebook_errors
 from ..machine.display import Exhibit
-from .jupyter import bring, in_live_kernel
+from .jupyter import enable_exhibits, in_live_kernel
 
-# One colour for one thing, on every page and in every figure. All can be told apart by readers
-# with any of the common forms of colour blindness (Okabe and Ito 2008).
+# One colour for each role, on every page and in every figure. They are distinguishable with all
+# common forms of colour blindness (Okabe and Ito 2008).
 COLOURS = {
     "q": "#0072b2",
     "k": "#d55e00",
@@ -24,7 +24,7 @@ COLOURS = {
     "machine": "#c08a00",
 }
 
-# The deepest heat behind a number. Text stands on it, so it is light; the stylesheet has the same.
+# The background of a cell at full heat: light, for readable text. The stylesheet has the same.
 HEAT = {
     "q": "#66abdd",
     "k": "#ee8f55",
@@ -37,16 +37,16 @@ HEAT = {
 
 
 def stylesheet() -> str:
-    """The exhibits' CSS, as text."""
+    """The exhibits' CSS."""
     return (files("gpt2_edu") / "exhibits" / "static" / "exhibits.css").read_text(encoding="utf-8")
 
 
 def setup() -> None:
-    """Prepare a notebook: exhibits' stylesheet, figures' style, four decimals for tensors, errors
-    as sentences.
+    """Prepare a notebook: stylesheet, figure style, four decimals for tensors, short errors.
 
-    The published pages link stylesheet and scripts themselves. Jupyter gets both once, from here.
-    Colab shows every output in a frame of its own, so there each output has the stylesheet.
+    Published pages link stylesheet and scripts themselves; Jupyter gets both from the output of
+    this call. Colab isolates every output in a frame, so there each output includes the
+    stylesheet.
     """
     import matplotlib.pyplot as plt
     from cycler import cycler
@@ -75,7 +75,7 @@ def setup() -> None:
 
     shell = get_ipython()
     if os.environ.get("GPT2_EDU_BOOK") == "1":
-        torch.set_num_threads(1)  # the stored numbers are those of one thread
+        torch.set_num_threads(1)  # stored outputs were computed with one thread
         return
     if shell is not None:
         notebook_errors.install(shell)
@@ -84,6 +84,6 @@ def setup() -> None:
     elif shell is not None:
         style = HTML(f"<style>{stylesheet()}</style>")
         if in_live_kernel():
-            bring(style)
+            enable_exhibits(style)
         else:
             display(style)

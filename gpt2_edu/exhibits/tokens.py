@@ -1,4 +1,4 @@
-"""A text as the model meets it: pieces and their ids."""
+"""A text as tokens and their ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..tokenizer import load_tokenizer
 
 
 def token_label(token: bytes) -> str:
-    """A token's bytes as a label: a space shows as ␣, a new line as ↵, half a character as hex."""
+    """A token's bytes as a label: space as ␣, newline as ↵, a partial character in hexadecimal."""
     try:
         text = token.decode().translate(str.maketrans(" \n\r\t", "␣↵␍⇥"))
     except UnicodeDecodeError:
@@ -23,9 +23,9 @@ def token_label(token: bytes) -> str:
 class Tokens(Exhibit):
     """The tokens of a text, each with its id.
 
-    source: a text, or token ids. A leading space is part of its token and shows as ␣; a token
-    that holds only part of a character shows its bytes in hexadecimal. ``labels`` holds what is
-    shown, for the axes of a heat map.
+    source: a text, or token ids. A leading space is part of its token and shown as ␣; a token that
+    is only part of a character is shown in hexadecimal. ``labels`` are the texts shown, to label
+    the axes of a heat map.
     """
 
     def __init__(

@@ -1,8 +1,7 @@
-"""Exhibits with a Python face: in a live notebook they show widgets that run on your own objects.
+"""Labs: ipywidgets in a live notebook that run on your own model.
 
-On the published page, and while the book is made, the same object shows what the page answers
-with; so a cell stands in the book and in Colab unchanged. Needs ipywidgets 7.7 or newer, and only
-when it is shown.
+On the published page, and with GPT2_EDU_BOOK=1, the same object shows its in-page exhibit, so a
+cell is the same in the book and in Colab. Displaying widgets requires ipywidgets 7.7 or newer.
 """
 
 from .cost import Cost

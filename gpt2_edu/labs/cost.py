@@ -1,4 +1,4 @@
-"""Chapter 18: what limits a step of your own model, on any device and on this machine."""
+"""Chapter 18: the bottleneck of a step of your model, on a listed device or this machine."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
 
 @cache
 def measured(precision: str) -> tuple[float, float]:
-    """FLOP/s and bytes/s of this machine; takes a second or two."""
+    """Measure FLOP/s and bytes/s of this machine in a second or two."""
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     dtype = torch.float32 if precision == "tf32" else getattr(torch, precision)
     return matrix_rate(device, dtype), copy_rate(device)
 
 
 class Cost(Lab):
-    """Time of a step for arithmetic and for memory traffic: the longer one binds.
+    """The time of a step for arithmetic and for memory traffic; the longer is the bound.
 
-    config: of your model. The rest is a ``Live``'s.
+    config: the model's. Other arguments are those of ``Live``.
     """
 
     def __init__(self, config: GPT2Config, **live: Any) -> None:
@@ -66,7 +66,7 @@ class Cost(Lab):
             work = batch * T * flops.flops_per_token(self.config, T)
             moved = 2 * flops.memory(self.config, batch, T, precision).total  # written and read
             tokens = batch * T
-        else:  # a token that sees T keys
+        else:  # one token that attends to T keys
             work = batch * flops.flops_per_token(self.config, 2 * T, training=False)
             moved = flops.bytes_read_per_step(self.config, batch, T, precision)
             tokens = batch

@@ -1,4 +1,4 @@
-"""Chapter 3: a word among its neighbours, in vectors of two numbers that sliders move."""
+"""Chapter 3: attention of one word, with 2-dimensional vectors set by sliders."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ Pair = Sequence[float]
 
 
 class Crane(Lab):
-    """A word's query against the keys of a sentence; its values in these shares.
+    """A word's attention weights over a sentence, and the weighted sum of values.
 
     q: the query of ``word``, the first of every sentence. words: each with its key "k" and value
-    "v", pairs of numbers. sentences: by name, the words of each. The rest is a ``Live``'s.
+    "v", pairs of numbers. sentences: by name, the words of each. Other
+    arguments are those of ``Live``.
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class Crane(Lab):
         for name, both in words.items():
             for kind, of in (("k", "key"), ("v", "value")):
                 self.vectors[f"{of} of {name}"] = (both[kind][0], both[kind][1])
-        self.held = f"query of {word}"  # whose numbers the sliders hold
+        self.held = f"query of {word}"  # the vector that the sliders show
 
     def controls(self) -> Mapping[str, Any]:
         import ipywidgets as widgets
@@ -54,7 +55,7 @@ class Crane(Lab):
     def show(
         self, *, sentence: str, vector: str, x: float, y: float, mask: bool
     ) -> Iterator[Exhibit | str]:
-        if vector != self.held:  # another was chosen: the sliders take its numbers up
+        if vector != self.held:  # a newly chosen vector: set the sliders to it
             self.held = vector
             x, y = self.vectors[vector]
             self.widgets["x"].value, self.widgets["y"].value = x, y

@@ -1,4 +1,4 @@
-"""Chapter 6: the heads of any model on any text, cut one by one."""
+"""Chapter 6: attention heads of any model on any text, with ablation."""
 
 from __future__ import annotations
 
@@ -7,36 +7,41 @@ from typing import Any
 
 import tiktoken
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ..analysis.heads import noted_heads
+from ..analysis.scoring import device_of
 from ..exhibits import Attention, Bars, Tokens
-from ..generation import next_probabilities
+from ..generation import last_logits
 from ..machine.display import Exhibit
-from ..model import GPT2
-from ..tape import trace
+from ..sampling import next_probabilities
+from ..tape import Tape, trace
 from .lab import Lab
 
-LONGEST = 32  # tokens; a map of more cannot be read
+LONGEST = 32  # tokens; a larger map is unreadable
 
 
 class Heads(Lab):
-    """Attention maps of all heads of a layer, and what the next token loses when heads are cut.
+    """Attention maps of a layer's heads, and the effect of ablating heads on the next token.
 
-    model: any GPT2. encoding: its tokenizer. text: what it reads first. The rest is a ``Live``'s.
+    model: a GPT2, or any model that notes its heads and attention weights. encoding: its tokenizer.
+    text: the initial text. Other arguments are those of ``Live``.
     """
 
-    def __init__(self, model: GPT2, encoding: tiktoken.Encoding, *, text: str, **live: Any) -> None:
+    def __init__(
+        self, model: nn.Module, encoding: tiktoken.Encoding, *, text: str, **live: Any
+    ) -> None:
         super().__init__("heads", text=text, **live)
         self.model, self.encoding, self.text = model, encoding, text
 
     def controls(self) -> Mapping[str, Any]:
         import ipywidgets as widgets
 
-        config = self.model.config
-        heads = [f"{n}.{h}" for n in range(config.n_layer) for h in range(config.n_head)]
+        layers = noted_heads(self.model).values()
+        heads = [f"{n}.{h}" for n, noted in enumerate(layers) for h in range(noted.size(1))]
         return {
             "text": widgets.Text(self.text, description="text", continuous_update=False),
-            "layer": widgets.IntSlider(0, min=0, max=config.n_layer - 1, description="block"),
+            "layer": widgets.IntSlider(0, min=0, max=len(layers) - 1, description="block"),
             "cut": widgets.SelectMultiple(options=heads, rows=6, description="cut"),
         }
 
@@ -44,13 +49,8 @@ class Heads(Lab):
         ids = [self.encoding.eot_token, *self.encoding.encode_ordinary(text)]
         if len(ids) > LONGEST:
             raise ValueError(f"{len(ids)} tokens are more than the {LONGEST} that a map can show.")
-        idx = torch.tensor([ids], device=self.model.device)
-        path = f"transformer.h.{layer}.attn.weights"
-        with trace(self.model) as whole, torch.no_grad():
-            self.model(idx)
-        with trace(self.model, edits=self.cutting(cut)) as t, torch.no_grad():
-            self.model(idx)
-        after, before = (next_probabilities(tape["logits"][:, -1])[0].cpu() for tape in (t, whole))
+        before, _ = self.run(ids, {})
+        after, tape = self.run(ids, self.cutting(cut))
         yield Bars.of(
             after,
             self.encoding,
@@ -61,15 +61,22 @@ class Heads(Lab):
         lost = float(before[first].log() - after[first].log())
         name = Tokens([first], self.encoding).labels[0]
         yield f"Cut: {', '.join(cut) or 'none'}. {name} loses {lost:.2f} nats."
+        weights = list(tape.ending("attn.weights").values())[layer][0]
         yield Attention(
-            t[path][0],
+            weights,
             Tokens(ids, self.encoding).labels,
-            titles=[f"head {layer}.{h}" for h in range(self.model.config.n_head)],
+            titles=[f"head {layer}.{h}" for h in range(len(weights))],
             caption=f"Who looks where in block {layer}.",
         )
 
+    def run(self, ids: list[int], edits: dict[str, Any]) -> tuple[Tensor, Tape]:
+        """The probabilities (V,) of the next token, and the tape of the pass."""
+        with trace(self.model, edits=edits) as tape, torch.no_grad():
+            output = self.model(torch.tensor([ids], device=device_of(self.model)))
+        return next_probabilities(last_logits(output))[0].cpu(), tape
+
     def cutting(self, cut: tuple[str, ...]) -> dict[str, Any]:
-        """Edits that put zeros in place of what these heads give, named as "block.head"."""
+        """Edits that zero the outputs of these heads, each named "block.head"."""
         by_layer: dict[int, list[int]] = {}
         for name in cut:
             n, h = map(int, name.split("."))
@@ -83,4 +90,5 @@ class Heads(Lab):
 
             return edit
 
-        return {f"transformer.h.{n}.attn.heads": without(heads) for n, heads in by_layer.items()}
+        paths = list(noted_heads(self.model))
+        return {paths[n]: without(heads) for n, heads in by_layer.items()}

@@ -1,4 +1,4 @@
-"""What every lab shares: controls above, what they make below, errors as a sentence between."""
+"""Base class of labs: controls at the top, an error message, and the output below."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ..machine.display import Exhibit
 
 
 class Lab(Live):
-    """An exhibit that answers in Python where a kernel is there.
+    """An exhibit that runs Python in a live kernel.
 
-    A subclass says in ``controls()`` which widgets there are, by name, and in ``show()`` what
-    their values make: exhibits, or text. Whenever a value changes, ``show`` is called with all of
-    them; what it raises as ValueError is shown as a sentence, and what was there before stays.
+    A subclass returns its widgets, by name, from ``controls()``, and yields exhibits or text from
+    ``show()``. ``show`` is called with the values of all widgets whenever one changes. The message
+    of a ValueError is displayed above the previous output, which stays.
     """
 
-    show: Callable[..., Iterable[Exhibit | str]]  # what these values make; a text as it is
+    show: Callable[..., Iterable[Exhibit | str]]  # yields the output
 
     def __init_subclass__(cls) -> None:
-        """A lab is no exhibit of its own: in print it is the one that it began with."""
+        """Do not register a lab as an exhibit: its static form is that of its ``Live``."""
 
     def controls(self) -> Mapping[str, Any]:
-        """The widgets by name; those with a ``value`` give it to ``show``."""
+        """The widgets by name; their ``value``s are the arguments of ``show``."""
         raise NotImplementedError(f"{type(self).__name__} has no controls()")
 
     def panel(self) -> Any:
-        """The widgets, wired: a VBox."""
+        """The widgets with their callbacks, as a VBox."""
         import ipywidgets as widgets
 
         self.widgets = dict(self.controls())
@@ -46,7 +46,7 @@ class Lab(Live):
         )
 
     def update(self) -> None:
-        """Show what the controls ask for now."""
+        """Display the output for the current values."""
         values = {
             name: widget.value for name, widget in self.widgets.items() if hasattr(widget, "value")
         }
@@ -64,7 +64,7 @@ class Lab(Live):
         )
 
     def _ipython_display_(self) -> None:
-        """In a live kernel the widgets; elsewhere IPython goes on to the HTML."""
+        """Display the widgets in a live kernel; otherwise IPython falls back to the HTML."""
         if not in_live_kernel():
             raise NotImplementedError
         from IPython.display import display

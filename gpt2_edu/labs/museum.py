@@ -1,4 +1,4 @@
-"""Chapter 19: a bug of the museum switched into your own model."""
+"""Chapter 19: your own model with a bug of the museum."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import torch
 
 from ..analysis.bugs import BUGS, broken, find
 from ..exhibits import Attention, Bars, Tokens
-from ..generation import next_probabilities
 from ..machine.display import Exhibit
 from ..model import GPT2
+from ..sampling import next_probabilities
 from .lab import Lab
 
-LONGEST = 32  # tokens; a map of more cannot be read
+LONGEST = 32  # tokens; a larger map is unreadable
 
 
 class Museum(Lab):
-    """What a bug does to a trained model: loss on a text, what comes next, and a block's heads.
+    """The effect of a bug on a trained model: loss, next token, and one block's attention.
 
-    model: any GPT2; it stays as it is, a copy gets the bug. encoding: its tokenizer. text: what it
-    reads first. The rest is a ``Live``'s.
+    model: any GPT2; the bug is applied to a copy. encoding: its tokenizer. text: the initial text.
+    Other arguments are those of ``Live``.
     """
 
     def __init__(self, model: GPT2, encoding: tiktoken.Encoding, *, text: str, **live: Any) -> None:

@@ -1,4 +1,4 @@
-"""Chapter 17: a vector of one text put into another, and what the model says then."""
+"""Chapter 17: activation patching between two texts."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from typing import Any
 
 import tiktoken
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ..analysis.scoring import device_of
 from ..exhibits import Bars, Tokens
-from ..generation import next_probabilities
+from ..generation import window_of
 from ..machine.display import Exhibit
-from ..model import GPT2
-from ..tape import trace
+from ..sampling import next_probabilities
+from ..tape import Tape, trace
 from .lab import Lab
 
 
 class Patching(Lab):
-    """Runs two texts, and puts the first one's vector at a stage and a token into the second.
+    """Patches the first text's vector at a stage and token into a run of the second text.
 
-    model: any GPT2. encoding: its tokenizer. texts: what is compared first. Tokens are counted
-    from the end, so that texts of different lengths can be compared. The rest is a ``Live``'s.
+    model: a GPT2, or any model that notes its residual stream and logits. encoding: its tokenizer.
+    texts: the initial pair. Positions are counted from the end, so that the texts can have
+    different lengths. Other arguments are those of ``Live``.
     """
 
     def __init__(
-        self, model: GPT2, encoding: tiktoken.Encoding, *, texts: tuple[str, str], **live: Any
+        self, model: nn.Module, encoding: tiktoken.Encoding, *, texts: tuple[str, str], **live: Any
     ) -> None:
         super().__init__("inside", **live)
         self.model, self.encoding, self.texts = model, encoding, texts
@@ -33,8 +35,8 @@ class Patching(Lab):
     def controls(self) -> Mapping[str, Any]:
         import ipywidgets as widgets
 
-        layers = range(self.model.config.n_layer)
-        stages = [f"h.{n}.{name}" for n in layers for name in ("resid_mid", "resid_post")]
+        noted = [name.removeprefix("transformer.") for name in self.run([self.encoding.eot_token])]
+        stages = [name for name in noted if name.endswith(("resid_mid", "resid_post"))]
         giver, taker = self.texts
         return {
             "giver": widgets.Text(giver, description="from", continuous_update=False),
@@ -44,16 +46,17 @@ class Patching(Lab):
         }
 
     def show(self, *, giver: str, taker: str, stage: str, back: int) -> Iterator[Exhibit | str]:
-        path = stage if stage == "embd" else f"transformer.{stage}"
         ids = [[self.encoding.eot_token, *self.encoding.encode_ordinary(t)] for t in (giver, taker)]
+        window = window_of(self.model) or 0
         for row in ids:
-            if not back <= len(row) <= self.model.config.block_size:
+            if not back <= len(row) <= window:
                 raise ValueError(
                     f"a text of {len(row)} tokens has no token −{back}, or does not fit into the "
-                    f"model's window of {self.model.config.block_size}."
+                    f"model's window of {window}."
                 )
         given, before = (self.run(row) for row in ids)
-        vector = given[path][0, -back]
+        ((path, stream),) = given.ending(stage).items()
+        vector = stream[0, -back]
 
         def put(x: Tensor) -> Tensor:
             x = x.clone()
@@ -71,8 +74,8 @@ class Patching(Lab):
         )
         yield f"{stage} at {names[0]} of the first text stands at {names[1]} of the second."
 
-    def run(self, ids: list[int], edits: dict[str, Any] | None = None) -> Any:
-        """The tape of one pass."""
+    def run(self, ids: list[int], edits: dict[str, Any] | None = None) -> Tape:
+        """The tape of one forward pass."""
         with trace(self.model, edits=edits or {}) as t, torch.no_grad():
-            self.model(torch.tensor([ids], device=self.model.device))
+            self.model(torch.tensor([ids], device=device_of(self.model)))
         return t

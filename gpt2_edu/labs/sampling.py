@@ -1,4 +1,4 @@
-"""Chapter 15: any model, prompt and knobs, several continuations."""
+"""Chapter 15: sample several continuations from any model, with adjustable knobs."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import tiktoken
 import torch
 
 from ..exhibits import Bars
-from ..generation import generate, next_probabilities
+from ..generation import generate
 from ..machine.display import Exhibit
 from ..model import GPT2
+from ..sampling import next_probabilities
 from .lab import Lab
 
 
 class Sampling(Lab):
-    """What a model may say next, and what it makes of a prompt, by knobs.
+    """The next token's distribution and sampled continuations, for given knobs.
 
-    model: any GPT2. encoding: its tokenizer. The rest is a ``Live``'s.
+    model: any GPT2. encoding: its tokenizer. Other arguments are those of ``Live``.
     """
 
     def __init__(self, model: GPT2, encoding: tiktoken.Encoding, **live: Any) -> None:

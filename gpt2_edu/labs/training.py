@@ -1,4 +1,4 @@
-"""Chapter 13: a run that one starts, stops and resumes, and watches while it learns."""
+"""Chapter 13: start, stop, resume and watch a training run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 
 from ..data.prepare import PrepareConfig, prepare
 from ..exhibits import COLOURS, Attention, Plot, Tokens
-from ..model import eval_mode
+from ..language_model import eval_mode
 from ..tape import trace
 from ..training.config import LOG, SETTINGS, TrainConfig
 from ..training.run_log import read_log
@@ -22,12 +22,12 @@ from .lab import Lab
 
 
 class Training(Lab):
-    """Starts, stops and resumes a run in its folder: loss with its floor, learning rate, samples,
-    and the attention of one block as it forms.
+    """Starts, stops and resumes a run, and shows loss, learning rate, samples and attention.
 
-    config: of the run. encoding: its tokenizer. source: what the shards in ``config.data`` are
-    made of when they are not there yet, such as "crane:2000". text: what attention is shown on.
-    floor: the loss that no model can go below, if it is known. The rest is a ``Live``'s.
+    config: the run's. encoding: its tokenizer. source: the source of the shards in ``config.data``
+    if they do not exist yet, such as "crane:2000". text: the input of the attention maps. floor:
+    the lowest possible loss, if known. layer: the block whose attention is shown. Other
+    arguments are those of ``Live``.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Training(Lab):
         return self.thread is not None and self.thread.is_alive()
 
     def start(self) -> None:
-        """Begin the run, or go on where it was stopped; nothing, while it runs."""
+        """Start or resume the run; does nothing if it is running."""
         if self.running:
             return
         if (Path(self.config.out) / SETTINGS).exists():
@@ -82,7 +82,7 @@ class Training(Lab):
         self.thread.start()
 
     def stop(self) -> None:
-        """Have it save and end after the step that it is at."""
+        """Save and stop after the current step."""
         if self.running and self.trainer:
             self.say("It stops after this step, and saves.")
             self.trainer.stop()
@@ -98,7 +98,7 @@ class Training(Lab):
                     )
                 )
             done = self.trainer.train()
-        except Exception as error:  # nobody else would hear of it: this is a thread of its own
+        except Exception as error:  # the thread has no caller to report to
             self.say(str(error) or type(error).__name__)
             return
         how = "It is finished" if done.finished else "It is stopped, and can go on"
@@ -108,12 +108,12 @@ class Training(Lab):
         self.status.value = f"<p><strong>{escape(sentence)}</strong></p>"
 
     def hear(self, row: Mapping[str, Any]) -> None:
-        """A row of the log: called by the run, between two steps."""
+        """Add a row of the log; the trainer calls this between steps."""
         self.rows.append(dict(row))
         self.draw()
 
     def draw(self) -> None:
-        """What the rows so far show."""
+        """Display curve, latest sample and attention of the rows so far."""
         shown = [row for row in self.rows if "loss" in row]
         if not shown:
             return
@@ -126,7 +126,7 @@ class Training(Lab):
         self.shown.value = "".join(parts)
 
     def curve(self, rows: list[dict[str, Any]]) -> Plot:
-        """Loss, its floor, and the learning rate, against the steps."""
+        """A plot of loss, floor and learning rate over the steps."""
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(6, 3), layout="constrained")
@@ -157,7 +157,7 @@ class Training(Lab):
         )
 
     def attention(self) -> Attention:
-        """The heads of one block on the text, as they are now."""
+        """The current attention maps of one block on the text."""
         assert self.trainer is not None
         model = self.trainer.model
         ids = [self.encoding.eot_token, *self.encoding.encode_ordinary(self.text)]

@@ -1,4 +1,4 @@
-"""Choosing a device, precision and compilation; memory; modules without numbers."""
+"""Device, precision and compilation; free memory; modules without data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .outside import printable, shown
+from .messages import escape_control, short_repr
 
 
 def pick_device() -> torch.device:
@@ -47,7 +47,7 @@ def checked_device(name: str | torch.device) -> torch.device:
     try:
         device = torch.device(name)
     except (RuntimeError, TypeError) as error:
-        said = f"unknown device {shown(name)}: use auto, cpu, cuda, cuda:1 or mps"
+        said = f"unknown device {short_repr(name)}: use auto, cpu, cuda, cuda:1 or mps"
         raise ValueError(said) from error
     count = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": torch.mps.device_count()}
     here = count.get(device.type, 0)
@@ -55,7 +55,7 @@ def checked_device(name: str | torch.device) -> torch.device:
         why = f", which has {device.type}:0 … {here - 1}" if here else ""
         if device.type == "cuda" and not here:
             why = f": {why_no_cuda()}"
-        said = f"device {shown(str(name))} is not on this machine{why}"
+        said = f"device {short_repr(str(name))} is not on this machine{why}"
         raise ValueError(f"{said}. Use auto for the fastest that is")
     if device.type == "cuda" and (problem := too_old(device)):
         raise ValueError(problem)
@@ -63,7 +63,7 @@ def checked_device(name: str | torch.device) -> torch.device:
 
 
 def why_no_cuda() -> str:
-    """Why torch sees no CUDA device: its build, or what it says of the driver."""
+    """Why torch sees no CUDA device: its build, or its message about the driver."""
     if torch.version.cuda is None:
         return "this torch was built without CUDA (https://pytorch.org/get-started/locally/)"
     try:
@@ -71,12 +71,12 @@ def why_no_cuda() -> str:
             warnings.simplefilter("ignore")
             torch.cuda.init()
     except (AssertionError, RuntimeError) as error:  # it names the driver's version and its own
-        return printable(str(error).splitlines()[0])
+        return escape_control(str(error).splitlines()[0])
     return "torch finds none"
 
 
 def too_old(device: torch.device) -> str:
-    """What is wrong if this build of torch has no kernels for a GPU; else nothing."""
+    """The problem if this build of torch has no kernels for a GPU, else ""."""
     oldest = min(
         (int(name[3:].rstrip("af")) for name in torch.cuda.get_arch_list() if name[:3] == "sm_"),
         default=0,
@@ -101,11 +101,12 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
     kind = device.type
     known = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     if precision not in ("auto", *known):
-        raise ValueError(f"unknown precision {shown(precision)}: use auto, {', '.join(known)}")
+        raise ValueError(f"unknown precision {short_repr(precision)}: use auto, {', '.join(known)}")
     if kind == "cuda":
         fast_bf16 = torch.cuda.get_device_capability(device) >= (8, 0)
     else:
-        on_chip = torch.cpu._is_avx512_bf16_supported() or has_amx()
+        # AVX512-BF16, or Intel's AMX, which multiplies small matrices of bfloat16
+        on_chip = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
         fast_bf16 = kind == "cpu" and on_chip
     if precision == "auto":
         if os.environ.get("GPT2_EDU_BOOK") == "1":
@@ -120,24 +121,26 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
     return known[precision]
 
 
-def has_amx() -> bool:
-    """Whether this processor multiplies small matrices of bfloat16 as such: Intel's AMX."""
-    return torch.cpu._is_amx_tile_supported()
-
-
 def pick_compile(choice: str, device: torch.device) -> bool:
-    """Whether to compile: on a CPU only with "on", since half a minute buys a sixth there.
+    """Whether to compile: on a CPU only with "on", where half a minute saves a sixth of the time.
 
     Raises ValueError for "on" if the compiler that it needs is not installed.
     """
-    on_cuda = device.type == "cuda"
-    if on_cuda:
-        installed, needs = find_spec("triton") is not None, "the package triton"
-    else:
-        installed, needs = cpp_compiler() is not None, "a C++ compiler such as g++"
-    if choice == "on" and not installed:
-        raise ValueError(f"compile=on needs {needs}, not found here: install it or use auto")
-    return choice == "on" or (choice == "auto" and on_cuda and installed)
+    if choice == "on":
+        require_compiler(device)
+    return choice == "on" or (choice == "auto" and device.type == "cuda" and not _missing(device))
+
+
+def require_compiler(device: torch.device) -> None:
+    """Raise ValueError if the compiler that torch.compile needs for a device is not installed."""
+    if missing := _missing(device):
+        raise ValueError(f"compilation needs {missing}: install it, or do not compile")
+
+
+def _missing(device: torch.device) -> str:
+    if device.type == "cuda":
+        return "" if find_spec("triton") is not None else "the package triton"
+    return "" if cpp_compiler() is not None else "a C++ compiler such as g++"
 
 
 def cpp_compiler() -> str | None:
@@ -162,9 +165,9 @@ def available_memory(device: torch.device) -> int | None:
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
-    """Whether memory ran out; also if another error came while that one was dealt with.
+    """Whether an error, or one that caused it, says that memory ran out.
 
-    cuBLAS and cuDNN have memory of their own, and other words for its lack.
+    cuBLAS and cuDNN allocate memory of their own, and say so in other words.
     """
     words = "can't allocate memory", "out of memory", "ALLOC_FAILED"
     while error is not None:
@@ -216,7 +219,7 @@ class _SkipInit(TorchFunctionMode):
 
 @contextmanager
 def shapes_only() -> Iterator[None]:
-    """Modules made inside are on the meta device: they have shapes, no numbers and no memory.
+    """Modules created inside are on the meta device: they have shapes, but no data.
 
     Initialisation is skipped, since on the meta device torch would import its compiler for it,
     which takes a second.

@@ -1,4 +1,4 @@
-"""What every object shares that shows itself in a notebook. Imports nothing heavy."""
+"""The base of objects that show themselves in a notebook. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Exhibit:
 
 
 def figure(kind: str, caption: str, body: str, legend: str = "", *, below: bool = False) -> str:
-    """A ``<figure>`` with a caption, and a legend behind it in plain type; above it or below."""
+    """A ``<figure>`` with a caption, and a legend after it in plain type; above it or below."""
     title = f"<strong>{escape(caption)}</strong>" if caption else ""
     text = " ".join(filter(None, [title, escape(legend)]))
     head = f"<figcaption>{text}</figcaption>" if text else ""

@@ -1,19 +1,23 @@
-"""Files that are written whole or not at all, by one process at a time, with checksums."""
+"""Atomic writes, locks, checksums, and JSON from files that may be damaged or hostile."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
+import sys
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 PART = ".part"  # ends the name of a file that is being written
+LARGEST = 64 << 20  # bytes of a JSON file; ours have kilobytes
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# What some network drives answer, such as Google Drive on Colab: they cannot do this at all.
+# Errors of file systems without locks or fsync, such as Google Drive on Colab.
 _CANNOT = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
 
 
@@ -32,20 +36,20 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A path to write to, which becomes ``path`` when the block ends: readers find old or new.
+def atomic_write(path: Path) -> Iterator[Path]:
+    """A temporary path that replaces ``path`` when the block ends: readers see old or new.
 
-    If the block fails, nothing is left of it. The file may be read by whoever may read new files of
-    this user. Raises OSError that names the place if the disk is full.
+    If the block fails, it is deleted. The file has the permissions of any new file of this user.
+    Raises OSError, naming the path, if the disk is full.
     """
     part = path.with_name(path.name + PART)
-    with named_if_full(path):
+    with explain_full_disk(path):
         try:
             part.unlink(missing_ok=True)
             part.touch()
             mode = part.stat().st_mode
             yield part
-            os.chmod(part, mode)  # safetensors lets nobody but the owner read
+            os.chmod(part, mode)  # safetensors lets only the owner read
             sync(part)
             os.replace(part, path)
             sync(path.parent)
@@ -55,8 +59,8 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def named_if_full(path: Path) -> Iterator[None]:
-    """Inside, an error of a full disk says which file did not fit."""
+def explain_full_disk(path: Path) -> Iterator[None]:
+    """Inside, the error of a full disk names the file that did not fit."""
     try:
         yield
     except Exception as error:  # safetensors has an error of its own
@@ -70,16 +74,17 @@ def named_if_full(path: Path) -> Iterator[None]:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file whole."""
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
 @contextmanager
-def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
-    """Make the folder and keep other processes from writing to it. The lock ends with ours.
+def locked(folder: Path, *, wait: float = 0.0) -> Iterator[int]:
+    """Create a folder and lock it for this process. Yields a handle of the folder.
 
-    Waits for another one for so many seconds, then raises BlockingIOError. Raises ValueError if the
-    path is a file. Where folders cannot be locked, as on Windows, nothing is.
+    Waits up to ``wait`` seconds for another process, then raises BlockingIOError. Raises ValueError
+    if the path is a file. The lock ends with the process at the latest. Where folders cannot be
+    locked, as on Windows, nothing is locked, and the handle is -1.
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: a folder is needed")
@@ -89,17 +94,17 @@ def locked(folder: Path, *, wait: float = 0.0) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = _lock(folder, until)
     try:
-        yield
+        yield handle
     finally:
-        if made:
+        if made and moved_to(folder, handle) is None:
             with suppress(OSError):
-                folder.rmdir()  # nothing was written: as it was
+                folder.rmdir()  # if nothing was written
         if handle >= 0:
             os.close(handle)
 
 
 def _lock(folder: Path, until: float) -> int | None:
-    """Lock it. Returns what is to be closed, or None if another process took the folder away."""
+    """Lock a folder. Returns the descriptor to close, or None if the folder was removed."""
     if os.name == "nt":
         return -1
     import fcntl
@@ -126,6 +131,27 @@ def _lock(folder: Path, until: float) -> int | None:
     return None
 
 
+def moved_to(folder: Path, handle: int) -> str | None:
+    """Where a locked folder is now, if it is no longer at its path; "" if it was removed.
+
+    ``handle`` is what ``locked`` yielded.
+    """
+    if handle < 0:
+        return None
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(handle), folder.stat()):
+            return None
+    now = ""
+    if sys.platform == "darwin":
+        import fcntl
+
+        now = fcntl.fcntl(handle, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode()
+    else:
+        with suppress(OSError):
+            now = os.readlink(f"/proc/self/fd/{handle}")
+    return now if Path(now).is_absolute() and Path(now).exists() else ""
+
+
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal; the file need not fit into memory."""
     with path.open("rb") as file:
@@ -139,3 +165,24 @@ def file_crc32(path: Path, size: int) -> int:
         while size and (block := file.read(min(size, 1 << 22))):
             crc32, size = zlib.crc32(block, crc32), size - len(block)
     return crc32
+
+
+def read_json(path: Path) -> Any:
+    """The content of a JSON file.
+
+    Raises OSError if it cannot be read, and ValueError, naming the file, if it is not JSON in
+    UTF-8, is nested too deeply, or is larger than ``LARGEST``.
+    """
+    if (size := path.stat().st_size) > LARGEST:
+        raise ValueError(f"{path} is not what its name says: {size:,} bytes are too many")
+    return parse_json(path.read_bytes(), str(path))
+
+
+def parse_json(text: bytes, place: str) -> Any:
+    """The content of JSON text; ``place`` names its source in messages."""
+    try:
+        return json.loads(text.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise ValueError(f"{place} is not valid JSON (nested too deeply)") from error
+    except ValueError as error:  # also of bytes that are not UTF-8, and of endless integers
+        raise ValueError(f"{place} is not valid JSON ({error}). Was it cut off?") from error

@@ -13,8 +13,6 @@ from collections.abc import Callable
 import torch
 from torch import nn
 
-from .onednn import PackedLinear, onednn_knows
-
 
 def seconds(run: Callable[[], object], device: torch.device) -> float:
     """How long a call takes, with the work that it starts on a GPU."""
@@ -41,17 +39,16 @@ def matrix_vector_rate(
     dtype: torch.dtype,
     shape: tuple[int, int] | None = None,
     *,
-    packed: bool = False,
+    prepare: Callable[[nn.Module], nn.Module] = nn.Sequential,
 ) -> float:
     """Bytes/s at which a matrix is read to multiply one vector: the upper bound for decoding.
 
-    The matrix is far larger than any cache. ``packed`` stores it in oneDNN's layout, on a CPU that
-    has a kernel for the type; elsewhere it makes no difference.
+    The matrix is far larger than any cache. ``prepare`` may replace the layer that multiplies, as
+    ``fast.pack`` does.
     """
     rows, columns = shape or ((50304, 8192) if device.type == "cuda" else (50304, 2048))
-    plain = nn.Linear(columns, rows, bias=False, device=device, dtype=dtype)
-    pack = packed and device.type == "cpu" and onednn_knows(dtype)
-    product = PackedLinear(plain) if pack else plain
+    linear = nn.Linear(columns, rows, bias=False, device=device, dtype=dtype)
+    product = prepare(nn.Sequential(linear))
     x = torch.randn(1, columns, device=device).to(dtype)
     return rows * columns * dtype.itemsize / _best_of(10, lambda: product(x), device)
 

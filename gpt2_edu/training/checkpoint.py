@@ -1,4 +1,4 @@
-"""Checkpoints: written completely or not at all, checked before they are used.
+"""Checkpoints: written completely or not at all, checked before use. From tensors and JSON only.
 
 A run folder holds
 
@@ -18,22 +18,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-import numpy as np
-import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from ..machine.files import PART, file_sha256, sync
-from ..machine.outside import listed, read_json, shown
+from ..config import GPT2Config
+from ..machine.files import PART, file_sha256, read_json, sync
+from ..machine.messages import join_some, short_repr
 from ..weights import (
     CONFIG,
     WEIGHTS,
@@ -43,23 +40,20 @@ from ..weights import (
     save_tensors,
     to_hugging_face,
 )
-from .distributed import copy_full_tensor, full_tensor
-
-if TYPE_CHECKING:  # a run opens its checkpoint
-    from .run import Run
+from .config import LOG, SETTINGS
 
 OPTIMIZER, STATE = "optimizer.safetensors", "state.json"
 FORMAT, VERSION = "gpt2-edu checkpoint", 1
-# What the state of a run consists of.
+# The state of a run, and the types of its entries.
 _STATE: dict[str, Any] = {
-    "step": int,
-    "val_loss": float | None,
-    "best": float | None,
-    "loader": dict,
-    "scaler": dict,
-    "random": list,
+    "step": int,  # steps done
+    "val_loss": float | None,  # of these weights, if it was measured
+    "best": float | None,  # the lowest validation loss so far
+    "loader": dict,  # the position in the data, and fingerprints of the data
+    "scaler": dict,  # float16's scale; else empty
+    "random": list,  # the state of the random generators of each rank
     "sequences_per_step": int,
-    "config": dict,
+    "config": dict,  # the settings
 }
 _NAME = re.compile(r"step-(\d{8,})")
 Tensors = dict[str, Tensor]  # by name
@@ -71,14 +65,15 @@ UNFINISHED = ".unfinished-"  # begins the name of a folder that is being written
 
 @contextmanager
 def atomic_folder(final: Path) -> Iterator[Path]:
-    """A folder to fill, which gets its name only when all its files are on the disk.
+    """A temporary folder to fill. It is renamed to ``final`` when all its files are on the disk.
 
-    If the block fails, the folder is removed. If the process is killed, it keeps a name that no
-    reader takes for a checkpoint, and ``clean`` removes it.
+    If the block fails, the folder is removed. If the process is killed, it keeps its temporary
+    name, which no reader takes for a checkpoint, and ``clean`` removes it. The parent folder must
+    exist.
     """
     part = final.with_name(UNFINISHED + final.name)
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+    _delete(part)
+    part.mkdir()
     try:
         yield part
         for path in part.iterdir():
@@ -87,24 +82,36 @@ def atomic_folder(final: Path) -> Iterator[Path]:
         os.rename(part, final)
         sync(final.parent)
     except Exception:  # OSError, and safetensors has an error of its own for a full disk
-        shutil.rmtree(part, ignore_errors=True)
+        with suppress(OSError):  # the first error is the one to report
+            _delete(part)
         raise
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder. It is renamed first, so that a part of it is never taken for all of it."""
+    """Remove a checkpoint. It is renamed first, so that a part of it is never taken for one.
+
+    Of a link to a folder elsewhere, only the link is removed.
+    """
     unnamed = folder.with_name(UNFINISHED + folder.name)
-    shutil.rmtree(unnamed, ignore_errors=True)
+    _delete(unnamed)
     os.rename(folder, unnamed)
-    shutil.rmtree(unnamed)
+    _delete(unnamed)
+
+
+def _delete(path: Path) -> None:
+    if path.is_symlink():
+        path.unlink()
+    elif path.exists():
+        shutil.rmtree(path)
 
 
 def clean(run_folder: Path) -> None:
-    """Remove the unfinished files that a killed process left in a run folder."""
-    for file in run_folder.glob(f"*{PART}"):
-        file.unlink()
-    for folder in (run_folder / "checkpoints").glob(f"{UNFINISHED}*"):
-        shutil.rmtree(folder)
+    """Remove the unfinished files that a killed process left in a run folder, and no others."""
+    for name in (SETTINGS, LOG):
+        (run_folder / (name + PART)).unlink(missing_ok=True)
+    for path in (run_folder / "checkpoints").glob(f"{UNFINISHED}*"):
+        if _NAME.fullmatch(path.name.removeprefix(UNFINISHED)):
+            _delete(path)
 
 
 # ---- The checkpoints of a run ------------------------------------------------------------------
@@ -154,19 +161,18 @@ def newest_checkpoint(run_folder: Path) -> Path | None:
         if intact:
             aside = run_folder / (path.name + ".damaged")
             way = (
-                f"{intact} is intact. Move what is damaged out of the way and resume again, to go "
-                f"on from the newest that is left:\n  mv {path} {aside}"
+                f"{intact} is intact. Move the damaged one away and resume again, to continue from "
+                f"the newest intact one:\n  mv {path} {aside}"
             )
-        listed = "\n  ".join(problems)
-        raise ValueError(f"the checkpoint {path} is damaged:\n  {listed}\n{way}")
+        raise ValueError(_damaged(path, problems) + f"\n{way}")
     return found[-1] if found else None
 
 
 def model_folder(name: str, which: Literal["best", "last"] = "best") -> str:
-    """The checkpoint that a run folder stands for; every other name is returned as it is.
+    """The best or last checkpoint of a run folder; every other name is returned unchanged.
 
-    Raises FileNotFoundError if the run has none, and ValueError if a checkpoint, of a run or named
-    itself, has other bytes than were written.
+    Raises FileNotFoundError if the run has none, and ValueError if a checkpoint, found in a run or
+    given by its own path, has other bytes than were written.
     """
     run = named_path(name)
     if (run / STATE).is_file():
@@ -174,7 +180,7 @@ def model_folder(name: str, which: Literal["best", "last"] = "best") -> str:
     if not (run / "checkpoints").is_dir():
         return name
     best = best_checkpoint(run) if which == "best" else None
-    found = best or newest_checkpoint(run)  # without validation none is the best
+    found = best or newest_checkpoint(run)  # there is no best one without validation
     if found is None:
         raise FileNotFoundError(f"the run {run} has no checkpoint yet")
     _require_intact(found)
@@ -183,11 +189,15 @@ def model_folder(name: str, which: Literal["best", "last"] = "best") -> str:
 
 def _require_intact(folder: Path) -> None:
     if problems := damage(folder):
-        raise ValueError(f"the checkpoint {folder} is damaged:\n  " + "\n  ".join(problems))
+        raise ValueError(_damaged(folder, problems))
+
+
+def _damaged(folder: Path, problems: list[str]) -> str:
+    return f"the checkpoint {folder} is damaged:\n  " + "\n  ".join(problems)
 
 
 def damage(folder: Path, *, thoroughly: bool = True) -> list[str]:
-    """What is wrong with a checkpoint's files, one line for each; empty if it is intact.
+    """The problems of a checkpoint's files, one line each; empty if it is intact.
 
     Without ``thoroughly`` only the sizes of the files are compared.
     """
@@ -209,7 +219,7 @@ def damage(folder: Path, *, thoroughly: bool = True) -> list[str]:
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """What ``save_run`` stores besides tensors: step, loader, random states …"""
+    """What ``save`` stored besides tensors: step, loader, random states …"""
     return _read_document(folder)["state"]
 
 
@@ -222,21 +232,20 @@ def _read_document(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is damaged: its contents have changed since it was written")
     if (document.get("format"), document.get("version")) != (FORMAT, VERSION):
         raise ValueError(
-            f"{path} has the format {shown(document.get('format'))}, version "
-            f"{shown(document.get('version'))}; this program reads {FORMAT!r}, version {VERSION}"
+            f"{path} has the format {short_repr(document.get('format'))}, version "
+            f"{short_repr(document.get('version'))}; this program reads {FORMAT!r}, version "
+            f"{VERSION}"
         )
     state, files = document.get("state"), document.get("files")
     if not isinstance(state, dict) or state.keys() != _STATE.keys():
-        raise ValueError(f"{path} is damaged: it lacks a part of the state of a run")
-    wrong = [name for name, kind in _STATE.items() if not isinstance(state[name], kind)]
-    if wrong:
-        raise ValueError(f"{path} is damaged: {listed(wrong)} hold what does not belong there")
+        raise ValueError(f"{path} is damaged: a part of the state is missing")
+    if wrong := [name for name, kind in _STATE.items() if not isinstance(state[name], kind)]:
+        raise ValueError(f"{path} is damaged: {join_some(wrong)} have the wrong type")
     if not isinstance(files, dict) or files.keys() != {CONFIG, WEIGHTS, OPTIMIZER}:
         raise ValueError(f"{path} is damaged: it lists other files than a checkpoint has")
-    if not all(
-        isinstance(known, dict) and known.keys() == {"bytes", "sha256"} for known in files.values()
-    ):
-        raise ValueError(f"{path} is damaged: its list of files is")
+    for known in files.values():
+        if not isinstance(known, dict) or known.keys() != {"bytes", "sha256"}:
+            raise ValueError(f"{path} is damaged: sizes or checksums are missing")
     return document
 
 
@@ -244,135 +253,44 @@ def _digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
-# ---- Saving and restoring ----------------------------------------------------------------------
+# ---- Saving and loading ------------------------------------------------------------------------
 
 
-def save_run(run: Run, val_loss: float | None) -> None:
-    """Write a checkpoint, on rank 0, then remove those that are no longer kept.
+def save(
+    run_folder: Path, config: GPT2Config, weights: Tensors, averages: Tensors, state: dict[str, Any]
+) -> None:
+    """Write the checkpoint after ``state["step"]`` steps.
 
-    ``val_loss`` is that of the present weights, None if it was not measured. Every rank must call
-    this. Raises OSError on all of them if the disk fails; the older checkpoints are then unchanged.
+    ``weights`` is the model's state dict, ``averages`` AdamW's under the parameters' names, and
+    ``state`` all else, in JSON's types: see ``_STATE``. Raises OSError, which says what to do, if
+    the disk fails; the older checkpoints are then unchanged.
     """
-    state = {
-        "step": run.step,
-        "val_loss": val_loss,
-        "best": run.best_val_loss,
-        "loader": run.loader.state_dict(),
-        "scaler": run.scaler.state_dict(),
-        "random": run.ranks.gather(random_state(run.device)),
-        "sequences_per_step": run.sequences_per_step,
-        "config": asdict(run.config),
-    }
-    weights = _gathered(run, run.model.state_dict())
-    averages = {
-        f"{name}.{key}": value
-        for name, parameter in run.model.named_parameters()
-        for key, value in run.optimizer.state[parameter].items()
-    }
-    averages = _gathered(run, averages)
-    problem = ""
-    if run.ranks.first:
-        try:
-            _write(run, state, weights, averages)
-        except Exception as error:  # the other ranks wait below: let them know first
-            problem = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
-    problem = str(run.ranks.gather(problem)[0])
-    if problem:
-        older = checkpoints(run.folder)
+    folder = checkpoint_path(run_folder, state["step"])
+    try:
+        with atomic_folder(folder) as part:
+            settings = json.dumps(config_to_hugging_face(config), indent=2) + "\n"
+            (part / CONFIG).write_text(settings, encoding="utf-8")
+            save_tensors(to_hugging_face(weights), part / WEIGHTS)
+            save_tensors(averages, part / OPTIMIZER)
+            files = {
+                name: {"bytes": (part / name).stat().st_size, "sha256": file_sha256(part / name)}
+                for name in (CONFIG, WEIGHTS, OPTIMIZER)
+            }
+            document = {"format": FORMAT, "version": VERSION, "state": state, "files": files}
+            document["sha256"] = _digest(document)
+            (part / STATE).write_text(json.dumps(document), encoding="utf-8")
+    except Exception as error:  # OSError, and safetensors has an error of its own for a full disk
+        problem = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        older = checkpoints(run_folder)
         way = f"{older[-1]} is intact: make room and resume" if older else "Make room and start"
         size = sum(tensor.nbytes for tensor in [*weights.values(), *averages.values()])
         raise OSError(
-            f"the checkpoint {checkpoint_path(run.folder, run.step)} could not be written "
-            f"({problem}). {way} again. A checkpoint of this model needs about {size:,} bytes."
-        )
-    if run.ranks.first:
-        prune(run.folder, run.config.keep)
-    run.ranks.barrier()  # no rank reads the checkpoints while one is being removed
+            f"the checkpoint {folder} could not be written ({problem}). {way} again. A checkpoint "
+            f"of this model needs about {size:,} bytes."
+        ) from error
 
 
-def _gathered(run: Run, tensors: Tensors) -> Tensors:
-    """Full tensors on rank 0's CPU, gathered one at a time; nothing on the other ranks."""
-    gathered = {}
-    for name, tensor in tensors.items():
-        value = full_tensor(tensor)  # on all ranks
-        if run.ranks.first:
-            gathered[name] = value.cpu()
-    return gathered
-
-
-def _write(run: Run, state: dict[str, Any], weights: Tensors, averages: Tensors) -> None:
-    with atomic_folder(checkpoint_path(run.folder, run.step)) as part:
-        config = json.dumps(config_to_hugging_face(run.model.config), indent=2) + "\n"
-        (part / CONFIG).write_text(config, encoding="utf-8")
-        save_tensors(to_hugging_face(weights), part / WEIGHTS)
-        save_tensors(averages, part / OPTIMIZER)
-        files = {
-            name: {"bytes": (part / name).stat().st_size, "sha256": file_sha256(part / name)}
-            for name in (CONFIG, WEIGHTS, OPTIMIZER)
-        }
-        document = {"format": FORMAT, "version": VERSION, "state": state, "files": files}
-        document["sha256"] = _digest(document)
-        (part / STATE).write_text(json.dumps(document), encoding="utf-8")
-
-
-def restore_run(run: Run, checkpoint: Path) -> None:
-    """Put a run into the state that ``save_run`` wrote; the model may be split over ranks now.
-
-    Raises ValueError if its steps would now take another number of sequences.
-    """
-    state = read_state(checkpoint)
-    then, now = state["sequences_per_step"], run.sequences_per_step
-    if then != now:
-        raise ValueError(
-            f"a step of this run takes {then} sequences, now it would take {now}: "
-            f"{run.ranks.world_size} devices · batch_size {run.config.batch_size} · "
-            f"grad_accum {run.config.grad_accum}. Change grad_accum or the number of devices."
-        )
-    weights = from_hugging_face(load_file(checkpoint / WEIGHTS))
-    averages = load_file(checkpoint / OPTIMIZER)
-    for name, parameter in run.model.named_parameters():
-        copy_full_tensor(parameter, weights[name])
-        adam = run.optimizer.state[parameter]
-        for key in ("exp_avg", "exp_avg_sq"):
-            adam[key] = torch.zeros_like(parameter, requires_grad=False)
-            copy_full_tensor(adam[key], averages[f"{name}.{key}"])
-        adam["step"] = averages[f"{name}.step"].to(parameter.device)
-    run.loader.load_state_dict(state["loader"])
-    if state["scaler"]:  # not if it was saved in another precision
-        run.scaler.load_state_dict(state["scaler"])
-    if run.ranks.rank < len(state["random"]):  # an additional rank keeps its own seed
-        set_random_state(state["random"][run.ranks.rank], run.device)
-    run.step, run.best_val_loss = state["step"], state["best"]
-
-
-def random_state(device: torch.device) -> dict[str, Any]:
-    """The states of all random generators that a run can draw from, in JSON's types."""
-    version, numbers, gauss = random.getstate()
-    generator = np.random.get_state(legacy=False)
-    generator["state"]["key"] = generator["state"]["key"].tolist()
-    states = {"torch": torch.get_rng_state()}
-    if device.type == "cuda":
-        states["cuda"] = torch.cuda.get_rng_state(device)
-    elif device.type == "mps":
-        states["mps"] = torch.mps.get_rng_state()
-    return {
-        "python": [version, list(numbers), gauss],
-        "numpy": generator,
-        **{name: state.numpy().tobytes().hex() for name, state in states.items()},
-    }
-
-
-def set_random_state(state: Mapping[str, Any], device: torch.device) -> None:
-    """Restore what ``random_state`` returned, as far as it has a state for this kind of device."""
-
-    def tensor(name: str) -> Tensor:
-        return torch.frombuffer(bytearray.fromhex(state[name]), dtype=torch.uint8)
-
-    version, numbers, gauss = state["python"]
-    random.setstate((version, tuple(numbers), gauss))
-    np.random.set_state(state["numpy"])
-    torch.set_rng_state(tensor("torch"))
-    if device.type == "cuda" and "cuda" in state:
-        torch.cuda.set_rng_state(tensor("cuda"), device)
-    elif device.type == "mps" and "mps" in state:
-        torch.mps.set_rng_state(tensor("mps"))
+def load(folder: Path) -> tuple[Tensors, Tensors, dict[str, Any]]:
+    """The weights, averages and state that ``save`` wrote."""
+    weights = from_hugging_face(load_file(folder / WEIGHTS))
+    return weights, load_file(folder / OPTIMIZER), read_state(folder)

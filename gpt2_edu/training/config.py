@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Literal
 
 from ..config import GPT2Config
+from ..machine.files import read_json
+from ..machine.messages import escape_control
 from ..machine.options import check_type, option
-from ..machine.outside import printable, read_json
 from ..weights import CONFIG, locate, read_config
 from .optim import learning_rate
 
 SETTINGS, LOG = "run.json", "log.jsonl"  # in the run folder
 
-# What may differ when a run is resumed: where it runs and what it reports, not what it computes.
-# The loader checks that data holds the same tokens as before.
+# These may differ when a run is resumed: where it runs and what it reports, not what it computes.
+# The trainer checks that the data has the same tokens as before.
 MAY_CHANGE = {
     *("data", "out", "resume", "device", "compile", "fsdp", "grad_accum"),
     *("log_every", "save_every", "keep", "tensorboard", "quiet"),
@@ -29,11 +30,11 @@ _SIZES = ("n_layer", "n_head", "n_embd")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """The settings of a run. Raises TypeError or ValueError for an impossible one."""
+    """The settings of a run. Raises TypeError or ValueError if one is not valid."""
 
     data: str = option("folder of token shards, as written by prepare", "data")
     out: str = option("folder of the run: its settings, log and checkpoints", "run")
-    resume: bool = option("go on from the newest checkpoint in out", False)
+    resume: bool = option("continue from the newest checkpoint in out", False)
 
     model: str = option("size of a new model: the name of a preset", "gpt2")
     n_layer: int | None = option("number of blocks, in place of the preset's", None)
@@ -100,7 +101,7 @@ class TrainConfig:
         given = self.model != "gpt2" or any(getattr(self, name) for name in _SIZES)
         if self.init_from is not None and given:
             raise ValueError(
-                "init_from brings its own sizes: leave out model, n_layer, n_head and n_embd"
+                "init_from has its own sizes: leave out model, n_layer, n_head and n_embd"
             )
         self._preset()
 
@@ -141,14 +142,14 @@ class TrainConfig:
         return replace(sizes, embd_pdrop=p, attn_pdrop=p, resid_pdrop=p)
 
     def _preset(self) -> GPT2Config:
-        """The preset with its changes. Raises ValueError if they are impossible."""
+        """The preset with its changes. Raises ValueError if they do not fit together."""
         preset = GPT2Config.preset(self.model)
         given = {name: getattr(self, name) for name in _SIZES if getattr(self, name)}
         return replace(preset, block_size=self.block_size, **given)
 
 
 def has_run(folder: Path) -> bool:
-    """Whether a folder belongs to a run already, also one that an earlier version began."""
+    """Whether a folder has a run in it, perhaps one of an earlier version."""
     return any((folder / name).is_file() for name in (SETTINGS, CONFIG))
 
 
@@ -168,5 +169,5 @@ def read_train_config(run: str | os.PathLike[str]) -> TrainConfig:
     try:
         return TrainConfig(**read_json(path))
     except (ValueError, TypeError) as error:
-        said = printable(str(error))
-        raise ValueError(f"{path} does not hold the settings of a run: {said}") from error
+        problem = escape_control(str(error))
+        raise ValueError(f"{path} does not hold the settings of a run: {problem}") from error

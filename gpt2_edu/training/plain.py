@@ -1,4 +1,4 @@
-"""The plain loop: all that training needs, on one screen. The rest of this room is comfort.
+"""The plain loop: all that training needs, on one screen. The other modules add convenience.
 
 The book's chapter on training explains it line by line. Its models are small, its text is Crane
 World, and ``model(idx)`` gives logits (B, T, V) and nothing else.
@@ -19,7 +19,7 @@ from ..tokenizer import load_tokenizer
 
 @cache
 def crane_ids(n_stories: int = 2000) -> Tensor:
-    """The stories of the seeds 0, 1, 2 … as one row of ids, each behind ``<|endoftext|>``."""
+    """The stories of the seeds 0, 1, 2 … as one row of ids, each after ``<|endoftext|>``."""
     encoding = load_tokenizer("crane")
     stories = encoding.encode_ordinary_batch([crane.story(seed) for seed in range(n_stories)])
     return torch.tensor([i for story in stories for i in (encoding.eot_token, *story)])

@@ -9,8 +9,7 @@ from typing import Any
 
 from ..data.prepare import PrepareConfig, prepare
 from ..data.shards import HEADER, read_header
-from ..machine.messages import nearest
-from ..machine.outside import listed, shown
+from ..machine.messages import join_some, nearest, short_repr
 from .config import TrainConfig, has_run
 from .run_log import Row
 from .trainer import Summary, Trainer
@@ -24,9 +23,9 @@ class Recipe:
     settings: dict[str, Any]  # of TrainConfig, but for data, out, seed and where it runs
 
 
-# What both runs share. Every sequence begins with a story, so that all it says can be known. The
-# learning rate is high and the weights begin large, as narrow models like it (see "crane" among
-# the presets); weight decay is low, since no story comes twice.
+# Settings of both runs. Every sequence begins with a story, so that no context is missing. Narrow
+# models learn best at a high learning rate from large initial weights (see "crane" among the
+# presets). Weight decay is low, since no story is repeated.
 _COMMON = {
     "model": "crane",
     "block_size": 128,
@@ -39,7 +38,7 @@ _COMMON = {
 }
 
 RECIPES = {
-    # Some three minutes on two cores: a block less, and windows no longer than the stories need.
+    # About three minutes on two cores: one block fewer, and windows just long enough for a story.
     "laptop": Recipe(
         56_000,
         _COMMON
@@ -57,12 +56,12 @@ RECIPES = {
 
 
 def _holds(data: Path, stories: str) -> bool:
-    """Whether these stories were written already, by a run that was stopped after that."""
+    """Whether these stories were already written by an earlier run that was stopped."""
     if not (data / HEADER).is_file():
         return False
     found = read_header(data).made.get("sources")
     if found != [stories]:
-        raise ValueError(f"{data} holds shards of {shown(found)}: choose another folder")
+        raise ValueError(f"{data} holds shards of {short_repr(found)}: choose another folder")
     return True
 
 
@@ -86,11 +85,13 @@ def train_crane(
     config = TrainConfig(data=str(data), out=str(run), **(RECIPES[recipe].settings | settings))
     if has_run(run):
         raise ValueError(
-            f"{place} holds a run already. To go on with it: gpt2-edu train --out {run} --resume. "
+            f"{place} holds a run already. To continue it: gpt2-edu train --out {run} --resume. "
             "To start another one, choose another folder."
         )
     if held := [path.name for path in place.glob("*") if path != data]:
-        raise ValueError(f"{place} is not empty: it holds {listed(held)}. Choose another folder.")
+        raise ValueError(
+            f"{place} is not empty: it holds {join_some(held)}. Choose another folder."
+        )
     stories = f"crane:{RECIPES[recipe].stories}"
     if not _holds(data, stories):
         prepare(

@@ -1,7 +1,7 @@
-"""GPT-2 in a page: the modules of this folder, and the files that they need, as scripts.
+"""Model and tokenizer files for GPT-2 in the browser, whose modules are in this folder.
 
-A page that was opened from a disk may load scripts and nothing else; so weights and tokenizers
-travel in scripts, too. They are made where they are needed and never stored twice.
+A page opened from ``file://`` can load scripts only, so weights and tokenizers are embedded in
+scripts. They are generated on demand.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 
 def merges(encoding: tiktoken.Encoding) -> bytes:
-    """A tokenizer in little: its 256 bytes in their order, and for each merge the two ids it joins.
+    """A tokenizer in compact form: its 256 byte tokens, then the two ids of each merge.
 
-    The ids are unsigned 16-bit numbers, the lower byte first. A third of the size of its ranks.
+    The ids are little-endian uint16. A third of the size of the rank file.
     """
     tokens = [encoding.decode_single_token_bytes(i) for i in range(encoding.n_vocab - 1)]
     rank = {token: i for i, token in enumerate(tokens)}
@@ -49,29 +49,29 @@ def merges(encoding: tiktoken.Encoding) -> bytes:
 
 
 def files_script(name: str) -> str:
-    """A script that brings a page the files of the model "crane", or the tokenizer "gpt2".
+    """A script with the files of the model "crane" or of the tokenizer "gpt2", for page.mjs.
 
-    The config is text, weights are in base64, merges compressed with gzip before; page.mjs reads
-    them. With the model come all words of Crane World, so that a page can say which word of a
-    reader's the model has never met. Raises ValueError for other names.
+    The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
+    has all words of Crane World, so that a page can report words that the model has not seen.
+    Raises ValueError for other names.
     """
     if name not in ("crane", "gpt2"):
         raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
-    files = {"merges": _packed(load_tokenizer(name))}
+    files = {"merges": _compressed_merges(load_tokenizer(name))}
     if name == "crane":
         folder = ASSETS / name
         files["config.json"] = (folder / "config.json").read_text(encoding="utf-8")
         weights = (folder / "model.safetensors").read_bytes()
         files["model.safetensors"] = base64.b64encode(weights).decode()
-        files["words"] = " ".join(sorted(_words()))
+        files["words"] = " ".join(sorted(_crane_words()))
     return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"
 
 
 def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
-    """One file for the book's pages: the weights, with config and tokenizer in their header.
+    """Save a safetensors file for the book's pages, with config and tokenizer in its header.
 
-    It is a safetensors file like any other. Raises ValueError if the tokenizer has another number
-    of tokens than the model, or more than 65,536, which pages cannot read.
+    Raises ValueError if the tokenizer's number of tokens differs from the model's, or exceeds
+    65,536, the most that pages can read.
     """
     V = model.config.vocab_size
     if encoding.n_vocab != V:
@@ -84,15 +84,15 @@ def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
     metadata = {
         "format": "pt",
         "gpt2-edu.config": json.dumps(config_to_hugging_face(model.config)),
-        "gpt2-edu.merges": _packed(encoding),
+        "gpt2-edu.merges": _compressed_merges(encoding),
     }
     save_tensors(to_hugging_face(model.state_dict()), path, metadata)
 
 
-def _words() -> set[str]:
-    """The words of Crane World as its stories write them; the first 1,200 stories have them all."""
+def _crane_words() -> set[str]:
+    """All words of Crane World, in both cases; the first 1,200 stories contain them all."""
     return {word for seed in range(1200) for word in re.findall("[A-Za-z]+", story(seed))}
 
 
-def _packed(encoding: tiktoken.Encoding) -> str:
+def _compressed_merges(encoding: tiktoken.Encoding) -> str:
     return base64.b64encode(gzip.compress(merges(encoding), mtime=0)).decode()

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from gpt2_edu import GPT2Config, crane
+from gpt2_edu.bpe import train_bpe
 from gpt2_edu.crane.grammar import TRAINING, crane_world
-from gpt2_edu.crane.parsing import following, initial_state
+from gpt2_edu.crane.parsing import initial_state, next_steps
 from gpt2_edu.crane.surprisal import word_tokens
-from gpt2_edu.tokenizer import make_encoding, train_bpe
+from gpt2_edu.tokenizer import make_encoding
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +45,7 @@ def oracle(tokenizer):
                 if rest:
                     longer[state, before, rest] = longer.get((state, before, rest), 0) + p
                     continue
-                for said, after, choices in following(grammar, state, TRAINING):
+                for said, after, choices in next_steps(grammar, state, TRAINING):
                     key = (after, said, tuple(word_tokens(tokenizer, before, said)))
                     q = math.prod((share for _, _, share in choices), start=p)
                     longer[key] = longer.get(key, 0) + q

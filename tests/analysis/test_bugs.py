@@ -39,7 +39,7 @@ def formula_and_result(name: str, which: str, model, idx):
         names["scores"] = t[f"{attn}.scores"]
     elif name == "wrong view":
         result = f"{attn}.q"
-        products = m.transformer["h"][1].attn.c_attn(t["transformer.h.1.ln_1"])
+        products = m.transformer.h[1].attn.c_attn(t["transformer.h.1.ln_1"])
         names["x"] = products[..., :C].contiguous()  # else `view` would complain
     elif name == "scale by C":
         result = f"{attn}.scores"
@@ -47,7 +47,7 @@ def formula_and_result(name: str, which: str, model, idx):
     elif name == "erf for tanh":
         result, names["x"] = f"{mlp}.act", t[f"{mlp}.pre"]
     else:  # the norms
-        result, gain = "transformer.h.1.ln_2", m.transformer["h"][1].ln_2
+        result, gain = "transformer.h.1.ln_2", m.transformer.h[1].ln_2
         x = t["transformer.h.1.resid_mid"]
         names |= {"x": x, "mean": x.mean(dim=-1, keepdim=True), "eps": gain.eps}
         names["variance"] = x.var(dim=-1, correction=0, keepdim=True)
@@ -65,7 +65,7 @@ FORMULAS += ["erf for tanh", "ε outside the root", "unbiased variance"]
 @torch.no_grad()
 @pytest.mark.parametrize("which", ["right", "wrong"])
 @pytest.mark.parametrize("name", FORMULAS)
-def test_the_line_that_a_room_prints_is_what_its_model_computes(name, which, model, idx):
+def test_the_printed_line_is_what_the_buggy_model_computes(name, which, model, idx):
     computed, result = formula_and_result(name, which, model, idx)
     torch.testing.assert_close(computed, result)
 
@@ -91,7 +91,7 @@ def test_the_loss_takes_the_softmax_twice(model, idx):
     torch.testing.assert_close(loss, F.cross_entropy(returned, idx.flatten()))
 
 
-def test_the_wrong_view_harms_nothing_when_tokens_come_one_at_a_time(model, idx):
+def test_the_wrong_view_is_harmless_for_a_single_token(model, idx):
     with torch.no_grad(), bugs.broken(model, "wrong view") as (copy, _):
         torch.testing.assert_close(copy(idx[:, :1])[0], model(idx[:, :1])[0])
 
@@ -111,7 +111,7 @@ def test_conv1d_is_transposed_in_every_block_and_nowhere_else(model):
 
 
 @pytest.mark.parametrize("name", ["ε outside the root", "unbiased variance"])
-def test_every_norm_is_replaced_the_last_one_too(name, model):
+def test_every_norm_is_replaced_including_ln_f(name, model):
     with bugs.broken(model, name) as (copy, _):
         norms = [module for module in copy.modules() if isinstance(module, torch.nn.LayerNorm)]
     assert len(norms) == 2 * model.config.n_layer + 1
@@ -181,7 +181,7 @@ def test_the_first_tensor_that_differs_is_the_bugs_own(name, model, idx, tape_of
     assert (different or [None])[0] == FIRST.get(name)
 
 
-def test_if_targets_takes_a_single_id_0_for_none(model):
+def test_if_targets_treats_a_single_id_0_as_none(model):
     token = torch.tensor([[3]])
     with bugs.broken(model, "if targets") as (copy, _):
         assert copy(token, torch.tensor([[5]]))[1] is not None
@@ -192,7 +192,7 @@ def test_if_targets_takes_a_single_id_0_for_none(model):
 
 
 @pytest.mark.parametrize("name", BUGS)
-def test_a_bug_leaves_nothing_behind(name, model, idx):
+def test_a_bug_leaves_the_original_model_unchanged(name, model, idx):
     kind, before = type(model), {k: v.clone() for k, v in model.state_dict().items()}
     kinds = [type(module) for module in model.modules()]
     with torch.no_grad():
@@ -207,13 +207,13 @@ def test_a_bug_leaves_nothing_behind(name, model, idx):
 
 
 @pytest.mark.parametrize("bug", BUGS.values(), ids=lambda bug: bug.name)
-def test_every_bug_says_what_is_wrong_and_how_to_notice(bug):
+def test_every_bug_has_lines_and_a_symptom(bug):
     assert bug.right != bug.wrong
     assert bug.symptom.endswith(".")
     assert str(bug).splitlines() == [f"right   {bug.right}", f"wrong   {bug.wrong}"]
 
 
-def test_an_unknown_bug_is_named_with_the_nearest(model):
+def test_an_unknown_bug_raises_with_the_nearest_name(model):
     close = r"no bug called 'no musk'.*Did you mean 'no mask'"
     with pytest.raises(ValueError, match=close):
         museum.case("no musk")

@@ -50,7 +50,7 @@ def test_the_last_stage_prefers_followers_as_the_logits_do(reader, tokenizer):
     assert found.lens[0][-1] != pytest.approx(found.lens[-1][-1], rel=1e-3)
 
 
-def test_texts_that_do_not_line_up_are_refused(reader, tokenizer):
+def test_different_lengths_or_equal_followers_raise(reader, tokenizer):
     with pytest.raises(ValueError, match=r"'a,b' has 3 \(a \| , \| b\) and 'a,b,c' has 5"):
         divergence(reader, tokenizer, "a,b", "a,b,c")
     with pytest.raises(ValueError, match="different tokens"):

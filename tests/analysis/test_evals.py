@@ -30,7 +30,7 @@ def test_grades_count_stories_and_what_is_right_in_them():
     assert grades.as_dict()["phenomena"]["speaker"]["share"] == 0.5
 
 
-def test_nothing_to_grade_is_an_error():
+def test_grading_no_texts_raises():
     with pytest.raises(ValueError, match="at least one text"):
         evals.grade([])
 
@@ -60,7 +60,7 @@ def test_the_same_seed_writes_the_same_stories(reader, tokenizer):
     assert any(draw(1)), "this test needs a story that ends"
 
 
-def test_no_samples_are_refused(reader, tokenizer):
+def test_zero_samples_raise(reader, tokenizer):
     with pytest.raises(ValueError, match="at least 1 story, got 0"):
         evals.sample_stories(reader, tokenizer, 0)
 
@@ -68,13 +68,13 @@ def test_no_samples_are_refused(reader, tokenizer):
 # ---- Forced choice
 
 
-def test_who_knows_the_grammar_is_always_right(oracle, tokenizer):
+def test_an_oracle_is_always_right(oracle, tokenizer):
     grades = evals.forced_choice(oracle, tokenizer, SEEDS)
     assert grades.stories == evals.Score(len(SEEDS), len(SEEDS))
     assert {score.share for score in grades.phenomena.values()} == {1.0}
 
 
-def test_who_believes_the_opposite_is_never_right(oracle, tokenizer):
+def test_an_inverted_oracle_is_never_right(oracle, tokenizer):
     grades = evals.forced_choice(lambda ids: -oracle(ids), tokenizer, SEEDS)
     assert grades.stories.right == 0
     assert {score.share for score in grades.phenomena.values()} == {0.0}
@@ -91,7 +91,7 @@ def test_every_test_of_every_story_is_counted_once(uniform, tokenizer):
     assert counted == {word: words.count(word) for word in sorted(set(words))}
 
 
-def test_who_knows_nothing_prefers_what_has_fewer_tokens(uniform, tokenizer):
+def test_a_uniform_predictor_prefers_fewer_tokens(uniform, tokenizer):
     found = evals.choices(uniform, tokenizer, SEEDS)
     expected = []
     for seed in SEEDS:
@@ -140,7 +140,7 @@ def test_held_out_choices_are_of_held_out_stories(uniform, tokenizer):
         ]
 
 
-def test_a_choice_between_nothing_is_an_error(uniform, tokenizer):
+def test_forced_choice_without_seeds_raises(uniform, tokenizer):
     with pytest.raises(ValueError, match="at least one seed"):
         evals.forced_choice(uniform, tokenizer, [])
 
@@ -148,14 +148,14 @@ def test_a_choice_between_nothing_is_an_error(uniform, tokenizer):
 # ---- Validation
 
 
-def test_who_knows_the_grammar_has_no_gap(oracle, tokenizer):
+def test_an_oracle_has_no_gap(oracle, tokenizer):
     found = evals.validation(oracle, tokenizer, 4, seed=7)
     assert found.gap == pytest.approx(0, abs=1e-6)
     assert found.gap_error == pytest.approx(0, abs=1e-6)
     assert max(map(abs, found.gap_by_position)) < 1e-5
 
 
-def test_who_knows_nothing_is_surprised_by_the_whole_vocabulary(uniform, tokenizer):
+def test_a_uniform_predictor_has_loss_log_V(uniform, tokenizer):
     found = evals.validation(uniform, tokenizer, 4, seed=7)
     assert found.loss == pytest.approx(math.log(tokenizer.n_vocab))
     assert found.loss_error == pytest.approx(0, abs=1e-6)
@@ -177,7 +177,7 @@ def test_validation_and_floor_are_of_the_same_stories(uniform, tokenizer, monkey
     assert found.gap_error == pytest.approx(floor.standard_error, rel=1e-4)
 
 
-def test_one_story_has_no_error_to_estimate(uniform, tokenizer):
+def test_validation_on_one_story_raises(uniform, tokenizer):
     with pytest.raises(ValueError, match="at least 2, got 1"):
         evals.validation(uniform, tokenizer, 1)
 
@@ -185,7 +185,7 @@ def test_one_story_has_no_error_to_estimate(uniform, tokenizer):
 # ---- The report
 
 
-def test_a_report_is_json_and_holds_every_mark(reader, tokenizer, monkeypatch):
+def test_a_report_is_json_with_every_metric(reader, tokenizer, monkeypatch):
     asked, choices = [], evals.choices
 
     def listen(*args, held_out, **options):
@@ -207,13 +207,13 @@ def test_a_report_is_json_and_holds_every_mark(reader, tokenizer, monkeypatch):
 # ---- Grades
 
 
-def test_wilsons_interval_is_that_of_the_tables():
+def test_the_wilson_interval_matches_published_values():
     assert evals.Score(10, 8).interval == pytest.approx((0.4902, 0.9433), abs=1e-4)
     assert evals.Score(10, 0).interval == pytest.approx((0, 0.2775), abs=1e-4)
     assert evals.Score(10, 10).interval == pytest.approx((0.7225, 1), abs=1e-4)
 
 
-def test_one_wrong_choice_costs_its_story():
+def test_one_wrong_choice_makes_its_story_wrong():
     choice = [evals.Choice(s, p, "bat", m) for s, p, m in [(0, "a", 1), (0, "b", -1), (1, "a", 1)]]
     grades = evals.grade_choices(choice)
     assert grades.stories == evals.Score(2, 1)

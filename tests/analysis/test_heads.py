@@ -16,7 +16,7 @@ SEEDS = range(6)
 def silence(model, layer: int, head: int) -> None:
     """Cut a head off: c_proj has no weight for what it found."""
     D = model.config.head_size
-    attn = model.transformer["h"][layer].attn
+    attn = model.transformer.h[layer].attn
     with torch.no_grad():
         attn.c_proj.weight[:, head * D : (head + 1) * D] = 0
 
@@ -63,7 +63,7 @@ def test_drops_are_what_is_lost_against_the_intact_model(reader, tokenizer, monk
 def test_a_head_that_always_says_the_same_is_not_missed_when_its_mean_stands_in(reader, tokenizer):
     C, D = reader.config.n_embd, reader.config.head_size
     with torch.no_grad():  # the values of head 1: their bias alone
-        reader.transformer["h"][0].attn.c_attn.weight[2 * C + D : 2 * C + 2 * D] = 0
+        reader.transformer.h[0].attn.c_attn.weight[2 * C + D : 2 * C + 2 * D] = 0
     by_mean, by_zero = (
         heads.head_effects(reader, tokenizer, range(2), replacement=replacement)
         .heads[1]
@@ -111,7 +111,7 @@ def test_what_cannot_be_removed_is_refused(model, tokenizer):
 
 def test_a_head_that_looks_evenly_has_the_weights_of_an_even_look(reader, tokenizer):
     with torch.no_grad():
-        for block in reader.transformer["h"]:
+        for block in reader.transformer.h:
             block.attn.c_attn.weight.zero_()
             block.attn.c_attn.bias.zero_()
     found = heads.attention_statistics(reader, tokenizer, SEEDS)

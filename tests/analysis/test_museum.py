@@ -36,7 +36,7 @@ def test_the_floor_is_the_entropy_of_the_language():
     assert math.isclose(surprise / TEXTS[:, :LENGTH].numel(), FLOOR)
 
 
-def test_without_a_bug_the_loss_rests_on_the_floor_and_the_text_is_right():
+def test_without_a_bug_the_loss_reaches_the_floor_and_texts_are_right():
     healthy = case("no bug")
     assert FLOOR < mean(healthy.eval_losses) < FLOOR + 0.005
     assert healthy.correct > 95
@@ -47,12 +47,12 @@ def test_without_a_bug_the_loss_rests_on_the_floor_and_the_text_is_right():
 
 
 @pytest.mark.parametrize("name", LEAKS)
-def test_a_leak_goes_through_the_floor_and_cannot_write(name):
+def test_a_leak_has_a_loss_below_the_floor_and_few_distinct_sentences(name):
     assert loss_of(name) < 0.7 * FLOOR
     assert case(name).distinct < 12
 
 
-def test_no_mask_and_the_finite_one_colour_what_is_ahead():
+def test_no_mask_and_finite_mask_attend_to_later_tokens():
     for name in ("no mask", "finite mask"):
         assert case(name).weights.triu(1).sum(dim=-1).max() > 0.7
     for name in ("mask after softmax", "wrong view"):
@@ -75,7 +75,7 @@ def test_targets_off_by_none_are_copied():
 
 
 @pytest.mark.parametrize("name", ["targets off by two", "positions forgotten"])
-def test_what_cannot_be_known_costs_one_more_bit(name):
+def test_missing_information_costs_one_bit_per_sentence(name):
     """Of nine predictions one more is a guess between two."""
     assert abs(loss_of(name) - (FLOOR + math.log(2) / LENGTH)) < 0.01
 
@@ -120,7 +120,7 @@ def test_a_transposed_projection_breaks_the_text_and_leaves_the_first_maps():
     torch.testing.assert_close(case("transposed Conv1D").weights, case("no bug").weights)
 
 
-def test_a_wrong_mask_of_the_cache_shows_in_the_text_alone():
+def test_a_wrong_cache_mask_shows_only_in_the_text():
     assert math.isclose(loss_of("cache with the wrong mask"), loss_of("no bug"), abs_tol=1e-5)
     torch.testing.assert_close(case("cache with the wrong mask").weights, case("no bug").weights)
     assert case("cache with the wrong mask").correct == 0
@@ -152,7 +152,7 @@ def test_if_targets_stops_training_at_once():
 # ---- Cases and models ---------------------------------------------------------------------------
 
 
-def test_a_case_is_the_same_each_time_and_leaves_chance_as_it_was():
+def test_a_case_is_deterministic_and_leaves_the_random_state_unchanged():
     state = torch.get_rng_state()
     again = museum.case("dropout left on")
     assert torch.equal(torch.get_rng_state(), state)
@@ -160,19 +160,19 @@ def test_a_case_is_the_same_each_time_and_leaves_chance_as_it_was():
     assert again.texts == case("dropout left on").texts
 
 
-def test_an_unknown_word_is_named_with_the_nearest():
+def test_an_unknown_word_raises_with_the_nearest_one():
     with pytest.raises(ValueError, match=r"does not know the word 'craine'.*mean 'crane'"):
         museum.encode("A craine ate")
 
 
-def test_small_models_leave_chance_as_it_was():
+def test_small_models_leave_the_random_state_unchanged():
     state = torch.get_rng_state()
     one, two = museum.untrained_model(), museum.untrained_model()
     assert torch.equal(torch.get_rng_state(), state)
     assert all(torch.equal(p, q) for p, q in zip(one.parameters(), two.parameters()))
 
 
-def test_what_a_reader_does_to_the_healthy_model_stays_with_the_reader():
+def test_the_healthy_model_is_a_copy():
     mine = museum.healthy_model()
     with torch.no_grad():
         mine.lm_head.weight.zero_()
@@ -188,7 +188,7 @@ def test_every_bug_that_shows_can_be_drawn_and_no_other(monkeypatch):
     assert drawn == {bug.name for bug in BUGS.values() if bug.shows}
 
 
-def test_a_mystery_answers_every_guess_kindly(monkeypatch):
+def test_a_mystery_answers_every_guess_without_raising(monkeypatch):
     monkeypatch.setattr(museum, "case", lambda name: name)
     riddle = museum.mystery(0)
     answer = riddle.case

@@ -14,8 +14,8 @@ from gpt2_edu.analysis.parity import (
     MARGIN,
     Parity,
     ParityTable,
-    magnitude,
     module_names,
+    order_of_magnitude,
     parity_table,
 )
 from gpt2_edu.model import MLP
@@ -56,12 +56,12 @@ def test_a_right_model_has_no_difference(model, folder):
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 6.0])
-def test_the_tolerance_has_room_and_is_no_wider_than_rounding(config, make_model, tmp_path, scale):
-    """Saturated attention magnifies rounding; the tolerance knows, as it is measured there."""
+def test_the_tolerance_has_slack_but_is_close_to_rounding(config, make_model, tmp_path, scale):
+    """Saturated attention amplifies rounding, and the measured tolerance with it."""
     for seed in range(3):
         model = make_model(config, seed)
         with torch.no_grad():
-            for block in model.transformer["h"]:
+            for block in model.transformer.h:
                 block.attn.c_attn.weight.mul_(scale)
         model.save_pretrained(tmp_path / "m")
         table = parity_table(model, tmp_path / "m")
@@ -72,14 +72,14 @@ def test_the_tolerance_has_room_and_is_no_wider_than_rounding(config, make_model
 
 
 def test_a_deep_model_passes(make_model, tmp_path):
-    """Differences add up over 24 blocks; so does what rounding does to the reference."""
+    """Differences accumulate over 24 blocks, and so does the reference's rounding error."""
     model = make_model(GPT2Config(vocab_size=101, block_size=13, n_layer=24, n_head=3, n_embd=21))
     model.save_pretrained(tmp_path)
     assert parity_table(model, tmp_path).ok
 
 
-def test_a_lucky_reference_makes_no_difference(make_model, tmp_path):
-    """With few numbers, its rounding errors can all be near 0; ours need not be."""
+def test_an_accidentally_exact_reference_does_not_fail_a_right_model(make_model, tmp_path):
+    """In a tiny model the reference's rounding errors can all be near 0."""
     config = GPT2Config(vocab_size=3, block_size=1, n_layer=1, n_head=1, n_embd=2)
     for seed in range(60):
         model = make_model(config, seed)
@@ -88,7 +88,7 @@ def test_a_lucky_reference_makes_no_difference(make_model, tmp_path):
 
 
 def test_the_model_is_left_as_it_was(model, folder):
-    """And compared without its dropout, though it is being trained."""
+    """It is compared without dropout, and stays in training mode."""
     before = {name: value.clone() for name, value in model.state_dict().items()}
     assert parity_table(model.train(), folder).ok
     assert model.training
@@ -118,40 +118,40 @@ class ExactGelu(MLP):
 
 
 def epsilon_outside(model: GPT2) -> None:
-    model.transformer["h"][0].ln_1.__class__ = EpsilonOutside
+    model.transformer.h[0].ln_1.__class__ = EpsilonOutside
 
 
 def unbiased_variance(model: GPT2) -> None:
-    model.transformer["ln_f"].__class__ = Unbiased
+    model.transformer.ln_f.__class__ = Unbiased
 
 
 def exact_gelu(model: GPT2) -> None:
-    model.transformer["h"][1].mlp.__class__ = ExactGelu
+    model.transformer.h[1].mlp.__class__ = ExactGelu
 
 
 def transposed_projection(model: GPT2) -> None:
-    weight = model.transformer["h"][1].attn.c_proj.weight
+    weight = model.transformer.h[1].attn.c_proj.weight
     weight.data = weight.data.t().contiguous()  # square: no shape gives it away
 
 
 def swapped_norms(model: GPT2) -> None:
-    block = model.transformer["h"][1]
+    block = model.transformer.h[1]
     block.ln_1, block.ln_2 = block.ln_2, block.ln_1
 
 
 def forgotten_bias(model: GPT2) -> None:
-    model.transformer["h"][0].mlp.c_fc.bias.data.zero_()
+    model.transformer.h[0].mlp.c_fc.bias.data.zero_()
 
 
 def forgotten_scale(model: GPT2) -> None:
     """Scores not divided by √D."""
-    block = model.transformer["h"][1]
+    block = model.transformer.h[1]
     block.attn.c_attn.weight.data[:21] *= 7**0.5
     block.attn.c_attn.bias.data[:21] *= 7**0.5
 
 
 def other_positions(model: GPT2) -> None:
-    model.transformer["wpe"].weight.data.copy_(model.transformer["wpe"].weight.flip(0))
+    model.transformer.wpe.weight.data.copy_(model.transformer.wpe.weight.flip(0))
 
 
 def untied_head(model: GPT2) -> None:
@@ -159,7 +159,7 @@ def untied_head(model: GPT2) -> None:
 
 
 def not_a_number(model: GPT2) -> None:
-    model.transformer["h"][1].ln_2.bias.data[5] = float("nan")
+    model.transformer.h[1].ln_2.bias.data[5] = float("nan")
 
 
 MISTAKES = [
@@ -193,20 +193,20 @@ def test_a_mistake_is_found_in_its_module(model, folder, mistake, module):
     assert {name for name in names if verdicts[name] == "differs"} == wrong
 
 
-def test_what_only_inherits_a_mistake_says_so(model, folder):
+def test_a_module_with_a_wrong_input_only_is_inherited(model, folder):
     forgotten_bias(model)
     verdicts = {row[0]: row[-1] for row in parity_table(model, folder).rows()}
     assert verdicts["transformer.h.1.attn"] == verdicts["lm_head"] == "inherited"
 
 
-def test_a_mistake_between_modules_is_found_where_it_shows(model, folder, monkeypatch):
-    """Every module is right alone; the block forgets to add what came in."""
+def test_a_mistake_between_modules_is_found_at_the_next_module(model, folder, monkeypatch):
+    """Every module is right alone; the block omits the first residual connection."""
 
     def forward(block, x, visible=None, update_kv=None):
         x = block.attn(block.ln_1(x), visible, update_kv)
         return x + block.mlp(block.ln_2(x))
 
-    monkeypatch.setattr(type(model.transformer["h"][0]), "forward", forward)
+    monkeypatch.setattr(type(model.transformer.h[0]), "forward", forward)
     table = parity_table(model, folder)
     assert table.first_difference == "transformer.h.0.ln_2"
     verdicts = {row[0]: row[-1] for row in table.rows()}
@@ -217,7 +217,7 @@ def test_a_mistake_between_modules_is_found_where_it_shows(model, folder, monkey
 # ---- How it shows itself ------------------------------------------------------------------------
 
 
-def test_what_is_printed_does_not_depend_on_the_processor():
+def test_the_printed_table_does_not_depend_on_the_processor():
     """Two machines round differently; their tables read the same."""
 
     def table(noise: float) -> ParityTable:
@@ -272,7 +272,7 @@ def test_the_html_is_a_table_with_a_caption_and_scopes(model, folder):
     ],
 )
 def test_the_order_of_magnitude_is_a_power_of_ten(difference, scale, text):
-    assert magnitude(difference, scale) == text
+    assert order_of_magnitude(difference, scale) == text
 
 
 # ---- What can be wrong with the question --------------------------------------------------------
@@ -291,16 +291,16 @@ def test_another_precision_is_refused(model, folder):
         parity_table(model.bfloat16(), folder)
 
 
-def test_a_folder_that_is_not_there_is_named(model, tmp_path):
+def test_a_missing_folder_is_named(model, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         parity_table(model, tmp_path / "nowhere")
 
 
-def test_without_transformers_it_says_what_to_install(model, folder, monkeypatch):
+def test_without_transformers_the_error_says_what_to_install(model, folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ModuleNotFoundError, match="pip install transformers"):
         parity_table(model, folder)
 
 
-def test_the_margin_is_the_one_that_the_documentation_states():
+def test_the_docstring_states_the_margin():
     assert f"``MARGIN`` = {MARGIN} times" in parity_table.__doc__

@@ -9,7 +9,7 @@ from gpt2_edu import crane
 from gpt2_edu.analysis import scoring
 
 
-def test_asking_a_model_switches_dropout_off_and_leaves_it_in_its_mode(model, idx):
+def test_log_probs_are_without_dropout_and_restore_the_mode(model, idx):
     expected = model(idx)[0].log_softmax(dim=-1)
     model.train()
     torch.testing.assert_close(scoring.model_log_probs(model)(idx), expected)
@@ -33,7 +33,7 @@ def test_a_window_sees_the_last_tokens_and_no_others(model, idx):
 
 
 @pytest.mark.parametrize("n", [0, 14])
-def test_a_window_that_the_model_does_not_have_is_refused(model, n):
+def test_a_window_outside_the_models_raises(model, n):
     with pytest.raises(ValueError, match=rf"1 … block_size=13 tokens, got {n}"):
         scoring.window_log_probs(model, n)
 
@@ -45,14 +45,14 @@ def test_a_bigram_counts_pairs():
     torch.testing.assert_close(bigram(torch.tensor([[0, 1, 2]])).exp(), expected[None])
 
 
-def test_a_bigram_without_pairs_or_with_impossible_ones_is_refused():
+def test_a_bigram_of_too_few_ids_or_without_smoothing_raises():
     with pytest.raises(ValueError, match=r"got \(1,\)"):
         scoring.Bigram(torch.tensor([0]), 3)
     with pytest.raises(ValueError, match="above 0, got 0"):
         scoring.Bigram(torch.tensor([0, 1]), 3, add=0)
 
 
-def test_a_story_is_spelled_as_the_tokenizer_cuts_it(tokenizer):
+def test_encode_words_matches_the_tokenizer(tokenizer):
     for seed in range(6):
         story = crane.annotated_story(seed)
         ids, starts = scoring.encode_words(tokenizer, story.words)
@@ -63,7 +63,7 @@ def test_a_story_is_spelled_as_the_tokenizer_cuts_it(tokenizer):
         assert starts[-1] == len(ids) - 1
 
 
-def test_scores_belong_to_their_tokens_whatever_the_batch(model):
+def test_scores_do_not_depend_on_the_batch(model):
     rows = [[5, 6, 7, 8], [9, 10], [11, 12, 13]]
     for batch_size in (1, 2, 3):
         for row, said in zip(rows, scoring.score_tokens(model, rows, batch_size)):

@@ -29,7 +29,7 @@ import torch
 from safetensors.torch import save
 
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.weights.pretrained import config_to_hugging_face, to_hugging_face
+from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
 from tests.node import ask
 
 SIZES = GPT2Config(vocab_size=11, block_size=5, n_layer=2, n_head=3, n_embd=6)

@@ -23,17 +23,18 @@ from gpt2_edu import (
     KVCache,
     generate,
     load_tokenizer,
-    pack,
     pad_left,
     sample_next,
     stream_text,
 )
+from gpt2_edu.bpe import train_bpe
 from gpt2_edu.data import TokenShards
 from gpt2_edu.data.prepare import PrepareConfig
 from gpt2_edu.exercises import check
+from gpt2_edu.fast import pack
 from gpt2_edu.flops import flops_per_token, memory
 from gpt2_edu.machine.device import named_device, pick_precision
-from gpt2_edu.tokenizer import make_encoding, train_bpe
+from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.trainer import TrainConfig
 from tests.campaigns.tally import Tally
 
@@ -126,7 +127,7 @@ def functions(model: GPT2, folder: Path) -> dict[str, Function]:
         "KVCache": (
             KVCache,
             (st.just(SIZES), ANYTHING),
-            anything("max_len", "dtype", "padding", "device"),
+            anything("max_len", "dtype", "device"),
         ),
         "pack": (pack, (st.one_of(the_model, ANYTHING),), anything("dtype")),
         "pad_left": (pad_left, (ANYTHING, ANYTHING), nothing),

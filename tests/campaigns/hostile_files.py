@@ -120,8 +120,10 @@ def kinds(place: Path) -> dict[str, Kind]:
     notes = place / "progress"
     notes.mkdir()
     entry = {"on": "2026-01-01T00:00:00+00:00", "source": "def gelu(x): ..."}
-    kept = record.Kept({"gelu": entry}, {"q": {"on": "2026-01-01", "first": True, "right": True}})
-    (notes / record.FILE).write_text(record._text(kept))
+    kept = record.StoredProgress(
+        {"gelu": entry}, {"q": {"on": "2026-01-01", "first": True, "right": True}}
+    )
+    (notes / record.FILE).write_text(record._to_json(kept))
     texts = place / "texts"
     texts.mkdir()
     rows = (json.dumps({"text": f"Story {i}. A crane."}) for i in range(9))

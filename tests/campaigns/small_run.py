@@ -16,12 +16,10 @@ import numpy as np
 
 from gpt2_edu import load_tokenizer
 from gpt2_edu.data.shards import HEADER, Header, Shard, tokenizer_hash
-from gpt2_edu.training import trainer
 from gpt2_edu.training.checkpoint import OPTIMIZER, WEIGHTS, checkpoints
 from gpt2_edu.training.config import LOG
-from gpt2_edu.training.run import Run
 from gpt2_edu.training.run_log import TIMINGS, Row, read_log
-from gpt2_edu.training.trainer import TrainConfig, training_step
+from gpt2_edu.training.trainer import TrainConfig, Trainer
 
 VOCAB = 97  # of GPT-2's tokenizer, whose first ids are single characters
 
@@ -71,14 +69,15 @@ def small_config(data: Path, out: Path, **changed: Any) -> TrainConfig:
 
 
 @contextmanager
-def before_each_step(act: Callable[[Run], object]) -> Iterator[None]:
+def before_each_step(act: Callable[[Trainer], object]) -> Iterator[None]:
     """Runs that are trained inside the block call ``act`` before each of their steps."""
+    train_step = Trainer.train_step
 
-    def step(run: Run) -> trainer.StepResult:
-        act(run)
-        return training_step(run)
+    def step(trainer: Trainer) -> Row:
+        act(trainer)
+        return train_step(trainer)
 
-    with mock.patch.object(trainer, "training_step", step):
+    with mock.patch.object(Trainer, "train_step", step):
         yield
 
 

@@ -18,22 +18,21 @@ from unittest import mock
 import torch
 import torch.distributed as dist
 
+from gpt2_edu import weights
 from gpt2_edu.trainer import Trainer
-from gpt2_edu.training.run import Run
-from gpt2_edu.weights import pretrained
 from tests.campaigns.small_run import before_each_step, small_config
 
 # One process with grad_accum=2 takes the same sequences for a step as two with 1.
 TWO_RANKS = {"batch_size": 2, "dropout": 0.0}
 
 
-def stop_on_rank_1(run: Run) -> None:
+def stop_on_rank_1(run: Trainer) -> None:
     """Only rank 1 gets the signal, in its sixth step."""
     if run.step == 5 and run.ranks.rank == 1:
         os.kill(os.getpid(), signal.SIGINT)
 
 
-def write_next_draw(run: Run) -> None:
+def write_next_draw(run: Trainer) -> None:
     """What each rank's generator would draw next, without drawing it."""
     drawn = torch.rand(1, generator=torch.default_generator.clone_state()).item()
     (run.folder / f"drawn-{run.step}-{run.ranks.rank}.txt").write_text(str(drawn))
@@ -65,7 +64,7 @@ def main(data: Path, folder: Path) -> None:
     Trainer.resume(folder / "dropout-again").train()
     full = OSError(errno.ENOSPC, "No space left on device")  # rank 0 alone writes
     try:
-        with mock.patch.object(pretrained, "save_file", side_effect=full):
+        with mock.patch.object(weights, "save_file", side_effect=full):
             trainer("lost").train()
     except OSError as error:
         (folder / f"lost-{rank}.txt").write_text(str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import shlex
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import gpt2_edu
-from gpt2_edu.cli import find_commands, how_to_mend, main
+from gpt2_edu.cli import find_commands, how_to_repair, main
 
 COMMANDS = find_commands()
 
@@ -65,6 +66,29 @@ def test_the_module_and_the_installed_command_are_the_same():
         assert (done.returncode, done.stdout) == (0, "32 41175 15063 5916\n"), done.stderr
 
 
+@pytest.mark.parametrize("flags", [["-O"], ["-OO"]])
+def test_the_commands_run_without_asserts_and_docstrings(flags):
+    command = [sys.executable, *flags, "-m", "gpt2_edu", "tokenize", "A crane", "--ids"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "32 41175\n"), done.stderr
+
+
+@pytest.mark.parametrize("words", [["--help"], ["generate", "--help"], ["tokenize", "…"]], ids=str)
+def test_a_terminal_that_knows_only_ascii_gets_escapes_and_no_traceback(words):
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "gpt2_edu", *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert "\\u2026" in done.stdout or words == ["--help"]
+
+
+def test_a_very_long_path_is_cut_in_the_message(refused):
+    for path in ("x" * 5000, "x/" * 2500):
+        said = refused("generate", "A crane", "--model", path)
+        assert "…" in said and len(said) < 1000
+    assert len(refused("tokenize", "x", "--" + "y" * 5000, status=2)) < 1500
+
+
 def test_the_version_is_the_packages(capsys):
     with pytest.raises(SystemExit):
         main(["--version"])
@@ -72,24 +96,24 @@ def test_the_version_is_the_packages(capsys):
 
 
 @pytest.mark.parametrize("lost, command", [("tiktoken", "generate"), ("torch", "doctor")])
-def test_an_installation_that_is_not_whole_is_said_in_a_sentence(lost, command):
+def test_an_incomplete_installation_is_a_message_and_no_traceback(lost, command):
     code = (
         f"import sys; sys.modules[{lost!r}] = None\n"
         f"from gpt2_edu.cli import main; main([{command!r}, 'x'])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "not whole" in done.stderr or "not the book's environment" in done.stderr
+    assert "is incomplete" in done.stderr or "not the book's environment" in done.stderr
 
 
-def test_how_to_mend_an_installation_depends_on_where_it_is(monkeypatch, tmp_path):
+def test_how_to_repair_an_installation_depends_on_where_it_is(monkeypatch, tmp_path):
     package = tmp_path / "gpt2_edu" / "cli" / "__init__.py"
     monkeypatch.setattr(gpt2_edu.cli, "__file__", str(package))
-    assert how_to_mend("regex").endswith("-m pip install --force-reinstall --no-deps regex")
+    assert how_to_repair("regex").endswith("-m pip install --force-reinstall --no-deps regex")
     (tmp_path / ".venv").mkdir()
-    assert how_to_mend("regex").endswith(f"source {tmp_path}/.venv/bin/activate")
+    assert how_to_repair("regex").endswith(f"source {tmp_path}/.venv/bin/activate")
     monkeypatch.setattr(sys, "prefix", str(tmp_path / ".venv"))
-    assert "call make" in how_to_mend("regex")
+    assert "make lab" in how_to_repair("regex")
 
 
 def test_an_error_can_be_asked_where_it_comes_from():

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import torch
 
-from gpt2_edu import GPT2, generate, load_tokenizer
+from gpt2_edu import GPT2, fast, generate, load_tokenizer
+from gpt2_edu.cli import main
+from gpt2_edu.machine.device import cpp_compiler
+
+generate_module = import_module("gpt2_edu.cli.generate")
 
 
 def greedy(folder: Path, text: str, n: int) -> str:
@@ -17,11 +25,70 @@ def greedy(folder: Path, text: str, n: int) -> str:
     return load_tokenizer("gpt2").decode(out[0].tolist())
 
 
-@pytest.mark.parametrize("extra", [[], ["--no-cache"], ["--samples", "1"]], ids=str)
+@pytest.mark.parametrize("extra", [[], ["--no-cache"], ["--no-fast"], ["--samples", "1"]], ids=str)
 def test_a_text_is_continued_as_the_package_does(run, folder, extra):
     words = ["--max-new-tokens", 9, "--temperature", 0, "--precision", "float32", "--no-stop"]
     out = run("generate", "A crane ate", "--model", folder, *words, *extra)
     assert out == greedy(folder, "A crane ate", 9) + "\n"
+
+
+def test_what_makes_it_faster_is_said_on_stderr_with_the_way_to_turn_it_off(folder, capsys):
+    def stderr(*words: str) -> str:
+        main(["generate", "A crane", "--model", str(folder), "--max-new-tokens", "3", *words])
+        out, err = capsys.readouterr()
+        assert out.startswith("A crane") and "--no-fast" not in out
+        return err
+
+    assert stderr("--precision", "bf16").endswith(
+        " in bfloat16; --no-fast runs the plain model in float32\n"
+    )
+    assert stderr("--no-fast") == ""
+
+
+def test_fast_is_packing_and_nothing_else_is_packed(run, folder, monkeypatch):
+    made = []
+    monkeypatch.setattr(fast, "pack", lambda model, dtype: made.append(dtype) or model)
+    words = ("generate", "A crane", "--model", folder, "--max-new-tokens", 3)
+    run(*words, "--no-fast")
+    assert made == []
+    run(*words, "--precision", "bf16")
+    assert made == [torch.bfloat16]
+
+
+def test_a_compiled_step_gives_the_same_text_and_is_said(folder, capsys, missing):
+    if cpp_compiler() is None:
+        missing("no C++ compiler")
+    words = ["generate", "A crane ate", "--model", str(folder), "--max-new-tokens", "5"]
+    main([*words, "--temperature", "0", "--no-stop", "--no-fast", "--compile"])
+    out, err = capsys.readouterr()
+    assert out == greedy(folder, "A crane ate", 5) + "\n"
+    assert err == "step compiled; --no-compile runs the plain model in float32\n"
+
+
+def test_to_compile_without_a_compiler_is_refused(refused, folder, monkeypatch):
+    monkeypatch.setattr("gpt2_edu.machine.device.cpp_compiler", lambda: None)
+    said = refused("generate", "A crane", "--model", folder, "--compile", "--device", "cpu")
+    assert "needs a C++ compiler" in said
+
+
+def test_texts_that_do_not_fit_into_memory_are_refused_before_they_are_allocated(
+    refused, folder, monkeypatch
+):
+    monkeypatch.setattr(generate_module, "available_memory", lambda device: 2_000_000)
+    words = ("generate", "A crane", "--model", folder, "--max-new-tokens", 20, "--device", "cpu")
+    said = refused(*words, "--samples", 900)
+    # 900 texts of 22 tokens, each with a key and a value of 15 entries of 4 bytes in one layer
+    assert f"{900 * 22 * 120 / 2**30:.2f} GiB" in said and "0.00 GiB free" in said
+    assert "fewer texts" in said
+
+
+def test_a_closed_output_is_an_error_and_a_closed_stderr_leaves_stdout_alone(folder):
+    words = f"-m gpt2_edu generate A --model {shlex.quote(str(folder))} --max-new-tokens 3"
+    command = f"{shlex.quote(sys.executable)} {words}"
+    done = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True)
+    assert done.returncode == 1 and "standard output is closed" in done.stderr
+    done = subprocess.run(f"{command} 2>&-", shell=True, capture_output=True, text=True)
+    assert done.returncode == 0 and "--no-fast" not in done.stdout
 
 
 def test_the_same_seed_gives_the_same_text(run, folder):
@@ -81,6 +148,9 @@ def test_bad_values_are_refused_in_a_sentence(refused, folder, tmp_path):
         (["--samples", 0], "--samples must be at least 1"),
         (["--max-new-tokens", -1], "max_new_tokens must be 0 or more"),
         (["--device", "gpu"], "unknown device 'gpu'"),
+        (["--no-fast", "--precision", "bf16"], "--no-fast is in float32"),
+        (["--no-cache", "--compile"], "--compile is for generation with a cache"),
     ]:
-        assert part in refused("generate", "A crane", "--model", folder, *words)
+        few = [] if "--max-new-tokens" in words else ["--max-new-tokens", 3]
+        assert part in refused("generate", "A crane", "--model", folder, *few, *words)
     assert "no folder" in refused("generate", "x", "--model", tmp_path / "nowhere")

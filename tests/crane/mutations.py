@@ -1,4 +1,4 @@
-"""Mutations of stories: mistakes of which it is known where they are and what they contradict."""
+"""Mutations of stories, with the position and the phenomena that each one makes wrong."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def mutate(kind: str, n: int, first: int = 0) -> Iterator[tuple[crane.AnnotatedS
 
 
 def slips(kind: str, n: int) -> list[str]:
-    """The mutated texts that pass, after a look that they are sayable, and that no other is."""
+    """The mutated texts that are accepted; each verdict is checked with the reference parser."""
     passed = []
     for story, (text, start, stop) in mutate(kind, n):
         verdict = crane.judge(text)

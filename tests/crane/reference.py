@@ -1,4 +1,4 @@
-"""A second, slower reading of the grammar, and what one finds in a text by its words alone."""
+"""An independent, slower parser of the grammar, and statistics from the words of a text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import tiktoken
 
 from gpt2_edu import crane
-from gpt2_edu.crane.notation import Item, Slot, Source, alternatives, read
+from gpt2_edu.crane.notation import Item, Slot, Source, alternatives, parse_grammar
 from gpt2_edu.crane.sampling import SplitMix64
 from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN
 
@@ -39,7 +39,7 @@ def golden() -> str:
 @functools.cache
 def crane_page() -> Source:
     text = (files("gpt2_edu.crane") / "grammar.md").read_text(encoding="utf-8")
-    return read(text)
+    return parse_grammar(text)
 
 
 # ---- A second reading of the page -------------------------------------------------------------

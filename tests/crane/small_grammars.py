@@ -1,4 +1,4 @@
-"""Grammars small enough to know all of their texts."""
+"""Grammars small enough to enumerate all of their texts."""
 
 from __future__ import annotations
 

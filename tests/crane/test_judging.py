@@ -60,7 +60,7 @@ def test_a_single_sentence_is_judged(text, senses):
         ("", "", []),
     ],
 )
-def test_what_is_wrong_fails_where_it_leaves_the_language(text, fails_at, senses):
+def test_an_ungrammatical_text_fails_where_it_leaves_the_language(text, fails_at, senses):
     verdict = crane.judge(text)
     assert verdict.kind is None and not verdict.grammatical
     at = verdict.fails_at
@@ -68,7 +68,7 @@ def test_what_is_wrong_fails_where_it_leaves_the_language(text, fails_at, senses
     assert [found.sense for found in verdict.senses] == senses
 
 
-def test_a_beginning_fails_at_its_end_and_the_next_word_is_expected(annotated):
+def test_a_prefix_fails_at_its_end_and_the_next_word_is_expected(annotated):
     for story in annotated[:10]:
         for n in range(len(story.words)):
             text = join_words(story.words[:n])
@@ -80,7 +80,7 @@ def test_a_beginning_fails_at_its_end_and_the_next_word_is_expected(annotated):
                 assert can_be_said(text, verdict.kind)
 
 
-def test_what_is_expected_could_indeed_stand_there(annotated):
+def test_expected_words_continue_the_text(annotated):
     rng = random.Random(0)
     for story in annotated[:40]:
         before = story.words[: rng.randrange(1, len(story.words))]
@@ -99,7 +99,7 @@ def test_the_words_of_a_story_decide_its_sense(annotated):
             assert re.match(rf"{found.word}\b", story.text[found.at :])
 
 
-def test_the_second_reading_accepts_stories_and_sentences(annotated):
+def test_the_reference_parser_accepts_stories_and_sentences(annotated):
     assert all(can_be_said(story.text) for story in annotated[:100])
     assert all(can_be_said(crane.story(0, held_out=h)) for h in crane_world().withheld)
     assert can_be_said("A crane ate fish", "sentence")
@@ -107,7 +107,7 @@ def test_the_second_reading_accepts_stories_and_sentences(annotated):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_judge_and_storyteller_have_the_same_language(name):
+def test_judge_and_sampler_have_the_same_language(name):
     """On grammars small enough to know all of it."""
     grammar = Grammar(page(PAGES[name] + "\nsentence: never\n"))
     stories = every_story(grammar)
@@ -131,14 +131,14 @@ def test_judge_and_storyteller_have_the_same_language(name):
 
 
 @pytest.mark.parametrize("kind", MUTATIONS)
-def test_the_judge_rejects_and_blames(kind):
-    """``slips`` compares each verdict with a second reading of the grammar, and looks at what is
-    blamed. What passes is thus a story of the language; that must be rare."""
+def test_mutations_are_rejected_with_the_right_phenomenon(kind):
+    """``slips`` checks each verdict with the reference parser, and the phenomenon reported. A
+    mutation that is still a story is accepted, which must be rare."""
     assert len(slips(kind, 60)) <= 1
 
 
-def test_a_mutation_changes_what_it_says():
-    """Or the test above would have nothing to find."""
+def test_every_mutation_changes_the_text():
+    """Otherwise the test above is vacuous."""
     for kind in MUTATIONS:
         texts = [(story.text, text) for story, (text, _, _) in mutate(kind, 20)]
         assert len(texts) == 20 and all(before != after for before, after in texts)
@@ -150,7 +150,7 @@ def test_a_mutation_changes_what_it_says():
 def steps(monkeypatch, text: str) -> tuple[crane.Verdict, int]:
     """The verdict, and how often the judge asked what may follow."""
     calls = 0
-    original = judging.following
+    original = judging.next_steps
 
     def counted(*arguments, **options):
         nonlocal calls
@@ -158,7 +158,7 @@ def steps(monkeypatch, text: str) -> tuple[crane.Verdict, int]:
         yield from original(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(judging, "following", counted)
+        patch.setattr(judging, "next_steps", counted)
         return crane.judge(text), calls
 
 
@@ -182,7 +182,7 @@ def steps(monkeypatch, text: str) -> tuple[crane.Verdict, int]:
         "A-crane",
     ],
 )
-def test_what_is_not_of_the_language_is_rejected_at_a_place(text):
+def test_texts_outside_the_language_fail_at_an_index(text):
     verdict = crane.judge(text)
     assert verdict.kind is None and 0 <= verdict.fails_at <= len(text)
 
@@ -207,14 +207,14 @@ def test_a_story_ten_thousand_times_fails_where_the_second_begins(monkeypatch):
 
 
 @pytest.mark.parametrize("text", [b"A crane ate fish", None, 3, ["A crane"]])
-def test_what_is_no_text_is_refused_with_its_type(text):
+def test_a_non_string_raises_TypeError_with_its_type(text):
     with pytest.raises(TypeError, match=f"judge takes a text, got {type(text).__name__}"):
         crane.judge(text)
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.text())
-def test_no_text_makes_the_judge_stumble(text):
+def test_judge_never_raises_for_any_string(text):
     verdict = crane.judge(text)
     assert (verdict.fails_at is None) == verdict.grammatical
     assert verdict.grammatical or 0 <= verdict.fails_at <= len(text)
@@ -222,7 +222,7 @@ def test_no_text_makes_the_judge_stumble(text):
 
 @settings(deadline=None, max_examples=200)
 @given(st.data())
-def test_words_of_the_language_in_any_order_are_judged_as_the_second_reading_does(data):
+def test_judge_agrees_with_the_reference_on_random_word_orders(data):
     words = list(crane.annotated_story(data.draw(st.integers(0, 300))).words)
     others = list(crane.annotated_story(data.draw(st.integers(0, 300))).words)
     for _ in range(data.draw(st.integers(0, 3))):

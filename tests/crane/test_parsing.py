@@ -10,7 +10,7 @@ from gpt2_edu.crane.parsing import join_words, scan_words
 from gpt2_edu.tokenizer import SPLIT_PATTERN
 
 
-def test_spelling_and_scanning_undo_each_other(annotated):
+def test_join_and_scan_are_inverse(annotated):
     for story in annotated:
         scanned = list(scan_words(story.text))
         assert tuple(word for word, _ in scanned[:-1]) == story.words
@@ -19,7 +19,7 @@ def test_spelling_and_scanning_undo_each_other(annotated):
         assert join_words(story.words) == story.text
 
 
-def test_no_token_can_reach_from_one_word_into_the_next(annotated):
+def test_no_token_spans_two_words(annotated):
     """GPT-2's pattern cuts a story exactly into its words, each with the space before it."""
     for story in annotated:
         ends = [at + len(word) for word, at in scan_words(story.text)][:-1]

@@ -56,7 +56,7 @@ def test_the_first_and_the_last_seed_write_stories(seed):
 
 
 @pytest.mark.parametrize("seed", [-1, 1 << 64])
-def test_a_seed_out_of_range_is_refused_and_not_wrapped_around(seed):
+def test_a_seed_out_of_range_raises_and_does_not_wrap_around(seed):
     with pytest.raises(ValueError, match=rf"seed must be from 0 to 2\^64 - 1, got {seed}"):
         crane.story(seed)
 
@@ -157,14 +157,14 @@ def test_stories_repeat_no_more_than_by_chance():
     assert pairs <= expected + 5 * math.sqrt(expected) + 1
 
 
-def test_each_story_needs_something_said_before_and_often_far_before(annotated):
+def test_each_story_has_a_test_and_often_a_distant_cue(annotated):
     assert all(any(test.phenomenon == "sense" for test in story.tests) for story in annotated)
     found = Counter(test.phenomenon for story in annotated for test in story.tests)
     named = set(crane_world().tables["tested"].cells["as"].values())
     assert set(found) == named | {"speaker", "order"}
 
 
-def test_the_sense_is_decided_near_and_far_within_a_sentence_and_across():
+def test_sense_cues_are_near_and_far_within_and_across_sentences():
     """Three of the six meetings test it in their own sentence, and three name the other sense."""
     found = distances(1000)
     steps = [distance.words for distance in found]
@@ -214,7 +214,7 @@ def test_a_test_names_the_words_that_stand_in_the_story(annotated):
             assert test.cues
 
 
-def test_a_distractor_is_tempting_and_a_cue_is_none(annotated):
+def test_distractors_are_plausible_and_cues_are_of_the_right_sense(annotated):
     """The first is the other sense's, or one that the story has mentioned. A place of the other
     sense is no cue."""
     table = crane_world().tables["sense"]
@@ -233,8 +233,8 @@ def test_a_distractor_is_tempting_and_a_cue_is_none(annotated):
                     assert any(cue in column[test.sense].lower() for column in columns)
 
 
-def test_not_always_the_same_deed_is_the_first_distractor(annotated):
-    """Or a model could learn to avoid one deed instead of a sense."""
+def test_the_first_distractor_varies(annotated):
+    """Otherwise a model could learn to avoid one phrase instead of a sense."""
     table, distractors = crane_world().tables["sense"], defaultdict(set)
     for story in annotated:
         for test in story.tests:
@@ -292,12 +292,12 @@ def test_both_senses_of_a_word_lack_the_same_one_meeting():
 
 
 @pytest.mark.parametrize("held_out", HELD_OUT)
-def test_a_held_out_story_is_right_but_cannot_be_expected(held_out):
+def test_a_held_out_story_is_grammatical_but_has_probability_0_in_training(held_out):
     for seed in range(60):
         text = crane.story(seed, held_out=held_out)
         verdict = crane.judge(text)
         assert verdict.kind == "story" and verdict.chances == verdict.right
-        with pytest.raises(ValueError, match="no story that training shows"):
+        with pytest.raises(ValueError, match="not a story of the training distribution"):
             surprise(text, make_tokenizer())
 
 
@@ -320,7 +320,7 @@ def test_the_generator_is_splitmix64_as_published():
     ]
 
 
-def test_below_favours_no_number():
+def test_below_is_uniform():
     generator = sampling.SplitMix64(0)
     counts = Counter(generator.below(6) for _ in range(60_000))
     assert sorted(counts) == [0, 1, 2, 3, 4, 5]

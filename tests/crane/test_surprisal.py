@@ -20,7 +20,7 @@ from tests.crane.small_grammars import PAGES, TOKENIZERS, every_story, page, sur
 
 @pytest.mark.parametrize("tokens", TOKENIZERS)
 @pytest.mark.parametrize("name", PAGES)
-def test_the_surprise_of_every_token_of_every_story_is_exact(name, tokens):
+def test_the_surprisal_of_every_token_of_every_story_is_exact(name, tokens):
     """In brute force: all stories are enumerated, and those that begin alike are added up."""
     grammar, tokenizer = Grammar(page(PAGES[name])), TOKENIZERS[tokens]
     stories = every_story(grammar)
@@ -55,14 +55,14 @@ def test_the_tokens_after_a_common_beginning_share_all_probability(name):
         assert sum(share.values()) == pytest.approx(1, abs=1e-9)
 
 
-def test_a_text_that_can_be_said_in_two_ways_has_the_sum_of_both():
+def test_probabilities_of_two_derivations_add_up():
     rules = "story: {way}\n\nway: 3 * {one} / {two}\n\none: a b / a c\n\ntwo: a b / d"
     grammar = Grammar(page(rules))
     found = math.exp(-sum(surprisals(grammar, "a b", TOKENIZERS["bytes"])))
     assert found == pytest.approx(0.75 * 0.5 + 0.25 * 0.5)
 
 
-def test_a_choice_without_a_trace_costs_nothing():
+def test_a_choice_that_adds_no_words_has_no_surprisal():
     plain = Grammar(page(PAGES["everything"]))
     rules = PAGES["everything"].replace("met", "[w: weather] met [v: nothing]")
     rules += "\nweather: sun / 5 * rain / snow\n"
@@ -73,12 +73,14 @@ def test_a_choice_without_a_trace_costs_nothing():
         assert a == pytest.approx(b, abs=1e-9)
 
 
-def test_what_training_withholds_has_no_surprise_but_is_judged_a_story():
+def test_a_withheld_story_raises_but_is_judged_a_story():
     grammar = Grammar(page(PAGES["everything"] + "\nsentence: never\n"))
     withheld = "The crane sang, red. Ann met Ben. She ran home."  # 0 + 0 is a multiple of six
     assert judging._judge(grammar, withheld).kind == "story"
     assert withheld not in every_story(grammar)
-    with pytest.raises(ValueError, match="no story that training shows: it cannot go on at"):
+    with pytest.raises(
+        ValueError, match="not a story of the training distribution: it leaves it at"
+    ):
         surprisals(grammar, withheld, TOKENIZERS["bytes"])
 
 
@@ -87,11 +89,11 @@ def test_what_training_withholds_has_no_surprise_but_is_judged_a_story():
 
 @pytest.fixture
 def by_bytes(monkeypatch):
-    """Any tokenizer will do to see whether the figures fit together."""
+    """Use the byte tokenizer, which is fast; the statistics hold for any."""
     monkeypatch.setattr(surprisal, "load_tokenizer", lambda name: TOKENIZERS["bytes"])
 
 
-def test_the_floor_fits_together(by_bytes):
+def test_entropy_statistics_are_consistent(by_bytes):
     floor = crane.entropy(40, seed=3)
     assert floor.stories == 40 and floor.counts[0] == 40
     assert list(floor.counts) == sorted(floor.counts, reverse=True)
@@ -107,14 +109,14 @@ def test_the_floor_fits_together(by_bytes):
     assert floor.by_position[5] == pytest.approx(statistics.mean(row[5] for row in rows))
 
 
-def test_the_same_seed_gives_the_same_floor_and_another_one_another(by_bytes):
+def test_entropy_depends_on_the_seed_only(by_bytes):
     first, again, other = crane.entropy(20, 1), crane.entropy(20, 1), crane.entropy(20, 2)
     assert first == again and first.by_position == again.by_position
     assert first.standard_error == again.standard_error
     assert first != other
 
 
-def test_the_standard_error_says_how_far_estimates_scatter(by_bytes):
+def test_the_standard_error_is_the_spread_of_estimates(by_bytes):
     floors = [crane.entropy(30, seed) for seed in range(24)]
     scatter = statistics.stdev(map(float, floors))
     claimed = statistics.mean(floor.standard_error for floor in floors)
@@ -123,12 +125,12 @@ def test_the_standard_error_says_how_far_estimates_scatter(by_bytes):
 
 
 @pytest.mark.parametrize("n", [1, 0, -5])
-def test_too_few_stories_for_an_error_are_refused(n):
+def test_fewer_than_two_stories_raise(n):
     with pytest.raises(ValueError, match=f"n_stories must be at least 2, got {n}"):
         crane.entropy(n)
 
 
-def test_stories_begin_as_often_as_their_surprise_says(stories):
+def test_frequencies_of_first_words_match_their_surprisal(stories):
     """The first two words of 5,000 stories against the probability of just these two."""
     tokenizer, n = TOKENIZERS["bytes"], len(stories)
     begin = Counter(tuple(re.match(r"(\w+) (\w+)", text).groups()) for text in stories)
@@ -142,14 +144,14 @@ def test_stories_begin_as_often_as_their_surprise_says(stories):
     assert 0.98 < likely < 1 + 1e-9
 
 
-def test_the_last_token_of_a_surprise_is_the_end_of_the_text():
+def test_the_last_surprisal_is_that_of_endoftext():
     tokenizer = TOKENIZERS["bytes"]
     text = crane.story(0)
     assert len(surprisals(crane_world(), text, tokenizer)) == len(text) + 1
     assert tokenizer.decode([tokenizer.eot_token]) == END_OF_TEXT
 
 
-def test_the_surprise_of_a_whole_story_does_not_depend_on_the_tokenizer(stories):
+def test_the_surprisal_of_a_story_does_not_depend_on_the_tokenizer(stories):
     for text in stories[:20]:
         by_bytes = sum(surprisals(crane_world(), text, TOKENIZERS["bytes"]))
         assert sum(crane.surprisals(text)) == pytest.approx(by_bytes, rel=1e-9)

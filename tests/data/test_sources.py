@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpt2_edu import load_tokenizer
 from gpt2_edu.crane import story
-from gpt2_edu.data import TokenShards
+from gpt2_edu.data import TokenShards, sources
 from gpt2_edu.data.prepare import PrepareConfig, is_for_validation, prepare
 from gpt2_edu.data.sources import last_cut
 from tests.data.helpers import ENCODING, EOT, STORIES, ids_of, refused, run
@@ -157,6 +157,37 @@ def test_a_long_text_is_cut_between_words():
     assert last_cut("one\n\n\nthree") == len("one")
     assert last_cut("no!\x1c!") == 0  # white space to Python, not to the pattern
     assert last_cut("unbroken") == last_cut("") == last_cut("  \n ") == 0
+
+
+@pytest.mark.parametrize("text", ["ACGT" * 5000, "\n" * 20_000, "鶴" * 7001, " a b" + "x" * 9001])
+def test_a_text_without_spaces_is_read_in_pieces(tmp_path, small_pieces, monkeypatch, text):
+    monkeypatch.setattr(sources, "LONGEST_WORD", 503)
+    (tmp_path / "a.txt").write_text(text, encoding="utf-8", newline="")
+    (source,) = sources.find_sources(
+        [str(tmp_path / "a.txt")], sources.ReadOptions("text", "strict")
+    )
+    pieces = list(source.pieces())
+    assert "".join(piece.text for piece in pieces) == text
+    assert max(len(piece.text) for piece in pieces) <= 503 + 101
+    run(tmp_path, tmp_path / "a.txt", val_fraction=0)
+    assert ENCODING.decode(ids_of(tmp_path / "out")[1:]) == text
+
+
+def test_a_long_value_that_many_rows_share_is_not_read_for_all_of_them(tmp_path, missing):
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        missing("pyarrow is not installed")
+    path = tmp_path / "a.parquet"
+    long = "crane " * (sources.PARQUET_BYTES // 12)
+    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 9 + [1] * 900, pa.int32()), [long, "a"])
+    parquet.write_table(pa.table({"text": rows}), path, store_schema=False)
+    file = parquet.ParquetFile(path)
+    read = list(sources._parquet_batches(file, path, "text"))
+    assert sum(map(len, read)) == 909 and max(batch.nbytes for batch in read) <= 1 << 25
+    parquet.write_table(pa.table({"text": STORIES * 20}), path)  # ordinary rows: many at a time
+    assert len(next(sources._parquet_batches(parquet.ParquetFile(path), path, "text"))) == 256
 
 
 # ---- What can be wrong with the input ---------------------------------------------------------

@@ -16,7 +16,7 @@ from gpt2_edu.exercises.checking import examine
 from gpt2_edu.exercises.exercise import exercises
 
 CODING = [e for e in exercises().values() if e.cases is not None]
-SOME_DRAW = 77_777
+ANY_DRAW = 77_777
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_a_mistake_costs_the_points_of_its_exercise_alone(course, tmp_path, monk
 
 @pytest.mark.parametrize("exercise", CODING, ids=lambda exercise: exercise.name)
 def test_a_hidden_test_has_other_inputs_and_the_same_solution(exercise):
-    seen, again = grading.visible(exercise), grading.hidden(exercise, SOME_DRAW)
+    seen, again = grading.visible(exercise), grading.hidden(exercise, ANY_DRAW)
     assert examine(seen, parts.solution(exercise.name)).passed
     report = examine(again, parts.solution(exercise.name))
     assert report.passed, str(report)
@@ -128,7 +128,7 @@ def test_an_answer_learned_by_heart_fails_the_hidden_test(capsys):
         return known.get(str((heads,)), heads.transpose(1, 2).flatten(start_dim=2) * 0)
 
     assert graded("merge_heads", merge_heads)
-    assert not graded("merge_heads", merge_heads, draw=SOME_DRAW)
+    assert not graded("merge_heads", merge_heads, draw=ANY_DRAW)
     assert "With other inputs: merge_heads" in capsys.readouterr().out
 
 

@@ -15,7 +15,8 @@ import torch
 from chapters import chapters
 
 import gpt2_edu
-from gpt2_edu import GPT2, GPT2Config, crane, load_tokenizer
+from gpt2_edu import GPT2, GPT2Config, crane, generate, load_tokenizer, stream, trace
+from gpt2_edu.analysis.heads import attention_statistics, head_effects
 from gpt2_edu.exercises import build, my_gpt2
 from gpt2_edu.exercises import step as step_module
 from gpt2_edu.exercises.checking import examine_with
@@ -26,6 +27,7 @@ from gpt2_edu.exercises.step import Step, book_parts, current, fill, find_step, 
 from gpt2_edu.exercises.steps.gpt2 import NAMES
 from gpt2_edu.training import plain
 
+HERE = Path(__file__).parent
 CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 
 
@@ -85,7 +87,7 @@ def test_each_known_mistake_is_told_by_its_own_message(step):
 @pytest.mark.parametrize("old", ["y", "x"], ids=["missing", "twice"])
 def test_a_mistake_that_no_longer_fits_its_solution_is_told(old):
     assert changed("x = 1 + x", ("1", "2"), ("x =", "y =")) == "y = 2 + x"
-    with pytest.raises(ValueError, match=f"'{old}' stands . times"):
+    with pytest.raises(ValueError, match=f"'{old}' occurs . times"):
         changed("x = 1 + x", (old, "z"))
 
 
@@ -157,7 +159,7 @@ def test_a_reader_who_writes_every_part_has_a_gpt2_that_equals_the_packages(fold
         if step.name == "gpt2":
             lines = count_lines(Path(FILE).read_text("utf-8"))
     assert BOOK not in Path(FILE).read_text("utf-8")
-    assert 80 <= lines <= 110
+    assert 80 <= lines <= 130
     capsys.readouterr()
     mine = my_gpt2("bugs")
     assert capsys.readouterr().out == ""
@@ -169,11 +171,12 @@ def test_a_reader_who_writes_every_part_has_a_gpt2_that_equals_the_packages(fold
     torch.testing.assert_close(model(idx), reference(idx)[0], atol=1e-4, rtol=1e-4)
 
 
-def test_the_file_runs_alone_and_writes_grammatical_stories(folder):
-    """A fresh interpreter, and no word of this package in the file."""
+def test_the_file_needs_nothing_of_the_package_but_note_and_writes_grammatical_stories(folder):
     assert build("weights", *written(find_step("weights").solution, "weights"))
     text = Path(FILE).read_text("utf-8")
-    assert "gpt2_edu" not in text
+    assert [line for line in text.splitlines() if "gpt2_edu" in line] == [
+        "from gpt2_edu import note"
+    ]
     mine = my_gpt2("weights")
     model, encoding = mine.load(CRANE), ranks()
     torch.manual_seed(0)
@@ -193,6 +196,118 @@ def test_logits_equal_the_packages_at_the_widths_of_gpt2():
     model = fill(mine.GPT2(1000, 1024, 2, 12, 768), reference, NAMES)
     idx = torch.randint(1000, (1, 64))
     torch.testing.assert_close(model(idx), reference(idx)[0], atol=1e-4, rtol=1e-4)
+
+
+# ---- Looking inside
+
+
+def test_a_tape_of_the_readers_model_has_the_packages_tensors():
+    idx = torch.arange(14).view(2, 7)
+    tapes = []
+    for model in (my_gpt2("weights").load(CRANE), GPT2.from_pretrained("crane")):
+        with trace(model) as t:
+            model(idx)
+        tapes.append(t)
+    mine, theirs = tapes
+    assert [path.removeprefix("embeddings.") for path in mine] == [
+        path.removeprefix("transformer.") for path in theirs
+    ]
+    for path, own in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(mine[path], theirs[own], atol=1e-4, rtol=1e-4)
+    for (_, axes, shape), (_, expected, size) in zip(
+        mine.ledger().rows(), theirs.ledger().rows(), strict=True
+    ):
+        assert (axes.replace("...", "B H"), shape) == (expected, size)
+
+
+def test_trace_heads_and_text_follow_the_readers_mlp(folder):
+    """The reader changes one line of the file, and looks at both models with the same weights."""
+    assert build("mlp", *written(find_step("mlp").solution, "mlp"))
+    assert build("weights", *written(find_step("weights").solution, "weights"))
+    gelu = my_gpt2("weights").load(CRANE)
+    text = changed(
+        Path(FILE).read_text("utf-8"), ('F.gelu(pre, approximate="tanh")', "F.relu(pre)")
+    )
+    Path(FILE).write_text(text, "utf-8")
+    relu = my_gpt2("weights").load(CRANE)
+
+    encoding = load_tokenizer("crane")
+    idx = torch.tensor([[encoding.eot_token, *encoding.encode("By the river, the crane")]])
+    with trace(gelu) as before:
+        gelu(idx)
+    with trace(relu) as after:
+        relu(idx)
+    assert before.names == after.names
+    assert torch.equal(before["h.0.mlp.pre"], after["h.0.mlp.pre"])
+    assert torch.equal(after["h.0.mlp.act"], before["h.0.mlp.pre"].relu())
+    assert not torch.allclose(before["h.0.mlp.act"], after["h.0.mlp.act"], atol=0.01)
+    assert torch.equal(before["h.0.attn.weights"], after["h.0.attn.weights"])
+    assert not torch.allclose(before["h.1.attn.weights"], after["h.1.attn.weights"], atol=0.01)
+
+    first, *_, last = zip(*(attention_statistics(m, encoding, [2]).heads for m in (gelu, relu)))
+    assert first[0] == first[1]
+    assert last[0] != last[1]
+    ours, theirs = (head_effects(m, encoding, [2]).heads for m in (gelu, relu))
+    assert len(ours) == len(theirs) == 12
+    assert all(a.margin_drops != b.margin_drops for a, b in zip(ours, theirs, strict=True))
+
+    texts = [generate(model, idx, 40, temperature=0) for model in (gelu, relu)]
+    assert not torch.equal(*texts)
+    streamed = torch.stack(list(stream(relu, idx, 40, temperature=0)), dim=1)
+    assert torch.equal(texts[1][:, idx.size(1) :], streamed)
+    edited = trace(relu, edits={"h.0.mlp.act": before["h.0.mlp.act"]})
+    with edited as t:
+        relu(idx)
+    assert torch.equal(t["h.1.attn.weights"], before["h.1.attn.weights"])
+
+
+def test_heads_of_the_readers_model_are_those_of_the_packages():
+    encoding, reference = load_tokenizer("crane"), GPT2.from_pretrained("crane")
+    mine = my_gpt2("weights").load(CRANE)
+    ours, theirs = (attention_statistics(m, encoding, [2, 3]).heads for m in (mine, reference))
+    for a, b in zip(ours, theirs, strict=True):
+        assert (a.layer, a.head) == (b.layer, b.head)
+        assert a.weights == pytest.approx(b.weights, abs=1e-4)
+    ours, theirs = (head_effects(m, encoding, [2], replacement="mean") for m in (mine, reference))
+    for a, b in zip(ours.heads, theirs.heads, strict=True):
+        assert a.margin_drops == pytest.approx(b.margin_drops, abs=1e-2)
+
+
+def test_fused_attention_has_heads_to_remove_but_no_weights_to_show():
+    encoding, model = load_tokenizer("crane"), my_gpt2("fast").load(CRANE)
+    assert len(head_effects(model, encoding, [2]).heads) == 12
+    with pytest.raises(ValueError, match=r"no tensor was noted as 'attn\.weights'"):
+        attention_statistics(model, encoding, [2])
+
+
+def test_a_file_from_before_note_opens_passes_and_generates(folder, capsys):
+    old = (HERE / "my_gpt2_without_note.txt").read_text("utf-8")
+    assert "note" not in old
+    Path(FILE).write_text(old, "utf-8")
+    mine = my_gpt2("weights")
+    assert capsys.readouterr().out == ""
+    model, reference = mine.load(CRANE), GPT2.from_pretrained("crane")
+    idx = torch.tensor([[1023, 258, 483]])
+    torch.testing.assert_close(model(idx), reference(idx)[0], atol=1e-4, rtol=1e-4)
+    ids = generate(model, idx, 20, temperature=0)
+    assert torch.equal(ids, generate(reference, idx, 20, temperature=0))
+    assert mine.generate(model, idx, 3).shape == (1, 6)
+    with trace(model) as t:
+        model(idx)
+    assert len(t) == 0
+    with pytest.raises(ValueError, match=r"no tensor was noted as 'attn\.weights'"):
+        attention_statistics(model, load_tokenizer("crane"), [2])
+
+    for name in steps():  # its parts are what they were, whatever is built beside them
+        if name in ("tokens", "embeddings", "mask", "heads", "mlp", "block", "gpt2", "weights"):
+            parts = [getattr(mine, part) for part in find_step(name).defines]
+            assert build(name, *parts), name
+    assert build("generation", *written(find_step("generation").solution, "generation"))
+    new = definitions(Path(FILE).read_text("utf-8"))
+    kept = definitions(old)
+    assert {name: new[name] for name in kept if name != "generate"} == {
+        name: source for name, source in kept.items() if name != "generate"
+    }
 
 
 # ---- The file
@@ -417,14 +532,13 @@ def test_parts_stand_behind_those_that_they_need_and_imports_together():
     assert names.index("attention") < names.index("CausalSelfAttention") < names.index("Block")
     head = text.partition("\n\n\n")[0].splitlines()
     imports = [line for line in head if line.startswith(("import ", "from "))]
-    assert len(imports) == len(set(imports)) == 9
+    assert len(imports) == len(set(imports)) == 10
     assert head.count("") == 2  # below the title, and between Python's own and the others
 
 
 def test_an_answer_may_use_what_readers_usually_import():
     code = find_step("mask").solution.replace(
-        "scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)",
-        "F.softmax(scores.masked_fill(~visible, -torch.inf), dim=-1)",
+        "masked_scores.softmax(dim=-1)", "F.softmax(masked_scores, dim=-1)"
     )
     assert "F.softmax" in code
     assert build("mask", *written(code, "mask"))

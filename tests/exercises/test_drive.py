@@ -56,7 +56,7 @@ def test_a_gpt2_that_differs_replaces_nothing(colab, monkeypatch, capsys):
     assert "my_gpt2.other.py" in capsys.readouterr().out
 
 
-def test_run_twice_it_changes_nothing(colab, capsys):
+def test_a_second_run_changes_nothing(colab, capsys):
     keep_in_drive()
     record.mark_passed("gelu", None)
     before = drive.Path(record.FILE).read_bytes()
@@ -65,13 +65,13 @@ def test_run_twice_it_changes_nothing(colab, capsys):
     assert "other" not in capsys.readouterr().out
 
 
-def test_who_does_not_want_it_is_told_what_that_means(colab, capsys):
+def test_opting_out_prints_the_consequence(colab, capsys):
     keep_in_drive(False)
     assert drive.Path.cwd() == colab
-    assert "goes with this machine" in capsys.readouterr().out
+    assert "deleted with this machine" in capsys.readouterr().out
 
 
-def test_a_drive_that_is_refused_stops_nothing(colab, monkeypatch, capsys):
+def test_a_failed_mount_is_reported_and_not_raised(colab, monkeypatch, capsys):
     def refused(place):
         raise ValueError("mount failed")
 
@@ -81,7 +81,7 @@ def test_a_drive_that_is_refused_stops_nothing(colab, monkeypatch, capsys):
     assert "could not be connected (mount failed)" in capsys.readouterr().out
 
 
-def test_a_damaged_progress_file_of_the_machine_is_told(colab, capsys):
+def test_a_damaged_local_progress_file_is_reported(colab, capsys):
     (colab / record.FILE).write_text("{")
     keep_in_drive()
     assert "is no progress file" in capsys.readouterr().out

@@ -253,7 +253,7 @@ def test_an_answer_that_needs_names_of_other_cells_passes_but_is_not_built_on(fo
 
 def test_a_stored_text_that_does_not_run_is_replaced_by_the_books_and_named(folder, capsys):
     broken = {"layer_norm": {"on": "2026-01-01", "source": "def layer_norm(x:"}}
-    (folder / "progress.json").write_text(record._text(record.Kept(broken, {})))
+    (folder / "progress.json").write_text(record._to_json(record.StoredProgress(broken, {})))
     assert own("layer_norm")(torch.ones(1, 1, 2), 1.0, 0.5) is not None
     assert "layer_norm (the one in progress.json does not run: " in capsys.readouterr().out
 
@@ -339,10 +339,10 @@ def test_two_processes_at_once_lose_nothing(folder):
 def test_a_slow_writer_costs_nobody_an_entry(folder, monkeypatch, capsys):
     """It is waited for; and where that takes too long, what is not kept is told."""
     with locked(folder):
-        monkeypatch.setattr(record, "_PATIENCE", 0.1)
+        monkeypatch.setattr(record, "_LOCK_TIMEOUT", 0.1)
         check("head_size", 64)
     assert "Not recorded: progress.json cannot be written" in capsys.readouterr().out
-    monkeypatch.setattr(record, "_PATIENCE", 30.0)
+    monkeypatch.setattr(record, "_LOCK_TIMEOUT", 30.0)
     holder = threading.Event()
 
     def write_slowly():
@@ -394,25 +394,25 @@ def test_progress_is_exported_and_merged(folder):
 def test_of_two_answers_the_later_one_stays(folder):
     old = {"layer_norm": {"on": "2001-01-01", "source": "old"}}
     new = {"layer_norm": {"on": "2999-01-01", "source": "new"}}
-    (folder / "other.json").write_text(record._text(record.Kept(new, {})))
-    (folder / "progress.json").write_text(record._text(record.Kept(old, {})))
+    (folder / "other.json").write_text(record._to_json(record.StoredProgress(new, {})))
+    (folder / "progress.json").write_text(record._to_json(record.StoredProgress(old, {})))
     assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
-    (folder / "other.json").write_text(record._text(record.Kept(old, {})))
+    (folder / "other.json").write_text(record._to_json(record.StoredProgress(old, {})))
     assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
 
 
 def test_what_a_page_keeps_is_handed_on(folder):
     """The site's pages know answers to questions, and of exercises only that they were right."""
     check("layer_norm", layer_norm)
-    page = record.Kept(
+    page = record.StoredProgress(
         {"layer_norm": {"on": "2999-01-01", "source": None}},
         {"b": {"on": "2026-01-01", "first": True, "right": True}},
     )
-    (folder / "page.json").write_text(record._text(page))
+    (folder / "page.json").write_text(record._to_json(page))
     merged = exercises.merge("page.json").passed["layer_norm"]
     assert merged["on"] == "2999-01-01" and merged["source"].startswith("def layer_norm")
-    wrong = record.Kept({}, {"b": {"on": "2999-01-01", "first": False, "right": False}})
-    (folder / "page.json").write_text(record._text(wrong))
+    wrong = record.StoredProgress({}, {"b": {"on": "2999-01-01", "first": False, "right": False}})
+    (folder / "page.json").write_text(record._to_json(wrong))
     exercises.merge("page.json")
     check("head_size", 64)
     exercises.export("kept.json")

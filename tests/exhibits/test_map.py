@@ -113,8 +113,8 @@ def test_the_docstring_names_every_part():
 def test_the_picture_has_the_names_of_the_code():
     written = {text.get_text() for text in parse("whole").find_all("text", class_="name")}
     model = GPT2(GPT2Config(vocab_size=5, block_size=3, n_layer=1, n_head=1, n_embd=2))
-    block = dict(model.transformer["h"][0].named_children())
-    children = {*model.transformer, "lm_head", *block} - {"drop"}
+    block = dict(model.transformer.h[0].named_children())
+    children = {*dict(model.transformer.named_children()), "lm_head", *block} - {"drop"}
     assert children | {"GPT2", "tokens", "cache", "training", "sampling"} == written
 
 

@@ -9,8 +9,8 @@ import torch
 
 from gpt2_edu import GPT2, generate, load_tokenizer, trace
 from gpt2_edu.exhibits import Bars, Matrix
-from gpt2_edu.generation import next_probabilities
 from gpt2_edu.labs import Cost, Crane, Heads, Lab, Museum, Patching, Sampling, Training, lab
+from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.trainer import TrainConfig
 
 widgets = pytest.importorskip("ipywidgets")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,7 +19,14 @@ from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
 from gpt2_edu.training.checkpoint import model_folder
 from gpt2_edu.training.config import LOG, SETTINGS
-from tests.campaigns.small_run import press_ctrl_c, result, small_config, story, write_shards
+from tests.campaigns.small_run import (
+    before_each_step,
+    press_ctrl_c,
+    result,
+    small_config,
+    story,
+    write_shards,
+)
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +105,99 @@ def test_a_damaged_log_costs_no_run(stopped, undisturbed, damage, capsys):
     (kept,) = stopped.glob("log-damaged-*.jsonl")
     assert kept.read_bytes() == broken
     assert result(stopped) == result(undisturbed)
+
+
+def test_a_resume_removes_no_file_of_the_user(stopped, undisturbed):
+    theirs = [stopped / "mine.part", stopped / "checkpoints" / ".unfinished-thesis"]
+    for path in theirs:
+        path.write_text("the user's")
+    for name in ("run.json.part", "log.jsonl.part"):
+        (stopped / name).write_text("{")
+    Trainer.resume(stopped).train()
+    assert all(path.read_text() == "the user's" for path in theirs)
+    assert [path.name for path in stopped.glob("*.part")] == ["mine.part"]
+    assert result(stopped) == result(undisturbed)
+
+
+def test_a_checkpoint_may_be_a_link_and_what_it_links_to_is_never_removed(
+    stopped, undisturbed, tmp_path
+):
+    """The newest is resumed from, and later ones push it out; so an earlier removal may be cut."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    names = [path.name for path in ck.checkpoints(stopped)]
+    for name in names:
+        (stopped / "checkpoints" / name).rename(disk / name)
+        (stopped / "checkpoints" / name).symlink_to(disk / name)
+    (stopped / "checkpoints/.unfinished-step-00000003").symlink_to(disk / names[0])
+    Trainer.resume(stopped).train()
+    assert result(stopped) == result(undisturbed)
+    assert not any(path.is_symlink() for path in ck.checkpoints(stopped)[-2:])
+    for name in names:
+        assert not ck.damage(disk / name)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be renamed")
+@pytest.mark.parametrize("new", ["nothing", "a folder of the user"])
+def test_a_run_folder_that_is_renamed_ends_the_run_and_nothing_goes_to_the_old_name(
+    data, tmp_path, undisturbed, new
+):
+    out, moved = tmp_path / "run", tmp_path / "moved"
+
+    def rename(row):
+        if row["step"] == 5:
+            out.rename(moved)
+            if new != "nothing":
+                out.mkdir()
+                (out / "run.json").write_text("the user's")
+
+    with pytest.raises(OSError) as error:
+        Trainer(small_config(data, out), on_log=rename).train()
+    assert f"{out} was moved to {moved}" in str(error.value)
+    held = [path.name for path in out.iterdir()] if out.exists() else []
+    assert held == ([] if new == "nothing" else ["run.json"])
+    Trainer.resume(moved).train()
+    assert result(moved) == result(undisturbed)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be renamed")
+def test_a_renamed_run_folder_is_noticed_by_a_checkpoint_too(data, tmp_path):
+    out, moved = tmp_path / "run", tmp_path / "moved"
+    rare = {"log_every": 100, "eval_every": 0, "sample_every": 0}
+    with (
+        before_each_step(lambda trainer: trainer.step == 4 and out.rename(moved)),
+        pytest.raises(OSError, match=f"{out} was moved to {moved}"),
+    ):
+        Trainer(small_config(data, out, **rare)).train()
+    assert not out.exists() and ck.checkpoints(moved)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be removed")
+def test_a_run_folder_that_is_removed_ends_the_run(data, tmp_path):
+    out = tmp_path / "run"
+    with pytest.raises(OSError, match=f"{out} was removed"):
+        Trainer(
+            small_config(data, out), on_log=lambda row: row["step"] == 5 and shutil.rmtree(out)
+        ).train()
+    assert not out.exists()
+
+
+def test_a_log_that_is_a_link_stays_one(stopped, undisturbed, tmp_path):
+    elsewhere = tmp_path / "logs" / "log.jsonl"
+    elsewhere.parent.mkdir()
+    (stopped / LOG).rename(elsewhere)
+    (stopped / LOG).symlink_to(elsewhere)
+    Trainer.resume(stopped).train()
+    assert (stopped / LOG).is_symlink() and not (stopped / LOG).with_suffix(".part").exists()
+    assert result(stopped) == result(undisturbed)
+
+
+def test_a_folder_that_cannot_be_made_is_named(data, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "nothing")
+    for out in (link, *(Path(p) for p in ["/proc/run"] if Path("/proc").is_dir())):
+        with pytest.raises(ValueError, match=f"{out} cannot be a run folder"):
+            Trainer(small_config(data, out)).train()
 
 
 def test_a_start_that_fails_leaves_the_folder_free(data, tmp_path, monkeypatch):

@@ -11,7 +11,7 @@ import torch
 from playwright.sync_api import Browser, Page, Route
 
 from gpt2_edu import GPT2, load_tokenizer, trace
-from gpt2_edu.generation import next_probabilities
+from gpt2_edu.sampling import next_probabilities
 
 pytestmark = pytest.mark.browser
 

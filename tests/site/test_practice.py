@@ -16,6 +16,7 @@ from practice_tasks import answered_in_page, task
 
 from gpt2_edu import exercises
 from gpt2_edu.exercises.exercise import exercises as all_exercises
+from tests.site.conftest import ROOT
 from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -369,3 +370,12 @@ def test_the_record_on_paper_names_what_was_done(opened):
     assert record.is_visible() and not list_.locator(".desk").is_visible()
     title = all_exercises()["causal_row"].title
     assert title in record.inner_text() and "Name:" in record.inner_text()
+
+
+def test_the_record_of_an_earlier_version_opens(opened):
+    page = opened("book/progress")
+    text = (ROOT / "tests" / "saved" / "progress.json").read_text()
+    page.evaluate("([key, text]) => localStorage.setItem(key, text)", [KEY, text])
+    page.reload()
+    page.get_by_text("3 of").first.wait_for()
+    assert stored(page)["passed"].keys() == {"gelu", "head_size", "layer_norm"}

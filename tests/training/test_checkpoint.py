@@ -15,13 +15,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from gpt2_edu import GPT2
+from gpt2_edu import GPT2, weights
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
 from gpt2_edu.training.distributed import Ranks
-from gpt2_edu.training.run import open_run
-from gpt2_edu.training.trainer import training_step
-from gpt2_edu.weights import pretrained
+from gpt2_edu.training.randomness import random_state, set_random_state
 from tests.campaigns.small_run import result, small_config
 
 
@@ -66,10 +64,12 @@ def test_a_run_folder_holds_what_the_layout_says_and_nothing_pickled(run):
 def test_averages_return_to_the_parameters_that_they_belong_to(data, tmp_path):
     """Names, not an order, tie them together."""
     alone = Ranks(0, 1, torch.device("cpu"))
-    run = open_run(small_config(data, tmp_path / "run"), alone)
-    training_step(run)
-    ck.save_run(run, None)
-    again = open_run(small_config(data, tmp_path / "run", resume=True), alone)
+    run = Trainer(small_config(data, tmp_path / "run"))
+    run.open(alone)
+    run.train_step()
+    run.save(None)
+    again = Trainer(small_config(data, tmp_path / "run", resume=True))
+    again.open(alone)
     parameters = zip(run.model.named_parameters(), again.model.parameters(), strict=True)
     for (name, p), q in parameters:
         assert torch.equal(p, q), name
@@ -198,7 +198,7 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(pretrained, "save_file", write_until_full)
+        patch.setattr(weights, "save_file", write_until_full)
         with pytest.raises(OSError) as caught:
             Trainer(small_config(data, out)).train()
     for part in (
@@ -219,6 +219,7 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
 def make_checkpoints(run, losses):
     """Checkpoints without weights, one for each validation loss."""
     files = (ck.CONFIG, ck.WEIGHTS, ck.OPTIMIZER)
+    (run / "checkpoints").mkdir()
     for step, loss in enumerate(losses, start=1):
         with ck.atomic_folder(ck.checkpoint_path(run, step)) as part:
             document = {
@@ -266,10 +267,10 @@ def test_every_generator_goes_on_where_it_stood():
         return normal, random.random(), np.random.rand(5).tolist(), torch.rand(5).tolist()
 
     random.gauss(0, 1), np.random.normal()  # each keeps a second normal number for the next call
-    state = json.loads(json.dumps(ck.random_state(torch.device("cpu"))))
+    state = json.loads(json.dumps(random_state(torch.device("cpu"))))
     first = draw()
     assert draw() != first
-    ck.set_random_state(state, torch.device("cpu"))
+    set_random_state(state, torch.device("cpu"))
     assert draw() == first
 
 
@@ -282,7 +283,7 @@ def test_the_random_state_of_a_gpu_is_that_of_the_runs(monkeypatch):
     monkeypatch.setattr(
         torch.cuda, "set_rng_state", lambda state, of: states.update({of: state.tolist()})
     )
-    ck.set_random_state(json.loads(json.dumps(ck.random_state(device))), device)
+    set_random_state(json.loads(json.dumps(random_state(device))), device)
     assert states == {device: [1] * 16}
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import shutil
+from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.data.shards import HEADER
 from gpt2_edu.trainer import Trainer
-from gpt2_edu.training import run as run_file
+from gpt2_edu.training import memory
+from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.config import LOG, SETTINGS
 from gpt2_edu.training.distributed import Ranks
-from gpt2_edu.training.run import open_run
 from tests.campaigns.small_run import (
     before_each_step,
     press_ctrl_c,
@@ -27,11 +30,13 @@ from tests.campaigns.small_run import (
 
 def test_an_open_run_is_complete_and_stands_where_its_checkpoint_does(data, finished, tmp_path):
     alone = Ranks(0, 1, torch.device("cpu"))
-    new = open_run(small_config(data, tmp_path / "run"), alone)
+    new = Trainer(small_config(data, tmp_path / "run"))
+    new.open(alone)
     assert (new.step, new.best_val_loss, new.finished) == (0, None, False)
-    assert new.tokens_per_step == 4 * 13 and new.model.training
+    assert new.sequences_per_step == 4 and new.model.training
     shutil.copytree(finished, tmp_path / "finished")
-    done = open_run(small_config(data, tmp_path / "finished", resume=True), alone)
+    done = Trainer(small_config(data, tmp_path / "finished", resume=True))
+    done.open(alone)
     assert (done.step, done.finished) == (12, True) and done.best_val_loss is not None
 
 
@@ -47,6 +52,20 @@ def test_a_run_of_an_earlier_version_is_kept_and_resumed_after_a_renaming(data, 
     _, old, new = str(caught.value).splitlines()[-1].split()
     shutil.move(old, new)
     assert Trainer.resume(out).train().finished
+
+
+def test_another_validation_text_is_refused(data, tmp_path):
+    """Its losses would be compared with those of the first one."""
+    shards = Path(shutil.copytree(data, tmp_path / "shards"))
+    Trainer(small_config(shards, tmp_path / "run"), on_log=press_ctrl_c(5)).train()
+    raw = (shards / "val-00000.bin").read_bytes()[::-1]
+    raw = np.frombuffer(raw, ">u2").astype("<u2").tobytes()
+    (shards / "val-00000.bin").write_bytes(raw)
+    header = json.loads((shards / HEADER).read_text())
+    header["shards"][1]["sha256"] = hashlib.sha256(raw).hexdigest()
+    (shards / HEADER).write_text(json.dumps(header))
+    with pytest.raises(ValueError, match=r"validation text in .* is not the one"):
+        Trainer.resume(tmp_path / "run").train()
 
 
 def test_another_run_is_not_overwritten(data, finished):
@@ -135,7 +154,7 @@ def test_weights_to_start_from_must_fit_the_data(data, tmp_path):
 
 
 def test_a_missing_tensorboard_is_said_with_the_way_to_get_it(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(run_file, "find_spec", lambda name: None)
+    monkeypatch.setattr(trainer_file, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r'pip install "gpt2-edu\[tensorboard\]"'):
         Trainer(small_config(data, tmp_path / "run", tensorboard=True)).train()
     assert not (tmp_path / "run").exists()
@@ -163,7 +182,7 @@ def fail_with(error):
 
 
 def test_memory_is_counted_before_a_cpu_runs_out_of_it(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(run_file, "available_memory", lambda device: 5_000_000)
+    monkeypatch.setattr(memory, "available_memory", lambda device: 5_000_000)
     with pytest.raises(ValueError) as caught:
         Trainer(small_config(data, tmp_path / "run", batch_size=1000)).train()
     message = str(caught.value)

@@ -9,7 +9,7 @@ import pytest
 from gpt2_edu import GPT2Config
 from gpt2_edu.flops import flops_per_token
 from gpt2_edu.trainer import Trainer
-from gpt2_edu.training import run_log
+from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.run_log import cut_log, read_log
 from tests.campaigns.small_run import VOCAB, result, small_config
@@ -30,7 +30,7 @@ def test_the_log_says_what_ran_where_and_guesses_no_utilisation(finished):
 
 
 def test_utilisation_is_what_the_formula_says_where_the_peak_is_known(train, monkeypatch):
-    monkeypatch.setattr(run_log, "device_peak", lambda device, precision: 1e12)
+    monkeypatch.setattr(trainer_file, "device_peak", lambda device, precision: 1e12)
     first, *rows = train()
     sizes = GPT2Config(vocab_size=VOCAB, block_size=13, n_layer=2, n_head=3, n_embd=21)
     assert first["peak_flops_per_second"] == 1e12

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
@@ -10,21 +11,22 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.data import BatchLoader, TokenShards, validation_batches
 from gpt2_edu.trainer import Trainer
-from gpt2_edu.training import run as run_file
 from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.checkpoint import checkpoints
-from gpt2_edu.training.config import LOG
+from gpt2_edu.training.config import LOG, SETTINGS
+from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.run_log import read_log
-from gpt2_edu.training.trainer import check_scale
+from gpt2_edu.training.trainer import training_step
 from tests.campaigns.small_run import (
     VOCAB,
     before_each_step,
@@ -142,6 +144,28 @@ def test_looking_at_a_run_does_not_change_it(finished, train, tmp_path):
     assert all(row.get("loss") == losses[row["step"]] for row in rows)
 
 
+def test_a_listener_that_draws_random_numbers_does_not_change_the_run(data, finished, tmp_path):
+    def draw(row):
+        torch.rand(5), random.random(), np.random.rand()
+
+    Trainer(small_config(data, tmp_path / "run"), on_log=draw).train()
+    assert result(tmp_path / "run") == result(finished)
+
+
+def test_settings_of_the_caller_do_not_change_the_run(data, finished, tmp_path):
+    torch.set_default_dtype(torch.float64)
+    torch.set_grad_enabled(False)
+    try:
+        Trainer(small_config(data, tmp_path / "run")).train()
+        assert torch.get_default_dtype() == torch.float64 and not torch.is_grad_enabled()
+        with torch.inference_mode():
+            Trainer(small_config(data, tmp_path / "inference")).train()
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_grad_enabled(True)
+    assert result(tmp_path / "run") == result(tmp_path / "inference") == result(finished)
+
+
 def test_dropout_is_on_in_training_and_another_seed_is_another_run(train):
     plain = train("plain", dropout=0.0, steps=4)
     dropped = train("dropped", dropout=0.3, steps=4)
@@ -170,7 +194,7 @@ def test_compiling_leaves_the_names_of_weights_and_their_values(train, tmp_path,
 
     compiling = torch.nn.Module.compile
     monkeypatch.setattr(torch.nn.Module, "compile", lambda m: compiling(m, backend=capture))
-    monkeypatch.setattr(run_file, "pick_compile", lambda choice, device: True)
+    monkeypatch.setattr(trainer_file, "pick_compile", lambda choice, device: True)
     rows = train("compiled", dropout=0.0, eval_batches=100)
     monkeypatch.undo()
     expected = train("plain", dropout=0.0, eval_batches=100)
@@ -203,6 +227,25 @@ def test_many_interruptions_in_one_run_leave_no_trace(data, finished, tmp_path):
     for step in range(2, 12, 2):
         Trainer.resume(out, on_log=press_ctrl_c(step)).train()
     assert Trainer.resume(out).train().finished
+    assert result(out) == result(finished)
+
+
+def test_a_trainer_whose_run_failed_begins_again_where_the_run_was_saved(data, finished, tmp_path):
+    """Not where the failed one was: the first of the two fails before it has saved anything."""
+    failures = [2, 5]
+
+    def fail(row):
+        if failures and row["step"] == failures[0]:
+            raise OSError(f"step {failures.pop(0)}")
+
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / SETTINGS).write_text(json.dumps(asdict(small_config(data, out))))
+    trainer = Trainer.resume(out, on_log=fail)
+    for step in (2, 5):
+        with pytest.raises(OSError, match=f"step {step}"):
+            trainer.train()
+    assert trainer.train().finished
     assert result(out) == result(finished)
 
 
@@ -274,17 +317,32 @@ def test_a_run_that_diverges_says_so_and_keeps_the_last_good_checkpoint(
 def test_float16_that_finds_no_scale_says_so():
     """The scaler skips the step and halves its scale, again and again: it would train nothing."""
     weight = torch.nn.Parameter(torch.ones(3))
-    optimizer = torch.optim.SGD([weight])
     scaler = torch.amp.GradScaler("cpu", init_scale=4.0)
-    run = SimpleNamespace(scaler=scaler, step=8)
-    for skipped in range(3):
-        scaler.scale(weight.sum() * math.inf).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        if skipped < 2:
-            check_scale(run)
-    with pytest.raises(FloatingPointError, match=r"float16 .* step 9.*precision=float32"):
-        check_scale(run)
+
+    class Steep(torch.nn.Module):
+        def forward(self, inputs, targets):
+            return None, (self.weight - 1).sqrt().sum()  # 0, with an infinite slope
+
+    model = Steep()
+    model.weight = weight
+
+    def step():
+        return training_step(
+            model,
+            torch.optim.SGD([weight]),
+            lambda: (None, None),
+            lr=1.0,
+            clip=1.0,
+            accumulate=1,
+            autocast=torch.autocast("cpu", enabled=False),
+            scaler=scaler,
+            ranks=Ranks(0, 1, torch.device("cpu")),
+        )
+
+    for _ in range(2):
+        step()  # skipped, and the scale is halved
+    with pytest.raises(FloatingPointError, match=r"float16 .* scaled down to 0.5 times"):
+        step()
     assert torch.equal(weight, torch.ones(3))
 
 
@@ -348,6 +406,14 @@ def test_a_stopped_run_says_where_it_stands_and_how_to_go_on(data, tmp_path, cap
     assert "Stopped after step 4 of 12" in said
     assert str(out / "checkpoints" / "step-00000004") in said
     assert "--resume" in said and "Trainer.resume" in said
+
+
+def test_a_stop_before_the_run_has_begun_is_not_forgotten(data, finished, tmp_path):
+    trainer = Trainer(small_config(data, tmp_path / "run"))
+    trainer.stop()
+    assert trainer.train().step == 1
+    assert Trainer.resume(tmp_path / "run").train().finished
+    assert result(tmp_path / "run") == result(finished)
 
 
 def test_in_a_thread_a_run_trains_without_listening_to_signals(data, finished, tmp_path):

@@ -9,7 +9,6 @@ import pytest
 import gpt2_edu
 from benchmarks.chromium import served
 from gpt2_edu import GPT2
-from gpt2_edu.weights import save_pretrained
 from tests.node import ask
 
 PACKAGE = Path(gpt2_edu.__file__).parent
@@ -29,7 +28,7 @@ def folder(tmp_path_factory):
     def save(model: GPT2) -> str:
         if id(model) not in made:
             path = tmp_path_factory.mktemp("model") / "saved"
-            save_pretrained(model, path)
+            model.save_pretrained(path)
             made[id(model)] = (model, str(path))
         return made[id(model)][1]
 

@@ -10,7 +10,7 @@ import torch
 
 import gpt2_edu
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.weights.hub import CONFIG, PUBLISHED, WEIGHTS
+from gpt2_edu.hub import CONFIG, PUBLISHED, WEIGHTS
 from tests.stand_in_hub import StandInHub
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,6 @@ import torch
 from torch.nn import functional as F
 
 from gpt2_edu import GPT2, GPT2Config, KVCache, trace
-from gpt2_edu.weights import save_pretrained
 
 BACKENDS = ["plain", "wasm"]
 ODD = GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
@@ -213,13 +212,11 @@ def test_blocks_in_another_order(node, folder, make_model):
     turned = node(
         "run_model.mjs", {"folder": folder(model), "chunks": there, "switches": {"order": [1, 0]}}
     )["passes"][0]
-    blocks = model.transformer["h"]
-    x = model.transformer["drop"](
-        model.wte(torch.tensor(there)) + model.transformer["wpe"].weight[:4]
-    )
+    blocks = model.transformer.h
+    x = model.transformer.drop(model.wte(torch.tensor(there)) + model.transformer.wpe.weight[:4])
     for n in (1, 0):
         x = blocks[n](x)
-    logits = model.lm_head(model.transformer["ln_f"](x))
+    logits = model.lm_head(model.transformer.ln_f(x))
     assert turned["logits"] == pytest.approx(logits.flatten().tolist(), abs=1e-4)
 
 
@@ -273,7 +270,7 @@ def test_the_cache_refuses_more_than_it_holds_and_keeps_what_it_has(node, folder
     ],
 )
 def test_a_config_that_lies_is_told(node, folder, make_model, tmp_path, change, said):
-    save_pretrained(make_model(ODD), tmp_path / "m")
+    make_model(ODD).save_pretrained(tmp_path / "m")
     config = tmp_path / "m" / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | change))
     answer = node("run_model.mjs", {"folder": str(tmp_path / "m"), "chunks": [[1]]})

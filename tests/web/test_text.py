@@ -11,7 +11,7 @@ import torch
 
 import gpt2_edu
 from gpt2_edu import load_tokenizer, web
-from gpt2_edu.generation import next_probabilities
+from gpt2_edu.sampling import next_probabilities
 
 ASSETS = Path(gpt2_edu.__file__).parent / "assets"
 RANKS = {"gpt2": ASSETS / "gpt2.tiktoken", "crane": ASSETS / "crane" / "crane.tiktoken"}

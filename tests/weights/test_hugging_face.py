@@ -133,7 +133,7 @@ def test_a_file_that_stores_the_tied_head_too_opens(model, folder):
     rewrite(folder, add_head)
     again = GPT2.from_pretrained(folder)
     assert_same_weights(again, model)
-    assert again.lm_head.weight is again.transformer["wte"].weight
+    assert again.lm_head.weight is again.transformer.wte.weight
 
 
 def test_the_layouts_are_each_others_inverse(model):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-import gpt2_edu.weights.pretrained
+import gpt2_edu.weights
 from gpt2_edu import GPT2
 from tests.weights.helpers import assert_same_weights, reconfigure, refused, rewrite
 
@@ -91,7 +91,7 @@ def test_an_interrupted_save_leaves_the_old_checkpoint(
 
     other = make_model(config, seed=5)
     with monkeypatch.context() as patch:
-        patch.setattr(gpt2_edu.weights.pretrained, "save_file", die_half_way)
+        patch.setattr(gpt2_edu.weights, "save_file", die_half_way)
         with pytest.raises(OSError, match="the disk is full"):
             other.save_pretrained(folder)
     assert_same_weights(GPT2.from_pretrained(folder), model)

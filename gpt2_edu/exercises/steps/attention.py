@@ -12,13 +12,14 @@ DEFINES = ("attention", "Head")
 IMPORTS = (
     "import math",
     "import torch",
+    "from gpt2_edu import note",
     "from torch import nn",
 )
 
 START = '''
 def attention(q, k, v):
     """What every word gathers: each (..., T, D) → (..., T, D)."""
-    ...
+    ...  # its tables, if you note them: scores and weights, "... T T"
 
 
 class Head(nn.Module):
@@ -35,7 +36,9 @@ def attention(q, k, v):
     """What every word gathers: each (..., T, D) → (..., T, D)."""
     D = q.size(-1)
     scores = q @ k.transpose(-2, -1) / math.sqrt(D)  # row = query, column = key
+    scores = note("scores", scores, "... T T")
     weights = scores.softmax(dim=-1)  # each row sums to 1
+    weights = note("weights", weights, "... T T")
     return weights @ v
 
 

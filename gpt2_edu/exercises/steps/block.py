@@ -10,7 +10,7 @@ from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("Block",)
-IMPORTS = ("from torch import nn",)
+IMPORTS = ("from gpt2_edu import note", "from torch import nn")
 
 START = """
 class Block(nn.Module):
@@ -19,7 +19,7 @@ class Block(nn.Module):
         ...  # ln_1, attn, ln_2 and mlp
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        ...
+        ...  # note ln_1, resid_mid, ln_2 and resid_post
 """
 
 SOLUTION = """
@@ -32,8 +32,10 @@ class Block(nn.Module):
         self.mlp = MLP(n_embd)
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        x = x + self.attn(self.ln_1(x))
-        return x + self.mlp(self.ln_2(x))
+        normed = note("ln_1", self.ln_1(x), "B T C")
+        x = note("resid_mid", x + self.attn(normed), "B T C")
+        normed = note("ln_2", self.ln_2(x), "B T C")
+        return note("resid_post", x + self.mlp(normed), "B T C")
 """
 
 
@@ -43,8 +45,10 @@ MISTAKES = (
         "self.attn(self.ln_1(x))`.",
         changed(
             SOLUTION,
-            ("x + self.attn(self.ln_1(x))", "self.ln_1(x + self.attn(x))"),
-            ("x + self.mlp(self.ln_2(x))", "self.ln_2(x + self.mlp(x))"),
+            ("self.ln_1(x)", "x"),
+            ("x + self.attn(normed)", "self.ln_1(x + self.attn(normed))"),
+            ("self.ln_2(x)", "x"),
+            ("x + self.mlp(normed)", "self.ln_2(x + self.mlp(normed))"),
         ),
     ),
     Mistake(
@@ -52,16 +56,18 @@ MISTAKES = (
         "part reads is normalised.",
         changed(
             SOLUTION,
-            ("x + self.attn(", "self.ln_1(x) + self.attn("),
-            ("x + self.mlp(", "self.ln_2(x) + self.mlp("),
+            ("x + self.attn(", "normed + self.attn("),
+            ("x + self.mlp(", "normed + self.mlp("),
         ),
     ),
     Mistake(
         "You normalise what a part writes. The norm comes before it: `self.attn(self.ln_1(x))`.",
         changed(
             SOLUTION,
-            ("self.attn(self.ln_1(x))", "self.ln_1(self.attn(x))"),
-            ("self.mlp(self.ln_2(x))", "self.ln_2(self.mlp(x))"),
+            ("self.ln_1(x)", "x"),
+            ("self.attn(normed)", "self.ln_1(self.attn(normed))"),
+            ("self.ln_2(x)", "x"),
+            ("self.mlp(normed)", "self.ln_2(self.mlp(normed))"),
         ),
     ),
     Mistake(

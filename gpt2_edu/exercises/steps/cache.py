@@ -74,7 +74,7 @@ MISTAKES = (
     Mistake(
         "In your file the parts have your names: `model.embeddings`, `model.h`, `model.ln_f`. And "
         "`attend` and `merge_heads` stand on the page only: write them out.",
-        changed(SOLUTION, ("model.embeddings.wte", 'model.transformer["wte"]')),
+        changed(SOLUTION, ("model.embeddings.wte", "model.transformer.wte")),
     ),
 )
 

@@ -13,6 +13,7 @@ DEFINES = ("Embeddings",)
 IMPORTS = (
     "import math",
     "import torch",
+    "from gpt2_edu import note",
     "from torch import nn",
     "from torch.nn import functional as F",
 )
@@ -24,7 +25,7 @@ class Embeddings(nn.Module):
         ...  # the tables wte and wpe
 
     def forward(self, idx):  # (B, T) → (B, T, C)
-        ...
+        ...  # if you note tok_emb, pos_emb and embd, trace sees them
 """
 
 SOLUTION = """
@@ -36,14 +37,16 @@ class Embeddings(nn.Module):
 
     def forward(self, idx):  # (B, T) → (B, T, C)
         positions = torch.arange(idx.size(1), device=idx.device)
-        return self.wte(idx) + self.wpe(positions)
+        tok_emb = note("tok_emb", self.wte(idx), "B T C")
+        pos_emb = note("pos_emb", self.wpe(positions), "T C")
+        return note("embd", tok_emb + pos_emb, "B T C")
 """
 
 
 MISTAKES = (
     Mistake(
         "You give the token rows alone: add the row of each position, from `wpe`.",
-        changed(SOLUTION, (" + self.wpe(positions)", "")),
+        changed(SOLUTION, ("tok_emb + pos_emb", "tok_emb")),
     ),
     Mistake(
         "You look the positions up by the ids. A row of `wpe` belongs to a place: 0, 1, 2, … T − 1.",

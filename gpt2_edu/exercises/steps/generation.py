@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...generation import next_probabilities
+from ...sampling import next_probabilities
 from ..exercise import Case, Mistake, changed
 from ..step import fill, random_tensor
 from .gpt2 import NAMES, theirs

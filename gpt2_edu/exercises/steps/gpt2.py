@@ -15,6 +15,7 @@ DEFINES = ("GPT2", "generate")
 IMPORTS = (
     "import math",
     "import torch",
+    "from gpt2_edu import note",
     "from torch import nn",
 )
 
@@ -26,7 +27,7 @@ class GPT2(nn.Module):
         ...  # embeddings, h, ln_f, lm_head; then tie, and initialise
 
     def forward(self, idx):  # (B, T) → (B, T, V)
-        ...
+        ...  # note idx, ln_f and logits
 
 
 @torch.no_grad()
@@ -52,10 +53,11 @@ class GPT2(nn.Module):
                 nn.init.zeros_(parameter)
 
     def forward(self, idx):  # (B, T) → (B, T, V)
-        x = self.embeddings(idx)
+        x = self.embeddings(note("idx", idx, "B T"))
         for block in self.h:
             x = block(x)
-        return self.lm_head(self.ln_f(x))
+        x = note("ln_f", self.ln_f(x), "B T C")
+        return note("logits", self.lm_head(x), "B T V")
 
 
 @torch.no_grad()
@@ -88,7 +90,7 @@ MISTAKES = (
     ),
     Mistake(
         "The last norm is missing: `lm_head` reads `self.ln_f(x)`.",
-        changed(SOLUTION, ("self.lm_head(self.ln_f(x))", "self.lm_head(x)")),
+        changed(SOLUTION, ("self.ln_f(x)", "x")),
     ),
     Mistake(
         "Past the window there is no position vector left. Give the model the last tokens only: "

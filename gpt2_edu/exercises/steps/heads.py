@@ -13,6 +13,7 @@ DEFINES = ("CausalSelfAttention",)
 DROPS = ("Head",)
 IMPORTS = (
     "import torch",
+    "from gpt2_edu import note",
     "from torch import nn",
 )
 
@@ -27,7 +28,7 @@ class CausalSelfAttention(nn.Module):
         ...
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        ...  # with your attention
+        ...  # with your attention; note q, k, v, heads, merged and out
 """
 
 SOLUTION = """
@@ -44,8 +45,13 @@ class CausalSelfAttention(nn.Module):
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
         q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
-        heads = attention(*map(self.split_heads, (q, k, v)))
-        return self.c_proj(heads.transpose(1, 2).flatten(start_dim=2))
+        q = note("q", self.split_heads(q), "B H T D")
+        k = note("k", self.split_heads(k), "B H T D")
+        v = note("v", self.split_heads(v), "B H T D")
+        heads = note("heads", attention(q, k, v), "B H T D")
+        merged = heads.transpose(1, 2).flatten(start_dim=2)
+        merged = note("merged", merged, "B T C")
+        return note("out", self.c_proj(merged), "B T C")
 """
 
 
@@ -87,7 +93,7 @@ MISTAKES = (
         "so it is √D; your `attention` does it already.",
         changed(
             SOLUTION,
-            ("self.split_heads, (q, k, v)", "self.split_heads, (q / self.n_head**0.5, k, v)"),
+            ("attention(q, k, v)", "attention(q / self.n_head**0.5, k, v)"),
         ),
     ),
     Mistake(
@@ -95,8 +101,8 @@ MISTAKES = (
         changed(
             SOLUTION,
             (
-                "self.c_proj(heads.transpose(1, 2).flatten(start_dim=2))",
-                "heads.transpose(1, 2).flatten(start_dim=2)",
+                "self.c_proj(merged)",
+                "merged",
             ),
         ),
     ),

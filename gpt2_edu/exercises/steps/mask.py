@@ -12,12 +12,13 @@ DEFINES = ("attention",)
 IMPORTS = (
     "import math",
     "import torch",
+    "from gpt2_edu import note",
 )
 
 START = '''
 def attention(q, k, v):
     """Causal attention: each (..., T, D) → (..., T, D)."""
-    ...
+    ...  # scores, masked_scores and weights, "... T T"
 '''
 
 SOLUTION = '''
@@ -25,8 +26,11 @@ def attention(q, k, v):
     """Causal attention: each (..., T, D) → (..., T, D)."""
     T, D = q.shape[-2:]
     scores = q @ k.transpose(-2, -1) / math.sqrt(D)  # row = query, column = key
+    scores = note("scores", scores, "... T T")
     visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
-    weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
+    masked_scores = scores.masked_fill(~visible, -torch.inf)
+    masked_scores = note("masked_scores", masked_scores, "... T T")
+    weights = note("weights", masked_scores.softmax(dim=-1), "... T T")
     return weights @ v
 '''
 
@@ -38,9 +42,10 @@ MISTAKES = (
         changed(
             SOLUTION,
             (
-                "scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)",
+                "scores.masked_fill(~visible, -torch.inf)",
                 "scores.softmax(dim=-1).masked_fill(~visible, 0)",
             ),
+            ("masked_scores.softmax(dim=-1)", "masked_scores"),
         ),
     ),
     Mistake(

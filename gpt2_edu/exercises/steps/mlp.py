@@ -12,6 +12,7 @@ from ..step import fill, numbered, random_tensor
 
 DEFINES = ("MLP",)
 IMPORTS = (
+    "from gpt2_edu import note",
     "from torch import nn",
     "from torch.nn import functional as F",
 )
@@ -23,7 +24,7 @@ class MLP(nn.Module):
         ...  # c_fc and c_proj
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        ...
+        ...  # note pre, act and out
 """
 
 SOLUTION = """
@@ -34,7 +35,9 @@ class MLP(nn.Module):
         self.c_proj = nn.Linear(4 * n_embd, n_embd)
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        return self.c_proj(F.gelu(self.c_fc(x), approximate="tanh"))
+        pre = note("pre", self.c_fc(x), "B T F")
+        act = note("act", F.gelu(pre, approximate="tanh"), "B T F")
+        return note("out", self.c_proj(act), "B T C")
 """
 
 
@@ -47,19 +50,18 @@ MISTAKES = (
     Mistake(
         "There is no bend between the two layers, so they do the work of one. Put GELU "
         "between them.",
-        changed(SOLUTION, ('F.gelu(self.c_fc(x), approximate="tanh")', "self.c_fc(x)")),
+        changed(SOLUTION, ('F.gelu(pre, approximate="tanh")', "pre")),
     ),
     Mistake(
         "You bend with ReLU. GPT-2 has GELU, in the tanh form.",
-        changed(SOLUTION, ('F.gelu(self.c_fc(x), approximate="tanh")', "F.relu(self.c_fc(x))")),
+        changed(SOLUTION, ('F.gelu(pre, approximate="tanh")', "F.relu(pre)")),
     ),
     Mistake(
         "You bend the result once more. Behind `c_proj` nothing follows: what the MLP adds "
         "may be negative.",
         changed(
             SOLUTION,
-            ("return self.c_proj(", "return F.gelu(self.c_proj("),
-            ('"tanh"))', '"tanh")), approximate="tanh")'),
+            ("self.c_proj(act)", 'F.gelu(self.c_proj(act), approximate="tanh")'),
         ),
     ),
 )

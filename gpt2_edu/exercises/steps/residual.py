@@ -10,7 +10,7 @@ from ..exercise import Case, Mistake, changed
 from ..step import fill, numbered, random_tensor
 
 DEFINES = ("Block",)
-IMPORTS = ("from torch import nn",)
+IMPORTS = ("from gpt2_edu import note", "from torch import nn")
 
 START = """
 class Block(nn.Module):
@@ -19,7 +19,7 @@ class Block(nn.Module):
         ...  # attn and mlp
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        ...
+        ...  # note resid_mid and resid_post
 """
 
 SOLUTION = """
@@ -30,8 +30,8 @@ class Block(nn.Module):
         self.mlp = MLP(n_embd)
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        x = x + self.attn(x)
-        return x + self.mlp(x)
+        x = note("resid_mid", x + self.attn(x), "B T C")
+        return note("resid_post", x + self.mlp(x), "B T C")
 """
 
 
@@ -46,10 +46,8 @@ MISTAKES = (
         "x + self.attn(x)`.",
         changed(
             SOLUTION,
-            (
-                "x = x + self.attn(x)\n        return x + self.mlp(x)",
-                "return x + self.attn(x) + self.mlp(x)",
-            ),
+            ('x = note("resid_mid", x', 'mid = note("resid_mid", x'),
+            ("x + self.mlp(x)", "mid + self.mlp(x)"),
         ),
     ),
     Mistake(
@@ -66,8 +64,9 @@ MISTAKES = (
         "gathered.",
         changed(
             SOLUTION,
-            ("return x + self.mlp(x)", "return x + self.attn(x)"),
-            ("x = x + self.attn(x)", "x = x + self.mlp(x)"),
+            ("x + self.mlp(x)", "x + self.second(x)"),
+            ("x + self.attn(x)", "x + self.mlp(x)"),
+            ("self.second(x)", "self.attn(x)"),
         ),
     ),
 )

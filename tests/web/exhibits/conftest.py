@@ -19,7 +19,7 @@ from torch import Tensor
 import gpt2_edu
 from benchmarks.chromium import served, starter
 from gpt2_edu import GPT2, load_tokenizer, trace
-from gpt2_edu.generation import next_probabilities
+from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.web import files_script
 
 PACKAGE = Path(gpt2_edu.__file__).parent

@@ -23,8 +23,8 @@ def blocks(exhibit):
 
 def in_order(*order: int) -> GPT2:
     model = GPT2.from_pretrained("crane").eval()
-    h = model.transformer["h"]
-    model.transformer["h"] = torch.nn.ModuleList(h[n] for n in order)
+    h = model.transformer.h
+    model.transformer.h = torch.nn.ModuleList(h[n] for n in order)
     return model
 
 

@@ -16,7 +16,7 @@ CRANE = {"stage": "3", "back": "0"}  # after attention 1
 
 def lenses(crane, tape):
     """The likeliest token at each stage and place, as the page names them."""
-    head, norm = crane.model.lm_head, crane.model.transformer["ln_f"]
+    head, norm = crane.model.lm_head, crane.model.transformer.ln_f
     with torch.no_grad():
         best = [head(norm(tape[stage]))[0].argmax(dim=-1) for stage in STAGES]
     return [crane.show(row.tolist()) for row in best]

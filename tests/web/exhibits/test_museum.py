@@ -7,7 +7,7 @@ import torch
 
 from gpt2_edu import KVCache
 from gpt2_edu.analysis import bugs
-from gpt2_edu.generation import next_probabilities
+from gpt2_edu.sampling import next_probabilities
 
 pytestmark = pytest.mark.browser
 MARSH = "In the marsh, the crane"

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.generation import next_probabilities
-from gpt2_edu.tokenizer import make_encoding, train_bpe
+from gpt2_edu.bpe import train_bpe
+from gpt2_edu.sampling import next_probabilities
+from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.web import save_for_page
 
 pytestmark = pytest.mark.browser

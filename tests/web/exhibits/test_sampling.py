@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gpt2_edu.generation import next_probabilities
+from gpt2_edu.sampling import next_probabilities
 
 pytestmark = pytest.mark.browser
 RIVER = "By the river, the crane"

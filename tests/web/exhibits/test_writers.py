@@ -79,7 +79,7 @@ def test_others_may_write_what_they_wrote_before(exhibit, crane):
     model = crane.model
     with torch.no_grad():
         left = sum(tape[path(name)] for name in WRITERS if name != "h.0.mlp.out")
-        logits = model.lm_head(model.transformer["ln_f"](left))
+        logits = model.lm_head(model.transformer.ln_f(left))
     every = crane.next(logits, 1024)
     assert guesses(shown) == pytest.approx({n: every[n] for n in guesses(shown)}, abs=1e-3)
     assert lengths(shown)["their sum"] == pytest.approx(left[0, -1].norm().item(), abs=0.51)

@@ -1,6 +1,6 @@
 """A merge that loses something."""
 
-from gpt2_edu.tokenizer import _merge
+from gpt2_edu.bpe import _merge
 
 from ...exercise import Case, Mistake
 

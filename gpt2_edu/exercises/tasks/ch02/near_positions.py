@@ -25,7 +25,7 @@ START = """
 from gpt2_edu import GPT2
 
 model = GPT2.from_pretrained("crane")
-rows = model.transformer["wpe"].weight.detach()  # (block_size, C)
+rows = model.transformer.wpe.weight.detach()  # (block_size, C)
 near_positions = ...
 """
 
@@ -33,7 +33,7 @@ SOLUTION = """
 from gpt2_edu import GPT2
 
 model = GPT2.from_pretrained("crane")
-rows = model.transformer["wpe"].weight.detach()  # (block_size, C)
+rows = model.transformer.wpe.weight.detach()  # (block_size, C)
 rows = F.normalize(rows, dim=-1)
 products = (rows @ rows.T).fill_diagonal_(-1)  # not itself
 distance = (products.argmax(dim=1) - torch.arange(len(rows))).abs()

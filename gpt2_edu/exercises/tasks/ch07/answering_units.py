@@ -117,7 +117,7 @@ def answering_units(model, idx, n):
 @torch.no_grad()
 def right(model, idx, n):
     seen = []
-    layer = model.transformer["h"][n].mlp.c_fc
+    layer = model.transformer.h[n].mlp.c_fc
     hook = layer.register_forward_hook(lambda module, args, pre: seen.append(pre))
     try:
         model(idx)

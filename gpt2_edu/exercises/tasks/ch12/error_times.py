@@ -2,7 +2,7 @@
 
 import torch
 
-from ....analysis.parity import EPS, _distance
+from ....analysis.parity import EPS, max_difference
 from ...exercise import Case, Mistake
 
 ORDER = 50
@@ -119,8 +119,8 @@ def error_times(ours, theirs, exact):
 
 
 def right(ours, theirs, exact):
-    error = max(_distance(theirs, exact), EPS * theirs.abs().max().item())
-    return _distance(ours, theirs) / error
+    error = max(max_difference(theirs, exact), EPS * theirs.abs().max().item())
+    return max_difference(ours, theirs) / error
 
 
 def cases():

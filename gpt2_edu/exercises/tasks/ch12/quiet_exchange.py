@@ -23,7 +23,7 @@ START = """
 from gpt2_edu import GPT2, trace
 
 good, bad = GPT2.from_pretrained("crane"), GPT2.from_pretrained("crane")
-last = bad.transformer["h"][2]
+last = bad.transformer.h[2]
 one, other = last.attn.c_proj, last.mlp.c_proj
 one.bias, other.bias = other.bias, one.bias  # what the loader does
 idx = torch.arange(10, 20).unsqueeze(0)  # ten tokens, taken at will
@@ -35,7 +35,7 @@ SOLUTION = """
 from gpt2_edu import GPT2, trace
 
 good, bad = GPT2.from_pretrained("crane"), GPT2.from_pretrained("crane")
-last = bad.transformer["h"][2]
+last = bad.transformer.h[2]
 one, other = last.attn.c_proj, last.mlp.c_proj
 one.bias, other.bias = other.bias, one.bias  # what the loader does
 idx = torch.arange(10, 20).unsqueeze(0)  # ten tokens, taken at will

@@ -2,7 +2,7 @@
 
 import torch
 
-from gpt2_edu import generation
+from gpt2_edu import sampling
 
 from ...exercise import Case, Mistake
 
@@ -147,7 +147,7 @@ def next_probabilities(logits, temperature, top_k):
 
 
 def right(logits, temperature, top_k):
-    return generation.next_probabilities(logits, temperature=temperature, top_k=top_k)
+    return sampling.next_probabilities(logits, temperature=temperature, top_k=top_k)
 
 
 def cases():

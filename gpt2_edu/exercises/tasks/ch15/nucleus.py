@@ -2,7 +2,7 @@
 
 import torch
 
-from gpt2_edu import generation
+from gpt2_edu import sampling
 
 from ...exercise import Case, Mistake
 
@@ -123,7 +123,7 @@ def nucleus(probs, p):
 
 
 def right(probs, p):
-    return generation.next_probabilities(probs.log(), top_p=p)
+    return sampling.next_probabilities(probs.log(), top_p=p)
 
 
 def cases():

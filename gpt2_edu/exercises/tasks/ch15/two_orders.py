@@ -14,7 +14,7 @@ Two programs have the same settings, temperature 2 and top-p 0.9. One heats firs
 
 HINTS = (
     'The logits: `model(torch.tensor([[encoding.eot_token, *encoding.encode("By the river, the crane ate")]]))[0][:, -1]`, with `GPT2.from_pretrained("crane")` and `load_tokenizer("crane")` from `gpt2_edu`.',
-    "`next_probabilities` of `gpt2_edu.generation` with both knobs heats first. For the other order call it twice, once for each knob.",
+    "`next_probabilities` of `gpt2_edu.sampling` with both knobs heats first. For the other order call it twice, once for each knob.",
     "Between the two calls probabilities become logits again: take `.log()`. A token that was cut has log 0 = −∞, and stays out.",
 )
 
@@ -22,7 +22,7 @@ START = "two_orders = ..."
 
 SOLUTION = """
 from gpt2_edu import GPT2, load_tokenizer
-from gpt2_edu.generation import next_probabilities as knobs
+from gpt2_edu.sampling import next_probabilities as knobs
 
 encoding = load_tokenizer("crane")
 ids = encoding.encode("By the river, the crane ate")

@@ -2,7 +2,7 @@
 
 import torch
 
-from gpt2_edu import GPT2, GPT2Config, KVCache, trace
+from gpt2_edu import GPT2, GPT2Config, trace
 
 from ...exercise import Case, Mistake
 
@@ -103,11 +103,12 @@ def right(idx, wte, wpe, start, padding):
     model = GPT2(config).eval()
     model.get_parameter("transformer.wte.weight").copy_(wte)
     model.get_parameter("transformer.wpe.weight").copy_(wpe)
-    cache = KVCache(config, idx.size(0), padding=padding)
+    cache = model.make_cache(idx.size(0))
     if start:
-        model(torch.zeros(idx.size(0), start, dtype=torch.int64), cache=cache)
+        before = torch.zeros(idx.size(0), start, dtype=torch.int64)
+        model(before, cache=cache, padding=padding)
     with trace(model) as seen:
-        model(idx, cache=cache)
+        model(idx, cache=cache, padding=padding)
     return seen["embd"]
 
 

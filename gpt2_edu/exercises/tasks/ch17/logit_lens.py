@@ -105,7 +105,7 @@ def after(answer):
     from gpt2_edu import GPT2, load_tokenizer, trace
 
     encoding, model = load_tokenizer("crane"), GPT2.from_pretrained("crane").eval()
-    norm, wte = model.transformer["ln_f"], model.lm_head.weight
+    norm, wte = model.transformer.ln_f, model.lm_head.weight
     texts = ("In the marsh, the crane", "In the city, the crane")
     ids = torch.tensor([[encoding.eot_token, *encoding.encode(text)] for text in texts])
     with torch.no_grad(), trace(model) as t:

@@ -11,25 +11,20 @@ import json
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..config import GPT2Config
-from ..machine.device import shapes_only
-from ..machine.files import locked, whole_file, write_text
-from ..machine.messages import nearest
-from ..machine.outside import listed, printable, read_json, shown
-from .hub import CONFIG, PUBLISHED, WEIGHTS, fetch
+from .config import GPT2Config
+from .hub import CONFIG as CONFIG
+from .hub import PUBLISHED, fetch
+from .hub import WEIGHTS as WEIGHTS
+from .machine.files import atomic_write, locked, read_json, write_text
+from .machine.messages import escape_control, join_some, nearest, short_repr
 
-if TYPE_CHECKING:  # model.py builds on this file
-    from ..model import GPT2
-
-Model = TypeVar("Model", bound="GPT2")
-BUNDLED = {"crane": Path(__file__).parents[1] / "assets" / "crane"}  # weights in this package
+BUNDLED = {"crane": Path(__file__).parent / "assets" / "crane"}  # weights in this package
 
 _CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
 _MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")
@@ -83,7 +78,7 @@ def config_to_hugging_face(config: GPT2Config) -> dict[str, object]:
 
 
 def read_config(path: Path) -> GPT2Config:
-    """The sizes in a config.json; ValueError if it asks for what GPT-2 as published does not do."""
+    """The sizes in a config.json; ValueError for settings that GPT-2 does not have."""
     stored = read_json(path)
     if not isinstance(stored, dict):
         raise ValueError(f"{path} must hold a JSON object, got {type(stored).__name__}")
@@ -91,10 +86,10 @@ def read_config(path: Path) -> GPT2Config:
     problems = [f"{name} is missing" for name in (*_SIZES, "n_positions") if name not in stored]
     for name, allowed in _GPT2_ONLY.items():
         if stored.get(name, allowed[0]) not in allowed:
-            problems.append(f"{name} is {shown(stored[name])}, GPT-2 has {allowed[0]!r}")
+            problems.append(f"{name} is {short_repr(stored[name])}, GPT-2 has {allowed[0]!r}")
     inner, width = stored.get("n_inner"), stored.get("n_embd", 0)
     if inner is not None and not (isinstance(width, int) and inner == 4 * width):
-        problems.append(f"n_inner is {shown(inner)}, GPT-2 has 4 · n_embd")
+        problems.append(f"n_inner is {short_repr(inner)}, GPT-2 has 4 · n_embd")
     if problems:
         raise ValueError(f"{path} does not describe a GPT-2: {'; '.join(problems)}")
     try:
@@ -109,55 +104,26 @@ def read_config(path: Path) -> GPT2Config:
 # ---- Folders -----------------------------------------------------------------------------------
 
 
-def load_pretrained(name_or_path: str | PathLike[str], cls: type[Model]) -> Model:
-    """A GPT-2 of class ``cls``, in float32 and eval mode, with the weights of a checkpoint.
-
-    ``name_or_path`` is a folder, or "crane" for the small model of Crane World that is part of
-    this package, or "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl" for OpenAI's weights from the
-    Hugging Face hub; a folder with such a name comes first. The sizes are those of its config.json.
-
-    Raises FileNotFoundError if the folder or a file in it is missing or the hub cannot be reached,
-    and ValueError if the config is not a GPT-2's, the file is damaged, or tensors are missing,
-    unknown, of the wrong shape or not finite; then they are named together.
-    """
-    folder = locate(name_or_path)
-    config = read_config(folder / CONFIG)
-    _check_sizes(folder, config)  # before anything of the sizes that it claims is made
-    with shapes_only():  # the numbers come from the file
-        model = cls(config)
-    state = _read_weights(folder / WEIGHTS)
-    _check_state(state, model.state_dict(), folder / WEIGHTS)
-    state["lm_head.weight"] = state["transformer.wte.weight"]
-    model.load_state_dict(state, assign=True)
-    model.tie_weights()  # assign made two parameters of the table
-    return model.eval()
-
-
-def save_pretrained(model: GPT2, path: str | PathLike[str]) -> None:
-    """Write the folder that ``load_pretrained`` and ``transformers`` read.
+def save(config: GPT2Config, state: Mapping[str, Tensor], path: str | PathLike[str]) -> None:
+    """Write a state dict and its config as the folder that ``transformers`` reads.
 
     Each file is renamed to its final name when it is complete, so an interrupted save leaves the
-    old file as it was. Raises ValueError if the path is a file or lm_head is no longer tied to wte.
+    old file as it was. Raises ValueError if the path is a file.
     """
     folder = named_path(path)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: save_pretrained needs a folder")
-    if model.lm_head.weight is not model.wte.weight:
-        raise ValueError(
-            "lm_head.weight is no longer tied to transformer.wte.weight. A GPT-2 checkpoint holds "
-            "one table for both, so saving would lose lm_head."
-        )
-    config = json.dumps(config_to_hugging_face(model.config), indent=2) + "\n"
+    settings = json.dumps(config_to_hugging_face(config), indent=2) + "\n"
     with locked(folder, wait=60):
-        save_tensors(to_hugging_face(model.state_dict()), folder / WEIGHTS)
-        write_text(folder / CONFIG, config)
+        save_tensors(to_hugging_face(state), folder / WEIGHTS)
+        write_text(folder / CONFIG, settings)
 
 
 def save_tensors(
     tensors: Mapping[str, Tensor], path: Path, metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write tensors to a safetensors file, whole or not at all."""
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         save_file(dict(tensors), part, metadata={"format": "pt"} | dict(metadata or {}))
 
 
@@ -167,7 +133,7 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
     if folder.is_dir():
         missing = [name for name in (CONFIG, WEIGHTS) if not (folder / name).is_file()]
         if missing:
-            held = listed(sorted(path.name for path in folder.iterdir()))
+            held = join_some(sorted(path.name for path in folder.iterdir()))
             raise FileNotFoundError(
                 f"{folder} lacks {' and '.join(missing)}. It holds: {held or 'nothing'}."
             )
@@ -187,60 +153,23 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
 
 
 def named_path(path: str | PathLike[str]) -> Path:
-    """A path that somebody gave. Raises TypeError for what is none, ValueError for no name."""
+    """A path that a user gave. Raises TypeError for another type, ValueError for an empty name."""
     if not isinstance(path, str | PathLike):
-        raise TypeError(f"a path must be a str or a Path, got {shown(path)}")
+        raise TypeError(f"a path must be a str or a Path, got {short_repr(path)}")
     if not str(path) or "\0" in str(path):
-        raise ValueError(f"{shown(str(path))} names no file or folder; the current folder is '.'")
+        raise ValueError(
+            f"{short_repr(str(path))} names no file or folder; the current folder is '.'"
+        )
     return Path(path).expanduser()
 
 
-def _check_sizes(folder: Path, config: GPT2Config) -> None:
-    """Refuse a config whose sizes are far beyond what the file beside it holds.
+def read_weights(path: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors of a safetensors file in our layout, floats as float32.
 
-    The header of the weights is small, and safetensors compares it with the file's length.
-    """
-    path = folder / WEIGHTS
-    try:
-        with safe_open(path, framework="pt") as file:
-            tensors = len(file.keys())
-    except (SafetensorError, OSError) as error:
-        raise _unreadable(path, error) from error
-    size = path.stat().st_size
-    tables = (config.vocab_size + config.block_size) * config.n_embd  # numbers, of a byte or more
-    if config.n_layer > tensors or tables > size:
-        claimed = ", ".join(f"{name}={getattr(config, name):,}" for name in (*_SIZES, "block_size"))
-        raise ValueError(
-            f"{path} does not fit its {CONFIG}, which claims {claimed}: it holds {tensors:,} "
-            f"tensors in {size:,} bytes"
-        )
-
-
-def _unreadable(path: Path, error: Exception) -> ValueError:
-    return ValueError(
-        f"{path} cannot be read as safetensors ({printable(str(error))}). It is "
-        f"{path.stat().st_size:,} bytes; a download that was cut off looks like this. Fetch the "
-        "file again."
-    )
-
-
-def require_finite(state: Mapping[str, Tensor], what: str) -> None:
-    """Raise ValueError, naming the tensors, if a number in them is infinite or none."""
-    bad = [
-        name
-        for name, value in state.items()
-        # A finite sum has finite terms, and is faster to see.
-        if value.is_floating_point() and not value.sum().isfinite() and not value.isfinite().all()
-    ]
-    if bad:
-        raise ValueError(f"{what} are not all finite numbers: look at {listed(bad)}")
-
-
-def _read_weights(path: Path) -> dict[str, Tensor]:
-    """The file's tensors in our layout, floats as float32.
-
-    The file is memory-mapped and its tensors are copied one at a time: the weights are in memory
-    once, and later changes of the file cannot reach them.
+    ``expected`` has the names and shapes that the config asks for. The file is memory-mapped and
+    its tensors are copied one at a time: the weights are in memory once, and later changes of the
+    file cannot reach them. Raises ValueError, naming all of them, if tensors are missing, unknown,
+    of the wrong shape or not finite.
     """
     state: dict[str, Tensor] = {}
     try:
@@ -249,12 +178,27 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
                 for name, value in from_hugging_face({key: file.get_tensor(key)}).items():
                     state[name] = value.float() if value.is_floating_point() else value
     except (SafetensorError, OSError) as error:
-        raise _unreadable(path, error) from error
+        raise ValueError(
+            f"{path} cannot be read as safetensors ({escape_control(str(error))}). It is "
+            f"{path.stat().st_size:,} bytes; a download that was cut off looks like this. Fetch "
+            "the file again."
+        ) from error
+
+    problems = differences(state, expected)
+    head = state.get("lm_head.weight")
+    if not problems and head is not None and not head.equal(state["transformer.wte.weight"]):
+        problems.append("lm_head.weight differs from transformer.wte.weight; GPT-2 ties them")
+    if problems:
+        these = join_some(problems, most=20, separator="\n  ")
+        raise ValueError(f"{path} does not fit its {CONFIG}:\n  {these}")
+    if bad := not_finite(state):
+        raise ValueError(f"{path} holds numbers that are not finite: look at {join_some(bad)}")
+    state["lm_head.weight"] = state["transformer.wte.weight"]
     return state
 
 
-def _check_state(state: Mapping[str, Tensor], expected: Mapping[str, Tensor], path: Path) -> None:
-    """Compare names and shapes with the model's and report every difference at once."""
+def differences(state: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> list[str]:
+    """Where a state dict differs from the expected one in names, shapes and kinds of numbers."""
     problems = [f"missing: {key}" for key in expected if key not in {*state, "lm_head.weight"}]
     problems += [f"not part of a GPT-2: {key}" for key in state if key not in expected]
     for key, value in state.items():
@@ -265,10 +209,17 @@ def _check_state(state: Mapping[str, Tensor], expected: Mapping[str, Tensor], pa
             )
         elif key in expected and not value.is_floating_point():
             problems.append(f"wrong type: {key} holds {value.dtype}, not floats")
-    head = state.get("lm_head.weight")
-    if not problems and head is not None and not head.equal(state["transformer.wte.weight"]):
-        problems.append("lm_head.weight differs from transformer.wte.weight; GPT-2 ties them")
-    if problems:
-        these = listed(problems, most=20, separator="\n  ")
-        raise ValueError(f"{path} does not fit its config.json:\n  {these}")
-    require_finite(state, f"the weights in {path}")
+    return problems
+
+
+def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:
+    """The names of the tensors with an infinite entry or a NaN."""
+    return [
+        name
+        for name, value in tensors.items()
+        # A finite sum has finite terms, and is faster to compute.
+        if value.is_floating_point()
+        and not value.is_meta
+        and not value.sum().isfinite()
+        and not value.isfinite().all()
+    ]

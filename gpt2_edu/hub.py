@@ -1,0 +1,148 @@
+"""OpenAI's weights from the Hugging Face hub: downloaded once, cached, verified at each load.
+
+``huggingface_hub`` downloads, so its settings apply: ``HF_HOME`` and ``HF_HUB_CACHE`` for the
+cache, ``HF_ENDPOINT`` for a mirror, ``HF_HUB_OFFLINE``, ``HF_TOKEN``. The revision and the SHA-256
+of every file are pinned here, so a file that a mirror or a damaged cache has changed is not read.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from .machine.files import file_sha256
+from .machine.messages import escape_control
+
+CONFIG, WEIGHTS = "config.json", "model.safetensors"  # the files of a checkpoint
+
+
+@dataclass(frozen=True)
+class Published:
+    """A checkpoint on the hub. A commit never changes, so a cached file needs no request."""
+
+    repo: str
+    commit: str
+    sha256: dict[str, str]  # file → digest
+
+
+PUBLISHED = {
+    "gpt2": Published(
+        "openai-community/gpt2",
+        "607a30d783dfa663caf39e06633721c8d4cfcd7e",
+        {
+            CONFIG: "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4",
+            WEIGHTS: "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",
+        },
+    ),
+    "gpt2-medium": Published(
+        "openai-community/gpt2-medium",
+        "6dcaa7a952f72f9298047fd5137cd6e4f05f41da",
+        {
+            CONFIG: "ef1a44d889ad1a0acc7731c78134f1b87d2d222f110e97dd10fd4117331caf22",
+            WEIGHTS: "fc5a354a19255ad494f3d71549390baca1ccf61d1d822b9408971705c687c9cd",
+        },
+    ),
+    "gpt2-large": Published(
+        "openai-community/gpt2-large",
+        "32b71b12589c2f8d625668d2335a01cac3249519",
+        {
+            CONFIG: "7fccdcfd6622055342a734c663ee0b61ff4fd697f42467595df0bf4448c8c170",
+            WEIGHTS: "5f47f3e12f91cd33b662ce7e433b6150ad5512b5884a2cee961b50e9c3bbebce",
+        },
+    ),
+    "gpt2-xl": Published(
+        "openai-community/gpt2-xl",
+        "15ea56dee5df4983c59b2538573817e1667135e2",
+        {
+            CONFIG: "be48115d52314bc27327e160bf10197760db02ea689d10adb24db4102edf7a8a",
+            WEIGHTS: "0f8b28eb05a8075f48b61b6f35332978c74fc7763fa9fb4051a1c30511736a6a",
+        },
+    ),
+}
+
+_MEANINGS = {  # of an HTTP status for a download
+    401: ": if a token is set, it may be wrong or expired (`hf auth whoami` checks it)",
+    403: ": this token or network has no access",
+    404: ", not found: a mirror named in HF_ENDPOINT may lack this commit",
+    429: ", too many requests: wait a little",
+}
+
+
+def fetch(name: str) -> Path:
+    """The folder in the hub's cache that holds a published checkpoint, downloaded if necessary.
+
+    A cached file that is not the published one is deleted and downloaded again, once. Raises
+    FileNotFoundError, with the alternatives, if a file is not in the cache and cannot be
+    downloaded; ValueError if the server sends another file; and OSError if the disk is full.
+    """
+    published = PUBLISHED[name]
+    for filename, expected in published.sha256.items():
+        path = _download(name, filename)
+        if file_sha256(path) != expected:
+            _delete(path)
+            path = _download(name, filename)
+            if (found := file_sha256(path)) != expected:
+                raise ValueError(
+                    f"{path} is damaged or not the published file: its SHA-256 is {found}, but "
+                    f"must be {expected}. The server sends another file: check HF_ENDPOINT and "
+                    f"any proxy, and delete {escape_control(str(path.resolve()))}."
+                )
+        if path.parent.name != published.commit:
+            raise ValueError(f"HF_ENDPOINT sent another commit of {filename}: {path.parent.name}")
+    return path.parent
+
+
+def _delete(path: Path) -> None:
+    """Delete a file from the cache, but nothing outside of its repository's folder."""
+    target = path.resolve()
+    if target.is_relative_to(path.parents[2].resolve()):
+        target.unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+
+
+def _download(name: str, filename: str) -> Path:
+    """Let huggingface_hub download the file, and explain its errors."""
+    from huggingface_hub import constants, hf_hub_download, try_to_load_from_cache
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    repo, commit = PUBLISHED[name].repo, PUBLISHED[name].commit
+    wanted, cache = f"{filename} of {repo}", constants.HF_HUB_CACHE
+    try:
+        cached = try_to_load_from_cache(repo, filename, revision=commit)
+        if not (constants.HF_HUB_OFFLINE or cached):
+            _look_up(constants.ENDPOINT)
+        # Not force_download: a server that gives a path as ETag could then overwrite any file.
+        return Path(hf_hub_download(repo, filename, revision=commit))
+    except Exception as error:  # of the library, its HTTP client or the operating system
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            said = f"the disk is full: {wanted} did not fit into {cache}. Free some space there, or"
+            raise OSError(error.errno, f"{said} set HF_HUB_CACHE to another folder") from error
+        # The library wraps the reason why it could not ask in "not in the cache".
+        reason = error.__cause__ if isinstance(error, LocalEntryNotFoundError) else error
+        endpoint = escape_control(constants.ENDPOINT)
+        if constants.HF_HUB_OFFLINE:
+            problem = f"{wanted} is not in the cache; unset HF_HUB_OFFLINE=1 to fetch it"
+        elif isinstance(reason, HfHubHTTPError) and reason.response is not None:
+            status = reason.response.status_code
+            meaning = _MEANINGS.get(status, ", an error of the server" if status >= 500 else "")
+            problem = f"asked for {wanted}, {endpoint} answered HTTP {status}{meaning}"
+        else:
+            why = escape_control(str(reason).partition("\n")[0])
+            problem = f"{wanted} could not be fetched from {endpoint} ({why})"
+        raise FileNotFoundError(
+            f"{problem}. Try again with a connection, or through a mirror named in HF_ENDPOINT. Or "
+            f"run, on a machine that has one, `hf download {repo} {CONFIG} {WEIGHTS} "
+            f"--revision {commit} --local-dir {name}`, and give the path of that folder in place "
+            f"of the name; or copy that machine's filled cache to {cache}."
+        ) from error
+
+
+def _look_up(address: str) -> None:
+    """Raise OSError for a host that does not resolve; the library would retry for half a minute."""
+    parts = urlsplit(address)
+    if not getproxies():  # which resolve names themselves
+        socket.getaddrinfo(parts.hostname, parts.port or parts.scheme)

@@ -1,0 +1,167 @@
+"""What a user asks of a language model besides its forward pass: load, save, count, move, cache."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+
+from . import weights
+from .cache import KVCache
+from .config import GPT2Config
+from .machine.device import shapes_only
+from .machine.messages import join_some
+
+
+class LanguageModel(nn.Module):
+    """The base of GPT2: ``model(idx, targets)`` returns logits (B, T, V) and the loss.
+
+    A subclass has a ``config``, token embeddings ``wte`` and a head ``lm_head``. The two share one
+    weight, and still do after ``to``, ``to_empty`` or ``load_state_dict(…, assign=True)`` of the
+    model.
+    """
+
+    lm_head: nn.Linear
+
+    def __init__(self, config: GPT2Config) -> None:
+        super().__init__()
+        if not isinstance(config, GPT2Config):
+            raise TypeError(
+                f"{type(self).__name__} is made from a GPT2Config, got {type(config).__name__}. "
+                f"Weights are loaded by {type(self).__name__}.from_pretrained(…)"
+            )
+        self.config = config
+
+    @property
+    def wte(self) -> nn.Embedding:
+        """The token embeddings, (V, C)."""
+        raise NotImplementedError
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return self.wte.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of the weights."""
+        return self.wte.weight.dtype
+
+    def num_parameters(self) -> int:
+        """Number of parameters. The tied table wte = lm_head counts once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def make_cache(self, batch_size: int, max_len: int | None = None) -> KVCache:
+        """An empty cache for this model, by default as long as its window."""
+        # On a CPU, attention of one query is several times as fast in float32.
+        on_cpu = self.device.type == "cpu"
+        dtype = torch.promote_types(self.dtype, torch.float32) if on_cpu else self.dtype
+        return KVCache(self.config, batch_size, max_len, self.device, dtype)
+
+    # ---- Load and save
+
+    @classmethod
+    def from_pretrained(cls, name_or_path: str | PathLike[str]) -> Self:
+        """The model in a folder or published under a name, in float32 and eval mode.
+
+        ``name_or_path`` is a folder with config.json and model.safetensors, ours or Hugging
+        Face's; or "crane", the small model of Crane World in this package; or "gpt2",
+        "gpt2-medium", "gpt2-large" or "gpt2-xl", OpenAI's weights from the Hugging Face hub. A
+        folder with such a name comes first. Raises FileNotFoundError if something is missing or
+        cannot be fetched, and ValueError, naming all problems, if the folder does not hold a GPT-2
+        or is damaged.
+        """
+        folder = weights.locate(name_or_path)
+        config = weights.read_config(folder / weights.CONFIG)
+        with shapes_only():  # every weight comes from the file
+            model = cls(config)
+        state = weights.read_weights(folder / weights.WEIGHTS, model.state_dict())
+        model.load_state_dict(state, assign=True)
+        return model.eval()
+
+    def save_pretrained(self, path: str | PathLike[str]) -> None:
+        """Write config.json and model.safetensors so that ``transformers`` can load them too.
+
+        Each file is renamed to its final name when it is complete. Raises ValueError if the path
+        is a file, or if the model is no longer the GPT-2 that its config describes.
+        """
+        state = self.state_dict()
+        if not self.is_tied():
+            raise ValueError(
+                "lm_head.weight is no longer tied to transformer.wte.weight. A GPT-2 checkpoint "
+                "holds one table for both, so saving would lose lm_head."
+            )
+        with shapes_only():
+            expected = type(self)(self.config).state_dict()
+        if problems := weights.differences(state, expected):
+            raise ValueError(
+                f"this model is not the one that its config describes: {join_some(problems)}. "
+                "Nothing was written."
+            )
+        weights.save(self.config, state, path)
+
+    # ---- One table, two roles
+
+    def tie_weights(self) -> None:
+        """Make lm_head's weight that of the token embeddings."""
+        self.lm_head.weight = self.wte.weight
+
+    def is_tied(self) -> bool:
+        """Whether lm_head's weight is that of the token embeddings."""
+        return getattr(self.lm_head, "weight", None) is self.wte.weight
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """What ``to``, ``to_empty`` and others call for each tensor, so for a tied one twice."""
+        tied = self.is_tied()
+        super()._apply(fn, recurse)
+        if tied:
+            self.tie_weights()
+        return self
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> Any:
+        """As in torch."""
+        tied = self.is_tied()
+        result = super().load_state_dict(state_dict, strict, assign)
+        if tied:
+            self.tie_weights()
+        return result
+
+
+@contextmanager
+def eval_mode(model: object) -> Iterator[None]:
+    """Dropout is off inside; afterwards every module is in the mode that it was in.
+
+    Of several threads inside with one model, the last one to leave restores its modes.
+    """
+    if not isinstance(model, nn.Module):
+        yield
+        return
+    with _LOCK:
+        inside, training = _EVALUATED.get(model, (0, []))
+        training += [module for module in model.modules() if module.training]
+        _EVALUATED[model] = inside + 1, training
+        for module in training:
+            module.training = False
+    try:
+        yield
+    finally:
+        with _LOCK:
+            inside, training = _EVALUATED.pop(model)
+            if inside > 1:
+                _EVALUATED[model] = inside - 1, training
+            else:
+                for module in training:
+                    module.training = True
+
+
+_LOCK = threading.Lock()
+# How many blocks a model is inside of, and which of its modules were training before the first.
+_EVALUATED: WeakKeyDictionary[nn.Module, tuple[int, list[nn.Module]]] = WeakKeyDictionary()

@@ -1,0 +1,149 @@
+"""Packed weights and the compiled step give the model's logits, or refuse."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+import torch
+
+from gpt2_edu import GPT2, KVCache, fast, generate, pad_left, stream
+from gpt2_edu.fast import Compiled, FixedCache, PackedLinear, pack
+from gpt2_edu.machine.device import cpp_compiler
+
+# ---- Packed weights ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("onednn", [True, False])
+def test_a_packed_model_gives_the_models_logits(model, idx, onednn, monkeypatch, missing):
+    if onednn and not torch.backends.mkldnn.is_available():
+        missing("this build of torch has no oneDNN")
+    if not onednn:
+        monkeypatch.setattr(fast, "onednn_knows", lambda dtype: False)
+    packed = pack(model)
+    assert any(isinstance(m, PackedLinear) for m in packed.modules()) == onednn
+    torch.testing.assert_close(packed(idx)[0], model(idx)[0], atol=1e-5, rtol=1e-5)
+    new = generate(packed, idx[:, :4], 9, temperature=0)
+    assert torch.equal(new, generate(model, idx[:, :4], 9, temperature=0))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_a_copy_in_half_precision_is_near(model, idx, dtype):
+    packed = pack(model, dtype)
+    logits, _ = packed(idx)
+    assert logits.dtype == dtype
+    expected, _ = model(idx)
+    assert (logits.float() - expected).abs().max() < 0.05 * expected.abs().max()
+    assert next(model.parameters()).dtype == torch.float32
+
+
+def test_later_changes_of_the_model_do_not_reach_the_copy(model, idx):
+    packed = pack(model)
+    before = packed(idx)[0]
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+    assert torch.equal(packed(idx)[0], before)
+
+
+def test_a_copy_is_frozen_and_leaves_the_model_as_it_was(model):
+    packed = pack(model.train())
+    assert all(module.training for module in model.modules())
+    assert not any(module.training for module in packed.modules())
+    assert not any(p.requires_grad for p in packed.parameters())
+    assert all(p.requires_grad for p in model.parameters())
+
+
+def test_packed_weights_are_neither_saved_nor_copied_nor_moved(model, idx, tmp_path):
+    packed = pack(model)
+    before = packed(idx)[0]
+    for use in (
+        lambda: packed.save_pretrained(tmp_path),
+        lambda: packed.load_state_dict(model.state_dict(), strict=False),
+        lambda: packed.to(torch.float64),
+        lambda: copy.deepcopy(packed),
+        lambda: pickle.dumps(packed),
+    ):
+        with pytest.raises(ValueError, match="do it with the model that they were packed from"):
+            use()
+    assert list(tmp_path.iterdir()) == []
+    assert packed(idx)[0].equal(before)  # nothing has changed
+
+
+def test_a_packed_weight_can_be_read(model):
+    weight = pack(model).transformer.h[0].mlp.c_fc.weight
+    assert torch.equal(weight, model.transformer.h[0].mlp.c_fc.weight)
+
+
+def test_what_cannot_be_packed_is_refused(model):
+    with pytest.raises(TypeError, match=r"got torch\.int8"):
+        pack(model, torch.int8)
+    with pytest.raises(TypeError, match="a model that is not packed already"):
+        pack(pack(model))
+    with torch.no_grad():
+        model.wte.weight[7] = 1e6
+    with pytest.raises(ValueError, match=r"not all finite in torch.float16: .*wte"):
+        pack(model, torch.float16)
+
+
+# ---- The compiled step ---------------------------------------------------------------------------
+
+
+def fixed(model: GPT2, *sizes: int) -> FixedCache:
+    return FixedCache(model.config, *sizes)
+
+
+@pytest.mark.parametrize("sizes", [[11], [10, 1], [3, 4, 4], [1] * 11], ids=str)
+def test_a_cache_of_fixed_shapes_gives_the_full_pass(model, idx, sizes):
+    cache = fixed(model, len(idx))
+    with torch.no_grad():
+        parts = [model(part, cache=cache)[0] for part in idx.split(sizes, 1)]
+    torch.testing.assert_close(torch.cat(parts, dim=1), model(idx)[0], atol=1e-5, rtol=1e-5)
+    assert cache.length == 11
+    cache.reset()
+    assert cache.length == 0
+
+
+def test_a_cache_of_fixed_shapes_refuses_what_a_cache_does(model, idx):
+    cache = fixed(model, len(idx), 11)
+    model(idx, cache=cache)
+    with pytest.raises(ValueError, match="full: it holds 11 of max_len=11 tokens and 1 more"):
+        model(idx[:, :1], cache=cache)
+
+
+needs_compiler = pytest.mark.skipif(cpp_compiler() is None, reason="needs a C++ compiler")
+
+
+@needs_compiler
+def test_one_compiled_step_serves_every_length_and_any_number_of_texts(model, idx):
+    predict = Compiled(model, len(idx))
+    settings = {"temperature": 0, "overflow": "crop"}
+    for T, n in ((4, 10), (1, 6), (9, 25)):
+        expected = generate(model, idx[:, :T], n, use_cache=False, **settings)
+        with torch._dynamo.config.patch(error_on_recompile=True):
+            found = generate(model, idx[:, :T], n, predict=predict, **settings)
+        assert torch.equal(found, expected)
+
+
+@needs_compiler
+def test_prompts_of_different_lengths_continue_as_if_alone_when_compiled(model, idx):
+    batch, padding = pad_left([idx[0, :6].tolist(), idx[1, :2].tolist()], pad_id=0)
+    predict = Compiled(model, 2, padding=padding)
+    assert torch.equal(
+        generate(model, batch, 6, temperature=0, predict=predict),
+        generate(model, batch, 6, temperature=0, padding=padding),
+    )
+    with pytest.raises(ValueError, match="was made for a batch of 2, idx has 5"):
+        next(stream(model, idx, 1, predict=predict))
+
+
+@needs_compiler
+def test_a_compiled_step_in_bfloat16_is_near(model, idx):
+    half = copy.deepcopy(model).bfloat16()
+    predict = Compiled(half, len(idx))
+    predict(idx[:, :4])
+    found = predict(idx[:, :5])
+    assert found.dtype == torch.bfloat16
+    expected = half(idx[:, :5], cache=KVCache(half.config, len(idx)))[0][:, -1]
+    torch.testing.assert_close(found, expected, atol=0.1, rtol=0.05)

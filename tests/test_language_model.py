@@ -1,0 +1,136 @@
+"""The tied table stays tied, and eval_mode restores what it changed."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from gpt2_edu import GPT2
+from gpt2_edu.language_model import eval_mode
+
+# ---- The tied table: lm_head.weight is wte.weight, one Parameter -------------------------------
+
+
+def by_meta(model: GPT2) -> GPT2:
+    with torch.device("meta"):
+        made = GPT2(model.config)
+    made.to_empty(device="cpu").load_state_dict(model.state_dict())
+    return made
+
+
+def by_assigning(model: GPT2) -> GPT2:
+    """Two Parameters that share a storage would be stepped twice."""
+    made = GPT2(model.config)
+    made.load_state_dict({k: v.clone() for k, v in model.state_dict().items()}, assign=True)
+    return made
+
+
+def by_assigning_to_meta(model: GPT2) -> GPT2:
+    with torch.device("meta"):
+        made = GPT2(model.config)
+    made.load_state_dict(copy.deepcopy(model.state_dict()), assign=True)
+    return made
+
+
+def by_moving(model: GPT2) -> GPT2:
+    return copy.deepcopy(model).double().to("cpu", torch.float32)
+
+
+WAYS = [by_meta, by_assigning, by_assigning_to_meta, by_moving, copy.deepcopy]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_table_is_one_parameter_and_counts_once(model, way):
+    made = way(model)
+    assert made.lm_head.weight is made.wte.weight
+    assert made.num_parameters() == model.num_parameters()
+    assert [name for name, _ in made.named_parameters() if "lm_head" in name] == []
+
+
+def trained(model: GPT2, idx: torch.Tensor) -> dict[str, torch.Tensor]:
+    optimiser = torch.optim.AdamW(model.eval().parameters(), lr=1e-2)
+    for _ in range(20):
+        model(idx, idx)[1].backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    return model.state_dict()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_training_equals_that_of_a_model_that_was_tied_throughout(model, idx, way):
+    ours, expected = trained(way(model), idx), trained(model, idx)
+    assert ours.keys() == expected.keys()
+    for name, value in expected.items():
+        assert torch.equal(ours[name], value), name
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, by_moving])
+def test_a_head_that_the_user_untied_stays_untied(model, way):
+    model.lm_head.weight = nn.Parameter(torch.randn_like(model.wte.weight))
+    made = way(model)
+    assert made.lm_head.weight is not made.wte.weight
+    assert torch.equal(made.lm_head.weight, model.lm_head.weight)
+
+
+@pytest.mark.parametrize("assign", [False, True])
+def test_an_untied_model_loads_both_tables(model, assign):
+    model.lm_head.weight = nn.Parameter(torch.randn_like(model.wte.weight))
+    state = copy.deepcopy(model.state_dict())
+    made = GPT2(model.config)
+    made.lm_head.weight = nn.Parameter(torch.zeros_like(made.wte.weight))
+    made.load_state_dict(state, assign=assign)
+    assert torch.equal(made.lm_head.weight, model.lm_head.weight)
+    assert torch.equal(made.wte.weight, model.wte.weight)
+
+
+def test_loading_says_what_torch_says(model):
+    state = model.state_dict()
+    del state["transformer.ln_f.bias"]
+    found = model.load_state_dict(state, strict=False)
+    assert (found.missing_keys, found.unexpected_keys) == (["transformer.ln_f.bias"], [])
+    with pytest.raises(RuntimeError, match=r"ln_f\.bias"):
+        model.load_state_dict(state)
+
+
+# ---- Modes -------------------------------------------------------------------------------------
+
+
+def modes(model: nn.Module) -> dict[str, bool]:
+    return {name: module.training for name, module in model.named_modules()}
+
+
+def test_eval_mode_gives_every_module_back_its_own_mode(model):
+    """A block that a user has frozen in eval mode would drop out in the next training step."""
+    model.train().transformer.h[0].eval()
+    before = modes(model)
+    with eval_mode(model):
+        assert not any(modes(model).values())
+    assert modes(model) == before and len(set(before.values())) == 2
+
+
+def test_eval_mode_restores_after_an_error_and_leaves_a_model_in_eval_mode_alone(model):
+    model.train()
+    with pytest.raises(KeyError), eval_mode(model):
+        raise KeyError
+    assert all(modes(model).values())
+    model.eval()
+    with eval_mode(model):
+        pass
+    assert not any(modes(model).values())
+
+
+def test_eval_mode_takes_a_plain_function():
+    with eval_mode(lambda idx: idx):
+        pass
+
+
+def test_a_model_that_its_config_does_not_describe_is_not_saved(model, tmp_path):
+    model.save_pretrained(tmp_path)
+    before = (tmp_path / "model.safetensors").read_bytes()
+    del model.transformer.h[1]
+    with pytest.raises(ValueError, match=r"not the one that its config describes: missing: .*h.1"):
+        model.save_pretrained(tmp_path)
+    assert (tmp_path / "model.safetensors").read_bytes() == before

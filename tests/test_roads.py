@@ -1,0 +1,270 @@
+"""One forward pass: whatever is changed in a model, the text follows, on every road to it.
+
+A change is made to a model, a text is generated on each road, and compared with the text of the
+plainest road: the whole text recomputed for every token.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager, nullcontext
+from types import MethodType
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils import parametrize
+
+from gpt2_edu import GPT2, fast, generate, pad_left, trace
+from gpt2_edu.machine.device import cpp_compiler
+from gpt2_edu.model import MLP
+
+NEW = 6
+
+
+@pytest.fixture
+def model(config, make_model) -> GPT2:
+    """One that does not repeat itself: its positions matter more than its tokens."""
+    model = make_model(config)
+    with torch.no_grad():
+        model.transformer.wpe.weight *= 3
+        model.transformer.ln_f.bias.zero_()
+    return model
+
+
+# ---- Roads: from a model and prompts (B, T) to texts (B, T + NEW) --------------------------------
+
+
+def cached(model, idx):
+    return generate(model, idx, NEW, temperature=0)
+
+
+def uncached(model, idx):
+    return generate(model, idx, NEW, temperature=0, use_cache=False)
+
+
+def padded(model, idx):
+    """Beside a shorter text, which is padded on the left."""
+    batch, padding = pad_left([*idx.tolist(), [1]], pad_id=0)
+    return generate(model, batch, NEW, temperature=0, padding=padding)[:-1]
+
+
+def cropped(model, idx):
+    """Past the window; the tokens before its end are compared."""
+    return generate(model, idx, 20, temperature=0, overflow="crop")[:, : idx.size(1) + NEW]
+
+
+def packed(model, idx):
+    return generate(fast.pack(model), idx, NEW, temperature=0)
+
+
+def compiled(model, idx):
+    return generate(model, idx, NEW, temperature=0, predict=fast.Compiled(model, len(idx)))
+
+
+def explicit(model, idx):
+    """With attention that writes its tables."""
+    model.use_attention("explicit")
+    try:
+        return cached(model, idx)
+    finally:
+        model.use_attention("auto")
+
+
+ROADS = [cached, padded, cropped, packed, explicit]
+
+
+# ---- Changes: context managers around a model ----------------------------------------------------
+
+
+@contextmanager
+def another_mlp(model):
+    """What a reader does who edits MLP.forward in model.py."""
+    before = MLP.forward
+    MLP.forward = lambda self, x: self.dropout(self.c_proj(F.relu(3 * self.c_fc(x))))
+    try:
+        yield
+    finally:
+        MLP.forward = before
+
+
+class Negated(nn.Linear):
+    def forward(self, x: Tensor) -> Tensor:
+        return -super().forward(x)
+
+
+@contextmanager
+def subclass_of_linear(model):
+    linear = model.transformer.h[1].mlp.c_proj
+    linear.__class__ = Negated
+    yield
+
+
+class Steer(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.linspace(-9, 9, x.size(-1), dtype=x.dtype)
+
+
+@contextmanager
+def module_for_dropout(model):
+    model.transformer.h[1].mlp.dropout = Steer()
+    yield
+
+
+@contextmanager
+def module_for_the_first_dropout(model):
+    model.transformer.drop = Steer()
+    yield
+
+
+@contextmanager
+def forward_hook(model):
+    hook = model.transformer.h[1].register_forward_hook(lambda m, args, out: -3 * out)
+    yield
+    hook.remove()
+
+
+@contextmanager
+def hook_on_a_linear(model):
+    model.transformer.h[0].attn.c_attn.register_forward_hook(lambda m, args, out: out.flip(-1))
+    yield
+
+
+class Negative(nn.Module):
+    def forward(self, weight: Tensor) -> Tensor:
+        return -weight
+
+
+@contextmanager
+def parametrisation(model):
+    parametrize.register_parametrization(model.transformer.h[1].mlp.c_fc, "weight", Negative())
+    yield
+
+
+@contextmanager
+def method_of_an_instance(model):
+    attn = model.transformer.h[1].attn
+    attn.merge_heads = lambda x: x.transpose(1, 2).flatten(start_dim=2).flip(-1)
+    yield
+
+
+@contextmanager
+def forward_of_an_instance(model):
+    linear = model.transformer.h[0].mlp.c_fc
+    linear.forward = MethodType(lambda self, x: -F.linear(x, self.weight, self.bias), linear)
+    yield
+
+
+@contextmanager
+def untied_head(model):
+    model.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().flip(0))
+    yield
+
+
+CHANGES = [
+    another_mlp,
+    subclass_of_linear,
+    module_for_dropout,
+    module_for_the_first_dropout,
+    forward_hook,
+    hook_on_a_linear,
+    parametrisation,
+    method_of_an_instance,
+    forward_of_an_instance,
+    untied_head,
+]
+
+
+def name(function) -> str:
+    return getattr(function, "__name__", str(function))
+
+
+@pytest.mark.parametrize("road", ROADS, ids=name)
+@pytest.mark.parametrize("change", [None, *CHANGES], ids=name)
+def test_the_text_follows_a_change_of_the_model(model, idx, road, change):
+    prompt = idx[:, :4]
+    before = uncached(model, prompt)
+    with change(model) if change else nullcontext():
+        expected = uncached(model, prompt)
+        assert torch.equal(expected, before) == (change is None)
+        assert torch.equal(road(model, prompt), expected)
+
+
+@pytest.mark.parametrize("change", [None, *CHANGES], ids=name)
+def test_half_precision_follows_too(model, idx, change):
+    """Logits are compared: texts may differ where two logits are nearly equal."""
+    with torch.no_grad(), change(model) if change else nullcontext():
+        expected = model(idx)[0]
+        logits = fast.pack(model, torch.bfloat16)(idx)[0].float()
+    assert (logits - expected).norm() < 0.05 * expected.norm()
+
+
+@pytest.mark.parametrize("road", [cached, uncached, padded, cropped, packed], ids=name)
+def test_an_edit_by_trace_is_in_the_text(model, idx, road):
+    plain = uncached(model, idx[:, :4])
+    with trace(model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
+        expected = uncached(model, idx[:, :4])
+    assert not torch.equal(expected, plain)
+    if road is packed:
+        fast_model = fast.pack(model)
+        with trace(fast_model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
+            found = cached(fast_model, idx[:, :4])
+    else:
+        with trace(model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
+            found = road(model, idx[:, :4])
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.skipif(cpp_compiler() is None, reason="torch.compile needs a C++ compiler")
+def test_a_compiled_step_follows_changes_that_come_after_it(model, idx):
+    """One Compiled for all of them: what was compiled before must not be used again."""
+    prompt = idx[:, :4]
+    predict = fast.Compiled(model, len(prompt))
+
+    def follows() -> Tensor:
+        expected = uncached(model, prompt)
+        assert torch.equal(generate(model, prompt, NEW, temperature=0, predict=predict), expected)
+        return expected
+
+    before = follows()
+    for change in (another_mlp, forward_hook):
+        with change(model):
+            assert not torch.equal(follows(), before)
+        assert torch.equal(follows(), before)
+    with trace(model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
+        assert not torch.equal(follows(), before)
+    for change in (subclass_of_linear, module_for_dropout, parametrisation, method_of_an_instance):
+        with change(model):
+            after = follows()
+            assert not torch.equal(after, before)
+            before = after
+
+
+@pytest.mark.parametrize("road", [cached, padded, packed], ids=name)
+def test_a_block_that_stores_no_keys_is_refused_with_a_cache(model, idx, road):
+    class Wrapper(nn.Module):
+        def __init__(self, block: nn.Module) -> None:
+            super().__init__()
+            self.block = block
+
+        def forward(self, x: Tensor, *args: object) -> Tensor:
+            return self.block(x)
+
+    model.transformer.h[1] = Wrapper(model.transformer.h[1])
+    with pytest.raises(ValueError, match="only 1 of 2 blocks stored keys in the cache"):
+        road(model, idx[:, :4])
+    assert uncached(model, idx[:, :4]).shape == (5, 10)
+
+
+def test_a_deleted_block_is_followed(model, idx):
+    del model.transformer.h[1]
+    assert torch.equal(cached(model, idx[:, :4]), uncached(model, idx[:, :4]))
+
+
+def test_no_compiler_is_a_sentence(model, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(
+        ValueError, match=r"compilation needs a C\+\+ compiler such as g\+\+: install it"
+    ):
+        fast.Compiled(model, 1)
