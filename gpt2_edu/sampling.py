@@ -32,7 +32,7 @@ def next_probabilities(
         winner = logits.argmax(dim=-1, keepdim=True)
         return torch.zeros_like(logits, dtype=torch.float32).scatter(-1, winner, 1.0)
     logits = logits if logits.dtype == torch.float64 else logits.float()
-    # The largest becomes 0 and the others negative, so that no low temperature can overflow.
+    # The largest becomes 0 and the others negative: a low temperature overflows to -∞ at most.
     logits = (logits - logits.amax(dim=-1, keepdim=True)) / min(temperature, 1e30)
     if top_k is not None and top_k < logits.size(-1):
         smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
