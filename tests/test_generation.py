@@ -800,3 +800,18 @@ def test_a_prediction_that_is_not_finite_names_the_weights(model, idx):
         model.transformer.h[1].mlp.c_proj.bias[3] = float("nan")
     with pytest.raises(FloatingPointError, match=r"not finite: transformer.h.1.mlp.c_proj.bias"):
         generate(model, idx[:, :4], 1)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_rows_of_a_batch_do_not_depend_on_each_other(temperature):
+    logits = torch.tensor([[0.0, 1.0, 3.0], [5000.0, 5004.0, 5001.0]])
+    alone = torch.cat([next_probabilities(row[None], temperature=temperature) for row in logits])
+    together = next_probabilities(logits, temperature=temperature)
+    torch.testing.assert_close(together, alone)
+    assert together.dtype == torch.float32
+    assert next_probabilities(logits.half() / 100, temperature=temperature).dtype == torch.float32
+
+
+def test_an_end_that_no_tensor_can_hold_is_refused(model, idx):
+    with pytest.raises(ValueError, match="eos_id is too large for a token id"):
+        generate(model, idx, 1, eos_id=2**63)
