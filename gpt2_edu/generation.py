@@ -105,7 +105,10 @@ def window_of(model: Model) -> int:
 def has_cache(model: Model) -> bool:
     """Whether it is a LanguageModel, compiled or not, whose forward pass takes a cache."""
     inner: Any = getattr(model, "_orig_mod", model)  # torch.compile(model) wraps the module
-    return hasattr(inner, "make_cache") and "cache" in signature(inner.forward).parameters
+    if not hasattr(inner, "make_cache"):
+        return False
+    parameters = signature(inner.forward).parameters
+    return "cache" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
 
 
 # ---- The loop ----------------------------------------------------------------------------------

@@ -521,10 +521,8 @@ def torch_settings(device: torch.device) -> Iterator[None]:
         keep_freed_memory()
     torch.set_default_dtype(torch.float32)
     try:
-        no_autocast = torch.autocast(device.type, enabled=False)
         with kept_random_state(device), torch.inference_mode(False), torch.enable_grad():
-            with no_autocast:
-                yield
+            yield
     finally:
         torch.set_float32_matmul_precision(matmul)
         torch.set_default_dtype(dtype)
