@@ -31,7 +31,7 @@ M = TypeVar("M", bound=nn.Module)
 # ---- Packed weights ----------------------------------------------------------------------------
 # To decode a token, every weight is read, multiplied with one number and added up: the time goes
 # into reading. Half the bytes is half the time; and oneDNN, torch's library of matrix products on a
-# CPU, reads a matrix half again as fast in blocks of its own as row by row.
+# CPU, reads a matrix in blocks of its own half again as fast on some processors, on others not.
 
 
 def pack(model: M, dtype: torch.dtype | None = None) -> M:
