@@ -34,6 +34,9 @@ M = TypeVar("M", bound=nn.Module)
 # CPU, reads a matrix in blocks of its own half again as fast on some processors, on others not.
 
 
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
 def pack(model: M, dtype: torch.dtype | None = None) -> M:
     """A frozen copy of a model for inference: weights in ``dtype``, laid out for oneDNN on a CPU.
 
@@ -42,15 +45,19 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
     of the model do not reach the copy, and packed weights are no parameters: count, save and train
     the model itself. In half precision a text may differ with and without a
     cache, even at temperature 0, because sums of one row and of many are rounded in another order.
-    Raises TypeError for a type that is not a float, and ValueError if a weight is not finite in it.
+    Raises TypeError for a type that is not in FLOATS, and ValueError if a weight is not finite.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"pack takes a model, got {short_repr(model)}")
     if any(isinstance(module, PackedLinear) for module in model.modules()):
         raise TypeError("pack takes a model that is not packed already")
-    dtype = next(model.parameters()).dtype if dtype is None else dtype
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise TypeError(f"dtype must be a torch.dtype of floats, got {short_repr(dtype)}")
+    if dtype is None:
+        dtype = next((weight.dtype for weight in model.parameters()), None)
+    if dtype not in FLOATS:
+        raise TypeError(
+            f"pack takes a model whose weights are {join_some(FLOATS)}, or one of these "
+            f"as dtype, got {short_repr(dtype)}"
+        )
     packed = copy.deepcopy(model).to(dtype).requires_grad_(False)
     if bad := not_finite(dict(packed.named_parameters())):
         raise ValueError(f"these weights are not all finite in {dtype}: {join_some(bad)}")

@@ -24,7 +24,7 @@ from torch.nn.modules.module import (
 )
 
 from .machine.display import Exhibit, text_table
-from .machine.messages import did_you_mean
+from .machine.messages import did_you_mean, short_repr
 
 Edit = Tensor | Callable[[Tensor], Tensor]
 LedgerRow = tuple[str, str, tuple[int, ...]]
@@ -229,11 +229,13 @@ def trace(
     tensor, or to a function of the tensor; the pass continues from the edited value. A compiled
     model runs uncompiled in here. When the block ends, also by an exception, everything is as
     before. Raises ValueError for an edit that changes shape, type or device, or that was never
-    applied, and RuntimeError if a tape is already recording.
+    applied, TypeError for what is not a model, and RuntimeError if a tape is already recording.
     """
     global _running
     if _running is not None:
         raise RuntimeError("a tape is already running: leave its `with` block first")
+    if not isinstance(model, nn.Module | None):
+        raise TypeError(f"trace takes a model, got {short_repr(model)}")
     root = getattr(model, "_orig_mod", model)  # torch.compile(model) wraps the module
     tape = Tape(root, edits or {}, grads)
     with ExitStack() as stack:

@@ -235,3 +235,11 @@ def test_a_models_own_cache_has_its_window_device_and_type(model):
     assert model.make_cache(3, 7).max_len == 7
     assert model.bfloat16().make_cache(1).k[0].dtype == torch.float32  # on a CPU
     assert model.to("meta").make_cache(1).k[0].dtype == torch.bfloat16
+
+
+def test_a_model_in_float64_keeps_its_precision_with_a_cache(model, idx):
+    double = model.double()
+    cache = double.make_cache(len(idx))
+    double(idx[:, :-1], cache=cache)
+    cached = double(idx[:, -1:], cache=cache)[0]
+    torch.testing.assert_close(cached, double(idx)[0][:, -1:], atol=1e-13, rtol=1e-12)

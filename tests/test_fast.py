@@ -77,14 +77,27 @@ def test_a_packed_weight_can_be_read(model):
 
 
 def test_what_cannot_be_packed_is_refused(model):
-    with pytest.raises(TypeError, match=r"got torch\.int8"):
-        pack(model, torch.int8)
+    for dtype in (torch.int8, torch.float8_e4m3fn, "float16"):
+        with pytest.raises(TypeError, match=r"torch\.float64, or one of these as dtype, got"):
+            pack(model, dtype)
+    with pytest.raises(TypeError, match="got None"):
+        pack(torch.nn.Identity())
     with pytest.raises(TypeError, match="a model that is not packed already"):
         pack(pack(model))
     with torch.no_grad():
         model.wte.weight[7] = 1e6
     with pytest.raises(ValueError, match=r"not all finite in torch.float16: .*wte"):
         pack(model, torch.float16)
+
+
+def test_a_layer_with_a_forward_or_a_hook_of_its_own_is_left_as_it_is(model, idx, monkeypatch):
+    before = pack(model)(idx)[0]
+    layer = model.transformer.h[0].mlp.c_fc
+    layer.forward = lambda x: torch.nn.Linear.forward(layer, 2 * x)
+    assert not torch.allclose(pack(model)(idx)[0], before)
+    del layer.forward
+    monkeypatch.setattr(torch.nn.Linear, "forward", lambda self, x: x @ self.weight.T)
+    assert not any(isinstance(module, PackedLinear) for module in pack(model).modules())
 
 
 # ---- The compiled step ---------------------------------------------------------------------------
@@ -103,6 +116,13 @@ def test_a_cache_of_fixed_shapes_gives_the_full_pass(model, idx, sizes):
     assert cache.length == 11
     cache.reset()
     assert cache.length == 0
+
+
+def test_a_cache_of_fixed_shapes_keeps_its_own_type(model, idx):
+    cache = FixedCache(model.config, len(idx), None, None, torch.float32)
+    half = copy.deepcopy(model).bfloat16()
+    assert half(idx, cache=cache)[0].dtype == torch.bfloat16
+    assert cache.k[0].dtype == torch.float32
 
 
 def test_a_cache_of_fixed_shapes_refuses_what_a_cache_does(model, idx):

@@ -590,3 +590,8 @@ def test_an_edit_of_another_type_is_refused_with_both_types(model, idx):
     with pytest.raises(ValueError, match=r"'embd'.*float32.*gave a tensor.*float64"):
         with trace(model, edits=edits):
             model(idx)
+
+
+def test_what_is_not_a_model_is_refused():
+    with pytest.raises(TypeError, match="trace takes a model, got 3"), trace(3):
+        pass

@@ -21,6 +21,7 @@ import torch
 import gpt2_edu.data.prepare as prepare_file
 from gpt2_edu.data import writer
 from gpt2_edu.data.prepare import PrepareConfig
+from gpt2_edu.data.shards import HEADER
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training.checkpoint import UNFINISHED
 from gpt2_edu.training.config import has_run
@@ -37,6 +38,8 @@ def run(data: Path, out: Path, steps: int) -> None:
 
 def prepare_text(text: Path, out: Path) -> None:
     """In a child process: prepare, or go on with it. Small batches, and a record after each."""
+    if (out / HEADER).exists():  # the kill came between the last file and the end of the process
+        return
     prepare_file.BATCH_CHARACTERS, writer.COMMIT_SECONDS = 4000, 0.0
     prepare_file.prepare(
         PrepareConfig(sources=(str(text),), out=str(out), tokenizer="crane", workers=2)
