@@ -1,6 +1,6 @@
-// Chapter 8: silence the writers to the stream, and see what the sum still says. The last one is the
-// loudest and can be missed; what was written first is read by the others: layers add, they do not
-// replace.
+// Chapter 8: silence the writers to the stream, and see what the sum still says. Without the last one,
+// the loudest, the likeliest token stays but its probability is wrong; what was written first is read
+// by the others: layers add, they do not replace.
 
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
