@@ -113,6 +113,16 @@ MISTAKES = (
         ),
     ),
     Mistake(
+        "The gradients of the portions add up to `accumulate` times that of the whole batch. AdamW "
+        "hardly notices, but clipping does: `(loss / accumulate).backward()`.",
+        changed(SOLUTION, ("(loss / accumulate).backward()", "loss.backward()")),
+    ),
+    Mistake(
+        "The gradients are those of the whole batch, but the losses that you return are the "
+        "portions' added up. Divide each of these by `accumulate`, too.",
+        changed(SOLUTION, ("loss.item() / accumulate", "loss.item()")),
+    ),
+    Mistake(
         "`zero_grad` stands inside the portions' loop, so that only the last portion counts. It "
         "belongs before that loop.",
         changed(
@@ -231,5 +241,10 @@ def cases() -> list[Case]:
         Case(
             "train: in two portions",
             ("portions", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2, "clip": 0.2}),
+        ),
+        Case(
+            # the limit lies between the mean of the portions' gradients and their sum
+            "train: in two portions, clipped",
+            ("clip", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2, "clip": 0.5}),
         ),
     ]

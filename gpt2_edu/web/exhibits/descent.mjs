@@ -1,20 +1,37 @@
-// A valley of two numbers, one steep and one flat, and three ways down, step for step what
-// torch.optim does: SGD, SGD with momentum 0.9, AdamW without decay.
+// A valley over two numbers, with a steep and a flat direction, and three ways down, step for step
+// what torch.optim does: SGD, SGD with momentum 0.9, AdamW without decay. The valley lies along the
+// axes, or is turned; a step sees the two numbers only.
 
-/** @typedef {{method: string, rate: number, schedule: boolean, clip: boolean, wild: boolean}} Run */
-/** @typedef {{at: [number, number], loss: number, rate: number}} Step  where it has led */
+/**
+ * @typedef {[number, number]} Pair
+ * @typedef {{method: string, rate: number, turn: number, schedule: boolean, clip: boolean,
+ *   wild: boolean}} Run  `turn` in degrees
+ * @typedef {{at: Pair, along: Pair, loss: number, rate: number}} Step  where it has led: the two
+ *   numbers, and how far from home that is in the steep and in the flat direction
+ */
 
 export const STEPS = 100;
-export const CURVES = /** @type {[number, number]} */ ([10, 0.1]); // steep, flat
-export const START = /** @type {[number, number]} */ ([1, -2]);
-export const WILD = { step: 50, gradient: /** @type {[number, number]} */ ([0, 50]) };
+export const CURVES = /** @type {Pair} */ ([10, 0.1]); // steep, flat; so are the next two
+export const START = /** @type {Pair} */ ([1, -2]);
+export const WILD = { step: 50, gradient: /** @type {Pair} */ ([0, 50]) };
 export const LIMIT = 1; // of a gradient's length, where it is clipped
 const WARMUP = 10; // steps
 const LEAPT = 1e6; // a loss at which a run is broken off
 
-/** @param {number[]} at */
-export function loss(at) {
-  return at.reduce((sum, value, i) => sum + (CURVES[i] * value ** 2) / 2, 0);
+/** @param {Pair} along  steep, flat */
+export function loss(along) {
+  return along.reduce((sum, value, i) => sum + (CURVES[i] * value ** 2) / 2, 0);
+}
+
+/**
+ * Steep and flat → the two numbers, in a valley turned by so many degrees.
+ * @param {Pair} along
+ * @param {number} degrees
+ * @returns {Pair}
+ */
+export function turned([steep, flat], degrees) {
+  const [cos, sin] = [Math.cos, Math.sin].map((of) => of((degrees * Math.PI) / 180));
+  return [cos * steep + sin * flat, cos * flat - sin * steep];
 }
 
 /**
@@ -36,15 +53,17 @@ function rateOf(step, { rate, schedule }) {
  * @returns {Step[]}
  */
 export function descend(run) {
-  let at = START;
+  let at = turned(START, run.turn);
   const m = [0, 0];
   const v = [0, 0];
-  const path = [{ at, loss: loss(at), rate: 0 }];
+  const path = [{ at, along: START, loss: loss(START), rate: 0 }];
   for (let step = 0; step < STEPS; step++) {
-    let g = at.map((value, i) => CURVES[i] * value);
-    if (run.wild && step + 1 === WILD.step) g = WILD.gradient;
-    const long = Math.hypot(...g);
-    if (run.clip) g = g.map((value) => value * Math.min(1, LIMIT / (long + 1e-6)));
+    const [steep, flat] = path[step].along;
+    const wild = run.wild && step + 1 === WILD.step;
+    const slope = /** @type {Pair} */ ([CURVES[0] * steep, CURVES[1] * flat]);
+    let g = turned(wild ? WILD.gradient : slope, run.turn);
+    const share = run.clip ? Math.min(1, LIMIT / (Math.hypot(...g) + 1e-6)) : 1;
+    g = [g[0] * share, g[1] * share];
     const rate = rateOf(step, run);
     const move = (/** @type {number} */ value, /** @type {number} */ i) => {
       if (run.method === "plain") return value - rate * g[i];
@@ -58,8 +77,9 @@ export function descend(run) {
       return value - (rate * mean) / (Math.sqrt(square) + 1e-8);
     };
     at = [move(at[0], 0), move(at[1], 1)];
-    path.push({ at, loss: loss(at), rate });
-    if (loss(at) > LEAPT) break;
+    const along = turned(at, -run.turn);
+    path.push({ at, along, loss: loss(along), rate });
+    if (loss(along) > LEAPT) break;
   }
   return path;
 }

@@ -1,38 +1,39 @@
-// Chapter 14: one steep and one flat number, and one learning rate for both. No rate is right for
-// plain descent, however long one looks for it.
+// Chapter 14: a steep and a flat direction, and one learning rate for both. No rate is right for
+// plain descent. AdamW's step suits the valley that lies along the axes; it can be turned.
 
-import { CURVES, LIMIT, START, STEPS, WILD, descend, loss } from "./descent.mjs";
+import { CURVES, LIMIT, START, STEPS, WILD, descend, loss, turned } from "./descent.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
-/** @import { Step } from "./descent.mjs" */
+/** @import { Pair, Step } from "./descent.mjs" */
 
 const NAMES = /** @type {Record<string, string>} */ ({
   plain: "The plain step",
   momentum: "Momentum",
   adamw: "AdamW",
 });
-const HOME = 0.05; // so near to 0 a number has arrived
+const HOME = 0.05; // so near to 0 it has arrived in a direction
 const LEVELS = [0.02, 0.2, 1, 3, 7, 13]; // of the loss, whose lines are drawn
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function valley({ settings, state, say }) {
-  state.declare("method", "plain", { among: Object.keys(NAMES) });
-  state.declare("rate", settings.rate ?? 0.01, { min: 0.001, max: 2 });
+  state.declare("method", "adamw", { among: Object.keys(NAMES) });
+  state.declare("rate", settings.rate ?? 0.1, { min: 0.001, max: 2 });
+  state.declare("turn", 0, { min: 0, max: 45 });
   for (const name of ["schedule", "clip", "wild"]) state.declare(name, false);
   const plane = new Plot({
     label: "the path from above, with lines of equal loss",
     x: {
       from: -2.6,
       to: 2.6,
-      name: "flat number",
+      name: "second number",
       ticks: [-2, -1, 0, 1, 2].map((n) => [n, fixed(n, 0)]),
     },
     y: {
       from: -1.7,
       to: 1.7,
-      name: "steep number",
+      name: "first number",
       ticks: [-1, 0, 1].map((n) => [n, fixed(n, 0)]),
     },
     height: 260,
@@ -75,24 +76,36 @@ export function valley({ settings, state, say }) {
         ["adamw", "AdamW"],
       ],
     },
+    {
+      kind: "slider",
+      key: "turn",
+      label: "turn the valley by",
+      max: 45,
+      step: 1,
+      show: (degrees) => `${fixed(degrees, 0)}°`,
+    },
     { kind: "switch", key: "schedule", label: "warm-up and cosine" },
     { kind: "switch", key: "wild", label: `a wild batch at step ${WILD.step}` },
     { kind: "switch", key: "clip", label: `clip gradients at ${LIMIT}` },
   ]);
-  const levels = LEVELS.map((level) => ({
-    points: Array.from({ length: 61 }, (_, i) => {
-      const [steep, flat] = CURVES.map((c) => Math.sqrt((2 * level) / c));
-      const turn = (i * Math.PI) / 30;
-      return /** @type {[number, number]} */ ([flat * Math.cos(turn), steep * Math.sin(turn)]);
-    }),
-    kind: "level",
-  }));
+  /** @param {Pair} at  → right and up */
+  const seen = ([first, second]) => /** @type {Pair} */ ([second, first]);
+  const levels = (/** @type {number} */ turn) =>
+    LEVELS.map((level) => ({
+      points: Array.from({ length: 61 }, (_, i) => {
+        const [steep, flat] = CURVES.map((c) => Math.sqrt((2 * level) / c));
+        const way = (i * Math.PI) / 30;
+        return seen(turned([steep * Math.sin(way), flat * Math.cos(way)], turn));
+      }),
+      kind: "level",
+    }));
   /** @type {Step[]} */
   let path = [];
 
   const read = () => ({
     method: state.get("method"),
     rate: state.get("rate"),
+    turn: state.get("turn"),
     schedule: state.get("schedule"),
     clip: state.get("clip"),
     wild: state.get("wild"),
@@ -104,13 +117,13 @@ export function valley({ settings, state, say }) {
     const { method, rate } = read();
     const who = `${NAMES[method]} at rate ${precise(rate)}`;
     const end = path[path.length - 1];
-    const [steep, flat] = end.at;
+    const [steep, flat] = end.along;
     if (path.length <= STEPS) {
       const at = Math.round(steep).toLocaleString("en").replace("-", "−");
-      return `${who} leaps out: after ${path.length - 1} steps the steep number is at ${at}.`;
+      return `${who} leaps out: after ${path.length - 1} steps it is at ${at} in the steep direction.`;
     }
-    const home = end.at.map((value) => Math.abs(value) < HOME);
-    const where = `the steep number is at ${fixed(steep, 2)}, the flat one at ${fixed(flat, 2)}`;
+    const home = end.along.map((value) => Math.abs(value) < HOME);
+    const where = `the steep direction is at ${fixed(steep, 2)}, the flat one at ${fixed(flat, 2)}`;
     const said =
       home[0] && home[1]
         ? "Both are home."
@@ -122,7 +135,7 @@ export function valley({ settings, state, say }) {
     const most = ` Above rate ${precise(2 / CURVES[0])} the steep one leaps out.`;
     const near = rate > 0.7 * (2 / CURVES[0]); // the answer, for who has come near it
     const bound = method === "plain" && near && !home.every(Boolean) && !helped() ? most : "";
-    const [calm, ...after] = path.slice(WILD.step - 1).map((one) => one.at[1]);
+    const [calm, ...after] = path.slice(WILD.step - 1).map((one) => one.along[1]);
     const thrown = Math.min(...after);
     const wild = state.get("wild")
       ? ` The wild batch threw the flat one from ${fixed(calm, 2)} to ${fixed(thrown, 2)}.`
@@ -138,18 +151,17 @@ export function valley({ settings, state, say }) {
     show: () => {
       const run = read();
       path = descend(run);
-      const plain = { method: "plain", rate: run.rate, schedule: false, clip: false, wild: false };
+      const plain = { ...run, method: "plain", schedule: false, clip: false, wild: false };
       const ghost = descend(plain);
       const differs = Object.entries(plain).some(([name, value]) => state.get(name) !== value);
-      const seen = (/** @type {Step[]} */ steps) =>
-        steps.map(({ at: [steep, flat] }) => /** @type {[number, number]} */ ([flat, steep]));
+      const seenAll = (/** @type {Step[]} */ steps) => steps.map(({ at }) => seen(at));
       const losses = (/** @type {Step[]} */ steps) =>
         steps.map((one, i) => /** @type {[number, number]} */ ([i, Math.max(one.loss, 1e-9)]));
       plane.set([
-        ...levels,
-        ...(differs ? [{ points: seen(ghost), kind: "ghost" }] : []),
-        { points: seen(path), kind: "now", dots: true },
-        { points: [[START[1], START[0]]], kind: "now", dots: true, name: "start" },
+        ...levels(run.turn),
+        ...(differs ? [{ points: seenAll(ghost), kind: "ghost" }] : []),
+        { points: seenAll(path), kind: "now", dots: true },
+        { points: [seen(path[0].at)], kind: "now", dots: true, name: "start" },
         { points: [[0, 0]], kind: "goal", dots: true },
         { points: [[0.1, -0.8]], name: "home" },
       ]);
@@ -164,7 +176,7 @@ export function valley({ settings, state, say }) {
       caption: "The path. The loss at the start is " + fixed(loss(START), 2) + ".",
       columns: ["step", "rate", "steep", "flat", "loss"],
       rows: path
-        .map(({ at: [steep, flat], loss, rate }, i) => [
+        .map(({ along: [steep, flat], loss, rate }, i) => [
           String(i),
           fixed(rate, 4),
           steep,

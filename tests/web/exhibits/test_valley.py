@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 pytestmark = pytest.mark.browser
-STEEPNESS = torch.tensor([10.0, 0.1], dtype=torch.float64)
+STEEPNESS = torch.diag(torch.tensor([10.0, 0.1], dtype=torch.float64))
 OPTIMISERS = {
     "plain": lambda p, lr: torch.optim.SGD([p], lr=lr),
     "momentum": lambda p, lr: torch.optim.SGD([p], lr=lr, momentum=0.9),
@@ -24,21 +24,26 @@ def rate_of(step: int, lr: float) -> float:
     return lr / 10 + (lr - lr / 10) * (1 + math.cos(math.pi * (step - 9) / 90)) / 2
 
 
-def path(method="plain", rate=0.01, schedule=False, clip=False, wild=False) -> list[list[float]]:
-    p = nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
+def path(
+    method="adamw", rate=0.1, turn=0, schedule=False, clip=False, wild=False
+) -> list[list[float]]:
+    """How far from home in the steep and in the flat direction, step for step."""
+    sin, cos = math.sin(math.radians(turn)), math.cos(math.radians(turn))
+    numbers = torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64)  # of the directions
+    p = nn.Parameter(numbers @ torch.tensor([1.0, -2.0], dtype=torch.float64))
     optimizer = OPTIMISERS[method](p, rate)
-    found = [p.tolist()]
+    found = [[1.0, -2.0]]
     for step in range(100):
         if schedule:
             optimizer.param_groups[0]["lr"] = rate_of(step, rate)
         optimizer.zero_grad()
-        (STEEPNESS * p**2 / 2).sum().backward()
+        (p @ numbers @ STEEPNESS @ numbers.T @ p / 2).backward()
         if wild and step == 49:
-            p.grad.copy_(torch.tensor([0.0, 50.0]))
+            p.grad.copy_(numbers @ torch.tensor([0.0, 50.0], dtype=torch.float64))
         if clip:
             nn.utils.clip_grad_norm_([p], 1.0)
         optimizer.step()
-        found.append(p.tolist())
+        found.append((numbers.T @ p.detach()).tolist())
     return found
 
 
@@ -57,7 +62,8 @@ def test_paths_are_those_of_torch(exhibit, method):
     for settings in (
         {"rate": 0.1},
         {"rate": 0.3, "clip": True},
-        {"rate": 0.03, "wild": True, "schedule": True},
+        {"rate": 0.1, "turn": 45},
+        {"rate": 0.03, "wild": True, "schedule": True, "turn": 20},
     ):
         query = {"method": method} | {name: str(x).lower() for name, x in settings.items()}
         shown = exhibit("valley", query=query)
@@ -67,10 +73,10 @@ def test_paths_are_those_of_torch(exhibit, method):
 
 
 def test_no_rate_is_right_for_the_plain_step(exhibit):
-    shown = exhibit("valley")
+    shown = exhibit("valley", query={"method": "plain"})
     for rate in (0.001, 0.01, 0.1, 0.19):
         slide(shown, rate)
-        flat = path(rate=rate)[-1][1]
+        flat = path("plain", rate)[-1][1]
         assert f"the flat one at −{-flat:.2f}. " in shown.sentence
         assert "not home" in shown.sentence or "Neither" in shown.sentence
         told = shown.sentence.endswith("Above rate 0.2 the steep one leaps out.")
@@ -80,7 +86,19 @@ def test_no_rate_is_right_for_the_plain_step(exhibit):
     slide(shown, 0.1)
     shown.element.get_by_role("button", name="AdamW").click()
     assert shown.sentence.endswith("Both are home.")
-    assert "method=adamw" in shown.query
+    assert "method" not in shown.query  # it begins with AdamW
+
+
+def test_turning_the_valley_changes_adamw_only(exhibit):
+    shown = exhibit("valley")
+    for name, turns in (("plain", False), ("momentum", False), ("AdamW", True)):
+        shown.element.get_by_role("button", name=name).click()
+        shown.slide("turn the valley by", 0)
+        straight = numbers(shown)
+        shown.slide("turn the valley by", 45)
+        assert (numbers(shown) != straight) == turns
+    flat = path(turn=45)[-1][1]
+    assert f"the flat one at −{-flat:.2f}. The flat one is not home yet." in shown.sentence
 
 
 def test_every_switch_changes_the_path(exhibit):
@@ -98,11 +116,11 @@ def test_by_keyboard_alone_and_by_touch(exhibit):
     before = shown.sentence
     shown.element.get_by_role("slider", name="learning rate").focus()
     shown.page.keyboard.press("End")
-    assert "leaps out" in shown.sentence
-    shown.element.get_by_role("button", name="plain").focus()
-    shown.page.keyboard.press("ArrowRight")
+    shown.element.get_by_role("button", name="AdamW").focus()
+    shown.page.keyboard.press("ArrowLeft")
     shown.page.keyboard.press("Enter")
     assert shown.sentence.startswith("Momentum")
+    assert "leaps out" in shown.sentence
     shown.element.get_by_role("checkbox", name="clip").tap()
     assert "leaps out" not in shown.sentence
     shown.element.get_by_role("button", name="reset").tap()
@@ -120,5 +138,5 @@ def test_by_keyboard_alone_and_by_touch(exhibit):
 def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
     shown = exhibit("valley", query=query)
     shown.stands()
-    assert shown.sentence.startswith("The plain step at rate")
+    assert shown.sentence.startswith("AdamW at rate")
     assert "NaN" not in shown.element.inner_html()
