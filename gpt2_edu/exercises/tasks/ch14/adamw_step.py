@@ -10,7 +10,7 @@ LEVEL = 3
 MINUTES = 12
 
 TASK = r"""
-This is one step of AdamW, as a function that changes nothing in place. It takes a parameter `p`, its gradient `g`, the two running means `m` and `v` as the step before left them, and the number `t` of this step, counted from 1. It returns the new `p`, `m` and `v`; all tensors have the same shape. One thing in it is not AdamW. It seems to work all the same: models train with it, only a little worse.
+This is one step of AdamW, as a function that changes nothing in place. It takes a parameter `p`, its gradient `g`, the two running means `m` and `v` as the step before left them, and the number `t` of this step, counted from 1. It returns the new `p`, `m` and `v`; all tensors have the same shape. Its β₂ is 0.95, as in most training of language models. One thing in it is not AdamW. It seems to work all the same: models train with it, only a little worse.
 
 Mend it. With p = 2, g = 5, m = v = 0, t = 1, lr = 0.1 and no decay, the new p is 1.9: the first step moves every number by lr. With decay 0.5 in addition it is 2 · (1 − 0.1 · 0.5) − 0.1 = 1.8.
 """
