@@ -85,6 +85,10 @@ MISTAKES = (
         changed(SOLUTION, ("model.parameters(), lr=lr", "model.parameters()")),
     ),
     Mistake(
+        "This is Adam, which has no weight decay of its own. The loop takes `torch.optim.AdamW`.",
+        changed(SOLUTION, ("AdamW", "Adam")),
+    ),
+    Mistake(
         "AdamW begins anew in every step and forgets its means. Make the optimiser once, before "
         "the loop.",
         changed(
@@ -123,7 +127,7 @@ def use(part: Any, what: str, ids: Tensor, *given: Any) -> Any:
             ),
         }
     losses = part.train(table(11), ids, *given)
-    return [len(losses), *(round(loss, 3) for loss in (*losses[:2], losses[-1]))]
+    return [len(losses), *(round(float(loss), 3) for loss in (*losses[:2], losses[-1]))]
 
 
 def right(what: str, ids: Tensor, *given: Any) -> Any:

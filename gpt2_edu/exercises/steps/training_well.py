@@ -196,7 +196,7 @@ def use(mine: Any, what: str, *given: Any) -> Any:
     ids, steps, batch_size, T, lr, more = given
     model = MODELS.get(what, table)(11)
     losses = mine.train(model, ids, steps, batch_size, T, lr, **more)
-    return [len(losses), *(round(losses[i], 3) for i in (0, 1, -1))]
+    return [len(losses), *(round(float(losses[i]), 3) for i in (0, 1, -1))]
 
 
 def right(what: str, *given: Any) -> Any:
@@ -206,7 +206,7 @@ def right(what: str, *given: Any) -> Any:
     if what == "off":
         torch.manual_seed(0)
         losses = plain.train(table(11), *given[:-1])
-        return [len(losses), *(round(losses[i], 3) for i in (0, 1, -1))]
+        return [len(losses), *(round(float(losses[i]), 3) for i in (0, 1, -1))]
     step = find_step("training_well")
     return step.answer(step.solution)(what, *given)
 

@@ -101,7 +101,7 @@ MANY = """async (part, act) => {
     ("kind", "part", "act"),
     [
         ("crane", "[aria-label^='query of crane']", "drag"),
-        ("valley", "input[type=range]", "slide"),
+        ("valley", "input[type=range] >> nth=0", "slide"),
         ("scores", "input[type=range]", "slide"),
         ("layernorm", "input[type=range]", "slide"),
         ("sampling", "input[type=range] >> nth=0", "slide"),
