@@ -22,6 +22,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 CELL_TIMEOUT = 600  # seconds
 USES_GPU = "pick_device()"
 PLACE = "exercise-"  # begins the names of cells that links lead to
+STEP = f"{PLACE}now-write-it"  # in Colab, where a chapter asks for a part of GPT-2
 
 
 def tidy(nb: nbformat.NotebookNode) -> None:

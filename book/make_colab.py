@@ -1,9 +1,10 @@
 """Write the notebooks as readers open them in Colab into _build/colab: `make colab`.
 
-They are the book's notebooks, with four differences. Links lead to the published pages. The style
+They are the book's notebooks, with five differences. Links lead to the published pages. The style
 of exhibits stands in each stored output, since Colab shows each in a frame of its own. A cell that
-keeps the reader's answers in Google Drive follows the first one, and the last one leads on. A
-release publishes them under a tag of their own (book/addresses.py).
+keeps the reader's answers in Google Drive follows the first one, and the last one leads on. Where a
+chapter says "Now write it", the cell has a name, so that the page can link to it. A release
+publishes them under a tag of their own (book/addresses.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 import nbformat
 from addresses import colab, published
 from chapters import ROOT, Chapter, chapters
-from execute_notebooks import store
+from execute_notebooks import STEP, store
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from gpt2_edu.exhibits.setup import stylesheet
@@ -43,6 +44,8 @@ def for_colab(nb: nbformat.NotebookNode, page: str, after: str) -> nbformat.Note
     style = f"<style>{stylesheet()}</style>"
     for cell in nb.cells:
         if cell.cell_type == "markdown":
+            if cell.source.startswith("## Now write it"):
+                cell.metadata["id"] = STEP
             cell.source = LINK.sub(lambda found: found[1] + published(page, found[2]), cell.source)
         for output in cell.get("outputs", ()):
             html = output.get("data", {}).get("text/html", "")

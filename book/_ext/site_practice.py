@@ -4,7 +4,8 @@
 - An exercise whose answer is a value gets fields to type it in (practice_tasks.py); one whose
   answer is code, where to run it.
 - The directive ``progress`` lists all exercises and questions, for "My progress".
-- A chapter ends with the way to its questions.
+- A chapter's "Now write it" says where its cell can be run, and the chapter ends with the way to
+  its questions.
 
 What the notebooks hold stays as it is: all of this is put around it when a page is written.
 """
@@ -21,6 +22,7 @@ from pathlib import Path
 from addresses import colab
 from chapters import Chapter, chapters
 from docutils import nodes
+from execute_notebooks import STEP
 from make_practice import KINDS, anchor, plain, several
 from myst_parser.mdit_to_docutils.base import default_slugify
 from practice_places import Question, asked_in, exhibits, given_in, practised
@@ -73,6 +75,23 @@ class Practice(SphinxPostTransform):
             asked = (s for s in sections if s.next_node(nodes.title).astext() == ASKED)
             place = next(asked, sections[0])
             place += raw(stuck(ended))
+            for section in sections:
+                if section.next_node(nodes.title).astext() == "Now write it":
+                    way = where_to_run(f"{colab(page)}#scrollTo={STEP}", ended.path.name)
+                    section.insert(cells_of(section)[0], raw(f'<p class="elsewhere">{way}</p>'))
+
+
+def cells_of(section: nodes.section) -> list[int]:
+    """The places of a section's code cells among its children."""
+    return [i for i, c in enumerate(section.children) if c.get("nb_element") == "cell_code"]
+
+
+def where_to_run(opens: str, notebook: str) -> str:
+    """Where an exercise's cell can be run, since a page runs no Python."""
+    return (
+        f'<a href="{escape(opens)}">Open in Colab at this exercise</a>, or locally: '
+        f"<code>make lab</code>, then <code>{notebook}</code>."
+    )
 
 
 def here(chapter: Chapter) -> str:
@@ -161,18 +180,15 @@ def dress_exercise(
 ) -> None:
     """Fields below the task, and what leads to the notebook at the cell."""
     section["ids"].append(anchor(exercise))
-    cells = [i for i, c in enumerate(section.children) if c.get("nb_element") == "cell_code"]
+    cells = cells_of(section)
     if not cells:
         return
     at = cells[0]
     cell = section.children[at]
     # That nothing is solved yet, says the notebook. It goes without saying here.
     cell.children = [c for c in cell.children if "Not yet: " not in c.astext()]
-    name = f"practice/{chapter.practice.name}"
-    links = (
-        f'<a href="{escape(opens)}#scrollTo={anchor(exercise)}">'
-        f"Open in Colab at this exercise</a>, or locally: <code>make lab</code>, then "
-        f"<code>{name}</code>."
+    links = where_to_run(
+        f"{opens}#scrollTo={anchor(exercise)}", f"practice/{chapter.practice.name}"
     )
     if exercise.kind == "explore" and exhibits(chapter):
         links += f"<br>{shown_in(chapter)}"

@@ -1,7 +1,8 @@
 """``check``: what an answer gets right, where it goes wrong, and by which mistake.
 
 The answer and the right one are called with the same arguments. Where they differ, so is every
-known mistake of the exercise: one with the same results as the answer is named.
+known mistake of the exercise: one with the same results as the answer is named. Cases that need a
+part that is not written yet are left out.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ctypes
 import inspect
 import io
 import math
+import re
 import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +25,7 @@ from torch import Tensor
 from .exercise import Case, Exercise, find
 from .parts import assemble, solutions, wrong_answer
 from .record import mark_passed
+from .source import NOT_WRITTEN
 
 SECONDS = 10.0  # how long one call may take
 
@@ -111,6 +114,7 @@ class Outcome:
     changed: bool = False  # it wrote into its arguments
     printed: str = ""
     timed_out: bool = False
+    unwritten: str | None = None  # the part that it needs and that is still to be written
 
 
 def examine_with(exercise: Exercise, answer: Callable[..., Any]) -> Report:
@@ -121,23 +125,31 @@ def examine_with(exercise: Exercise, answer: Callable[..., Any]) -> Report:
     if problem:
         return Report(name, (f"no   {problem}",))
     outcomes: list[Outcome] = []
+    unwritten: dict[str, None] = {}  # in order
     for case, wanted in zip(exercise.cases(), _outcomes(exercise, exercise.right), strict=True):
-        outcomes.append(_call(answer, case))
-        if outcomes[0].error == NOT_WRITTEN:
+        outcome = _call(answer, case)
+        outcomes.append(outcome)
+        if (outcomes[0].error or "").startswith(RAISES) and RAISES in (exercise.start or ""):
             line = "Not yet: mend the function, and delete the line with `raise`."
             return Report(name, (line,), written=False)
+        if outcome.unwritten:
+            unwritten[outcome.unwritten] = None
+            continue
         if outcomes[0].value is None and _is_start(exercise, answer):
             return Report(name, ("Not yet: write the function's body.",), written=False)
-        wrong = _what_is_wrong(outcomes[-1], wanted, exercise.tolerance)
+        wrong = _what_is_wrong(outcome, wanted, exercise.tolerance)
         if wrong is None:
             lines.append(f"ok   {case.label}")
             continue
         lines.append(f"no   {case.label}: it {wrong}")
-        if not outcomes[-1].timed_out:
-            outcomes += [_call(answer, other) for other in exercise.cases()[len(outcomes) :]]
-        printed = outcomes[len(lines) - 1].printed
-        return Report(name, tuple(lines), diagnosis=_diagnose(exercise, outcomes), printed=printed)
-    return Report(name, tuple(lines), passed=True, printed=outcomes[-1].printed)
+        first = len(outcomes)
+        if not outcome.timed_out:
+            outcomes += [_call(answer, other) for other in exercise.cases()[first:]]
+        diagnosis = _diagnose(exercise, outcomes, first)
+        return Report(name, tuple(lines), diagnosis=diagnosis, printed=outcome.printed)
+    if unwritten:
+        lines.append(f"Not yet: write {', '.join(unwritten)}, then run the cell again.")
+    return Report(name, tuple(lines), passed=not unwritten, printed=outcomes[-1].printed)
 
 
 def _is_start(exercise: Exercise, answer: Callable[..., Any]) -> bool:
@@ -167,22 +179,39 @@ def _outcomes(exercise: Exercise, function: Callable[..., Any]) -> list[Outcome]
     return [_call(function, case, bounded=False) for case in exercise.cases()]
 
 
-def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome]) -> str | None:
-    """The message of the mistake whose outcomes equal the answer's in every case."""
+def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> str | None:
+    """The message of the mistake whose outcomes equal the answer's in every case.
+
+    If there is none, a case that the answer does not get through does not count after the
+    ``first`` cases, the last of which is the one that failed: another part may be unfinished there.
+    """
+    compared = []
     for mistake in exercise.mistakes:
         theirs = _outcomes(exercise, wrong_answer(exercise, mistake.code))
-        if all(_same(a, b, exercise.tolerance) for a, b in zip(outcomes, theirs, strict=True)):
+        # One that did not end was the last that was called.
+        same = [_same(*both, exercise.tolerance) for both in zip(outcomes, theirs, strict=False)]
+        if all(same):
+            return mistake.message
+        compared.append((mistake, same))
+    for mistake, same in compared:
+        if all(s or (i >= first and outcomes[i].value is None) for i, s in enumerate(same)):
             return mistake.message
     return None
 
 
 def _same(ours: Outcome, theirs: Outcome, tolerance: float) -> bool:
+    if ours.unwritten:
+        return True
     if ours.error or theirs.error:
-        # Only the kinds of two errors are compared: messages may name variables.
-        return (ours.error or "").split(":")[0] == (theirs.error or "").split(":")[0]
+        return _gist(ours.error) == _gist(theirs.error)
     return (
         ours.changed == theirs.changed and difference(ours.value, theirs.value, tolerance) is None
     )
+
+
+def _gist(error: str | None) -> list[str]:
+    """An error's kind and the first words of its message, without the names and sizes in it."""
+    return re.sub(r"'[^']*'|\d+", "", error or "").split()[:5]
 
 
 def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str | None:
@@ -207,7 +236,7 @@ def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str |
 
 # ---- Calling a reader's function
 
-NOT_WRITTEN = "NotImplementedError"
+RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
 
 class OutOfTime(BaseException):
@@ -223,9 +252,9 @@ def _call(function: Callable[..., Any], case: Case, *, bounded: bool = True) -> 
             value = function(*case.args)
     except OutOfTime:
         return Outcome(error="out of time", timed_out=True)
-    except NotImplementedError:
-        return Outcome(error=NOT_WRITTEN)
     except (Exception, SystemExit) as error:
+        if isinstance(error, NotImplementedError) and str(error).startswith(NOT_WRITTEN):
+            return Outcome(unwritten=str(error).removeprefix(NOT_WRITTEN))
         text = " ".join(str(error).split())
         text = textwrap.shorten(text, 300, placeholder=" …")
         return Outcome(error=f"{type(error).__name__}: {text}{_line(error, function)}")

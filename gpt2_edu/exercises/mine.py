@@ -23,7 +23,7 @@ from typing import Any
 
 from ..machine.files import write_text
 from .checking import Report, examine_with
-from .source import definitions, source_of
+from .source import definitions, source_of, unfinished
 from .step import (
     CHAPTERS,
     Step,
@@ -32,6 +32,7 @@ from .step import (
     find_step,
     imports_of,
     in_order,
+    lacking,
     make_module,
     names_in,
     steps,
@@ -127,11 +128,14 @@ def _same(sources: dict[str, str], others: dict[str, str]) -> bool:
 
 def _examine(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> Report:
     """Check the new parts together with those in the file."""
-    parts = {name: part.source for name, part in _combine(step, kept)[0].items()} | sources
+    starts = definitions(step.start or "")
+    new = {name: unfinished(source, starts[name]) for name, source in sources.items()}
+    parts = {name: part.source for name, part in _combine(step, kept)[0].items()} | new
     try:
         mine = make_module(steps_until(step.name), parts)
     except Exception as error:
-        return Report(step.name, (f"no   Defining it stops with {_told(error)}.",))
+        told = f"{_told(error)}{lacking(step, error)}"
+        return Report(step.name, (f"no   Defining it stops with {told}.",))
     return examine_with(step, Using(step, mine))
 
 

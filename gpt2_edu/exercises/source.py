@@ -26,6 +26,38 @@ def _places(code: str) -> Iterator[tuple[str, int, int]]:
             yield node.name, first, node.end_lineno or first
 
 
+NOT_WRITTEN = "not written: "  # begins the message of what an unfinished part raises
+
+
+def unfinished(source: str, start: str) -> str:
+    """A part's source, where each function that is still as in ``start`` raises when it is called.
+
+    Its message is NOT_WRITTEN and the part's name, or "Head.forward" if only that is unfinished.
+    """
+    tree, given = ast.parse(source), _functions(ast.parse(start))
+    left = {
+        name: function
+        for name, function in _functions(tree).items()
+        if name in given
+        and ast.unparse(function) == ast.unparse(given[name])
+        and any(ast.unparse(node) == "..." for node in ast.walk(function))
+    }
+    for name, function in left.items():
+        said = name.split(".")[0] if len(left) == len(given) else name
+        function.body = ast.parse(f"raise NotImplementedError({NOT_WRITTEN + said!r})").body
+    return ast.unparse(tree) if left else source
+
+
+def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """A part's functions by name: "attention", or "Head.__init__" and "Head.forward"."""
+    (part,) = tree.body
+    if isinstance(part, ast.FunctionDef):
+        return {part.name: part}
+    assert isinstance(part, ast.ClassDef)
+    methods = [node for node in part.body if isinstance(node, ast.FunctionDef)]
+    return {f"{part.name}.{method.name}": method for method in methods}
+
+
 def source_of(thing: Any) -> str:
     """The source of a function or class, also if it was defined in a notebook's cell.
 

@@ -63,7 +63,15 @@ class Using:
             for frame in traceback.extract_tb(error.__traceback__)
             if frame.filename == self.mine.__file__
         ]
-        return lines[-1] if lines else ""
+        return (lines[-1] if lines else "") + lacking(self.step, error)
+
+
+def lacking(step: Step, error: BaseException) -> str:
+    """For the end of an error message: why a name of the notebook is not defined for ``build``."""
+    if not isinstance(error, NameError) or isinstance(error, UnboundLocalError) or not error.name:
+        return ""
+    parts = " or ".join(step.defines)
+    return f". If another cell defines it, move it into {parts}: build takes nothing else"
 
 
 @cache

@@ -125,7 +125,10 @@ def test_a_chapters_cells_are_those_of_its_step(chapter):
     nb = nbformat.read(chapter.path, as_version=4)
     cells = [c.source for c in nb.cells if c.cell_type == "code"]
     assert sum(f'build("{chapter.slug}"' in source for source in cells) == 1
-    assert "<summary>The book's answer</summary>" in chapter.markdown
+    answer = (
+        f"<summary>The book's answer</summary>\n\n```python\n{steps()[chapter.slug].solution}\n"
+    )
+    assert answer in chapter.markdown
     assert not make_practice.with_step(nb, steps()[chapter.slug]), "run: make notebooks"
 
 
@@ -567,7 +570,124 @@ def test_a_part_that_needs_other_cells_is_told(capsys):
     code = "def rate(step, *rest):\n    return helper(step)\n\n\n"
     code += definitions(find_step("training_well").solution)["train"]
     assert build("training_well", *written(code, "training_well")) is False
-    assert "name 'helper' is not defined (in rate: return helper(step))" in capsys.readouterr().out
+    assert (
+        "name 'helper' is not defined (in rate: return helper(step)). If another cell defines it, "
+        "move it into rate or train: build takes nothing else\n"
+    ) in capsys.readouterr().out
+
+
+def test_a_class_that_needs_other_cells_when_it_is_defined_is_told(capsys):
+    code = "wide = 4\n\n\n" + changed(
+        find_step("mlp").solution, ("(self, n_embd):", "(self, n_embd, times=wide):")
+    )
+    *_, mlp = written(code, "mlp")
+    assert build("mlp", mlp) is False
+    assert (
+        "Defining it stops with NameError: name 'wide' is not defined. If another cell defines it, "
+        "move it into MLP: build takes nothing else."
+    ) in capsys.readouterr().out
+
+
+# A step, a change that makes one of its parts wrong, the part that is left as it was at the start,
+# and what is said of either.
+HALF = {
+    "attention": (
+        "attention",
+        (" / math.sqrt(D)", ""),
+        "Head",
+        "The division is missing",
+        "Not yet: write Head, then",
+    ),
+    "encode": (
+        "tokens",
+        ("[best]  # merge", "[best]\n            break"),
+        "decode",
+        "You merge one pair only",
+        "Not yet: write decode, then",
+    ),
+    "decode": (
+        "tokens",
+        (', errors="replace"', ""),
+        "encode",
+        "Half a character stops your `decode`",
+        "Not yet: write encode, then",
+    ),
+    "GPT2": (
+        "gpt2",
+        ("self.ln_f(x)", "x"),
+        "generate",
+        "The last norm is missing",
+        "Not yet: write generate, then",
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "slip", "left", "told", "then"), HALF.values(), ids=HALF)
+def test_one_part_is_judged_while_the_other_is_unfinished(name, slip, left, told, then, capsys):
+    step = find_step(name)
+    for code, said in ((changed(step.solution, slip), told), (step.solution, then)):
+        parts = definitions(code) | {left: definitions(step.start)[left]}
+        assert build(name, *written("\n\n\n".join(parts.values()), name)) is False
+        out = capsys.readouterr().out
+        assert said in out
+        assert "return` missing" not in out and "has no parameter" not in out
+    assert out.count("  ok   ") >= 1
+    assert not Path(FILE).exists()
+
+
+def test_a_class_with_an_unfinished_method_is_not_yet_written(capsys):
+    head = definitions(find_step("attention").solution)
+    head["Head"] = head["Head"].partition("        q, k, v")[0] + "        ..."
+    assert build("attention", *written("\n\n\n".join(head.values()), "attention")) is False
+    assert "Not yet: write Head.forward, then run the cell again." in capsys.readouterr().out
+
+
+def test_a_line_of_dots_that_is_left_in_a_finished_part_does_no_harm():
+    code = changed(find_step("mlp").solution, ("        pre =", "        ...\n        pre ="))
+    assert build("mlp", *written(code, "mlp"))
+
+
+def test_the_class_without_its_method_is_told_by_pytorchs_own_words(capsys):
+    code = changed(find_step("mlp").solution, ("def forward", "def foward"))
+    assert build("mlp", *written(code, "mlp")) is False
+    assert 'missing the required "forward" function' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "positions",
+    [
+        (
+            "torch.arange(idx.size(1), device=idx.device)",
+            "torch.arange(idx.size(1)).to(idx.device)",
+        ),
+        ("self.wpe(positions)", "self.wpe.weight[: idx.size(1)]"),
+        ("device=idx.device", "device=self.wpe.weight.device"),
+    ],
+)
+def test_positions_may_come_to_the_device_of_the_ids_in_other_ways(positions):
+    code = changed(find_step("embeddings").solution, positions)
+    assert build("embeddings", *written(code, "embeddings"))
+
+
+@pytest.mark.parametrize("given", ["logits", "logits.log_softmax(dim=-1)"])
+def test_drawing_by_what_are_no_probabilities_is_told(given, capsys):
+    code = changed(find_step("gpt2").solution, ("logits.softmax(dim=-1)", given))
+    assert build("gpt2", *written(code, "gpt2")) is False
+    assert "`multinomial` draws by probabilities" in capsys.readouterr().out
+
+
+def test_the_books_answer_is_asked_for_even_where_the_fence_is_empty():
+    """An empty one was once taken for none, and stayed empty."""
+    step = find_step("fast")
+    fold = "<details><summary>The book's answer</summary>\n\n```python\n```\n\n</details>"
+    nb = nbformat.v4.new_notebook(
+        cells=[
+            nbformat.v4.new_code_cell('build("fast", attention)'),
+            nbformat.v4.new_markdown_cell(fold),
+        ]
+    )
+    assert make_practice.with_step(nb, step)
+    assert f"```python\n{step.solution}\n```" in nb.cells[1].source
 
 
 def test_a_name_that_only_the_notebook_has_is_told(capsys):

@@ -259,11 +259,10 @@ def test_a_stored_text_that_does_not_run_is_replaced_by_the_books_and_named(fold
 
 
 def test_a_function_that_is_mended_but_still_raises_is_told_to_lose_the_line(capsys):
-    def mended(x, gamma, beta, eps=1e-5):
-        raise NotImplementedError
-        return layer_norm(x, gamma, beta, eps)
+    def mended(ids, pair, new):
+        raise NotImplementedError("find the bug, mend it, delete this line")
 
-    assert "delete the line with `raise`" in told(capsys, "layer_norm", mended)
+    assert "delete the line with `raise`" in told(capsys, "glue", mended)
 
 
 def test_wrong_answers_leave_no_trace(folder):

@@ -6,9 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from chapters import chapters, find
+from execute_notebooks import STEP
+from make_colab import for_colab
 from make_practice import anchor, questions
 from playwright.sync_api import Browser, Locator, Page
 from practice_places import asked_in, given_in
@@ -16,6 +19,7 @@ from practice_tasks import answered_in_page, task
 
 from gpt2_edu import exercises
 from gpt2_edu.exercises.exercise import exercises as all_exercises
+from gpt2_edu.exercises.step import steps
 from tests.site.conftest import ROOT
 from tests.site.waiting import until
 
@@ -211,6 +215,43 @@ def test_exhibits_that_an_exercise_leads_to_are_there(site):
         page = (site / f"notebooks/{chapter.name}.html").read_text("utf-8")
         for name in re.findall(rf'\.\./{chapter.name}\.html#(gpt2-[\w-]+)"', text):
             assert f'id="{name}"' in page
+
+
+STEPS = [chapter for chapter in chapters() if chapter.slug in steps()]
+
+
+@pytest.mark.parametrize("chapter", STEPS, ids=lambda chapter: chapter.name)
+def test_the_books_answer_is_on_the_page_and_in_the_notebook(site, chapter):
+    """Chapters 18 and 19 were once published with an empty one."""
+    solution = steps()[chapter.slug].solution
+    page = BeautifulSoup(
+        (site / f"notebooks/{chapter.name}.html").read_text("utf-8"), "html.parser"
+    )
+    (title,) = page.find_all("summary", string="The book's answer")
+    assert title.parent.find("pre").get_text().strip("\n") == solution
+    assert f"\n```python\n{solution}\n```\n" in chapter.markdown
+
+
+def test_the_solution_of_an_exercise_is_on_its_page(site):
+    for chapter in chapters():
+        text = (site / f"notebooks/practice/{chapter.name}.html").read_text("utf-8")
+        shown = {code.get_text().strip("\n") for code in BeautifulSoup(text, "html.parser")("pre")}
+        checked = [exercise for exercise in given_in(chapter) if exercise.checked]
+        assert {exercise.solution for exercise in checked} <= shown
+
+
+@pytest.mark.parametrize("chapter", STEPS, ids=lambda chapter: chapter.name)
+def test_a_step_says_where_its_cell_can_be_run(site, chapter):
+    page = BeautifulSoup(
+        (site / f"notebooks/{chapter.name}.html").read_text("utf-8"), "html.parser"
+    )
+    (way,) = page.select("#now-write-it .elsewhere")
+    assert f'build("{chapter.slug}"' in way.find_next("pre").get_text()
+    assert way.a["href"].endswith(f"/notebooks/{chapter.name}.ipynb#scrollTo={STEP}")
+    assert "make lab" in way.get_text()
+    nb = for_colab(nbformat.read(chapter.path, as_version=4), f"notebooks/{chapter.name}", "")
+    (cell,) = (cell for cell in nb.cells if cell.metadata.get("id") == STEP)
+    assert cell.source.startswith("## Now write it")
 
 
 def test_a_chapter_ends_with_the_way_to_its_questions(opened):

@@ -1,5 +1,6 @@
 """Tokens and positions as vectors."""
 
+import contextlib
 from typing import Any
 
 import torch
@@ -64,6 +65,11 @@ MISTAKES = (
         "You count the positions along the wrong axis: `idx.size(0)` is B. T is `idx.size(1)`.",
         changed(SOLUTION, ("idx.size(1)", "idx.size(0)")),
     ),
+    Mistake(
+        "Your positions are made on the default device. Where the ids lie on a GPU, the lookup then "
+        "fails: `torch.arange(…, device=idx.device)`.",
+        changed(SOLUTION, (", device=idx.device", "")),
+    ),
 )
 
 
@@ -78,11 +84,29 @@ def tables(vocab_size: int, block_size: int, n_embd: int) -> nn.ModuleDict:
     return found
 
 
-def use(mine: Any, idx: Tensor, sizes: tuple[int, int, int]) -> Tensor:
-    return fill(mine.Embeddings(*sizes), tables(*sizes))(idx)
+def use(mine: Any, idx: Tensor, sizes: tuple[int, int, int], what: str = "") -> Any:
+    layer = fill(mine.Embeddings(*sizes), tables(*sizes))
+    return device_of_positions(layer, idx) if what else layer(idx)
 
 
-def right(idx: Tensor, sizes: tuple[int, int, int]) -> Tensor:
+def device_of_positions(layer: nn.Module, idx: Tensor) -> str:
+    """Where positions are made for ids that are not on the default device."""
+    found = [idx.device.type]
+
+    def look(wpe: nn.Module, given: tuple[Tensor]) -> Tensor:
+        found.append(given[0].device.type)
+        return torch.zeros_like(given[0], device=idx.device)
+
+    layer.get_submodule("wpe").register_forward_pre_hook(look)
+    # Positions that are moved to the ids afterwards are as right, but nothing leaves "meta".
+    with torch.device("meta"), contextlib.suppress(NotImplementedError):
+        layer(idx)
+    return found[-1]
+
+
+def right(idx: Tensor, sizes: tuple[int, int, int], what: str = "") -> Any:
+    if what:
+        return idx.device.type
     table = tables(*sizes)
     return table["wte"](idx) + table["wpe"](torch.arange(idx.size(1)))
 
@@ -95,4 +119,7 @@ def cases() -> list[Case]:
             "B = 2, T = 5, C = 12", (torch.tensor([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]), (13, 7, 12))
         ),
         Case("a single token", (torch.tensor([[0]]), (3, 2, 5))),
+        Case(
+            "positions on the device of the ids", (torch.tensor([[3, 1]]), (5, 4, 2), "positions")
+        ),
     ]

@@ -49,6 +49,8 @@ def decode(ids, ranks):
 '''
 
 
+MERGING = SOLUTION[SOLUTION.index("        while len") : SOLUTION.index("        ids +=")]
+
 MISTAKES = (
     Mistake(
         "You decode token by token, but a token may end in the middle of a character. Join the "
@@ -70,6 +72,31 @@ MISTAKES = (
         "You merge one pair only. Repeat it until no two neighbours make a token: `while`, not "
         "`if`.",
         changed(SOLUTION, ("[best]  # merge", "[best]\n            break")),
+    ),
+    Mistake(
+        "You take the longest token that fits, from left to right. Byte-pair encoding goes by rank: "
+        "of all neighbours, the pair that was learned first is merged first.",
+        changed(
+            SOLUTION,
+            (
+                MERGING,
+                """\
+        rest, parts = piece.encode("utf-8"), []
+        while rest:
+            n = max(n for n in range(1, len(rest) + 1) if rest[:n] in ranks)
+            parts.append(rest[:n])
+            rest = rest[n:]
+""",
+            ),
+        ),
+    ),
+    Mistake(
+        "Of several equal pairs you merge one further to the right. Take the leftmost, as "
+        "`pairs.index(best)` does.",
+        changed(
+            SOLUTION,
+            ("pairs.index(best)", "len(pairs) - 1 - pairs[::-1].index(best)"),
+        ),
     ),
     Mistake(
         "You merge the first pair from the left that is in the list. Take the one of the lowest "
@@ -119,6 +146,8 @@ def cases() -> list[Case]:
         Case("encode a sentence", ("encode", "gpt2", "A crane ate fish.")),
         Case("a word that is no token of its own", ("encode", "gpt2", "This will be tokenized")),
         Case("words that could be cut in two ways", ("encode", "gpt2", "breathless Strawberries")),
+        Case("a word whose beginning could be merged first", ("encode", "gpt2", "weight")),
+        Case("equal pairs: the leftmost first", ("encode", "gpt2", "wwwww !!!!!")),
         Case("spaces, line ends, digits", ("encode", "gpt2", "  two  spaces\n\nand 1024")),
         Case("characters of several bytes", ("encode", "gpt2", "naïve 🦩 鶴")),
         Case("an empty text", ("encode", "gpt2", "")),

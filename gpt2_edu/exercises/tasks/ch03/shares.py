@@ -64,6 +64,14 @@ def shares(scores):
 """,
     ),
     Mistake(
+        "You subtracted the mean. One score may still lie far above it, and its power is infinite. Subtract the largest: then no power is above 1.",
+        """
+def shares(scores):
+    powers = torch.exp(scores - scores.mean())
+    return powers / powers.sum()
+""",
+    ),
+    Mistake(
         "You divided the scores by the largest score, which changes their differences. Subtract it.",
         """
 def shares(scores):
@@ -103,5 +111,6 @@ def cases():
         Case("scores whose sum is 0", (torch.tensor([1.0, -1.0]),)),
         Case("a single score", (torch.tensor([0.3]),)),
         Case("large scores", (torch.tensor([1000.0, 1001.0, 999.0]),)),
+        Case("one large score", (torch.tensor([1000.0, 0.0, 0.0]),)),
         Case("scores far below 0", (torch.tensor([-100.0, -101.0]),)),
     ]

@@ -8,7 +8,7 @@ LEVEL = 1
 MINUTES = 5
 
 TASK = r"""
-A model has N = 6 blocks, width C = 384 and H = 6 heads. Eight texts of 256 tokens each are written side by side, and keys and values are kept in bfloat16. How many bytes does the cache hold?
+A model has N = 6 blocks, width C = 384 and H = 12 heads. Eight texts of 256 tokens each are written side by side, and keys and values are kept in bfloat16. How many bytes does the cache hold?
 """
 
 HINTS = (
@@ -20,7 +20,7 @@ START = "cache_bytes = ..."
 
 SOLUTION = """
 numbers = 2 * 6 * 384  # of one token: a key and a value in each block
-cache_bytes = numbers * 2 * 256 * 8  # 18,874,368; H = 6 plays no part
+cache_bytes = numbers * 2 * 256 * 8  # 18,874,368; H = 12 plays no part
 """
 
 right = 18_874_368
@@ -32,7 +32,11 @@ MISTAKES = (
     ),
     Mistake(
         "The heads are counted twice: C is already H heads times D. One key of one token has C numbers in each block.",
-        "cache_bytes = 2 * 6 * 384 * 6 * 2 * 256 * 8",
+        "cache_bytes = 2 * 6 * 384 * 12 * 2 * 256 * 8",
+    ),
+    Mistake(
+        "That is for one head, D = 32 numbers. A key of one token has D numbers for each head, C in all.",
+        "cache_bytes = 2 * 6 * 32 * 2 * 256 * 8",
     ),
     Mistake(
         "That is with four bytes a number, as in float32. bfloat16 has two.",
