@@ -172,7 +172,8 @@ export function stations({ settings, state, model, say }) {
         "div",
         { class: "sides" },
         board.element,
-        make("div", {}, bars.element, shift.element, terms),
+        make("div", {}, bars.element, shift.element),
+        terms,
       ),
     ],
     show: async (latest) => {
