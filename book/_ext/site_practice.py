@@ -78,7 +78,9 @@ class Practice(SphinxPostTransform):
             for section in sections:
                 if section.next_node(nodes.title).astext() == "Now write it":
                     way = where_to_run(f"{colab(page)}#scrollTo={STEP}", ended.path.name)
-                    section.insert(cells_of(section)[0], raw(f'<p class="elsewhere">{way}</p>'))
+                    asks = f'build("{ended.slug}"'
+                    at = next(i for i in cells_of(section) if asks in section[i].astext())
+                    section.insert(at, raw(f'<p class="elsewhere">{way}</p>'))
 
 
 def cells_of(section: nodes.section) -> list[int]:

@@ -78,6 +78,21 @@ def test_a_logit_is_the_dot_product_and_no_probability(exhibit, crane):
     assert f"␣stood has the logit {logit + 10:.2f}" in shown.sentence
 
 
+@pytest.mark.parametrize("width", [1280, 704, 390])
+def test_nothing_of_the_logits_sum_is_cut_off(exhibit, width):
+    """The figure is as wide as the text, 672 pixels at most."""
+    shown = exhibit("stations", text=MARSH, context={"viewport": {"width": width, "height": 900}})
+    shown.element.evaluate(
+        "element => { element.style.cssText = 'display: block; width: min(100%, 672px)'; }"
+    )
+    last = shown.element.locator(".terms td:last-child")
+    assert last.count() == 6
+    right = shown.element.evaluate("element => element.getBoundingClientRect().right")
+    for cell in last.all():
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= right
+
+
 def test_another_position_and_an_address_with_everything(exhibit, crane):
     query = {"text": CITY, "station": "53", "at": "3", "token": "779", "shift": "-3"}
     shown = exhibit("stations", text=MARSH, query=query)
