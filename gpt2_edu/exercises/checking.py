@@ -182,8 +182,8 @@ def _outcomes(exercise: Exercise, function: Callable[..., Any]) -> list[Outcome]
 def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> str | None:
     """The message of the mistake whose outcomes equal the answer's in every case.
 
-    If there is none, a case that the answer does not get through does not count after the
-    ``first`` cases, the last of which is the one that failed: another part may be unfinished there.
+    If there is none and the answer has several parts, cases that it does not get through do not
+    count after the ``first``, the last of which failed: another part may be unfinished there.
     """
     compared = []
     for mistake in exercise.mistakes:
@@ -192,7 +192,8 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
         same = [_same(*both, exercise.tolerance) for both in zip(outcomes, theirs, strict=False)]
         if all(same):
             return mistake.message
-        compared.append((mistake, same))
+        if len(getattr(exercise, "defines", ())) > 1:
+            compared.append((mistake, same))
     for mistake, same in compared:
         if all(s or (i >= first and outcomes[i].value is None) for i, s in enumerate(same)):
             return mistake.message

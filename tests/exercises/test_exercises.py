@@ -85,6 +85,15 @@ def test_each_known_mistake_is_told_by_its_own_words(name):
         assert report.diagnosis == mistake.message, f"{mistake.message}\n{report}"
 
 
+def test_a_wrong_answer_is_not_told_of_another_mistake():
+    """Asked of a layer that changes what it reads, it says what a mistake about axes says."""
+    exercise = ALL["looks_ahead"]
+    code = exercise.solution
+    assert "before = layer(x)" in code
+    report = checking.examine(exercise, exercise.answer(code.replace("layer(x)", "x", 1)))
+    assert not report.passed and report.diagnosis is None
+
+
 # ---- What a check says to whatever it is given
 
 

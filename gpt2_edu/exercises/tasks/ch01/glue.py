@@ -94,7 +94,7 @@ def glue(ids, pair, new):
 """,
     ),
     Mistake(
-        "Nothing is merged here: a list is never equal to a tuple. Compare `tuple(ids[i : i + 2])` with the pair.",
+        "Nothing is merged here. A list is never equal to a tuple: compare `tuple(ids[i : i + 2])` with the pair.",
         """
 def glue(ids, pair, new):
     merged, i = [], 0

@@ -250,6 +250,7 @@ def cases():
         ("a layer in which only position 0 peeps, at position 1", _first_peeps),
         ("a layer in which only position 1 peeps, at position 2", _second_peeps),
         ("a layer in which only text 1 peeps", _second_text_peeps),
+        ("a layer that returns what it reads", torch.clone),
         ("a very faint leak", _faint),
     ]
     return [

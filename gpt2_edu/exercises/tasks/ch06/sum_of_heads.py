@@ -64,7 +64,7 @@ def sum_of_heads(heads, weight, bias):
 """,
     ),
     Mistake(
-        "The columns are right, but a block is (C, D) and must be turned: `heads[:, h] @ block.T`.",
+        "The sizes do not fit. A block is D columns of the weight, (C, D), and must be turned: `heads[:, h] @ block.T`.",
         """
 def sum_of_heads(heads, weight, bias):
     B, H, T, D = heads.shape

@@ -123,7 +123,7 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 """,
     ),
     Mistake(
-        "The sizes do not fit where there is more than one token. `mean(dim=-1)` loses the axis, so that (B, T) meets (B, T, C): keep it, with `keepdim=True`.",
+        "The sizes do not fit where there is more than one token. `mean(dim=-1)` and `var(dim=-1)` lose the axis, so that (B, T) meets (B, T, C): keep it, with `keepdim=True`.",
         """
 def layer_norm(x, gamma, beta, eps=1e-5):
     mean, variance = x.mean(dim=-1), x.var(dim=-1, correction=0)

@@ -118,7 +118,7 @@ def next_probabilities(logits, temperature, top_k):
 """,
     ),
     Mistake(
-        "The temperature is applied to probabilities here. Divide the logits, before the softmax.",
+        "The temperature has no effect here. Dividing the probabilities by it would have none either, because they are brought back to the sum 1: divide the logits, before the softmax.",
         """
 def next_probabilities(logits, temperature, top_k):
     if temperature == 0:

@@ -65,7 +65,7 @@ def greedy_cached(model, idx, n):
 """,
     ),
     Mistake(
-        "The cache is made anew in each step, so the new token is alone in it and stands at position 0. Make it once, before the loop.",
+        "Nothing is kept from step to step, so the new token is alone and stands at position 0. Make one cache before the loop, and give it to the model in every step: `model(new, cache=cache)`.",
         """
 from gpt2_edu import KVCache
 
