@@ -111,6 +111,20 @@ def test_one_other_weight_is_found_and_its_head_named(stored):
     assert all("first in head 1.2" in line for line in lines)
 
 
+def test_a_mistake_is_found_in_the_first_block_that_reads_it(stored):
+    model = GPT2.from_pretrained("crane")
+    with torch.no_grad():  # the square c_proj, not transposed
+        for block in model.transformer.h:
+            block.attn.c_proj.weight.copy_(block.attn.c_proj.weight.T.clone())
+    assert all("first in head 1." in line for line in differences(model, stored))
+    model = GPT2.from_pretrained("crane")
+    with torch.no_grad():  # what only the next tokens depend on
+        model.transformer.h[-1].mlp.c_proj.weight.mul_(0.5)
+    lines = differences(model, stored)
+    assert len(lines) == 3
+    assert all("(within rounding)" in line for line in lines)
+
+
 def test_stored_with_the_exact_gelu_only_a_model_with_it_agrees(stand_in, tmp_path):
     """As the published runs were. What differs is little, and most of it in the next tokens."""
     model = GPT2.from_pretrained("crane")
