@@ -249,11 +249,35 @@ def check_logits(logits: Tensor) -> None:
         )
 
 
-def check_knobs(temperature: float, top_k: int | None, top_p: float | None) -> None:
+def check_stop(stop: Sequence[Sequence[int]], eos_id: int | None) -> None:
+    """Stop sequences are lists of ids, none of them empty, and need an eos_id."""
+    for ids in stop:
+        if not isinstance(ids, Sequence) or not all(isinstance(i, int) for i in ids):
+            raise TypeError(f"stop takes lists of token ids, got {short_repr(stop)}")
+        if not ids:
+            raise ValueError("a stop sequence needs at least one token")
+    if stop and eos_id is None:
+        raise ValueError("stop needs eos_id: a text that has ended is filled with it")
+
+
+def check_knobs(
+    temperature: float,
+    top_k: int | None,
+    top_p: float | None,
+    min_p: float | None,
+    repetition_penalty: float = 1.0,
+) -> None:
     """Sampling settings that mean something."""
-    for name, value in (("temperature", temperature), ("top_k", top_k), ("top_p", top_p)):
+    for name, value in (
+        ("temperature", temperature),
+        ("top_k", top_k),
+        ("top_p", top_p),
+        ("min_p", min_p),
+        ("repetition_penalty", repetition_penalty),
+    ):
         kinds = (int,) if name == "top_k" else (int, float)
-        if not isinstance(value, kinds) and not (value is None and name != "temperature"):
+        optional = name in ("top_k", "top_p", "min_p")
+        if not isinstance(value, kinds) and not (value is None and optional):
             raise TypeError(f"{name} must be {kinds[-1].__name__}, got {short_repr(value)}")
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be 0 (greedy) or above, got {short_repr(temperature)}")
@@ -261,6 +285,12 @@ def check_knobs(temperature: float, top_k: int | None, top_p: float | None) -> N
         raise ValueError(f"top_k keeps at least 1 token, got {short_repr(top_k)}")
     if top_p is not None and not 0 < top_p <= 1:
         raise ValueError(f"top_p is a probability mass in (0, 1], got {short_repr(top_p)}")
+    if min_p is not None and not 0 <= min_p <= 1:
+        raise ValueError(f"min_p is a share of the largest in [0, 1], got {short_repr(min_p)}")
+    if not 0 < repetition_penalty < math.inf:
+        raise ValueError(
+            f"repetition_penalty divides: it must be above 0, got {short_repr(repetition_penalty)}"
+        )
 
 
 def check_int(name: str, value: object) -> None:

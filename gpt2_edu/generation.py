@@ -22,10 +22,11 @@ from .checks import (
     check_padding,
     check_prompt,
     check_range,
+    check_stop,
 )
 from .language_model import LanguageModel, eval_mode
 from .machine.messages import short_repr
-from .sampling import sample_next
+from .sampling import penalize, sample_next
 
 Choice = Callable[[Tensor], Tensor]  # logits (B, V) → ids (B,)
 Predictor = Callable[[Tensor], Tensor]  # the texts so far (B, T) → logits (B, V)
@@ -123,7 +124,10 @@ def stream(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
+    repetition_penalty: float = 1.0,
     eos_id: int | None = None,
+    stop: Sequence[Sequence[int]] = (),
     generator: torch.Generator | None = None,
     use_cache: bool = True,
     overflow: Literal["raise", "crop"] = "raise",
@@ -134,12 +138,14 @@ def stream(
     """Yield the ids (B,) of each new token as it is chosen. Continues the prompts idx (B, T).
 
     ``model`` is a GPT2, or any function from ids to logits. ``choose`` turns logits (B, V) into ids
-    (B,); without it ``sample_next`` does, with temperature, top_k, top_p and generator. After
-    ``eos_id`` a text yields only ``eos_id``, and the stream ends when all texts have. Text beyond
-    the window of block_size tokens is an error, unless ``overflow="crop"`` lets the model forget
-    its oldest tokens. ``padding`` (B,) comes from ``pad_left``, with prompts of different lengths.
-    ``use_cache=False`` computes the whole text for every token, as is done for a model without a
-    cache. ``predict`` takes the place of both: see ``fast.Compiled``.
+    (B,); without it ``sample_next`` does, with temperature, top_k, top_p, min_p and generator.
+    ``repetition_penalty`` comes before either: see ``penalize``. After ``eos_id``, or after one of
+    the lists of ids in ``stop``, a text yields only ``eos_id``, and the stream ends when all texts
+    have ended; only new tokens count. Text beyond the window of block_size tokens is an error,
+    unless ``overflow="crop"`` lets the model forget its oldest tokens. ``padding`` (B,) comes from
+    ``pad_left``, with prompts of different lengths. ``use_cache=False`` computes the whole text for
+    every token, as is done for a model without a cache. ``predict`` takes the place of both: see
+    ``fast.Compiled``.
 
     While it predicts, the model is in eval mode. Raises ValueError or TypeError, at the first
     token, for what ``sample_next`` and the model refuse, and FloatingPointError, naming them, for
@@ -148,20 +154,25 @@ def stream(
     window = window_of(model)
     check_prompt(idx, max_new_tokens, window, overflow, eos_id)
     check_model(model, idx, padding)
-    choose = make_choice(model, choose, temperature, top_k, top_p, generator)
+    choose_next = make_choice(
+        model, choose, repetition_penalty, temperature, top_k, top_p, min_p, generator
+    )
     predict = make_predictor(model, predict, idx, max_new_tokens, use_cache, padding)
-    keep = window and window + idx.size(1)  # as many tokens can matter
+    endings = make_endings(stop, eos_id, idx.device)
+    idx = fill_padding(idx, getattr(predict, "padding", None))
+    T = idx.size(1)
+    keep = window and window + T  # as many tokens can matter to the model
     ended = torch.zeros(len(idx), dtype=torch.bool, device=idx.device)
     for _ in range(max_new_tokens):
         with eval_mode(model):
-            logits = predict(idx)  # (B, V)
-        new = choose(logits)  # (B,)
+            logits = predict(idx[:, -keep:])  # (B, V)
+        new = choose_next(logits, idx)  # (B,)
         if eos_id is not None:
             new = new.masked_fill(ended, eos_id)
-            ended |= new == eos_id
-        idx = torch.cat([idx[:, -keep:], new.unsqueeze(1)], dim=1)
+        idx = torch.cat([idx, new.unsqueeze(1)], dim=1)
+        ended |= ends_with(idx[:, T:], endings)
         yield new
-        if eos_id is not None and ended.all():
+        if endings and ended.all():
             break
 
 
@@ -173,7 +184,10 @@ def generate(
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
+    min_p: float | None = None,
+    repetition_penalty: float = 1.0,
     eos_id: int | None = None,
+    stop: Sequence[Sequence[int]] = (),
     generator: torch.Generator | None = None,
     use_cache: bool = True,
     overflow: Literal["raise", "crop"] = "raise",
@@ -182,23 +196,18 @@ def generate(
     predict: Predictor | None = None,
 ) -> Tensor:
     """Continue each prompt: idx (B, T) → (B, T + n), n ≤ max_new_tokens. See ``stream``."""
-    for new in stream(
-        model,
-        idx,
-        max_new_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        eos_id=eos_id,
-        generator=generator,
-        use_cache=use_cache,
-        overflow=overflow,
-        padding=padding,
-        choose=choose,
-        predict=predict,
-    ):
+    for new in stream(**locals()):  # with all of the above
         idx = torch.cat([idx, new.unsqueeze(1)], dim=1)
     return idx
+
+
+def ends_with(new: Tensor, endings: Sequence[Tensor]) -> Tensor:
+    """Whether each row of new tokens (B, n) ends with one of these sequences: (B,)."""
+    found = torch.zeros(len(new), dtype=torch.bool, device=new.device)
+    for ids in endings:
+        if len(ids) <= new.size(1):
+            found |= (new[:, -len(ids) :] == ids).all(dim=1)
+    return found
 
 
 # ---- Before the loop ---------------------------------------------------------------------------
@@ -222,22 +231,34 @@ def check_model(model: Model, idx: Tensor, padding: Tensor | None) -> None:
 def make_choice(
     model: Model,
     choose: Choice | None,
+    repetition_penalty: float,
     temperature: float,
     top_k: int | None,
     top_p: float | None,
+    min_p: float | None,
     generator: torch.Generator | None,
-) -> Choice:
-    """From logits (B, V) to ids (B,): by ``choose``, or by ``sample_next`` with these settings."""
-    check_knobs(temperature, top_k, top_p)
+) -> Callable[[Tensor, Tensor], Tensor]:
+    """From logits (B, V) and the texts so far (B, T) to ids (B,).
+
+    By ``choose``, or by ``sample_next`` with these settings, after the repetition penalty.
+    """
+    check_knobs(temperature, top_k, top_p, min_p, repetition_penalty)
     if choose is None:
         choose = partial(
-            sample_next, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
+            sample_next,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            min_p=min_p,
+            generator=generator,
         )
-    elif (temperature, top_k, top_p, generator) != (1.0, None, None, None):
-        raise ValueError("choose replaces temperature, top_k, top_p and generator: give it alone")
+    elif (temperature, top_k, top_p, min_p, generator) != (1.0, None, None, None, None):
+        raise ValueError("choose replaces temperature, top_k, top_p, min_p and generator")
 
-    def checked(logits: Tensor) -> Tensor:
+    def checked(logits: Tensor, idx: Tensor) -> Tensor:
         try:
+            if repetition_penalty != 1:
+                logits = penalize(logits, idx, repetition_penalty)
             return check_choice(choose(logits), len(logits))
         except FloatingPointError:
             if isinstance(model, nn.Module):
@@ -272,6 +293,22 @@ def make_predictor(
         cache = model.make_cache(len(idx), min(idx.size(1) + max_new_tokens - 1, window))
         return Cached(model, cache, padding)
     return Recompute(model, padding)
+
+
+def make_endings(
+    stop: Sequence[Sequence[int]], eos_id: int | None, device: torch.device
+) -> list[Tensor]:
+    """What ends a text, each as ids (n,): the sequences in ``stop`` and ``eos_id``."""
+    check_stop(stop, eos_id)
+    return [] if eos_id is None else [torch.tensor(ids, device=device) for ids in (*stop, [eos_id])]
+
+
+def fill_padding(idx: Tensor, padding: Tensor | None) -> Tensor:
+    """Prompts (B, T) with the last token of each in place of its padding: no token is added."""
+    if padding is None:
+        return idx
+    columns = torch.arange(idx.size(1), device=idx.device)
+    return torch.where(columns < padding.to(idx.device).unsqueeze(1), idx[:, -1:], idx)
 
 
 def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Tensor]:

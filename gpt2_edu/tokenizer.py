@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import codecs
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -106,3 +106,27 @@ def stream_text(tokenizer: tiktoken.Encoding, ids: Iterable[int]) -> Iterator[st
             )
         yield decoder.decode(tokenizer.decode_single_token_bytes(i))
     yield decoder.decode(b"", final=True)
+
+
+def until(pieces: Iterable[str], stop: Sequence[str]) -> Iterator[str]:
+    """Yield a text, given in pieces, up to the stop string that is complete first.
+
+    A stop string may begin in one piece and end in another, so a tail that could be its beginning
+    is held back until the next piece decides. Raises ValueError for an empty stop string.
+    """
+    if isinstance(stop, str) or not all(isinstance(one, str) for one in stop):
+        raise TypeError(f"stop takes a list of strings, got {short_repr(stop)}")
+    if "" in stop:
+        raise ValueError("a stop string needs at least one character")
+    held = ""
+    for piece in pieces:
+        held += piece
+        found = [(held.find(one) + len(one), held.find(one)) for one in stop if one in held]
+        if found:
+            yield held[: min(found)[1]]
+            return
+        begun = [n for one in stop for n in range(1, len(one)) if held.endswith(one[:n])]
+        safe = len(held) - max(begun, default=0)
+        yield held[:safe]
+        held = held[safe:]
+    yield held

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 import gpt2_edu.generation
 from gpt2_edu import GPT2, generate, pad_left, sample_next, stream
 from gpt2_edu.generation import Cached, Recompute
-from gpt2_edu.sampling import next_probabilities
+from gpt2_edu.sampling import next_probabilities, penalize
 
 
 @pytest.fixture
@@ -171,11 +171,79 @@ def test_temperature_applies_before_top_p():
     assert kept(logits, top_p=0.45, temperature=100.0) == [0, 1]
 
 
+def test_min_p_keeps_what_has_this_share_of_the_likeliest():
+    logits = logits_of(0.1, 0.4, 0.2, 0.3)
+    assert kept(logits, min_p=0.24) == [0, 1, 2, 3]
+    assert kept(logits, min_p=0.26) == [1, 2, 3]
+    assert kept(logits, min_p=0.76) == [1]
+    probs = distribution(logits, min_p=0.26)
+    torch.testing.assert_close(probs, torch.tensor([0, 4 / 9, 2 / 9, 3 / 9]).double())
+    for none in (None, 0, 0.0):
+        assert torch.equal(distribution(logits, min_p=none), distribution(logits))
+    assert kept([2.0, 2.0, 1.0], min_p=1) == [0, 1]
+    assert distribution([1.0, 3.0, 2.0], min_p=0.5, temperature=0).tolist() == [0, 1, 0]
+
+
+def test_min_p_comes_last():
+    """0.1 has a quarter of 0.4, so it is kept before the cuts; after temperature 0.5, no longer."""
+    logits = logits_of(0.4, 0.3, 0.2, 0.1)
+    assert kept(logits, min_p=0.2) == [0, 1, 2, 3]
+    assert kept(logits, min_p=0.2, temperature=0.5) == [0, 1, 2]
+    # Cut first, 0.4 and 0.3 would be 0.57 and 0.43, and top-p 0.5 would keep one of them.
+    assert kept(logits, min_p=0.7, top_p=0.5) == [0, 1]
+
+
+@pytest.mark.parametrize("penalty", [0.5, 1.0, 1.3, 20.0])
+def test_the_penalty_divides_positive_logits_and_multiplies_negative_ones(penalty):
+    logits = torch.tensor([[2.0, -2.0, 0.0, 3.0, -3.0], [1.0, -1.0, 5.0, -5.0, 4.0]])
+    idx = torch.tensor([[0, 1, 1, 2], [4, 4, 4, 3]])  # how often does not matter
+    expected = [
+        [2 / penalty, -2 * penalty, 0, 3, -3],
+        [1, -1, 5, -5 * penalty, 4 / penalty],
+    ]
+    torch.testing.assert_close(penalize(logits, idx, penalty), torch.tensor(expected))
+    assert penalize(logits.bfloat16(), idx, penalty).dtype == torch.float32
+
+
+@pytest.mark.parametrize(
+    "knobs",
+    [
+        {"min_p": 0.1},
+        {"min_p": 1.0},
+        {"temperature": 1.7, "min_p": 0.05},
+        {"repetition_penalty": 1.3},
+        {"repetition_penalty": 0.6, "temperature": 0.7},
+        {"repetition_penalty": 1.4, "temperature": 1.5, "top_k": 30, "top_p": 0.9, "min_p": 0.1},
+        {"temperature": 2.0, "top_p": 0.8, "min_p": 0.2},
+    ],
+    ids=str,
+)
+def test_the_knobs_and_their_order_are_those_of_transformers(knobs):
+    process = pytest.importorskip("transformers.generation.logits_process")
+    logits = 3 * torch.randn(7, 101, generator=seeded())
+    idx = torch.randint(101, (7, 13), generator=seeded(1))
+    theirs = {
+        "repetition_penalty": process.RepetitionPenaltyLogitsProcessor,
+        "temperature": process.TemperatureLogitsWarper,
+        "top_k": process.TopKLogitsWarper,
+        "top_p": process.TopPLogitsWarper,
+        "min_p": process.MinPLogitsWarper,
+    }
+    expected = logits.clone()
+    for name, kind in theirs.items():
+        if name in knobs:
+            expected = kind(knobs[name])(idx, expected)
+    rest = dict(knobs)
+    found = penalize(logits, idx, rest.pop("repetition_penalty", 1.0))
+    torch.testing.assert_close(next_probabilities(found, **rest), expected.softmax(dim=-1))
+
+
 def test_each_row_of_a_batch_is_filtered_by_itself():
     rows = torch.randn(7, 11, generator=seeded())
-    probs = next_probabilities(rows, top_k=5, top_p=0.7, temperature=0.9)
+    knobs = {"top_k": 5, "top_p": 0.7, "temperature": 0.9, "min_p": 0.3}
+    probs = next_probabilities(rows, **knobs)
     for row, of_row in zip(rows, probs, strict=True):
-        expected = distribution(row, top_k=5, top_p=0.7, temperature=0.9)
+        expected = distribution(row, **knobs)
         torch.testing.assert_close(of_row, expected)
 
 
@@ -240,7 +308,8 @@ def test_the_kept_tokens_are_those_that_the_definition_keeps(weights, top_k, top
         {"temperature": 1.7},
         {"top_k": 5},
         {"top_p": 0.8},
-        {"temperature": 1.3, "top_k": 7, "top_p": 0.9},
+        {"min_p": 0.2},
+        {"temperature": 1.3, "top_k": 7, "top_p": 0.9, "min_p": 0.1},
     ],
     ids=str,
 )
@@ -260,6 +329,7 @@ def test_tokens_are_drawn_as_often_as_their_probabilities_say(knobs):
         if mass >= knobs.get("top_p", 1.1):
             expected[i] = 0
         mass += expected[i].item()
+    expected[expected < knobs.get("min_p", 0) * expected.max()] = 0
     expected /= expected.sum()
 
     assert counts[expected == 0].sum() == 0
@@ -378,6 +448,102 @@ def test_an_end_in_the_prompt_ends_nothing(model, idx):
     assert generate(model, prompt, 1, temperature=0, eos_id=absent).shape == (1, 5)
 
 
+def by_itself(row: list[int], stop: list[list[int]], eos: int) -> list[int]:
+    """A free text of new tokens, as it is with ``stop`` and ``eos``: in plain Python."""
+    for n in range(1, len(row) + 1):
+        if any(row[:n][-len(end) :] == end for end in [*stop, [eos]]):
+            return row[:n] + [eos] * (len(row) - n)
+    return row
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_a_text_ends_after_a_stop_sequence(model, idx, use_cache):
+    prompt = idx[:, :4]
+    free = generate(model, prompt, 9, temperature=0)[:, 4:].tolist()
+    absent = next(i for i in range(101) if all(i not in row for row in free))
+    several = [free[0][2:4], free[1][5:6], free[2][:3]]
+    for stop in ([free[0][2:4]], [free[3][7:9]], several, [free[4]], [[absent, free[0][0]]]):
+        out = generate(
+            model, prompt, 9, temperature=0, stop=stop, eos_id=absent, use_cache=use_cache
+        )
+        expected = [by_itself(row, stop, absent) for row in free]
+        assert out[:, 4:].tolist() == [row[: out.size(1) - 4] for row in expected]
+        assert out.size(1) == 13 or out[:, -1].ne(absent).any()  # no later than the last text
+
+
+def test_a_stop_sequence_does_not_begin_in_the_prompt(model, idx):
+    prompt = idx[:1, :4]
+    free = generate(model, prompt, 5, temperature=0)
+    absent = next(i for i in range(101) if i not in free)
+    stop = [free[0, 3:5].tolist()]  # the last token of the prompt and the first new one
+    assert torch.equal(generate(model, prompt, 5, temperature=0, stop=stop, eos_id=absent), free)
+
+
+def test_a_stop_sequence_that_means_nothing_is_refused(model, idx):
+    for stop, kind, message in (
+        ([[]], ValueError, "a stop sequence needs at least one token"),
+        ([[1], []], ValueError, "at least one token"),
+        (["."], TypeError, "stop takes lists of token ids, got "),
+        (".", TypeError, "stop takes lists of token ids"),
+        ([1, 2], TypeError, "stop takes lists of token ids"),
+        ([[1.5]], TypeError, "stop takes lists of token ids"),
+    ):
+        with pytest.raises(kind, match=message):
+            generate(model, idx[:, :4], 1, stop=stop, eos_id=0)
+    with pytest.raises(ValueError, match="stop needs eos_id"):
+        generate(model, idx[:, :4], 1, stop=[[1]])
+
+
+# ---- The repetition penalty ---------------------------------------------------------------------
+
+PENALTY = 2.0
+
+
+def penalised(model, text: list[int], n: int) -> list[int]:
+    """Greedy with the penalty on all of one text, in plain steps: the new tokens."""
+    new: list[int] = []
+    for _ in range(n):
+        logits = model(torch.tensor([(text + new)[-model.config.block_size :]]))[0][0, -1]
+        for i in {*text, *new}:
+            logits[i] = logits[i] / PENALTY if logits[i] > 0 else logits[i] * PENALTY
+        new.append(int(logits.argmax()))
+    return new
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+@torch.no_grad()
+def test_the_penalty_sees_the_whole_text_also_past_the_window(model, idx, use_cache):
+    """Tokens that the model has forgotten are still part of the text."""
+    settings = {"temperature": 0, "repetition_penalty": PENALTY, "use_cache": use_cache}
+    out = generate(model, idx, 25, overflow="crop", **settings)[:, 11:]
+    assert out.tolist() == [penalised(model, row, 25) for row in idx.tolist()]
+    assert not torch.equal(out, generate(model, idx, 25, overflow="crop", temperature=0)[:, 11:])
+
+
+@pytest.mark.parametrize("kept", [False, True])
+@torch.no_grad()
+def test_the_penalty_does_not_see_padding(model, idx, kept):
+    prompts = [row[:n].tolist() for row, n in zip(idx, [7, 3, 1, 6, 7], strict=True)]
+    free = [penalised(model, prompt, 20) for prompt in prompts]
+    pad_id = free[2][0]  # padding with what a text says next
+    batch, padding = pad_left(prompts, pad_id)
+    settings = {"temperature": 0, "repetition_penalty": PENALTY, "overflow": "crop"}
+    if kept:
+        settings["predict"] = Cached(model, model.make_cache(5), padding)
+    else:
+        settings["padding"] = padding
+    out = generate(model, batch, 20, **settings)
+    assert out[:, 7:].tolist() == free
+    assert torch.equal(out[:, :7], batch)
+
+
+def test_the_penalty_comes_before_a_choice_that_is_handed_in(model, idx):
+    out = generate(
+        model, idx, 3, repetition_penalty=1e6, choose=lambda logits: logits.argmax(dim=-1)
+    )
+    assert torch.equal(out, generate(model, idx, 3, repetition_penalty=1e6, temperature=0))
+
+
 # ---- The window ---------------------------------------------------------------------------------
 
 
@@ -477,6 +643,9 @@ def test_no_graph_is_kept_and_the_callers_gradients_stay_on(model, idx):
         ({"top_p": 1.01}, r"top_p is a probability mass in \(0, 1\], got 1.01"),
         ({"top_p": -0.5}, r"top_p is a probability mass in \(0, 1\], got -0.5"),
         ({"top_p": float("nan")}, r"top_p is a probability mass in \(0, 1\], got nan"),
+        ({"min_p": -0.1}, r"min_p is a share of the largest in \[0, 1\], got -0.1"),
+        ({"min_p": 1.1}, r"min_p is a share of the largest in \[0, 1\], got 1.1"),
+        ({"min_p": float("nan")}, r"min_p is a share of the largest in \[0, 1\], got nan"),
     ],
     ids=str,
 )
@@ -487,6 +656,16 @@ def test_a_knob_that_means_nothing_is_refused(model, idx, knobs, message):
         generate(model, idx[:, :4], 3, **knobs)
     with pytest.raises(ValueError, match=message):
         generate(model, idx[:, :4], 0, **knobs)  # even if nothing would be drawn
+
+
+@pytest.mark.parametrize("penalty", [0, -1.5, float("nan"), float("inf")])
+def test_a_penalty_that_means_nothing_is_refused(model, idx, penalty):
+    with pytest.raises(ValueError, match=f"repetition_penalty divides: .* got {penalty}"):
+        generate(model, idx[:, :4], 0, repetition_penalty=penalty)
+    with pytest.raises(ValueError, match="repetition_penalty divides"):
+        penalize(torch.zeros(5, 101), idx, penalty)
+    with pytest.raises(TypeError, match="repetition_penalty must be float, got None"):
+        generate(model, idx[:, :4], 0, repetition_penalty=None)
 
 
 def test_a_request_that_means_nothing_is_refused(model, idx):
@@ -628,6 +807,8 @@ def test_a_choice_that_is_handed_in_decides(model, idx, keepdim):
         assert torch.equal(out[:, t], model(out[:, :t])[0][:, -1].argmin(dim=-1))
     with pytest.raises(ValueError, match="choose replaces temperature, top_k, top_p"):
         generate(model, idx, 1, choose=least_likely, top_k=3)
+    with pytest.raises(ValueError, match="min_p and generator"):
+        generate(model, idx, 1, choose=least_likely, min_p=0.1)
 
 
 def test_a_predictor_can_be_kept_for_the_next_text(model, idx):
@@ -643,7 +824,7 @@ def test_a_predictor_can_be_kept_for_the_next_text(model, idx):
         generate(model, idx, 1, predict=predict, use_cache=False)
 
 
-def test_text_beyond_the_window_does_not_grow_without_end(model, idx, monkeypatch):
+def test_a_predictor_is_given_no_more_than_can_matter_to_the_model(model, idx, monkeypatch):
     longest = []
 
     class Watched(Recompute):
@@ -653,7 +834,7 @@ def test_text_beyond_the_window_does_not_grow_without_end(model, idx, monkeypatc
 
     monkeypatch.setattr(gpt2_edu.generation, "Recompute", Watched)
     generate(model, idx, 60, overflow="crop")
-    assert max(longest) == 13 + 11 + 1  # window, prompt and the newest token
+    assert max(longest) == 13 + 11  # window and prompt
 
 
 def test_a_nan_in_a_query_is_an_error_though_attention_makes_zeros_of_it(model, idx):

@@ -106,6 +106,20 @@ def pad_right(rows: Sequence[Sequence[int]]) -> Tensor:
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
 
 
+def score(model: GPT2, ids: Sequence[int]) -> Tensor:
+    """The log-probability in nats of each token of a text but the first: T ids → (T - 1,).
+
+    Each is given all earlier ones. Raises ValueError for fewer than two ids, or more than fit into
+    the model's window and one.
+    """
+    if not 2 <= len(ids) <= model.config.block_size + 1:
+        raise ValueError(
+            f"a text to score has 2 … block_size+1={model.config.block_size + 1} tokens, "
+            f"got {len(ids)}"
+        )
+    return score_tokens(model, [ids])[0]
+
+
 def score_tokens(
     predictor: nn.Module | LogProbs, rows: Sequence[Sequence[int]], batch_size: int = 16
 ) -> list[Tensor]:

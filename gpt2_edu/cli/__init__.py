@@ -1,4 +1,4 @@
-"""The command line: ``gpt2-edu prepare | train | generate | tokenize | inspect | export | …``.
+"""The command line: ``gpt2-edu prepare | train | generate | score | tokenize | inspect | …``.
 
 Each command has a file here that is named after it, and a new file is a new command:
 
@@ -34,7 +34,7 @@ from ..machine.messages import escape_control
 Run = TypeVar("Run", bound=Callable[[Any], None])
 
 # In --help; a command that is not named here comes after these.
-ORDER = "prepare train generate tokenize inspect export crane bench doctor".split()
+ORDER = "prepare train generate score tokenize inspect export crane bench doctor".split()
 
 
 class Command(NamedTuple):
@@ -114,7 +114,7 @@ def _add_option(
 ) -> None:
     kind = next(iter(get_args(hint)), hint)  # of int | None and tuple[str, ...] the first
     help = field.metadata["help"].replace("%", "%%")
-    if field.default not in (MISSING, None, ""):
+    if field.default not in (MISSING, None, "", ()):
         help += f" (default: {('off', 'on')[field.default] if kind is bool else field.default})"
     # The dataclass fills in what is not given, so its defaults are not repeated here.
     settings: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help}

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import torch
 
 from .. import fast, flops
 from ..config import GPT2Config
+from ..crane.constraint import Constraint
 from ..generation import stream
 from ..machine.device import available_memory, named_device, pick_precision
 from ..machine.messages import escape_control, short_repr
 from ..machine.options import option
 from ..model import GPT2
-from ..tokenizer import load_tokenizer, stream_text, tokenizer_name
+from ..sampling import sample_next
+from ..tokenizer import load_tokenizer, stream_text, tokenizer_name, until
 from ..training.checkpoint import model_folder
 from . import command, print_note, standard_input
 
@@ -38,8 +41,12 @@ class GenerateOptions:
     temperature: float = option("below 1 is safer, above 1 wilder, 0 takes the likeliest", 1.0)
     top_k: int | None = option("draw from the k likeliest tokens only", 50)
     top_p: float | None = option("draw from the likeliest tokens that together reach p", None)
+    min_p: float | None = option("draw only from tokens with this share of the likeliest", None)
+    repetition_penalty: float = option("above 1 makes tokens of the text so far less likely", 1.0)
     seed: int | None = option("the same seed, the same text on the same machine", None)
     stop: bool = option("stop at <|endoftext|>", True)
+    stop_at: tuple[str, ...] = option('end a text before any of these strings, such as "."', ())
+    grammar: bool = option("write only what the grammar of Crane World allows", False)
     overflow: Literal["raise", "crop"] = option(
         "past the model's window: refuse, or forget the oldest tokens", "raise"
     )
@@ -57,6 +64,8 @@ class GenerateOptions:
     'gpt2-edu generate "By the river, the crane" --model crane',
     'gpt2-edu generate "A crane" --model runs/first --seed 42',
     "gpt2-edu generate - --samples 5 --top-p 0.9 < prompt.txt",
+    'gpt2-edu generate "A crane" --temperature 1.5 --min-p 0.1 --stop-at "." "!"',
+    'gpt2-edu generate "By the river, the crane" --model crane --grammar',
     positional="prompt",
 )
 def generate(options: GenerateOptions) -> None:
@@ -69,6 +78,8 @@ def generate(options: GenerateOptions) -> None:
         raise ValueError(f"--seed must lie in 0 … 2^63 - 1, got {short_repr(options.seed)}")
     if options.compile and not options.cache:
         raise ValueError("--compile is for generation with a cache: leave out --no-cache")
+    if options.grammar and not options.stop:
+        raise ValueError("--grammar ends with the story: leave out --no-stop")
     if sys.stdout is None:
         raise ValueError("standard output is closed, and the text is printed there")
     device = named_device(options.device)
@@ -94,23 +105,34 @@ def generate(options: GenerateOptions) -> None:
     if options.seed is not None:
         generator = torch.Generator(device).manual_seed(options.seed)
     eos_id = tokenizer.eot_token if options.stop else None
+    choose = None
+    knobs: dict[str, Any] = {
+        "temperature": options.temperature,
+        "top_k": options.top_k,
+        "top_p": options.top_p,
+        "min_p": options.min_p,
+        "generator": generator,
+    }
+    if options.grammar:
+        choose = Constraint(tokenizer, [text] * options.samples, partial(sample_next, **knobs))
+        knobs = {}
     columns = stream(
         model,
         torch.tensor([ids] * options.samples, device=device),
         options.max_new_tokens,
-        temperature=options.temperature,
-        top_k=options.top_k,
-        top_p=options.top_p,
+        repetition_penalty=options.repetition_penalty,
         eos_id=eos_id,
-        generator=generator,
         use_cache=options.cache,
         overflow=options.overflow,
+        choose=choose,
         predict=predict,
+        **knobs,
     )
     if note:
         print_note(note)
     if options.samples == 1:
-        pieces = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
+        new = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
+        pieces = until(new, options.stop_at)
         show(text + next(pieces))  # stream has checked its arguments by now
         for piece in pieces:
             show(piece)
@@ -118,8 +140,8 @@ def generate(options: GenerateOptions) -> None:
         return
     drawn = [column.tolist() for column in columns]  # one list for each step
     for sample in range(options.samples):
-        new = [ids[sample] for ids in drawn if ids[sample] != eos_id]
-        show(f"--- {sample + 1}\n{text}{tokenizer.decode(new)}\n")
+        new = stream_text(tokenizer, (ids[sample] for ids in drawn if ids[sample] != eos_id))
+        show(f"--- {sample + 1}\n{text}{''.join(until(new, options.stop_at))}\n")
 
 
 def accelerate(
