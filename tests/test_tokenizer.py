@@ -29,6 +29,7 @@ from gpt2_edu.tokenizer import (
     make_encoding,
     save_ranks,
     tokenizer_name,
+    until,
 )
 
 
@@ -533,3 +534,48 @@ def test_half_a_character_at_the_end_is_shown_as_such(tokenizer):
 
 def test_the_end_of_the_text_is_streamed_as_it_is_written(tokenizer):
     assert "".join(stream_text(tokenizer, [64, 50256, 65])) == "a<|endoftext|>b"
+
+
+# ---- Stop strings -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "expected"),
+    [
+        ("one. two.", ["."], "one"),
+        ("one. two.", [". t"], "one"),
+        ("one. two.", ["xyz", "wo"], "one. t"),
+        ("aab", ["ab"], "a"),
+        ("ababac", ["abac"], "ab"),
+        ("abcd", ["abcd", "bc"], "a"),  # bc is complete first
+        ("xabc", ["abc", "bc"], "x"),  # of two that end together, the longer
+        ("no stop he", ["hen"], "no stop he"),
+        ("a crane\U0001f426!", ["\U0001f426"], "a crane"),
+        ("text", [], "text"),
+    ],
+)
+def test_a_stop_string_is_found_wherever_pieces_end(text, stop, expected):
+    for cuts in range(2 ** min(len(text) - 1, 9)):
+        ends = [i for i in range(1, len(text)) if cuts >> (i - 1) & 1]
+        pieces = [text[a:b] for a, b in itertools.pairwise([0, *ends, len(text)])]
+        assert "".join(until(pieces, stop)) == expected
+
+
+def test_text_before_a_stop_string_is_not_held_back_and_no_piece_after_it_is_taken():
+    taken = []
+
+    def pieces():
+        for piece in ("A cra", "ne. ", "The", " end"):
+            taken.append(piece)
+            yield piece
+
+    assert list(until(pieces(), [". T"])) == ["A cra", "ne", ""]
+    assert taken == ["A cra", "ne. ", "The"]
+
+
+def test_a_stop_string_that_means_nothing_is_refused():
+    with pytest.raises(ValueError, match="a stop string needs at least one character"):
+        list(until(["a"], ["b", ""]))
+    for wrong in (".", [1]):
+        with pytest.raises(TypeError, match="stop takes a list of strings"):
+            list(until(["a"], wrong))

@@ -70,3 +70,15 @@ def test_scores_do_not_depend_on_the_batch(model):
             alone = model(torch.tensor([row]))[0][0].detach().log_softmax(dim=-1)
             expected = [float(alone[i, token]) for i, token in enumerate(row[1:])]
             assert said.tolist() == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_score_of_one_text(model):
+    ids = [5, 6, 7, 8, 9]
+    found = scoring.score(model, ids)
+    assert found.shape == (4,)
+    assert torch.equal(found, scoring.score_tokens(model, [ids])[0])
+    window = model.config.block_size
+    assert scoring.score(model, [1] * (window + 1)).shape == (window,)
+    for n in (0, 1, window + 2):
+        with pytest.raises(ValueError, match=rf"block_size\+1={window + 1} tokens, got {n}"):
+            scoring.score(model, [1] * n)

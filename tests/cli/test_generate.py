@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gpt2_edu import GPT2, fast, generate, load_tokenizer
+from gpt2_edu import GPT2, crane, fast, generate, load_tokenizer
 from gpt2_edu.cli import main
 from gpt2_edu.machine.device import cpp_compiler
 
@@ -145,6 +145,9 @@ def test_bad_values_are_refused_in_a_sentence(refused, folder, tmp_path):
         (["--temperature", -1], "temperature must be 0"),
         (["--top-k", 0], "top_k keeps at least 1"),
         (["--top-p", 2], "(0, 1]"),
+        (["--min-p", 2], "min_p is a share of the largest in [0, 1], got 2.0"),
+        (["--repetition-penalty", 0], "repetition_penalty divides"),
+        (["--stop-at", ""], "a stop string needs at least one character"),
         (["--samples", 0], "--samples must be at least 1"),
         (["--max-new-tokens", -1], "max_new_tokens must be 0 or more"),
         (["--device", "gpu"], "unknown device 'gpu'"),
@@ -154,3 +157,40 @@ def test_bad_values_are_refused_in_a_sentence(refused, folder, tmp_path):
         few = [] if "--max-new-tokens" in words else ["--max-new-tokens", 3]
         assert part in refused("generate", "A crane", "--model", folder, *few, *words)
     assert "no folder" in refused("generate", "x", "--model", tmp_path / "nowhere")
+
+
+def test_a_text_ends_before_a_stop_string(run, folder):
+    words = ["--max-new-tokens", 12, "--temperature", 0, "--precision", "float32", "--no-stop"]
+    whole = run("generate", "A crane", "--model", folder, *words).rstrip("\n")
+    new = whole.removeprefix("A crane")
+    for at in range(len(new) - 2):
+        stop = new[at : at + 3]
+        expected = "A crane" + new[: new.index(stop)]
+        said = run("generate", "A crane", "--model", folder, *words, "--stop-at", stop, "\x07")
+        assert said == expected + "\n"
+    two = run("generate", "A crane", "--model", folder, *words, "--samples", 2, "--stop-at", stop)
+    assert two == f"--- 1\n{expected}\n--- 2\n{expected}\n"
+
+
+def test_the_knobs_reach_the_draw(run, folder):
+    words = ["generate", "A crane", "--model", folder, "--max-new-tokens", 9, "--precision"]
+    words += ["float32", "--no-stop"]
+    assert run(*words, "--min-p", 1) == greedy(folder, "A crane", 9) + "\n"
+    ids = torch.tensor([load_tokenizer("gpt2").encode_ordinary("A crane")])
+    model = GPT2.from_pretrained(folder)
+    expected = generate(model, ids, 9, temperature=0, repetition_penalty=3.0)[0].tolist()
+    said = run(*words, "--temperature", 0, "--repetition-penalty", 3)
+    assert said == load_tokenizer("gpt2").decode(expected) + "\n"
+
+
+def test_with_the_grammar_each_text_is_a_story(run, refused, folder):
+    words = ["generate", "By the river, the crane", "--temperature", 3, "--max-new-tokens", 110]
+    said = run(*words, "--model", "crane", "--grammar", "--samples", 3, "--seed", 0)
+    texts = [part.partition("\n")[2].rstrip("\n") for part in said.split("--- ")[1:]]
+    assert len(texts) == 3
+    for text in texts:
+        assert crane.judge(text).kind == "story"
+    assert "leave out --no-stop" in refused(*words, "--model", "crane", "--grammar", "--no-stop")
+    assert "no story of Crane World begins with 'Once'" in refused(
+        "generate", "Once", "--model", "crane", "--grammar"
+    )

@@ -54,14 +54,14 @@ def test_even_a_model_that_knows_nothing_writes_stories():
     written = stories(rows)
     assert len(written) == 8
     assert all(crane.judge(text).kind == "story" for text in written)
-    assert rows.size(1) > 2 * max(len(ENCODING.encode(text)) for text in written)
+    assert rows.size(1) > 1.5 * max(len(ENCODING.encode(text)) for text in written)
 
 
 def test_every_story_can_be_written_with_the_constraint():
     for seed in range(6):
         ids = [*ENCODING.encode(crane.story(seed)), END]
-        script = iter(ids)
-        choose = Constraint(ENCODING, [""], lambda logits: torch.tensor([next(script)]))
+        script = iter(torch.tensor(ids).split(1))
+        choose = Constraint(ENCODING, [""], lambda _, script=script: next(script))
         for i in ids:
             allowed = choose.allowed(torch.zeros(1, ENCODING.n_vocab))
             assert allowed[0, i]
