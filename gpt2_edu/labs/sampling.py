@@ -25,6 +25,7 @@ class Sampling(Lab):
     def __init__(self, model: GPT2, encoding: tiktoken.Encoding, **live: Any) -> None:
         super().__init__("sampling", **live)
         self.model, self.encoding = model, encoding
+        self.text = live.get("text", "In the marsh, the crane")
 
     def controls(self) -> Mapping[str, Any]:
         import ipywidgets as widgets
@@ -32,12 +33,13 @@ class Sampling(Lab):
         slow = {"continuous_update": False}
         most = min(200, self.model.config.block_size)
         return {
-            "prompt": widgets.Text("In the marsh, the crane", description="prompt", **slow),
+            "prompt": widgets.Text(self.text, description="prompt", **slow),
             "temperature": widgets.FloatSlider(
                 1.0, min=0, max=3, step=0.1, description="τ", **slow
             ),
             "top_k": widgets.IntSlider(0, min=0, max=50, description="k (0: all)", **slow),
             "top_p": widgets.FloatSlider(1.0, min=0.05, max=1, step=0.05, description="p", **slow),
+            "min_p": widgets.FloatSlider(0.0, min=0, max=1, step=0.05, description="min-p", **slow),
             "new_tokens": widgets.IntSlider(30, min=1, max=most, description="tokens", **slow),
             "texts": widgets.IntSlider(3, min=1, max=8, description="texts", **slow),
             "seed": widgets.BoundedIntText(0, min=0, max=2**31, description="seed", **slow),
@@ -50,6 +52,7 @@ class Sampling(Lab):
         temperature: float,
         top_k: int,
         top_p: float,
+        min_p: float,
         new_tokens: int,
         texts: int,
         seed: int,
@@ -58,6 +61,7 @@ class Sampling(Lab):
             "temperature": temperature,
             "top_k": top_k or None,
             "top_p": top_p,
+            "min_p": min_p,
         }
         ids = self.encoding.encode_ordinary(prompt)
         most = self.model.config.block_size - new_tokens

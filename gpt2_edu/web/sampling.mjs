@@ -5,10 +5,10 @@ import { softmax } from "./numbers.mjs";
 
 const GREEDY_BELOW = 2 ** -126; // a smaller temperature is as good as 0
 
-/** @typedef {{temperature?: number, topK?: number | null, topP?: number | null}} Knobs */
+/** @typedef {{temperature?: number, topK?: number | null, topP?: number | null, minP?: number | null}} Knobs */
 
 /** @param {Knobs} knobs */
-export function checkKnobs({ temperature = 1, topK = null, topP = null }) {
+export function checkKnobs({ temperature = 1, topK = null, topP = null, minP = null }) {
   if (!(Number.isFinite(temperature) && temperature >= 0)) {
     throw new Error(`the temperature must be 0 (greedy) or above, not ${shown(temperature)}`);
   }
@@ -18,17 +18,20 @@ export function checkKnobs({ temperature = 1, topK = null, topP = null }) {
   if (topP !== null && !(Number.isFinite(topP) && topP > 0 && topP <= 1)) {
     throw new Error(`top-p is a probability above 0 and at most 1, not ${shown(topP)}`);
   }
+  if (minP !== null && !(Number.isFinite(minP) && minP >= 0 && minP <= 1)) {
+    throw new Error(`min-p is a share of the largest from 0 to 1, not ${shown(minP)}`);
+  }
 }
 
 /**
- * Logits (V) → probabilities (V): temperature, then top-k with ties, then top-p.
+ * Logits (V) → probabilities (V): temperature, then top-k with ties, then top-p, then min-p.
  * @param {Float32Array} logits
  * @param {Knobs} [knobs]
  * @returns {Float64Array}
  */
 export function nextProbabilities(logits, knobs = {}) {
   checkKnobs(knobs);
-  const { temperature = 1, topK = null, topP = null } = knobs;
+  const { temperature = 1, topK = null, topP = null, minP = null } = knobs;
   const best = argmax(logits);
   const probabilities = new Float64Array(logits.length);
   if (temperature < GREEDY_BELOW) {
@@ -45,7 +48,20 @@ export function nextProbabilities(logits, knobs = {}) {
   }
   softmax(probabilities);
   if (topP !== null && topP < 1) keepNucleus(probabilities, topP);
+  if (minP) keepShare(probabilities, minP);
   return probabilities;
+}
+
+/**
+ * Keep the tokens with at least this share of the largest probability.
+ * @param {Float64Array} probabilities
+ * @param {number} share
+ */
+function keepShare(probabilities, share) {
+  const threshold = share * probabilities.reduce((a, b) => Math.max(a, b));
+  const kept = probabilities.map((p) => (p < threshold ? 0 : p));
+  const sum = kept.reduce((a, b) => a + b);
+  probabilities.set(kept.map((p) => p / sum));
 }
 
 /**

@@ -84,7 +84,7 @@ def anything(*names: str) -> st.SearchStrategy[dict[str, Any]]:
     return named(**dict.fromkeys(names, ANYTHING))
 
 
-KNOBS = anything("temperature", "top_k", "top_p")
+KNOBS = anything("temperature", "top_k", "top_p", "min_p")
 
 
 Function = tuple[Callable[..., Any], tuple[Any, ...], st.SearchStrategy[Any]]
@@ -121,7 +121,7 @@ def functions(model: GPT2, folder: Path) -> dict[str, Function]:
         "generate with": (
             generate,
             (the_model, st.just(torch.tensor([[1]])), few),
-            anything("eos_id", "padding", "overflow"),
+            anything("eos_id", "padding", "overflow", "stop", "repetition_penalty"),
         ),
         "sample_next": (sample_next, (st.one_of(tensors(), ANYTHING),), KNOBS),
         "KVCache": (

@@ -111,7 +111,7 @@ def test_every_control_of_every_lab_changes_something(
 
 def test_sampling_shows_what_the_package_draws(sampling, crane):
     model, encoding = crane
-    knobs = {"temperature": 0.7, "top_k": 5, "top_p": 0.9}
+    knobs = {"temperature": 0.7, "top_k": 5, "top_p": 0.9, "min_p": 0.1}
     made = list(sampling.show(prompt=MARSH, new_tokens=8, texts=2, seed=3, **knobs))
     idx = torch.tensor([[encoding.eot_token, *encoding.encode_ordinary(MARSH)]])
     with torch.no_grad():
@@ -124,6 +124,11 @@ def test_sampling_shows_what_the_package_draws(sampling, crane):
         model, idx.expand(2, -1), 8, eos_id=encoding.eot_token, generator=generator, **knobs
     )
     assert texts == [encoding.decode(row[1:]) for row in written.tolist()]
+
+
+def test_the_panel_begins_with_the_text_that_the_page_shows(crane):
+    lab = Sampling(*crane, printed=Matrix.example(), first=FIRST, text="One windy morning,")
+    assert lab.controls()["prompt"].value == "One windy morning,"
 
 
 def test_a_prompt_that_is_too_long_is_said_in_a_sentence_and_nothing_is_lost(sampling):

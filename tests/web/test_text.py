@@ -104,9 +104,10 @@ LOGITS = [3.0, 1.0, 1.0, -2.0, 0.5, 3.0, -50.0, 2.25, 1.0]
 @pytest.mark.parametrize("temperature", [0.0, 1e-40, 0.1, 0.7, 1.0, 5.0])
 def test_probabilities_are_pythons(node, temperature):
     knobs = [
-        {"temperature": temperature, "topK": k, "topP": p}
+        {"temperature": temperature, "topK": k, "topP": p, "minP": m}
         for k in (None, 1, 2, 3, 4, 9, 20)
         for p in (None, 1e-9, 0.3, 0.5, 0.9, 0.999, 1.0)
+        for m in (None, 0, 0.05, 0.4, 1)
     ]
     answer = node("run_text.mjs", {"logits": LOGITS, "knobs": knobs})
     for given, got in zip(knobs, answer["probabilities"]):
@@ -115,6 +116,7 @@ def test_probabilities_are_pythons(node, temperature):
             temperature=temperature,
             top_k=given["topK"],
             top_p=given["topP"],
+            min_p=given["minP"],
         )[0]
         torch.testing.assert_close(torch.tensor(got, dtype=torch.float32), expected), given
 
@@ -127,6 +129,8 @@ def test_probabilities_are_pythons(node, temperature):
         ({"topK": 1.5}, "a whole number of tokens"),
         ({"topP": 0}, "above 0 and at most 1"),
         ({"topP": 1.1}, "above 0 and at most 1"),
+        ({"minP": -0.1}, "from 0 to 1"),
+        ({"minP": 1.5}, "from 0 to 1"),
     ],
 )
 def test_knobs_that_mean_nothing_are_refused(node, knobs, said):

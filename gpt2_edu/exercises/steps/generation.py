@@ -87,6 +87,17 @@ MISTAKES = (
         changed(SOLUTION, ("logits / temperature", "logits * temperature")),
     ),
     Mistake(
+        "The temperature comes last here. It comes first: top-k and top-p cut what the heat has left.",
+        changed(
+            SOLUTION,
+            ("    logits = logits / temperature\n", ""),
+            (
+                "    return torch.multinomial(probs,",
+                "    probs = probs ** (1 / temperature)\n    return torch.multinomial(probs,",
+            ),
+        ),
+    ),
+    Mistake(
         "Your top-p drops the token that crosses the line. Compare p with what likelier tokens hold, "
         "`falling.cumsum(dim=-1) - falling`.",
         changed(SOLUTION, ("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) ")),

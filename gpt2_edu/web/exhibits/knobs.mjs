@@ -1,27 +1,27 @@
-// The knobs of sampling, one after the other in any order; and the darts. With temperature, k, p it
-// is what next_probabilities in generation.py computes.
+// The knobs of sampling, one after the other in any order; and the darts. With temperature, k, p,
+// m it is what next_probabilities in sampling.py computes.
 
-/** @typedef {{temperature: number, k: number, p: number}} Knobs */
+/** @typedef {{temperature: number, k: number, p: number, m?: number}} Knobs */
 
 const GREEDY_BELOW = 2 ** -126; // a smaller temperature is as good as 0
 
 /** Orders of the knobs, and who has them. */
 export const ORDERS = /** @type {[string, string][]} */ ([
-  ["tkp", "τ, k, p (this book)"],
-  ["tpk", "τ, p, k"],
-  ["kpt", "k, p, τ (llama.cpp)"],
+  ["tkpm", "τ, k, p, m (this book)"],
+  ["tpkm", "τ, p, k, m"],
+  ["kpmt", "k, p, m, τ (llama.cpp)"],
 ]);
 
 /** @type {Record<string, (z: Float64Array, knobs: Knobs) => Float64Array>} */
-const TURN = { t: heat, k: keepK, p: keepP };
+const TURN = { t: heat, k: keepK, p: keepP, m: keepM };
 
 /**
  * Logits (V) → probabilities (V).
  * @param {ArrayLike<number>} logits
  * @param {Knobs} knobs
- * @param {string} [order]  such as "tkp"
+ * @param {string} [order]  such as "tkpm"
  */
-export function turn(logits, knobs, order = "tkp") {
+export function turn(logits, knobs, order = "tkpm") {
   /** @type {Float64Array} */
   let z = Float64Array.from(logits);
   for (const name of order) z = TURN[name](z, knobs);
@@ -64,6 +64,16 @@ function keepP(z, { p }) {
     before += shares[id];
   }
   return kept;
+}
+
+/**
+ * @param {Float64Array} z
+ * @param {Knobs} knobs
+ */
+function keepM(z, { m = 0 }) {
+  if (m === 0) return z;
+  const threshold = z.reduce((a, b) => Math.max(a, b)) + Math.log(m); // the same for any sum
+  return z.map((value) => (value < threshold ? -Infinity : value));
 }
 
 /** @param {Float64Array} z */

@@ -22,11 +22,12 @@ export function sampling({ settings, state, model, say }) {
   state.declare("temperature", 1, { min: 0, max: 3 });
   state.declare("k", ALL, { min: 1, max: ALL, whole: true });
   state.declare("p", 1, { min: 0.01, max: 1 });
-  state.declare("order", "tkp", { among: ORDERS.map(([value]) => value) });
+  state.declare("m", 0, { min: 0, max: 1 });
+  state.declare("order", "tkpm", { among: ORDERS.map(([value]) => value) });
   state.declare("dart", 0.3, { min: 0, max: 1 });
   state.declare("draws", 0, { min: 0, max: 10_000, whole: true });
   state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
-  const names = ["temperature", "k", "p", "order", "dart", "draws", "seed"];
+  const names = ["temperature", "k", "p", "m", "order", "dart", "draws", "seed"];
 
   const strip = new Strip({
     value: state.get("text"),
@@ -75,6 +76,12 @@ export function sampling({ settings, state, model, say }) {
       min: 0.01,
       show: (p) => (p === 1 ? "all" : fixed(p, 2)),
     },
+    {
+      kind: "slider",
+      key: "m",
+      label: "min-p",
+      show: (m) => (m === 0 ? "all" : fixed(m, 2)),
+    },
     { kind: "choice", key: "order", label: "order", options: ORDERS },
   ]);
 
@@ -112,7 +119,7 @@ export function sampling({ settings, state, model, say }) {
     const rest = order.slice(SHOWN);
     const tail = `The ${rest.length.toLocaleString("en")} others together go from ${sum(before, rest)} to ${sum(p, rest)}.`;
     const open = `It is ${now}, before among ${fixed(choices(before), 1)}.`;
-    const cut = knobs.k < V || knobs.p < 1 ? `Kept: ${left}.` : tail;
+    const cut = knobs.k < V || knobs.p < 1 || knobs.m > 0 ? `Kept: ${left}.` : tail;
     return `${moves}, and ${ranks}. ${cut} ${open} ${hits}`;
   };
 
@@ -122,8 +129,8 @@ export function sampling({ settings, state, model, say }) {
    * @param {Float32Array} logits
    */
   const goOn = async (ids, logits) => {
-    const { temperature, k, p, order, seed } = read();
-    const mine = JSON.stringify([model.present.name, ids, temperature, k, p, order, seed]);
+    const { temperature, k, p, m, order, seed } = read();
+    const mine = JSON.stringify([model.present.name, ids, temperature, k, p, m, order, seed]);
     if (mine === writing) return;
     writing = mine;
     list.ariaBusy = "true";
@@ -141,7 +148,7 @@ export function sampling({ settings, state, model, say }) {
           if (!result || writing !== mine) return;
           text.logits = result.logits;
         }
-        const shares = turn(text.logits, { temperature, k, p }, order);
+        const shares = turn(text.logits, { temperature, k, p, m }, order);
         const id = hit(text.random(), shares, ranked(shares));
         text.ended = id === tokenizer.eot;
         text.ids = [...text.ids, id];
@@ -172,7 +179,7 @@ export function sampling({ settings, state, model, say }) {
     ],
     show: async (latest) => {
       const text = state.get("text");
-      const { temperature, k, p: part, order: turned, dart, draws, seed } = read();
+      const { temperature, k, p: part, m, order: turned, dart, draws, seed } = read();
       const { ids, cut } = await model.encode(text, MOST);
       const result = await model.run({ ids, key: "sampling", lastOnly: true });
       if (!result || !latest()) return;
@@ -180,8 +187,8 @@ export function sampling({ settings, state, model, say }) {
         ids.map((id) => ({ name: model.show(id), id })),
         { text, cut },
       );
-      const before = turn(result.logits, { temperature: 1, k: ALL, p: 1 });
-      const p = turn(result.logits, { temperature, k, p: part }, turned);
+      const before = turn(result.logits, { temperature: 1, k: ALL, p: 1, m: 0 });
+      const p = turn(result.logits, { temperature, k, p: part, m }, turned);
       const order = ranked(before);
       chosen = hit(dart, p, order);
       /** @type {Map<number, number>} */

@@ -33,6 +33,8 @@ def first_eight(shares: dict[str, float]) -> dict[str, float]:
         ({"temperature": "2"}, {"temperature": 2}),
         ({"temperature": "0"}, {"temperature": 0}),
         (HOT, {"temperature": 1.75, "top_k": 12, "top_p": 0.8}),
+        ({"m": "0.2"}, {"min_p": 0.2}),
+        ({**HOT, "m": "0.3"}, {"temperature": 1.75, "top_k": 12, "top_p": 0.8, "min_p": 0.3}),
     ],
 )
 def test_the_knobs_are_next_probabilities(exhibit, crane, query, knobs):
@@ -72,11 +74,11 @@ def test_the_order_of_the_knobs_counts(exhibit, crane):
     cut = next_probabilities(logits, top_k=12, top_p=0.8)
     expected = next_probabilities(cut.log(), temperature=1.75)[0].sort(descending=True).values
     assert list(shown.bars().values())[:8] == pytest.approx(expected[:8].tolist(), abs=1e-3)
-    shown.element.get_by_role("button", name="τ, p, k").click()
+    shown.element.get_by_role("button", name="τ, p, k, m").click()
     cut = next_probabilities(logits, temperature=1.75, top_p=0.8)
     expected = next_probabilities(cut.log(), top_k=12)[0].sort(descending=True).values
     assert list(shown.bars().values())[:8] == pytest.approx(expected[:8].tolist(), abs=1e-3)
-    assert "order=tpk" in shown.query
+    assert "order=tpkm" in shown.query
 
 
 @pytest.mark.parametrize("touch", [False, True])
@@ -147,7 +149,15 @@ def test_several_texts_and_with_other_darts_others(exhibit):
 @pytest.mark.parametrize(
     "query",
     [
-        {"text": "", "temperature": "-7", "k": "0", "p": "0", "order": "ppp", "draws": "1e99"},
+        {
+            "text": "",
+            "temperature": "-7",
+            "k": "0",
+            "p": "0",
+            "order": "ppp",
+            "m": "2",
+            "draws": "1e99",
+        },
         {"text": "<img src=x onerror=alert(1)> & \u202e שלום 🐦" * 300, "dart": "9", "k": "1e9"},
         {"text": "a\x00b", "temperature": "1e300", "seed": "-1", "dart": "🐦", "p": "NaN"},
         {"text": "🐦" * 5_050, "draws": "0.5", "temperature": "0"},
