@@ -17,9 +17,9 @@ GREEDY_BELOW = torch.finfo(torch.float32).tiny  # smaller ones may be 0 in float
 def penalize(logits: Tensor, idx: Tensor, penalty: float) -> Tensor:
     """Make the tokens of each text less likely: logits (B, V), ids (B, T) → logits (B, V).
 
-    The positive logits among them are divided by ``penalty``, the negative ones multiplied (Keskar
-    et al. 2019, section 4.1, as transformers does it); how often a token occurs does not matter.
-    Above 1 it discourages repetition, below 1 it encourages it. Raises ValueError unless the
+    The positive logits among them are divided by ``penalty``, the negative ones multiplied, as in
+    transformers; Keskar et al. 2019, section 4.1, divide all. How often a token occurs does not
+    matter. Above 1 it discourages repetition, below 1 it encourages it. Raises ValueError unless the
     penalty is above 0.
     """
     check_knobs(1.0, None, None, None, penalty)
