@@ -19,8 +19,8 @@ def penalize(logits: Tensor, idx: Tensor, penalty: float) -> Tensor:
 
     The positive logits among them are divided by ``penalty``, the negative ones multiplied, as in
     transformers; Keskar et al. 2019, section 4.1, divide all. How often a token occurs does not
-    matter. Above 1 it discourages repetition, below 1 it encourages it. Raises ValueError unless the
-    penalty is above 0.
+    matter. Above 1 it discourages repetition, below 1 it encourages it. Raises ValueError unless
+    the penalty is above 0.
     """
     check_knobs(1.0, None, None, None, penalty)
     check_logits(logits)
