@@ -15,10 +15,10 @@ NBVAL   := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PY
 # An environment of a target's own, beside .venv. TORCH=torch==2.13.0+cpu names a build where the
 # plain one would bring gigabytes.
 OWN_ENV = $(BIN)/uv venv --quiet --clear --python $1 _build/env-$@ && $(BIN)/uv pip install --quiet --python _build/env-$@ --editable
-# What the package's own tests leave out: the site, what runs in a browser or in Node, the scaffold.
-PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs $(foreach one,scaffold slides make,--ignore=tests/test_$(one).py)
+# What the package's own tests leave out: the site, what runs in a browser or in Node.
+PACKAGE := -m "not browser" --ignore=tests/site --ignore=tests/web --ignore=tests/labs $(foreach one,slides make,--ignore=tests/test_$(one).py)
 
-.PHONY: help book serve lab wheel pdf epub bundle slides assignment test lint lint-workflows unit nbval nbval-capped site links notebooks real lists status report new-chapter new-exercise web kernel clean colab colab-test assignment-test newest lowest plain-sphinx audit campaign bench bench-page gpu crane stamp check-tag colab-tag
+.PHONY: help book serve lab wheel pdf epub bundle slides assignment test lint lint-workflows unit nbval nbval-capped site links notebooks real lists web kernel clean colab colab-test assignment-test newest lowest plain-sphinx campaign bench bench-page gpu crane
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -36,7 +36,7 @@ book: $(READY) $(VENDOR)  ## build the site into _build/html
 
 serve: $(READY)  ## serve it on this machine; PORT=8000
 	@test -f _build/html/index.html || $(MAKE) book
-	@$(BIN)/python book/serve.py "$(PORT)"
+	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@test -w "$$HOME" || { mkdir -p _build/home && export HOME="$(CURDIR)/_build/home"; }; \
@@ -111,18 +111,6 @@ lists: $(READY)  ## contents and tables, from the chapters
 	$(BIN)/python book/in_page_figures.py
 	$(BIN)/python book/gpu_figures.py
 
-status: $(READY)  ## time notebooks, write book/status.md
-	$(BIN)/python book/make_status.py
-
-report: $(READY)  ## how long chapters are and what they show
-	@$(BIN)/python book/report.py
-
-new-chapter: $(READY)  ## begin one: NAME=quantisation
-	@$(BIN)/python book/scaffold.py chapter
-
-new-exercise: $(READY)  ## begin one: CHAPTER=6 NAME=my_thing
-	@$(BIN)/python book/scaffold.py exercise
-
 web: $(NPM)  ## pack gpt2_edu/web for the pages
 	$(NODE) book/make_web.mjs
 
@@ -160,9 +148,6 @@ plain-sphinx: $(READY) $(VENDOR)  ## the book without Jupyter Book
 	    PYTHONPATH=book:book/_ext _build/env-$@/bin/python -m sphinx --quiet --fail-on-warning --nitpicky --keep-going . _build/$@
 	SITE=_build/$@ $(PYTEST) -q tests/site/test_site.py
 
-audit: $(READY)  ## what is known against what we pin
-	@$(BIN)/python book/audit.py
-
 campaign: $(READY)  ## kills, damage, hostile calls: long
 	$(BIN)/python -m tests.campaigns
 	$(BIN)/python -m tests.campaigns.full_disk
@@ -185,17 +170,6 @@ gpu: $(if $(GPU_PYTHON),,$(READY))  ## all that needs a GPU, in nine minutes
 
 crane: $(READY)  ## train the bundled model; twenty minutes
 	$(BIN)/python book/make_crane.py
-
-##@ Release
-
-stamp: $(READY)  ## write a version everywhere: VERSION=0.2.0
-	@$(BIN)/python book/release.py stamp "$$VERSION"
-
-check-tag: $(READY)  ## are the tags there that links lead to?
-	@$(BIN)/python book/release.py check-tag
-
-colab-tag: $(READY)  ## tag the notebooks for Colab
-	@$(BIN)/python book/release.py colab-tag
 
 # ---- What the targets need
 

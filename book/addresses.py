@@ -1,11 +1,10 @@
 """Where the book is published: the pages, the repository, and the notebooks in Colab.
 
-The repository stands in _config.yml, the version in pyproject.toml; nothing else names them.
+The repository stands in _config.yml, the version in gpt2_edu; nothing else names them.
 """
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import PurePosixPath
 
@@ -13,11 +12,12 @@ import yaml
 from chapters import ROOT
 from docutils.nodes import make_id
 
+from gpt2_edu import __version__
+
 
 def version() -> str:
     """The version of the package and of the book: "0.1.0"."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["version"])
+    return __version__
 
 
 def _config() -> dict:

@@ -1,7 +1,6 @@
 """What the pages promise is in the chapters: places, answers, terms.
 
-Every row of the two indexes leads to a heading that exists. How long a chapter is, and how much it
-shows, is no test but a report: `make report`.
+Every row of the two indexes leads to a heading that exists.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ that ends in a semicolon; it compares no picture. So this is checked here.
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ import nbformat
 import pytest
 import yaml
 from chapters import chapters, parts
+
+from gpt2_edu import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = [chapter.path for chapter in chapters()] + [c.practice for c in chapters()]
@@ -127,9 +128,8 @@ def test_first_code_cell_is_the_same_hidden_bootstrap_everywhere():
 
 def test_bootstrap_installs_this_version_from_the_public_repository():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     bootstrap = code_cells(NOTEBOOKS[0])[0].source
-    address = f"git+{config['repository']['url']}@v{project['version']}"
+    address = f"git+{config['repository']['url']}@v{__version__}"
     # Only on Colab: anywhere else it would overwrite what the reader installed.
     assert f'if "google.colab" in sys.modules:\n    %pip install -q "{address}"' in bootstrap
     # A reader who lacks the package sees the cell in the error, and in it what to type.

@@ -2,7 +2,6 @@
 
 - The site's root leads to the front page.
 - A link to the glossary shows the entry when the pointer rests on it.
-- A chapter says at its foot when and with what it was run: its row of the status page.
 - A page that runs the model finds its files as scripts in _static/files.
 """
 
@@ -46,11 +45,6 @@ PLAIN = {
     "}": "",
 }
 
-# A row of book/status.md: the notebook's name, seconds, date, Python and PyTorch.
-ROW = re.compile(
-    r"^\| \[.*\]\(\.\./notebooks/(\w+)\.ipynb\) \| \d+ \| (\d+) \| (\S+) \| (\S+) \| (\S+) ", re.M
-)
-
 
 def entries(glossary: str) -> dict[str, str]:
     """The text of each entry without markup and without the pointer to its chapter."""
@@ -62,16 +56,6 @@ def entries(glossary: str) -> dict[str, str]:
             text = text.replace(written, meant)
         found[anchor] = markup.escape(text)
     return found
-
-
-def badges(status: str) -> dict[str, str]:
-    """For each notebook, a line that says when and with what it was run."""
-    return {
-        name: f'<p class="run-on">Run from its first cell to its last on {date}, in {seconds} s, '
-        f"without a GPU: Python {python}, PyTorch {torch}. "
-        f'<a class="reference internal" href="../book/status.html">All chapters</a></p>'
-        for name, seconds, date, python, torch in ROW.findall(status)
-    }
 
 
 def tidy(app: Sphinx, error: Exception | None) -> None:
@@ -93,7 +77,6 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
         (static / "files" / f"{name}.js").write_text(files_script(name), encoding="utf-8")
 
     explained = entries((out / "book" / "glossary.html").read_text(encoding="utf-8"))
-    ran = badges((Path(app.srcdir) / "book" / "status.md").read_text(encoding="utf-8"))
 
     def explain(link: re.Match[str]) -> str:
         return (
@@ -102,10 +85,7 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
 
     for page in out.rglob("*.html"):
         html = page.read_text(encoding="utf-8")
-        html = TO_GLOSSARY.sub(explain, html)
-        if page.parent.name == "notebooks":
-            html = html.replace("</article>", ran.get(page.stem, "") + "\n</article>", 1)
-        page.write_text(html, encoding="utf-8")
+        page.write_text(TO_GLOSSARY.sub(explain, html), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

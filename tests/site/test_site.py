@@ -11,7 +11,6 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from addresses import colab_tag
 from bs4 import BeautifulSoup, Tag
-from chapters import chapters
 
 # What a browser fetches by itself, as opposed to links that a reader may follow.
 FETCHED = [
@@ -193,9 +192,3 @@ def test_links_to_the_glossary_show_its_entries(site, files):
         if len(attribute(link, "title")) < 20 or re.search(r"\\|Chapter", attribute(link, "title"))
     ]
     assert bad == []
-
-
-def test_every_chapter_says_when_it_was_run(site):
-    for chapter in chapters():
-        line = parse(site / f"notebooks/{chapter.name}.html").select_one("article > .run-on")
-        assert re.search(r"on 20\d\d-\d\d-\d\d, in \d+ s", line.text)
