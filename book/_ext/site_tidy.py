@@ -9,7 +9,6 @@ import html as markup
 import re
 from pathlib import Path
 
-import site_found
 from addresses import published
 from sphinx.application import Sphinx
 
@@ -23,7 +22,7 @@ ROOT_PAGE = """<!doctype html>
 <link rel="icon" href="_static/favicon.svg">
 <link rel="canonical" href="{address}">
 <meta property="og:title" content="{title}">
-<meta property="og:image" content="{card}">
+<meta property="og:image" content="{picture}">
 <meta name="twitter:card" content="summary_large_image">
 <meta http-equiv="refresh" content="0; url={front}">
 </head>
@@ -68,7 +67,7 @@ def tidy(app: Sphinx, error: Exception | None) -> None:
         title=app.config.html_title,
         front=front,
         address=published(app.config.root_doc),
-        card=site_found.card(None),
+        picture=f"{app.config.html_baseurl}_static/heads.png",
     )
     (out / "index.html").write_text(root_page, encoding="utf-8")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 from chapters import chapters, find
 from playwright.sync_api import Browser, Page
@@ -15,11 +16,11 @@ from playwright.sync_api import Browser, Page
 from tests.site.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
-MOVED = dict(
-    line.split()
-    for line in (ROOT / "book" / "moved.txt").read_text(encoding="utf-8").splitlines()
-    if not line.startswith("#")
-)
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+MOVED = {
+    old: str(PurePosixPath(old).parent / new).removesuffix(".html")
+    for old, new in CONFIG["sphinx"]["config"]["redirects"].items()
+}
 
 
 @pytest.fixture(params=chapters(), ids=lambda chapter: chapter.name)
