@@ -24,7 +24,6 @@ from . import command, how_to_repair
 
 NEEDED = ("torch", "tiktoken", "regex", "numpy", "safetensors", "huggingface_hub", "tqdm")
 OPTIONAL = {
-    "pyarrow": "prepare can then read Parquet files",
     "datasets": "prepare can then read named datasets",
     "tensorboard": "training can then write for TensorBoard",
     "transformers": "parity_table can then compare a model with Hugging Face's",

@@ -14,7 +14,7 @@ from . import command
     positional="sources",
 )
 def prepare(config: PrepareConfig) -> None:
-    """Turn text files, folders, JSONL, Parquet or a named dataset into token shards."""
+    """Turn text files, folders, JSONL or a named dataset into token shards."""
     header = prepare_shards(config)
     for split in ("train", "val"):
         print(f"{split:6}{header.tokens(split):>16,} tokens")

@@ -4,15 +4,15 @@ Each document is preceded by <|endoftext|>: the token then means "a new text beg
 word is predicted from it, and a model that is given nothing else starts a text. The characters
 "<|endoftext|>" inside a document are ordinary text.
 
-A preparation can be killed at any moment. Run again, it continues from its last record and ends
-with the same files, bit for bit.
+The shards grow in a folder of their own and move to their place when they are complete. A
+preparation that was interrupted leaves nothing that can be read, and starts again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+import shutil
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,13 +25,13 @@ import tiktoken
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ..machine.files import locked, write_text
-from ..machine.messages import short_repr
+from ..machine.files import locked, sync, write_text
+from ..machine.messages import join_some, short_repr
 from ..machine.options import check_type, option
 from ..tokenizer import load_tokenizer
-from .shards import HEADER, SPLITS, UNFINISHED, VERSION, Header, read_header, tokenizer_hash
+from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Header, tokenizer_hash
 from .sources import Piece, ReadOptions, Source, find_sources
-from .writer import ShardWriter, open_progress
+from .writer import ShardWriter
 
 BATCH_CHARACTERS = 1 << 20  # encoded at a time
 
@@ -41,10 +41,9 @@ class PrepareConfig:
     """What to prepare, and how. The result depends on all of it but workers and overwrite."""
 
     sources: tuple[str, ...] = option(
-        "text files, folders, .jsonl, .parquet, dataset:NAME[:CONFIG[:SPLIT]] or "
-        "crane:COUNT stories"
+        "text files, folders, .jsonl, dataset:NAME[:CONFIG[:SPLIT]] or crane:COUNT stories"
     )
-    out: str = option("folder for the shards: new, empty or of the same run")
+    out: str = option("folder for the shards: new or empty")
     tokenizer: str = option("name of the tokenizer", "gpt2")
     val_fraction: float = option("share of the documents kept for validation, in [0, 1)", 0.05)
     seed: int = option("which documents are drawn for validation", 0)
@@ -95,37 +94,60 @@ def prepare(config: PrepareConfig) -> Header:
             raise ValueError(f"the output {out} lies inside the source {name}: move it elsewhere")
     names = ("sources", "val_fraction", "seed", "shard_tokens", "text_field", "errors")
     made = {name: getattr(config, name) for name in names} | {"sources": list(config.sources)}
-    files = json.dumps([source.identity for source in sources])
-    identity = made | {
-        "version": VERSION,
-        "tokenizer": config.tokenizer,
-        "tokenizer_hash": tokenizer_hash(encoding),
-        "files (names, sizes, times)": hashlib.sha256(files.encode()).hexdigest(),
-    }
     with locked(out):
-        progress = open_progress(out, identity, config.overwrite)
-        if (out / HEADER).is_file():  # interrupted after the last step but one
-            (out / UNFINISHED).unlink()
-            return read_header(out)
-        writer = ShardWriter(out, progress, config.shard_tokens, encoding.n_vocab)
-        documents = _encode_all(config, encoding, sources, writer)
-        total = sum(map(writer.tokens, SPLITS))
-        if not total:
-            raise ValueError(f"there is no text in {', '.join(config.sources)}")
-        if config.val_fraction > 0 and not writer.tokens("val"):
-            writer.move_tail_to_val(min(max(round(total * config.val_fraction), 1), total - 1))
-        header = Header(
-            tokenizer=config.tokenizer,
-            tokenizer_hash=tokenizer_hash(encoding),
-            vocab_size=encoding.n_vocab,
-            dtype=writer.dtype.name,
-            documents=documents,
-            shards=writer.rename_shards(),
-            made=made,
-        )
-        write_text(out / HEADER, header.to_json())
-        (out / UNFINISHED).unlink()
+        check_free(out, config.overwrite)
+        part = out / UNFINISHED
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        try:
+            writer = ShardWriter(part, config.shard_tokens, encoding.n_vocab)
+            documents = _encode_all(config, encoding, sources, writer)
+            total = sum(map(writer.tokens, SPLITS))
+            if not total:
+                raise ValueError(f"there is no text in {', '.join(config.sources)}")
+            if config.val_fraction > 0 and not writer.tokens("val"):
+                writer.move_tail_to_val(min(max(round(total * config.val_fraction), 1), total - 1))
+            header = Header(
+                tokenizer=config.tokenizer,
+                tokenizer_hash=tokenizer_hash(encoding),
+                vocab_size=encoding.n_vocab,
+                dtype=writer.dtype.name,
+                documents=documents,
+                shards=writer.finish(),
+                made=made,
+            )
+            write_text(part / HEADER, header.to_json())
+            replace_shards(out, part, [shard.file for shard in header.shards])
+        finally:
+            shutil.rmtree(part)
         return header
+
+
+def check_free(folder: Path, overwrite: bool) -> None:
+    """Raise ValueError if the folder holds anything that the preparation did not leave there."""
+    held = sorted(path.name for path in folder.iterdir() if path.name != UNFINISHED)
+    interrupted = (folder / UNFINISHED).is_dir() and HEADER not in held
+    if interrupted:  # perhaps when some of its shards had moved to their place
+        held = [name for name in held if not SHARD_NAME.fullmatch(name)]
+    if held and not overwrite:
+        what = "finished shards" if HEADER in held else join_some(held)
+        raise ValueError(
+            f"{folder} is not empty: it holds {what}. Choose another folder, or replace the "
+            "shards that are there with overwrite=True."
+        )
+
+
+def replace_shards(folder: Path, part: Path, shards: list[str]) -> None:
+    """Move new shards to their place. The old header is removed first and the new one moved last.
+
+    Without it, no reader takes the folder for complete.
+    """
+    for name in (HEADER, *(path.name for path in folder.iterdir())):
+        if name == HEADER or SHARD_NAME.fullmatch(name):
+            (folder / name).unlink(missing_ok=True)
+    for name in (*shards, HEADER):
+        os.replace(part / name, folder / name)
+        sync(folder)
 
 
 TextBatch = list[tuple[str, Piece]]  # pieces with their split: enough work for one task
@@ -169,7 +191,7 @@ def _encode(batch: TextBatch, encoding: tiktoken.Encoding) -> dict[str, NDArray[
 def _encode_all(
     config: PrepareConfig, encoding: tiktoken.Encoding, sources: list[Source], writer: ShardWriter
 ) -> int:
-    """Encode what is not yet written and write it in order. Returns the number of documents.
+    """Encode the text and write it in order. Returns the number of documents.
 
     Threads suffice: tiktoken releases Python's global lock. Few batches are in memory at a time.
     """
@@ -184,25 +206,16 @@ def _encode_all(
 
         def write_next() -> None:
             future, progress = pending.popleft()
-            writer.append(future.result())
+            for split, ids in future.result().items():
+                writer.append(split, ids)
             bar.update(progress)
 
-        written, number = writer.progress.batches, -1
-        for number, batch in enumerate(text_batches(pieces, config)):
+        for batch in text_batches(pieces, config):
             documents += sum(piece.starts_document for _, piece in batch)
             progress = sum(piece.progress for _, piece in batch)
-            if number < written:
-                bar.update(progress)
-                continue
             pending.append((pool.submit(_encode, batch, encoding), progress))
             if len(pending) > 2 * config.workers:
                 write_next()
-        if number + 1 < written:
-            raise ValueError(
-                f"{config.out} says that {written:,} batches were written, and the text has only "
-                f"{number + 1:,}: start again in an empty folder"
-            )
         while pending:
             write_next()
-    writer.commit()
     return documents

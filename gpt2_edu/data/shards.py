@@ -29,7 +29,7 @@ from ..machine.messages import join_some, short_repr
 from ..tokenizer import load_tokenizer
 
 HEADER = "header.json"
-UNFINISHED = "unfinished.json"  # the progress of a preparation that has not finished
+UNFINISHED = ".unfinished"  # the folder in which a preparation writes its shards
 FORMAT, VERSION = "gpt2-edu token shards", 1
 SPLITS = ("train", "val")
 SHARD_NAME = re.compile(r"(train|val)-\d{5,}\.bin")
@@ -105,11 +105,8 @@ def _why_no_header(folder: Path) -> str:
             f"there is no folder {str(folder)!r}. Make one with prepare: it turns text into token "
             "shards."
         )
-    if (folder / UNFINISHED).is_file():
-        return (
-            f"{folder} holds a preparation that was interrupted: it has no {HEADER} yet. Run the "
-            "same preparation again; it continues where it stopped."
-        )
+    if (folder / UNFINISHED).is_dir():
+        return f"{folder} holds a preparation that was interrupted, or runs now. Run it again."
     held = join_some(sorted(path.name for path in folder.iterdir()))
     return (
         f"{folder} has no {HEADER}, so it is not a folder of token shards. "

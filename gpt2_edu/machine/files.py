@@ -8,7 +8,6 @@ import json
 import os
 import sys
 import time
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -156,15 +155,6 @@ def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal; the file need not fit into memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def file_crc32(path: Path, size: int) -> int:
-    """CRC-32 of a file's first ``size`` bytes."""
-    crc32 = 0
-    with path.open("rb") as file:
-        while size and (block := file.read(min(size, 1 << 22))):
-            crc32, size = zlib.crc32(block, crc32), size - len(block)
-    return crc32
 
 
 def read_json(path: Path) -> Any:

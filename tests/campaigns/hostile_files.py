@@ -24,7 +24,6 @@ from gpt2_edu import GPT2, GPT2Config, load_tokenizer
 from gpt2_edu.crane.grammar import Grammar
 from gpt2_edu.data import TokenShards
 from gpt2_edu.data.prepare import PrepareConfig, prepare
-from gpt2_edu.data.writer import Progress
 from gpt2_edu.exercises import record
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
@@ -113,10 +112,6 @@ def kinds(place: Path) -> dict[str, Kind]:
         small_config(data, run, sample_every=0, eval_every=0, warmup_steps=1, **settings)
     ).train()
     newest = ck.checkpoints(run)[-1]
-    (place / "unfinished").mkdir()
-    Progress(
-        {"sources": ["a.txt"], "seed": 0}, 3, {"train": [5], "val": []}, {"train": [1], "val": []}
-    ).save(place / "unfinished")
     notes = place / "progress"
     notes.mkdir()
     entry = {"on": "2026-01-01T00:00:00+00:00", "source": "def gelu(x): ..."}
@@ -197,11 +192,6 @@ def kinds(place: Path) -> dict[str, Kind]:
         "log of a run": Kind(run / "log.jsonl", log, False),
         "shard": Kind(data / "train-00000.bin", shards, True),
         "header of shards": Kind(data / "header.json", shards, False),
-        "unfinished preparation": Kind(
-            place / "unfinished/unfinished.json",
-            lambda: Progress.load(place / "unfinished/unfinished.json").lengths,
-            True,
-        ),
         "progress of exercises": Kind(notes / record.FILE, progress, False),
         "ranks of a tokenizer": Kind(ranks, tokenizer, True),
         "text in JSON lines": Kind(texts / "a.jsonl", text, False),

@@ -19,7 +19,6 @@ from pathlib import Path
 import torch
 
 import gpt2_edu.data.prepare as prepare_file
-from gpt2_edu.data import writer
 from gpt2_edu.data.prepare import PrepareConfig
 from gpt2_edu.data.shards import HEADER
 from gpt2_edu.trainer import Trainer
@@ -37,10 +36,10 @@ def run(data: Path, out: Path, steps: int) -> None:
 
 
 def prepare_text(text: Path, out: Path) -> None:
-    """In a child process: prepare, or go on with it. Small batches, and a record after each."""
+    """In a child process: prepare, in small batches."""
     if (out / HEADER).exists():  # the kill came between the last file and the end of the process
         return
-    prepare_file.BATCH_CHARACTERS, writer.COMMIT_SECONDS = 4000, 0.0
+    prepare_file.BATCH_CHARACTERS = 4000
     prepare_file.prepare(
         PrepareConfig(sources=(str(text),), out=str(out), tokenizer="crane", workers=2)
     )
@@ -61,7 +60,7 @@ def campaign(kills: int, seed: int = 0, steps: int = 60) -> Tally:
         text.write_text("".join(f"Story {i}. A crane ate fish. " for i in range(30_000)))
         for name, work, source, outcome, left in (
             ("train", partial(run, steps=steps), data, result, f"{UNFINISHED}*"),
-            ("prepare", prepare_text, text, shards_of, "*.part"),
+            ("prepare", prepare_text, text, shards_of, ".unfinished"),
         ):
             moments = random.Random(f"{seed} {name}")
             for undisturbed in ("warm-up", "undisturbed"):  # the first one waits for the imports

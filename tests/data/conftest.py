@@ -10,7 +10,6 @@ import pytest
 
 import gpt2_edu.data.prepare
 import gpt2_edu.data.sources
-import gpt2_edu.data.writer
 from tests.data.helpers import SIZES, STORIES, write_shards
 
 
@@ -35,8 +34,7 @@ def jsonl(tmp_path):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    """Many pieces and batches out of little text, and a record after each; the disk can be slow."""
+    """Many pieces and batches out of little text; the disk can be slow."""
     monkeypatch.setattr(gpt2_edu.data.sources, "BLOCK_BYTES", 101)
     monkeypatch.setattr(gpt2_edu.data.prepare, "BATCH_CHARACTERS", 307)
-    monkeypatch.setattr(gpt2_edu.data.writer, "COMMIT_SECONDS", 0.0)
     monkeypatch.setattr(os, "fsync", lambda handle: None)

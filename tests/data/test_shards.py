@@ -136,7 +136,8 @@ def test_a_folder_that_holds_no_shards_says_what_it_holds(tmp_path, folder):
     refused(
         lambda: TokenShards(tmp_path / "other"), "no header", "notes.txt", kind=FileNotFoundError
     )
-    (folder / "header.json").rename(folder / "unfinished.json")
+    (folder / "header.json").unlink()
+    (folder / ".unfinished").mkdir()
     refused(lambda: TokenShards(folder), "interrupted", "again", kind=FileNotFoundError)
 
 

@@ -61,17 +61,6 @@ def test_a_folder_is_read_in_sorted_order_a_document_a_file(tmp_path):
     check_stories(tmp_path, folder)
 
 
-def test_parquet_is_a_document_a_row(tmp_path, missing):
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        missing("pyarrow is not installed")
-    table = pa.table({"n": range(len(STORIES) + 1), "text": [*STORIES, None]})
-    parquet.write_table(table, tmp_path / "s.parquet", row_group_size=7)
-    check_stories(tmp_path, tmp_path / "s.parquet")
-
-
 @pytest.fixture
 def datasets(tmp_path, monkeypatch, missing):
     try:
@@ -86,6 +75,18 @@ def test_a_dataset_is_read_from_a_folder_of_data(tmp_path, jsonl, datasets):
     (tmp_path / "data").mkdir()
     jsonl.rename(tmp_path / "data" / "train.jsonl")
     check_stories(tmp_path, f"dataset:{tmp_path / 'data'}")
+
+
+def test_a_dataset_is_read_from_a_folder_of_parquet(tmp_path, datasets):
+    (tmp_path / "data").mkdir()
+    stories = datasets.Dataset.from_dict({"text": [*STORIES, None]})
+    stories.to_parquet(tmp_path / "data" / "train.parquet")
+    check_stories(tmp_path, f"dataset:{tmp_path / 'data'}")
+
+
+def test_a_missing_library_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    refused(lambda: run(tmp_path, "dataset:some"), "pip install datasets")
 
 
 def test_stories_of_crane_world_are_a_source(tmp_path):
@@ -173,23 +174,6 @@ def test_a_text_without_spaces_is_read_in_pieces(tmp_path, small_pieces, monkeyp
     assert ENCODING.decode(ids_of(tmp_path / "out")[1:]) == text
 
 
-def test_a_long_value_that_many_rows_share_is_not_read_for_all_of_them(tmp_path, missing):
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        missing("pyarrow is not installed")
-    path = tmp_path / "a.parquet"
-    long = "crane " * (sources.PARQUET_BYTES // 12)
-    rows = pa.DictionaryArray.from_arrays(pa.array([0] * 9 + [1] * 900, pa.int32()), [long, "a"])
-    parquet.write_table(pa.table({"text": rows}), path, store_schema=False)
-    file = parquet.ParquetFile(path)
-    read = list(sources._parquet_batches(file, path, "text"))
-    assert sum(map(len, read)) == 909 and max(batch.nbytes for batch in read) <= 1 << 25
-    parquet.write_table(pa.table({"text": STORIES * 20}), path)  # ordinary rows: many at a time
-    assert len(next(sources._parquet_batches(parquet.ParquetFile(path), path, "text"))) == 256
-
-
 # ---- What can be wrong with the input ---------------------------------------------------------
 
 
@@ -212,7 +196,7 @@ def test_a_long_value_that_many_rows_share_is_not_read_for_all_of_them(tmp_path,
         ("a.jsonl", b'{"text": "\\ud800"}', ["a.jsonl:1", "surrogate", "errors='replace'"]),
         ("a.jsonl", b'{"text": ""}\n', ["there is no text in", "a.jsonl"]),
         ("a.json", b'[\n{"text": "a"}]', ["a.json:1 is not JSON", "Each line"]),
-        ("a.parquet", b"PAR1 no, a text", ["a.parquet cannot be read as Parquet"]),
+        ("a.parquet", b"PAR1 no, a text", ["a.parquet is Parquet: name its folder as dataset:"]),
     ],
 )
 def test_bad_input_is_named_with_its_place(tmp_path, small_pieces, name, raw, said):
@@ -234,23 +218,6 @@ def test_on_request_bad_bytes_are_replaced(tmp_path, name, raw, text):
     assert ENCODING.decode(ids_of(tmp_path / "out")[1:]) == text
 
 
-def test_parquet_without_the_column_or_with_broken_text_is_refused(tmp_path, missing):
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        missing("pyarrow is not installed")
-    path = tmp_path / "a.parquet"
-    parquet.write_table(pa.table({"story": ["a"], "n": [1]}), path)
-    refused(lambda: run(tmp_path, path), "no column 'text'", "story, n", "text_field")
-    refused(lambda: run(tmp_path, path, text_field="n"), "'n' holds int64, not text")
-    broken = pa.array([b"a", b"zw\xf6lf"]).view(pa.string())
-    parquet.write_table(pa.table({"text": broken}), path)
-    refused(lambda: run(tmp_path, path), "row 2 is not UTF-8: byte 2")
-    run(tmp_path, path, errors="replace", val_fraction=0)
-    assert "zw\ufffdlf" in ENCODING.decode(ids_of(tmp_path / "out"))
-
-
 def test_a_dataset_that_cannot_be_opened_or_lacks_the_column_is_refused(tmp_path, datasets):
     refused(lambda: run(tmp_path, f"dataset:{tmp_path / 'no'}"), "cannot be opened", "CONFIG")
     datasets.Dataset.from_dict({"n": [1]}).save_to_disk(tmp_path / "d")
@@ -260,16 +227,6 @@ def test_a_dataset_that_cannot_be_opened_or_lacks_the_column_is_refused(tmp_path
         tmp_path / "many"
     )
     refused(lambda: run(tmp_path, f"dataset:{tmp_path / 'many'}"), "cannot be opened", "train")
-
-
-@pytest.mark.parametrize("name, source", [("pyarrow", "a.parquet"), ("datasets", "dataset:some")])
-def test_a_missing_library_says_what_to_install(tmp_path, monkeypatch, name, source):
-    for module in [name, f"{name}.parquet"]:
-        monkeypatch.setitem(sys.modules, module, None)
-    if not source.startswith("dataset:"):
-        source = tmp_path / source
-        source.write_bytes(b"PAR1")
-    refused(lambda: run(tmp_path, source), f"pip install {name}")
 
 
 def test_sources_that_are_not_there_are_named(tmp_path):

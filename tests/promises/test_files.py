@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 
 from gpt2_edu import GPT2, KVCache, generate, load_tokenizer, sample_next
 from gpt2_edu.data.prepare import PrepareConfig, prepare
-from gpt2_edu.data.shards import HEADER, UNFINISHED, read_header
+from gpt2_edu.data.shards import HEADER, read_header
 from gpt2_edu.fast import pack
 from gpt2_edu.machine import files
 from gpt2_edu.machine.files import parse_json
@@ -116,70 +116,6 @@ def test_a_prediction_that_is_no_number_is_no_token(make_model, config, temperat
         model.transformer.ln_f.weight[0] = NAN
     with pytest.raises(FloatingPointError, match=r"not finite: transformer.ln_f.weight"):
         generate(model, torch.tensor([[1, 2]]), 3, temperature=temperature)
-
-
-def interrupted(tmp_path: Path, monkeypatch) -> PrepareConfig:
-    """A preparation that stopped in the middle, with a record of what it had written."""
-    import gpt2_edu.data.prepare as module
-    from gpt2_edu.data import writer
-
-    (tmp_path / "texts").mkdir()
-    for i in range(40):
-        (tmp_path / f"texts/{i:02}.txt").write_text(f"Story {i}. " * 50)
-    config = PrepareConfig(sources=(str(tmp_path / "texts"),), out=str(tmp_path / "out"), workers=1)
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "BATCH_CHARACTERS", 1000)
-        patch.setattr(writer, "COMMIT_SECONDS", 0.0)
-        count, append = 0, writer.ShardWriter.append
-
-        def stop(self, ids):
-            nonlocal count
-            count += 1
-            if count > 9:
-                raise KeyboardInterrupt
-            append(self, ids)
-
-        patch.setattr(writer.ShardWriter, "append", stop)
-        with pytest.raises(KeyboardInterrupt):
-            prepare(config)
-    monkeypatch.setattr(module, "BATCH_CHARACTERS", 1000)
-    return config
-
-
-@pytest.mark.parametrize(
-    "edit", [{"identity": "x"}, {"batches": 10**30}, {"batches": 3}, {"lengths": {}}, {"sums": 1}]
-)
-def test_an_edited_record_drops_no_text(tmp_path, monkeypatch, edit):
-    config = interrupted(tmp_path, monkeypatch)
-    record = tmp_path / "out" / UNFINISHED
-    record.write_text(json.dumps(json.loads(record.read_text()) | edit))
-    with pytest.raises(ValueError, match=r"unfinished.json is damaged"):
-        prepare(config)
-
-
-def test_a_record_of_more_than_there_is_drops_no_text(tmp_path, monkeypatch):
-    from gpt2_edu.data import writer
-
-    config = interrupted(tmp_path, monkeypatch)
-    progress = writer.Progress.load(tmp_path / "out" / UNFINISHED)
-    progress.batches = 10**6
-    progress.save(tmp_path / "out")
-    with pytest.raises(ValueError, match="says that 1,000,000 batches were written"):
-        prepare(config)
-
-
-def test_a_flipped_byte_in_what_was_written_makes_no_shard(tmp_path, monkeypatch):
-    config = interrupted(tmp_path, monkeypatch)
-    (part,) = (tmp_path / "out").glob("train-*.part")
-    content = bytearray(part.read_bytes())
-    content[99] ^= 1
-    part.write_bytes(content)
-    with pytest.raises(ValueError, match="other bytes than were written"):
-        prepare(config)
-    assert not (tmp_path / "out" / HEADER).exists()
-    content[99] ^= 1
-    part.write_bytes(content)
-    assert prepare(config).documents == 40
 
 
 def test_a_vocabulary_that_its_tokenizer_lacks_is_refused(tmp_path):
