@@ -5,21 +5,6 @@
 
 {
   const EXAMPLE = "One number is enough here, such as 0.25.";
-  const WORDS = new Map(
-    "zero one two three four five six seven eight nine ten eleven twelve"
-      .split(" ")
-      .map((word, number) => [word, `${number}`]),
-  );
-  for (const [words, number] of [
-    ["half|a half|one half", "1/2"],
-    ["third|a third|one third", "1/3"],
-    ["two thirds|two-thirds", "2/3"],
-    ["quarter|a quarter|one quarter", "1/4"],
-    ["three quarters|three-quarters", "3/4"],
-    ["minus infinity|negative infinity", "-∞"],
-  ])
-    for (const word of words.split("|")) WORDS.set(word, number);
-
   const FUNCTIONS = {
     ln: Math.log,
     log: Math.log,
@@ -223,7 +208,6 @@
     text = text.replace(/^[[{"'](.*)[\]}"']$/, "$1").trim();
     const cut = /\.{3}$/.test(text); // 0.666…: not rounded, cut off
     text = text.replace(/\.{3}$/, "").trim();
-    text = WORDS.get(text.toLowerCase()) ?? text;
 
     let factor = 1;
     const cents = /\s*(?:%|per ?cent)$/i;
