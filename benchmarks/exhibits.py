@@ -103,7 +103,7 @@ def milliseconds(page: Any, kind: str, changes: int) -> float:
 
 
 def weight(kind: str) -> str:
-    module = (ROOT / "gpt2_edu" / "web" / "exhibits" / f"{kind}.mjs").read_bytes()
+    module = (ROOT / "web" / "exhibits" / f"{kind}.mjs").read_bytes()
     lines = len(module.splitlines())
     return f"{lines} lines, {len(gzip.compress(module)):,} bytes gzipped"
 

@@ -1,4 +1,4 @@
-"""GPT-2 in a page: the engine of gpt2_edu/web in Chromium, beside onnxruntime-web.
+"""GPT-2 in a page: the engine of web in Chromium, beside onnxruntime-web.
 
 Two models: the bundled Crane, fetched from this machine, and the shape of "gpt2" (124 million
 random weights) from files on the disk. Each contender runs in a worker, on one thread, and in each
@@ -42,7 +42,7 @@ PROMPT, NEW, DRAGS = 16, 30, 30
 class Contender:
     name: str
     backend: str
-    worker: str = "/gpt2_edu/web/worker.mjs"
+    worker: str = "/web/worker.mjs"
     bytes_per_weight: int = 4
 
 

@@ -19,12 +19,11 @@ from typing import Any
 import nbformat
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "book"))
-
-from chapters import Chapter  # noqa: E402
-from make_assignment import chosen, write  # noqa: E402
+sys.path.insert(0, str(ROOT / "site"))
 
 from gpt2_edu.exercises.exercise import Exercise, exercises  # noqa: E402
+from gpt2_site.chapters import Chapter  # noqa: E402
+from gpt2_site.make_assignment import chosen, write  # noqa: E402
 
 
 def tasks(chapter: Chapter) -> list[Exercise]:

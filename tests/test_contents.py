@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import chapters
-import gpu_figures
-import in_page_figures
 import nbformat
 import pytest
-from chapters import GUESS, LISTS
 
 from gpt2_edu import GPT2Config, flops
+from gpt2_site import chapters, gpu_figures, in_page_figures
+from gpt2_site.chapters import GUESS, LISTS
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"

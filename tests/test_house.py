@@ -70,7 +70,7 @@ def test_no_file_names_a_package_registry_or_a_folder_of_one_machine(missing):
 
 
 def test_npm_lock_files_hold_hashes_and_no_addresses():
-    for folder in ("book", "benchmarks/in_page"):
+    for folder in ("web", "benchmarks/in_page"):
         lock = json.loads((ROOT / folder / "package-lock.json").read_text(encoding="utf-8"))
         packages = [entry for name, entry in lock["packages"].items() if name]
         assert packages

@@ -14,9 +14,9 @@ from typing import Any
 import nbformat
 import pytest
 import yaml
-from chapters import chapters, parts
 
 from gpt2_edu import __version__
+from gpt2_site.chapters import chapters, parts
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = [chapter.path for chapter in chapters()] + [c.practice for c in chapters()]

@@ -9,10 +9,10 @@ from typing import Any
 
 import nbformat
 import pytest
-from chapters import GUESS, Chapter, chapters
 
 from gpt2_edu import course
 from gpt2_edu.config import PRESETS
+from gpt2_site.chapters import GUESS, Chapter, chapters
 
 
 @pytest.fixture(params=chapters(), ids=lambda chapter: chapter.name)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from chapters import chapters
 
 from gpt2_edu import GPT2, GPT2Config, course, load_tokenizer, trace
 from gpt2_edu.exercises.exercise import exercises
 from gpt2_edu.exercises.step import steps
+from gpt2_site.chapters import chapters
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted((ROOT / "book").glob("*.md")), ROOT / "README.md"]

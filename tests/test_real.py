@@ -6,16 +6,16 @@ import json
 import os
 from pathlib import Path
 
-import make_real
 import nbformat
 import pytest
 import torch
-from chapters import find
 from nbclient.exceptions import CellExecutionError
 
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.hub import PUBLISHED
 from gpt2_edu.machine.files import file_sha256
+from gpt2_site import make_real
+from gpt2_site.chapters import find
 from tests.stand_in_hub import StandInHub
 
 # What a kernel runs first: the digests of the weights that the stand-in serves.

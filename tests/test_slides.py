@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import make_slides
 import pytest
 from bs4 import BeautifulSoup
-from chapters import DEEPER, Chapter, chapters, headings
+
+from gpt2_site import make_slides
+from gpt2_site.chapters import DEEPER, Chapter, chapters, headings
 
 
 @cache

@@ -1,4 +1,4 @@
-// onnxruntime-web in a worker, behind the messages of gpt2_edu/web/host.mjs, so that the page asks
+// onnxruntime-web in a worker, behind the messages of web/host.mjs, so that the page asks
 // both contenders in the same words. One thread, as a page without special headers has it.
 
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";

@@ -1,7 +1,7 @@
 // What benchmarks/in_page.py calls in the page. Every contender is a worker that answers the
 // messages of host.mjs, so all are asked in the same words. Times are milliseconds.
 
-import { Engine } from "../../gpt2_edu/web/client.mjs";
+import { Engine } from "../../web/client.mjs";
 
 /** @type {Engine} */
 let engine;

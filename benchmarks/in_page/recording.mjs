@@ -1,10 +1,10 @@
 // worker.mjs, but what is written is recorded: every tensor of every step. (A page asks for that
 // with `run`, pass by pass; here only the recording itself is measured.)
 
-import { stream } from "../../gpt2_edu/web/generation.mjs";
-import { Host } from "../../gpt2_edu/web/host.mjs";
-import { inMemory } from "../../gpt2_edu/web/load.mjs";
-import { Tape } from "../../gpt2_edu/web/tape.mjs";
+import { stream } from "../../web/generation.mjs";
+import { Host } from "../../web/host.mjs";
+import { inMemory } from "../../web/load.mjs";
+import { Tape } from "../../web/tape.mjs";
 
 class RecordingHost extends Host {
   async stream(model, { id, ids, n, settings }) {

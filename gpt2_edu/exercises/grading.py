@@ -1,4 +1,4 @@
-"""``graded``: visible and hidden tests for the assignments of book/make_assignment.py.
+"""``graded``: visible and hidden tests for the assignments of site/gpt2_site/make_assignment.py.
 
 Students can run the visible test. The hidden test uses other inputs, so that hard-coding the
 expected results of the visible one gains nothing.

@@ -12,7 +12,7 @@ from .matrix import Matrix
 
 
 class Live(Exhibit):
-    """The exhibit ``<gpt2-KIND>`` of ``gpt2_edu/web/exhibits``, which computes in the page.
+    """The exhibit ``<gpt2-KIND>`` of ``web/exhibits``, which computes in the page.
 
     ``printed`` is what stands there without JavaScript and on Colab: any exhibit, with the numbers
     of the notebook. ``first`` is one sentence that says what to try first; ``settings``

@@ -29,11 +29,11 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-sys.path.insert(0, str(ROOT / "book"))
+sys.path.insert(0, str(ROOT / "site"))
 
-from addresses import repository, version  # noqa: E402
-from make_colab import OUT  # noqa: E402
-
+from gpt2_site.addresses import repository, version  # noqa: E402
+from gpt2_site.make_colab import OUT  # noqa: E402
+from gpt2_site.make_colab import main as make_colab  # noqa: E402
 from tests.colab.look import problems  # noqa: E402
 
 RAN = ROOT / "_build" / "colab-ran"
@@ -124,7 +124,7 @@ def main() -> int:
     parser.add_argument("--torch", default=TORCH, help=f"what pip installs, {TORCH}")
     given = parser.parse_args()
     place = environment(given.python, given.torch)
-    subprocess.run([sys.executable, str(ROOT / "book" / "make_colab.py")], check=True)
+    make_colab()
     paths = sorted(OUT.rglob("*.ipynb"))
     if given.notebooks:
         paths = [OUT / "notebooks" / f"{name}.ipynb" for name in given.notebooks]

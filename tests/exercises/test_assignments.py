@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
-import make_assignment
 import nbformat
 import pytest
-from chapters import chapters, find
 
 from gpt2_edu.exercises import graded, grading, parts
 from gpt2_edu.exercises.checking import examine
 from gpt2_edu.exercises.exercise import exercises
+from gpt2_site import make_assignment
+from gpt2_site.chapters import chapters, find
 
 CODING = [e for e in exercises().values() if e.cases is not None]
 ANY_DRAW = 77_777

@@ -8,11 +8,9 @@ import re
 import sys
 from pathlib import Path
 
-import make_practice
 import nbformat
 import pytest
 import torch
-from chapters import chapters
 
 import gpt2_edu
 from gpt2_edu import GPT2, GPT2Config, crane, generate, load_tokenizer, stream, trace
@@ -26,6 +24,8 @@ from gpt2_edu.exercises.source import definitions, source_of
 from gpt2_edu.exercises.step import Step, book_parts, current, fill, find_step, steps
 from gpt2_edu.exercises.steps.gpt2 import NAMES
 from gpt2_edu.training import plain
+from gpt2_site import make_practice
+from gpt2_site.chapters import chapters
 
 HERE = Path(__file__).parent
 CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"

@@ -16,16 +16,16 @@ import time
 import tomllib
 from pathlib import Path
 
-import make_practice
 import nbformat
 import pytest
 import torch
-from chapters import chapters
 
 from gpt2_edu import GPT2, exercises
 from gpt2_edu.exercises import check, checking, own, parts, progress, record
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.machine.files import locked
+from gpt2_site import make_practice
+from gpt2_site.chapters import chapters
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = all_exercises()

@@ -7,11 +7,11 @@ import re
 
 import pytest
 from bs4 import BeautifulSoup
-from chapters import find
 
 from gpt2_edu import GPT2, GPT2Config, exhibits
 from gpt2_edu.exhibits.map import CHAPTERS, HEIGHT, PARTS, WIDTH, numbers
 from gpt2_edu.exhibits.setup import stylesheet
+from gpt2_site.chapters import find
 from tests.exhibits.test_exhibits import contrast, rgb, themes
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from chapters import parts
 
 from benchmarks.chromium import served
+from gpt2_site.chapters import parts
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / os.environ.get("SITE", "_build/html")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chapters import find
 from playwright.sync_api import Browser, Page
+
+from gpt2_site.chapters import find
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +32,7 @@ OVERFLOWING = """() => {
 }"""
 
 # What keeps readers out who see little, hear the page or use no mouse: all that axe knows.
-AXE = Path(__file__).resolve().parents[2] / "book" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).resolve().parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 OPEN = """for (const details of document.querySelectorAll("article details")) {
   details.removeAttribute("name"); // of one name only one would be open
   details.open = true;

@@ -7,14 +7,13 @@ import shutil
 import zipfile
 from itertools import chain
 
-import make_bundle
-import make_epub
-import make_pdf
 import pytest
 from bs4 import BeautifulSoup
-from chapters import chapters
-from one_page import pages, place
 from pypdf import PdfReader
+
+from gpt2_site import make_bundle, make_epub, make_pdf
+from gpt2_site.chapters import chapters
+from gpt2_site.one_page import pages, place
 
 FEW = ("book/start", "notebooks/01_tokens", "notebooks/practice/01_tokens", "notebooks/03_crane")
 

@@ -8,10 +8,11 @@ from urllib.parse import unquote
 
 import nbformat
 import pytest
-from addresses import colab, colab_tag, published, version
 from bs4 import BeautifulSoup
-from chapters import ROOT, Chapter, chapters
-from make_colab import for_colab, goes_on
+
+from gpt2_site.addresses import colab, colab_tag, published, version
+from gpt2_site.chapters import ROOT, Chapter, chapters
+from gpt2_site.make_colab import for_colab, goes_on
 
 MARKDOWN_LINK = re.compile(r"\]\(([^)\s]+)\)|href=\"([^\"]+)\"")
 

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from chapters import chapters, find
 from playwright.sync_api import Browser, Page
 
+from gpt2_site.chapters import chapters, find
 from tests.site.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -6,9 +6,10 @@ import re
 import xml.etree.ElementTree as xml
 
 import pytest
-from addresses import published
 from bs4 import BeautifulSoup
-from chapters import chapters
+
+from gpt2_site.addresses import published
+from gpt2_site.chapters import chapters
 
 ROOT = published("x").removesuffix("x.html")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
-from chapters import chapters, find
 from playwright.sync_api import Browser, Page, expect
 
+from gpt2_site.chapters import chapters, find
 from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser

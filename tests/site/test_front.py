@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from chapters import chapters
 
 from gpt2_edu import GPT2, load_tokenizer, trace
+from gpt2_site.chapters import chapters
 
 PLACES = ("marsh", "city")
 

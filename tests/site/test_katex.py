@@ -6,8 +6,9 @@ import sys
 import time
 
 import pytest
-import site_katex
 from sphinxcontrib.katex import KaTeXServer
+
+from gpt2_site import katex as site_katex
 
 SLOW = """
 import socket, sys, time

@@ -9,17 +9,17 @@ from collections.abc import Callable, Iterator
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
-from chapters import chapters, find
-from execute_notebooks import STEP
-from make_colab import for_colab
-from make_practice import anchor, questions
 from playwright.sync_api import Browser, Locator, Page
-from practice_places import asked_in, given_in
-from practice_tasks import answered_in_page, task
 
 from gpt2_edu import exercises
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.exercises.step import steps
+from gpt2_site.chapters import chapters, find
+from gpt2_site.execute_notebooks import STEP
+from gpt2_site.make_colab import for_colab
+from gpt2_site.make_practice import anchor, questions
+from gpt2_site.practice_places import asked_in, given_in
+from gpt2_site.practice_tasks import answered_in_page, task
 from tests.site.conftest import ROOT
 from tests.site.waiting import until
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chapters import find
 from playwright.sync_api import Browser, Page, expect
 
+from gpt2_site.chapters import find
 from tests.site.test_browser import AXE, BARRIERS, OVERFLOWING
 from tests.site.waiting import until
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from addresses import colab_tag
 from bs4 import BeautifulSoup, Tag
+
+from gpt2_site.addresses import colab_tag
 
 # What a browser fetches by itself, as opposed to links that a reader may follow.
 FETCHED = [

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chapters import chapters, find
 from playwright.sync_api import Browser, Page, expect
+
+from gpt2_site.chapters import chapters, find
 
 pytestmark = pytest.mark.browser
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import gpt2_edu
 from benchmarks.chromium import served
 from gpt2_edu import GPT2
 from tests.node import ask
 
-PACKAGE = Path(gpt2_edu.__file__).parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +36,6 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address():
-    """A server of the package's files on loopback."""
-    with served(PACKAGE) as address:
+    """A server of the repository's files on loopback."""
+    with served(ROOT) as address:
         yield address

@@ -1,10 +1,10 @@
 // Runs a model as a test asks, in node (run_model.mjs) or in a page.
 // {backend, chunks: [[ids]], cached, edits: {path: {scale}}, switches, lastOnly, record}
 
-import { pickBackend } from "../../gpt2_edu/web/backend.mjs";
-import { loadModel } from "../../gpt2_edu/web/load.mjs";
-import { KVCache } from "../../gpt2_edu/web/model.mjs";
-import { Tape } from "../../gpt2_edu/web/tape.mjs";
+import { pickBackend } from "../../web/backend.mjs";
+import { loadModel } from "../../web/load.mjs";
+import { KVCache } from "../../web/model.mjs";
+import { Tape } from "../../web/tape.mjs";
 
 /** The answer as JSON: {passes: [{logits, noted}]} or {error}. */
 export async function passes(request, config, weights, pick = pickBackend) {

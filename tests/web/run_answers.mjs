@@ -1,8 +1,8 @@
 // What people type, read and judged: a JSON request on standard input, JSON on standard output.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import "../../book/_static/answers.js";
-import "../../book/_static/judge.js";
+import "../../site/static/answers.js";
+import "../../site/static/judge.js";
 
 const { read = [], split = [], judge = [] } = JSON.parse(readFileSync(0, "utf8"));
 const words = (value) => (Number.isFinite(value) ? value : `${value}`);

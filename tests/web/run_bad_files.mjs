@@ -3,8 +3,8 @@
 // took, and, where it was refused, whether the model from before still answers as it did.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { Host } from "../../gpt2_edu/web/host.mjs";
-import { inMemory } from "../../gpt2_edu/web/load.mjs";
+import { Host } from "../../web/host.mjs";
+import { inMemory } from "../../web/load.mjs";
 
 const { cases, ids } = JSON.parse(readFileSync(0, "utf8"));
 const waiting = new Map();

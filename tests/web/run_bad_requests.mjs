@@ -3,9 +3,9 @@
 // beyond 2 GiB, and memory after passes of every length.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { pickBackend } from "../../gpt2_edu/web/backend.mjs";
-import { Host } from "../../gpt2_edu/web/host.mjs";
-import { inMemory, loadModel } from "../../gpt2_edu/web/load.mjs";
+import { pickBackend } from "../../web/backend.mjs";
+import { Host } from "../../web/host.mjs";
+import { inMemory, loadModel } from "../../web/load.mjs";
 
 const { folder, long } = JSON.parse(readFileSync(0, "utf8"));
 const files = (from) => ({

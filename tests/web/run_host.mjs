@@ -2,8 +2,8 @@
 // answers: {requests: [{after?: "token of 3", …}]}. Files of a model are named by their folder.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { Host } from "../../gpt2_edu/web/host.mjs";
-import { inMemory } from "../../gpt2_edu/web/load.mjs";
+import { Host } from "../../web/host.mjs";
+import { inMemory } from "../../web/load.mjs";
 
 const { requests } = JSON.parse(readFileSync(0, "utf8"));
 const answers = [];

@@ -1,7 +1,7 @@
 // Runs a model as a test asks: {folder, …} on standard input, the answer on standard output.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { inMemory } from "../../gpt2_edu/web/load.mjs";
+import { inMemory } from "../../web/load.mjs";
 import { passes } from "./passes.mjs";
 
 const request = JSON.parse(readFileSync(0, "utf8"));

@@ -2,9 +2,9 @@
 // longest rows of whole numbers, whose products must not overflow.
 
 import { writeFileSync } from "node:fs";
-import { bitsOf, fromHalf, toHalf } from "../../gpt2_edu/web/numbers.mjs";
-import { WasmBackend } from "../../gpt2_edu/web/wasm.mjs";
-import { randomNumbers } from "../../gpt2_edu/web/sampling.mjs";
+import { bitsOf, fromHalf, toHalf } from "../../web/numbers.mjs";
+import { WasmBackend } from "../../web/wasm.mjs";
+import { randomNumbers } from "../../web/sampling.mjs";
 
 const halves = (numbers) => Array.from(bitsOf(Float32Array.from(numbers)), toHalf);
 const wrong = [];

@@ -2,7 +2,7 @@
 // the numbers of bytes that are given at a time, again and again.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { Sha256 } from "../../gpt2_edu/web/sha256.mjs";
+import { Sha256 } from "../../web/sha256.mjs";
 
 const { lengths, pieces } = JSON.parse(readFileSync(0, "utf8"));
 const round = Uint8Array.from({ length: 1 << 20 }, (_, i) => (i * i) >>> 8);

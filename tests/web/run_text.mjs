@@ -1,8 +1,8 @@
 // Tokenizers and sampling as a test asks: a JSON request on standard input, JSON on standard output.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { draw, nextProbabilities, randomNumbers } from "../../gpt2_edu/web/sampling.mjs";
-import { fromMerges, fromRanks, mergeHistory } from "../../gpt2_edu/web/tokenizer.mjs";
+import { draw, nextProbabilities, randomNumbers } from "../../web/sampling.mjs";
+import { fromMerges, fromRanks, mergeHistory } from "../../web/tokenizer.mjs";
 
 const {
   ranks,

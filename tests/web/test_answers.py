@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
-from practice_tasks import answered_in_page, task
 
 from gpt2_edu.exercises.checking import difference
 from gpt2_edu.exercises.exercise import Exercise, Mistake, exercises
+from gpt2_site.practice_tasks import answered_in_page, task
 
 VALUES = [e for e in exercises().values() if answered_in_page(e)]
 IN_NUMBERS = [e for e in VALUES if not isinstance(e.right, str) and e.name != "three_merges"]

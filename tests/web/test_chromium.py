@@ -15,7 +15,7 @@ async () => {
   const started = performance.now();
   const worker = new Worker("/web/worker.mjs", { type: "module" });
   const engine = new Engine(worker);
-  const get = (name) => fetch(`/assets/crane/${name}`);
+  const get = (name) => fetch(`/gpt2_edu/assets/crane/${name}`);
   const [config, weights] = await Promise.all([
     get("config.json").then((r) => r.text()),
     get("model.safetensors").then((r) => r.blob()),

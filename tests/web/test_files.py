@@ -63,7 +63,7 @@ async () => {
 @pytest.fixture(scope="module")
 def page(browser, address):
     page = browser.new_page()
-    page.goto(f"{address}/assets/crane/config.json")
+    page.goto(f"{address}/gpt2_edu/assets/crane/config.json")
     page.evaluate(SETUP)
     yield page
     page.close()

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-import gpt2_edu
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.hub import CONFIG, PUBLISHED, WEIGHTS
 from tests.stand_in_hub import StandInHub
@@ -19,6 +18,7 @@ REPO, COMMIT = "someone/tiny", "0123456789abcdef0123456789abcdef01234567"
 PIECE = 1 << 20  # bytes that the page writes at a time
 IDS = [9, 8, 7, 6000]
 
+ROOT = Path(__file__).resolve().parents[2]
 SETUP = """
 async () => {
   const { Engine } = await import("/web/client.mjs");
@@ -26,7 +26,7 @@ async () => {
   window.engine = start();
   window.store = start();
   window.storage = await import("/web/storage.mjs");
-  const get = (name) => fetch(`/assets/crane/${name}`);
+  const get = (name) => fetch(`/gpt2_edu/assets/crane/${name}`);
   const config = await (await get("config.json")).text();
   const weights = await (await get("model.safetensors")).blob();
   await engine.load("crane", { config, weights });
@@ -431,7 +431,7 @@ def test_a_model_that_is_deleted_before_it_is_read_says_so(reader, hub):
 
 
 def test_a_page_from_the_disk_says_that_it_has_no_storage(browser, tmp_path):
-    source = (Path(gpt2_edu.__file__).parent / "web" / "storage.mjs").read_text()
+    source = (ROOT / "web" / "storage.mjs").read_text()
     say = "list().catch(({ message }) => (document.title = message));"
     page = tmp_path / "page.html"
     page.write_text(f'<script type="module">{source}{say}</script>')

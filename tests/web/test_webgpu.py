@@ -23,11 +23,11 @@ WIDE = GPT2Config(vocab_size=503, block_size=32, n_layer=2)
 PASSES = """
 async ({ folder, request }) => {
   const { passes } = await import("/tests/web/passes.mjs");
-  const { inMemory } = await import("/gpt2_edu/web/load.mjs");
+  const { inMemory } = await import("/web/load.mjs");
   const get = (name) => fetch(`/saved/${folder}/${name}`);
   const config = await get("config.json").then((r) => r.text());
   const bytes = await get("model.safetensors").then((r) => r.arrayBuffer());
-  const { pickBackend } = await import("/gpt2_edu/web/backend.mjs");
+  const { pickBackend } = await import("/web/backend.mjs");
   const started = (window.started ??= {}); // its kernels are compiled once for all tests
   const pick = async (name) => (started[name] ??= await pickBackend(name));
   return passes(request, config, inMemory(new Uint8Array(bytes)), pick);
@@ -37,10 +37,10 @@ async ({ folder, request }) => {
 # What further scripts share: an engine in the page itself, so that they reach its devices.
 ENGINE = """
 async (given) => {
-  const { Engine } = await import("/gpt2_edu/web/client.mjs");
-  const { Host } = await import("/gpt2_edu/web/host.mjs");
-  const { inMemory } = await import("/gpt2_edu/web/load.mjs");
-  const { pickBackend } = await import("/gpt2_edu/web/backend.mjs");
+  const { Engine } = await import("/web/client.mjs");
+  const { Host } = await import("/web/host.mjs");
+  const { inMemory } = await import("/web/load.mjs");
+  const { pickBackend } = await import("/web/backend.mjs");
   const get = (name) => fetch(`/gpt2_edu/assets/crane/${name}`);
   const config = await get("config.json").then((r) => r.text());
   const bytes = await get("model.safetensors").then((r) => r.arrayBuffer());
@@ -84,7 +84,7 @@ def open_page(tmp_path_factory, chromium):
     def start(*flags: str):
         browsers.append(chromium(*flags))
         page = browsers[-1].new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/gpt2_edu/web/config.mjs")
+        page.goto(f"http://127.0.0.1:{server.server_port}/web/config.mjs")
         return page
 
     yield start
@@ -175,7 +175,7 @@ def prompts() -> list[list[int]]:
 
 def test_greedy_texts_are_pythons_in_a_worker_too(page):
     in_worker = """
-      const worker = new Worker("/gpt2_edu/web/worker.mjs", { type: "module" });
+      const worker = new Worker("/web/worker.mjs", { type: "module" });
       const far = new Engine(worker);
       const info = await far.load("a", { config, weights: bytes, backend: "webgpu" });
       const settings = { temperature: 0 };

@@ -1,0 +1,98 @@
+"""Model and tokenizer files for GPT-2 in the browser.
+
+A page opened from ``file://`` can load scripts only, so weights and tokenizers are embedded in
+scripts. They are generated on demand.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import sys
+from array import array
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tiktoken
+
+from .crane import story
+from .tokenizer import load_tokenizer
+from .weights import config_to_hugging_face, save_tensors, to_hugging_face
+
+if TYPE_CHECKING:
+    from .model import GPT2
+
+ASSETS = Path(__file__).resolve().parent / "assets"
+
+
+def merges(encoding: tiktoken.Encoding) -> bytes:
+    """A tokenizer in compact form: its 256 byte tokens, then the two ids of each merge.
+
+    The ids are little-endian uint16. A third of the size of the rank file.
+    """
+    tokens = [encoding.decode_single_token_bytes(i) for i in range(encoding.n_vocab - 1)]
+    rank = {token: i for i, token in enumerate(tokens)}
+    pairs = array("H")
+    for i, token in enumerate(tokens[256:], start=256):
+        parts = [bytes([b]) for b in token]
+        while len(parts) > 2:
+            ranks = [rank.get(a + b, i) for a, b in pairwise(parts)]
+            first = ranks.index(min(ranks))
+            parts[first : first + 2] = [parts[first] + parts[first + 1]]
+        pairs.extend(rank[part] for part in parts)
+    if sys.byteorder == "big":
+        pairs.byteswap()
+    return b"".join(tokens[:256]) + pairs.tobytes()
+
+
+def files_script(name: str) -> str:
+    """A script with the files of the model "crane" or of the tokenizer "gpt2", for page.mjs.
+
+    The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
+    has all words of Crane World, so that a page can report words that the model has not seen.
+    Raises ValueError for other names.
+    """
+    if name not in ("crane", "gpt2"):
+        raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
+    files = {"merges": _compressed_merges(load_tokenizer(name))}
+    if name == "crane":
+        folder = ASSETS / name
+        files["config.json"] = (folder / "config.json").read_text(encoding="utf-8")
+        weights = (folder / "model.safetensors").read_bytes()
+        files["model.safetensors"] = base64.b64encode(weights).decode()
+        files["words"] = " ".join(sorted(_crane_words()))
+    return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"
+
+
+def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
+    """Save a safetensors file for the book's pages, with config and tokenizer in its header.
+
+    Raises ValueError if the tokenizer's number of tokens differs from the model's, or exceeds
+    65,536, the most that pages can read.
+    """
+    V = model.config.vocab_size
+    if encoding.n_vocab != V:
+        raise ValueError(
+            f"the model has {V:,} tokens, the tokenizer {encoding.name!r} {encoding.n_vocab:,}: "
+            "name the one that it was trained with"
+        )
+    if V > 2**16:
+        raise ValueError(f"a page reads at most {2**16:,} tokens, the model has {V:,}")
+    metadata = {
+        "format": "pt",
+        "gpt2-edu.config": json.dumps(config_to_hugging_face(model.config)),
+        "gpt2-edu.merges": _compressed_merges(encoding),
+    }
+    save_tensors(to_hugging_face(model.state_dict()), path, metadata)
+
+
+def _crane_words() -> set[str]:
+    """All words of Crane World, in both cases; the first 1,200 stories contain them all."""
+    return {word for seed in range(1200) for word in re.findall("[A-Za-z]+", story(seed))}
+
+
+def _compressed_merges(encoding: tiktoken.Encoding) -> str:
+    return base64.b64encode(gzip.compress(merges(encoding), mtime=0)).decode()

