@@ -59,17 +59,18 @@ class ParityTable(Exhibit):
     """
 
     entries: tuple[Parity, ...]
+    positions: int  # how many were run; nothing is known of later ones
 
     @classmethod
     def example(cls) -> ParityTable:
         same = Parity("transformer.wte", 1.0, 0.0, 1e-6, 0.0, 1e-6)
         wrong = Parity("transformer.h.0.mlp", 1.0, 1e-3, 1e-6, 1e-3, 1e-6)
         inherited = Parity("lm_head", 1.0, 0.0, 1e-6, 1e-2, 1e-6)
-        return cls((same, wrong, inherited))
+        return cls((same, wrong, inherited), positions=128)
 
     @property
     def ok(self) -> bool:
-        """Whether all differences are within rounding error."""
+        """Whether all differences are within rounding error, for the ids that were run."""
         return self.first_difference is None
 
     @property
@@ -101,11 +102,16 @@ class ParityTable(Exhibit):
         width = max(len(e.module) for e in self.entries)
         rows = [("module", "alone", "in model", "verdict"), *self._cells()]
         lines = [f"{m:{width}}  {alone:10}  {within:10}  {v}" for m, alone, within, v in rows]
-        end = "no module differs" if self.ok else f"the first to differ: {self.first_difference}"
+        end = f"the first to differ: {self.first_difference}"
+        if self.ok:
+            end = f"no module differs at positions 0 to {self.positions - 1}"
         return "\n".join([*lines, end])
 
     def html(self) -> str:
-        caption = "Differences from the reference, relative to each module’s largest value"
+        caption = (
+            f"Differences from the reference at positions 0 to {self.positions - 1}, "
+            "relative to each module’s largest value"
+        )
         columns = ("module", "alone", "in the model", "verdict")
         return text_table("parity", caption, columns, self._cells())
 
@@ -135,11 +141,14 @@ def module_names(n_layer: int) -> list[str]:
 
 
 @torch.no_grad()
-def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTable:
+def parity_table(
+    model: GPT2, reference_folder: str | PathLike[str], idx: Tensor | None = None
+) -> ParityTable:
     """Compare a model, module by module, with ``transformers`` on the weights of a folder.
 
-    Both run in float32 on the same two sequences of random ids. ``reference_folder`` is an
-    argument of ``GPT2.from_pretrained``.
+    Both run in float32 on ``idx`` (B, T), by default two sequences of random ids over the whole
+    window, but at most 128 positions. ``reference_folder`` is an argument of
+    ``GPT2.from_pretrained``.
 
     Two correct implementations differ by rounding: a sum of n products in another order differs
     by about √n · 2⁻²⁴ of its size, and softmax and depth amplify that. The amount depends on the
@@ -147,9 +156,10 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
     outputs from its float64 outputs, at least 2⁻²³ of the module's largest value. It can be
     accidentally small, so the largest over a few perturbed inputs is used. A difference of up to
     ``MARGIN`` = 8 times this is "same". Correct models needed up to 2.1, with 1 to 48 blocks, C
-    from 21 to 768, and SSE4, AVX2 or AVX-512. The erf GELU needs hundreds. ε outside the root
-    needs 1,000 in GPT-2's first block, but less than 8 where the residual stream has a standard
-    deviation of 10: there it is indistinguishable from rounding. In float64 the reference needs
+    from 21 to 768, and SSE4, AVX2 or AVX-512. In the crane the erf GELU needs hundreds. A wrong ε
+    shows only where the residual stream is small: 10⁻¹² for 10⁻⁵ needs 500 in the crane's first
+    LayerNorm, but about 2 after its first block, where it is indistinguishable from rounding.
+    OpenAI's weights were not tried. In float64 the reference needs
     twice the memory of the model.
 
     Raises ModuleNotFoundError without transformers, and ValueError if the model is not in float32
@@ -160,8 +170,10 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
     _check_comparable(model, config, folder)
     reference = _load_reference(folder).to(model.device)
     names = module_names(config.n_layer)
-    shape, generator = (2, min(config.block_size, 32)), torch.Generator().manual_seed(0)
-    idx = torch.randint(config.vocab_size, shape, generator=generator).to(model.device)
+    if idx is None:
+        shape, generator = (2, min(config.block_size, 128)), torch.Generator().manual_seed(0)
+        idx = torch.randint(config.vocab_size, shape, generator=generator)
+    idx = idx.to(model.device)
 
     with eval_mode(model):
         ours = _record(model, names, idx)
@@ -198,7 +210,7 @@ def parity_table(model: GPT2, reference_folder: str | PathLike[str]) -> ParityTa
         entries.append(
             Parity(name, scale, difference_alone, alone_tolerance, difference, within_tolerance)
         )
-    return ParityTable(tuple(entries))
+    return ParityTable(tuple(entries), idx.shape[1])
 
 
 def _check_comparable(model: GPT2, theirs: GPT2Config, folder: Path) -> None:

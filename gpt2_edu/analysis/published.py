@@ -1,10 +1,10 @@
 """What OpenAI's GPT-2 124M did with five prompts, and whether a model does the same.
 
-``published_runs()`` returns attention weights and next tokens that were computed elsewhere, by
-Transformer Explainer (Cho et al. 2024, Polo Club of Data Science, MIT licence), and are stored in
-its repository: github.com/poloclub/transformer-explainer, src/constants/examples. Its model
-(src/utils/model/model.py) has OpenAI's weights, but the exact GELU, where GPT-2 was trained with
-the tanh form. ``differences`` compares a model with them.
+``published_runs()`` returns attention weights and next tokens that are stored as examples in the
+repository of Transformer Explainer (Cho et al. 2024, Polo Club of Data Science, MIT licence):
+github.com/poloclub/transformer-explainer, src/constants/examples. Its src/utils/model/model.py
+loads OpenAI's weights, but uses the exact GELU, where GPT-2 was trained with the tanh form. How the
+files were made is not recorded. ``differences`` compares a model with them.
 """
 
 from __future__ import annotations
@@ -57,6 +57,9 @@ def record_run(model: GPT2, tokenizer: tiktoken.Encoding, prompt: str) -> Publis
 
 def differences(model: GPT2, runs: Sequence[PublishedRun] | None = None) -> list[str]:
     """Where a model differs from ``runs``, by default the published ones: an empty list if nowhere.
+
+    It sees only the runs' positions, and a wrong ε can be below ``TOLERANCE``. A difference just
+    above it need not be a mistake, because another runtime may have computed the runs.
 
     One line per run that differs by more than ``TOLERANCE``: the first head in the order of the
     computation, the largest difference of an attention weight, and that of a log-probability.

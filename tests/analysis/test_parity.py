@@ -214,6 +214,24 @@ def test_a_mistake_between_modules_is_found_at_the_next_module(model, folder, mo
     assert verdicts["transformer.h.0.mlp"] == "inherited"
 
 
+def test_the_last_position_of_the_window_is_compared(model, folder):
+    model.transformer.wpe.weight.data[-1] = 0
+    assert parity_table(model, folder).first_difference == "transformer.wpe"
+
+
+def test_only_the_given_ids_are_compared_and_the_table_says_so(model, folder):
+    model.transformer.wpe.weight.data[5:] = 0
+    last = len(model.transformer.wpe.weight) - 1
+    right = GPT2.from_pretrained(folder)
+    assert repr(parity_table(right, folder)).endswith(f"no module differs at positions 0 to {last}")
+    ids = torch.arange(10).view(2, 5)
+    table = parity_table(model, folder, ids)
+    assert table.ok and repr(table).endswith("no module differs at positions 0 to 4")
+    assert "at positions 0 to 4" in table._repr_html_()
+    table = parity_table(model, folder, torch.arange(6).view(1, 6))
+    assert table.first_difference == "transformer.wpe"
+
+
 # ---- How it shows itself ------------------------------------------------------------------------
 
 
@@ -226,7 +244,8 @@ def test_the_printed_table_does_not_depend_on_the_processor():
                 Parity("transformer.drop", 2.0, 0.0, 1e-6, noise * 1e-6, 1e-5),
                 Parity("transformer.h.0.mlp", 4.0, 2e-3 + noise * 1e-6, 1e-5, 2e-3, 1e-5),
                 Parity("lm_head", 8.0, noise * 2e-7, 1e-6, 0.2, 1e-5),
-            )
+            ),
+            positions=5,
         )
 
     one, other = table(0.0), table(3.0)

@@ -126,7 +126,7 @@ def test_a_mistake_is_found_in_the_first_block_that_reads_it(stored):
 
 
 def test_stored_with_the_exact_gelu_only_a_model_with_it_agrees(stand_in, tmp_path):
-    """As the published runs were. What differs is little, and most of it in the next tokens."""
+    """As the published runs may have been. Little differs, most of it in the next tokens."""
     model = GPT2.from_pretrained("crane")
     find("erf for tanh").apply(model)
     save_runs([record_run(model, load_tokenizer("crane"), STORIES[0])], tmp_path / "runs.json")
