@@ -57,6 +57,9 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "117": "printed in the paper",
         "50,304": "in other people's code",
         "47": "50,304 less 50,257",
+        "8": "reported by Radford et al. 2019",
+        "40": "reported by Radford et al. 2019",
+        "175": "reported by Brown et al. 2020",
     },
     "weights": {"30": "a size taken at will"},
     "training": {
