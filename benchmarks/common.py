@@ -58,14 +58,19 @@ def alternate(
     *,
     warm_up: int = 2,
 ) -> dict[str, list[float]]:
-    """Seconds of each contender in each round. All are warm before the first round."""
+    """Seconds of each contender in each round. All are warm before the first round.
+
+    Every other round runs backwards, so that no contender gains by its place in the order.
+    """
     for run in contenders.values():
         for _ in range(warm_up):
             run()
     taken: dict[str, list[float]] = {name: [] for name in contenders}
+    order = list(contenders)
     for _ in range(rounds):
-        for name, run in contenders.items():
-            taken[name].append(seconds(run, device))
+        for name in order:
+            taken[name].append(seconds(contenders[name], device))
+        order.reverse()
     return taken
 
 
