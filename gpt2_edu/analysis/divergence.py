@@ -43,20 +43,9 @@ def divergence(
     a follower is used. Raises ValueError for texts of different lengths, and for followers that
     are empty or begin with the same token.
     """
-    ids = [[tokenizer.eot_token, *tokenizer.encode_ordinary(text)] for text in (left, right)]
-    pieces = [[tokenizer.decode([i]) for i in row] for row in ids]
-    if len(ids[0]) != len(ids[1]):
-        raise ValueError(
-            f"the two texts must have the same number of tokens, but {left!r} has "
-            f"{len(ids[0]) - 1} ({' | '.join(pieces[0][1:])}) and {right!r} has "
-            f"{len(ids[1]) - 1} ({' | '.join(pieces[1][1:])})"
-        )
+    ids, tokens = encode_pair(tokenizer, left, right)
     if followers is not None:
-        first, second = (tokenizer.encode_ordinary(word)[:1] for word in followers)
-        if not first or first == second:
-            raise ValueError(
-                f"the two followers must begin with different tokens, got {followers!r}"
-            )
+        first, second = first_tokens(tokenizer, followers)
     with eval_mode(model), torch.inference_mode(), trace(model) as t:
         model(torch.tensor(ids, device=model.device))
         stages = [name for name in t.names if name.endswith(("embd", "resid_mid", "resid_post"))]
@@ -67,10 +56,36 @@ def divergence(
     relative = (a - b).norm(dim=-1) / ((a.norm(dim=-1) + b.norm(dim=-1)) / 2)
     tables = [cosine, relative]  # (stages, T) each
     if followers is not None:
-        preferred = (logits[..., first] - logits[..., second])[..., 0]  # (stages, 2, T)
+        preferred = logits[..., first] - logits[..., second]  # (stages, 2, T)
         tables.append(preferred[:, 0] - preferred[:, 1])
     return Divergence(
-        tuple(zip(*pieces, strict=True)),
+        tokens,
         tuple(name.removeprefix("transformer.") for name in stages),
         *(tuple(map(tuple, table.tolist())) for table in tables),
     )
+
+
+def encode_pair(
+    tokenizer: tiktoken.Encoding, left: str, right: str
+) -> tuple[list[list[int]], tuple[tuple[str, str], ...]]:
+    """The ids of two texts, each after an <|endoftext|>, and the tokens (left, right) in pairs.
+
+    Raises ValueError if the texts have different numbers of tokens.
+    """
+    ids = [[tokenizer.eot_token, *tokenizer.encode_ordinary(text)] for text in (left, right)]
+    pieces = [[tokenizer.decode([i]) for i in row] for row in ids]
+    if len(ids[0]) != len(ids[1]):
+        raise ValueError(
+            f"the two texts must have the same number of tokens, but {left!r} has "
+            f"{len(ids[0]) - 1} ({' | '.join(pieces[0][1:])}) and {right!r} has "
+            f"{len(ids[1]) - 1} ({' | '.join(pieces[1][1:])})"
+        )
+    return ids, tuple(zip(*pieces, strict=True))
+
+
+def first_tokens(tokenizer: tiktoken.Encoding, followers: tuple[str, str]) -> list[int]:
+    """The ids that two possible next words begin with. Raises ValueError if they are equal."""
+    first = [tokenizer.encode_ordinary(word)[:1] for word in followers]
+    if not all(first) or first[0] == first[1]:
+        raise ValueError(f"the two followers must begin with different tokens, got {followers!r}")
+    return [token for (token,) in first]

@@ -8,7 +8,7 @@ any model that notes its ``attn.heads`` and ``attn.weights``: the package's or t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,7 @@ from .. import crane
 from ..language_model import eval_mode
 from ..tape import trace
 from .evals import Choice, Grades, Score, choices, grade_choices
+from .interventions import Edits, mean_outputs, without
 from .scoring import LogProbs, device_of, encode_words, model_log_probs, pad_right
 
 
@@ -80,7 +81,7 @@ def head_effects(
 
     A removed head gives every token the same vector: zeros, or with ``replacement="mean"`` its own
     mean over all tokens of these stories, which is closer to what the later layers are used to.
-    No drop does not mean that a head does nothing: another may stand in for it. Takes
+    No drop does not mean that a head does nothing: another may be enough without it. Takes
     N · H + 1 times as long as ``forced_choice``, whose errors it shares. Raises ValueError for
     another ``replacement``, or a model that does not note its heads. Source: Michel et al. 2019,
     "Are Sixteen Heads Really Better than One?".
@@ -90,17 +91,17 @@ def head_effects(
     seeds = list(seeds)
     intact = choices(_edited_log_probs(model, {}), tokenizer, seeds)
     grades, margins = grade_choices(intact), _mean_margins(intact)
-    noted = [heads[0, :, 0] for heads in noted_heads(model).values()]  # (H, D) each
-    vectors = torch.zeros_like(torch.stack(noted))
-    N, H = vectors.shape[:2]
+    noted = noted_heads(model)
+    N, H = len(noted), next(iter(noted.values())).size(1)
+    means = None
     if replacement == "mean":
         rows = [encode_words(tokenizer, crane.annotated_story(s).words)[0] for s in seeds]
-        vectors = mean_heads(model, rows)
+        means = mean_outputs(model, rows)
     effects = []
     for layer in range(N):
         for head in range(H):
-            predictor = without_head(model, layer, head, vectors[layer, head])
-            left = choices(predictor, tokenizer, seeds)
+            edits = without(model, heads=[(layer, head)], means=means)
+            left = choices(_edited_log_probs(model, edits), tokenizer, seeds)
             now, now_margins = grade_choices(left), _mean_margins(left)
             drops = _points_lost(grades.phenomena, now.phenomena)
             sense_drops = _points_lost(grades.senses, now.senses)
@@ -125,37 +126,12 @@ def sense_only_from_hint(word: str, seed: int) -> bool:
     return " nothing but " in story.text and len(senses) == 1 and senses[0].startswith(f"{word}-")
 
 
-def without_head(model: nn.Module, layer: int, head: int, vector: Tensor | None = None) -> LogProbs:
-    """What a model predicts when one head's result is ``vector`` (D,) at every token, or zeros.
-
-    Raises ValueError for a layer or a head that the model does not have or does not note.
-    """
-    noted = noted_heads(model)
-    N, H = len(noted), next(iter(noted.values())).size(1)
-    if not (0 <= layer < N and 0 <= head < H):
-        raise ValueError(
-            f"this model has layers 0 … {N - 1} with heads 0 … {H - 1}, got {layer}.{head}"
-        )
-
-    def edit(heads: Tensor) -> Tensor:  # (B, H, T, D)
-        heads = heads.clone()
-        heads[:, head] = 0 if vector is None else vector.to(heads)
-        return heads
-
-    return _edited_log_probs(model, {list(noted)[layer]: edit})
+def without_head(model: nn.Module, layer: int, head: int) -> LogProbs:
+    """What a model predicts when one head's result is zeros. Raises what ``without`` raises."""
+    return _edited_log_probs(model, without(model, heads=[(layer, head)]))
 
 
-def mean_heads(model: nn.Module, rows: Sequence[Sequence[int]]) -> Tensor:
-    """The mean result of each head over all tokens of these texts: (N, H, D)."""
-    tables = _attention(model, rows, "heads")  # (N, H, T, D) each
-    sums = [
-        heads[:, :, : len(row)].sum(dim=-2).double()
-        for row, heads in zip(rows, tables, strict=True)
-    ]
-    return (torch.stack(sums).sum(dim=0) / sum(map(len, rows))).float()
-
-
-def _edited_log_probs(model: nn.Module, edits: dict[str, Callable[[Tensor], Tensor]]) -> LogProbs:
+def _edited_log_probs(model: nn.Module, edits: Edits) -> LogProbs:
     def log_probs(ids: Tensor) -> Tensor:
         with trace(model, edits=edits):
             return model_log_probs(model)(ids)
@@ -170,12 +146,12 @@ def _mean_margins(found: Sequence[Choice]) -> dict[str, float]:
     return {name: sum(margins[name]) / len(margins[name]) for name in sorted(margins)}
 
 
-def _attention(model: nn.Module, rows: Sequence[Sequence[int]], name: str) -> Iterator[Tensor]:
-    """For each row ``attn.{name}`` of all layers, stacked: (N, H, T, …) on the CPU, padded."""
+def _attention(model: nn.Module, rows: Sequence[Sequence[int]]) -> Iterator[Tensor]:
+    """For each row the attention weights of all layers: (N, H, T, T) on the CPU, padded."""
     for i in range(0, len(rows), 16):
         with eval_mode(model), torch.inference_mode(), trace(model) as t:
             model(pad_right(rows[i : i + 16]).to(device_of(model)))
-        yield from torch.stack([*t.ending(f"attn.{name}").values()], dim=1).float().cpu()
+        yield from torch.stack([*t.ending("attn.weights").values()], dim=1).float().cpu()
 
 
 # ---- Where the heads look ----------------------------------------------------------------------
@@ -243,7 +219,7 @@ def attention_statistics(
     sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(()))  # of (N, H) each
     even: defaultdict[str, float] = defaultdict(float)
     counts: defaultdict[str, int] = defaultdict(int)
-    tables = _attention(model, [ids for ids, _ in texts], "weights")  # (N, H, T, T) each
+    tables = _attention(model, [ids for ids, _ in texts])  # (N, H, T, T) each
     for story, (ids, starts), weights in zip(stories, texts, tables, strict=True):
         for pattern, query, keys in attention_places(story, ids, starts):
             sums[pattern] = sums[pattern] + weights[:, :, query, keys].sum(dim=-1).double()

@@ -74,20 +74,6 @@ def test_a_head_that_always_says_the_same_is_not_missed_when_its_mean_stands_in(
     assert max(map(abs, by_zero.values())) > 1e-2
 
 
-def test_the_mean_of_a_head_counts_each_token_once_and_no_padding(model):
-    rows = [[5, 6, 7, 8], [9, 10], [11, 12, 13]]
-    for layer in (0, 1):
-        kept = []
-        for row in rows:
-            with torch.no_grad(), trace(model) as t:
-                model(torch.tensor([row]))
-            kept.append(t[f"transformer.h.{layer}.attn.heads"][0])
-        expected = torch.cat(kept, dim=1).mean(dim=1)
-        for copies in (1, 6):  # 18 rows are two batches
-            found = heads.mean_heads(model, copies * rows)[layer]
-            torch.testing.assert_close(found, expected)
-
-
 def test_a_hint_is_all_that_tells_the_sense():
     places = ("by the river", "in the marsh", "on the island", "harbour", "city", "building site")
     seeds = crane.random_seeds(4000, 3)
