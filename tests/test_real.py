@@ -80,7 +80,7 @@ def real_cell(path):
 
 def test_all_such_cells_are_known():
     names = [path.stem for path in make_real.notebooks_with_real_cells()]
-    assert names == [find(slug).name for slug in ("weights", "inside")]
+    assert names == [find("weights").name]
 
 
 def test_a_real_cell_says_on_which_day_where_and_with_what_it_ran(kernel_of_a_stand_in, tmp_path):
