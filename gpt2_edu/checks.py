@@ -277,7 +277,8 @@ def check_knobs(
     ):
         kinds = (int,) if name == "top_k" else (int, float)
         optional = name in ("top_k", "top_p", "min_p")
-        if not isinstance(value, kinds) and not (value is None and optional):
+        fits = isinstance(value, kinds) and not isinstance(value, bool)
+        if not fits and not (value is None and optional):
             raise TypeError(f"{name} must be {kinds[-1].__name__}, got {short_repr(value)}")
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be 0 (greedy) or above, got {short_repr(temperature)}")

@@ -664,6 +664,8 @@ def test_a_penalty_that_means_nothing_is_refused(model, idx, penalty):
         generate(model, idx[:, :4], 0, repetition_penalty=penalty)
     with pytest.raises(ValueError, match="repetition_penalty divides"):
         penalize(torch.zeros(5, 101), idx, penalty)
+    with pytest.raises(TypeError, match="top_k must be int, got True"):
+        sample_next(torch.zeros(1, 3), top_k=True)
     with pytest.raises(TypeError, match="repetition_penalty must be float, got None"):
         generate(model, idx[:, :4], 0, repetition_penalty=None)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+import tiktoken
 import torch
 
 from .. import fast, flops
@@ -51,7 +52,7 @@ class GenerateOptions:
         "past the model's window: refuse, or forget the oldest tokens", "raise"
     )
     cache: bool = option("keep keys and values; without it each token costs a full pass", True)
-    fast: bool = option("pack the weights for this machine; off: the plain model, float32", True)
+    fast: bool = option("pack the weights where that pays; off: the plain model, float32", True)
     compile: bool = option("compile the step of one token: half a minute, then faster", False)
     device: str = option("auto, cpu, cuda, cuda:1, mps …", "auto")
     precision: Literal["auto", "float32", "bf16", "fp16"] = option(
@@ -70,6 +71,44 @@ class GenerateOptions:
 )
 def generate(options: GenerateOptions) -> None:
     """Continue a text. One sample is shown as it is generated."""
+    device, dtype = checked(options)
+    text = standard_input() if options.prompt == "-" else options.prompt
+    model, tokenizer = load(options)
+    ids = tokenizer.encode_ordinary(text) or [tokenizer.eot_token]  # an empty prompt: a new text
+    length = max(1, min(len(ids) + options.max_new_tokens, model.config.block_size))
+    if options.cache:
+        check_memory(model.config, options.samples, length, dtype, device)
+    model, predict, note = accelerate(model.to(device), options, dtype, length)
+    eos_id = tokenizer.eot_token if options.stop else None
+    columns = stream(
+        model,
+        torch.tensor([ids] * options.samples, device=device),
+        options.max_new_tokens,
+        repetition_penalty=options.repetition_penalty,
+        eos_id=eos_id,
+        use_cache=options.cache,
+        overflow=options.overflow,
+        predict=predict,
+        **drawing(options, tokenizer, text, device),
+    )
+    if note:
+        print_note(note)
+    if options.samples == 1:
+        new = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
+        pieces = until(new, options.stop_at)
+        show(text + next(pieces))  # stream has checked its arguments by now
+        for piece in pieces:
+            show(piece)
+        print()
+        return
+    drawn = [column.tolist() for column in columns]  # one list for each step
+    for sample in range(options.samples):
+        new = stream_text(tokenizer, (ids[sample] for ids in drawn if ids[sample] != eos_id))
+        show(f"--- {sample + 1}\n{text}{''.join(until(new, options.stop_at))}\n")
+
+
+def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
+    """The device and the type that they name; raises ValueError for what does not go together."""
     if options.samples < 1:
         raise ValueError(f"--samples must be at least 1, got {options.samples}")
     if options.samples > MOST_SAMPLES:
@@ -88,24 +127,28 @@ def generate(options: GenerateOptions) -> None:
         if options.precision in ("bf16", "fp16"):
             raise ValueError(f"--no-fast is in float32: leave out --precision {options.precision}")
         dtype = torch.float32
-    text = standard_input() if options.prompt == "-" else options.prompt
+    return device, dtype
+
+
+def load(options: GenerateOptions) -> tuple[GPT2, tiktoken.Encoding]:
+    """The model and its tokenizer; raises ValueError if they differ in size."""
     model = GPT2.from_pretrained(model_folder(options.model))
     tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(model.config.vocab_size))
-    ids = tokenizer.encode_ordinary(text) or [tokenizer.eot_token]  # an empty prompt: a new text
     if model.config.vocab_size != tokenizer.n_vocab:
         raise ValueError(
             f"the model {options.model!r} has {model.config.vocab_size:,} tokens, the tokenizer "
             f"{tokenizer.name!r} {tokenizer.n_vocab:,}: name the model's own with --tokenizer"
         )
-    length = max(1, min(len(ids) + options.max_new_tokens, model.config.block_size))
-    if options.cache:
-        check_memory(model.config, options.samples, length, dtype, device)
-    model, predict, note = accelerate(model.to(device), options, dtype, length)
+    return model, tokenizer
+
+
+def drawing(
+    options: GenerateOptions, tokenizer: tiktoken.Encoding, text: str, device: torch.device
+) -> dict[str, Any]:
+    """The arguments of ``stream`` that say how to draw."""
     generator = None
     if options.seed is not None:
         generator = torch.Generator(device).manual_seed(options.seed)
-    eos_id = tokenizer.eot_token if options.stop else None
-    choose = None
     knobs: dict[str, Any] = {
         "temperature": options.temperature,
         "top_k": options.top_k,
@@ -114,34 +157,9 @@ def generate(options: GenerateOptions) -> None:
         "generator": generator,
     }
     if options.grammar:
-        choose = Constraint(tokenizer, [text] * options.samples, partial(sample_next, **knobs))
-        knobs = {}
-    columns = stream(
-        model,
-        torch.tensor([ids] * options.samples, device=device),
-        options.max_new_tokens,
-        repetition_penalty=options.repetition_penalty,
-        eos_id=eos_id,
-        use_cache=options.cache,
-        overflow=options.overflow,
-        choose=choose,
-        predict=predict,
-        **knobs,
-    )
-    if note:
-        print_note(note)
-    if options.samples == 1:
-        new = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
-        pieces = until(new, options.stop_at)
-        show(text + next(pieces))  # stream has checked its arguments by now
-        for piece in pieces:
-            show(piece)
-        print()
-        return
-    drawn = [column.tolist() for column in columns]  # one list for each step
-    for sample in range(options.samples):
-        new = stream_text(tokenizer, (ids[sample] for ids in drawn if ids[sample] != eos_id))
-        show(f"--- {sample + 1}\n{text}{''.join(until(new, options.stop_at))}\n")
+        choose = partial(sample_next, **knobs)
+        return {"choose": Constraint(tokenizer, [text] * options.samples, choose)}
+    return knobs
 
 
 def accelerate(
@@ -150,7 +168,8 @@ def accelerate(
     """The model and predictor that --fast and --compile ask for, and a note about them."""
     predict, used, without = None, [], []
     if options.fast:
-        model = model.to(dtype) if options.compile else fast.pack(model, dtype)
+        as_it_is = options.compile or not packing_pays(dtype)
+        model = model.to(dtype) if as_it_is else fast.pack(model, dtype)
         if packed(model) or dtype != torch.float32:
             used, without = [f"weights{packed(model)} in {type_name(dtype)}"], ["--no-fast"]
     if options.compile:
@@ -158,6 +177,11 @@ def accelerate(
         used, without = [*used, "step compiled"], [*without, "--no-compile"]
     note = f"{', '.join(used)}; {' '.join(without)} runs the plain model in float32"
     return model, predict, note * bool(used)
+
+
+def packing_pays(dtype: torch.dtype) -> bool:
+    """Whether packed weights are faster: in float32, not on the processor with AMX we measured."""
+    return dtype != torch.float32 or not torch.cpu._is_amx_tile_supported()
 
 
 def check_memory(

@@ -24,12 +24,14 @@ class Constraint:
 
     ``generate(…, choose=Constraint(tokenizer, texts))`` continues these texts, the prompts without
     <|endoftext|>. The logits of all other tokens become -∞, and ``choose`` draws from the rest. A
-    text is free after its <|endoftext|>. An object follows the texts of one call.
+    text that has ended may only repeat <|endoftext|>. An object follows the texts of one call.
 
     The probabilities are rescaled at each step, which is not the model's distribution over texts
     conditioned on being a story. ``log_kept`` (B,) is the difference: the sum over the steps of the
     log-probability of the allowed tokens, log p(text) - log q(text) for the unconstrained p and the
-    constrained q. Raises ValueError for a text that begins no story.
+    constrained q. It compares with the logits as handed in, and ``choose`` must draw from them as
+    they are: apply temperature and cuts before, as in ``lambda logits: constraint(logits / 2)``.
+    Raises ValueError for a text that begins no story.
     """
 
     def __init__(
@@ -58,7 +60,9 @@ class Constraint:
                 f"this Constraint follows {len(self.paths)} texts, got logits of {len(logits)}"
             )
         kept = logits.masked_fill(~self.allowed(logits), -torch.inf)
-        self.log_kept += (kept.logsumexp(dim=-1) - logits.logsumexp(dim=-1)).float().cpu()
+        log_kept = (kept.logsumexp(dim=-1) - logits.logsumexp(dim=-1)).float().cpu()
+        ended = torch.tensor([not expand(paths) for paths in self.paths])
+        self.log_kept += log_kept.masked_fill(ended, 0)
         new = self.choose(kept)
         for row, i in enumerate(new.flatten().tolist()):
             self.paths[row] = follow(self.paths[row], self.text_of[i])
@@ -71,8 +75,8 @@ class Constraint:
             rests = {rest for rest, _, _ in expand(paths)}
             starts = {rest[:n] for rest in rests - {END_OF_TEXT} for n in range(1, len(rest) + 1)}
             ids = [self.ids[start] for start in starts if start in self.ids]
-            mask[row, ids + [self.end] * (END_OF_TEXT in rests)] = True
-            mask[row] |= not rests  # the story has ended
+            may_end = END_OF_TEXT in rests or not rests  # without rests it has ended
+            mask[row, ids + [self.end] * may_end] = True
         return mask
 
 

@@ -55,6 +55,20 @@ def test_fast_is_packing_and_nothing_else_is_packed(run, folder, monkeypatch):
     assert made == [torch.bfloat16]
 
 
+@pytest.mark.parametrize("amx", [False, True])
+def test_float32_is_not_packed_where_that_is_slower(folder, monkeypatch, capsys, amx):
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    made, pack = [], fast.pack
+    monkeypatch.setattr(fast, "pack", lambda model, dtype: made.append(dtype) or pack(model, dtype))
+    words = ["generate", "A crane", "--model", str(folder), "--max-new-tokens", "3"]
+    words += ["--device", "cpu", "--precision"]
+    main([*words, "float32"])
+    assert made == [torch.float32] * (not amx)
+    assert ("--no-fast" in capsys.readouterr().err) is not amx
+    main([*words, "bf16"])
+    assert made[-1] == torch.bfloat16
+
+
 def test_a_compiled_step_gives_the_same_text_and_is_said(folder, capsys, missing):
     if cpp_compiler() is None:
         missing("no C++ compiler")

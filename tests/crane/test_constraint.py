@@ -66,7 +66,8 @@ def test_every_story_can_be_written_with_the_constraint():
             allowed = choose.allowed(torch.zeros(1, ENCODING.n_vocab))
             assert allowed[0, i]
             assert choose(torch.zeros(1, ENCODING.n_vocab)).item() == i
-        assert choose.allowed(torch.zeros(1, ENCODING.n_vocab)).all()  # free after the end
+        allowed = choose.allowed(torch.zeros(1, ENCODING.n_vocab))
+        assert allowed.nonzero().tolist() == [[0, END]]
 
 
 def test_the_prompts_are_continued():
@@ -103,3 +104,36 @@ def test_log_kept_is_what_separates_it_from_the_model():
         log_p = score(model, rows[0].tolist()).sum().item()
         assert log_p == pytest.approx(log_q.item() + choose.log_kept.item(), abs=1e-3)
         assert choose.log_kept.item() < 0
+
+
+def test_log_kept_counts_a_temperature_that_is_applied_before():
+    """And not one that ``choose`` applies to what it is handed, which log_kept cannot know."""
+    model = GPT2.from_pretrained("crane")
+    for heat, inside in ((2.0, False), (2.0, True)):
+        log_q, generator = torch.zeros(1), seeded()
+
+        def draw(kept: torch.Tensor, heat=heat if inside else 1.0, log_q=log_q, g=generator):
+            new = sample_next(kept, temperature=heat, generator=g)
+            log_q.add_((kept / heat).log_softmax(dim=-1)[0, new])
+            return new
+
+        constraint = Constraint(ENCODING, [""], draw)
+        before = 1.0 if inside else heat
+        heated = lambda logits, c=constraint, before=before: c(logits / before)  # noqa: E731
+        rows = generate(model, torch.tensor([[END]]), 127, eos_id=END, choose=heated)
+        with torch.no_grad():
+            log_probs = (model(rows[:, :-1])[0] / heat).log_softmax(dim=-1)
+        log_p = log_probs.gather(-1, rows[:, 1:, None]).sum().item()
+        right = log_p == pytest.approx(log_q.item() + constraint.log_kept.item(), abs=1e-3)
+        assert right is not inside
+
+
+def test_an_ended_text_may_only_end_and_its_weight_stays():
+    constraint = Constraint(ENCODING, [""] * 8, partial(sample_next, generator=seeded()))
+    model = GPT2.from_pretrained("crane")
+    start = torch.full((8, 1), END)
+    generate(model, start, 127, eos_id=END, choose=constraint)
+    log_kept = constraint.log_kept.clone()
+    assert (log_kept < 0).all()
+    assert generate(model, start, 5, choose=constraint)[:, 1:].unique().tolist() == [END]
+    assert torch.equal(constraint.log_kept, log_kept)
