@@ -13,8 +13,6 @@ import zipfile
 from html import escape
 from pathlib import Path
 
-from found_cards import draw
-
 from benchmarks.chromium import starter
 from gpt2_site.addresses import author, published, version
 from gpt2_site.chapters import ROOT
@@ -142,7 +140,7 @@ def main() -> int:
         return 2
     OUT.mkdir(parents=True, exist_ok=True)
     target = OUT / f"gpt2-edu-{version()}.epub"
-    part, cover = target.with_suffix(".epub.part"), OUT / "cover.png"
+    part = target.with_suffix(".epub.part")
     source = SITE / "whole-book.html"
     found = list(pages(SITE))
     try:
@@ -154,7 +152,6 @@ def main() -> int:
             title = page.title()
             bodies = {name: linked(body) for name, body in page.evaluate(PREPARE).items()}
             browser.close()
-        draw(cover, title, "", 0)
         files = sorted(
             {name for body in bodies.values() for name in re.findall(r'src="([^"]+)"', body)}
         )
@@ -169,7 +166,7 @@ def main() -> int:
             put("book/content.opf", package(found, bodies, files, title))
             put("book/nav.xhtml", xhtml("Contents", contents(found)))
             put("book/book.css", (ROOT / "site" / "epub.css").read_text("utf-8"))
-            put("book/cover.png", cover.read_bytes())
+            put("book/cover.png", (ROOT / "site" / "static" / "heads.png").read_bytes())
             for page_ in found:
                 name = place(page_.name)
                 put(f"book/{name}.xhtml", xhtml(title_of(page_), bodies[name]))
@@ -177,7 +174,7 @@ def main() -> int:
                 put(f"book/{name}", (SITE / name).read_bytes())
         part.replace(target)
     finally:
-        for left in (part, source, cover):
+        for left in (part, source):
             left.unlink(missing_ok=True)
     print(f"{target.name}: {len(found)} pages, {target.stat().st_size / 1e6:.1f} MB")
     return 0
