@@ -53,6 +53,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "150,000": "about so many characters are in Unicode",
         "100,000": "the vocabularies of later models",
     },
+    "mlp": {"70": "reported by Voita et al. 2023"},
     "gpt2": {
         "117": "printed in the paper",
         "50,304": "in other people's code",
