@@ -288,6 +288,8 @@ def make_predictor(
             if predict.model is not model:
                 raise ValueError("predict was made for another model")
             predict.seen = None  # the model may have changed since
+            predict.cache.reset()
+            predict.cache.claim(model, idx[:, :1])  # refuses a batch of another size
         return predict
     if use_cache and has_cache(model) and max_new_tokens and idx.size(1) <= window:
         cache = model.make_cache(len(idx), min(idx.size(1) + max_new_tokens - 1, window))

@@ -137,6 +137,7 @@ needs_compiler = pytest.mark.skipif(cpp_compiler() is None, reason="needs a C++ 
 
 @needs_compiler
 def test_one_compiled_step_serves_every_length_and_any_number_of_texts(model, idx):
+    torch._dynamo.reset()  # what other tests have compiled
     predict = Compiled(model, len(idx))
     settings = {"temperature": 0, "overflow": "crop"}
     for T, n in ((4, 10), (1, 6), (9, 25)):

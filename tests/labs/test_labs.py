@@ -90,6 +90,7 @@ def test_every_control_of_every_lab_changes_something(
         "temperature": 2.0,
         "top_k": 2,
         "top_p": 0.5,
+        "min_p": 0.5,
         "new_tokens": 3,
         "texts": 1,
         "seed": 7,
