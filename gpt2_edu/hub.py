@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from .machine.files import file_sha256
-from .machine.messages import escape_control
+from .machine.messages import escape_control, short_repr
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"  # the files of a checkpoint
 
@@ -92,7 +92,8 @@ def fetch(name: str) -> Path:
                     f"any proxy, and delete {escape_control(str(path.resolve()))}."
                 )
         if path.parent.name != published.commit:
-            raise ValueError(f"HF_ENDPOINT sent another commit of {filename}: {path.parent.name}")
+            sent = short_repr(path.parent.name)
+            raise ValueError(f"HF_ENDPOINT sent another commit of {filename}: {sent}")
     return path.parent
 
 
@@ -131,7 +132,7 @@ def _download(name: str, filename: str) -> Path:
             meaning = _MEANINGS.get(status, ", an error of the server" if status >= 500 else "")
             problem = f"asked for {wanted}, {endpoint} answered HTTP {status}{meaning}"
         else:
-            why = escape_control(str(reason).partition("\n")[0])
+            why = escape_control(str(reason).partition("\n")[0])[:300]
             problem = f"{wanted} could not be fetched from {endpoint} ({why})"
         raise FileNotFoundError(
             f"{problem}. Try again with a connection, or through a mirror named in HF_ENDPOINT. Or "
