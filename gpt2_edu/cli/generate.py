@@ -73,7 +73,7 @@ def generate(options: GenerateOptions) -> None:
     """Continue a text. One sample is shown as it is generated."""
     device, dtype = checked(options)
     text = standard_input() if options.prompt == "-" else options.prompt
-    model, tokenizer = load(options)
+    model, tokenizer = load(options.model, options.tokenizer)
     ids = tokenizer.encode_ordinary(text) or [tokenizer.eot_token]  # an empty prompt: a new text
     length = max(1, min(len(ids) + options.max_new_tokens, model.config.block_size))
     if options.cache:
@@ -130,13 +130,16 @@ def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
     return device, dtype
 
 
-def load(options: GenerateOptions) -> tuple[GPT2, tiktoken.Encoding]:
-    """The model and its tokenizer; raises ValueError if they differ in size."""
-    model = GPT2.from_pretrained(model_folder(options.model))
-    tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(model.config.vocab_size))
+def load(name: str, tokenizer_of: str | None) -> tuple[GPT2, tiktoken.Encoding]:
+    """A model and its tokenizer, by default the one of its size.
+
+    Raises ValueError if they differ in size.
+    """
+    model = GPT2.from_pretrained(model_folder(name))
+    tokenizer = load_tokenizer(tokenizer_of or tokenizer_name(model.config.vocab_size))
     if model.config.vocab_size != tokenizer.n_vocab:
         raise ValueError(
-            f"the model {options.model!r} has {model.config.vocab_size:,} tokens, the tokenizer "
+            f"the model {name!r} has {model.config.vocab_size:,} tokens, the tokenizer "
             f"{tokenizer.name!r} {tokenizer.n_vocab:,}: name the model's own with --tokenizer"
         )
     return model, tokenizer
@@ -180,7 +183,7 @@ def accelerate(
 
 
 def packing_pays(dtype: torch.dtype) -> bool:
-    """Whether packed weights are faster: in float32, not on the processor with AMX we measured."""
+    """Whether packed weights are faster: float32 is slower packed on a processor with AMX."""
     return dtype != torch.float32 or not torch.cpu._is_amx_tile_supported()
 
 

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from ..analysis.scoring import score as log_probs
 from ..machine.device import named_device
 from ..machine.options import option
-from ..model import GPT2
-from ..tokenizer import load_tokenizer, tokenizer_name
-from ..training.checkpoint import model_folder
 from . import command, standard_input
+from .generate import load
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +37,9 @@ def score(options: ScoreOptions) -> None:
     text = standard_input() if options.text == "-" else options.text
     if not text:
         raise ValueError("there is no text to score")
-    model = GPT2.from_pretrained(model_folder(options.model)).to(device)
-    tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(model.config.vocab_size))
+    model, tokenizer = load(options.model, options.tokenizer)
     ids = tokenizer.encode_ordinary(text)
-    scores = log_probs(model, [tokenizer.eot_token, *ids]).tolist()
+    scores = log_probs(model.to(device), [tokenizer.eot_token, *ids]).tolist()
     print(f"{'log p':>9}  {'p':>6}  token")
     for i, log_p in zip(ids, scores, strict=True):
         print(f"{log_p:>9.3f}  {math.exp(log_p):>6.4f}  {tokenizer.decode([i])!r}")

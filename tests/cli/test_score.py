@@ -41,3 +41,8 @@ def test_what_cannot_be_scored_is_refused(refused, folder):
     assert "there is no text to score" in refused("score", "", "--model", folder)
     said = refused("score", "crane " * 40, "--model", folder)
     assert re.search(r"a text to score has 2 … block_size\+1=32 tokens, got 4\d", said)
+
+
+def test_a_tokenizer_of_another_size_is_refused(refused, folder):
+    said = refused("score", "A crane", "--model", folder, "--tokenizer", "crane")
+    assert "name the model's own with --tokenizer" in said
