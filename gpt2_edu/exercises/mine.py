@@ -98,7 +98,8 @@ def my_gpt2(name: str) -> ModuleType:
         except Exception as error:
             print(f"{FILE} does not run: {_told(error)}. The book's own parts stand in for all.")
     else:
-        print(f"All {len(parts)} parts are the book's: {FILE} has none of them yet.")
+        count = "Both" if len(parts) == 2 else f"All {len(parts)}"
+        print(f"{count} parts are the book's: {FILE} has none of them yet.")
     return make_module(
         steps_until(name), {part: source for part, (_, source) in book_parts(name).items()}
     )

@@ -54,6 +54,8 @@ UNUSED = (
     "pygments",
 )
 
+ALIGNED = re.compile(r"^ {4}\S|\S {2,}\S", re.M)  # indented, or in columns
+
 # What the pages' makers write, and what they should have written.
 MARKUP = [
     # A folded cell says what it holds; the label would be read out instead.
@@ -153,6 +155,13 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
         script.attributes.setdefault("defer", "defer")
 
 
+def keep_columns(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Mark printed tables and code, whose lines are not wrapped."""
+    for printed in doctree.findall(nodes.literal_block):
+        if "output" in printed["classes"] and ALIGNED.search(printed.astext()):
+            printed["classes"].append("aligned")
+
+
 def loaded(name: str, used: dict[str, bool]) -> bool:
     """Whether a page loads a file: some are for all, some for pages that have what they are for."""
     return not any(one in name for one in UNUSED) and all(
@@ -166,5 +175,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
         "comments_config", {}, ""
     )  # Jupyter Book sets it for an extension that we leave out
     app.connect("html-page-context", frame)
+    app.connect("doctree-resolved", keep_columns)
     os.environ["PATH"] = f"{NODE.parent}{os.pathsep}{os.environ['PATH']}"
     return {"parallel_read_safe": True, "parallel_write_safe": True}
