@@ -126,7 +126,7 @@ clean:  ## remove what was built; .venv stays
 colab: $(READY)  ## the notebooks as Colab opens them
 	@$(SITE)make_colab
 
-# TORCH names what pip installs; a processor's build is enough: TORCH="torch==2.11.0 --index-url …/cpu"
+# TORCH names what pip installs, such as a build for processors: TORCH="torch==2.13.0 --index-url …/cpu"
 colab-test: $(READY)  ## run them as Colab does; COLAB_PYTHON=…
 	$(BIN)/python -m tests.colab --python $(or $(COLAB_PYTHON),$(PYTHON)) $(if $(TORCH),--torch "$(TORCH)")
 
