@@ -175,7 +175,8 @@ export class Board {
     if (focus) cell.focus({ preventScroll: true });
     const value = this.value?.(place.row, place.column) ?? 0;
     const [row, column] = [this.names.rows[place.row], this.names.columns[place.column]];
-    this.output.textContent = this.read(row, column, fixed(value, 4));
+    const isId = Number.isInteger(value) && value > 1;
+    this.output.textContent = this.read(row, column, isId ? `${value}` : fixed(value, 4));
     if (!silent) this.onCell?.(place);
   }
 
