@@ -35,7 +35,7 @@ lab: $(READY)  ## open the notebooks in JupyterLab
 
 ##@ Check
 test: lint unit nbval book site  ## all checks that CI runs
-quick: $(READY)  ## what takes a minute: style, and the package's fast tests
+quick: $(READY)  ## style and fast tests, in a minute
 	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser" --ignore=tests/site --ignore=tests/web
 lint: $(READY) $(NODE)  ## style, types, workflows
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo

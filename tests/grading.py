@@ -1,6 +1,6 @@
-"""Assignments as nbgrader grades them: `make assignment-test`, a quarter of an hour for all.
+"""Assignments as nbgrader grades them: `make grading`, a quarter of an hour for all.
 
-    python -m tests.grading _build/env-assignment-test heads     # nbgrader is installed there
+    python -m tests.grading _build/nox/grading heads     # nbgrader is installed there
 
 Of each chapter four people hand in an assignment. One has everything right, one makes a usual
 mistake, one hands it back as it was, and one has put something else in place of the tests.

@@ -1,6 +1,6 @@
 """What the pages promise is in the chapters: places, answers, terms.
 
-Every row of the two indexes leads to a heading that exists.
+Every row of the indexes leads to a heading that exists.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import nbformat
 import pytest
 
 from gpt2_edu import GPT2Config, flops
-from gpt2_site import chapters, gpu_figures, in_page_figures
-from gpt2_site.chapters import GUESS, LISTS
+from gpt2_site import chapters, gpu_figures, in_page_figures, lists
+from gpt2_site.chapters import GUESS
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -38,23 +38,36 @@ def markdown_of(path: Path) -> str:
     return CHAPTERS[path].markdown if path in CHAPTERS else path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", LISTS, ids=lambda page: page.name)
-def test_every_list_of_chapters_is_the_one_of_the_table_of_contents(page):
-    stored = page.read_text(encoding="utf-8")
-    assert stored == LISTS[page](stored), "run: make lists"
+def test_the_package_knows_the_chapters():
+    stored = (ROOT / "gpt2_edu" / "assets" / "chapters.txt").read_text(encoding="utf-8")
+    assert stored.split() == [chapter.slug for chapter in CHAPTERS.values()]
 
 
-def test_the_figures_of_the_page_are_the_measured_ones():
-    stored = in_page_figures.PAGE.read_text(encoding="utf-8")
-    assert stored == in_page_figures.filled(stored), "run: make lists"
-    assert stored.count("| WebAssembly |") == 2
+def test_contents_list_every_heading(monkeypatch):
+    table = lists.contents()
+    chapter = chapters.find("mask")
+    for anchor, heading in headings(chapter.path).items():
+        if heading not in (*lists.UNLISTED, chapter.title):
+            assert f"[chapter 5, {heading}](../notebooks/05_mask.ipynb#{anchor})" in table
+    monkeypatch.setattr(lists.tomllib, "loads", lambda text: {"mask": {"A": "no-such-heading"}})
+    with pytest.raises(ValueError, match="05_mask has no 'no-such-heading'"):
+        lists.contents()
 
 
-def test_the_page_on_gpus_has_the_calculated_figures():
-    stored = gpu_figures.PAGE.read_text(encoding="utf-8")
-    assert stored == gpu_figures.filled(stored), "run: make lists"
-    assert stored.count("| gpt2-xl |") == 3 and stored.count("\n| 64 |") == 2
-    # What the text says of them.
+def test_tables_for_instructors():
+    assert lists.chapter_rows().count("\n") == len(CHAPTERS) - 1
+    minutes = chapters.find("mask").minutes + chapters.find("heads").minutes
+    assert lists.in_class("mask", "heads").endswith(f"heads.ipynb): {2 * minutes} min")
+    assert re.fullmatch(r"assignments 5 and 6, \d+ min", lists.at_home("mask", "heads"))
+
+
+def test_tables_on_the_engine_have_a_row_for_each_contender():
+    assert in_page_figures.small().count("\n") == 3
+    assert in_page_figures.large().splitlines()[-1].startswith("| onnxruntime-web |")
+    assert in_page_figures.power(2.4e-5) == "2·10⁻⁵" and in_page_figures.power(0.31) == "0.3"
+
+
+def test_what_the_page_on_gpus_concludes_follows_from_its_tables():
     gpt2 = GPT2Config.preset("gpt2")
 
     def shortest(devices: int, rate: float) -> float:
@@ -63,21 +76,21 @@ def test_the_page_on_gpus_has_the_calculated_figures():
 
     eight = shortest(8, gpu_figures.INSIDE)
     assert eight / 2 < shortest(16, 12.5e9) < shortest(32, 12.5e9) < eight < shortest(16, 1.25e9)
+    assert gpu_figures.fitting(1024).splitlines()[0].startswith("| gpt2 | 4 | 11 | 19 |")
 
 
 def test_the_page_on_gpus_shows_the_newest_report(tmp_path, monkeypatch):
     monkeypatch.setattr(gpu_figures, "RESULTS", tmp_path)
-    page = "# A\n\n% measured\n\nold\n\n## B\n"
-    assert "No report is stored yet" in gpu_figures.filled(page)
+    assert "No report is stored yet" in gpu_figures.measured()
     report = {"quick": False, "machine": {"gpu": "NVIDIA H200", "torch": "2.13.0"}}
     for day, found in (("2026-01-01", "slow"), ("2026-02-02", "fast | right")):
         parts = [{"part": "Training", "state": "ok", "found": found}]
         made = report | {"date": f"{day}T00:00:00+00:00", "parts": parts}
         (tmp_path / f"gpu-{day}.json").write_text(json.dumps(made))
     (tmp_path / "gpu-x.json").write_text(json.dumps(made | {"quick": True, "date": "2027-01-01"}))
-    shown = gpu_figures.filled(page)
-    assert "on 2026-02-02 on one NVIDIA H200" in shown and shown.endswith("\n\n## B\n")
-    assert "| Training | ok | fast \\| right |" in shown and "slow" not in shown
+    shown = gpu_figures.measured()
+    assert "on 2026-02-02 on one NVIDIA H200" in shown and "slow" not in shown
+    assert shown.endswith("| Training | ok | fast \\| right |")
 
 
 # Places: the last cell of a row says where, as
@@ -152,18 +165,12 @@ def rows(page: str) -> list[Row]:
     return found
 
 
-@pytest.mark.parametrize("page", ["questions.md", "contents.md"])
-def test_every_row_of_an_index_leads_to_a_heading_that_exists(page):
-    assert rows(page)
-    problems = [f"{row}\n    {problem}" for row in rows(page) for problem in row.problems()]
-    assert not problems, "\n" + "\n".join(problems)
-
-
-def test_an_index_names_no_row_twice():
-    asked = [row.cells[0] for row in rows("questions.md")]
+def test_every_question_is_asked_once_and_leads_to_a_heading_that_exists():
+    found = rows("questions.md")
+    problems = [f"{row}\n    {problem}" for row in found for problem in row.problems()]
+    assert found and not problems, "\n" + "\n".join(problems)
+    asked = [row.cells[0] for row in found]
     assert len(asked) == len(set(asked))
-    listed = [tuple(row.cells) for row in rows("contents.md")]  # two chapters may share a heading
-    assert len(listed) == len(set(listed))
 
 
 def test_a_link_to_a_chapter_says_its_number():

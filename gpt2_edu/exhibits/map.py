@@ -13,7 +13,7 @@ from ..machine.messages import nearest
 WIDTH, HEIGHT = 360, 736
 SPINE = 62  # x of the residual stream
 
-# The chapters' names in the order of the book; `make lists` writes the file.
+# The chapters' names in the order of the book.
 CHAPTERS = (Path(__file__).parents[1] / "assets" / "chapters.txt").read_text("utf-8").split()
 
 

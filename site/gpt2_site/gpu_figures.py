@@ -1,23 +1,17 @@
-"""The tables of book/gpu.md: what fits on a card, what several send, and the newest measurement."""
+"""Rows of the tables of book/gpu.md: what fits on a card, what several send, what was measured."""
 
 from __future__ import annotations
 
 import json
-import re
-import sys
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the repository: no install needed
-
 from gpt2_edu import GPT2Config, flops
 from gpt2_edu.machine.data_sheets import find_device
 
-BOOK = Path(__file__).resolve().parents[2] / "book"
-PAGE = BOOK / "gpu.md"
-RESULTS = BOOK.parent / "benchmarks" / "results"
+RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 SIZES = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 CARDS = (8, 16, 24, 80)  # GB
 RESERVED = 1.2e9  # the CUDA context and the workspaces of kernels
@@ -31,7 +25,7 @@ INSIDE = 450e9  # NVLink
 BETWEEN = (8 * 50e9, 12.5e9, 1.25e9)  # machines: 8 × 400, 100 and 10 Gbit/s
 
 
-def fitting(T: int) -> list[str]:
+def fitting(T: int) -> str:
     """For each size the largest batch of T tokens on each card, in training with half precision."""
     rows = []
     for size in SIZES:
@@ -41,10 +35,10 @@ def fitting(T: int) -> list[str]:
         ]
         shown = " | ".join(str(cell) if cell else "none" for cell in cells)
         rows.append(f"| {size} | {shown} |")
-    return rows
+    return "\n".join(rows)
 
 
-def writing() -> list[str]:
+def writing() -> str:
     """For each size how many texts of 1,024 tokens a card writes at once, in half precision."""
     rows = []
     for size in SIZES:
@@ -52,7 +46,7 @@ def writing() -> list[str]:
         one = flops.generation_memory(config, 1, T, "float16")
         cells = [int((card * 1e9 - RESERVED - one.weights) // one.cache) for card in CARDS]
         rows.append(f"| {size} | {' | '.join(f'{cell:,}' for cell in cells)} |")
-    return rows
+    return "\n".join(rows)
 
 
 def step(config: GPT2Config, devices: int, sent: float, rate: float) -> flops.TimeEstimate:
@@ -71,7 +65,7 @@ def step(config: GPT2Config, devices: int, sent: float, rate: float) -> flops.Ti
     )
 
 
-def scaling(size: str) -> list[str]:
+def scaling(size: str) -> str:
     """For 8 to 64 H100, eight in a machine: seconds of computing and sending in a step, by link."""
     config, rows = GPT2Config.preset(size), []
     send = flops.fsdp_bytes_per_step if size == "gpt2-xl" else flops.ddp_bytes_per_step
@@ -84,7 +78,7 @@ def scaling(size: str) -> list[str]:
         cells = [f"{time.communication_seconds:.3f}" for time in times]
         cells = [*cells, "", "", ""] if one_machine else ["", *cells]
         rows.append(f"| {devices} | {times[0].compute_seconds:.3f} | {' | '.join(cells)} |")
-    return rows
+    return "\n".join(rows)
 
 
 def newest() -> dict[str, Any] | None:
@@ -94,13 +88,13 @@ def newest() -> dict[str, Any] | None:
     return max(found, key=lambda report: report["date"], default=None)
 
 
-def measured() -> list[str]:
+def measured() -> str:
     report = newest()
     if report is None:
-        return [
+        return (
             "No report is stored yet: what this book says of GPUs is calculated, or was tested "
-            "without one. `make gpu` writes the report that will stand here."
-        ]
+            "without one. `make gpu` writes the report that will be shown here."
+        )
     machine = report["machine"]
     about = (
         f"Measured on {date.fromisoformat(report['date'][:10]):%Y-%m-%d} on one {machine['gpu']} "
@@ -110,29 +104,4 @@ def measured() -> list[str]:
         f"| {one['part']} | {one['state']} | {one['found'].replace('|', chr(92) + '|')} |"
         for one in report["parts"]
     ]
-    return [about, "", "| part | | found |", "| --- | --- | --- |", *rows]
-
-
-def filled(page: str) -> str:
-    """The page with what is computed between its marks."""
-    parts = {
-        "training": fitting(1024),
-        "short": fitting(256),
-        "writing": writing(),
-        "ddp": scaling("gpt2"),
-        "fsdp": scaling("gpt2-xl"),
-    }
-    for name, rows in parts.items():
-        table = re.compile(rf"(% {name}\n\n\|.*\n\|.*\n)(?:\|.*\n)*")
-        page = table.sub(lambda match, rows=rows: match[1] + "\n".join(rows) + "\n", page)
-    text = re.compile(r"(% measured\n\n).*?(?=\n\n## |\Z)", re.S)
-    return text.sub(lambda match: match[1] + "\n".join(measured()), page).rstrip() + "\n"
-
-
-def main() -> int:
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return "\n".join([about, "", "| part | | found |", "| --- | --- | --- |", *rows])

@@ -1,0 +1,113 @@
+"""Sphinx extension: tables that follow from the chapters and from stored measurements.
+
+A page of `NAMES` is a Jinja template. What it may name is listed there.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import tomllib
+
+from jinja2 import Environment, StrictUndefined
+from sphinx.application import Sphinx
+
+from gpt2_edu.exercises.exercise import exercises
+from gpt2_site import gpu_figures, in_page_figures
+from gpt2_site.chapters import ROOT, Chapter, chapters, find, headings
+
+DEEPER = "Deeper: "  # a section that the site folds
+QUESTIONS = "questions-people-ask"
+UNLISTED = ("Summary", "References", "Now write it", "The real thing", "What this chapter added")
+
+
+def contents() -> str:
+    """A table for each chapter: what book/contents.toml lists, and every other heading.
+
+    Raises ValueError if a heading or a question is listed that the chapter does not have.
+    """
+    listed = tomllib.loads((ROOT / "book" / "contents.toml").read_text(encoding="utf-8"))
+    tables = [_table(chapter, listed.pop(chapter.slug, {})) for chapter in chapters()]
+    if listed:
+        raise ValueError(f"contents.toml names chapters that are not there: {', '.join(listed)}")
+    return "\n\n".join(tables)
+
+
+def _table(chapter: Chapter, listed: dict[str, str | list[str]]) -> str:
+    present = headings(chapter.markdown)
+    rows = {label: [at] if isinstance(at, str) else at for label, at in listed.items()}
+    named = {place for places in rows.values() for place in places}
+    for anchor, heading in list(present.items())[1:]:  # less the title
+        if anchor not in {*named, QUESTIONS} and heading not in UNLISTED:
+            bare = heading.removeprefix(DEEPER)
+            rows[heading if bare == heading else bare[:1].upper() + bare[1:]] = [anchor]
+    order = {anchor: i for i, anchor in enumerate(present)}
+    lines = [
+        f"## Chapter {chapter.number}. {chapter.title}\n\n| what | where |\n| --- | --- |",
+        *(
+            f"| {label} | {', '.join(_link(chapter, present, place) for place in places)} |"
+            for label, places in sorted(
+                rows.items(), key=lambda row: order.get(row[1][0], order.get(QUESTIONS, 0))
+            )
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _link(chapter: Chapter, present: dict[str, str], place: str) -> str:
+    question = place.removeprefix("? ") if place.startswith("? ") else ""
+    anchor = QUESTIONS if question else place
+    asked = {
+        html.unescape(re.sub(r"<[^>]+>", "", summary))
+        for summary in re.findall(r"<summary>(.*?)</summary>", chapter.markdown, re.S)
+    }
+    if anchor not in present or (question and question not in asked):
+        raise ValueError(f"contents.toml: {chapter.name} has no {place!r}")
+    link = f"[chapter {chapter.number}, {present[anchor]}]"
+    link += f"(../notebooks/{chapter.path.name}#{anchor})"
+    return f'{link}: "{question}"' if question else link
+
+
+def chapter_rows() -> str:
+    """A row for each chapter: minutes, the chapters that it needs, its slides."""
+    number = {chapter.name: chapter.number for chapter in chapters()}
+    return "\n".join(
+        f"| [{c.number} {c.title}](../notebooks/{c.path.name}) | {c.minutes} | "
+        f"{', '.join(str(number[name]) for name in c.needs) or '–'} | "
+        f'<a href="../slides/{c.name}.html" aria-label="slides of chapter {c.number}">slides</a> |'
+        for c in chapters()
+    )
+
+
+def in_class(*slugs: str) -> str:
+    """Links to chapters, and the minutes that they take in class: twice those of reading."""
+    told = [find(slug) for slug in slugs]
+    links = ", ".join(f"[{c.number}](../notebooks/{c.path.name})" for c in told)
+    return f"{links}: {2 * sum(c.minutes for c in told)} min"
+
+
+def at_home(*slugs: str) -> str:
+    """The assignments of chapters, and the minutes that their exercises state."""
+    numbers = [find(slug).number for slug in slugs]
+    minutes = sum(e.minutes for e in exercises().values() if e.checked and e.chapter in numbers)
+    plural = "s" if len(numbers) > 1 else ""
+    return f"assignment{plural} {' and '.join(map(str, numbers))}, {minutes} min"
+
+
+NAMES = {
+    "book/contents": {"contents": contents},
+    "book/instructors": {"chapter_rows": chapter_rows, "in_class": in_class, "at_home": at_home},
+    "book/gpu": vars(gpu_figures),
+    "book/browser": vars(in_page_figures),
+}
+
+
+def fill(app: Sphinx, page: str, source: list[str]) -> None:
+    if page in NAMES:
+        template = Environment(undefined=StrictUndefined).from_string(source[0])
+        source[0] = template.render(NAMES[page])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.connect("source-read", fill)
+    return {"parallel_read_safe": True}
