@@ -30,50 +30,22 @@ def _require_positive(**values: float) -> None:
             raise ValueError(f"{name} must be above 0 and finite, got {short_repr(value)}")
 
 
-# ---------------------------------------------------------------------------------------------
-# Parameters.
-
-
-def parameter_shapes(config: GPT2Config) -> dict[str, tuple[int, ...]]:
-    """The shape of every learned tensor, under its name in ``model.state_dict()``.
-
-    lm_head.weight is wte itself, so it is not listed a second time.
-    """
-    V, C = config.vocab_size, config.n_embd
-    block: dict[str, tuple[int, ...]] = {
-        "ln_1.weight": (C,),
-        "ln_1.bias": (C,),
-        "attn.c_attn.weight": (3 * C, C),
-        "attn.c_attn.bias": (3 * C,),
-        "attn.c_proj.weight": (C, C),
-        "attn.c_proj.bias": (C,),
-        "ln_2.weight": (C,),
-        "ln_2.bias": (C,),
-        "mlp.c_fc.weight": (4 * C, C),
-        "mlp.c_fc.bias": (4 * C,),
-        "mlp.c_proj.weight": (C, 4 * C),
-        "mlp.c_proj.bias": (C,),
-    }
-    return {
-        "transformer.wte.weight": (V, C),
-        "transformer.wpe.weight": (config.block_size, C),
-        **{
-            f"transformer.h.{layer}.{name}": shape
-            for layer in range(config.n_layer)
-            for name, shape in block.items()
-        },
-        "transformer.ln_f.weight": (C,),
-        "transformer.ln_f.bias": (C,),
-    }
+# ---- Parameters --------------------------------------------------------------------------------
 
 
 def parameters_by_part(config: GPT2Config) -> dict[str, int]:
-    """Number of parameters of each part: wte, wpe, attn, mlp and the LayerNorms."""
-    parts = dict.fromkeys(("wte", "wpe", "attn", "mlp", "ln"), 0)
-    for name, shape in parameter_shapes(config).items():
-        part = next(part for part in parts if f".{part}." in name or f".{part}_" in name)
-        parts[part] += math.prod(shape)
-    return parts
+    """Number of parameters of each part: wte, wpe, attn, mlp and the LayerNorms.
+
+    lm_head's weight is wte itself, so it does not count a second time.
+    """
+    N, C = config.n_layer, config.n_embd
+    return {
+        "wte": config.vocab_size * C,
+        "wpe": config.block_size * C,
+        "attn": N * (4 * C * C + 4 * C),
+        "mlp": N * (8 * C * C + 5 * C),
+        "ln": (2 * N + 1) * 2 * C,
+    }
 
 
 def num_parameters(config: GPT2Config) -> int:
@@ -86,8 +58,7 @@ def _matrix_weights(config: GPT2Config) -> int:
     return 12 * config.n_layer * config.n_embd**2 + config.vocab_size * config.n_embd
 
 
-# ---------------------------------------------------------------------------------------------
-# FLOPs.
+# ---- FLOPs --------------------------------------------------------------------------------------
 
 
 def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
@@ -140,24 +111,29 @@ def utilisation(
     return flops_per_token(config, T, training=training) * tokens_per_second / peak_flops_per_second
 
 
-# ---------------------------------------------------------------------------------------------
-# Memory for training.
+# ---- Memory for training ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class TrainingMemory:
-    """Bytes that one training step needs at its peak, by part. See ``memory``."""
+class Bytes:
+    """Bytes by part."""
 
     weights: int
+
+    @property
+    def total(self) -> int:
+        return sum(asdict(self).values())
+
+
+@dataclass(frozen=True)
+class TrainingMemory(Bytes):
+    """Bytes that one training step needs at its peak, by part. See ``memory``."""
+
     gradients: int
     optimiser: int  # AdamW's two averages
     autocast_copies: int  # of the weights, in the precision of the products
     activations: int  # what the forward pass keeps for the backward pass
     logits: int  # and what the loss makes of them
-
-    @property
-    def total(self) -> int:
-        return sum(asdict(self).values())
 
 
 def memory(
@@ -214,17 +190,8 @@ def _activation_bytes_per_token(config: GPT2Config, T: int, width: int, device_t
         attention = 3 * 4 * C + 3 * 4 * H * T
     else:  # q, k, v, and the logarithm of each softmax's sum
         attention = 3 * width * C + 4 * H
-    block = (
-        norm  # ln_1
-        + width * C  # into c_attn
-        + attention
-        + width * C  # the heads, into c_proj
-        + dropped
-        + norm  # ln_2
-        + width * C  # into c_fc
-        + 2 * width * 4 * C  # into GELU, and out of it into c_proj
-        + dropped
-    )
+    # Into c_attn, c_proj and c_fc go C numbers each, into GELU and from it into c_proj 4·C.
+    block = 2 * (norm + dropped) + attention + width * (3 * C + 2 * 4 * C)
     embedding = C * (4 if on_cpu else 1) if config.embd_pdrop else 0
     return embedding + config.n_layer * block + norm + width * C  # ln_f, and into lm_head
 
@@ -243,20 +210,14 @@ def largest_batch(
     return max(0, (bytes_available - (one.total - each)) // each)
 
 
-# ---------------------------------------------------------------------------------------------
-# Generation: memory, and the rate that memory allows.
+# ---- Generation: memory, and the rate that memory allows ----------------------------------------
 
 
 @dataclass(frozen=True)
-class GenerationMemory:
+class GenerationMemory(Bytes):
     """Bytes that generation with a cache needs, by part."""
 
-    weights: int
     cache: int
-
-    @property
-    def total(self) -> int:
-        return self.weights + self.cache
 
 
 def cache_bytes_per_token(config: GPT2Config, precision: str = "float32") -> int:
@@ -303,8 +264,7 @@ def decode_tokens_per_second_bound(
     return batch * steps
 
 
-# ---------------------------------------------------------------------------------------------
-# Many devices: what they send, and how long training takes.
+# ---- Many devices: what they send, and how long training takes ----------------------------------
 
 
 def ddp_bytes_per_step(config: GPT2Config, devices: int, bytes_per_gradient: int = 4) -> float:
@@ -326,9 +286,8 @@ def fsdp_bytes_per_step(
     summed and scattered: (n-1)/n of them each time (Rajbhandari et al. 2020, section 7). What
     is outside the blocks stays gathered between the two passes, so it is a little less.
     """
-    _require_positive(
-        devices=devices, bytes_per_weight=bytes_per_weight, bytes_per_gradient=bytes_per_gradient
-    )
+    _require_positive(devices=devices, bytes_per_weight=bytes_per_weight)
+    _require_positive(bytes_per_gradient=bytes_per_gradient)
     numbers = (devices - 1) / devices * num_parameters(config)
     return numbers * (2 * bytes_per_weight + bytes_per_gradient)
 
@@ -372,13 +331,8 @@ def training_time(
     comes from ``ddp_bytes_per_step`` or ``fsdp_bytes_per_step``, and ``network_bytes_per_second``
     is what one device can send. Evaluation, checkpoints and compilation are not counted.
     """
-    _require_positive(
-        tokens=tokens,
-        tokens_per_step=tokens_per_step,
-        peak_flops_per_second=peak_flops_per_second,
-        utilisation=utilisation,
-        devices=devices,
-    )
+    _require_positive(tokens=tokens, tokens_per_step=tokens_per_step, devices=devices)
+    _require_positive(peak_flops_per_second=peak_flops_per_second, utilisation=utilisation)
     if utilisation > 1:
         raise ValueError(f"utilisation is a share of the peak, in (0, 1], got {utilisation}")
     if bytes_sent_per_step and network_bytes_per_second is None:

@@ -44,24 +44,17 @@ def some_ids(config: GPT2Config) -> Tensor:
 
 
 @pytest.mark.parametrize("config", [*PRESETS.values(), *SIZES.values()], ids=str)
-def test_every_tensor_has_the_shape_that_the_model_gives_it(config):
+def test_parameters_of_each_part_are_those_of_the_model(config):
     with torch.device("meta"):
         model = GPT2(config)
-    shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
-    assert flops.parameter_shapes(config) == shapes
+    for part, number in flops.parameters_by_part(config).items():
+        named = [p for n, p in model.named_parameters() if f".{part}." in n or f".{part}_" in n]
+        assert number == sum(p.numel() for p in named), part
     assert flops.num_parameters(config) == model.num_parameters()
 
 
-def test_the_124_million_are_shared_out_among_the_parts():
-    parts = flops.parameters_by_part(GPT2Config.preset("gpt2"))
-    assert parts == {
-        "wte": 50257 * 768,
-        "wpe": 1024 * 768,
-        "attn": 12 * (768 * 4 * 768 + 4 * 768),
-        "mlp": 12 * (768 * 8 * 768 + 5 * 768),
-        "ln": (12 * 2 + 1) * 2 * 768,
-    }
-    assert sum(parts.values()) == 124_439_808
+def test_gpt2_has_124_million_parameters():
+    assert flops.num_parameters(GPT2Config.preset("gpt2")) == 124_439_808
 
 
 # ---- FLOPs ------------------------------------------------------------------------------------
