@@ -15,13 +15,11 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import NoReturn
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import (
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
+from torch.nn.modules import module as hooks
 
 from .machine.display import Exhibit, text_table
 from .machine.messages import did_you_mean, short_repr
@@ -80,33 +78,35 @@ class Ledger(Exhibit):
         return text_table("ledger", "Shape ledger", ("tensor", "axes", "shape"), rows)
 
 
-def _kind(value: object) -> str:
+def kind_of(value: object) -> str:
     """A tensor's shape, type and device, or the type of another object."""
     if not isinstance(value, Tensor):
         return type(value).__name__
     return f"a tensor of shape {tuple(value.shape)}, {value.dtype}, on {value.device}"
 
 
-class Tape(Mapping[str, Tensor]):
+class Tape(dict[str, Tensor]):
     """What ``trace`` yields: the noted tensors of the last forward pass, by path, detached.
 
-    A mapping in the order of the pass: ``t["transformer.h.3.attn.q"]`` is a tensor, ``t.names`` the
-    list of all paths, ``t.grad(path)`` a gradient (with ``grads=True``, after ``backward``), and
-    ``t.ledger()`` the table of names, axes and shapes. ``t.ending("attn.q")`` finds the tensors of
-    all blocks, whatever the modules around them are called.
+    In the order of the pass: ``t["transformer.h.3.attn.q"]`` is a tensor, ``t.names`` the list of
+    all paths, ``t.grad(path)`` a gradient (with ``grads=True``, after ``backward``), and
+    ``t.ledger()`` the table of names, axes and shapes, which is also what a tape shows of itself.
+    ``t.ending("attn.q")`` finds the tensors of all blocks, whatever the modules around them are
+    called.
     """
 
     def __init__(self, root: nn.Module | None, edits: Mapping[str, Edit], grads: bool) -> None:
+        super().__init__()
         self._root, self._edits, self._grads = root, dict(edits), grads
         named = () if root is None else root.named_modules()
         self._path_of = {module: path for path, module in named}
         self._inside: list[nn.Module] = []  # the modules whose forward is running, outermost first
         self._used: set[str] = set()  # the edits that were applied
         self._thread = threading.get_ident()
-        self._clear()
+        self._begin()
 
-    def _clear(self) -> None:
-        self._values: dict[str, Tensor] = {}
+    def _begin(self) -> None:
+        self.clear()
         self._live: dict[str, Tensor] = {}  # still attached to the graph, for their gradients
         self._rows: dict[str, LedgerRow] = {}
         self._sizes: dict[str, tuple[int, str]] = {}  # letter → its size and who noted it first
@@ -119,7 +119,7 @@ class Tape(Mapping[str, Tensor]):
         if module is self._root:  # a new pass, perhaps with other modules
             self._path_of = {inner: path for path, inner in module.named_modules()}
             self._inside.clear()
-            self._clear()
+            self._begin()
         elif not self._inside:
             return  # a part of the model, called by itself
         self._inside.append(module)
@@ -138,17 +138,15 @@ class Tape(Mapping[str, Tensor]):
         if path in self._edits:
             edit = self._edits[path]
             edited = edit(tensor) if callable(edit) else edit
-            if _kind(edited) != _kind(tensor):
-                raise ValueError(
-                    f"the edit of {path!r} ({axes}) must give {_kind(tensor)}, "
-                    f"but gave {_kind(edited)}"
-                )
+            wanted, given = kind_of(tensor), kind_of(edited)
+            if given != wanted:
+                raise ValueError(f"the edit of {path!r} ({axes}) must give {wanted}, got {given}")
             tensor = edited
             self._used.add(path)
         if self._grads and tensor.requires_grad:
             tensor.retain_grad()
             self._live[path] = tensor
-        self._values[path] = tensor.detach()
+        self[path] = tensor.detach()
         self._rows[path] = (path, axes, tuple(tensor.shape))
         return tensor
 
@@ -171,7 +169,7 @@ class Tape(Mapping[str, Tensor]):
 
     @property
     def names(self) -> list[str]:
-        return list(self._values)
+        return list(self)
 
     def ending(self, name: str) -> dict[str, Tensor]:
         """The tensors called ``name`` in every module, by path, in the order of the pass.
@@ -181,27 +179,19 @@ class Tape(Mapping[str, Tensor]):
         """
         found = {path: t for path, t in self.items() if f".{path}".endswith(f".{name}")}
         if not found:
-            raise ValueError(_unknown(name, self._values))
+            raise ValueError(_unknown(name, self))
         return found
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+    def __missing__(self, path: str) -> NoReturn:
+        raise KeyError(_unknown(path, self))
 
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __contains__(self, path: object) -> bool:
-        return path in self._values
-
-    def __getitem__(self, path: str) -> Tensor:
-        if path not in self._values:
-            raise KeyError(_unknown(path, self._values))
-        return self._values[path]
+    def __repr__(self) -> str:
+        return repr(self.ledger())
 
     def grad(self, path: str) -> Tensor:
         """The gradient that reached this tensor in ``backward``."""
-        if path not in self._values:
-            raise KeyError(_unknown(path, self._values))
+        if path not in self:
+            raise KeyError(_unknown(path, self))
         live = self._live.get(path)
         if live is None or live.grad is None:
             raise ValueError(
@@ -240,9 +230,10 @@ def trace(
     tape = Tape(root, edits or {}, grads)
     with ExitStack() as stack:
         if root is not None:
-            stack.enter_context(register_module_forward_pre_hook(tape._enter))
+            stack.enter_context(hooks.register_module_forward_pre_hook(tape._enter))
             # always_call: also when a forward ends in an exception.
-            stack.enter_context(register_module_forward_hook(tape._leave, always_call=True))
+            left = hooks.register_module_forward_hook(tape._leave, always_call=True)
+            stack.enter_context(left)
         # The compiler takes seconds to import, and without it nothing can have been compiled.
         if "torch._dynamo" in sys.modules:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
@@ -255,4 +246,4 @@ def trace(
         finally:
             _running = None
     if missed := [path for path in tape._edits if path not in tape._used]:
-        raise ValueError("an edit changed nothing: " + _unknown(missed[0], tape._values))
+        raise ValueError("an edit changed nothing: " + _unknown(missed[0], tape))

@@ -401,7 +401,7 @@ def test_an_edit_of_another_shape_is_refused_with_both(model, idx, edit, got):
     before = copy.deepcopy(model)
     message = (
         r"edit of 'embd' \(B T C\) must give a tensor of shape \(5, 11, 21\), torch.float32, "
-        rf"on cpu, but gave (a tensor of shape )?{got}"
+        rf"on cpu, got (a tensor of shape )?{got}"
     )
     with pytest.raises(ValueError, match=message), trace(model, edits={"embd": edit}):
         model(idx)
@@ -587,7 +587,7 @@ def test_a_compiled_model_can_be_traced_and_stays_compiled(model, idx, fresh_com
 
 def test_an_edit_of_another_type_is_refused_with_both_types(model, idx):
     edits = {"embd": lambda embd: embd.double()}
-    with pytest.raises(ValueError, match=r"'embd'.*float32.*gave a tensor.*float64"):
+    with pytest.raises(ValueError, match=r"'embd'.*float32.*got a tensor.*float64"):
         with trace(model, edits=edits):
             model(idx)
 
