@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import socket
 from dataclasses import dataclass
+from http.client import responses
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -64,13 +65,6 @@ PUBLISHED = {
     ),
 }
 
-_MEANINGS = {  # of an HTTP status for a download
-    401: ": if a token is set, it may be wrong or expired (`hf auth whoami` checks it)",
-    403: ": this token or network has no access",
-    404: ", not found: a mirror named in HF_ENDPOINT may lack this commit",
-    429: ", too many requests: wait a little",
-}
-
 
 def fetch(name: str) -> Path:
     """The folder in the hub's cache that holds a published checkpoint, downloaded if necessary.
@@ -114,8 +108,9 @@ def _download(name: str, filename: str) -> Path:
     wanted, cache = f"{filename} of {repo}", constants.HF_HUB_CACHE
     try:
         cached = try_to_load_from_cache(repo, filename, revision=commit)
-        if not (constants.HF_HUB_OFFLINE or cached):
-            _look_up(constants.ENDPOINT)
+        if not (constants.HF_HUB_OFFLINE or cached or getproxies()):  # proxies resolve names
+            address = urlsplit(constants.ENDPOINT)  # the library would retry for half a minute
+            socket.getaddrinfo(address.hostname, address.port or address.scheme)
         # Not force_download: a server that gives a path as ETag could then overwrite any file.
         return Path(hf_hub_download(repo, filename, revision=commit))
     except Exception as error:  # of the library, its HTTP client or the operating system
@@ -129,8 +124,8 @@ def _download(name: str, filename: str) -> Path:
             problem = f"{wanted} is not in the cache; unset HF_HUB_OFFLINE=1 to fetch it"
         elif isinstance(reason, HfHubHTTPError) and reason.response is not None:
             status = reason.response.status_code
-            meaning = _MEANINGS.get(status, ", an error of the server" if status >= 500 else "")
-            problem = f"asked for {wanted}, {endpoint} answered HTTP {status}{meaning}"
+            answer = f"HTTP {status} {responses.get(status, '')}".rstrip()
+            problem = f"asked for {wanted}, {endpoint} answered {answer}"
         else:
             why = escape_control(str(reason).partition("\n")[0])[:300]
             problem = f"{wanted} could not be fetched from {endpoint} ({why})"
@@ -140,10 +135,3 @@ def _download(name: str, filename: str) -> Path:
             f"--revision {commit} --local-dir {name}`, and give the path of that folder in place "
             f"of the name; or copy that machine's filled cache to {cache}."
         ) from error
-
-
-def _look_up(address: str) -> None:
-    """Raise OSError for a host that does not resolve; the library would retry for half a minute."""
-    parts = urlsplit(address)
-    if not getproxies():  # which resolve names themselves
-        socket.getaddrinfo(parts.hostname, parts.port or parts.scheme)

@@ -193,7 +193,7 @@ def test_a_server_that_keeps_failing_is_named_with_the_ways_out(hub, tmp_path):
     assert cached(tmp_path) == []
 
 
-@pytest.mark.parametrize("status, meaning", [(401, "token"), (403, "access"), (429, "wait")])
+@pytest.mark.parametrize("status, meaning", [(401, "Unauthorized"), (429, "Too Many Requests")])
 def test_an_answer_of_the_server_is_explained(hub, status, meaning):
     hub.failures, hub.status = 99, status
     refused(FileNotFoundError, f"answered HTTP {status}", meaning, "hf download")
