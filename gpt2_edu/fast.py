@@ -16,7 +16,6 @@ from typing import Any, NoReturn, TypeVar
 
 import torch
 from torch import Tensor, nn
-from torch.nn.modules.module import _has_any_global_hook
 
 from .cache import KVCache
 from .generation import Cached
@@ -73,13 +72,8 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
 
 def is_plain(linear: nn.Linear) -> bool:
     """Whether a layer computes what ``nn.Linear`` does, with no hook to call."""
-    if type(linear) is not nn.Linear or nn.Linear.forward is not LINEAR_FORWARD:
-        return False
-    hooks = linear._forward_hooks or linear._forward_pre_hooks or _has_any_global_hook()
-    return not hooks and "forward" not in vars(linear)
-
-
-LINEAR_FORWARD = nn.Linear.forward  # as torch has it
+    hooks = linear._forward_hooks or linear._forward_pre_hooks
+    return type(linear) is nn.Linear and not hooks and "forward" not in vars(linear)
 
 
 def onednn_knows(dtype: torch.dtype) -> bool:

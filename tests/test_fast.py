@@ -90,14 +90,11 @@ def test_what_cannot_be_packed_is_refused(model):
         pack(model, torch.float16)
 
 
-def test_a_layer_with_a_forward_or_a_hook_of_its_own_is_left_as_it_is(model, idx, monkeypatch):
+def test_a_layer_with_a_forward_or_a_hook_of_its_own_is_left_as_it_is(model, idx):
     before = pack(model)(idx)[0]
     layer = model.transformer.h[0].mlp.c_fc
     layer.forward = lambda x: torch.nn.Linear.forward(layer, 2 * x)
     assert not torch.allclose(pack(model)(idx)[0], before)
-    del layer.forward
-    monkeypatch.setattr(torch.nn.Linear, "forward", lambda self, x: x @ self.weight.T)
-    assert not any(isinstance(module, PackedLinear) for module in pack(model).modules())
 
 
 # ---- The compiled step ---------------------------------------------------------------------------
