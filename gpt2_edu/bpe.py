@@ -9,7 +9,8 @@ from itertools import islice, pairwise
 
 import regex
 
-from .tokenizer import END_OF_TEXT, SPLIT_PATTERN
+from .config import check_int
+from .tokenizer import SPLIT_PATTERN
 
 # The order in which GPT-2 numbers the 256 bytes: first those that Latin-1 prints, then the rest.
 # Training keeps to it: the ids decide between pairs that are equally frequent.
@@ -31,12 +32,7 @@ def train_bpe(texts: Iterable[str], vocab_size: int) -> dict[bytes, int]:
     can fill. Source: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with
     Subword Units", algorithm 1; on bytes, Radford et al. 2019, section 2.2.
     """
-    if not isinstance(vocab_size, int) or isinstance(vocab_size, bool):
-        raise TypeError(f"vocab_size must be an int, got {vocab_size!r}")
-    if vocab_size < 257:
-        raise ValueError(
-            f"vocab_size must be at least 257, for 256 bytes and {END_OF_TEXT}, got {vocab_size}"
-        )
+    check_int("vocab_size", vocab_size, 257)  # 256 bytes and <|endoftext|>
     pieces = _count_pieces(texts)
     tokens = [bytes([b]) for b in _BYTES]
     id_of = {b: i for i, b in enumerate(_BYTES)}

@@ -6,26 +6,18 @@ Each function raises TypeError or ValueError with what was given, what is allowe
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from .config import GPT2Config
+from .config import GPT2Config, check_int
 from .machine.messages import join_some, short_repr
+from .tape import kind_of
 from .weights import not_finite
 
-
-class Cache(Protocol):
-    """What is asked of a KVCache here."""
-
-    config: GPT2Config
-    batch_size: int
-    max_len: int
-    length: int
-    k: list[Tensor]
-    model: Any
+KVCache = Any  # cache.py imports this module
 
 
 # ---- One forward pass --------------------------------------------------------------------------
@@ -35,7 +27,7 @@ def check_batch(
     config: GPT2Config,
     idx: Tensor,
     targets: Tensor | None,
-    cache: Cache | None,
+    cache: KVCache | None,
     padding: Tensor | None,
     last_only: bool,
 ) -> None:
@@ -45,31 +37,26 @@ def check_batch(
     data loader its tokens.
     """
     check_ids("idx", idx)
-    if (T := idx.size(1)) > config.block_size:
-        raise ValueError(
-            f"idx has T={T} tokens, but this model sees at most block_size={config.block_size}"
-        )
-    if cache is not None:
-        if not hasattr(cache, "begin"):
-            raise TypeError(f"cache must be a KVCache or None, got {type(cache).__name__}")
-        if targets is not None:
-            raise ValueError("a cache carries no gradient: give targets or a cache, not both")
+    check_window(idx.size(1), config.block_size)
+    if cache is not None and not hasattr(cache, "begin"):
+        raise TypeError(f"cache must be a KVCache or None, got {type(cache).__name__}")
     if targets is not None:
         check_ids("targets", targets)
         if targets.shape != idx.shape:
             raise ValueError(
                 f"targets must have idx's shape {tuple(idx.shape)}, got {tuple(targets.shape)}"
             )
+        if cache is not None:
+            raise ValueError("a cache carries no gradient: give targets or a cache, not both")
         if last_only:
             raise ValueError("last_only leaves no logits for most targets: give one or the other")
     by_value = idx.device.type == "cpu" and not torch.compiler.is_compiling()
     if padding is not None:
-        longest = T if cache is None else cache.max_len
+        longest = idx.size(1) if cache is None else cache.max_len
         check_padding(padding, idx.size(0), longest if by_value else None)
-    if not by_value:
-        return
-    check_range("idx", idx, config.vocab_size)
-    if targets is not None:
+    if by_value:
+        check_range("idx", idx, config.vocab_size)
+    if by_value and targets is not None:
         counted = targets[targets != -100]
         if counted.numel() == 0:
             raise ValueError("every target is -100, so there is nothing to take the mean of")
@@ -79,8 +66,7 @@ def check_batch(
 def check_ids(name: str, ids: Tensor) -> None:
     """Ids are int64, of shape (B, T), and at least one."""
     if not isinstance(ids, Tensor) or ids.dtype != torch.int64:
-        got = ids.dtype if isinstance(ids, Tensor) else type(ids).__name__
-        raise TypeError(f"{name} must be a tensor of int64 token ids, got {got}")
+        raise TypeError(f"{name} must be a tensor of int64 token ids, got {kind_of(ids)}")
     if ids.ndim != 2:
         raise ValueError(
             f"{name} must have shape (B, T), got {tuple(ids.shape)}. "
@@ -90,12 +76,17 @@ def check_ids(name: str, ids: Tensor) -> None:
         raise ValueError(f"{name} holds no tokens: start from at least one, such as <|endoftext|>")
 
 
+def check_window(T: int, window: int) -> None:
+    """The tokens fit into the window of the model."""
+    if T > window:
+        raise ValueError(f"idx has T={T} tokens, but this model sees at most block_size={window}")
+
+
 def check_range(name: str, ids: Tensor, vocab_size: int) -> None:
     """Ids lie in the vocabulary."""
-    if ids.min() < 0 or ids.max() >= vocab_size:
-        bad = int(ids[(ids < 0) | (ids >= vocab_size)][0])
+    if bad := first_outside(ids, vocab_size):
         raise ValueError(
-            f"{name} holds the id {bad}, outside the vocabulary 0 … {vocab_size - 1}. "
+            f"{name} holds the id {bad[0]}, outside the vocabulary 0 … {vocab_size - 1}. "
             "Does the tokenizer belong to this model?"
         )
 
@@ -103,15 +94,20 @@ def check_range(name: str, ids: Tensor, vocab_size: int) -> None:
 def check_padding(padding: Tensor, batch_size: int, T: int | None = None) -> None:
     """Padding is int64, one number for each text, and leaves at least one of T tokens."""
     if not isinstance(padding, Tensor):
-        raise TypeError(f"padding must be a tensor of int64, got {type(padding).__name__}")
+        raise TypeError(f"padding must be a tensor of int64, got {kind_of(padding)}")
     if padding.shape != (batch_size,) or padding.dtype != torch.int64:
         raise ValueError(
             f"padding must be int64 of shape ({batch_size},), the tokens to skip on the left "
-            f"of each text; got {padding.dtype} of shape {tuple(padding.shape)}"
+            f"of each text; got {kind_of(padding)}"
         )
-    if T is not None and (padding.min() < 0 or padding.max() >= T):
-        bad = int(padding[(padding < 0) | (padding >= T)][0])
-        raise ValueError(f"padding holds {bad}, but it must lie in 0 … {T - 1}")
+    if T is not None and (bad := first_outside(padding, T)):
+        raise ValueError(f"padding holds {bad[0]}, but it must lie in 0 … {T - 1}")
+
+
+def first_outside(numbers: Tensor, stop: int) -> list[int]:
+    """The first number that does not lie in 0 … stop - 1, if there is one."""
+    found: list[int] = numbers[(numbers < 0) | (numbers >= stop)][:1].tolist()
+    return found
 
 
 # ---- The cache ---------------------------------------------------------------------------------
@@ -121,21 +117,21 @@ def check_cache(config: GPT2Config, batch_size: int, max_len: int, dtype: torch.
     """The sizes and the type of a cache."""
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise TypeError(f"dtype must be a torch.dtype of floats, got {short_repr(dtype)}")
-    for name, number in (("batch_size", batch_size), ("max_len", max_len)):
-        check_int(name, number)
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1, got {batch_size}")
-    if not 1 <= max_len <= config.block_size:
+    check_int("batch_size", batch_size, 1)
+    check_int("max_len", max_len, 1)
+    if max_len > config.block_size:
         raise ValueError(
             f"max_len must lie in 1 … block_size={config.block_size}, got {max_len}: the model "
             "has no positions beyond its window"
         )
 
 
-def check_pass(cache: Cache, model: nn.Module, idx: Tensor) -> None:
+def check_pass(cache: KVCache, model: Any, idx: Tensor) -> None:
     """New tokens fit into a cache, which holds tokens of this model."""
-    T, (ours, theirs) = idx.size(1), (_layout(cache.config), _layout(model.config))
-    problem = ""
+    T, problem = idx.size(1), ""
+    ours, theirs = (
+        (config.n_layer, config.n_head, config.head_size) for config in (cache.config, model.config)
+    )
     if theirs != ours:
         problem = f"was made for (n_layer, n_head, head_size) = {ours}, this model has {theirs}"
     elif cache.length and (cache.model is None or cache.model() is not model):
@@ -171,11 +167,6 @@ def check_stored(stored: int, blocks: int) -> None:
         )
 
 
-def _layout(config: object) -> tuple[int, int, int]:
-    assert isinstance(config, GPT2Config)
-    return config.n_layer, config.n_head, config.head_size
-
-
 # ---- Generation --------------------------------------------------------------------------------
 
 
@@ -184,26 +175,18 @@ def check_prompt(
 ) -> None:
     """What to continue, and how far. ``window`` is 0 for a model that does not name its own."""
     check_ids("idx", idx)
-    check_int("max_new_tokens", max_new_tokens)
-    if max_new_tokens < 0:
-        raise ValueError(f"max_new_tokens must be 0 or more, got {short_repr(max_new_tokens)}")
+    check_int("max_new_tokens", max_new_tokens, 0)
     if eos_id is not None:
-        check_int("eos_id", eos_id)
-        if abs(eos_id) >= 2**63:
-            raise ValueError(f"eos_id is too large for a token id: {short_repr(eos_id)}")
+        check_int("eos_id", eos_id, -(2**63), 2**63 - 1)
     if overflow not in ("raise", "crop"):
         raise ValueError(f'overflow must be "raise" or "crop", got {overflow!r}')
-    T = idx.size(1)
-    if window and overflow == "raise" and T + max_new_tokens > window + 1:
-        if T > window:
-            raise ValueError(
-                f"idx has T={T} tokens, but this model sees at most block_size={window}"
-            )
+    T, most = idx.size(1), window + 1 - idx.size(1)
+    if window and overflow == "raise" and max_new_tokens > most:
+        check_window(T, window)
         raise ValueError(
             f"{T} prompt tokens and {short_repr(max_new_tokens)} new ones need a window of "
-            f"{short_repr(T + max_new_tokens - 1)}, but this model sees block_size={window}. "
-            f"Ask for at "
-            f'most {window + 1 - T} new tokens, or pass overflow="crop" to continue with the '
+            f"{short_repr(T + max_new_tokens - 1)}, but this model sees block_size={window}. Ask "
+            f'for at most {most} new tokens, or pass overflow="crop" to continue with the '
             "oldest tokens forgotten, at the price of recomputing the whole window for each token."
         )
 
@@ -213,40 +196,34 @@ def check_finite(model: nn.Module, where: Sequence[str] = ("",)) -> None:
 
     Only those are checked whose name contains one of the words in ``where``.
     """
-    bad = not_finite(
-        {
-            name: weight.detach()
-            for name, weight in model.named_parameters()
-            if any(word in name for word in where)
-        }
-    )
-    if bad:
+    weights = {
+        name: weight.detach()
+        for name, weight in model.named_parameters()
+        if any(word in name for word in where)
+    }
+    if bad := not_finite(weights):
         raise FloatingPointError(f"these weights are not finite: {join_some(bad)}")
 
 
 def check_choice(new: Tensor, batch_size: int) -> Tensor:
     """The ids (B,) that ``choose`` returned, as int64."""
     if not isinstance(new, Tensor) or new.is_floating_point() or new.numel() != batch_size:
-        got = f"{new.dtype} of shape {tuple(new.shape)}" if isinstance(new, Tensor) else type(new)
-        raise TypeError(f"choose must return a tensor of {batch_size} token ids, got {got}")
+        raise TypeError(
+            f"choose must return a tensor of {batch_size} token ids, got {kind_of(new)}"
+        )
     return new.reshape(-1).long()
 
 
 def check_logits(logits: Tensor) -> None:
     """Raise FloatingPointError unless each row's largest logit is a finite number."""
     if not isinstance(logits, Tensor) or logits.ndim != 2 or not logits.is_floating_point():
-        got = type(logits).__name__
-        if isinstance(logits, Tensor):
-            got = f"{logits.dtype} of shape {tuple(logits.shape)}"
-        raise TypeError(f"logits must be a tensor of floats of shape (B, V), got {got}")
+        raise TypeError(f"logits must be floats of shape (B, V), got {kind_of(logits)}")
     if torch.compiler.is_compiling():
         return
     largest = logits.detach().amax(dim=-1)
     if not largest.isfinite().all():
-        raise FloatingPointError(
-            "the model's prediction is not finite: its largest logit is "
-            f"{largest[~largest.isfinite()][0]}"
-        )
+        bad = largest[~largest.isfinite()][0]
+        raise FloatingPointError(f"the prediction is not finite: its largest logit is {bad}")
 
 
 def check_stop(stop: Sequence[Sequence[int]], eos_id: int | None) -> None:
@@ -260,41 +237,23 @@ def check_stop(stop: Sequence[Sequence[int]], eos_id: int | None) -> None:
         raise ValueError("stop needs eos_id: a text that has ended is filled with it")
 
 
-def check_knobs(
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    min_p: float | None,
-    repetition_penalty: float = 1.0,
-) -> None:
+_KNOBS: dict[str, tuple[Callable[[float], bool], str]] = {  # what is allowed, and in words
+    "temperature": (lambda t: 0 <= t < math.inf, "must be 0 (greedy) or above"),
+    "top_k": (lambda k: k >= 1, "keeps at least 1 token"),
+    "top_p": (lambda p: 0 < p <= 1, "is a probability mass in (0, 1]"),
+    "min_p": (lambda p: 0 <= p <= 1, "is a share of the largest in [0, 1]"),
+    "repetition_penalty": (lambda r: 0 < r < math.inf, "divides: it must be above 0"),
+}
+
+
+def check_knobs(**settings: float | None) -> None:
     """Sampling settings that mean something."""
-    for name, value in (
-        ("temperature", temperature),
-        ("top_k", top_k),
-        ("top_p", top_p),
-        ("min_p", min_p),
-        ("repetition_penalty", repetition_penalty),
-    ):
-        kinds = (int,) if name == "top_k" else (int, float)
-        optional = name in ("top_k", "top_p", "min_p")
-        fits = isinstance(value, kinds) and not isinstance(value, bool)
-        if not fits and not (value is None and optional):
-            raise TypeError(f"{name} must be {kinds[-1].__name__}, got {short_repr(value)}")
-    if not 0 <= temperature < math.inf:
-        raise ValueError(f"temperature must be 0 (greedy) or above, got {short_repr(temperature)}")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k keeps at least 1 token, got {short_repr(top_k)}")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p is a probability mass in (0, 1], got {short_repr(top_p)}")
-    if min_p is not None and not 0 <= min_p <= 1:
-        raise ValueError(f"min_p is a share of the largest in [0, 1], got {short_repr(min_p)}")
-    if not 0 < repetition_penalty < math.inf:
-        raise ValueError(
-            f"repetition_penalty divides: it must be above 0, got {short_repr(repetition_penalty)}"
-        )
-
-
-def check_int(name: str, value: object) -> None:
-    """An int, and not a bool."""
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise TypeError(f"{name} must be an int, got {short_repr(value)}")
+    for name, value in settings.items():
+        if value is None and name in ("top_k", "top_p", "min_p"):
+            continue
+        kind = int if name == "top_k" else float
+        if not isinstance(value, int | kind) or isinstance(value, bool):
+            raise TypeError(f"{name} must be {kind.__name__}, got {short_repr(value)}")
+        allowed, words = _KNOBS[name]
+        if not allowed(value):
+            raise ValueError(f"{name} {words}, got {short_repr(value)}")

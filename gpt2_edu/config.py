@@ -11,6 +11,16 @@ MAX_SIZE = 2**24  # of any size: beyond it is a mistake or an attack, and tensor
 MAX_LAYERS = 1_000
 
 
+def check_int(name: str, value: object, least: int, most: int | None = None) -> None:
+    """Raise TypeError for what is no int, or a bool; ValueError if it is not in the range."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an int, got {short_repr(value)}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least:,}, got {short_repr(value)}")
+    if most is not None and value > most:
+        raise ValueError(f"{name} must be at most {most:,}, got {short_repr(value)}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class GPT2Config:
     """Sizes of a GPT-2. The defaults are the 124-million-parameter model.
@@ -33,29 +43,17 @@ class GPT2Config:
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "block_size", "n_layer", "n_head", "n_embd"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise TypeError(f"{name} must be an int, got {short_repr(value)}")
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {short_repr(value)}")
             most = MAX_LAYERS if name == "n_layer" else MAX_SIZE
-            if value > most:
-                raise ValueError(f"{name} must be at most {most:,}, got {short_repr(value)}")
+            check_int(name, getattr(self, name), 1, most)
         rates = ("embd_pdrop", "attn_pdrop", "resid_pdrop")
         for name in (*rates, "layer_norm_epsilon", "initializer_range"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or isinstance(value, bool):
                 raise TypeError(f"{name} must be a float, got {short_repr(value)}")
-        for name in rates:
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise ValueError(
-                    f"{name} is a probability in [0, 1), got {short_repr(getattr(self, name))}"
-                )
-        for name in ("layer_norm_epsilon", "initializer_range"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise ValueError(
-                    f"{name} must be above 0 and finite, got {short_repr(getattr(self, name))}"
-                )
+            if name in rates and not 0.0 <= value < 1.0:
+                raise ValueError(f"{name} is a probability in [0, 1), got {short_repr(value)}")
+            if name not in rates and not 0.0 < value < math.inf:
+                raise ValueError(f"{name} must be above 0 and finite, got {short_repr(value)}")
         if self.n_embd % self.n_head:
             raise ValueError(
                 f"n_embd={self.n_embd} is not divisible by n_head={self.n_head}, so the heads "

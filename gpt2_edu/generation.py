@@ -7,7 +7,6 @@ called with the texts so far, ids (B, T), and returns the logits (B, V) of the n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from inspect import signature
 from typing import Any, Literal
 
@@ -154,11 +153,11 @@ def stream(
     window = window_of(model)
     check_prompt(idx, max_new_tokens, window, overflow, eos_id)
     check_model(model, idx, padding)
-    choose_next = make_choice(
-        model, choose, repetition_penalty, temperature, top_k, top_p, min_p, generator
-    )
+    knobs = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
+    choose_next = make_choice(model, choose, repetition_penalty, knobs, generator)
     predict = make_predictor(model, predict, idx, max_new_tokens, use_cache, padding)
-    endings = make_endings(stop, eos_id, idx.device)
+    check_stop(stop, eos_id)
+    endings = [] if eos_id is None else [idx.new_tensor(ids) for ids in (*stop, [eos_id])]
     idx = fill_padding(idx, getattr(predict, "padding", None))
     T = idx.size(1)
     keep = window and window + T  # as many tokens can matter to the model
@@ -232,33 +231,23 @@ def make_choice(
     model: Model,
     choose: Choice | None,
     repetition_penalty: float,
-    temperature: float,
-    top_k: int | None,
-    top_p: float | None,
-    min_p: float | None,
+    knobs: dict[str, Any],
     generator: torch.Generator | None,
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """From logits (B, V) and the texts so far (B, T) to ids (B,).
 
     By ``choose``, or by ``sample_next`` with these settings, after the repetition penalty.
     """
-    check_knobs(temperature, top_k, top_p, min_p, repetition_penalty)
-    if choose is None:
-        choose = partial(
-            sample_next,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            min_p=min_p,
-            generator=generator,
-        )
-    elif (temperature, top_k, top_p, min_p, generator) != (1.0, None, None, None, None):
+    check_knobs(repetition_penalty=repetition_penalty, **knobs)
+    if choose and (generator or list(knobs.values()) != [1.0, None, None, None]):
         raise ValueError("choose replaces temperature, top_k, top_p, min_p and generator")
 
     def checked(logits: Tensor, idx: Tensor) -> Tensor:
         try:
             if repetition_penalty != 1:
                 logits = penalize(logits, idx, repetition_penalty)
+            if choose is None:
+                return sample_next(logits, generator=generator, **knobs)
             return check_choice(choose(logits), len(logits))
         except FloatingPointError:
             if isinstance(model, nn.Module):
@@ -295,14 +284,6 @@ def make_predictor(
         cache = model.make_cache(len(idx), min(idx.size(1) + max_new_tokens - 1, window))
         return Cached(model, cache, padding)
     return Recompute(model, padding)
-
-
-def make_endings(
-    stop: Sequence[Sequence[int]], eos_id: int | None, device: torch.device
-) -> list[Tensor]:
-    """What ends a text, each as ids (n,): the sequences in ``stop`` and ``eos_id``."""
-    check_stop(stop, eos_id)
-    return [] if eos_id is None else [torch.tensor(ids, device=device) for ids in (*stop, [eos_id])]
 
 
 def fill_padding(idx: Tensor, padding: Tensor | None) -> Tensor:

@@ -22,7 +22,7 @@ def penalize(logits: Tensor, idx: Tensor, penalty: float) -> Tensor:
     matter. Above 1 it discourages repetition, below 1 it encourages it. Raises ValueError unless
     the penalty is above 0.
     """
-    check_knobs(1.0, None, None, None, penalty)
+    check_knobs(repetition_penalty=penalty)
     check_logits(logits)
     logits = logits if logits.dtype == torch.float64 else logits.float()
     old = logits.gather(-1, idx)
@@ -47,7 +47,7 @@ def next_probabilities(
     negative temperature, top_k below 1, top_p outside (0, 1] or min_p outside [0, 1], and
     FloatingPointError for logits that are not finite; a single -∞ is allowed, and never drawn.
     """
-    check_knobs(temperature, top_k, top_p, min_p)
+    check_knobs(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
     check_logits(logits)
     if temperature < GREEDY_BELOW:
         winner = logits.argmax(dim=-1, keepdim=True)
@@ -87,7 +87,7 @@ def sample_next(
     The settings are those of ``next_probabilities``. At temperature 0 nothing is drawn: the
     largest logit wins.
     """
-    check_knobs(temperature, top_k, top_p, min_p)
+    check_knobs(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
     if temperature < GREEDY_BELOW:
         check_logits(logits)
         return logits.float().argmax(dim=-1)  # a CPU is slow to compare half-precision numbers

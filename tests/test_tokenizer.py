@@ -445,7 +445,7 @@ def test_more_merges_than_the_texts_hold_are_refused():
 
 @pytest.mark.parametrize("vocab_size", [256, 0, -1])
 def test_a_vocabulary_without_room_for_the_bytes_is_refused(vocab_size):
-    with pytest.raises(ValueError, match=f"at least 257, .* got {vocab_size}"):
+    with pytest.raises(ValueError, match=f"at least 257, got {vocab_size}"):
         train_bpe([CHAPTER_1], vocab_size)
 
 
