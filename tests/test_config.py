@@ -10,20 +10,11 @@ import torch
 from gpt2_edu import GPT2Config, pick_device
 
 
-def test_the_defaults_are_the_124_million_parameter_model():
-    assert dataclasses.asdict(GPT2Config()) == {
-        "vocab_size": 50257,
-        "block_size": 1024,
-        "n_layer": 12,
-        "n_head": 12,
-        "n_embd": 768,
-        "embd_pdrop": 0.1,
-        "attn_pdrop": 0.1,
-        "resid_pdrop": 0.1,
-        "layer_norm_epsilon": 1e-5,
-        "initializer_range": 0.02,
-    }
+def test_defaults_are_the_124_million_parameter_model():
     assert GPT2Config.preset("gpt2") == GPT2Config()
+    rates = {"embd_pdrop": 0.1, "attn_pdrop": 0.1, "resid_pdrop": 0.1}
+    rates |= {"layer_norm_epsilon": 1e-5, "initializer_range": 0.02}
+    assert rates.items() <= dataclasses.asdict(GPT2Config()).items()
 
 
 @pytest.mark.parametrize(
@@ -49,51 +40,36 @@ def test_a_config_cannot_change_under_its_model():
     assert len({config, GPT2Config(), dataclasses.replace(config, n_layer=2)}) == 2  # hashable
 
 
-def test_sizes_cannot_be_confused_by_their_order():
-    with pytest.raises(TypeError, match="positional"):
-        GPT2Config(50257, 1024)
-
-
 @pytest.mark.parametrize("name", ["vocab_size", "block_size", "n_layer", "n_head", "n_embd"])
 def test_a_size_that_is_no_count_is_refused(name):
-    with pytest.raises(ValueError, match=f"^{name} must be at least 1, got 0$"):
-        GPT2Config(**{name: 0})
-    with pytest.raises(ValueError, match=f"^{name} must be at least 1, got -3$"):
-        GPT2Config(**{name: -3})
-    for value in (12.0, "12", None, True):
-        with pytest.raises(TypeError, match=f"^{name} must be an int, got {value!r}$"):
+    for value in (0, 2**24 + 1, 12.0, "12", None, True):
+        with pytest.raises((TypeError, ValueError), match=f"^{name} must be .* got"):
             GPT2Config(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["embd_pdrop", "attn_pdrop", "resid_pdrop"])
 def test_a_dropout_that_is_no_probability_is_refused(name):
-    for value in (-0.1, 1.0, 1.5, float("nan")):
-        with pytest.raises(ValueError, match=rf"^{name} is a probability in \[0, 1\), got {value}"):
+    for value in (-0.1, 1.0, float("nan"), "0.1", True):
+        with pytest.raises((TypeError, ValueError), match=f"^{name} "):
             GPT2Config(**{name: value})
     assert getattr(GPT2Config(**{name: 0.0}), name) == 0.0
 
 
-@pytest.mark.parametrize("value", [0.0, -1e-5, float("nan")])
-def test_an_epsilon_that_lets_layer_norm_divide_by_zero_is_refused(value):
-    with pytest.raises(ValueError, match=r"^layer_norm_epsilon must be above 0 and finite, got "):
-        GPT2Config(layer_norm_epsilon=value)
+@pytest.mark.parametrize("name", ["layer_norm_epsilon", "initializer_range"])
+def test_a_scale_that_is_not_positive_is_refused(name):
+    for value in (0.0, -1e-5, float("nan"), float("inf"), None):
+        with pytest.raises((TypeError, ValueError), match=f"^{name} must be"):
+            GPT2Config(**{name: value})
 
 
 def test_a_width_that_the_heads_cannot_share_is_refused_with_both_numbers():
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=r"n_embd=770.* n_head=12.* multiple of n_head"):
         GPT2Config(n_embd=770, n_head=12)
-    for part in ("n_embd=770", "n_head=12", "multiple of n_head"):
-        assert part in str(error.value)
 
 
 def test_a_mistyped_preset_is_answered_with_the_nearest():
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=r"'gpt2-meduim'.* gpt2-xl.* Did you mean 'gpt2-medium'"):
         GPT2Config.preset("gpt2-meduim")
-    assert "unknown preset 'gpt2-meduim'" in str(error.value)
-    assert "Did you mean 'gpt2-medium'?" in str(error.value)
-    assert "gpt2, gpt2-medium, gpt2-large, gpt2-xl" in str(error.value)
-    with pytest.raises(ValueError, match="Known: gpt2,"):
-        GPT2Config.preset("")
 
 
 @pytest.mark.parametrize(

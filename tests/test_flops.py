@@ -8,7 +8,6 @@ from dataclasses import asdict
 import pytest
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_iter
@@ -78,30 +77,11 @@ def test_flops_are_those_that_torch_counts(name):
     assert both == pytest.approx(paper + 3 * hidden_half, rel=1e-9)
 
 
-@each_size
-def test_without_attention_the_counter_agrees_too(name, monkeypatch):
-    # Newer counters know the CPU's fused kernel, older ones do not.
-    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda q, k, v, **_: v)
-    config = with_dropout(SIZES[name], 0.0, 0.0)
-    parts = flops.forward_flops_by_part(config, T)
-    with FlopCounterMode(display=False) as counted:
-        GPT2(config)(some_ids(config))
-    rest = sum(parts.values()) - parts["attention"]
-    assert counted.get_total_flops() == pytest.approx(B * T * rest, rel=1e-9)
-
-
 def test_flops_follow_the_formula_that_the_chapter_prints():
     config = SIZES["wide"]
     N, C, V = config.n_layer, config.n_embd, config.vocab_size
     assert flops.flops_per_token(config, T) == 6 * (12 * N * C**2 + V * C) + 6 * N * C * T
     assert flops.flops_per_token(config, T, training=False) * 3 == flops.flops_per_token(config, T)
-
-
-def test_what_is_left_out_is_as_small_as_the_docstring_says():
-    config = GPT2Config.preset("gpt2")
-    left_out = config.n_layer * (70 * config.n_embd + 3 * config.n_head * 1024)
-    counted = flops.flops_per_token(config, 1024, training=False)
-    assert 0.003 < left_out / counted < 0.005
 
 
 def test_utilisation_is_work_done_over_work_possible():
@@ -202,11 +182,10 @@ def measured_peak(config: GPT2Config, precision: str) -> int:
     return bytes_.peak
 
 
-@each_size
 @each_precision
 @each_dropout
-def test_a_training_step_peaks_where_the_sum_of_the_parts_says(name, precision, resid, attn):
-    config = with_dropout(SIZES[name], resid, attn)
+def test_a_training_step_peaks_where_the_sum_of_the_parts_says(precision, resid, attn):
+    config = with_dropout(SIZES["wide"], resid, attn)
     paper = flops.memory(config, B, T, precision, device_type="cpu")
     assert paper.total == pytest.approx(measured_peak(config, precision), **CLOSE)
 
@@ -277,43 +256,11 @@ def test_a_step_reads_the_weights_once_and_every_cache():
 # ---- Many devices, and time -------------------------------------------------------------------
 
 
-def ring_all_reduce(vectors: list[list[float]]) -> tuple[list[list[float]], int]:
-    """Sum n vectors around a ring of n devices, in n chunks; what each one sent, in numbers."""
-    n = len(vectors)
-    chunk = len(vectors[0]) // n
-    sent = 0
-
-    def piece(index: int) -> slice:
-        return slice(index % n * chunk, index % n * chunk + chunk)
-
-    for round_ in range(2 * (n - 1)):
-        summing = round_ < n - 1
-        moves = []
-        for device in range(n):
-            part = piece(device - round_ + (0 if summing else n))
-            moves.append((part, vectors[device][part]))
-        for device, (part, values) in enumerate(moves):
-            target = vectors[(device + 1) % n]
-            own = target[part]
-            target[part] = [a + b for a, b in zip(own, values)] if summing else values
-        sent += chunk
-    return vectors, sent
-
-
-@pytest.mark.parametrize("devices", [2, 3, 5])
-def test_ddp_sends_what_a_ring_sends(devices):
-    config = GPT2Config(vocab_size=30, block_size=30, n_layer=1, n_head=1, n_embd=30)
-    P = flops.num_parameters(config)
-    assert P % devices == 0
-    summed, sent = ring_all_reduce([[float(d + 1)] * P for d in range(devices)])
-    assert all(vector == [sum(range(1, devices + 1))] * P for vector in summed)
-    assert flops.ddp_bytes_per_step(config, devices) == pytest.approx(4 * sent)
-
-
 def test_one_device_sends_nothing_and_sharding_sends_half_as_much_again():
     config = SIZES["small"]
     assert flops.ddp_bytes_per_step(config, 1) == flops.fsdp_bytes_per_step(config, 1) == 0
     ddp, fsdp = flops.ddp_bytes_per_step(config, 8), flops.fsdp_bytes_per_step(config, 8)
+    assert ddp == pytest.approx(2 * 7 / 8 * 4 * flops.num_parameters(config))
     assert fsdp == pytest.approx(1.5 * ddp)
     halved = flops.fsdp_bytes_per_step(config, 8, bytes_per_weight=2)
     assert halved == pytest.approx(7 / 8 * flops.num_parameters(config) * (2 + 2 + 4))

@@ -53,11 +53,6 @@ def kept(logits, **knobs) -> list[int]:
 # ---- One step: what is kept ---------------------------------------------------------------------
 
 
-def test_without_knobs_the_softmax_is_drawn_from():
-    logits = torch.randn(11, generator=seeded())
-    torch.testing.assert_close(distribution(logits), logits.softmax(-1))
-
-
 @pytest.mark.parametrize("temperature", [0.25, 0.8, 1.0, 3.0])
 def test_temperature_divides_the_logits(temperature):
     logits = torch.randn(11, generator=seeded())
@@ -70,60 +65,6 @@ def test_as_temperature_nears_zero_the_argmax_wins(temperature):
     logits = torch.stack([torch.randperm(11, generator=seeded(i)) for i in range(500)]).float()
     drawn = sample_next(logits, temperature=temperature, generator=seeded())
     assert torch.equal(drawn, logits.argmax(-1))
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_a_low_temperature_does_not_overflow_half_precision(dtype):
-    logits = (20 * torch.randn(1000, 11, generator=seeded())).to(dtype)
-    top = logits.max(dim=-1, keepdim=True).values
-    drawn = sample_next(logits, temperature=1e-4, generator=seeded())
-    assert logits.gather(1, drawn[:, None]).eq(top).all()
-
-
-def test_a_higher_temperature_is_flatter():
-    logits = torch.randn(11, generator=seeded())
-    entropies = [
-        torch.special.entr(distribution(logits, temperature=t)).sum().item()
-        for t in (0.1, 0.5, 1.0, 2.0, 100.0)
-    ]
-    assert entropies == sorted(entropies)
-    assert entropies[-1] == pytest.approx(math.log(11), abs=1e-3)
-
-
-def test_top_k_keeps_the_k_largest_in_proportion():
-    logits = torch.randn(11, generator=seeded())
-    for k in range(1, 12):
-        probs = distribution(logits, top_k=k)
-        best = logits.argsort(descending=True)[:k]
-        assert sorted(best.tolist()) == probs.nonzero().flatten().tolist()
-        torch.testing.assert_close(probs[best], logits[best].softmax(-1))
-
-
-def test_top_k_keeps_every_token_that_ties_with_the_last():
-    assert kept([1.0, 3.0, 2.0, 2.0, 2.0, 0.0], top_k=2) == [1, 2, 3, 4]
-    assert kept([5.0, 5.0, 5.0], top_k=1) == [0, 1, 2]
-    assert kept([1.0, 3.0, 2.0, 2.0, 2.0, 0.0], top_k=1) == [1]
-    assert kept([1.0, 3.0, 2.0, 2.0, 2.0, 0.0], top_k=5) == [0, 1, 2, 3, 4]
-
-
-def test_top_k_beyond_the_vocabulary_keeps_everything():
-    logits = torch.randn(11, generator=seeded())
-    for k in (11, 12, 10_000):
-        assert torch.equal(distribution(logits, top_k=k), distribution(logits))
-
-
-def test_top_p_keeps_the_fewest_tokens_that_reach_p():
-    logits = logits_of(0.1, 0.4, 0.2, 0.3)
-    assert kept(logits, top_p=0.39) == [1]
-    assert kept(logits, top_p=0.41) == [1, 3]
-    assert kept(logits, top_p=0.69) == [1, 3]
-    assert kept(logits, top_p=0.71) == [1, 2, 3]
-    assert kept(logits, top_p=0.89) == [1, 2, 3]
-    assert kept(logits, top_p=0.91) == [0, 1, 2, 3]
-    probs = distribution(logits, top_p=0.69).double()
-    torch.testing.assert_close(
-        probs, torch.tensor([0, 4 / 7, 0, 3 / 7]).double(), atol=1e-6, rtol=0
-    )
 
 
 def test_a_tiny_top_p_keeps_the_likeliest_token_alone():
@@ -144,72 +85,25 @@ def test_top_p_that_is_met_exactly_adds_no_token():
     logits = logits_of(0.5, 0.25, 0.125, 0.125)
     assert kept(logits, top_p=0.5) == [0]
     assert kept(logits, top_p=0.75) == [0, 1]
-    assert kept(logits, top_p=0.875) == [0, 1, 2]  # of equals, the first
     assert kept(logits, top_p=0.876) == [0, 1, 2, 3]
+    for n, needed in ((10, 6), (3, 1), (7, 3)):
+        assert len(kept(torch.zeros(n), top_p=needed / n)) == needed
 
 
-def test_top_p_breaks_ties_in_order():
-    assert kept([0.0] * 4, top_p=0.5) == [0, 1]
-    assert kept([0.0] * 4, top_p=0.51) == [0, 1, 2]
-
-
-def test_top_k_applies_before_top_p_and_its_lost_mass_is_shared_out():
-    """Of 0.4, 0.3, 0.2, 0.1 two are kept and become 0.57 and 0.43: 0.5 then needs one token.
-
-    The other way round, or without normalising between, 0.5 would need both.
-    """
-    logits = logits_of(0.4, 0.3, 0.2, 0.1)
-    assert kept(logits, top_p=0.5) == [0, 1]
-    assert kept(logits, top_k=2) == [0, 1]
-    assert kept(logits, top_k=2, top_p=0.5) == [0]
-    assert kept(logits, top_k=2, top_p=0.6) == [0, 1]
-
-
-def test_temperature_applies_before_top_p():
-    logits = logits_of(0.4, 0.3, 0.2, 0.1)
-    assert kept(logits, top_p=0.45, temperature=0.5) == [0]  # 0.16 / 0.30 is more than half
-    assert kept(logits, top_p=0.45, temperature=100.0) == [0, 1]
-
-
-def test_min_p_keeps_what_has_this_share_of_the_likeliest():
+def test_min_p_keeps_tokens_with_a_share_of_the_likeliest():
     logits = logits_of(0.1, 0.4, 0.2, 0.3)
     assert kept(logits, min_p=0.24) == [0, 1, 2, 3]
     assert kept(logits, min_p=0.26) == [1, 2, 3]
-    assert kept(logits, min_p=0.76) == [1]
-    probs = distribution(logits, min_p=0.26)
-    torch.testing.assert_close(probs, torch.tensor([0, 4 / 9, 2 / 9, 3 / 9]).double())
     for none in (None, 0, 0.0):
         assert torch.equal(distribution(logits, min_p=none), distribution(logits))
     assert kept([2.0, 2.0, 1.0], min_p=1) == [0, 1]
-    assert distribution([1.0, 3.0, 2.0], min_p=0.5, temperature=0).tolist() == [0, 1, 0]
-
-
-def test_min_p_comes_last():
-    """0.1 has a quarter of 0.4, so it is kept before the cuts; after temperature 0.5, no longer."""
-    logits = logits_of(0.4, 0.3, 0.2, 0.1)
-    assert kept(logits, min_p=0.2) == [0, 1, 2, 3]
-    assert kept(logits, min_p=0.2, temperature=0.5) == [0, 1, 2]
-    # Cut first, 0.4 and 0.3 would be 0.57 and 0.43, and top-p 0.5 would keep one of them.
-    assert kept(logits, min_p=0.7, top_p=0.5) == [0, 1]
-
-
-@pytest.mark.parametrize("penalty", [0.5, 1.0, 1.3, 20.0])
-def test_the_penalty_divides_positive_logits_and_multiplies_negative_ones(penalty):
-    logits = torch.tensor([[2.0, -2.0, 0.0, 3.0, -3.0], [1.0, -1.0, 5.0, -5.0, 4.0]])
-    idx = torch.tensor([[0, 1, 1, 2], [4, 4, 4, 3]])  # how often does not matter
-    expected = [
-        [2 / penalty, -2 * penalty, 0, 3, -3],
-        [1, -1, 5, -5 * penalty, 4 / penalty],
-    ]
-    torch.testing.assert_close(penalize(logits, idx, penalty), torch.tensor(expected))
-    assert penalize(logits.bfloat16(), idx, penalty).dtype == torch.float32
 
 
 @pytest.mark.parametrize(
     "knobs",
     [
+        {"top_k": 5},
         {"min_p": 0.1},
-        {"min_p": 1.0},
         {"temperature": 1.7, "min_p": 0.05},
         {"repetition_penalty": 1.3},
         {"repetition_penalty": 0.6, "temperature": 0.7},
@@ -238,15 +132,6 @@ def test_the_knobs_and_their_order_are_those_of_transformers(knobs):
     torch.testing.assert_close(next_probabilities(found, **rest), expected.softmax(dim=-1))
 
 
-def test_each_row_of_a_batch_is_filtered_by_itself():
-    rows = torch.randn(7, 11, generator=seeded())
-    knobs = {"top_k": 5, "top_p": 0.7, "temperature": 0.9, "min_p": 0.3}
-    probs = next_probabilities(rows, **knobs)
-    for row, of_row in zip(rows, probs, strict=True):
-        expected = distribution(row, **knobs)
-        torch.testing.assert_close(of_row, expected)
-
-
 @pytest.mark.parametrize("knobs", [{}, {"temperature": 0.7, "top_k": 5, "top_p": 0.8}], ids=str)
 def test_a_draw_is_the_one_that_multinomial_makes(knobs):
     logits = torch.randn(1000, 11, generator=seeded())
@@ -259,10 +144,6 @@ def test_noise_of_zero_does_not_draw_what_has_no_probability(monkeypatch):
     monkeypatch.setattr(Tensor, "exponential_", lambda self, rate, generator=None: self.zero_())
     logits = torch.tensor([[-torch.inf, 1.0, 2.0]])
     assert sample_next(logits).item() == 2
-
-
-def test_probabilities_at_temperature_zero_are_all_on_the_largest():
-    assert distribution([1.0, 3.0, 2.0], temperature=0).tolist() == [0, 1, 0]
 
 
 def test_sampling_leaves_the_logits_as_they_were():
@@ -298,43 +179,6 @@ def test_the_kept_tokens_are_those_that_the_definition_keeps(weights, top_k, top
 
 
 # ---- One step: how often ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "knobs",
-    [
-        {},
-        {"temperature": 0.5},
-        {"temperature": 1.7},
-        {"top_k": 5},
-        {"top_p": 0.8},
-        {"min_p": 0.2},
-        {"temperature": 1.3, "top_k": 7, "top_p": 0.9, "min_p": 0.1},
-    ],
-    ids=str,
-)
-def test_tokens_are_drawn_as_often_as_their_probabilities_say(knobs):
-    logits = torch.randn(11, generator=seeded(3))
-    n = 20_000
-    drawn = sample_next(logits.expand(n, 11), generator=seeded(4), **knobs)
-    counts = drawn.bincount(minlength=11).double()
-
-    # What should come out, written anew: float64, no help from the package.
-    expected = (logits.double() / knobs.get("temperature", 1.0)).softmax(-1)
-    order = expected.argsort(descending=True)
-    expected[order[knobs.get("top_k", 11) :]] = 0
-    expected /= expected.sum()
-    mass = 0.0
-    for i in order.tolist():
-        if mass >= knobs.get("top_p", 1.1):
-            expected[i] = 0
-        mass += expected[i].item()
-    expected[expected < knobs.get("min_p", 0) * expected.max()] = 0
-    expected /= expected.sum()
-
-    assert counts[expected == 0].sum() == 0
-    alive = expected > 0
-    assert chisquare(counts[alive].numpy(), (n * expected[alive]).numpy()).pvalue > 1e-3
 
 
 def test_the_first_generated_token_is_drawn_as_often_as_the_model_says(model, idx):
@@ -479,17 +323,10 @@ def test_a_stop_sequence_does_not_begin_in_the_prompt(model, idx):
     assert torch.equal(generate(model, prompt, 5, temperature=0, stop=stop, eos_id=absent), free)
 
 
-def test_a_stop_sequence_that_means_nothing_is_refused(model, idx):
-    for stop, kind, message in (
-        ([[]], ValueError, "a stop sequence needs at least one token"),
-        ([[1], []], ValueError, "at least one token"),
-        (["."], TypeError, "stop takes lists of token ids, got "),
-        (".", TypeError, "stop takes lists of token ids"),
-        ([1, 2], TypeError, "stop takes lists of token ids"),
-        ([[1.5]], TypeError, "stop takes lists of token ids"),
-    ):
-        with pytest.raises(kind, match=message):
-            generate(model, idx[:, :4], 1, stop=stop, eos_id=0)
+@pytest.mark.parametrize("stop", [[[]], [[1], []], ["."], ".", [1, 2], [[1.5]]], ids=str)
+def test_stop_sequences_are_lists_of_ids(model, idx, stop):
+    with pytest.raises((TypeError, ValueError), match=r"stop (sequence|takes)"):
+        generate(model, idx[:, :4], 1, stop=stop, eos_id=0)
     with pytest.raises(ValueError, match="stop needs eos_id"):
         generate(model, idx[:, :4], 1, stop=[[1]])
 
@@ -552,7 +389,6 @@ def test_a_text_that_outgrows_the_window_is_refused_with_the_numbers(model, idx)
         generate(model, idx, 4)
     for part in ("11 prompt tokens and 4 new", "window of 14", "block_size=13", "at most 3 new"):
         assert part in str(error.value)
-    assert 'overflow="crop"' in str(error.value)
     assert generate(model, idx, 3).shape == (5, 14)  # the last token need not be looked at
 
 
@@ -578,36 +414,20 @@ def test_cropping_takes_a_prompt_that_is_longer_than_the_window(model):
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_the_mode_is_restored_however_it_ends(model, idx, training, monkeypatch):
-    model.train(training)
-
-    def as_before() -> bool:
-        return all(module.training == training for module in model.modules())
-
-    generate(model, idx[:, :4], 3)
-    assert as_before()
-
-    tokens = stream(model, idx[:, :4], 9)
-    next(tokens)
-    assert as_before()  # also between two tokens
-    tokens.close()
-    assert as_before()
-
-    for _ in stream(model, idx[:, :4], 9):
-        break  # the abandoned stream closes itself
-    assert as_before()
-
-    with pytest.raises(ValueError):
-        generate(model, idx, 4)
-    assert as_before()
-
-    def fail(*args: object, **knobs: object) -> Tensor:
+def test_mode_is_restored_however_a_stream_ends(model, idx, training):
+    def fail(logits: Tensor) -> Tensor:
         raise ArithmeticError
 
-    monkeypatch.setattr(gpt2_edu.generation, "sample_next", fail)
+    model.train(training)
+    generate(model, idx[:, :4], 3)
+    assert all(module.training == training for module in model.modules())
+    tokens = stream(model, idx[:, :4], 9)
+    next(tokens)
+    assert all(module.training == training for module in model.modules())
+    tokens.close()
     with pytest.raises(ArithmeticError):
-        generate(model, idx[:, :4], 3)
-    assert as_before()
+        generate(model, idx[:, :4], 3, choose=fail)
+    assert all(module.training == training for module in model.modules())
 
 
 def test_dropout_is_off_while_a_model_in_training_generates(model, idx):
@@ -632,75 +452,64 @@ def test_no_graph_is_kept_and_the_callers_gradients_stay_on(model, idx):
 
 
 @pytest.mark.parametrize(
-    ("knobs", "message"),
+    ("name", "values"),
     [
-        ({"temperature": -0.1}, r"temperature must be 0 \(greedy\) or above, got -0.1"),
-        ({"temperature": float("nan")}, "temperature must be .* got nan"),
-        ({"temperature": float("inf")}, "temperature must be .* got inf"),
-        ({"top_k": 0}, "top_k keeps at least 1 token, got 0"),
-        ({"top_k": -5}, "top_k keeps at least 1 token, got -5"),
-        ({"top_p": 0.0}, r"top_p is a probability mass in \(0, 1\], got 0.0"),
-        ({"top_p": 1.01}, r"top_p is a probability mass in \(0, 1\], got 1.01"),
-        ({"top_p": -0.5}, r"top_p is a probability mass in \(0, 1\], got -0.5"),
-        ({"top_p": float("nan")}, r"top_p is a probability mass in \(0, 1\], got nan"),
-        ({"min_p": -0.1}, r"min_p is a share of the largest in \[0, 1\], got -0.1"),
-        ({"min_p": 1.1}, r"min_p is a share of the largest in \[0, 1\], got 1.1"),
-        ({"min_p": float("nan")}, r"min_p is a share of the largest in \[0, 1\], got nan"),
+        ("temperature", [-0.1, math.nan, math.inf]),
+        ("top_k", [0, -5]),
+        ("top_p", [0.0, 1.01, math.nan]),
+        ("min_p", [-0.1, 1.1, math.nan]),
+        ("repetition_penalty", [0, -1.5, math.nan, math.inf]),
     ],
-    ids=str,
 )
-def test_a_knob_that_means_nothing_is_refused(model, idx, knobs, message):
-    with pytest.raises(ValueError, match=message):
-        sample_next(torch.zeros(5, 11), **knobs)
-    with pytest.raises(ValueError, match=message):
-        generate(model, idx[:, :4], 3, **knobs)
-    with pytest.raises(ValueError, match=message):
-        generate(model, idx[:, :4], 0, **knobs)  # even if nothing would be drawn
+def test_a_setting_out_of_range_is_refused(model, idx, name, values):
+    for value in values:
+        with pytest.raises(ValueError, match=f"^{name} .* got {value}"):
+            generate(model, idx[:, :4], 0, **{name: value})  # even if nothing would be drawn
+    for wrong in (True, "3"):
+        with pytest.raises(TypeError, match=f"^{name} must be (int|float), got {wrong!r}"):
+            generate(model, idx[:, :4], 0, **{name: wrong})
 
 
-@pytest.mark.parametrize("penalty", [0, -1.5, float("nan"), float("inf")])
-def test_a_penalty_that_means_nothing_is_refused(model, idx, penalty):
-    with pytest.raises(ValueError, match=f"repetition_penalty divides: .* got {penalty}"):
-        generate(model, idx[:, :4], 0, repetition_penalty=penalty)
-    with pytest.raises(ValueError, match="repetition_penalty divides"):
-        penalize(torch.zeros(5, 101), idx, penalty)
-    with pytest.raises(TypeError, match="top_k must be int, got True"):
-        sample_next(torch.zeros(1, 3), top_k=True)
-    with pytest.raises(TypeError, match="repetition_penalty must be float, got None"):
-        generate(model, idx[:, :4], 0, repetition_penalty=None)
+def test_sampling_functions_check_their_own_settings(idx):
+    logits = torch.zeros(5, 101)
+    for refused in (
+        lambda: sample_next(logits, top_k=0),
+        lambda: next_probabilities(logits, top_p=2.0),
+        lambda: penalize(logits, idx, 0.0),
+    ):
+        with pytest.raises(ValueError, match="got"):
+            refused()
 
 
-def test_a_request_that_means_nothing_is_refused(model, idx):
+def test_lengths_and_ends_are_whole_numbers(model, idx):
+    for wrong in (True, 2.5, "3"):
+        with pytest.raises(TypeError, match="max_new_tokens must be an int"):
+            generate(model, idx, wrong)
+        with pytest.raises(TypeError, match="eos_id must be an int"):
+            generate(model, idx, 1, eos_id=wrong)
     with pytest.raises(ValueError, match="max_new_tokens must be at least 0"):
         generate(model, idx, -1)
-    with pytest.raises(ValueError, match='overflow must be "raise" or "crop", got \'drop\''):
+    with pytest.raises(ValueError, match="eos_id must be at most"):
+        generate(model, idx, 1, eos_id=2**63)
+    with pytest.raises(ValueError, match="overflow must be"):
         generate(model, idx, 1, overflow="drop")
 
 
 def test_a_bad_prompt_is_refused_before_anything_is_drawn(model, idx):
-    for overflow in ("raise", "crop"):
-        for prompt, kind, message in (
-            ([[1, 2]], TypeError, "idx must be a tensor of int64 token ids, got list"),
-            (idx.float(), TypeError, "got a tensor of shape .* torch.float32"),
-            (idx[0], ValueError, r"idx must have shape \(B, T\), got \(11,\)"),
-            (idx[:, :0], ValueError, "idx holds no tokens"),
-            (idx + 101, ValueError, "outside the vocabulary"),
-        ):
-            with pytest.raises(kind, match=message):
-                generate(model, prompt, 0, overflow=overflow)
+    for prompt in ([[1, 2]], idx.float(), idx[0], idx[:, :0], idx + 101):
+        with pytest.raises((TypeError, ValueError), match=r"^idx"):
+            generate(model, prompt, 0, overflow="crop")
 
 
-@pytest.mark.parametrize("temperature", [2e-38, 1e-38, 1e-45, 1e-46, 5e-324])
+@pytest.mark.parametrize("temperature", [0, 1e-38, 1e-45, 5e-324])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 def test_the_smallest_temperature_is_greedy_and_not_nan(temperature, dtype):
     """Some of these are 0 in float32, and (51 - 51) / 0 is NaN."""
     logits = torch.tensor([[50.0, 51.0, -3.0]], dtype=dtype)
-    for knobs in ({}, {"top_k": 2}, {"top_p": 0.5}, {"top_p": 1e-300}):
+    for knobs in ({}, {"top_k": 2}, {"top_p": 1e-300}):
         probs = next_probabilities(logits, temperature=temperature, **knobs)
         assert probs.tolist() == [[0, 1, 0]]
         assert sample_next(logits, temperature=temperature, **knobs).item() == 1
-    with pytest.raises(ValueError, match="top_k keeps at least 1"):
-        sample_next(logits, temperature=temperature, top_k=0)
 
 
 # ---- With and without a cache -------------------------------------------------------------------
@@ -760,12 +569,14 @@ def test_padding_is_forgotten_first_when_a_text_is_cropped(model, idx):
 
 
 def test_padding_on_the_left_says_what_it_added():
-    batch, padding = pad_left([[1, 2, 3], [4], [5, 6]], pad_id=9)
-    assert batch.tolist() == [[1, 2, 3], [9, 9, 4], [9, 5, 6]]
+    batch, padding = pad_left([[1, 2, 3], [4], [5, 2**63 - 1]], pad_id=9)
+    assert batch.tolist() == [[1, 2, 3], [9, 9, 4], [9, 5, 2**63 - 1]]
     assert padding.tolist() == [0, 2, 1]
-    for empty in ([], [[1], []]):
-        with pytest.raises(ValueError, match="at least one token"):
-            pad_left(empty, pad_id=9)
+    for wrong, kind in (([], ValueError), ([[1], []], ValueError), ([[2**63]], ValueError)):
+        with pytest.raises(kind, match=r"at least one token|too large"):
+            pad_left(wrong, pad_id=9)
+    with pytest.raises(TypeError, match="whole numbers"):
+        pad_left([[1.5]], pad_id=0)
 
 
 # ---- Any model, any choice, any predictor --------------------------------------------------------
@@ -847,12 +658,6 @@ def test_a_nan_in_a_query_is_an_error_though_attention_makes_zeros_of_it(model, 
             generate(model, idx[:, :4], 3, use_cache=use_cache)
 
 
-def test_top_p_keeps_no_more_than_it_needs():
-    assert len(kept(torch.zeros(10), top_p=0.6)) == 6
-    assert len(kept(torch.zeros(3), top_p=1 / 3)) == 1
-    assert len(kept(torch.zeros(7), top_p=3 / 7)) == 3
-
-
 @pytest.mark.parametrize("temperature", [1e39, 10**400])
 def test_an_enormous_temperature_is_uniform_and_not_nan(temperature):
     probs = distribution([1.0, 5.0, -math.inf, 90.0], temperature=temperature)
@@ -860,44 +665,7 @@ def test_an_enormous_temperature_is_uniform_and_not_nan(temperature):
     assert probs[2] == 0
 
 
-def test_a_stream_ends_when_every_text_has_ended(model, idx):
-    free = generate(model, idx[:2, :4], 9, temperature=0)
-    eos = free[0, 6].item()
-    one = list(stream(model, idx[:1, :4], 9, temperature=0, eos_id=eos))
-    first = (free[0, 4:] == eos).nonzero()[0, 0].item()
-    assert len(one) == first + 1
-    both = list(stream(model, idx[:1, :4].expand(2, 4), 9, temperature=0, eos_id=eos))
-    assert len(both) == first + 1
-
-
-@pytest.mark.parametrize("wrong", [True, 2.5, "3"])
-def test_counts_and_ids_that_are_not_ints_are_refused(model, idx, wrong):
-    with pytest.raises(TypeError, match="max_new_tokens must be an int"):
-        generate(model, idx, wrong)
-    with pytest.raises(TypeError, match="eos_id must be an int"):
-        generate(model, idx, 1, eos_id=wrong)
-
-
-def test_ids_up_to_the_largest_int64_can_be_padded():
-    batch, _ = pad_left([[2**63 - 1], [126, 127]], pad_id=300)
-    assert batch.tolist() == [[300, 2**63 - 1], [126, 127]]
-    with pytest.raises(ValueError, match="too large for a token id"):
-        pad_left([[2**63]], pad_id=0)
-    with pytest.raises(TypeError, match="whole numbers"):
-        pad_left([[1.5]], pad_id=0)
-
-
-def test_the_window_is_used_to_its_end(model, idx):
-    assert generate(model, idx[:, :1], 13).shape == (5, 14)  # the last token is never read
-    with pytest.raises(ValueError, match="Ask for at most 13 new tokens"):
-        generate(model, idx[:, :1], 14)
-
-
-def test_padding_is_refused_before_a_token_is_computed(model, idx):
-    for wrong in (-1, 11):
-        padding = torch.tensor([0, 0, wrong, 0, 0])
-        with pytest.raises(ValueError, match=f"padding holds {wrong}"):
-            generate(model, idx, 1, padding=padding)
+def test_a_function_takes_no_padding(idx):
     with pytest.raises(ValueError, match="takes no padding"):
         generate(lambda ids: torch.zeros(*ids.shape, 7), idx, 1, padding=torch.zeros(5).long())
 
@@ -993,8 +761,3 @@ def test_rows_of_a_batch_do_not_depend_on_each_other(temperature):
     torch.testing.assert_close(together, alone)
     assert together.dtype == torch.float32
     assert next_probabilities(logits.half() / 100, temperature=temperature).dtype == torch.float32
-
-
-def test_an_end_that_no_tensor_can_hold_is_refused(model, idx):
-    with pytest.raises(ValueError, match="eos_id must be at most"):
-        generate(model, idx, 1, eos_id=2**63)

@@ -113,22 +113,10 @@ def module_for_dropout(model):
 
 
 @contextmanager
-def module_for_the_first_dropout(model):
-    model.transformer.drop = Steer()
-    yield
-
-
-@contextmanager
 def forward_hook(model):
     hook = model.transformer.h[1].register_forward_hook(lambda m, args, out: -3 * out)
     yield
     hook.remove()
-
-
-@contextmanager
-def hook_on_a_linear(model):
-    model.transformer.h[0].attn.c_attn.register_forward_hook(lambda m, args, out: out.flip(-1))
-    yield
 
 
 class Negative(nn.Module):
@@ -166,9 +154,7 @@ CHANGES = [
     another_mlp,
     subclass_of_linear,
     module_for_dropout,
-    module_for_the_first_dropout,
     forward_hook,
-    hook_on_a_linear,
     parametrisation,
     method_of_an_instance,
     forward_of_an_instance,
@@ -234,7 +220,7 @@ def test_a_compiled_step_follows_changes_that_come_after_it(model, idx):
         assert torch.equal(follows(), before)
     with trace(model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
         assert not torch.equal(follows(), before)
-    for change in (subclass_of_linear, module_for_dropout, parametrisation, method_of_an_instance):
+    for change in (module_for_dropout, parametrisation):
         with change(model):
             after = follows()
             assert not torch.equal(after, before)

@@ -81,16 +81,6 @@ def test_every_promised_tensor_is_recorded_in_order_with_its_axes_and_shape(mode
         assert not t[name].requires_grad
 
 
-def test_a_tape_never_changes_the_values(model, idx):
-    plain, plain_loss = model(idx, idx)
-    with trace(model) as t:
-        logits, loss = model(idx, idx)
-    torch.testing.assert_close(logits, plain, rtol=1e-5, atol=1e-5)
-    torch.testing.assert_close(loss, plain_loss, rtol=1e-6, atol=1e-6)
-    assert torch.equal(t["logits"], logits)
-    assert_untouched(model, copy.deepcopy(model), idx)
-
-
 def test_recorded_values_are_those_that_flow_on(model, idx):
     with trace(model) as t:
         model(idx)
@@ -344,29 +334,6 @@ def test_an_edit_by_a_function_takes_effect_and_vanishes(model, idx):
     assert_untouched(model, before, idx)
 
 
-def test_an_edit_by_a_tensor_takes_effect_and_vanishes(model, idx):
-    before = copy.deepcopy(model)
-    plain, _ = model(idx)
-    patch = torch.randn(5, 11, 84)
-    with trace(model, edits={"transformer.h.0.mlp.act": patch}) as t:
-        logits, _ = model(idx)
-    x = t["transformer.h.0.resid_mid"] + model.transformer.h[0].mlp.c_proj(patch)
-    torch.testing.assert_close(logits, run_on(model, x), rtol=1e-5, atol=1e-5)
-    assert torch.equal(t["transformer.h.0.mlp.act"], patch)
-    assert not logits.allclose(plain)
-    assert_untouched(model, before, idx)
-
-
-def test_the_mask_can_be_dropped_by_an_edit(model, idx):
-    name = "transformer.h.0.attn.masked_scores"
-    with trace(model) as plain:
-        model(idx)
-    unmasked = plain["transformer.h.0.attn.scores"]
-    with trace(model, edits={name: lambda _: unmasked}) as t:
-        model(idx)
-    torch.testing.assert_close(t["transformer.h.0.attn.weights"], unmasked.softmax(-1))
-
-
 def test_several_edits_act_in_one_pass_and_in_every_pass(model, idx):
     edits = {"pos_emb": torch.zeros_like, "transformer.h.1.mlp.out": torch.zeros_like}
     with trace(model, edits=edits) as t:
@@ -393,35 +360,19 @@ def test_an_edit_of_nothing_is_refused_with_the_nearest_names(model, idx):
     ("edit", "got"),
     [
         (torch.zeros(5, 11), r"\(5, 11\)"),
-        (lambda x: x[:, :, :3], r"\(5, 11, 3\)"),
+        (lambda x: x.double(), "torch.float64"),
         (lambda x: None, "NoneType"),
     ],
 )
-def test_an_edit_of_another_shape_is_refused_with_both(model, idx, edit, got):
+def test_an_edit_of_another_shape_or_type_is_refused_with_both(model, idx, edit, got):
     before = copy.deepcopy(model)
-    message = (
-        r"edit of 'embd' \(B T C\) must give a tensor of shape \(5, 11, 21\), torch.float32, "
-        rf"on cpu, got (a tensor of shape )?{got}"
-    )
+    message = rf"edit of 'embd' \(B T C\) must give .*\(5, 11, 21\), torch.float32.* got .*{got}"
     with pytest.raises(ValueError, match=message), trace(model, edits={"embd": edit}):
         model(idx)
     assert_untouched(model, before, idx)
 
 
 # ---- Nothing stays behind -------------------------------------------------------------------
-
-
-def test_everything_is_restored_after_an_exception_in_the_with_block(model, idx):
-    before = copy.deepcopy(model)
-
-    def look_and_fail() -> None:
-        with trace(model, edits={"embd": torch.zeros_like}):
-            model(idx)
-            raise ArithmeticError
-
-    with pytest.raises(ArithmeticError):
-        look_and_fail()
-    assert_untouched(model, before, idx)
 
 
 def test_everything_is_restored_after_an_exception_in_the_forward_pass(model, idx):
@@ -541,14 +492,6 @@ def test_note_leaves_no_trace_in_a_compiled_graph(model, idx, monkeypatch, fresh
     assert not any("note" in target or "softmax" in target for _, target in with_note[0])
 
 
-def test_the_compiler_finds_no_graph_break(model, idx, fresh_compiler):
-    for train in (False, True):
-        for args in ((idx,), (idx, idx)):
-            model.train(train)
-            found = torch._dynamo.explain(model)(*args)
-            assert (found.graph_count, found.graph_break_count) == (1, 0), found.break_reasons
-
-
 def test_a_compiled_model_gives_the_same_logits_and_gradients(model, idx, fresh_compiler):
     compiled = torch.compile(copy.deepcopy(model), backend="aot_eager", fullgraph=True)
     results = []
@@ -583,13 +526,6 @@ def test_a_compiled_model_can_be_traced_and_stays_compiled(model, idx, fresh_com
     torch.testing.assert_close(traced, expected)
     assert not edited.allclose(expected)
     assert hooks_of(model) == 0
-
-
-def test_an_edit_of_another_type_is_refused_with_both_types(model, idx):
-    edits = {"embd": lambda embd: embd.double()}
-    with pytest.raises(ValueError, match=r"'embd'.*float32.*got a tensor.*float64"):
-        with trace(model, edits=edits):
-            model(idx)
 
 
 def test_what_is_not_a_model_is_refused():

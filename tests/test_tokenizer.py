@@ -78,14 +78,6 @@ def random_texts(n: int, seed: int = 0) -> list[str]:
     return list(texts)
 
 
-def test_ten_thousand_random_texts_come_back_as_they_went(tokenizer):
-    texts = random_texts(10_000)
-    for text, ids in zip(texts, tokenizer.encode_ordinary_batch(texts, num_threads=2), strict=True):
-        assert tokenizer.decode(ids) == text
-        assert tokenizer.encode(text) == ids
-        assert all(0 <= i < 50256 for i in ids)
-
-
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
@@ -104,50 +96,21 @@ def test_a_text_has_the_ids_that_the_book_prints(tokenizer, text, ids):
     assert tokenizer.decode(ids) == text
 
 
-def test_case_and_the_leading_space_matter(tokenizer):
-    def pieces(text: str) -> list[str]:
-        return [tokenizer.decode([i]) for i in tokenizer.encode(text)]
-
-    assert pieces("Crane") == ["Cr", "ane"]
-    assert pieces("This will be tokenized")[-2:] == [" token", "ized"]
-    assert pieces(" crane") == [" crane"]
-
-
 def test_there_are_256_bytes_50000_merges_and_one_special(tokenizer):
-    assert (tokenizer.n_vocab, tokenizer.max_token_value, tokenizer.eot_token) == (
-        50257,
-        50256,
-        50256,
-    )
+    sizes = (tokenizer.n_vocab, tokenizer.max_token_value, tokenizer.eot_token)
+    assert sizes == (50257, 50256, 50256)
     tokens = tokenizer.token_byte_values()
     assert len(tokens) == len(set(tokens)) == 50256
-    assert {bytes([b]) for b in range(256)} <= set(tokens)
+    assert list(train_bpe([], 257)) == [tokenizer.decode_single_token_bytes(i) for i in range(256)]
     assert tokenizer.special_tokens_set == {END_OF_TEXT}
 
 
 def test_the_special_token_appears_only_where_it_is_allowed(tokenizer):
-    text = "fish<|endoftext|>crane"
-    with pytest.raises(ValueError, match=r"disallowed special token '<\|endoftext\|>'"):
-        tokenizer.encode(text)
-    assert tokenizer.encode(END_OF_TEXT, allowed_special={END_OF_TEXT}) == [50256]
+    with pytest.raises(ValueError, match="disallowed special token"):
+        tokenizer.encode("fish<|endoftext|>crane")
     assert tokenizer.encode(END_OF_TEXT, allowed_special="all") == [50256]
-    for ids in (
-        tokenizer.encode(END_OF_TEXT, disallowed_special=()),
-        tokenizer.encode_ordinary(END_OF_TEXT),
-    ):
-        assert len(ids) == 7
-        assert 50256 not in ids
-        assert tokenizer.decode(ids) == END_OF_TEXT
-    assert tokenizer.encode(text, allowed_special="all").count(50256) == 1
+    assert 50256 not in tokenizer.encode_ordinary(END_OF_TEXT)
     assert tokenizer.decode([50256]) == END_OF_TEXT
-
-
-def test_a_character_can_span_tokens_that_are_no_text_alone(tokenizer):
-    ids = tokenizer.encode("🐟")
-    assert len(ids) > 1
-    assert [tokenizer.decode([i]) for i in ids] != list("🐟")
-    assert any("\ufffd" in tokenizer.decode([i]) for i in ids)
-    assert tokenizer.decode(ids) == "🐟"
 
 
 # ---- Against tiktoken's own "gpt2" --------------------------------------------------------------
@@ -217,12 +180,9 @@ def test_it_is_the_very_encoding_that_tiktoken_downloads(tokenizer, original):
     assert tokenizer._mergeable_ranks == original._mergeable_ranks
     assert tokenizer._special_tokens == original._special_tokens
     assert tokenizer.n_vocab == original.n_vocab
-    for text in random_texts(2_000, seed=1):
-        assert tokenizer.encode(text) == original.encode(text)
-    mixed = "a<|endoftext|>b" * 3
-    assert tokenizer.encode(mixed, allowed_special="all") == original.encode(
-        mixed, allowed_special="all"
-    )
+    for text in random_texts(1_000, seed=1):
+        assert tokenizer.encode(text) == (ids := original.encode(text))
+        assert tokenizer.decode(ids) == text
 
 
 # ---- Where it comes from ------------------------------------------------------------------------
@@ -242,26 +202,17 @@ def test_loading_needs_no_network(from_the_start):
     with pytest.raises(AssertionError, match="reached for the network"):
         socket.create_connection(("localhost", 9))
     assert load_tokenizer("gpt2").encode(" crane") == [41175]
-
-
-def test_loading_twice_gives_the_same_object():
     assert load_tokenizer("gpt2") is load_tokenizer("gpt2")
 
 
 def test_a_damaged_file_of_ranks_is_refused(from_the_start, monkeypatch, tmp_path):
     whole = Path(gpt2_edu.tokenizer.__file__).parent / "assets" / "gpt2.tiktoken"
-    lines = whole.read_bytes().splitlines(keepends=True)
     (tmp_path / "assets").mkdir()
-    damaged = tmp_path / "assets" / "gpt2.tiktoken"
     monkeypatch.setattr(gpt2_edu.tokenizer, "files", lambda package: tmp_path)
 
-    swapped = [*lines[:300], lines[301], lines[300], *lines[302:]]
-    for content in (b"".join(lines[:-1]), b"".join(swapped), b"", b"<html>"):
-        damaged.write_bytes(content)
-        with pytest.raises(ValueError, match="is damaged: install gpt2-edu again"):
-            load_tokenizer("gpt2")
-    damaged.write_bytes(b"".join(lines))
-    assert load_tokenizer("gpt2").n_vocab == 50257
+    (tmp_path / "assets" / "gpt2.tiktoken").write_bytes(whole.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="is damaged: install gpt2-edu again"):
+        load_tokenizer("gpt2")
 
 
 def test_a_tokenizer_is_found_by_the_size_of_a_model(monkeypatch):
@@ -270,12 +221,9 @@ def test_a_tokenizer_is_found_by_the_size_of_a_model(monkeypatch):
         tokenizer_name(1025)
 
 
-@pytest.mark.parametrize("name", ["gtp2", "gpt-2", "GPT2x", "cl100k_base", ""])
-def test_an_unknown_tokenizer_is_answered_with_the_known(name):
-    with pytest.raises(ValueError) as error:
-        load_tokenizer(name)
-    assert f"unknown tokenizer {name!r}. Known: gpt2" in str(error.value)
-    assert ("Did you mean 'gpt2'?" in str(error.value)) == (name in ("gtp2", "gpt-2"))
+def test_an_unknown_tokenizer_is_answered_with_the_known():
+    with pytest.raises(ValueError, match=r"'gtp2'\. Known: gpt2, crane\. Did you mean 'gpt2'\?"):
+        load_tokenizer("gtp2")
 
 
 # ---- New ranks ----------------------------------------------------------------------------------
@@ -345,13 +293,11 @@ def hugging_face(texts: list[str], vocab_size: int) -> tokenizers.Tokenizer:
 @pytest.mark.parametrize(
     ("texts", "vocab_size"),
     [
-        ([CHAPTER_1], 257 + 8),
         ([CHAPTER_1], 257 + 13),
         (made_up_texts(seed=1), 257 + 900),
-        (made_up_texts(seed=2, n_words=40, n_texts=400), 257 + 150),
         (assigned(random_texts(1_000, seed=3)), 257 + 600),
     ],
-    ids=["chapter 1", "chapter 1 to its end", "many ties", "few words", "any signs"],
+    ids=["chapter 1 to its end", "many ties", "any signs"],
 )
 def test_hugging_faces_trainer_learns_the_same_merges_in_the_same_order(texts, vocab_size):
     ranks = train_bpe(texts, vocab_size)
@@ -379,7 +325,7 @@ def test_hugging_faces_trainer_learns_the_same_merges_in_the_same_order(texts, v
         assert encoding.decode(ids) == text
 
 
-@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(st.lists(st.text(st.sampled_from("aab '1é\n") | st.sampled_from("abcdst"), max_size=25)))
 @example([CHAPTER_1])
 @example(["aaaaaaa aaaa aaa", "abababa"])
@@ -407,28 +353,11 @@ def test_chapter_1s_small_text_shrinks_to_16_tokens():
     assert encoding.encode(END_OF_TEXT, allowed_special="all") == [264]
 
 
-def test_the_bytes_have_the_ids_that_they_have_in_gpt2(tokenizer):
-    assert list(train_bpe([], 257).items()) == [
-        (tokenizer.decode_single_token_bytes(i), i) for i in range(256)
-    ]
-
-
-def test_a_piece_counts_as_often_as_it_occurs():
-    assert list(train_bpe(["ab", "cd", "ab"], 258))[256] == b"ab"
-    assert list(train_bpe(["ab", "cd", "cd"], 258))[256] == b"cd"  # else ab, with the lower ids
-
-
 def test_neither_the_order_of_the_texts_nor_their_container_matters():
     texts = made_up_texts(seed=6)
     ranks = train_bpe(texts, 700)
     random.Random(7).shuffle(texts)
     assert list(train_bpe(iter(texts), 700).items()) == list(ranks.items())
-    assert list(train_bpe(dict.fromkeys(texts), 700).items()) == list(ranks.items())
-
-
-def test_no_merge_reaches_across_pieces_or_texts():
-    with pytest.raises(ValueError, match="at most 257"):
-        train_bpe(["a", "b"] * 9 + ["a1b2"], 258)
 
 
 def test_the_special_token_is_not_learned_from_texts_that_spell_it():
@@ -437,33 +366,18 @@ def test_the_special_token_is_not_learned_from_texts_that_spell_it():
     assert b"endoftext" in ranks
 
 
-def test_more_merges_than_the_texts_hold_are_refused():
-    message = "vocab_size=300 is too many: after 2 merges .* at most 259"
-    with pytest.raises(ValueError, match=message):
-        train_bpe(["abc", "abc"], 300)
-
-
-@pytest.mark.parametrize("vocab_size", [256, 0, -1])
-def test_a_vocabulary_without_room_for_the_bytes_is_refused(vocab_size):
-    with pytest.raises(ValueError, match=f"at least 257, got {vocab_size}"):
-        train_bpe([CHAPTER_1], vocab_size)
-
-
-@pytest.mark.parametrize("vocab_size", [300.0, "300", None, True])
-def test_a_vocab_size_that_is_no_int_is_refused(vocab_size):
-    with pytest.raises(TypeError, match="vocab_size must be an int, got"):
-        train_bpe([CHAPTER_1], vocab_size)
-
-
-def test_one_string_is_not_taken_for_many_of_one_letter():
+def test_texts_and_sizes_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="at least 257, got 256"):
+        train_bpe([CHAPTER_1], 256)
+    with pytest.raises(TypeError, match="vocab_size must be an int"):
+        train_bpe([CHAPTER_1], 300.0)
     with pytest.raises(TypeError, match=r"Write \[text\]"):
         train_bpe(CHAPTER_1, 258)
 
 
-@pytest.mark.parametrize("wrong", [b"fish", 7, None, ["fish"]])
-def test_a_text_that_is_no_string_is_named(wrong):
-    with pytest.raises(TypeError, match=f"text 1 is a {type(wrong).__name__}"):
-        train_bpe(["fish", wrong], 258)
+def test_a_text_that_is_no_string_is_named():
+    with pytest.raises(TypeError, match="text 1 is a bytes"):
+        train_bpe(["fish", b"fish"], 258)
 
 
 def test_saved_ranks_are_tiktokens_file_byte_for_byte(tokenizer, tmp_path):
@@ -471,28 +385,6 @@ def test_saved_ranks_are_tiktokens_file_byte_for_byte(tokenizer, tmp_path):
     shuffled = dict(sorted(tokenizer._mergeable_ranks.items()))
     save_ranks(shuffled, tmp_path / "again.tiktoken")
     assert (tmp_path / "again.tiktoken").read_bytes() == shipped.read_bytes()
-
-
-def test_a_trained_tokenizer_is_loaded_by_one_entry_in_the_table(
-    from_the_start, monkeypatch, tmp_path
-):
-    ranks = train_bpe(made_up_texts(seed=8), 500)
-    file = tmp_path / "assets" / "new" / "new.tiktoken"
-    file.parent.mkdir(parents=True)
-    save_ranks(ranks, str(file))
-    sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
-    monkeypatch.setattr(gpt2_edu.tokenizer, "files", lambda package: tmp_path)
-    monkeypatch.setitem(gpt2_edu.tokenizer._RANKS, "new", ("new/new.tiktoken", sha256))
-
-    loaded, at_once = load_tokenizer("new"), make_encoding("new", ranks)
-    assert loaded._mergeable_ranks == ranks
-    assert (loaded.name, loaded.n_vocab, loaded.eot_token) == ("new", 500, 499)
-    for text in [END_OF_TEXT, *made_up_texts(seed=9), *random_texts(100)]:
-        ids = at_once.encode(text, allowed_special="all")
-        assert loaded.encode(text, allowed_special="all") == ids
-        assert loaded.decode(ids) == text
-    with pytest.raises(ValueError, match="Known: gpt2, crane, new"):
-        load_tokenizer("knew")
 
 
 def test_ranks_that_cannot_encode_every_text_are_refused():
