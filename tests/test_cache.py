@@ -39,7 +39,7 @@ def test_every_split_of_prompt_and_decoding_gives_the_full_pass(model, idx, prom
     assert cache.length == T
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_a_prompt_may_come_in_chunks_of_any_size(data):
     torch.manual_seed(3)
@@ -75,7 +75,8 @@ def test_a_cached_pass_can_be_watched_and_is_the_same(model, idx):
     cache, watched = KVCache(model.config, B), KVCache(model.config, B)
     with trace(model) as t:
         seen = in_chunks(model, idx[:, :10], [4, 6], watched)
-        model(idx[:, 10:], cache=watched, last_only=True)
+        last = model(idx[:, 10:], cache=watched, last_only=True)[0]
+    close(last, model(idx)[0][:, [-1]])
     close(seen, in_chunks(model, idx[:, :10], [4, 6], cache))
     rows = {name: (axes, shape) for name, axes, shape in t.ledger().rows()}
     assert rows["transformer.h.1.attn.weights"] == ("B H T S", (B, 3, 1, T))
@@ -97,10 +98,6 @@ def test_both_roads_agree_where_keys_were_kept(queries, keys):
     else:
         with pytest.raises(AssertionError, match="top left"):
             attention_fused(q, k, v)
-
-
-def test_the_last_logits_alone_are_the_last_of_all(model, idx):
-    close(model(idx, last_only=True)[0], model(idx)[0][:, [-1]])
 
 
 def test_a_cache_keeps_no_gradient(model, idx):

@@ -188,18 +188,14 @@ def test_half_precision_follows_too(model, idx, change):
 
 @pytest.mark.parametrize("road", [cached, uncached, padded, cropped, packed], ids=name)
 def test_an_edit_by_trace_is_in_the_text(model, idx, road):
-    plain = uncached(model, idx[:, :4])
-    with trace(model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
+    edits = {"transformer.h.1.mlp.act": lambda x: -2 * x}
+    with trace(model, edits=edits):
         expected = uncached(model, idx[:, :4])
-    assert not torch.equal(expected, plain)
+    assert not torch.equal(expected, uncached(model, idx[:, :4]))
     if road is packed:
-        fast_model = fast.pack(model)
-        with trace(fast_model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
-            found = cached(fast_model, idx[:, :4])
-    else:
-        with trace(model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
-            found = road(model, idx[:, :4])
-    assert torch.equal(found, expected)
+        model, road = fast.pack(model), cached
+    with trace(model, edits=edits):
+        assert torch.equal(road(model, idx[:, :4]), expected)
 
 
 @pytest.mark.skipif(cpp_compiler() is None, reason="torch.compile needs a C++ compiler")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 import threading
 from collections.abc import Mapping
 
@@ -157,17 +156,6 @@ def test_another_thread_is_never_recorded_and_loses_nothing(model, idx):
     torch.testing.assert_close(found[0], model(idx[:, :7])[0])
 
 
-def test_a_copy_made_inside_is_not_recorded_and_can_be_pickled(model, idx):
-    with trace(model) as t:
-        copied = copy.deepcopy(model)
-        logits, _ = model(idx)
-        copied(idx[:2, :7])
-        again = pickle.loads(pickle.dumps(model))
-    assert torch.equal(t["logits"], logits)
-    assert hooks_of(copied) == hooks_of(again) == 0
-    assert torch.equal(copied(idx)[0], again(idx)[0])
-
-
 def test_a_part_called_by_itself_inside_leaves_the_tape_as_it_was(model, idx):
     with trace(model) as t:
         logits, _ = model(idx)
@@ -267,10 +255,9 @@ def test_a_letter_has_one_size_and_a_mismatch_names_both():
 
 def test_too_many_or_too_few_axes_are_refused():
     with trace():
-        with pytest.raises(ValueError, match=r"'q' is noted with 3 axes \(B T C\), but the tensor"):
-            note("q", torch.zeros(5, 11), "B T C")
-        with pytest.raises(ValueError, match=r"with 1 axes \(B\).* has 2: shape \(5, 11\)"):
-            note("q", torch.zeros(5, 11), "B")
+        for axes in ("B T C", "B"):
+            with pytest.raises(ValueError, match=rf"\({axes}\), but the tensor has 2: shape"):
+                note("q", torch.zeros(5, 11), axes)
 
 
 def test_dots_stand_for_any_number_of_dimensions():
@@ -282,21 +269,6 @@ def test_dots_stand_for_any_number_of_dimensions():
             with pytest.raises(ValueError, match=r"with 2 axes \(... T S\).* has 1: shape"):
                 note("one", torch.zeros(13), "... T S")
         assert t.ledger().rows() == [("scores", "... T S", shape)]
-
-
-def test_a_forgotten_transpose_is_caught_where_it_happens(model, idx, monkeypatch):
-    def split_heads(self, x):
-        return x.view(5, 11, 3, 7)  # and no transpose(1, 2)
-
-    before = copy.deepcopy(model)
-    with monkeypatch.context() as patch:
-        patch.setattr(gpt2_edu.model.CausalSelfAttention, "split_heads", split_heads)
-        with (
-            pytest.raises(ValueError, match=r"axis T of 'transformer\.h\.0\.attn\.q' is 3, but T"),
-            trace(model),
-        ):
-            model(idx)
-    assert_untouched(model, before, idx)
 
 
 # ---- Edits ----------------------------------------------------------------------------------
@@ -332,15 +304,6 @@ def test_an_edit_by_a_function_takes_effect_and_vanishes(model, idx):
     assert t["transformer.h.0.attn.heads"][:, 1].eq(0).all()  # the tape holds the edited value
     torch.testing.assert_close(t["transformer.h.0.attn.merged"], merged)
     assert_untouched(model, before, idx)
-
-
-def test_several_edits_act_in_one_pass_and_in_every_pass(model, idx):
-    edits = {"pos_emb": torch.zeros_like, "transformer.h.1.mlp.out": torch.zeros_like}
-    with trace(model, edits=edits) as t:
-        for ids in (idx, idx[:, :7]):
-            model(ids)
-            assert torch.equal(t["embd"], t["tok_emb"])
-            assert torch.equal(t["transformer.h.1.resid_post"], t["transformer.h.1.resid_mid"])
 
 
 def test_an_edit_of_nothing_is_refused_with_the_nearest_names(model, idx):
@@ -384,16 +347,6 @@ def test_everything_is_restored_after_an_exception_in_the_forward_pass(model, id
     with pytest.raises(ArithmeticError), trace(model, edits=edits):
         model(idx)
     assert_untouched(model, before, idx)
-
-
-def test_hooks_of_others_survive_a_trace(model, idx):
-    calls = []
-    model.lm_head.register_forward_hook(lambda *_: calls.append("lm_head"))
-    with trace(model):
-        model(idx)
-    model(idx)
-    assert calls == ["lm_head"] * 2
-    assert hooks_of(model) == 1
 
 
 # ---- Gradients ------------------------------------------------------------------------------
@@ -490,17 +443,6 @@ def test_note_leaves_no_trace_in_a_compiled_graph(model, idx, monkeypatch, fresh
     assert with_note == without_note
     assert any("scaled_dot_product_attention" in target for _, target in with_note[0])
     assert not any("note" in target or "softmax" in target for _, target in with_note[0])
-
-
-def test_a_compiled_model_gives_the_same_logits_and_gradients(model, idx, fresh_compiler):
-    compiled = torch.compile(copy.deepcopy(model), backend="aot_eager", fullgraph=True)
-    results = []
-    for m in (model, compiled):
-        logits, loss = m(idx, idx)
-        loss.backward()
-        results.append([logits, loss, *(p.grad for p in m.parameters())])
-    for one, other in zip(*results, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("in_place", [False, True], ids=["torch.compile", "model.compile"])

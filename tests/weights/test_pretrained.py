@@ -44,16 +44,6 @@ def test_a_subclass_loads_an_instance_of_itself(folder, model, idx):
     assert type(GPT2.from_pretrained(folder)) is GPT2
 
 
-def test_training_a_loaded_model_never_writes_to_its_file(model, folder):
-    trained = GPT2.from_pretrained(folder)
-    with torch.no_grad():
-        for parameter in trained.parameters():
-            parameter.add_(1.0)
-    assert_same_weights(GPT2.from_pretrained(folder), model)
-    trained.save_pretrained(folder)  # over the very file that it came from
-    assert_same_weights(GPT2.from_pretrained(folder), trained)
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 def test_a_checkpoint_of_another_precision_opens_in_float32(model, folder, dtype):
     rewrite(folder, lambda state: state.update({k: v.to(dtype) for k, v in state.items()}))
@@ -125,6 +115,8 @@ def test_loaded_weights_are_copies_that_no_change_of_the_file_can_reach(model, f
         file.seek(-2000, os.SEEK_END)
         file.write(b"\xff" * 2000)
     assert_same_weights(again, model)
+    again.save_pretrained(folder)  # over the very file that it came from
+    assert_same_weights(GPT2.from_pretrained(folder), model)
 
 
 def test_a_missing_file_is_named_with_what_there_is(folder):
