@@ -72,13 +72,6 @@ def test_flops_are_those_that_torch_counts(name):
     assert both == pytest.approx(paper + 3 * hidden_half, rel=1e-9)
 
 
-def test_flops_follow_the_formula_that_the_chapter_prints():
-    config = SIZES["wide"]
-    N, C, V = config.n_layer, config.n_embd, config.vocab_size
-    assert flops.flops_per_token(config, T) == 6 * (12 * N * C**2 + V * C) + 6 * N * C * T
-    assert flops.flops_per_token(config, T, training=False) * 3 == flops.flops_per_token(config, T)
-
-
 def test_utilisation_is_work_done_over_work_possible():
     config = GPT2Config.preset("gpt2")
     full_speed = 312e12 / flops.flops_per_token(config, 1024)

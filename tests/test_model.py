@@ -13,17 +13,11 @@ import math
 import pytest
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
 
-COUNTS = {
-    "gpt2": 124_439_808,
-    "gpt2-medium": 354_823_168,
-    "gpt2-large": 774_030_080,
-    "gpt2-xl": 1_557_611_200,
-}
+SIZES = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
 
 
 # ---- Parity with transformers -----------------------------------------------------------------
@@ -76,7 +70,7 @@ def parity(model: GPT2, idx: Tensor) -> dict[str, tuple[float, str]]:
     }
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", SIZES)
 def test_parity_with_transformers_in_logits_and_gradients(name, make_model, record_property):
     """At the real widths and heads, once with all tokens; two layers, random weights, float32."""
     V = 50257 if name == "gpt2" else 997
@@ -98,7 +92,7 @@ def test_parity_with_transformers_over_a_whole_window(config, model, idx):
         assert all(difference < 1e-5 for difference, _ in found.values()), found
 
 
-@pytest.mark.parametrize("name", COUNTS)
+@pytest.mark.parametrize("name", SIZES)
 def test_the_full_model_has_every_tensor_of_transformers_by_name_and_shape(name):
     config = GPT2Config.preset(name)
     with torch.device("meta"):
@@ -113,15 +107,6 @@ def test_the_full_model_has_every_tensor_of_transformers_by_name_and_shape(name)
 
 
 # ---- Counts, tying, initialisation ------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("name", "count"), COUNTS.items())
-def test_parameters_are_counted_once(name, count):
-    with torch.device("meta"):
-        model = GPT2(GPT2Config.preset(name))
-    assert model.num_parameters() == count
-    everything = sum(value.numel() for value in model.state_dict().values())
-    assert everything == count + 50257 * model.config.n_embd  # the tied table, named twice
 
 
 def test_both_roles_of_the_tied_table_send_it_gradient(model, idx):
@@ -170,12 +155,6 @@ def test_an_untrained_model_guesses_evenly():
     assert abs(loss.item() - math.log(1009)) < 0.05
 
 
-def test_dropout_off_makes_training_mode_equal_eval_mode(config, make_model, idx):
-    off = dataclasses.replace(config, embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0)
-    model = make_model(off)
-    assert torch.equal(model(idx)[0], model.train()(idx)[0])
-
-
 def test_a_model_on_the_meta_device_runs_for_its_shapes(config):
     with torch.device("meta"):
         model = GPT2(config)
@@ -187,30 +166,13 @@ def test_a_model_on_the_meta_device_runs_for_its_shapes(config):
 # ---- The loss ---------------------------------------------------------------------------------
 
 
-def test_targets_of_all_zeros_count(model, idx):
-    """`if targets:` instead of `if targets is not None` would fail here."""
-    _, loss = model(idx, torch.zeros_like(idx))
-    _, single = model(idx[:1, :1], torch.zeros_like(idx[:1, :1]))
-    assert loss.item() > 0
-    assert single.item() > 0
-
-
 def test_the_loss_is_the_mean_over_the_counted_targets(model, idx):
-    targets = torch.randint(101, idx.shape, generator=torch.Generator().manual_seed(2))
+    targets = torch.zeros_like(idx)
     targets[0] = -100
     targets[1:, 3] = -100
     logits, loss = model(idx, targets)
-    terms = [
-        -logits[b, t].log_softmax(-1)[targets[b, t]]
-        for b in range(5)
-        for t in range(11)
-        if targets[b, t] != -100
-    ]
-    assert len(terms) == 4 * 10
-    torch.testing.assert_close(loss, torch.stack(terms).mean())
-    torch.testing.assert_close(
-        model(idx, idx)[1], F.cross_entropy(model(idx)[0].view(55, 101), idx.view(55))
-    )
+    terms = -logits.log_softmax(dim=-1)[..., 0]  # the target is 0 wherever it counts
+    torch.testing.assert_close(loss, terms[targets == 0].mean())
 
 
 # ---- Bad input --------------------------------------------------------------------------------

@@ -59,20 +59,7 @@ def packed(model, idx):
     return generate(fast.pack(model), idx, NEW, temperature=0)
 
 
-def compiled(model, idx):
-    return generate(model, idx, NEW, temperature=0, predict=fast.Compiled(model, len(idx)))
-
-
-def explicit(model, idx):
-    """With attention that writes its tables."""
-    model.use_attention("explicit")
-    try:
-        return cached(model, idx)
-    finally:
-        model.use_attention("auto")
-
-
-ROADS = [cached, padded, cropped, packed, explicit]
+ROADS = [cached, padded, cropped, packed]
 
 
 # ---- Changes: context managers around a model ----------------------------------------------------
@@ -101,17 +88,6 @@ def subclass_of_linear(model):
     yield
 
 
-class Steer(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return x + torch.linspace(-9, 9, x.size(-1), dtype=x.dtype)
-
-
-@contextmanager
-def module_for_dropout(model):
-    model.transformer.h[1].mlp.dropout = Steer()
-    yield
-
-
 @contextmanager
 def forward_hook(model):
     hook = model.transformer.h[1].register_forward_hook(lambda m, args, out: -3 * out)
@@ -131,34 +107,18 @@ def parametrisation(model):
 
 
 @contextmanager
-def method_of_an_instance(model):
-    attn = model.transformer.h[1].attn
-    attn.merge_heads = lambda x: x.transpose(1, 2).flatten(start_dim=2).flip(-1)
-    yield
-
-
-@contextmanager
 def forward_of_an_instance(model):
     linear = model.transformer.h[0].mlp.c_fc
     linear.forward = MethodType(lambda self, x: -F.linear(x, self.weight, self.bias), linear)
     yield
 
 
-@contextmanager
-def untied_head(model):
-    model.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().flip(0))
-    yield
-
-
 CHANGES = [
     another_mlp,
     subclass_of_linear,
-    module_for_dropout,
     forward_hook,
     parametrisation,
-    method_of_an_instance,
     forward_of_an_instance,
-    untied_head,
 ]
 
 
@@ -175,15 +135,6 @@ def test_the_text_follows_a_change_of_the_model(model, idx, road, change):
         expected = uncached(model, prompt)
         assert torch.equal(expected, before) == (change is None)
         assert torch.equal(road(model, prompt), expected)
-
-
-@pytest.mark.parametrize("change", [None, *CHANGES], ids=name)
-def test_half_precision_follows_too(model, idx, change):
-    """Logits are compared: texts may differ where two logits are nearly equal."""
-    with torch.no_grad(), change(model) if change else nullcontext():
-        expected = model(idx)[0]
-        logits = fast.pack(model, torch.bfloat16)(idx)[0].float()
-    assert (logits - expected).norm() < 0.05 * expected.norm()
 
 
 @pytest.mark.parametrize("road", [cached, uncached, padded, cropped, packed], ids=name)
@@ -216,11 +167,8 @@ def test_a_compiled_step_follows_changes_that_come_after_it(model, idx):
         assert torch.equal(follows(), before)
     with trace(model, edits={"transformer.h.1.mlp.act": lambda x: -2 * x}):
         assert not torch.equal(follows(), before)
-    for change in (module_for_dropout, parametrisation):
-        with change(model):
-            after = follows()
-            assert not torch.equal(after, before)
-            before = after
+    with parametrisation(model):
+        assert not torch.equal(follows(), before)
 
 
 @pytest.mark.parametrize("road", [cached, padded, packed], ids=name)
@@ -237,11 +185,6 @@ def test_a_block_that_stores_no_keys_is_refused_with_a_cache(model, idx, road):
     with pytest.raises(ValueError, match="only 1 of 2 blocks stored keys in the cache"):
         road(model, idx[:, :4])
     assert uncached(model, idx[:, :4]).shape == (5, 10)
-
-
-def test_a_deleted_block_is_followed(model, idx):
-    del model.transformer.h[1]
-    assert torch.equal(cached(model, idx[:, :4]), uncached(model, idx[:, :4]))
 
 
 def test_no_compiler_is_a_sentence(model, monkeypatch):

