@@ -163,7 +163,7 @@ def test_bad_values_are_refused_in_a_sentence(refused, folder, tmp_path):
         (["--repetition-penalty", 0], "repetition_penalty divides"),
         (["--stop-at", ""], "a stop string needs at least one character"),
         (["--samples", 0], "--samples must be at least 1"),
-        (["--max-new-tokens", -1], "max_new_tokens must be 0 or more"),
+        (["--max-new-tokens", -1], "max_new_tokens must be at least 0"),
         (["--device", "gpu"], "unknown device 'gpu'"),
         (["--no-fast", "--precision", "bf16"], "--no-fast is in float32"),
         (["--no-cache", "--compile"], "--compile is for generation with a cache"),
