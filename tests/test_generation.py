@@ -369,6 +369,15 @@ def test_a_setting_out_of_range_is_refused(model, idx, name, values):
             generate(model, idx[:, :4], 0, **{name: wrong})
 
 
+def test_functions_of_sampling_check_their_settings(idx):
+    logits = torch.zeros(5, 101)
+    with pytest.raises(ValueError, match="repetition_penalty"):
+        penalize(logits, idx, 0.0)
+    for draw in (sample_next, next_probabilities):
+        with pytest.raises(ValueError, match="top_k"):
+            draw(logits, top_k=0)
+
+
 def test_lengths_and_ends_are_whole_numbers(model, idx):
     for wrong in (True, 2.5, "3"):
         with pytest.raises(TypeError, match="max_new_tokens must be an int"):
