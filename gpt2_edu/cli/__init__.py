@@ -1,14 +1,13 @@
 """The command line: ``gpt2-edu prepare | train | generate | score | tokenize | inspect | …``.
 
-Each command has a file here that is named after it, and a new file is a new command:
+A command is a line in SUMMARIES and a file of its name with a function of its name:
 
     @command('gpt2-edu greet "A crane"', positional="name")
-    def greet(options: GreetOptions) -> None:
-        \"\"\"Say hello.\"\"\"
+    def greet(options: GreetOptions) -> None: ...
 
-Its options are a dataclass whose fields are made by ``machine.options.option``. The command line
-takes names, types, defaults and help from these fields: ``n_layer`` becomes ``--n-layer``. Only
-the file of the given command is imported, so that tokenizing does not wait for the trainer.
+Its options are a dataclass whose fields are made by ``machine.options.option``. argparse gets their
+names, types, defaults and help: ``n_layer`` becomes ``--n-layer``. Only the file of the given
+command is imported, so that tokenizing does not wait for the trainer.
 """
 
 from __future__ import annotations
@@ -16,16 +15,11 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import MISSING, Field, fields
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, fields
 from importlib import import_module
 from io import TextIOWrapper
-from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any, Literal, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from .. import __version__
@@ -33,18 +27,30 @@ from ..machine.messages import escape_control
 
 Run = TypeVar("Run", bound=Callable[[Any], None])
 
-# In --help; a command that is not named here comes after these.
-ORDER = "prepare train generate score tokenize inspect export crane bench doctor".split()
+SUMMARIES = {  # not docstrings, which python -OO removes
+    "prepare": "Turn text files, folders, JSONL or a named dataset into token shards.",
+    "train": "Train a model on token shards, on one device or, under torchrun, on many.",
+    "generate": "Continue a text. One sample is shown as it is generated.",
+    "score": "Print the log-probability of each token of a text, and their sum.",
+    "tokenize": "Show how a text is cut into tokens, or turn ids into text.",
+    "inspect": "Print a model's sizes, parameters, cost and, for a text, its shape ledger.",
+    "export": "Write a trained model as a folder that transformers and from_pretrained load.",
+    "crane": "Train a model on Crane World from nothing, and mark what it writes.",
+    "bench": "Measure tokens/s, utilisation and the share of this machine's bandwidth.",
+    "doctor": "Print versions, device, fast paths and caches, and what is missing.",
+}
+STOPPED = 130  # the exit status of what Ctrl-C ended
+EXPECTED = (ValueError, TypeError, OSError, ArithmeticError, RuntimeError, ImportError)
 
 
 class Command(NamedTuple):
-    """A function, the dataclass of its options, and examples for ``--help``."""
+    """A function, the dataclass of its options, and what ``--help`` adds to them."""
 
-    function: Callable[[Any], None]
+    run: Callable[[Any], None]
     options: Any
-    examples: tuple[str, ...]
-    positional: str  # the field that is given without its name; "" if none is
     make: Callable[..., Any]  # makes the options from those that were given
+    examples: tuple[str, ...]
+    positional: str  # the field that is given without its name, if any
 
 
 COMMANDS: dict[str, Command] = {}  # those whose files have been imported
@@ -61,18 +67,10 @@ def command(
 
     def register(run: Run) -> Run:
         options = next(iter(get_type_hints(run).values()))
-        COMMANDS[run.__name__] = Command(run, options, examples, positional, make or options)
+        COMMANDS[run.__name__] = Command(run, options, make or options, examples, positional)
         return run
 
     return register
-
-
-def find_commands(word: str | None = None) -> dict[str, Command]:
-    """The commands in the order of ``--help``; at least the one of this name if it exists."""
-    files = [module.name for module in iter_modules(__path__)]
-    for name in [word] if word in files else files:
-        import_module(f".{name}", __name__)
-    return {name: COMMANDS[name] for name in sorted(COMMANDS, key=[*ORDER, *COMMANDS].index)}
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,8 +80,8 @@ class Parser(argparse.ArgumentParser):
         super().error(for_terminal(message))
 
 
-def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
-    """The parser of these commands."""
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of those that have been imported."""
     parser = Parser(
         prog="gpt2-edu",
         description="GPT-2, built to be read: prepare text, train, generate, look inside.",
@@ -93,46 +91,45 @@ def build_parser(commands: dict[str, Command]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"gpt2-edu {__version__}")
     parser.add_argument("--traceback", action="store_true", help="show where an error comes from")
     subparsers = parser.add_subparsers(dest="command", metavar="command", required=True)
-    for name, command in commands.items():
-        summary = (command.function.__doc__ or "").partition("\n")[0]  # -OO strips docstrings
+    for name, summary in SUMMARIES.items():
+        command = COMMANDS.get(name)
         subparser = subparsers.add_parser(
             name,
             help=summary,
             description=summary,
-            epilog="examples:\n" + "\n".join(f"  {line}" for line in command.examples),
+            epilog="\n  ".join(["examples:", *command.examples]) if command else None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        hints = get_type_hints(command.options)
-        for field in fields(command.options):
-            _add_option(subparser, field, hints[field.name], field.name == command.positional)
+        if command:
+            add_options(subparser, command.options, command.positional)
     return parser
 
 
-def _add_option(
-    parser: argparse.ArgumentParser, field: Field[Any], hint: Any, positional: bool
-) -> None:
-    kind = next(iter(get_args(hint)), hint)  # of int | None and tuple[str, ...] the first
-    help = field.metadata["help"].replace("%", "%%")
-    if field.default not in (MISSING, None, "", ()):
-        help += f" (default: {('off', 'on')[field.default] if kind is bool else field.default})"
-    # The dataclass fills in what is not given, so its defaults are not repeated here.
-    settings: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help}
-    if get_origin(hint) is Literal:
-        settings |= {"choices": get_args(hint), "metavar": "|".join(get_args(hint))}
-    elif kind is bool:
-        settings["action"] = argparse.BooleanOptionalAction
-    else:
-        settings["type"] = kind
-    if get_origin(hint) is tuple:
-        settings["nargs"] = "+"
-    if not positional:
-        required = field.default is MISSING
-        parser.add_argument("--" + field.name.replace("_", "-"), required=required, **settings)
-        return
-    if field.default is not MISSING:
-        settings["nargs"] = "?"
-    parser.add_argument(field.name, **settings)
+def add_options(parser: argparse.ArgumentParser, options: Any, positional: str) -> None:
+    """Add an option for each field of a dataclass. What is not given is left to its defaults."""
+    hints = get_type_hints(options)
+    for field in fields(options):
+        hint, required = hints[field.name], field.default is MISSING
+        kind = next(iter(get_args(hint)), hint)  # of int | None and tuple[str, ...] the first
+        help = field.metadata["help"].replace("%", "%%")
+        if field.default not in (MISSING, None, "", ()):
+            default = {True: "on", False: "off"}[field.default] if kind is bool else field.default
+            help += f" (default: {default})"
+        settings: dict[str, Any] = {"default": argparse.SUPPRESS, "help": help}
+        if get_origin(hint) is Literal:
+            settings |= {"choices": get_args(hint), "metavar": "|".join(get_args(hint))}
+        elif kind is bool:
+            settings["action"] = argparse.BooleanOptionalAction
+        else:
+            settings["type"] = kind
+        if get_origin(hint) is tuple:
+            settings["nargs"] = "+"
+        if field.name != positional:
+            name = "--" + field.name.replace("_", "-")
+            parser.add_argument(name, required=required, **settings)
+        else:
+            parser.add_argument(field.name, **({} if required else {"nargs": "?"}) | settings)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -140,87 +137,67 @@ def main(argv: Sequence[str] | None = None) -> None:
 
     It is 130 after Ctrl-C, also where a run was saved and can be resumed.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed, as by `>&-`
+            setattr(sys, name, open(os.devnull, "w"))
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # an ASCII terminal gets escapes
-    words = sys.argv[1:] if argv is None else argv
     try:
-        with quiet_ctrl_c():  # while torch is imported
-            commands = find_commands(next((w for w in words if not w.startswith("-")), None))
-    except ImportError as error:
-        print_note(f"gpt2-edu: {error}. {how_to_repair((error.name or '').partition('.')[0])}")
-        sys.exit(1)
-    values = vars(build_parser(commands).parse_args(words))
-    name, traceback = values.pop("command"), values.pop("traceback")
-    given = {field: tuple(v) if isinstance(v, list) else v for field, v in values.items()}
-    try:
-        commands[name].function(commands[name].make(**given))
-    except KeyboardInterrupt:
-        print_note(f"\ngpt2-edu {name}: stopped")
-        sys.exit(STOPPED)
+        try:
+            status = run(list(sys.argv[1:] if argv is None else argv))
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:  # as in `gpt2-edu tokenize … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
-    except Exception as error:
-        if traceback:
-            raise
-        print_note(f"gpt2-edu {name}: {message_for(error, commands[name].options)}")
-        sys.exit(1)
+        status = 141
+    if status:
+        sys.exit(status)
 
 
-def print_note(text: str) -> None:
-    """Print to standard error, if it is open; stdout has only what was asked for."""
-    if sys.stderr is not None:
-        print(text, file=sys.stderr)
-
-
-STOPPED = 130  # the exit status of what Ctrl-C ended
-EXPECTED = (ValueError, TypeError, OSError, ArithmeticError, RuntimeError, ImportError)
-
-
-@contextmanager
-def quiet_ctrl_c() -> Iterator[None]:
-    """Inside, Ctrl-C ends the process at once, because an import cannot be interrupted safely."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+def run(words: list[str]) -> int:
+    """Run the command that these words name; returns its exit status."""
+    name = next((word for word in words if not word.startswith("-")), "")
     try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        if name in SUMMARIES:
+            import_module(f".{name}", __name__)
+        given = vars(build_parser().parse_args(words))
+        command = COMMANDS[given.pop("command")]
+        del given["traceback"]
+        values = {field: tuple(v) if isinstance(v, list) else v for field, v in given.items()}
+        command.run(command.make(**values))
+    except KeyboardInterrupt:
+        print(f"\ngpt2-edu {name}: stopped", file=sys.stderr)
+        return STOPPED
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if "--traceback" in words:
+            raise
+        print(f"gpt2-edu {name}: {message_for(error)}", file=sys.stderr)
+        return 1
+    return 0
 
 
-def how_to_repair(package: str) -> str:
-    """What to do about a missing package: in the book's repository, and elsewhere."""
-    ours = Path(__file__).resolve().parents[2] / ".venv"
-    if not ours.is_dir():
-        command = f"{sys.executable} -m pip install --force-reinstall --no-deps {package}"
-        return f"This installation is incomplete; reinstall the package: {command}"
-    if Path(sys.prefix).resolve() == ours:
-        return "This environment is incomplete: make lab, or make book, creates it again"
-    return f"This is not the book's environment: source {ours}/bin/activate"
-
-
-def message_for(error: Exception, options: Any) -> str:
-    """An error's message for a terminal, with options as they are typed there."""
+def message_for(error: Exception) -> str:
+    """An error's message for a terminal."""
     said = str(error)
     if isinstance(error, OSError) and error.strerror:
         said = f"{error.strerror}: {error.filename}" if error.filename else error.strerror
-    if isinstance(error, MemoryError):
+    elif isinstance(error, MemoryError):
         said = f"not enough memory{f': {said}' if said else ''}. Ask for less at once"
+    elif isinstance(error, ModuleNotFoundError) and error.name:
+        said = f"{said}. {how_to_repair(error.name.partition('.')[0])}"
     elif not isinstance(error, EXPECTED):
         said = f"{type(error).__name__}: {said}. This is a bug: --traceback shows where"
-    names = {field.name for field in fields(options)}
-
-    def typed(found: re.Match[str]) -> str:
-        name, value = found[1], found[2].strip("'\"")
-        if name not in names:
-            return found[0]
-        option = "--" + name.replace("_", "-")
-        return option if value == "True" else f"{option} {value}"
-
-    said = re.sub(r"\b([a-z_]+)=('[^']*'|\"[^\"]*\"|[\w.+-]*\w)", typed, said)
     return for_terminal(said)
+
+
+def how_to_repair(package: str) -> str:
+    """What to do about a missing package."""
+    return (
+        f"{sys.executable} lacks it. In the book's folder, make lab repairs .venv; elsewhere: "
+        f"{sys.executable} -m pip install --force-reinstall {package}"
+    )
 
 
 def for_terminal(message: str) -> str:

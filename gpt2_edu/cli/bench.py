@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import statistics
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import torch
@@ -49,15 +50,12 @@ def bench(options: BenchOptions) -> None:
     device = named_device(options.device)
     dtype = pick_precision(options.precision, device)
     config = GPT2Config.preset(options.preset)
-    for name in ("batch_size", "new_tokens", "rounds", "prompt", "block_size"):
-        if (value := getattr(options, name)) < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
-    fits = config.block_size + 1 - options.prompt  # "crane" sees 128 tokens
-    options = replace(options, new_tokens=options.new_tokens or min(128, fits))
-    if options.rounds > 1000:
-        raise ValueError(f"rounds must be at most 1000, got {short_repr(options.rounds)}")
-    batch_size, T = options.batch_size, options.block_size
-    prompt, new_tokens = options.prompt, options.new_tokens
+    batch_size, T, prompt = options.batch_size, options.block_size, options.prompt
+    new_tokens = options.new_tokens or min(128, config.block_size + 1 - prompt)
+    if not 1 <= options.rounds <= 1000:
+        raise ValueError(f"rounds must lie in 1 … 1000, got {short_repr(options.rounds)}")
+    if min(batch_size, T, prompt, new_tokens) < 1:
+        raise ValueError("batch_size, block_size, prompt and new_tokens must be at least 1")
     if max(T, prompt + new_tokens - 1) > config.block_size:
         raise ValueError(
             f"prompt={prompt} and new_tokens={new_tokens}, or block_size={T}, exceed the "
@@ -65,11 +63,11 @@ def bench(options: BenchOptions) -> None:
         )
     check_memory(config, batch_size, prompt + new_tokens, dtype, device)
     torch.manual_seed(0)
-    kind, threads = type_name(dtype), torch.get_num_threads()
+    kind = type_name(dtype)
     model = GPT2(config).to(device)
     frozen = copy.deepcopy(model).to(dtype) if options.compile else fast.pack(model, dtype)
     how = "compiled" if options.compile else f"weights{packed(frozen)}"
-    where = f"{device}, {threads} threads" if device.type == "cpu" else device
+    where = f"{device}, {torch.get_num_threads()} threads" if device.type == "cpu" else device
     print(
         f"{options.preset}: {flops.num_parameters(config):,} parameters, {how} in {kind} on {where}"
     )
@@ -78,7 +76,17 @@ def bench(options: BenchOptions) -> None:
     print(f"matrix products      {matrix / 1e9:10,.0f} GFLOP/s   measured now")
     print(f"matrix times vector  {bandwidth / 1e9:10,.1f} GB/s      measured now")
 
-    first, total = _generation_seconds(frozen, options)
+    def median_seconds(run: Callable[[], object]) -> float:
+        return statistics.median(seconds(run, device) for _ in range(options.rounds))
+
+    idx = torch.randint(config.vocab_size, (batch_size, max(T + 1, prompt)), device=device)
+    predict = fast.Compiled(frozen, batch_size) if options.compile else None
+
+    def write(n: int) -> None:
+        generate(frozen, idx[:, :prompt], n, temperature=0, predict=predict)
+
+    write(new_tokens)  # warm up
+    first, total = (median_seconds(partial(write, n)) for n in (1, new_tokens))
     print(f"first token          {first * 1e3:10,.1f} ms        prompt of {prompt}")
     if new_tokens > 1:
         rate = (new_tokens - 1) / (total - first)  # steps per second
@@ -87,7 +95,23 @@ def bench(options: BenchOptions) -> None:
             f"decode, batch {batch_size:<6} {rate * batch_size:10,.1f} tokens/s  "
             f"{rate * read / bandwidth:.0%} of the matrix-vector bandwidth"
         )
-    rate = batch_size * T / _training_seconds(model, options, dtype)
+
+    # Training: forward, loss, backward, AdamW; products in ``dtype`` under autocast.
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=device.type != "mps")
+    if options.compile:
+        model.compile()
+    model.train()
+
+    def step() -> None:
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            _, loss = model(idx[:, :T], idx[:, 1 : T + 1])
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    step()  # warm up
+    step()
+    rate = batch_size * T / median_seconds(step)
     peak = device_peak(device, kind)
     sheet = f"{flops.utilisation(config, T, rate, peak):.0%}" if peak else "n/a"
     print(
@@ -95,44 +119,3 @@ def bench(options: BenchOptions) -> None:
         f"{flops.utilisation(config, T, rate, matrix):.0%} of the matrix rate measured, "
         f"{sheet} of the data sheet's"
     )
-
-
-def _generation_seconds(model: GPT2, options: BenchOptions) -> tuple[float, float]:
-    """Seconds to generate the first token, and all of them."""
-    size, device = (options.batch_size, options.prompt), model.device
-    idx = torch.randint(model.config.vocab_size, size, device=device)
-
-    predict = fast.Compiled(model, len(idx)) if options.compile else None
-
-    def run(n: int) -> float:
-        return seconds(lambda: generate(model, idx, n, temperature=0, predict=predict), device)
-
-    run(options.new_tokens)  # warm up
-    first, total = (
-        statistics.median(run(n) for _ in range(options.rounds)) for n in (1, options.new_tokens)
-    )
-    return first, total
-
-
-def _training_seconds(model: GPT2, options: BenchOptions, dtype: torch.dtype) -> float:
-    """Seconds of one step: forward, backward, AdamW; products in ``dtype`` under autocast."""
-    device = model.device
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=device.type != "mps")
-    size = (options.batch_size, options.block_size + 1)
-    idx = torch.randint(model.config.vocab_size, size, device=device)
-    if options.compile:
-        model.compile()
-    autocast = torch.autocast(device.type, dtype) if dtype != torch.float32 else nullcontext()
-    model.train()
-
-    def step() -> None:
-        with autocast:
-            _, loss = model(idx[:, :-1], idx[:, 1:])
-        assert loss is not None
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-    step()  # warm up
-    step()
-    return statistics.median(seconds(step, device) for _ in range(options.rounds))

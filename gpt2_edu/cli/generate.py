@@ -21,9 +21,9 @@ from ..model import GPT2
 from ..sampling import sample_next
 from ..tokenizer import load_tokenizer, stream_text, tokenizer_name, until
 from ..training.checkpoint import model_folder
-from . import command, print_note, standard_input
+from . import command, standard_input
 
-MOST_SAMPLES = 10_000  # at once; a text's cache alone takes megabytes
+MOST_SAMPLES = 10_000  # at once: the cache of one text takes megabytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +79,17 @@ def generate(options: GenerateOptions) -> None:
     if options.cache:
         check_memory(model.config, options.samples, length, dtype, device)
     model, predict, note = accelerate(model.to(device), options, dtype, length)
+    knobs: dict[str, Any] = {
+        "temperature": options.temperature,
+        "top_k": options.top_k,
+        "top_p": options.top_p,
+        "min_p": options.min_p,
+    }
+    if options.seed is not None:
+        knobs["generator"] = torch.Generator(device).manual_seed(options.seed)
+    if options.grammar:
+        choose = partial(sample_next, **knobs)
+        knobs = {"choose": Constraint(tokenizer, [text] * options.samples, choose)}
     eos_id = tokenizer.eot_token if options.stop else None
     columns = stream(
         model,
@@ -89,10 +100,10 @@ def generate(options: GenerateOptions) -> None:
         use_cache=options.cache,
         overflow=options.overflow,
         predict=predict,
-        **drawing(options, tokenizer, text, device),
+        **knobs,
     )
     if note:
-        print_note(note)
+        print(note, file=sys.stderr)
     if options.samples == 1:
         new = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
         pieces = until(new, options.stop_at)
@@ -109,25 +120,19 @@ def generate(options: GenerateOptions) -> None:
 
 def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
     """The device and the type that they name; raises ValueError for what does not go together."""
-    if options.samples < 1:
-        raise ValueError(f"--samples must be at least 1, got {options.samples}")
-    if options.samples > MOST_SAMPLES:
-        raise ValueError(f"--samples must be at most {MOST_SAMPLES:,}, got {options.samples}")
+    if not 1 <= options.samples <= MOST_SAMPLES:
+        raise ValueError(f"--samples must lie in 1 … {MOST_SAMPLES:,}, got {options.samples}")
     if options.seed is not None and not 0 <= options.seed < 2**63:
         raise ValueError(f"--seed must lie in 0 … 2^63 - 1, got {short_repr(options.seed)}")
     if options.compile and not options.cache:
         raise ValueError("--compile is for generation with a cache: leave out --no-cache")
     if options.grammar and not options.stop:
         raise ValueError("--grammar ends with the story: leave out --no-stop")
-    if sys.stdout is None:
-        raise ValueError("standard output is closed, and the text is printed there")
+    if not options.fast and options.precision in ("bf16", "fp16"):
+        raise ValueError(f"--no-fast is in float32: leave out --precision {options.precision}")
     device = named_device(options.device)
     dtype = pick_precision(options.precision, device)
-    if not options.fast:
-        if options.precision in ("bf16", "fp16"):
-            raise ValueError(f"--no-fast is in float32: leave out --precision {options.precision}")
-        dtype = torch.float32
-    return device, dtype
+    return device, dtype if options.fast else torch.float32
 
 
 def load(name: str, tokenizer_of: str | None) -> tuple[GPT2, tiktoken.Encoding]:
@@ -145,46 +150,22 @@ def load(name: str, tokenizer_of: str | None) -> tuple[GPT2, tiktoken.Encoding]:
     return model, tokenizer
 
 
-def drawing(
-    options: GenerateOptions, tokenizer: tiktoken.Encoding, text: str, device: torch.device
-) -> dict[str, Any]:
-    """The arguments of ``stream`` that say how to draw."""
-    generator = None
-    if options.seed is not None:
-        generator = torch.Generator(device).manual_seed(options.seed)
-    knobs: dict[str, Any] = {
-        "temperature": options.temperature,
-        "top_k": options.top_k,
-        "top_p": options.top_p,
-        "min_p": options.min_p,
-        "generator": generator,
-    }
-    if options.grammar:
-        choose = partial(sample_next, **knobs)
-        return {"choose": Constraint(tokenizer, [text] * options.samples, choose)}
-    return knobs
-
-
 def accelerate(
     model: GPT2, options: GenerateOptions, dtype: torch.dtype, length: int
 ) -> tuple[GPT2, fast.Compiled | None, str]:
     """The model and predictor that --fast and --compile ask for, and a note about them."""
     predict, used, without = None, [], []
     if options.fast:
-        as_it_is = options.compile or not packing_pays(dtype)
-        model = model.to(dtype) if as_it_is else fast.pack(model, dtype)
+        # On a processor with AMX, packed float32 is slower.
+        slower = dtype == torch.float32 and torch.cpu._is_amx_tile_supported()
+        model = model.to(dtype) if options.compile or slower else fast.pack(model, dtype)
         if packed(model) or dtype != torch.float32:
             used, without = [f"weights{packed(model)} in {type_name(dtype)}"], ["--no-fast"]
     if options.compile:
         predict = fast.Compiled(model, options.samples, length)
         used, without = [*used, "step compiled"], [*without, "--no-compile"]
     note = f"{', '.join(used)}; {' '.join(without)} runs the plain model in float32"
-    return model, predict, note * bool(used)
-
-
-def packing_pays(dtype: torch.dtype) -> bool:
-    """Whether packed weights are faster: float32 is slower packed on a processor with AMX."""
-    return dtype != torch.float32 or not torch.cpu._is_amx_tile_supported()
+    return model, predict, note if used else ""
 
 
 def check_memory(

@@ -7,7 +7,6 @@ import os
 import platform
 import shutil
 import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -16,7 +15,7 @@ from pathlib import Path
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .messages import escape_control, short_repr
+from .messages import short_repr
 
 
 def pick_device() -> torch.device:
@@ -52,9 +51,11 @@ def checked_device(name: str | torch.device) -> torch.device:
     count = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": torch.mps.device_count()}
     here = count.get(device.type, 0)
     if device.type != "meta" and (device.index or 0) >= here:
-        why = f", which has {device.type}:0 … {here - 1}" if here else ""
-        if device.type == "cuda" and not here:
-            why = f": {why_no_cuda()}"
+        why = ""
+        if here:
+            why = f", which has {device.type}:0 … {here - 1}"
+        elif device.type == "cuda" and torch.version.cuda is None:
+            why = ": this torch was built without CUDA (https://pytorch.org/get-started/locally/)"
         said = f"device {short_repr(str(name))} is not on this machine{why}"
         raise ValueError(f"{said}. Use auto for the fastest that is")
     if device.type == "cuda" and (problem := too_old(device)):
@@ -62,32 +63,15 @@ def checked_device(name: str | torch.device) -> torch.device:
     return device
 
 
-def why_no_cuda() -> str:
-    """Why torch sees no CUDA device: its build, or its message about the driver."""
-    if torch.version.cuda is None:
-        return "this torch was built without CUDA (https://pytorch.org/get-started/locally/)"
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            torch.cuda.init()
-    except (AssertionError, RuntimeError) as error:  # it names the driver's version and its own
-        return escape_control(str(error).splitlines()[0])
-    return "torch finds none"
-
-
 def too_old(device: torch.device) -> str:
     """The problem if this build of torch has no kernels for a GPU, else ""."""
-    oldest = min(
-        (int(name[3:].rstrip("af")) for name in torch.cuda.get_arch_list() if name[:3] == "sm_"),
-        default=0,
-    )
+    built_for = [name[3:].rstrip("af") for name in torch.cuda.get_arch_list() if "sm_" in name]
     major, minor = torch.cuda.get_device_capability(device)
-    if 10 * major + minor >= oldest:
+    if 10 * major + minor >= (oldest := min(map(int, built_for), default=0)):
         return ""
-    name = torch.cuda.get_device_name(device)
     return (
-        f"the {name} has compute capability {major}.{minor}, and this build of torch begins at "
-        f"{oldest // 10}.{oldest % 10}: use device=cpu, or a torch for older devices"
+        f"the {torch.cuda.get_device_name(device)} has compute capability {major}.{minor}, and "
+        f"this build of torch begins at {oldest / 10}: use device=cpu, or a torch for older devices"
     )
 
 
@@ -102,21 +86,17 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
     known = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
     if precision not in ("auto", *known):
         raise ValueError(f"unknown precision {short_repr(precision)}: use auto, {', '.join(known)}")
-    if kind == "cuda":
-        fast_bf16 = torch.cuda.get_device_capability(device) >= (8, 0)
-    else:
-        # AVX512-BF16, or Intel's AMX, which multiplies small matrices of bfloat16
-        on_chip = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-        fast_bf16 = kind == "cpu" and on_chip
+    ampere = kind == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
     if precision == "auto":
+        on_chip = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
         if os.environ.get("GPT2_EDU_BOOK") == "1":
             return torch.float32
-        if fast_bf16:
+        if ampere or (kind == "cpu" and on_chip):
             return torch.bfloat16
         return torch.float16 if kind == "cuda" else torch.float32
     if precision == "fp16" and kind != "cuda":
         raise ValueError(f"precision=fp16 is for CUDA, this is {kind}: use bf16 or float32")
-    if precision == "bf16" and (kind == "mps" or (kind == "cuda" and not fast_bf16)):
+    if precision == "bf16" and not (kind == "cpu" or ampere):
         raise ValueError(f"precision=bf16 is not fast on this {kind} device: use auto or float32")
     return known[precision]
 
@@ -128,19 +108,19 @@ def pick_compile(choice: str, device: torch.device) -> bool:
     """
     if choice == "on":
         require_compiler(device)
-    return choice == "on" or (choice == "auto" and device.type == "cuda" and not _missing(device))
+    return choice == "on" or (choice == "auto" and device.type == "cuda" and has_compiler(device))
 
 
 def require_compiler(device: torch.device) -> None:
     """Raise ValueError if the compiler that torch.compile needs for a device is not installed."""
-    if missing := _missing(device):
-        raise ValueError(f"compilation needs {missing}: install it, or do not compile")
+    if not has_compiler(device):
+        needed = "the package triton" if device.type == "cuda" else "a C++ compiler such as g++"
+        raise ValueError(f"compilation needs {needed}: install it, or do not compile")
 
 
-def _missing(device: torch.device) -> str:
-    if device.type == "cuda":
-        return "" if find_spec("triton") is not None else "the package triton"
-    return "" if cpp_compiler() is not None else "a C++ compiler such as g++"
+def has_compiler(device: torch.device) -> bool:
+    """Whether the compiler that torch.compile needs for a device is installed."""
+    return (find_spec("triton") if device.type == "cuda" else cpp_compiler()) is not None
 
 
 def cpp_compiler() -> str | None:
@@ -170,13 +150,11 @@ def is_out_of_memory(error: BaseException | None) -> bool:
     cuBLAS and cuDNN allocate memory of their own, and say so in other words.
     """
     words = "can't allocate memory", "out of memory", "ALLOC_FAILED"
-    while error is not None:
-        if isinstance(error, MemoryError | torch.OutOfMemoryError):
-            return True
-        if isinstance(error, RuntimeError) and any(said in str(error) for said in words):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    return error is not None and (
+        isinstance(error, MemoryError | torch.OutOfMemoryError)
+        or (isinstance(error, RuntimeError) and any(said in str(error) for said in words))
+        or is_out_of_memory(error.__cause__ or error.__context__)
+    )
 
 
 def peak_memory(device: torch.device) -> int | None:
@@ -211,10 +189,9 @@ class _SkipInit(TorchFunctionMode):
     """Skip the functions of torch.nn.init."""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-        kwargs = kwargs or {}
         if getattr(func, "__module__", "") == "torch.nn.init":
-            return kwargs["tensor"] if "tensor" in kwargs else args[0]
-        return func(*args, **kwargs)
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 @contextmanager

@@ -96,11 +96,11 @@ def test_texts_that_do_not_fit_into_memory_are_refused_before_they_are_allocated
     assert "fewer texts" in said
 
 
-def test_a_closed_output_is_an_error_and_a_closed_stderr_leaves_stdout_alone(folder):
+def test_a_closed_stream_is_no_error(folder):
     words = f"-m gpt2_edu generate A --model {shlex.quote(str(folder))} --max-new-tokens 3"
     command = f"{shlex.quote(sys.executable)} {words}"
     done = subprocess.run(f"{command} >&-", shell=True, capture_output=True, text=True)
-    assert done.returncode == 1 and "standard output is closed" in done.stderr
+    assert done.returncode == 0 and "Traceback" not in done.stderr
     done = subprocess.run(f"{command} 2>&-", shell=True, capture_output=True, text=True)
     assert done.returncode == 0 and "--no-fast" not in done.stdout
 
@@ -162,7 +162,7 @@ def test_bad_values_are_refused_in_a_sentence(refused, folder, tmp_path):
         (["--min-p", 2], "min_p is a share of the largest in [0, 1], got 2.0"),
         (["--repetition-penalty", 0], "repetition_penalty divides"),
         (["--stop-at", ""], "a stop string needs at least one character"),
-        (["--samples", 0], "--samples must be at least 1"),
+        (["--samples", 0], "--samples must lie in 1"),
         (["--max-new-tokens", -1], "max_new_tokens must be at least 0"),
         (["--device", "gpu"], "unknown device 'gpu'"),
         (["--no-fast", "--precision", "bf16"], "--no-fast is in float32"),

@@ -8,4 +8,4 @@ def test_text_that_cannot_be_prepared_is_named(refused, tmp_path):
     said = refused("prepare", tmp_path / "bad.txt", "--out", tmp_path / "shards")
     assert "bad.txt" in said
     assert "8" in said
-    assert "--errors replace" in said
+    assert "errors='replace'" in said
