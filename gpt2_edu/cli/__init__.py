@@ -209,6 +209,8 @@ def standard_input() -> str:
     """All of it as text. Raises ValueError if it is closed or not text."""
     if sys.stdin is None:
         raise ValueError("standard input is closed: give the text itself in place of -")
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
     try:
         return sys.stdin.read()
     except UnicodeDecodeError as error:

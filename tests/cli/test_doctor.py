@@ -7,24 +7,24 @@ import torch
 from gpt2_edu.cli import doctor
 
 
-def test_the_doctor_names_what_there_is(run):
+def test_the_doctor_names_what_there_is_and_what_is_missing(run, monkeypatch):
+    assert doctor.installed("tiktoken")
+    monkeypatch.setattr(doctor, "find_spec", lambda name: name != "datasets" or None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     shown = run("doctor")
     version = torch.__version__.partition("+")[0]  # a wheel need not say for what it was built
-    for part in ("python", version, "safetensors", "device", "precision", "cache of"):
+    for part in ("python", version, "safetensors", "device", "precision", "cache of weights"):
         assert part in shown
+    assert "- datasets: pip install datasets" in shown and "C++ compiler" in shown
+    assert "- torch:" not in shown
 
 
-def test_a_package_whose_files_are_gone_is_missing(monkeypatch):
-    assert doctor.installed("tiktoken")
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
-    assert doctor.installed("tiktoken") is None
-
-
-def test_the_doctor_says_what_to_do_about_what_is_missing(run, monkeypatch):
-    real = doctor.installed
-    monkeypatch.setattr(doctor, "installed", lambda p: None if p == "datasets" else real(p))
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    found = {finding.what: finding for finding in doctor.findings()}
-    assert "pip install datasets" in found["datasets"].advice
-    assert "C++ compiler" in found["compile for the CPU"].advice
-    assert "- datasets: pip install datasets" in run("doctor")
+def test_the_doctor_knows_a_gpu(monkeypatch):
+    cuda = torch.device("cuda", 0)
+    monkeypatch.setattr(doctor, "pick_device", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2**30, 2**33))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA H200")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, 0))
+    found = {what: shown for what, shown, _ in doctor.findings()}
+    assert found["device"] == "cuda:0, NVIDIA H200, 1.0 of 8.0 GiB free"
+    assert found["precision"] == "bfloat16, 989 TFLOP/s by data sheet"

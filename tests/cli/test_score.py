@@ -29,20 +29,7 @@ def test_each_token_is_scored_after_those_before_it(run, folder):
     assert bits == f"{-total / math.log(2) / n_bytes:.3f}"
 
 
-def test_the_sum_does_not_depend_on_how_a_text_is_read(run, folder, monkeypatch, tmp_path):
-    with (tmp_path / "text").open("w+", encoding="utf-8") as file:
-        file.write("A crane")
-        file.seek(0)
-        monkeypatch.setattr("sys.stdin", file)
-        assert run("score", "-", "--model", folder) == run("score", "A crane", "--model", folder)
-
-
 def test_what_cannot_be_scored_is_refused(refused, folder):
     assert "there is no text to score" in refused("score", "", "--model", folder)
     said = refused("score", "crane " * 40, "--model", folder)
     assert re.search(r"a text to score has 2 … block_size\+1=32 tokens, got 4\d", said)
-
-
-def test_a_tokenizer_of_another_size_is_refused(refused, folder):
-    said = refused("score", "A crane", "--model", folder, "--tokenizer", "crane")
-    assert "name the model's own with --tokenizer" in said

@@ -12,17 +12,10 @@ from gpt2_edu.machine import data_sheets
     ("reported", "precision", "peak"),
     [
         ("Tesla T4", "float16", 65e12),
-        ("Tesla V100-SXM2-16GB", "float16", 125e12),
         ("NVIDIA A100-SXM4-80GB", "bfloat16", 312e12),
-        ("NVIDIA A100-SXM4-40GB", "tf32", 156e12),
-        ("NVIDIA A10G", "bfloat16", 70e12),
-        ("NVIDIA L4", "bfloat16", 121e12),
-        ("NVIDIA GeForce RTX 3090", "bfloat16", 71e12),
         ("NVIDIA GeForce RTX 4090", "bfloat16", 165.2e12),
-        ("NVIDIA H100 PCIe", "bfloat16", 756e12),
         ("NVIDIA H100 80GB HBM3", "bfloat16", 989.4e12),
         ("NVIDIA H200", "bfloat16", 989.4e12),
-        ("NVIDIA B200", "bfloat16", 2250e12),
         ("h200", "float32", 67e12),
     ],
 )
@@ -35,12 +28,8 @@ def test_a_device_is_known_by_the_name_that_it_reports(reported, precision, peak
     [
         ("NVIDIA H100 NVL", "bfloat16"),  # a cousin with other rates
         ("NVIDIA A100-SXM4-40GB MIG 1g.5gb", "bfloat16"),  # a slice
-        ("NVIDIA L40S", "bfloat16"),
-        ("AMD Instinct MI300X", "bfloat16"),
         ("Tesla T4", "bfloat16"),  # its matrix units have no bfloat16
-        ("NVIDIA H200 NVL", "float16"),
         (torch.device("cpu"), "float32"),
-        (torch.device("meta"), "float32"),
         ("", "float32"),
     ],
 )
@@ -69,6 +58,5 @@ def test_the_table_is_in_plain_units_dense_and_sourced():
 
 
 def test_an_unknown_precision_is_refused_with_the_known_ones():
-    message = r"unknown precision 'bf16'. Known: float32, tf32, bfloat16, float16"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match="Known: float32, tf32, bfloat16, float16"):
         data_sheets.device_peak("NVIDIA H200", "bf16")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -37,31 +35,6 @@ def test_freed_memory_is_neither_given_back_nor_mapped_by_itself(monkeypatch, la
     monkeypatch.setattr(device.ctypes, "CDLL", lambda name: libc)
     device.keep_freed_memory()
     assert libc.options == {TRIM: 2**31 - 1, MMAP: largest}
-
-
-def test_other_systems_have_no_such_options_and_are_left_alone(monkeypatch):
-    monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
-    monkeypatch.setattr(device.ctypes, "CDLL", lambda name: pytest.fail("nothing to be set here"))
-    device.keep_freed_memory()
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the options are glibc's own")
-def test_the_c_library_of_this_machine_takes_the_options():
-    """In a process of its own, since they hold until its end."""
-    code = (
-        "import ctypes\n"
-        "from gpt2_edu.machine import device\n"
-        "libc, taken = ctypes.CDLL(None), []\n"
-        "class Watched:\n"
-        "    def mallopt(self, option, value):\n"
-        "        taken.append((option, libc.mallopt(option, value)))\n"
-        "        return taken[-1][1]\n"
-        "device.ctypes.CDLL = lambda name: Watched()\n"
-        "device.keep_freed_memory()\n"
-        "print(sorted(option for option, answer in taken if answer == 1))\n"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == str([MMAP, TRIM])
 
 
 def test_modules_of_shapes_alone_have_no_numbers_and_draw_none():
