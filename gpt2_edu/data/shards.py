@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..machine.files import file_sha256, read_json
-from ..machine.messages import join_some, short_repr
+from ..machine.messages import escape_control, join_some, short_repr
 from ..tokenizer import load_tokenizer
 
 HEADER = "header.json"
@@ -109,7 +109,7 @@ def _why_no_header(folder: Path) -> str:
         return f"{folder} holds a preparation that was interrupted, or runs now. Run it again."
     held = join_some(sorted(path.name for path in folder.iterdir()))
     return (
-        f"{folder} has no {HEADER}, so it is not a folder of token shards. "
+        f"{escape_control(str(folder))} has no {HEADER}, so it is not a folder of token shards. "
         f"It holds: {held or 'nothing'}."
     )
 

@@ -1,7 +1,4 @@
-"""Stories of Crane World are what they claim to be.
-
-The long version is: python -m tests.campaigns.crane
-"""
+"""Stories of Crane World are what they claim to be."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from tests.crane.reference import (
 from tests.crane.small_grammars import Enumerated, page
 
 # Of the first 1,000 stories. After a change to grammar.md that is meant, put here what
-# `python -m tests.campaigns.crane --golden` prints.
+# `golden()` of tests.crane.reference returns.
 GOLDEN = "f5e90bd2ff6ac5998a4e707ecf49d1ec52112a672eaa99aa0db3a5c1926f8b57"
 
 HELD_OUT = ("sense", "object", "name")

@@ -19,7 +19,7 @@ from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
 from gpt2_edu.training.checkpoint import model_folder
 from gpt2_edu.training.config import LOG, SETTINGS
-from tests.campaigns.small_run import (
+from tests.training.small_run import (
     before_each_step,
     press_ctrl_c,
     result,

@@ -7,7 +7,7 @@ import pytest
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.run_log import read_log
-from tests.campaigns.small_run import small_config, write_shards
+from tests.training.small_run import small_config, write_shards
 
 
 @pytest.fixture(scope="session")

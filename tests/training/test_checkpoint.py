@@ -20,7 +20,7 @@ from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
 from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.randomness import random_state, set_random_state
-from tests.campaigns.small_run import result, small_config
+from tests.training.small_run import result, small_config
 
 
 @pytest.fixture

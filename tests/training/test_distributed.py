@@ -1,6 +1,6 @@
 """Two ranks compute what one computes, and a run may move between them.
 
-All runs on two ranks are done once, by tests/campaigns/two_ranks.py under torchrun.
+All runs on two ranks are done once, by tests/training/two_ranks.py under torchrun.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gpt2_edu.training.checkpoint import checkpoints
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.distributed import Ranks, micro_step, process_group, shard
 from gpt2_edu.training.run_log import read_log
-from tests.campaigns.small_run import press_ctrl_c, result, small_config
-from tests.campaigns.two_ranks import TWO_RANKS
+from tests.training.small_run import press_ctrl_c, result, small_config
+from tests.training.two_ranks import TWO_RANKS
 
 ROOT = Path(__file__).resolve().parents[2]
 ALONE = Ranks(0, 1, torch.device("cpu"))
@@ -40,7 +40,7 @@ def runs(data, tmp_path_factory):
     Trainer(one, on_log=press_ctrl_c(4)).train()
     torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
     done = subprocess.run(
-        [*torchrun, "-m", "tests.campaigns.two_ranks", str(data), str(folder)],
+        [*torchrun, "-m", "tests.training.two_ranks", str(data), str(folder)],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
         capture_output=True,

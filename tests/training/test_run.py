@@ -19,7 +19,7 @@ from gpt2_edu.training import memory
 from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.config import LOG, SETTINGS
 from gpt2_edu.training.distributed import Ranks
-from tests.campaigns.small_run import (
+from tests.training.small_run import (
     before_each_step,
     press_ctrl_c,
     result,

@@ -12,7 +12,7 @@ from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.run_log import cut_log, read_log
-from tests.campaigns.small_run import VOCAB, result, small_config
+from tests.training.small_run import VOCAB, result, small_config
 
 
 def test_the_log_says_what_ran_where_and_guesses_no_utilisation(finished):

@@ -27,7 +27,7 @@ from gpt2_edu.training.config import LOG, SETTINGS
 from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.run_log import read_log
 from gpt2_edu.training.trainer import training_step
-from tests.campaigns.small_run import (
+from tests.training.small_run import (
     VOCAB,
     before_each_step,
     press_ctrl_c,
@@ -258,11 +258,11 @@ def test_a_finished_run_resumes_to_nothing(finished):
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_as_if_nothing_had_happened():
-    """Nor a preparation. The long version is: python -m tests.campaigns"""
+    """Nor a preparation. The long version is: python -m tests.fuzz --only kills"""
     code = (
-        "from tests.campaigns.kill import campaign\n"
+        "from tests.fuzz.kills import fuzz\n"
         "if __name__ == '__main__':\n"
-        "    tally = campaign(6, steps=20)\n"
+        "    tally = fuzz(6, steps=20)\n"
         "    assert not tally.bad and tally.counts['right'] == 6, tally.row()"
     )
     done = subprocess.run(

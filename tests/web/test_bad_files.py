@@ -7,7 +7,7 @@ import random
 import pytest
 
 from gpt2_edu import GPT2, GPT2Config, load_tokenizer
-from tests.campaigns.bad_files import damaged, is_plain, problems
+from tests.fuzz.pages import damaged, is_plain, problems
 from tests.web.test_text import RANKS
 
 ODD = GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
@@ -15,7 +15,7 @@ LONG = GPT2Config(vocab_size=7, block_size=256, n_layer=2, n_head=2, n_embd=64)
 
 
 def test_a_damaged_checkpoint_is_what_python_makes_of_it_or_is_refused_in_a_sentence():
-    """A sample of the campaign bad_files."""
+    """The long version is: python -m tests.fuzz --only pages"""
     assert list(problems([damaged(seed) for seed in range(200)])) == []
 
 

@@ -1,6 +1,6 @@
 """The runs on two ranks that tests/training/test_distributed.py checks, written to a folder.
 
-    torchrun --nproc-per-node=2 -m tests.campaigns.two_ranks SHARDS FOLDER
+    torchrun --nproc-per-node=2 -m tests.training.two_ranks SHARDS FOLDER
 
 FOLDER holds a run on one rank that was stopped after 5 steps.
 """
@@ -20,7 +20,7 @@ import torch.distributed as dist
 
 from gpt2_edu import weights
 from gpt2_edu.trainer import Trainer
-from tests.campaigns.small_run import before_each_step, small_config
+from tests.training.small_run import before_each_step, small_config
 
 # One process with grad_accum=2 takes the same sequences for a step as two with 1.
 TWO_RANKS = {"batch_size": 2, "dropout": 0.0}
