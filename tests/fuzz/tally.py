@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-SECONDS = 5.0  # what takes longer hangs
+SECONDS = 10.0  # what takes longer hangs
 BYTES = 300e6  # what takes more memory than that is wrong
 CLEAR = (ValueError, TypeError, OSError, ArithmeticError, ImportError, MemoryError)
 VERDICTS = ("tried", "clear", "right", "wrong", "hung")
