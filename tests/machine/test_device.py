@@ -138,3 +138,9 @@ def test_out_of_memory_is_seen_behind_the_error_that_it_causes():
     assert device.is_out_of_memory(RuntimeError("CUBLAS_STATUS_ALLOC_FAILED"))
     assert not device.is_out_of_memory(RuntimeError(said))
     assert not device.is_out_of_memory(None)
+
+
+def test_compiling_is_for_gpus_or_asked_for(monkeypatch):
+    monkeypatch.setattr(device, "has_compiler", lambda place: True)
+    assert pick_compile("on", CPU) and not pick_compile("auto", CPU)
+    assert pick_compile("auto", torch.device("cuda")) and not pick_compile("off", CPU)
