@@ -144,3 +144,14 @@ def test_compiling_is_for_gpus_or_asked_for(monkeypatch):
     monkeypatch.setattr(device, "has_compiler", lambda place: True)
     assert pick_compile("on", CPU) and not pick_compile("auto", CPU)
     assert pick_compile("auto", torch.device("cuda")) and not pick_compile("off", CPU)
+
+
+def test_the_process_knows_its_peak_of_memory_on_a_cpu_only():
+    assert 5e7 < device.peak_memory(CPU) < 1e12
+    assert device.peak_memory(torch.device("meta")) is None
+
+
+def test_without_glibc_nothing_is_set(monkeypatch):
+    monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
+    monkeypatch.setattr(device.ctypes, "CDLL", lambda name: pytest.fail("nothing to set here"))
+    device.keep_freed_memory()
