@@ -13,27 +13,24 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import numpy as np
 import tiktoken
-from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ..machine.files import locked, sync, write_text
+from ..machine.files import explain_full_disk, file_sha256, locked, sync, write_text
 from ..machine.messages import join_some, short_repr
 from ..machine.options import check_type, option
 from ..tokenizer import load_tokenizer
-from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Header, tokenizer_hash
-from .sources import Piece, ReadOptions, Source, find_sources
-from .writer import ShardWriter
+from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Header, Shard, tokenizer_hash
+from .sources import ReadOptions, Source, find_sources
 
-BATCH_CHARACTERS = 1 << 20  # encoded at a time
+BATCH = 128  # pieces that are encoded at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +46,7 @@ class PrepareConfig:
     seed: int = option("which documents are drawn for validation", 0)
     shard_tokens: int = option("tokens in one shard", 100_000_000)
     text_field: str = option("field or column that holds the text", "text")
-    errors: str = option("bytes that are not UTF-8: strict (stop) or replace", "strict")
+    errors: Literal["strict", "replace"] = option("bytes that are not UTF-8", "strict")
     workers: int = option("threads that encode", os.cpu_count() or 1)
     overwrite: bool = option("replace the shards that are in the folder", False)
 
@@ -59,8 +56,9 @@ class PrepareConfig:
             raise TypeError(f"sources must be a tuple of strings, got {sources!r}")
         if not sources:
             raise ValueError("sources is empty: name at least one file, folder or dataset")
-        for field in fields(self)[1:]:
-            check_type(field.name, getattr(self, field.name), _HINTS[field.name])
+        for name, hint in get_type_hints(type(self)).items():
+            if name != "sources":
+                check_type(name, getattr(self, name), hint)
         if not 0 <= self.val_fraction < 1:
             raise ValueError(f"val_fraction must be in [0, 1), got {self.val_fraction}")
         for name in ("shard_tokens", "workers"):
@@ -68,11 +66,6 @@ class PrepareConfig:
                 raise ValueError(f"{name} must be at least 1, got {short_repr(value)}")
         if not self.out:
             raise ValueError("out is empty: name a folder for the shards")
-        if self.errors not in ("strict", "replace"):
-            raise ValueError(f"errors must be 'strict' or 'replace', got {self.errors!r}")
-
-
-_HINTS = get_type_hints(PrepareConfig)
 
 
 def prepare(config: PrepareConfig) -> Header:
@@ -124,13 +117,12 @@ def prepare(config: PrepareConfig) -> Header:
 
 
 def check_free(folder: Path, overwrite: bool) -> None:
-    """Raise ValueError if the folder holds anything that the preparation did not leave there."""
-    held = sorted(path.name for path in folder.iterdir() if path.name != UNFINISHED)
-    interrupted = (folder / UNFINISHED).is_dir() and HEADER not in held
-    if interrupted:  # perhaps when some of its shards had moved to their place
-        held = [name for name in held if not SHARD_NAME.fullmatch(name)]
+    """Raise ValueError if the folder holds anything but what a preparation left unfinished."""
+    held = {path.name for path in folder.iterdir()} - {UNFINISHED}
+    if HEADER not in held:  # it was interrupted when some shards had moved to their place
+        held = {name for name in held if not SHARD_NAME.fullmatch(name)}
     if held and not overwrite:
-        what = "finished shards" if HEADER in held else join_some(held)
+        what = "finished shards" if HEADER in held else join_some(sorted(held))
         raise ValueError(
             f"{folder} is not empty: it holds {what}. Choose another folder, or replace the "
             "shards that are there with overwrite=True."
@@ -150,72 +142,84 @@ def replace_shards(folder: Path, part: Path, shards: list[str]) -> None:
         sync(folder)
 
 
-TextBatch = list[tuple[str, Piece]]  # pieces with their split: enough work for one task
-
-
-def text_batches(pieces: Iterable[Piece], config: PrepareConfig) -> Iterator[TextBatch]:
-    """All pieces in their order, grouped. The groups depend on nothing but the pieces."""
-    batch: TextBatch = []
-    document, size, split = -1, 0, "train"
-    for piece in pieces:
-        if piece.starts_document:
-            document += 1
-            drawn = is_for_validation(document, config.seed, config.val_fraction)
-            split = "val" if drawn else "train"
-        batch.append((split, piece))
-        size += len(piece.text)
-        if size >= BATCH_CHARACTERS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
 def is_for_validation(document: int, seed: int, fraction: float) -> bool:
     """Whether a document is drawn for validation, by a hash of its number: never the first."""
     digest = hashlib.blake2b(f"{seed} {document}".encode(), digest_size=8).digest()
     return document > 0 and int.from_bytes(digest, "big") < fraction * 2**64
 
 
-def _encode(batch: TextBatch, encoding: tiktoken.Encoding) -> dict[str, NDArray[np.uint32]]:
-    """The ids of a batch, by split."""
-    ids: dict[str, list[NDArray[np.uint32]]] = {split: [] for split in SPLITS}
-    for split, piece in batch:
-        if piece.starts_document:
-            ids[split].append(np.array([encoding.eot_token], dtype=np.uint32))
-        # disallowed_special=() makes special tokens ordinary text, as in encode_ordinary.
-        ids[split].append(encoding.encode_to_numpy(piece.text, disallowed_special=()))
-    return {split: np.concatenate(parts) for split, parts in ids.items() if parts}
-
-
 def _encode_all(
     config: PrepareConfig, encoding: tiktoken.Encoding, sources: list[Source], writer: ShardWriter
 ) -> int:
-    """Encode the text and write it in order. Returns the number of documents.
-
-    Threads suffice: tiktoken releases Python's global lock. Few batches are in memory at a time.
-    """
-    documents = 0
-    pending: deque[tuple[Future[dict[str, NDArray[np.uint32]]], int]] = deque()
-    pieces = (piece for source in sources for piece in source.pieces())
+    """Encode the text and write it in order. Returns the number of documents."""
+    documents, split = 0, "train"
     total = sum(source.size for source in sources)
-    with (
-        tqdm(total=total, unit="B", unit_scale=True, disable=None) as bar,
-        ThreadPoolExecutor(config.workers) as pool,
-    ):
-
-        def write_next() -> None:
-            future, progress = pending.popleft()
-            for split, ids in future.result().items():
-                writer.append(split, ids)
-            bar.update(progress)
-
-        for batch in text_batches(pieces, config):
-            documents += sum(piece.starts_document for _, piece in batch)
-            progress = sum(piece.progress for _, piece in batch)
-            pending.append((pool.submit(_encode, batch, encoding), progress))
-            if len(pending) > 2 * config.workers:
-                write_next()
-        while pending:
-            write_next()
+    with tqdm(total=total, unit="B", unit_scale=True, disable=None) as bar:
+        pieces = (piece for source in sources for piece in source.pieces())
+        while batch := list(islice(pieces, BATCH)):
+            ids: dict[str, list[int]] = {split: [] for split in SPLITS}
+            texts = [piece.text for piece in batch]
+            # In threads: tiktoken releases Python's global lock.
+            encoded = encoding.encode_ordinary_batch(texts, num_threads=config.workers)
+            for piece, new in zip(batch, encoded, strict=True):
+                if piece.starts_document:
+                    drawn = is_for_validation(documents, config.seed, config.val_fraction)
+                    split = "val" if drawn else "train"
+                    documents += 1
+                    ids[split].append(encoding.eot_token)
+                ids[split] += new
+                bar.update(piece.progress)
+            for name in SPLITS:
+                writer.append(name, ids[name])
     return documents
+
+
+class ShardWriter:
+    """Appends token ids to the shards of both splits, each of at most ``shard_tokens`` tokens."""
+
+    def __init__(self, folder: Path, shard_tokens: int, vocab_size: int) -> None:
+        self.folder, self.shard_tokens = folder, shard_tokens
+        self.dtype = np.dtype("<u2" if vocab_size <= 2**16 else "<u4")
+        self.lengths: dict[str, list[int]] = {split: [] for split in SPLITS}
+
+    def tokens(self, split: str) -> int:
+        """The number of tokens written to a split."""
+        return sum(self.lengths[split])
+
+    def append(self, split: str, ids: Sequence[int]) -> None:
+        """Write ids to the end of a split."""
+        lengths, rest = self.lengths[split], np.asarray(ids, dtype=self.dtype)
+        while len(rest):
+            if not lengths or lengths[-1] == self.shard_tokens:
+                lengths.append(0)
+            path = self._path(split, len(lengths) - 1)
+            now, rest = np.split(rest, [self.shard_tokens - lengths[-1]])
+            with explain_full_disk(path), path.open("ab") as file:
+                file.write(now.data)
+            lengths[-1] += len(now)
+
+    def move_tail_to_val(self, count: int) -> None:
+        """Make the last ``count`` tokens of the training split the validation split."""
+        lengths = self.lengths["train"]
+        first, start = sum(lengths) - count, 0  # where validation begins, where the shard does
+        for i, length in enumerate(lengths):
+            if start + length > first:
+                lengths[i] = keep = max(first - start, 0)
+                ids = np.fromfile(self._path("train", i), dtype=self.dtype)
+                self.append("val", ids[keep:].tolist())
+                ids[:keep].tofile(self._path("train", i))
+            start += length
+        self.lengths["train"] = [length for length in lengths if length]
+
+    def finish(self) -> tuple[Shard, ...]:
+        """Wait until all shards are on the disk, and return what the header says of them."""
+        shards = []
+        for split in SPLITS:
+            for i, tokens in enumerate(self.lengths[split]):
+                path = self._path(split, i)
+                sync(path)
+                shards.append(Shard(path.name, split, tokens, file_sha256(path)))
+        return tuple(shards)
+
+    def _path(self, split: str, i: int) -> Path:
+        return self.folder / f"{split}-{i:05d}.bin"

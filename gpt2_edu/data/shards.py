@@ -26,6 +26,7 @@ from torch import Tensor
 
 from ..machine.files import file_sha256, read_json
 from ..machine.messages import escape_control, join_some, short_repr
+from ..machine.options import check_type
 from ..tokenizer import load_tokenizer
 
 HEADER = "header.json"
@@ -47,6 +48,15 @@ class Shard:
     tokens: int
     sha256: str  # of the file's bytes
 
+    def __post_init__(self) -> None:
+        for name, kind in {"file": str, "tokens": int, "sha256": str}.items():
+            check_type(name, getattr(self, name), kind)
+        matched = SHARD_NAME.fullmatch(self.file)
+        if not matched or matched[1] != self.split:
+            raise ValueError(f"{short_repr(self.file)} is no name for a {self.split!r:.80} shard")
+        if self.tokens < 1:
+            raise ValueError(f"{self.file} has {short_repr(self.tokens)} tokens")
+
 
 @dataclass(frozen=True)
 class Header:
@@ -59,6 +69,13 @@ class Header:
     documents: int  # number of texts, without the empty ones
     shards: tuple[Shard, ...]
     made: dict[str, Any]  # the settings of the preparation, for people to read
+
+    def __post_init__(self) -> None:
+        for name, kind in {"tokenizer": str, "tokenizer_hash": str, "vocab_size": int}.items():
+            check_type(name, getattr(self, name), kind)
+        if self.vocab_size < 1 or self.dtype not in ("uint16", "uint32"):
+            found = f"{short_repr(self.vocab_size)} and {short_repr(self.dtype)}"
+            raise ValueError(f"vocab_size and dtype cannot be {found}")
 
     def tokens(self, split: str) -> int:
         """The number of tokens in a split: 0 if there is none of that name."""
@@ -75,22 +92,19 @@ def read_header(folder: str | PathLike[str]) -> Header:
     """The header of a folder of shards.
 
     Raises FileNotFoundError if there is no such folder or no header in it, and ValueError if the
-    header is damaged, of another format, or contradicts itself.
+    header is damaged or of another format.
     """
     path = Path(folder).expanduser() / HEADER
     if not path.is_file():
         raise FileNotFoundError(_why_no_header(path.parent))
     try:
         stored = read_json(path)
-        if not isinstance(stored, dict):
-            raise ValueError(f"it holds a {type(stored).__name__}, not an object")
-        if (stored.get("format"), stored.get("version")) != (FORMAT, VERSION):
-            raise ValueError(
-                f"its format is {short_repr(stored.get('format'))}, version "
-                f"{short_repr(stored.get('version'))}; "
-                f"this program reads {FORMAT!r}, version {VERSION}"
-            )
-        return _parse_header(stored)
+        if (stored["format"], stored["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"this program reads only {FORMAT!r}, version {VERSION}")
+        names = [field.name for field in fields(Shard)]
+        shards = (Shard(*(entry[name] for name in names)) for entry in stored["shards"])
+        stored["shards"] = tuple(shards)
+        return Header(**{field.name: stored[field.name] for field in fields(Header)})
     except (ValueError, KeyError, TypeError) as error:
         wrong = f"it lacks {error}" if isinstance(error, KeyError) else error
         raise ValueError(
@@ -101,57 +115,12 @@ def read_header(folder: str | PathLike[str]) -> Header:
 
 def _why_no_header(folder: Path) -> str:
     if not folder.is_dir():
-        return (
-            f"there is no folder {str(folder)!r}. Make one with prepare: it turns text into token "
-            "shards."
-        )
+        return f"there is no folder {str(folder)!r}. Make one with prepare, which writes shards."
     if (folder / UNFINISHED).is_dir():
         return f"{folder} holds a preparation that was interrupted, or runs now. Run it again."
-    held = join_some(sorted(path.name for path in folder.iterdir()))
-    return (
-        f"{escape_control(str(folder))} has no {HEADER}, so it is not a folder of token shards. "
-        f"It holds: {held or 'nothing'}."
-    )
-
-
-def _parse_header(stored: dict[str, Any]) -> Header:
-    """The header, with everything checked that the rest of this file relies on."""
-    shards = tuple(
-        Shard(**{field.name: entry[field.name] for field in fields(Shard)})
-        for entry in stored["shards"]
-    )
-    values = {field.name: stored[field.name] for field in fields(Header)}
-    header = Header(**(values | {"shards": shards}))
-    if not shards:
-        raise ValueError("it lists no shards")
-    if len({shard.file for shard in shards}) < len(shards):
-        raise ValueError("it lists a shard twice")
-    if header.dtype not in ("uint16", "uint32"):
-        raise ValueError(f"its dtype is {short_repr(header.dtype)}, not 'uint16' or 'uint32'")
-    for name in ("vocab_size", "documents"):
-        if not isinstance(stored[name], int) or stored[name] < 1:
-            raise ValueError(f"{name} is {short_repr(stored[name])}, not a positive integer")
-    for name in ("tokenizer", "tokenizer_hash"):
-        if not isinstance(stored[name], str):
-            raise ValueError(f"{name} is {short_repr(stored[name])}, not a string")
-    for shard in shards:
-        if not isinstance(shard.file, str):
-            raise ValueError(f"{short_repr(shard.file)} is no name of a file")
-        matched = SHARD_NAME.fullmatch(shard.file)
-        if not matched or matched[1] != shard.split:
-            raise ValueError(
-                f"{short_repr(shard.file)} is no name for a shard of the split "
-                f"{short_repr(shard.split)}"
-            )
-        if not isinstance(shard.tokens, int) or shard.tokens < 1:
-            raise ValueError(
-                f"{shard.file} has {short_repr(shard.tokens)} tokens, not a positive integer"
-            )
-        if not isinstance(shard.sha256, str) or not re.fullmatch("[0-9a-f]{64}", shard.sha256):
-            raise ValueError(f"the SHA-256 of {shard.file} is {short_repr(shard.sha256)}")
-    if stored["tokens"] != {split: header.tokens(split) for split in SPLITS}:
-        raise ValueError(f"its total {short_repr(stored['tokens'])} is not the sum of its shards")
-    return header
+    held = join_some(sorted(path.name for path in folder.iterdir())) or "nothing"
+    shown = escape_control(str(folder))
+    return f"{shown} has no {HEADER}, so it holds no token shards, but {held}."
 
 
 @cache
@@ -172,14 +141,12 @@ class TokenShards:
     """One split of a folder of shards, memory-mapped: opening reads nothing into memory.
 
     ``len(shards)`` is the number of tokens. Opening checks that every shard exists and has its
-    exact size and, unless ``verify=False``, its SHA-256, for which each file is read once. Raises
-    FileNotFoundError if the folder, its header or a shard is missing, and ValueError if the split
-    is unknown or empty or a file is damaged or not listed, naming the file.
+    exact size and its SHA-256, for which each file is read once. Raises FileNotFoundError if the
+    folder, its header or a shard is missing, and ValueError if the split is unknown or empty or a
+    file is damaged, naming the file.
     """
 
-    def __init__(
-        self, folder: str | PathLike[str], split: str = "train", *, verify: bool = True
-    ) -> None:
+    def __init__(self, folder: str | PathLike[str], split: str = "train") -> None:
         self.folder, self.split = Path(folder).expanduser(), split
         self.header = read_header(self.folder)
         if split not in SPLITS:
@@ -192,7 +159,7 @@ class TokenShards:
             )
         self.tokenizer, self.vocab_size = self.header.tokenizer, self.header.vocab_size
         self.dtype = np.dtype(self.header.dtype).newbyteorder("<")
-        self._check_files(shards, verify)
+        self._check_files(shards)
         self._maps = [np.memmap(self.folder / s.file, dtype=self.dtype, mode="r") for s in shards]
         self._starts = [0, *np.cumsum([shard.tokens for shard in shards]).tolist()]
         # Identifies the data in a checkpoint: the same tokens in the same files.
@@ -226,29 +193,15 @@ class TokenShards:
 
     def check_tokenizer(self, name: str) -> None:
         """Raise ValueError unless the shards were made by the tokenizer of this name."""
-        encoding = load_tokenizer(name)
-        expected = tokenizer_hash(encoding)
-        if expected != self.header.tokenizer_hash:
+        encoding, made = load_tokenizer(name), self.header.tokenizer_hash
+        if tokenizer_hash(encoding) != made or self.vocab_size > encoding.n_vocab:
             raise ValueError(
-                f"the shards in {self.folder} hold the ids of another tokenizer: they were made "
-                f"with {self.tokenizer!r} (hash {self.header.tokenizer_hash}), {name!r} has the "
-                f"hash {expected}. The same id stands for different text in the two: prepare the "
-                f"text again with tokenizer={name!r}, or train with {self.tokenizer!r}."
-            )
-        if self.vocab_size > encoding.n_vocab:
-            raise ValueError(
-                f"{self.folder / HEADER} says that there are {self.vocab_size:,} tokens; {name!r} "
-                f"has only {encoding.n_vocab:,}. Copy it again, or prepare the text again."
+                f"the shards in {self.folder} hold {self.vocab_size:,} ids of {self.tokenizer!r} "
+                f"(hash {made}); {name!r} is another tokenizer, with {encoding.n_vocab:,} ids and "
+                f"the hash {tokenizer_hash(encoding)}. Prepare the text again."
             )
 
-    def _check_files(self, shards: list[Shard], verify: bool) -> None:
-        listed = {shard.file for shard in self.header.shards}
-        for path in sorted(self.folder.iterdir()):
-            if SHARD_NAME.fullmatch(path.name) and path.name not in listed:
-                raise ValueError(
-                    f"{path} is not listed in {HEADER}: it belongs to another preparation. Move it "
-                    "away, or copy the whole folder again."
-                )
+    def _check_files(self, shards: list[Shard]) -> None:
         repair = "Copy the file again from where it was made, or prepare the text again."
         for shard in shards:
             path = self.folder / shard.file
@@ -256,12 +209,7 @@ class TokenShards:
                 raise FileNotFoundError(f"{path} is missing; {HEADER} lists it. {repair}")
             expected, size = shard.tokens * self.dtype.itemsize, path.stat().st_size
             if size != expected:
-                state = "cut off" if size < expected else "too long"
-                raise ValueError(
-                    f"{path} is {state}: {size:,} bytes, {HEADER} says {expected:,}. {repair}"
-                )
-            if verify and (found := file_sha256(path)) != shard.sha256:
-                raise ValueError(
-                    f"{path} is damaged or comes from another preparation: its SHA-256 is {found}, "
-                    f"{HEADER} says {shard.sha256}. {repair}"
-                )
+                said = f"has {size:,} bytes, {HEADER} says {expected:,}"
+                raise ValueError(f"{path} is damaged: it {said}. {repair}")
+            if file_sha256(path) != shard.sha256:
+                raise ValueError(f"{path} is damaged: {HEADER} has another SHA-256. {repair}")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from ..crane import story
 from ..machine.messages import escape_control, join_some, short_repr
 
-BLOCK_BYTES = 1 << 20  # read at a time from a text file
-LONGEST_LINE = 1 << 28  # bytes of a JSONL line, all of which is in memory
-LONGEST_WORD = 1 << 20  # characters without a space; a longer run is cut, at the cost of a token
+BLOCK = 1 << 16  # characters read at a time from a text file
 DATASET = "dataset:"
 CRANE = "crane:"
 
@@ -46,8 +44,8 @@ def find_sources(names: Iterable[str], options: ReadOptions) -> list[Source]:
     """Every file and dataset, in the order in which they are read: as named, folders sorted.
 
     In folders, names that begin with a dot are skipped. .jsonl, .ndjson and .json are JSONL, all
-    else is text. Raises FileNotFoundError for a missing source and
-    ValueError for one that is empty or cannot be read.
+    else is text. Raises FileNotFoundError for a missing source and ValueError for one that cannot
+    be read.
     """
     found = []
     for name in names:
@@ -73,43 +71,49 @@ def _files(path: Path) -> list[Path]:
         for file in path.rglob("*")
         if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
     ]
-    if not files:
-        raise ValueError(f"the folder {path} holds no files")
     return sorted(files, key=lambda file: file.relative_to(path).as_posix())
 
 
 def _file_source(path: Path, options: ReadOptions) -> Source:
-    size = path.stat().st_size
-    if size == 0:
-        raise ValueError(f"{path} is empty: remove it, or leave it out of the sources")
-    if path.suffix.lower() == ".parquet":
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
         raise ValueError(
             f"{path} is Parquet: name its folder as {DATASET}{path.parent}, which Hugging Face's "
             "datasets reads, or save it as JSONL"
         )
-    is_jsonl = path.suffix.lower() in (".jsonl", ".ndjson", ".json")
-    return Source(size, partial(_read_jsonl if is_jsonl else _read_text, path, options))
+    read = _read_jsonl if suffix in (".jsonl", ".ndjson", ".json") else _read_text
+    return Source(path.stat().st_size, partial(read, path, options))
+
+
+@contextmanager
+def _open_text(path: Path, options: ReadOptions) -> Iterator[TextIO]:
+    """A file as UTF-8. A byte order mark at its start is dropped, line ends stay as they are."""
+    try:
+        with path.open(encoding="utf-8-sig", errors=options.errors, newline="\n") as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} is not UTF-8. If it is text, convert it, or put � in place of bytes that are "
+            "not UTF-8 with errors='replace'."
+        ) from error
 
 
 def _read_text(path: Path, options: ReadOptions) -> Iterator[Piece]:
-    """One document. A byte order mark at its start is dropped, line ends stay as they are."""
-    decoder = codecs.getincrementaldecoder("utf-8-sig")(options.errors)
-    starts_document, text, block = True, "", b" "
-    with path.open("rb") as file:
-        while block:
-            block = file.read(BLOCK_BYTES)
-            if b"\0" in block:
-                raise _binary(path, file.tell() - len(block) + block.index(b"\0"))
-            try:
-                text += decoder.decode(block, final=not block)
-            except UnicodeDecodeError as error:
-                raise _not_utf8(path, file.tell() - len(error.object) + error.start) from error
-            cut = last_cut(text) if block else len(text)
-            if not cut and len(text) >= LONGEST_WORD:
-                cut = len(text)
-            if cut:
-                yield Piece(text[:cut], starts_document, cut)
-                starts_document, text = False, text[cut:]
+    """One document."""
+    starts_document, rest = True, ""
+    with _open_text(path, options) as file:
+        while block := file.read(BLOCK):
+            if "\0" in block:
+                raise ValueError(
+                    f"{path} is not text: it has a NUL character, as pictures and archives have. "
+                    "Leave the file out, unpack it, or save it as UTF-8."
+                )
+            text = rest + block
+            cut = last_cut(text) or len(text)
+            yield Piece(text[:cut], starts_document, cut)
+            starts_document, rest = False, text[cut:]
+    if rest:
+        yield Piece(rest, False, len(rest))
 
 
 def last_cut(text: str) -> int:
@@ -124,33 +128,19 @@ def last_cut(text: str) -> int:
 
 def _read_jsonl(path: Path, options: ReadOptions) -> Iterator[Piece]:
     """One document a line; blank lines and empty texts are left out."""
-    with path.open("rb") as file:
-        progress = 0
-        for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), b""), start=1):
-            if len(line) == LONGEST_LINE:
-                raise ValueError(f"{path}:{number} is longer than {LONGEST_LINE:,} bytes: no JSONL")
-            if b"\0" in line:
-                raise _binary(path, file.tell() - len(line) + line.index(b"\0"))
-            progress += len(line)
-            if text := _json_text(line, f"{path}:{number}", options):
-                yield Piece(text, True, progress)
-                progress = 0
+    with _open_text(path, options) as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip() and (text := _json_text(line, f"{path}:{number}", options)):
+                yield Piece(text, True, len(line))
 
 
-def _json_text(line: bytes, place: str, options: ReadOptions) -> str:
+def _json_text(line: str, place: str, options: ReadOptions) -> str:
     try:
-        decoded = line.decode("utf-8-sig", options.errors).strip()
-    except UnicodeDecodeError as error:
-        raise _not_utf8(place, error.start) from error
-    if not decoded:
-        return ""
-    try:
-        entry = json.loads(decoded)
+        entry = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ValueError(
-            f"{place} is not JSON ({escape_control(str(error))}). Each line must be an object "
-            f"such as "
-            f'{{"{options.text_field}": "Once upon a time"}}; it begins {decoded[:40]!r}.'
+            f"{place} is not JSON ({escape_control(str(error))}). Each line must be an object such "
+            f'as {{"{options.text_field}": "Once upon a time"}}; it begins {line[:40]!r}.'
         ) from error
     if not isinstance(entry, dict):
         raise ValueError(f"{place} is a JSON {type(entry).__name__}, not an object with fields")
@@ -165,36 +155,27 @@ def _text(value: object, place: str, options: ReadOptions) -> str:
         return ""
     if not isinstance(value, str):
         raise ValueError(f"{place}: {options.text_field!r} is {short_repr(value)}, not a string")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        if options.errors == "strict":
-            raise ValueError(
-                f"{place} holds an unpaired surrogate at character {error.start}, which is not "
-                "text. To put � in its place use errors='replace'."
-            ) from error
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
+    repaired = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if repaired != value and options.errors == "strict":
+        raise ValueError(
+            f"{place} holds an unpaired surrogate, which is not text. To put � in its place use "
+            "errors='replace'."
+        )
+    return repaired
 
 
 def _dataset_source(name: str, options: ReadOptions) -> Source:
-    """A dataset for Hugging Face's library: on the hub, a folder of data, or one saved to disk."""
+    """A dataset for Hugging Face's library: on the hub, or a folder of data."""
     try:
         import datasets
     except ImportError as error:
         raise ValueError(f"to read {name} install datasets: pip install datasets") from error
     path, settings, split = (name.removeprefix(DATASET).split(":") + ["", ""])[:3]
-    split = split or "train"
     folder = Path(path).expanduser()
     try:
-        if (folder / "dataset_dict.json").is_file():
-            data = datasets.load_from_disk(str(folder))[split]
-        elif (folder / "dataset_info.json").is_file() and (folder / "state.json").is_file():
-            data = datasets.load_from_disk(str(folder))
-        else:
-            place = str(folder) if folder.is_dir() else path
-            data = datasets.load_dataset(place, settings or None, split=split)
-    except (OSError, ValueError, KeyError) as error:
+        place = str(folder) if folder.is_dir() else path
+        data = datasets.load_dataset(place, settings or None, split=split or "train")
+    except (OSError, ValueError) as error:
         raise ValueError(
             f"{name}: the dataset cannot be opened ({error}). The form is "
             f"{DATASET}NAME[:CONFIG[:SPLIT]]: NAME is a dataset of the hub or a local folder, "
@@ -206,12 +187,10 @@ def _dataset_source(name: str, options: ReadOptions) -> Source:
 
 
 def _read_dataset(name: str, data: Any, options: ReadOptions) -> Iterator[Piece]:
-    row = 0
-    for batch in data.select_columns([options.text_field]).iter(batch_size=256):
-        for value in batch[options.text_field]:
-            row += 1
-            if text := _text(value, f"{name}, row {row}", options):
-                yield Piece(text, True, 1)
+    rows = data.select_columns([options.text_field])
+    for number, row in enumerate(rows, start=1):
+        if text := _text(row[options.text_field], f"{name}, row {number}", options):
+            yield Piece(text, True, 1)
 
 
 def _crane_source(name: str) -> Source:
@@ -223,22 +202,8 @@ def _crane_source(name: str) -> Source:
     return Source(len(seeds), lambda: (Piece(story(seed), True, 1) for seed in seeds))
 
 
-def _missing(kind: str, name: str, place: Path | str, known: Iterable[str]) -> ValueError:
+def _missing(kind: str, name: str, place: str, known: Iterable[str]) -> ValueError:
     return ValueError(
         f"{place} has no {kind} {name!r}. It has: {join_some(known) or 'none'}. Name the {kind} "
         "that holds the text with text_field."
-    )
-
-
-def _binary(path: Path, offset: int) -> ValueError:
-    return ValueError(
-        f"{path} is not text: byte {offset} is NUL. Pictures, archives and UTF-16 look like this. "
-        "Leave the file out, unpack it, or save it as UTF-8."
-    )
-
-
-def _not_utf8(place: Path | str, offset: int) -> ValueError:
-    return ValueError(
-        f"{place} is not UTF-8: byte {offset} begins no valid character. Convert it to UTF-8, or "
-        "put � in place of such bytes with errors='replace'."
     )

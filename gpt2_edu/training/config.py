@@ -92,17 +92,12 @@ class TrainConfig:
         if self.seed >= 2**32:
             raise ValueError(f"seed must be below 2^32, got {self.seed}")
         if self.warmup_steps >= self.steps:
-            raise ValueError(
-                f"warmup_steps={self.warmup_steps} leaves none of the {self.steps} steps for the "
-                "full learning rate: choose fewer"
-            )
+            raise ValueError(f"warmup_steps={self.warmup_steps} must be below steps={self.steps}")
         if not self.prompt:
             raise ValueError('prompt is empty: a sample needs a beginning, such as "<|endoftext|>"')
         given = self.model != "gpt2" or any(getattr(self, name) for name in _SIZES)
         if self.init_from is not None and given:
-            raise ValueError(
-                "init_from has its own sizes: leave out model, n_layer, n_head and n_embd"
-            )
+            raise ValueError(f"init_from has its own sizes: leave out model, {', '.join(_SIZES)}")
         self._preset()
 
     def _check(self, names: tuple[str, ...], least: float, below: float = math.inf) -> None:
@@ -127,16 +122,12 @@ class TrainConfig:
             sizes = replace(self._preset(), vocab_size=vocab_size)
         else:
             sizes = read_config(locate(self.init_from) / CONFIG)
-        if sizes.vocab_size != vocab_size:
+        if sizes.vocab_size != vocab_size or sizes.block_size < self.block_size:
             raise ValueError(
-                f"the shards in {self.data} have a vocabulary of {vocab_size} ids, "
-                f"{self.init_from} has {sizes.vocab_size}: prepare the text with that model's "
-                "tokenizer"
-            )
-        if sizes.block_size < self.block_size:
-            raise ValueError(
-                f"{self.init_from} sees at most {sizes.block_size} tokens: "
-                f"block_size={self.block_size} is too long for it"
+                f"{self.init_from} has {sizes.vocab_size} ids and sees at most {sizes.block_size} "
+                f"tokens; the shards in {self.data} have {vocab_size} ids, and "
+                f"block_size={self.block_size}. Use its tokenizer to prepare the text, and a "
+                "block_size that fits."
             )
         p = self.dropout
         return replace(sizes, embd_pdrop=p, attn_pdrop=p, resid_pdrop=p)
@@ -149,8 +140,8 @@ class TrainConfig:
 
 
 def has_run(folder: Path) -> bool:
-    """Whether a folder has a run in it, perhaps one of an earlier version."""
-    return any((folder / name).is_file() for name in (SETTINGS, CONFIG))
+    """Whether a folder has a run in it."""
+    return (folder / SETTINGS).is_file()
 
 
 def read_train_config(run: str | os.PathLike[str]) -> TrainConfig:
@@ -160,11 +151,9 @@ def read_train_config(run: str | os.PathLike[str]) -> TrainConfig:
     """
     path = Path(run).expanduser() / SETTINGS
     if not path.is_file():
-        way = "Check the folder, or start the run without resume."
-        if (old := path.with_name(CONFIG)).is_file():
-            way = f"If it was begun by an earlier version, rename its settings:\n  mv {old} {path}"
         raise FileNotFoundError(
-            f"there is no run to resume in {path.parent}: it has no {SETTINGS}. {way}"
+            f"there is no run to resume in {path.parent}: it has no {SETTINGS}. Check the folder, "
+            "or start the run without resume."
         )
     try:
         return TrainConfig(**read_json(path))

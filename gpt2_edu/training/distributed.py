@@ -50,9 +50,6 @@ class Ranks:
         dist.all_reduce(total)
         return total.tolist()
 
-    def mean(self, value: float) -> float:
-        return self.sum(value)[0] / self.world_size
-
     def any(self, value: bool) -> bool:
         """Whether it is true on at least one rank."""
         return self.sum(value)[0] > 0
@@ -65,18 +62,12 @@ class Ranks:
         dist.all_gather_object(values, value)
         return values
 
-    def barrier(self) -> None:
-        """Wait until every rank has reached this call."""
-        self.gather(None)
-
     def on_first(self, action: Callable[[], object]) -> str:
         """Run an action on rank 0 only. Returns its error message, or "", on all ranks."""
         problem = ""
         if self.first:
             try:
                 action()
-            except OSError as error:
-                problem = error.strerror or str(error)
             except Exception as error:  # the other ranks are waiting for the result
                 problem = str(error) or type(error).__name__
         return str(self.gather(problem)[0])
@@ -98,15 +89,14 @@ def process_group(device: torch.device) -> Iterator[Ranks]:
         local = int(os.environ.get("LOCAL_RANK", "0"))
         if local >= torch.cuda.device_count():
             raise ValueError(
-                f"this machine has {torch.cuda.device_count()} CUDA devices, but torchrun started "
-                f"a process for number {local + 1}. Use a lower --nproc-per-node."
+                f"torchrun started a process for CUDA device number {local + 1}, this machine has "
+                f"{torch.cuda.device_count()}: use a lower --nproc-per-node"
             )
         device = torch.device("cuda", local)
         torch.cuda.set_device(device)
     elif device.type != "cpu":
         raise ValueError(
-            f"many devices work on CUDA and, for trying it out, on the CPU; this is {device.type}. "
-            'Start without torchrun, or pass device="cpu".'
+            f'torchrun needs CUDA or, for trying it out, device="cpu"; this is {device.type}'
         )
     created = not dist.is_initialized()
     if created:
@@ -120,18 +110,27 @@ def process_group(device: torch.device) -> Iterator[Ranks]:
 
 
 def distribute(model: GPT2, ranks: Ranks, *, fsdp: bool, compiled: bool) -> nn.Module:
-    """Move the model to its devices. Returns the module that a training step calls."""
-    if fsdp:
-        if compiled:
-            for block in model.transformer.h:
+    """Move the model to its devices, for DDP or FSDP2. Returns the module that a step calls."""
+    if fsdp:  # a block is gathered, used and freed; the other parameters are one group
+        from torch.distributed.fsdp import fully_shard
+
+        # The default mesh would be on the GPU if there is one, whatever device the run uses.
+        mesh = init_device_mesh(ranks.device.type, (ranks.world_size,))
+        for block in model.transformer.h:
+            if compiled:
                 block.compile()
-        shard(model, ranks)
+            fully_shard(block, mesh=mesh)
+        fully_shard(model, mesh=mesh)
         return model
     called: nn.Module = model.to(ranks.device)
     if compiled:
         called = LossOnly(model)
         called.compile()  # in place: the names of the weights stay the same
-    return called if ranks.world_size == 1 else replicate(called, ranks)
+    if ranks.world_size == 1:
+        return called
+    ids = [ranks.device.index] if ranks.device.type == "cuda" else None
+    # Gradients are views into the buffers that are exchanged, which saves a copy of them.
+    return DistributedDataParallel(called, device_ids=ids, gradient_as_bucket_view=True)
 
 
 class LossOnly(nn.Module):
@@ -147,30 +146,6 @@ class LossOnly(nn.Module):
     def forward(self, idx: Tensor, targets: Tensor) -> tuple[None, Tensor]:
         """None, and the mean cross-entropy of targets (B, T) given ids (B, T)."""
         return None, self.model(idx, targets)[1]
-
-
-def replicate(model: nn.Module, ranks: Ranks) -> DistributedDataParallel:
-    """The same model on every rank; its gradients are averaged during backward (DDP).
-
-    Gradients are views into the buffers that are exchanged, which saves a copy of them.
-    """
-    ids = [ranks.device.index] if ranks.device.type == "cuda" else None
-    return DistributedDataParallel(model, device_ids=ids, gradient_as_bucket_view=True)
-
-
-def shard(model: GPT2, ranks: Ranks) -> None:
-    """Split every parameter over the ranks, in place (FSDP2).
-
-    One block after the other is gathered, used and freed. The other parameters are one group, in
-    the root module, where the tied table is one parameter with two names.
-    """
-    from torch.distributed.fsdp import fully_shard
-
-    # The default mesh would be on the GPU if there is one, whatever device the run uses.
-    mesh = init_device_mesh(ranks.device.type, (ranks.world_size,))
-    for block in model.transformer.h:
-        fully_shard(block, mesh=mesh)
-    fully_shard(model, mesh=mesh)
 
 
 @contextmanager

@@ -52,7 +52,7 @@ class StepMemory:
         available = available_memory(self.device)
         if available is None:
             return "out of memory: choose a smaller model, batch_size or block_size"
-        if kind == "cuda":  # memory that this process has allocated is available to it as well
+        if kind == "cuda":  # what this process has allocated is available to it as well
             available += torch.cuda.memory_allocated(self.device)
         fits = flops.largest_batch(
             self.sizes, config.block_size, available, self.precision, device_type=kind

@@ -10,7 +10,7 @@ from typing import Any
 from ..data.prepare import PrepareConfig, prepare
 from ..data.shards import HEADER, read_header
 from ..machine.messages import join_some, nearest, short_repr
-from .config import TrainConfig, has_run
+from .config import TrainConfig
 from .run_log import Row
 from .trainer import Summary, Trainer
 
@@ -26,16 +26,8 @@ class Recipe:
 # Settings of both runs. Every sequence begins with a story, so that no context is missing. Narrow
 # models learn best at a high learning rate from large initial weights (see "crane" among the
 # presets). Weight decay is low, since no story is repeated.
-_COMMON = {
-    "model": "crane",
-    "block_size": 128,
-    "align": True,
-    "batch_size": 16,
-    "warmup_steps": 50,
-    "weight_decay": 0.01,
-    "beta2": 0.98,
-    "keep": 1,
-}
+_COMMON = {"model": "crane", "block_size": 128, "align": True, "batch_size": 16, "keep": 1}
+_COMMON |= {"warmup_steps": 50, "weight_decay": 0.01, "beta2": 0.98}
 
 RECIPES = {
     # About three minutes on two cores: one block fewer, and windows just long enough for a story.
@@ -53,16 +45,6 @@ RECIPES = {
         | {"eval_every": 500, "eval_batches": 20, "sample_every": 500, "save_every": 2000},
     ),
 }
-
-
-def _holds(data: Path, stories: str) -> bool:
-    """Whether these stories were already written by an earlier run that was stopped."""
-    if not (data / HEADER).is_file():
-        return False
-    found = read_header(data).made.get("sources")
-    if found != [stories]:
-        raise ValueError(f"{data} holds shards of {short_repr(found)}: choose another folder")
-    return True
 
 
 def train_crane(
@@ -83,19 +65,17 @@ def train_crane(
     place = Path(out).expanduser()
     data, run = place / "data", place / "run"
     config = TrainConfig(data=str(data), out=str(run), **(RECIPES[recipe].settings | settings))
-    if has_run(run):
-        raise ValueError(
-            f"{place} holds a run already. To continue it: gpt2-edu train --out {run} --resume. "
-            "To start another one, choose another folder."
-        )
     if held := [path.name for path in place.glob("*") if path != data]:
         raise ValueError(
-            f"{place} is not empty: it holds {join_some(held)}. Choose another folder."
+            f"{place} is not empty: it holds {join_some(held)}. Choose another folder. To continue "
+            f"a run that is there: gpt2-edu train --out {run} --resume."
         )
     stories = f"crane:{RECIPES[recipe].stories}"
-    if not _holds(data, stories):
+    if not (data / HEADER).is_file():
         prepare(
             PrepareConfig(sources=(stories,), out=str(data), tokenizer="crane", val_fraction=0.02)
         )
+    elif (found := read_header(data).made.get("sources")) != [stories]:
+        raise ValueError(f"{data} holds shards of {short_repr(found)}: choose another folder")
     trainer = Trainer(config, on_log=lambda row: on_log and on_log(row, trainer))
     return trainer.train()

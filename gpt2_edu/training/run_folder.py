@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-from ..machine.files import PART, locked, moved_to, write_text
+from ..machine.files import locked, moved_to, write_text
 from ..machine.messages import changes
 from . import checkpoint as ck
 from .config import LOG, MAY_CHANGE, SETTINGS, TrainConfig, has_run, read_train_config
 from .distributed import Ranks
+from .run_log import read_log
 
 
 @contextmanager
@@ -23,42 +23,30 @@ def lock_folder(folder: Path, ranks: Ranks) -> Iterator[Callable[[], None]]:
     Yields a function that raises OSError if the folder is no longer at its path. A run that fails
     before its first step leaves the folder as it was.
     """
-    with ExitStack() as stack:
-        new, handle = not has_run(folder), -1
+    new, handle = not has_run(folder), -1
 
-        def lock() -> None:
-            nonlocal handle
-            try:
-                handle = stack.enter_context(locked(folder))
-            except (BlockingIOError, ValueError):
-                raise  # its message names the folder
-            except OSError as error:
-                raise OSError(f"{folder} cannot be a run folder: {error.strerror}") from error
+    def lock() -> None:
+        nonlocal handle
+        handle = stack.enter_context(locked(folder))
 
-        def check() -> None:
-            if (now := moved_to(folder, handle)) is None:
-                return
+    def check() -> None:
+        if (now := moved_to(folder, handle)) is not None:
             way = f"was moved to {now}. To continue: gpt2-edu train --out {now} --resume"
             raise OSError(f"the run folder {folder} {way if now else 'was removed'}")
 
+    with ExitStack() as stack:
         if problem := ranks.on_first(lock):
             raise ValueError(problem)
         try:
             yield check
         except BaseException:
             here = ranks.first and moved_to(folder, handle) is None
-            if here and new and not ck.checkpoints(folder) and not _has_rows(folder):
-                for name in (SETTINGS, SETTINGS + PART, LOG):
+            if here and new and not ck.checkpoints(folder) and len(read_log(folder / LOG)) < 2:
+                for name in (SETTINGS, LOG):
                     (folder / name).unlink(missing_ok=True)
                 with suppress(OSError):
                     (folder / "checkpoints").rmdir()
             raise
-
-
-def _has_rows(folder: Path) -> bool:
-    """Whether a step was logged: the first row only describes the run."""
-    log = folder / LOG
-    return log.is_file() and log.read_bytes().count(b"\n") > 1
 
 
 def open_folder(folder: Path, config: TrainConfig) -> None:
@@ -85,21 +73,18 @@ def find_checkpoint(folder: Path, config: TrainConfig) -> Path | None:
             )
         return None
     checkpoint = ck.newest_checkpoint(folder)
+    stored = {folder: asdict(read_train_config(folder))}
     if checkpoint is not None:  # it has the settings as well, since run.json can be edited
-        _require_same(ck.read_state(checkpoint)["config"], config, checkpoint)
-    _require_same(asdict(read_train_config(folder)), config, folder)
-    return checkpoint
-
-
-def _require_same(stored: dict[str, Any], config: TrainConfig, place: Path) -> None:
-    then, now = (
-        {name: value for name, value in settings.items() if name not in MAY_CHANGE}
-        for settings in (stored, asdict(config))
-    )
-    if changed := changes(then, now):
-        raise ValueError(
-            f"{place} was written with other settings:\n  "
-            + "\n  ".join(changed)
-            + "\nResume with the original settings, or start another run in another folder; "
-            "init_from can start it with this run's weights."
+        stored[checkpoint] = ck.read_state(checkpoint)["config"]
+    for place, settings in stored.items():
+        then, now = (
+            {name: value for name, value in some.items() if name not in MAY_CHANGE}
+            for some in (settings, asdict(config))
         )
+        if changed := "\n  ".join(changes(then, now)):
+            raise ValueError(
+                f"{place} was written with other settings:\n  {changed}\nResume with the original "
+                "settings, or start another run in another folder; init_from can start it with "
+                "this run's weights."
+            )
+    return checkpoint

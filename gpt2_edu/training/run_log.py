@@ -14,7 +14,7 @@ import torch
 from ..config import GPT2Config
 from ..flops import utilisation
 from ..machine.device import peak_memory
-from ..machine.files import parse_json, write_text
+from ..machine.files import explain_full_disk, parse_json, write_text
 from ..machine.messages import short_repr
 from .config import LOG, TrainConfig
 
@@ -42,8 +42,13 @@ class RunLog:
             self.show(message, always=True)
         self.board: Any = None
         if active and config.tensorboard:
-            from torch.utils.tensorboard import SummaryWriter
-
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError as error:
+                raise ValueError(
+                    "tensorboard=True needs the package tensorboard, which is not installed: "
+                    'pip install "gpt2-edu[tensorboard]"'
+                ) from error
             # Hide what an interrupted run wrote after its last checkpoint.
             purge = step + 1 if step else None
             self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=purge)
@@ -64,17 +69,11 @@ class RunLog:
             self.bar.write(text)
 
     def write(self, row: Row) -> None:
-        """Append a row to the log. Raises OSError with advice if the disk fails."""
+        """Append a row to the log. Raises OSError, naming the file, if the disk fails."""
         if not self.active:
             return
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-        except OSError as error:
-            raise OSError(
-                f"{self.path} could not be written ({error}). Make room and resume: the run "
-                "continues from its newest checkpoint."
-            ) from error
+        with explain_full_disk(self.path), self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
         if self.board is not None:
             for name, value in row.items():
                 if isinstance(value, int | float):
@@ -95,33 +94,25 @@ def timings(
 # ---- Reading -----------------------------------------------------------------------------------
 
 
-def read_log(path: Path) -> list[Row]:
+def read_log(path: Path, *, skip_damaged: bool = False) -> list[Row]:
     """The rows of a log, without a last line that a killed process left unfinished.
 
-    Raises ValueError if another line is damaged.
+    Raises ValueError, naming file and line, if another line is damaged and is not to be skipped.
     """
-    rows, problems = _rows(path)
-    if problems:
-        raise ValueError(problems[0])
-    return rows
-
-
-def _rows(path: Path) -> tuple[list[Row], list[str]]:
-    """The rows that can be read, and a message for each line that cannot."""
-    rows, problems = [], []
+    rows = []
     lines = path.read_bytes().split(b"\n") if path.is_file() else [b""]
     for number, line in enumerate(lines[:-1], start=1):  # complete lines end with a newline
         place = f"{path}, line {number},"
         try:
             row = parse_json(line, place)
-        except ValueError as error:
-            problems.append(str(error))
-            continue
-        if isinstance(row, dict) and isinstance(row.get("step"), int):
-            rows.append(row)
+            if not isinstance(row, dict) or not isinstance(row.get("step"), int):
+                raise ValueError(f"{place} is not a row of a log: {short_repr(row)}")
+        except ValueError:
+            if not skip_damaged:
+                raise
         else:
-            problems.append(f"{place} is not a row of a log: {short_repr(row)}")
-    return rows, problems
+            rows.append(row)
+    return rows
 
 
 def cut_log(path: Path, step: int) -> str:
@@ -131,12 +122,13 @@ def cut_log(path: Path, step: int) -> str:
     be read are used. Then a message is returned, otherwise "". If the log is a link, the file that
     it points to is rewritten.
     """
-    rows, problems = _rows(path)
-    message = ""
-    if problems:
+    try:
+        rows, message = read_log(path), ""
+    except ValueError as error:
         aside = path.with_name(f"{path.stem}-damaged-{time.time_ns()}{path.suffix}")
         shutil.copyfile(path, aside)
-        message = f"{problems[0]} The damaged log is kept as {aside}; its other rows are used."
+        rows = read_log(path, skip_damaged=True)
+        message = f"{error} The damaged log is kept as {aside}; its other rows are used."
     kept = (row for row in rows if row["step"] <= step)
     write_text(path.resolve(), "".join(json.dumps(row) + "\n" for row in kept))
     return message

@@ -4,7 +4,7 @@
 
     Trainer(TrainConfig(data="shards", out="run", model="gpt2", steps=2000)).train()
 
-``training_step`` is one update of the weights. A ``Trainer`` opens a run and repeats that step,
+``Trainer.train_step`` is one update of the weights. ``Trainer.train`` opens a run and repeats it,
 with validation, samples, log and checkpoints in between, until the last step or Ctrl-C.
 """
 
@@ -18,20 +18,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import tiktoken
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from ..data import BatchLoader, TokenShards, validation_batches
 from ..generation import generate
 from ..language_model import eval_mode
 from ..machine.data_sheets import device_peak
 from ..machine.device import keep_freed_memory, named_device, pick_compile, pick_precision
+from ..machine.messages import changes
 from ..model import GPT2
 from ..tokenizer import load_tokenizer
 from ..weights import CONFIG, read_config
@@ -55,66 +53,6 @@ from .run_log import Listener, Row, RunLog, timings
 # A second signal within this time is an echo: torchrun passes on what the terminal has already
 # sent to every process.
 ECHO_SECONDS = 1.0
-
-
-# ---- One step ----------------------------------------------------------------------------------
-
-
-def training_step(
-    model: nn.Module,
-    optimizer: Optimizer,
-    next_batch: Callable[[], tuple[Tensor, Tensor]],
-    *,
-    lr: float,
-    clip: float,
-    accumulate: int,
-    autocast: torch.autocast,
-    scaler: torch.amp.GradScaler,
-    ranks: Ranks,
-) -> tuple[float, float]:
-    """One update of the weights: forward, loss, backward, clip, step.
-
-    Returns the loss before the update, a mean over the batches of all ranks, and the norm of the
-    gradient before clipping. Raises FloatingPointError before the update if they are not finite.
-    """
-    for group in optimizer.param_groups:
-        group["lr"] = lr
-    optimizer.zero_grad()
-    total = torch.zeros((), device=ranks.device)
-    for i in range(accumulate):
-        inputs, targets = next_batch()  # (B, T) each
-        with micro_step(model, last=i == accumulate - 1):
-            with autocast:
-                _, loss = model(inputs, targets)
-            scaler.scale(loss / accumulate).backward()
-        total += loss.detach() / accumulate
-    scaler.unscale_(optimizer)
-    norm = float(full_tensor(nn.utils.clip_grad_norm_(model.parameters(), clip)))
-    mean = ranks.mean(float(total))
-    check_finite(mean, norm, scaler)
-    scaler.step(optimizer)
-    scaler.update()
-    check_scale(scaler)
-    return mean, norm
-
-
-def check_finite(loss: float, norm: float, scaler: torch.amp.GradScaler) -> None:
-    """Raise FloatingPointError if the loss or the gradient is not finite."""
-    # In float16 the scaler skips a step whose gradient is not finite, and halves its scale.
-    if not math.isfinite(loss) or not (math.isfinite(norm) or scaler.is_enabled()):
-        raise FloatingPointError(f"the loss is {loss}, the gradient's norm {norm}")
-
-
-def check_scale(scaler: torch.amp.GradScaler) -> None:
-    """Raise FloatingPointError if float16 finds no scale at which the gradient is finite."""
-    if scaler.is_enabled() and (scale := scaler.get_scale()) < 1:
-        raise FloatingPointError(
-            "the gradient in float16 is not finite, though the loss was scaled down to "
-            f"{scale:.3g} times itself"
-        )
-
-
-# ---- A run -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -146,7 +84,7 @@ class Trainer:
         self.best_val_loss: float | None = None
         self.check_folder: Callable[[], None] = lambda: None
         self._model: GPT2 | None = None
-        self._stop = Stop()
+        self._stop = threading.Event()
 
     @classmethod
     def resume(cls, run: str | os.PathLike[str], *, on_log: Listener | None = None) -> Trainer:
@@ -163,7 +101,7 @@ class Trainer:
 
     def stop(self) -> None:
         """Ask ``train``, in this thread or another, to save and return after its step."""
-        self._stop.requested_at = time.monotonic()
+        self._stop.set()
 
     def train(self) -> Summary:
         """Train to the last step, or until Ctrl-C or SIGTERM, and save.
@@ -176,7 +114,7 @@ class Trainer:
         device, started = named_device(self.config.device), time.perf_counter()
         with (
             process_group(device) as ranks,
-            self._stop,
+            stop_on_signals(self._stop),
             torch_settings(ranks.device),
             lock_folder(self.folder, ranks) as self.check_folder,
         ):
@@ -210,7 +148,8 @@ class Trainer:
         Raises what ``train`` names.
         """
         config, device = self.config, ranks.device
-        _check_options(config, ranks)
+        if config.fsdp and ranks.world_size == 1:
+            raise ValueError("fsdp splits a model over processes: start them with torchrun")
         self.ranks, self.step, self.best_val_loss = ranks, 0, None
         dtype = pick_precision(config.precision, device)
         self.compiled = pick_compile(config.compile, device)
@@ -221,20 +160,22 @@ class Trainer:
         train = TokenShards(config.data)
         self.tokenizer = load_tokenizer(train.tokenizer)
         train.check_tokenizer(train.tokenizer)
-        self.windows: dict[str, Any] = asdict(ranks) | {
-            name: getattr(config, name) for name in ("batch_size", "block_size", "align")
-        }
+        names = "batch_size", "block_size", "align"
+        self.windows = asdict(ranks) | {name: getattr(config, name) for name in names}
         self.loader = BatchLoader(train, seed=config.seed, **self.windows)
         self.val = TokenShards(config.data, "val") if config.eval_every else None
         if self.val is not None:
             self.val_batches()  # raises ValueError if the shards hold less than one window
 
         checkpoint = find_checkpoint(self.folder, config)
-        if checkpoint is None:
-            sizes = config.model_config(train.vocab_size)
-        else:
-            sizes = read_config(checkpoint / CONFIG)
-        self.prompt = _prompt(config, self.tokenizer, sizes.vocab_size)
+        made = checkpoint and read_config(checkpoint / CONFIG)
+        sizes = made or config.model_config(train.vocab_size)
+        self.prompt = self.tokenizer.encode(config.prompt, allowed_special="all")
+        if config.sample_every and max(self.prompt) >= sizes.vocab_size:
+            raise ValueError(
+                f"the prompt {config.prompt!r} has the id {max(self.prompt)}, outside the "
+                f"vocabulary 0 … {sizes.vocab_size - 1} of {config.data}: choose another one"
+            )
         self.memory = StepMemory(config, sizes, device, str(dtype).removeprefix("torch."))
         self.memory.check()
         with self.memory.explain_errors():
@@ -243,14 +184,12 @@ class Trainer:
             if config.init_from is not None and checkpoint is None:
                 model.load_state_dict(GPT2.from_pretrained(config.init_from).state_dict())
             self.training_model = distribute(model, ranks, fsdp=config.fsdp, compiled=self.compiled)
-            betas = config.beta1, config.beta2
-            self.optimizer = make_optimizer(
-                model, lr=config.lr, betas=betas, weight_decay=config.weight_decay
-            )
+            betas, decay = (config.beta1, config.beta2), config.weight_decay
+            self.optimizer = make_optimizer(model, lr=config.lr, betas=betas, weight_decay=decay)
             seed_all(config.seed, ranks.rank + 1)  # other dropout on each rank
             if checkpoint is not None:
                 self._restore(checkpoint)
-        ranks.barrier()  # all have read the folder before the first one writes
+        ranks.gather(None)  # wait: all have read the folder before the first one writes
         if ranks.first:
             open_folder(self.folder, config)
 
@@ -264,7 +203,11 @@ class Trainer:
         """Train until the last step or a stop. Returns the last training and validation loss."""
         config, ranks = self.config, self.ranks
         loss = val_loss = None
-        peak = peak_flops(ranks, self.memory.precision)
+        # In float32 a new CUDA device multiplies in TF32. The data sheet may be unknown: None.
+        tf32 = self.memory.precision == "float32" and ranks.device.type == "cuda"
+        tf32 = tf32 and torch.cuda.get_device_capability(ranks.device) >= (8, 0)
+        peak = device_peak(ranks.device, "tf32" if tf32 else self.memory.precision)
+        peak = peak and peak * ranks.world_size
         tokens = self.sequences_per_step * config.block_size
         steps, seconds = 0, 0.0  # of training since the last row of the log
         if self.step == 0:
@@ -279,7 +222,7 @@ class Trainer:
             steps, seconds = steps + 1, seconds + time.perf_counter() - began
             loss = row["loss"]
             log.show_step(loss)
-            stopping = ranks.any(self._stop.requested)
+            stopping = ranks.any(self._stop.is_set())
             save = stopping or self._is_due(config.save_every)
             if self._is_due(config.eval_every):
                 row["val_loss"] = val_loss = self.evaluate()
@@ -295,35 +238,57 @@ class Trainer:
             if save:
                 self.save(row.get("val_loss"))
         if not self.finished:
-            log.show(self._how_to_resume(), always=True)
+            saved = ck.checkpoint_path(self.folder, self.step)
+            log.show(
+                f"Stopped after step {self.step} of {config.steps}; saved in {saved}. To continue: "
+                f"gpt2-edu train --out {self.folder} --resume, or in Python: "
+                f"Trainer.resume({str(self.folder)!r}).train()",
+                always=True,
+            )
         return loss, val_loss
 
     def train_step(self) -> Row:
-        """Take one step. Returns what the log says about it."""
+        """One update of the weights: forward, loss, backward, clip, step. Returns its log row.
+
+        The loss is that before the update, a mean over the batches of all ranks; the gradient's
+        norm is that before clipping. Raises FloatingPointError before the update if they are not
+        finite.
+        """
         config, lr = self.config, self.config.learning_rate_at(self.step)
-        try:
-            loss, norm = training_step(
-                self.training_model,
-                self.optimizer,
-                self.loader.next_batch,
-                lr=lr,
-                clip=config.grad_clip or math.inf,
-                accumulate=config.grad_accum,
-                autocast=self.autocast,
-                scaler=self.scaler,
-                ranks=self.ranks,
-            )
-        except FloatingPointError as error:
-            good = ck.checkpoints(self.folder)
-            kept = f"{good[-1]} is the last good checkpoint" if good else "There is no checkpoint"
-            raise FloatingPointError(
-                f"training diverged at step {self.step + 1}: {error}, at a learning rate of "
-                f"{lr:.3g}. Nothing of this step is saved. {kept}. Try, in this order: a lower lr, "
-                "more warmup_steps, grad_clip=1, precision=float32; and look at the data if it "
-                "always happens at the same step."
-            ) from error
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        self.optimizer.zero_grad()
+        total = torch.zeros((), device=self.ranks.device)
+        for i in range(config.grad_accum):
+            inputs, targets = self.loader.next_batch()  # (B, T) each
+            with micro_step(self.training_model, last=i == config.grad_accum - 1):
+                with self.autocast:
+                    _, loss = self.training_model(inputs, targets)
+                self.scaler.scale(loss / config.grad_accum).backward()
+            total += loss.detach() / config.grad_accum
+        self.scaler.unscale_(self.optimizer)
+        clip = config.grad_clip or math.inf
+        norm = float(full_tensor(nn.utils.clip_grad_norm_(self.model.parameters(), clip)))
+        mean_loss = self.ranks.sum(float(total))[0] / self.ranks.world_size
+        self._check_finite(mean_loss, norm, lr)
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
         self.step += 1
-        return {"step": self.step, "loss": loss, "lr": lr, "grad_norm": norm}
+        return {"step": self.step, "loss": mean_loss, "lr": lr, "grad_norm": norm}
+
+    def _check_finite(self, loss: float, norm: float, lr: float) -> None:
+        # In float16 the scaler skips a step whose gradient is not finite, and halves its scale,
+        # down to 1. In other precisions the scale is 1.
+        if math.isfinite(loss) and (math.isfinite(norm) or self.scaler.get_scale() > 1):
+            return
+        good = ck.checkpoints(self.folder)
+        kept = f"{good[-1]} is the last good checkpoint" if good else "There is no checkpoint"
+        raise FloatingPointError(
+            f"training diverged at step {self.step + 1}: the loss is {loss}, the gradient's norm "
+            f"{norm}, at a learning rate of {lr:.3g}. Nothing of this step is saved. {kept}. Try, "
+            "in this order: a lower lr, more warmup_steps, grad_clip=1, precision=float32; and "
+            "look at the data if it always happens at the same step."
+        )
 
     def _is_due(self, every: int) -> bool:
         """Whether what happens every so many steps, and at the end, happens now. 0: never."""
@@ -355,13 +320,6 @@ class Trainer:
             "peak_flops_per_second": peak or "n/a",
             "utilisation_is": "tokens/s · (6·(12·N·C² + V·C) + 6·N·C·T) / peak FLOP/s",
         }
-
-    def _how_to_resume(self) -> str:
-        return (
-            f"Stopped after step {self.step} of {self.config.steps}; saved in "
-            f"{ck.checkpoint_path(self.folder, self.step)}. To continue: gpt2-edu train --out "
-            f"{self.folder} --resume, or in Python: Trainer.resume({str(self.folder)!r}).train()"
-        )
 
     # ---- Validation and samples
 
@@ -441,7 +399,7 @@ class Trainer:
             ck.prune(self.folder, self.config.keep)
 
         if problem := ranks.on_first(write):
-            raise OSError(problem)
+            raise OSError(f"{problem}. The older checkpoints are intact: make room and resume.")
 
     def _restore(self, checkpoint: Path) -> None:
         """Continue from a checkpoint, which may have been written by another number of ranks.
@@ -450,20 +408,16 @@ class Trainer:
         sequences.
         """
         weights, averages, state = ck.load(checkpoint)
-        then, now = state["sequences_per_step"], self.sequences_per_step
-        if then != now:
-            raise ValueError(
-                f"a step of this run takes {then} sequences, now it would take {now}: "
-                f"{self.ranks.world_size} devices · batch_size {self.config.batch_size} · "
-                f"grad_accum {self.config.grad_accum}. Change grad_accum or the number of devices."
-            )
         self.loader.load_state_dict(state["loader"])
+        now: dict[str, Any] = {"sequences_per_step": self.sequences_per_step}
+        then = {"sequences_per_step": state["sequences_per_step"]}
         known = state["loader"].get("val_fingerprint")  # None in checkpoints of older versions
-        if self.val is not None and known not in (None, self.val.fingerprint):
+        if self.val is not None and known is not None:
+            now["validation text"], then["validation text"] = self.val.fingerprint, known
+        if changed := changes(then, now):
             raise ValueError(
-                f"the validation text in {self.config.data} is not the one that this run began "
-                "with, so its losses could not be compared. Resume with the same data, or start a "
-                "new run."
+                f"this run began with other sizes or data: {'; '.join(changed)}. Resume with the "
+                "same data, and with as many sequences a step: devices · batch_size · grad_accum."
             )
         for name, parameter in self.model.named_parameters():
             copy_full_tensor(parameter, weights[name])
@@ -479,87 +433,47 @@ class Trainer:
         self.step, self.best_val_loss = state["step"], state["best"]
 
 
-def _check_options(config: TrainConfig, ranks: Ranks) -> None:
-    if config.fsdp and ranks.world_size == 1:
-        raise ValueError("fsdp splits a model over processes: start them with torchrun")
-    if config.tensorboard and find_spec("tensorboard") is None:
-        raise ValueError(
-            "tensorboard=True needs the package tensorboard, which is not installed: "
-            'pip install "gpt2-edu[tensorboard]"'
-        )
-
-
-def _prompt(config: TrainConfig, tokenizer: tiktoken.Encoding, V: int) -> list[int]:
-    """The ids with which samples begin. Raises ValueError if one is outside the vocabulary."""
-    ids = tokenizer.encode(config.prompt, allowed_special="all")
-    if config.sample_every and max(ids) >= V:
-        raise ValueError(
-            f"the prompt {config.prompt!r} has the id {max(ids)}, outside the "
-            f"vocabulary 0 … {V - 1} of {config.data}: choose another one"
-        )
-    return ids
-
-
-def peak_flops(ranks: Ranks, precision: str) -> float | None:
-    """FLOP/s of all devices in matrix products, from the data sheet; None if it is not known."""
-    device = ranks.device
-    tf32 = device.type == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0)
-    peak = device_peak(device, "tf32" if tf32 and precision == "float32" else precision)
-    return peak and peak * ranks.world_size
-
-
 @contextmanager
 def torch_settings(device: torch.device) -> Iterator[None]:
-    """The settings of torch that a run relies on. The caller's, and random states, are restored.
-
-    Gradients are on and new tensors are float32. On CUDA float32 products may use TF32.
-    """
-    matmul, dtype = torch.get_float32_matmul_precision(), torch.get_default_dtype()
+    """On CUDA float32 products may use TF32. The caller's setting and random state are restored."""
+    precision = torch.get_float32_matmul_precision()
     if device.type == "cuda":
         torch.set_float32_matmul_precision("high")
     if device.type == "cpu":
         keep_freed_memory()
-    torch.set_default_dtype(torch.float32)
     try:
-        with kept_random_state(device), torch.inference_mode(False), torch.enable_grad():
+        with kept_random_state(device):
             yield
     finally:
-        torch.set_float32_matmul_precision(matmul)
-        torch.set_default_dtype(dtype)
+        torch.set_float32_matmul_precision(precision)
 
 
-class Stop:
-    """Inside ``with stop:``, Ctrl-C or SIGTERM sets ``stop.requested``.
+@contextmanager
+def stop_on_signals(stop: threading.Event) -> Iterator[None]:
+    """Inside the block, Ctrl-C or SIGTERM sets ``stop``, and a second one raises KeyboardInterrupt.
 
-    The training loop checks it after each step, saves and returns. A second signal raises
-    KeyboardInterrupt at once. Only the main thread can handle signals; in another one, only
-    ``Trainer.stop`` sets it.
+    The training loop checks it after each step, saves and returns. Only the main thread can handle
+    signals; in another one, only ``Trainer.stop`` sets it.
     """
+    first = time.monotonic()
 
-    def __init__(self) -> None:
-        self.requested_at: float | None = None
-        self._previous: dict[int, Any] = {}
-
-    @property
-    def requested(self) -> bool:
-        return self.requested_at is not None
-
-    def __enter__(self) -> Stop:
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
-                self._previous[number] = signal.signal(number, self._handle)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.requested_at = None
-        while self._previous:
-            signal.signal(*self._previous.popitem())
-
-    def _handle(self, number: int, frame: object) -> None:
-        now = time.monotonic()
-        if self.requested_at is None:
-            self.requested_at = now
+    def handle(number: int, frame: object) -> None:
+        nonlocal first
+        if not stop.is_set():
+            first = time.monotonic()
+            stop.set()
             # Not print: the signal may have come in the middle of one.
             os.write(2, b"\nStopping after this step. Once more, and the run ends unsaved.\n")
-        elif now - self.requested_at > ECHO_SECONDS:
+        elif time.monotonic() - first > ECHO_SECONDS:
             raise KeyboardInterrupt
+
+    previous = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            previous[number] = signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+        stop.clear()

@@ -35,6 +35,6 @@ def jsonl(tmp_path):
 @pytest.fixture
 def small_pieces(monkeypatch):
     """Many pieces and batches out of little text; the disk can be slow."""
-    monkeypatch.setattr(gpt2_edu.data.sources, "BLOCK_BYTES", 101)
-    monkeypatch.setattr(gpt2_edu.data.prepare, "BATCH_CHARACTERS", 307)
+    monkeypatch.setattr(gpt2_edu.data.sources, "BLOCK", 101)
+    monkeypatch.setattr(gpt2_edu.data.prepare, "BATCH", 3)
     monkeypatch.setattr(os, "fsync", lambda handle: None)

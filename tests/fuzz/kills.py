@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 
 import gpt2_edu.data.prepare as prepare_file
+from gpt2_edu.data import sources
 from gpt2_edu.data.prepare import PrepareConfig
 from gpt2_edu.data.shards import HEADER
 from gpt2_edu.trainer import Trainer
@@ -37,7 +38,7 @@ def prepare(text: Path, out: Path) -> None:
     """In a child process: prepare, in small batches."""
     if (out / HEADER).exists():  # the kill came between the last file and the end of the process
         return
-    prepare_file.BATCH_CHARACTERS = 4000
+    prepare_file.BATCH, sources.BLOCK = 2, 2000
     config = PrepareConfig(sources=(str(text),), out=str(out), tokenizer="crane", workers=2)
     prepare_file.prepare(config)
 

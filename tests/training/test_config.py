@@ -24,7 +24,7 @@ from gpt2_edu.trainer import TrainConfig
         ({"beta2": 1.0}, ValueError, "beta2 must be at least 0.0 and below 1.0"),
         ({"dropout": 1.0}, ValueError, "dropout must be at least 0.0 and below 1.0"),
         ({"weight_decay": -1}, ValueError, "weight_decay must be at least 0"),
-        ({"warmup_steps": 1000}, ValueError, "warmup_steps=1000 leaves none of the 1000 steps"),
+        ({"warmup_steps": 1000}, ValueError, "warmup_steps=1000 must be below steps=1000"),
         ({"precision": "int8"}, ValueError, "one of auto, float32, bf16, fp16, got 'int8'"),
         ({"compile": "yes"}, ValueError, "compile must be one of auto, on, off"),
         ({"model": "gpt3"}, ValueError, "unknown preset 'gpt3'"),

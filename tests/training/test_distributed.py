@@ -21,7 +21,7 @@ from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import distributed
 from gpt2_edu.training.checkpoint import checkpoints
 from gpt2_edu.training.config import LOG
-from gpt2_edu.training.distributed import Ranks, micro_step, process_group, shard
+from gpt2_edu.training.distributed import Ranks, distribute, micro_step, process_group
 from gpt2_edu.training.run_log import read_log
 from tests.training.small_run import press_ctrl_c, result, small_config
 from tests.training.two_ranks import TWO_RANKS
@@ -138,7 +138,7 @@ def test_ddp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group_
 
 
 def test_fsdp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group_of_one):
-    shard(model, ALONE)
+    distribute(model, ALONE, fsdp=True, compiled=False)
     for last in (False, False, True):
         with micro_step(model, last=last):
             model(idx, idx)[1].backward()
@@ -147,7 +147,7 @@ def test_fsdp_exchanges_gradients_in_the_last_micro_step_alone(model, idx, group
 
 def test_a_sample_before_the_first_step_does_not_spoil_it(model, idx, group_of_one):
     """FSDP keeps what it gathers: made in inference mode, no gradient could be taken of it."""
-    shard(model, ALONE)
+    distribute(model, ALONE, fsdp=True, compiled=False)
     generate(model, idx[:1], 2, use_cache=False, temperature=0)
     with micro_step(model, last=True):
         model(idx, idx)[1].backward()
@@ -160,20 +160,20 @@ def test_a_model_is_split_over_the_devices_of_the_run(model, monkeypatch, group_
     monkeypatch.setattr(
         "torch.distributed.fsdp.fully_shard", lambda module, mesh: meshes.append(mesh)
     )
-    shard(model, ALONE)
+    distribute(model, ALONE, fsdp=True, compiled=False)
     assert {mesh.device_type for mesh in meshes} == {"cpu"}
     assert len(meshes) == model.config.n_layer + 1
 
 
-def test_a_rank_of_many_gpus_works_on_its_own(monkeypatch):
+def test_a_rank_of_many_gpus_works_on_its_own(model, monkeypatch):
     given: dict = {}
     monkeypatch.setattr(
         distributed, "DistributedDataParallel", lambda model, **named: given.update(named)
     )
-    distributed.replicate(None, Ranks(1, 2, torch.device("cuda", 1)))
-    assert given == {"device_ids": [1], "gradient_as_bucket_view": True}
-    distributed.replicate(None, Ranks(1, 2, torch.device("cpu")))
-    assert given["device_ids"] is None
+    monkeypatch.setattr(model, "to", lambda device: model)
+    for device, ids in ((torch.device("cuda", 1), [1]), (torch.device("cpu"), None)):
+        distribute(model, Ranks(1, 2, device), fsdp=False, compiled=False)
+        assert given == {"device_ids": ids, "gradient_as_bucket_view": True}
 
 
 def test_nccl_is_told_the_device_of_its_process(monkeypatch):
@@ -211,7 +211,7 @@ def test_a_device_that_cannot_be_one_of_many_is_refused(monkeypatch):
     monkeypatch.setenv("LOCAL_RANK", "3")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with (
-        pytest.raises(ValueError, match=r"has 2 CUDA devices.*number 4"),
+        pytest.raises(ValueError, match=r"device number 4, this machine has 2"),
         process_group(torch.device("cuda")),
     ):
         pass

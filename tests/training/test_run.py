@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,6 @@ from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.data.shards import HEADER
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import memory
-from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.config import LOG, SETTINGS
 from gpt2_edu.training.distributed import Ranks
 from tests.training.small_run import (
@@ -40,20 +40,6 @@ def test_an_open_run_is_complete_and_stands_where_its_checkpoint_does(data, fini
     assert (done.step, done.finished) == (12, True) and done.best_val_loss is not None
 
 
-def test_a_run_of_an_earlier_version_is_kept_and_resumed_after_a_renaming(data, tmp_path):
-    """Its settings were in config.json, the name of a model's sizes."""
-    out = tmp_path / "run"
-    Trainer(small_config(data, out), on_log=press_ctrl_c(2)).train()
-    (out / SETTINGS).rename(out / "config.json")
-    with pytest.raises(ValueError, match="already holds a run"):
-        Trainer(small_config(data, out)).train()
-    with pytest.raises(FileNotFoundError, match="no run to resume") as caught:
-        Trainer.resume(out)
-    _, old, new = str(caught.value).splitlines()[-1].split()
-    shutil.move(old, new)
-    assert Trainer.resume(out).train().finished
-
-
 def test_another_validation_text_is_refused(data, tmp_path):
     """Its losses would be compared with those of the first one."""
     shards = Path(shutil.copytree(data, tmp_path / "shards"))
@@ -64,7 +50,7 @@ def test_another_validation_text_is_refused(data, tmp_path):
     header = json.loads((shards / HEADER).read_text())
     header["shards"][1]["sha256"] = hashlib.sha256(raw).hexdigest()
     (shards / HEADER).write_text(json.dumps(header))
-    with pytest.raises(ValueError, match=r"validation text in .* is not the one"):
+    with pytest.raises(ValueError, match="validation text was"):
         Trainer.resume(tmp_path / "run").train()
 
 
@@ -95,7 +81,7 @@ def test_other_data_at_the_same_place_is_noticed(data, tmp_path):
 
 def test_a_step_of_another_size_is_refused_with_the_sum(data, tmp_path):
     Trainer(small_config(data, tmp_path / "run"), on_log=press_ctrl_c(2)).train()
-    with pytest.raises(ValueError, match="takes 4 sequences, now it would take 12: 1 devices"):
+    with pytest.raises(ValueError, match="sequences_per_step was 4, is now 12"):
         Trainer(small_config(data, tmp_path / "run", grad_accum=3, resume=True)).train()
     moved = tmp_path / "elsewhere"
     (tmp_path / "run").rename(moved)
@@ -144,17 +130,17 @@ def test_weights_to_start_from_must_fit_the_data(data, tmp_path):
     for V in (89, 101):  # more ids than the data has are another tokenizer too
         other = GPT2Config(vocab_size=V, block_size=13, n_layer=1, n_head=1, n_embd=7)
         GPT2(other).save_pretrained(tmp_path / "m")
-        with pytest.raises(ValueError, match=rf"a vocabulary of 97 ids.*has {V}"):
+        with pytest.raises(ValueError, match=rf"has {V} ids.*97 ids"):
             Trainer(small_config(data, tmp_path / "run", **start)).train()
     GPT2(GPT2Config(vocab_size=97, block_size=11, n_layer=1, n_head=1, n_embd=7)).save_pretrained(
         tmp_path / "m"
     )
-    with pytest.raises(ValueError, match="at most 11 tokens: block_size=13"):
+    with pytest.raises(ValueError, match=r"at most 11 tokens.*block_size=13"):
         Trainer(small_config(data, tmp_path / "run", **start)).train()
 
 
 def test_a_missing_tensorboard_is_said_with_the_way_to_get_it(data, tmp_path, monkeypatch):
-    monkeypatch.setattr(trainer_file, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(ValueError, match=r'pip install "gpt2-edu\[tensorboard\]"'):
         Trainer(small_config(data, tmp_path / "run", tensorboard=True)).train()
     assert not (tmp_path / "run").exists()
@@ -166,7 +152,7 @@ def test_shards_of_another_tokenizer_of_the_same_name_are_refused(data, tmp_path
     header = json.loads((shards / HEADER).read_text())
     header["tokenizer_hash"] = "0" * 64
     (shards / HEADER).write_text(json.dumps(header))
-    with pytest.raises(ValueError, match=r"another tokenizer.*hash 0000"):
+    with pytest.raises(ValueError, match=r"hash 0000.* another tokenizer"):
         Trainer(small_config(shards, tmp_path / "run")).train()
     assert not (tmp_path / "run").exists()
 
