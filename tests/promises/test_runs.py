@@ -83,18 +83,14 @@ def test_two_trainers_do_not_mix_their_runs(data, tmp_path, undisturbed):
     assert result(out) == result(undisturbed)
 
 
-@pytest.mark.parametrize(("name", "value"), [("lr", 0.5), ("n_embd", 24), ("steps", 40)])
-def test_edited_settings_do_not_make_another_run_of_it(stopped, name, value):
+def test_edited_settings_do_not_make_another_run_of_it(stopped):
     settings = json.loads((stopped / SETTINGS).read_text())
-    before = settings[name]
-    (stopped / SETTINGS).write_text(json.dumps(settings | {name: value}))
-    with pytest.raises(ValueError, match=f"{name} was {before}, is now {value}"):
+    (stopped / SETTINGS).write_text(json.dumps(settings | {"n_embd": 24}))
+    with pytest.raises(ValueError, match="n_embd was 21, is now 24"):
         Trainer.resume(stopped).train()
 
 
-@pytest.mark.parametrize(
-    "damage", [b"\xff\xfe\n", b"{}\n", b"[1]\n", b'{"step": "x"}\n', b"[" * 9999 + b"\n", b"\0\n"]
-)
+@pytest.mark.parametrize("damage", [b"\xff\xfe\n", b"[1]\n", b'{"step": "x"}\n', b"\0\n"])
 def test_a_damaged_log_costs_no_run(stopped, undisturbed, damage, capsys):
     lines = (stopped / LOG).read_bytes().splitlines(keepends=True)
     broken = b"".join([*lines[:3], damage, *lines[3:]])
@@ -109,31 +105,28 @@ def test_a_damaged_log_costs_no_run(stopped, undisturbed, damage, capsys):
 
 def test_a_resume_removes_no_file_of_the_user(stopped, undisturbed):
     theirs = [stopped / "mine.part", stopped / "checkpoints" / ".unfinished-thesis"]
-    for path in theirs:
+    for path in (*theirs, stopped / "log.jsonl.part"):
         path.write_text("the user's")
-    (stopped / "log.jsonl.part").write_text("{")
     Trainer.resume(stopped).train()
     assert all(path.read_text() == "the user's" for path in theirs)
     assert [path.name for path in stopped.glob("*.part")] == ["mine.part"]
     assert result(stopped) == result(undisturbed)
 
 
-def test_a_checkpoint_may_be_a_link_and_what_it_links_to_is_never_removed(
-    stopped, undisturbed, tmp_path
-):
-    """The newest is resumed from, and later ones push it out; so an earlier removal may be cut."""
+def test_links_stay_and_what_they_link_to_is_never_removed(stopped, undisturbed, tmp_path):
+    """The newest checkpoint is resumed from, and later ones push it out; the log is rewritten."""
     disk = tmp_path / "disk"
     disk.mkdir()
     names = [path.name for path in ck.checkpoints(stopped)]
-    for name in names:
-        (stopped / "checkpoints" / name).rename(disk / name)
-        (stopped / "checkpoints" / name).symlink_to(disk / name)
+    for path in (*ck.checkpoints(stopped), stopped / LOG):
+        path.rename(disk / path.name)
+        path.symlink_to(disk / path.name)
     (stopped / "checkpoints/.unfinished-step-00000003").symlink_to(disk / names[0])
     Trainer.resume(stopped).train()
     assert result(stopped) == result(undisturbed)
+    assert (stopped / LOG).is_symlink()
     assert not any(path.is_symlink() for path in ck.checkpoints(stopped)[-2:])
-    for name in names:
-        assert not ck.damage(disk / name)
+    assert not any(ck.damage(disk / name) for name in names)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be renamed")
@@ -160,35 +153,18 @@ def test_a_run_folder_that_is_renamed_ends_the_run_and_nothing_goes_to_the_old_n
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be renamed")
-def test_a_renamed_run_folder_is_noticed_by_a_checkpoint_too(data, tmp_path):
-    out, moved = tmp_path / "run", tmp_path / "moved"
-    rare = {"log_every": 100, "eval_every": 0, "sample_every": 0}
-    with (
-        before_each_step(lambda trainer: trainer.step == 4 and out.rename(moved)),
-        pytest.raises(OSError, match=f"{out} was moved to {moved}"),
-    ):
-        Trainer(small_config(data, out, **rare)).train()
-    assert not out.exists() and ck.checkpoints(moved)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be removed")
-def test_a_run_folder_that_is_removed_ends_the_run(data, tmp_path):
+@pytest.mark.parametrize("gone", ["moved", "removed"])
+def test_a_checkpoint_notices_that_its_folder_is_gone(data, tmp_path, gone):
     out = tmp_path / "run"
-    with pytest.raises(OSError, match=f"{out} was removed"):
-        Trainer(
-            small_config(data, out), on_log=lambda row: row["step"] == 5 and shutil.rmtree(out)
-        ).train()
+    rare = {"log_every": 100, "eval_every": 0, "sample_every": 0}
+
+    def act(trainer):
+        if trainer.step == 4:
+            out.rename(tmp_path / "moved") if gone == "moved" else shutil.rmtree(out)
+
+    with before_each_step(act), pytest.raises(OSError, match=f"{out} was {gone}"):
+        Trainer(small_config(data, out, **rare)).train()
     assert not out.exists()
-
-
-def test_a_log_that_is_a_link_stays_one(stopped, undisturbed, tmp_path):
-    elsewhere = tmp_path / "logs" / "log.jsonl"
-    elsewhere.parent.mkdir()
-    (stopped / LOG).rename(elsewhere)
-    (stopped / LOG).symlink_to(elsewhere)
-    Trainer.resume(stopped).train()
-    assert (stopped / LOG).is_symlink() and not (stopped / LOG).with_suffix(".part").exists()
-    assert result(stopped) == result(undisturbed)
 
 
 def test_a_folder_that_cannot_be_made_is_named(data, tmp_path):
@@ -199,26 +175,18 @@ def test_a_folder_that_cannot_be_made_is_named(data, tmp_path):
             Trainer(small_config(data, out)).train()
 
 
-def test_a_start_that_fails_leaves_the_folder_free(data, tmp_path, monkeypatch):
+def test_a_start_that_fails_leaves_the_folder_free(data, tmp_path):
     out = tmp_path / "run"
+    out.mkdir()
+    (out / "diary.txt").write_text("the user's")
 
-    def no_memory(*args, **settings):
+    def no_memory(trainer):
         raise MemoryError
 
-    with monkeypatch.context() as patch:
-        patch.setattr("gpt2_edu.training.trainer.Trainer.train_step", no_memory)
-        with pytest.raises(ValueError, match="not enough memory"):
-            Trainer(small_config(data, out)).train()
-    assert not out.exists()
+    with before_each_step(no_memory), pytest.raises(ValueError, match="not enough memory"):
+        Trainer(small_config(data, out)).train()
+    assert [path.name for path in out.iterdir()] == ["diary.txt"]
     Trainer(small_config(data, out, steps=4, batch_size=2)).train()
-
-
-def test_a_start_that_fails_takes_nothing_that_was_there(data, tmp_path, monkeypatch):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run/diary.txt").write_text("the user's")
-    with pytest.raises(ValueError, match="fp16 is for CUDA"):
-        Trainer(small_config(data, tmp_path / "run", precision="fp16")).train()
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["diary.txt"]
 
 
 def test_a_kill_before_pruning_leaves_no_checkpoint_too_many(data, tmp_path, monkeypatch):
@@ -227,28 +195,19 @@ def test_a_kill_before_pruning_leaves_no_checkpoint_too_many(data, tmp_path, mon
         patch.setattr(ck, "prune", lambda *args: None)
         Trainer(small_config(data, out, keep=1), on_log=press_ctrl_c(7)).train()
     many = len(ck.checkpoints(out))
-    Trainer(small_config(data, out, keep=1, resume=True, steps=12), on_log=press_ctrl_c(8)).train()
+    Trainer(small_config(data, out, keep=1, resume=True), on_log=press_ctrl_c(8)).train()
     assert len(ck.checkpoints(out)) <= 2 < many
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        "[]",
-        "{}",
-        "[" * 99_999,
-        '{"sha256": 1}',
-        "\ud800",
-    ],
-)
-def test_a_damaged_state_is_named_and_leads_to_the_intact_checkpoint(stopped, state):
+def test_a_damaged_state_is_named_and_leads_to_the_intact_checkpoint(stopped):
     newest = ck.checkpoints(stopped)[-1]
-    (newest / "state.json").write_bytes(state.encode("utf-8", "surrogatepass"))
-    with pytest.raises(ValueError) as error:
-        Trainer.resume(stopped).train()
-    said = str(error.value)
-    assert str(newest / "state.json") in said and "is intact" in said
-    assert len(said) < 1000 and said.replace("\n", "").isprintable()
+    for state in (b"[]", b"{}", b"[" * 99_999, b'{"sha256": 1}', b"\xed\xa0\x80"):
+        (newest / "state.json").write_bytes(state)
+        with pytest.raises(ValueError, match="is intact") as error:
+            Trainer.resume(stopped).train()
+        said = str(error.value)
+        assert str(newest / "state.json") in said
+        assert len(said) < 1000 and said.replace("\n", "").isprintable()
 
 
 def test_weights_of_a_checkpoint_are_for_all_who_may_read_the_folder(stopped):
@@ -302,20 +261,18 @@ def test_who_waits_for_a_folder_that_is_taken_away_makes_it_anew(tmp_path):
 def test_a_stopped_training_is_no_success(data, tmp_path):
     """`gpt2-edu train … && gpt2-edu export …` stops there."""
     out = tmp_path / "run"
-    settings = {"n_layer": 1, "n_head": 1, "n_embd": 8, "block_size": 13, "steps": 5000}
-    words = [str(w) for n, v in settings.items() for w in ("--" + n.replace("_", "-"), v)]
-    words += ["--prompt", "a", "--sample-every", "0", "--device", "cpu", "--quiet"]
-    words += ["--eval-every", "0", "--log-every", "1"]
+    words = "--n-layer 1 --n-head 1 --n-embd 8 --block-size 13 --steps 5000 --prompt a --quiet "
+    words += "--sample-every 0 --eval-every 0 --log-every 1 --device cpu"
     run = subprocess.Popen(
-        [sys.executable, "-m", "gpt2_edu", "train", "--data", data, "--out", out, *words],
-        stderr=subprocess.PIPE,
+        [sys.executable, "-m", "gpt2_edu", "train", "--data", data, "--out", out, *words.split()],
+        stderr=subprocess.STDOUT,
         stdout=subprocess.PIPE,
         text=True,
     )
     while run.poll() is None and not (out / LOG).is_file():
-        pass
+        time.sleep(0.1)
     run.send_signal(2)
-    said = "".join(run.communicate(timeout=60))
+    said, _ = run.communicate(timeout=60)
     assert run.returncode == 130, said
     assert f"gpt2-edu train --out {out} --resume" in said
     assert story(out)

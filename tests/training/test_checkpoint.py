@@ -17,7 +17,6 @@ from safetensors.torch import load_file, save_file
 from gpt2_edu import GPT2, weights
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
-from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.randomness import random_state, set_random_state
 from tests.training.small_run import result, small_config
 
@@ -31,12 +30,8 @@ def run(finished, tmp_path):
 def refused(run, *parts: str) -> str:
     with pytest.raises(ValueError) as caught:
         ck.newest_checkpoint(run)
-    for part in parts:
-        assert part in str(caught.value)
+    assert all(part in str(caught.value) for part in parts), caught.value
     return str(caught.value)
-
-
-# ---- What a checkpoint is ----------------------------------------------------------------------
 
 
 def test_a_checkpoint_opens_as_a_model_here_and_in_transformers(run):
@@ -59,25 +54,6 @@ def test_a_run_folder_holds_what_the_layout_says_and_nothing_pickled(run):
     assert tensors["transformer.ln_f.bias.step"] == 12
     assert not any("lm_head" in name for name in tensors)
 
-
-def test_averages_return_to_the_parameters_that_they_belong_to(data, tmp_path):
-    """Names, not an order, tie them together."""
-    alone = Ranks(0, 1, torch.device("cpu"))
-    run = Trainer(small_config(data, tmp_path / "run"))
-    run.open(alone)
-    run.train_step()
-    run.save(None)
-    again = Trainer(small_config(data, tmp_path / "run", resume=True))
-    again.open(alone)
-    parameters = zip(run.model.named_parameters(), again.model.parameters(), strict=True)
-    for (name, p), q in parameters:
-        assert torch.equal(p, q), name
-        for key in ("step", "exp_avg", "exp_avg_sq"):
-            found = again.optimizer.state[q][key]
-            assert torch.equal(run.optimizer.state[p][key], found), (name, key)
-
-
-# ---- Damage ------------------------------------------------------------------------------------
 
 FILES = ("config.json", "model.safetensors", "optimizer.safetensors", "state.json")
 
@@ -118,11 +94,7 @@ def test_an_older_checkpoint_that_cannot_be_compared_is_refused_too(run):
     (run / "checkpoints/step-00000009/state.json").write_text("{}")
     with pytest.raises(ValueError, match=r"step-00000009/state.json is damaged"):
         Trainer.resume(run).train()
-
-
-def test_no_way_is_promised_where_there_is_none(run):
-    for name in ("step-00000009", "step-00000012"):
-        (run / "checkpoints" / name / "model.safetensors").unlink()
+    (run / "checkpoints/step-00000012/model.safetensors").unlink()
     assert "mv" not in refused(run, "No checkpoint of this run is intact", "start a new run")
 
 
@@ -135,47 +107,28 @@ def test_a_checkpoint_of_a_later_version_is_not_guessed_at(run):
     refused(run, "another format", "version 1")
 
 
-# ---- Being cut short ---------------------------------------------------------------------------
-
-
 def test_everything_is_on_the_disk_before_it_takes_its_name(tmp_path, monkeypatch):
-    done = []
-    sync, rename = ck.sync, os.rename
-
-    def record_sync(path):
-        done.append(path.name)
-        sync(path)
-
-    def record_rename(source, target):
-        done.append("renamed")
-        rename(source, target)
-
-    monkeypatch.setattr(ck, "sync", record_sync)
-    monkeypatch.setattr(os, "rename", record_rename)
+    done, sync, rename = [], ck.sync, os.rename
+    monkeypatch.setattr(ck, "sync", lambda path: done.append(path.name) or sync(path))
+    monkeypatch.setattr(os, "rename", lambda a, b: done.append("renamed") or rename(a, b))
     with ck.atomic_folder(tmp_path / "step-00000001") as part:
-        (part / "a").write_text("1")
-        (part / "b").write_text("2")
+        for name in ("a", "b"):
+            (part / name).write_text("1")
     assert sorted(done[:2]) == ["a", "b"]
     assert done[2:] == [".unfinished-step-00000001", "renamed", tmp_path.name]
 
 
-def test_what_a_killed_process_left_is_no_checkpoint_and_is_cleaned_away(run):
-    newest = run / "checkpoints/step-00000012"
-    left = run / "checkpoints/.unfinished-step-00000013"
-    shutil.copytree(newest, left)
-    assert ck.newest_checkpoint(run) == newest
-    ck.clean(run)
-    assert not left.exists()
-    assert ck.newest_checkpoint(run) == newest
-
-
-def test_a_removal_that_is_cut_short_leaves_no_half_checkpoint(run, monkeypatch):
+def test_what_a_kill_leaves_is_no_checkpoint_and_is_cleaned_away(run, monkeypatch):
+    """In the middle of a save, or of a removal."""
+    shutil.copytree(
+        run / "checkpoints/step-00000012", run / "checkpoints/.unfinished-step-00000013"
+    )
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "rmtree", lambda path, ignore_errors=False: None)  # killed before
         ck.remove(run / "checkpoints/step-00000009")
     assert [path.name for path in ck.checkpoints(run)] == ["step-00000012"]
     ck.clean(run)
-    assert sorted(p.name for p in (run / "checkpoints").iterdir()) == ["step-00000012"]
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000012"]
 
 
 @pytest.mark.parametrize("full_at", ["model.safetensors", "optimizer.safetensors"])
@@ -200,19 +153,11 @@ def test_a_full_disk_keeps_the_old_checkpoint_and_the_run_goes_on_later(
         patch.setattr(weights, "save_file", write_until_full)
         with pytest.raises(OSError) as caught:
             Trainer(small_config(data, out)).train()
-    for part in (
-        "the disk is full",
-        "step-00000006",
-        "checkpoints are intact",
-    ):
-        assert part in str(caught.value)
+    assert "the disk is full" in str(caught.value) and "step-00000006" in str(caught.value)
     assert [path.name for path in ck.checkpoints(out)][-1] == "step-00000004"
     assert not list((out / "checkpoints").glob(".unfinished*"))
     Trainer.resume(out).train()
     assert result(out) == result(finished)
-
-
-# ---- Which to keep -----------------------------------------------------------------------------
 
 
 def make_checkpoints(run, losses):
@@ -255,9 +200,6 @@ def test_checkpoints_are_ordered_by_number_also_beyond_eight_digits(tmp_path):
     (tmp_path / "checkpoints/step-12.old").mkdir()
     steps = [int(path.name.removeprefix("step-")) for path in ck.checkpoints(tmp_path)]
     assert steps == [7, 99_999_999, 100_000_000]
-
-
-# ---- Random states -----------------------------------------------------------------------------
 
 
 def test_the_generator_goes_on_where_it_stood():

@@ -71,26 +71,12 @@ def assert_same_run(run: Path, reference: Path, tolerance: float = 2e-6) -> None
 
 @pytest.mark.parametrize(
     "two, one",
-    [("ddp", "single"), ("ddp-4", "single-8"), ("fsdp", "single-4")],
+    [("ddp", "single"), ("ddp-4", "single-8"), ("fsdp", "single-4"), ("stopped", "single")]
+    + [("one", "single")],
 )
 def test_two_ranks_compute_what_one_computes(runs, two, one):
-    """With accumulation too."""
+    """With accumulation too; "stopped" went on on one rank, "one" had begun there."""
     assert_same_run(runs / two, runs / one)
-    assert read_log(runs / two / LOG)[0]["devices"] == 2
-
-
-def test_a_run_that_two_ranks_began_goes_on_on_one(runs):
-    """The file holds full tensors of weights and averages; the log does not show the change."""
-    assert_same_run(runs / "stopped", runs / "single")
-
-
-def test_a_run_that_one_rank_began_goes_on_on_two(runs):
-    assert_same_run(runs / "one", runs / "single")
-
-
-def test_a_signal_to_one_rank_stops_all_after_the_same_step(runs):
-    """Otherwise the others would wait for it forever."""
-    assert result(runs / "dropout-again")[:2] == result(runs / "dropout")[:2]
 
 
 def test_dropout_differs_between_ranks_but_the_start_of_the_weights_does_not(runs):
@@ -99,7 +85,8 @@ def test_dropout_differs_between_ranks_but_the_start_of_the_weights_does_not(run
         assert drawn[0] != drawn[1]
 
 
-def test_two_ranks_resume_with_the_dropout_that_each_had(runs):
+def test_two_ranks_stop_and_resume_with_the_dropout_that_each_had(runs):
+    """The signal came to one rank; without a word the others would wait for it forever."""
     assert result(runs / "dropout-again") == result(runs / "dropout")
 
 
@@ -154,17 +141,6 @@ def test_a_sample_before_the_first_step_does_not_spoil_it(model, idx, group_of_o
     assert all(p.grad is not None for p in model.parameters())
 
 
-def test_a_model_is_split_over_the_devices_of_the_run(model, monkeypatch, group_of_one):
-    """Without a mesh FSDP would take the machine's GPU, though the run is on its processor."""
-    meshes = []
-    monkeypatch.setattr(
-        "torch.distributed.fsdp.fully_shard", lambda module, mesh: meshes.append(mesh)
-    )
-    distribute(model, ALONE, fsdp=True, compiled=False)
-    assert {mesh.device_type for mesh in meshes} == {"cpu"}
-    assert len(meshes) == model.config.n_layer + 1
-
-
 def test_a_rank_of_many_gpus_works_on_its_own(model, monkeypatch):
     given: dict = {}
     monkeypatch.setattr(
@@ -197,21 +173,18 @@ def test_nccl_is_told_the_device_of_its_process(monkeypatch):
 def test_alone_nothing_is_exchanged(monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     with process_group(torch.device("cpu")) as ranks:
-        assert ranks == Ranks(0, 1, torch.device("cpu"))
-        assert ranks.sum(1.5, 2) == [1.5, 2]
-        assert ranks.gather("x") == ["x"]
+        assert ranks == ALONE
+        assert (ranks.sum(1.5, 2), ranks.gather("x")) == ([1.5, 2], ["x"])
     assert not torch.distributed.is_initialized()
 
 
-def test_a_device_that_cannot_be_one_of_many_is_refused(monkeypatch):
-    monkeypatch.setenv("RANK", "0")
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ValueError, match="this is mps"), process_group(torch.device("mps")):
-        pass
-    monkeypatch.setenv("LOCAL_RANK", "3")
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [("mps", "this is mps"), ("cuda", "device number 4, this machine has 2")],
+)
+def test_refuses_a_device_that_cannot_be_one_of_many(monkeypatch, device, said):
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "LOCAL_RANK": "3"}.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    with (
-        pytest.raises(ValueError, match=r"device number 4, this machine has 2"),
-        process_group(torch.device("cuda")),
-    ):
+    with pytest.raises(ValueError, match=said), process_group(torch.device(device)):
         pass

@@ -13,28 +13,19 @@ from gpt2_edu.training.optim import learning_rate, make_optimizer, parameter_gro
 RUN = {"steps": 101, "lr": 0.6, "min_lr": 0.06, "warmup_steps": 11}
 
 
-def test_every_parameter_is_in_exactly_one_group_and_the_tied_table_once(model):
-    groups = parameter_groups(model, 0.1)
-    grouped = [id(p) for group in groups for p in group["params"]]
-    assert sorted(grouped) == sorted(id(p) for p in model.parameters())
-    assert len(set(grouped)) == len(grouped)
-    assert sum(p.numel() for group in groups for p in group["params"]) == model.num_parameters()
-
-
-def test_matrices_and_tables_decay_but_biases_and_layernorms_do_not(model):
+def test_matrices_and_tables_decay_biases_and_layernorms_do_not(model):
+    """Each in exactly one group, the tied table once, frozen weights in none."""
+    frozen = model.get_parameter("transformer.wpe.weight").requires_grad_(False)
     decaying, others = parameter_groups(model, 0.1)
     assert (decaying["weight_decay"], others["weight_decay"]) == (0.1, 0.0)
+    grouped = [*decaying["params"], *others["params"]]
+    assert len({id(p) for p in grouped}) == len(grouped) == len(list(model.parameters())) - 1
+    assert not any(p is frozen for p in grouped)
     names = {id(p): name for name, p in model.named_parameters()}
-    assert {names[id(p)].split(".")[-1] for p in others["params"]} == {"weight", "bias"}
-    for p in others["params"]:
-        assert names[id(p)].endswith("bias") or "ln_" in names[id(p)]
-    for p in decaying["params"]:
-        assert names[id(p)].endswith("weight") and "ln_" not in names[id(p)]
-
-
-def test_frozen_weights_are_left_to_themselves(model):
-    frozen = model.get_parameter("transformer.wpe.weight").requires_grad_(False)
-    assert not any(p is frozen for g in parameter_groups(model, 0.1) for p in g["params"])
+    for p in grouped:
+        name = names[id(p)]
+        vector = name.endswith("bias") or "ln_" in name
+        assert any(p is q for q in others["params"]) == vector, name
 
 
 def test_the_fused_kernel_takes_the_step_that_the_definition_says(model, idx):

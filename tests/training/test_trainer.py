@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.data import BatchLoader, TokenShards, validation_batches
@@ -87,44 +87,27 @@ def test_ten_steps_follow_transformers(data, tmp_path):
     assert rows[-1]["loss"] < rows[0]["loss"] - 0.2  # something was learned, so followed
 
 
-def test_eight_micro_batches_of_one_are_one_batch_of_eight(train, tmp_path):
+def test_eight_micro_batches_of_one_are_one_batch_of_eight(train):
     settings = {"dropout": 0.0, "eval_every": 0}
     many = train("many", batch_size=1, grad_accum=8, **settings)
     one = train("one", batch_size=8, grad_accum=1, **settings)
     for row, other in zip(many[1:], one[1:], strict=True):
         assert row["loss"] == pytest.approx(other["loss"], rel=3e-6)
         assert row["grad_norm"] == pytest.approx(other["grad_norm"], rel=1e-5)
-    weights = [GPT2.from_pretrained(checkpoints(tmp_path / name)[-1]) for name in ("many", "one")]
-    for p, q in zip(*(model.parameters() for model in weights), strict=True):
-        torch.testing.assert_close(p, q, rtol=0, atol=5e-5)
 
 
 def test_clipping_shortens_the_gradient_and_the_log_says_how_long_it_was(train, tmp_path):
     """AdamW hardly sees the length of a gradient, unless it changes: so look at the averages."""
     rows = train("clipped", grad_clip=0.01, steps=4, dropout=0.0)
     assert min(row["grad_norm"] for row in rows[1:]) > 0.1
-    from safetensors.torch import load_file
-
     averages = load_file(checkpoints(tmp_path / "clipped")[-1] / "optimizer.safetensors")
     squared = sum(float((v**2).sum()) for k, v in averages.items() if k.endswith("exp_avg"))
     assert squared**0.5 < 0.01
 
 
-def test_validation_is_the_mean_over_the_same_windows_without_dropout(data, train, tmp_path):
-    rows = train("run", eval_batches=9, dropout=0.5)
-    shards, total, count = TokenShards(data, "val"), 0.0, 0
-    model = GPT2.from_pretrained(checkpoints(tmp_path / "run")[-1])
-    batches = list(validation_batches(shards, 4, 13, 9))
-    assert len({len(idx) for idx, _ in batches}) == 1 or len(batches[-1][0]) < 4
-    for idx, targets in batches:
-        with torch.no_grad():
-            total, count = total + model(idx, targets)[1].item() * len(idx), count + len(idx)
-    assert rows[-1]["val_loss"] == pytest.approx(total / count, rel=1e-6)
-
-
-def test_a_last_validation_batch_that_is_short_weighs_less(data, train, tmp_path):
-    """38 windows in batches of 4: the last has two rows."""
-    rows = train("run", eval_batches=100)
+def test_validation_is_the_mean_over_all_windows_without_dropout(data, train, tmp_path):
+    """38 windows in batches of 4: the last has two rows, and weighs less."""
+    rows = train("run", eval_batches=100, dropout=0.5)
     model = GPT2.from_pretrained(checkpoints(tmp_path / "run")[-1])
     (batch,) = validation_batches(TokenShards(data, "val"), 38, 13, 1)
     assert len(batch[0]) == 38 == (499 - 1) // 13
@@ -132,17 +115,14 @@ def test_a_last_validation_batch_that_is_short_weighs_less(data, train, tmp_path
         assert rows[-1]["val_loss"] == pytest.approx(model(*batch)[1].item(), rel=1e-6)
 
 
-def test_looking_at_a_run_does_not_change_it(finished, train, tmp_path):
-    """Validation, samples, log and checkpoints draw nothing from what training draws from."""
+def test_looking_at_a_run_does_not_change_it(data, finished, train, tmp_path):
+    """Validation, samples, log, checkpoints and listeners draw nothing from what training does."""
     quiet = {"eval_every": 0, "sample_every": 0, "save_every": 100, "log_every": 5}
     rows = train("unseen", **quiet)
     assert last_weights(tmp_path / "unseen") == last_weights(finished)
     losses = {row["step"]: row.get("loss") for row in read_log(finished / LOG)}
     assert [row["step"] for row in rows] == [0, 5, 10, 12]
     assert all(row.get("loss") == losses[row["step"]] for row in rows)
-
-
-def test_a_listener_that_draws_random_numbers_does_not_change_the_run(data, finished, tmp_path):
     Trainer(small_config(data, tmp_path / "run"), on_log=lambda row: torch.rand(5)).train()
     assert result(tmp_path / "run") == result(finished)
 
@@ -191,7 +171,7 @@ def test_compiling_leaves_the_names_of_weights_and_their_values(train, tmp_path,
 # ---- Interruptions -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", [1, 4, 6, 11])
+@pytest.mark.parametrize("step", [1, 4, 11])
 def test_a_stopped_run_goes_on_as_if_nothing_had_happened(data, finished, tmp_path, step):
     out = tmp_path / "run"
     summary = Trainer(small_config(data, out), on_log=press_ctrl_c(step)).train()
@@ -199,15 +179,6 @@ def test_a_stopped_run_goes_on_as_if_nothing_had_happened(data, finished, tmp_pa
     assert summary.checkpoint.name == f"step-{step + 1:08}"
     ended = Trainer.resume(out).train()
     assert ended.finished and ended.step == 12
-    assert result(out) == result(finished)
-
-
-def test_many_interruptions_in_one_run_leave_no_trace(data, finished, tmp_path):
-    out = tmp_path / "run"
-    Trainer(small_config(data, out), on_log=press_ctrl_c(0)).train()
-    for step in range(2, 12, 2):
-        Trainer.resume(out, on_log=press_ctrl_c(step)).train()
-    assert Trainer.resume(out).train().finished
     assert result(out) == result(finished)
 
 
@@ -227,14 +198,9 @@ def test_a_trainer_whose_run_failed_begins_again_where_the_run_was_saved(data, f
         with pytest.raises(OSError, match=f"step {step}"):
             trainer.train()
     assert trainer.train().finished
-    assert result(out) == result(finished)
-
-
-def test_a_finished_run_resumes_to_nothing(finished):
-    before = result(finished)
-    summary = Trainer.resume(finished).train()
+    summary = Trainer.resume(out).train()  # to nothing
     assert (summary.step, summary.finished, summary.loss) == (12, True, None)
-    assert result(finished) == before
+    assert result(out) == result(finished)
 
 
 @pytest.mark.slow
@@ -243,8 +209,8 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened():
     code = (
         "from tests.fuzz.kills import fuzz\n"
         "if __name__ == '__main__':\n"
-        "    tally = fuzz(6, steps=20)\n"
-        "    assert not tally.bad and tally.counts['right'] == 6, tally.row()"
+        "    tally = fuzz(4, steps=12)\n"
+        "    assert not tally.bad and tally.counts['right'] == 4, tally.row()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -252,20 +218,20 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened():
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_what_belongs_to_all_of_torch_is_as_before(data, tmp_path):
+def test_signals_and_settings_of_torch_are_as_before(data, tmp_path):
     def settings():
         handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
-        return handlers, torch.get_float32_matmul_precision(), random.getstate()
+        return handlers, torch.get_float32_matmul_precision(), torch.get_rng_state().tolist()
 
-    before, state = settings(), torch.get_rng_state()
-    Trainer(small_config(data, tmp_path / "run")).train()
-    assert settings() == before and torch.equal(torch.get_rng_state(), state)
+    before = settings()
+    Trainer(small_config(data, tmp_path / "run", steps=4)).train()
+    assert settings() == before
 
 
 # ---- What can be wrong -------------------------------------------------------------------------
@@ -288,9 +254,8 @@ def test_a_run_that_diverges_says_so_and_keeps_the_last_good_checkpoint(
     out = tmp_path / "run"
     with before_each_step(poison), pytest.raises(FloatingPointError) as caught:
         Trainer(small_config(data, out)).train()
-    for part in ("diverged at step 8", "learning rate of 0.00", "step-00000006 is the last good"):
-        assert part in str(caught.value)
-    assert "lower lr" in str(caught.value)
+    said = str(caught.value)
+    assert "diverged at step 8" in said and "step-00000006 is the last good" in said
     Trainer.resume(out).train()
     assert result(out) == result(finished)
 
@@ -330,11 +295,6 @@ def test_the_best_checkpoint_survives_a_resume_that_gets_worse(data, tmp_path):
     assert rows[12] > summary.best_val_loss == rows[4]
 
 
-def test_before_training_there_is_no_model_and_it_says_so(data, tmp_path):
-    with pytest.raises(ValueError, match="no model yet"):
-        _ = Trainer(small_config(data, tmp_path / "run")).model
-
-
 # ---- Ctrl-C ------------------------------------------------------------------------------------
 
 
@@ -352,34 +312,24 @@ def test_a_second_signal_ends_at_once_and_an_echo_does_not(capfd, monkeypatch):
 
 
 def test_a_second_ctrl_c_loses_nothing_that_was_saved(data, finished, tmp_path, monkeypatch):
-    def press_twice(row):
-        if row["step"] == 7:
-            os.kill(os.getpid(), signal.SIGINT)
-            os.kill(os.getpid(), signal.SIGINT)
-
-    out = tmp_path / "run"
+    out, press = tmp_path / "run", press_ctrl_c(7)
     monkeypatch.setattr(trainer_file, "ECHO_SECONDS", -1)
     with pytest.raises(KeyboardInterrupt):
-        Trainer(small_config(data, out), on_log=press_twice).train()
+        Trainer(small_config(data, out), on_log=lambda row: press(row) or press(row)).train()
     Trainer.resume(out).train()
     assert result(out) == result(finished)
 
 
-def test_a_stopped_run_says_where_it_stands_and_how_to_go_on(data, tmp_path, capsys):
+def test_a_stop_before_the_run_has_begun_is_not_forgotten(data, tmp_path, capsys):
     out = tmp_path / "run"
-    Trainer(small_config(data, out, quiet=True), on_log=press_ctrl_c(3)).train()
-    said = capsys.readouterr().out
-    assert "Stopped after step 4 of 12" in said
-    assert str(out / "checkpoints" / "step-00000004") in said
-    assert "--resume" in said and "Trainer.resume" in said
-
-
-def test_a_stop_before_the_run_has_begun_is_not_forgotten(data, finished, tmp_path):
-    trainer = Trainer(small_config(data, tmp_path / "run"))
+    trainer = Trainer(small_config(data, out))
+    with pytest.raises(ValueError, match="no model yet"):
+        _ = trainer.model
     trainer.stop()
     assert trainer.train().step == 1
-    assert Trainer.resume(tmp_path / "run").train().finished
-    assert result(tmp_path / "run") == result(finished)
+    said = capsys.readouterr().out
+    assert "Stopped after step 1 of 12" in said and str(out / "checkpoints/step-00000001") in said
+    assert "--resume" in said and "Trainer.resume" in said
 
 
 def test_in_a_thread_a_run_trains_without_listening_to_signals(data, finished, tmp_path):
