@@ -29,12 +29,12 @@ from tests.training.small_run import (
 
 def test_an_open_run_is_complete_and_stands_where_its_checkpoint_does(data, finished, tmp_path):
     alone = Ranks(0, 1, torch.device("cpu"))
-    new = Trainer(small_config(data, tmp_path / "run"))
+    new = Trainer(small_config(data, tmp_path / "run", dropout=0.3))
     new.open(alone)
     assert (new.step, new.best_val_loss, new.finished) == (0, None, False)
     assert new.sequences_per_step == 4 and new.model.training
     sizes = new.model.config
-    assert sizes.embd_pdrop == sizes.attn_pdrop == sizes.resid_pdrop == 0.1
+    assert sizes.embd_pdrop == sizes.attn_pdrop == sizes.resid_pdrop == 0.3
     shutil.copytree(finished, tmp_path / "finished")
     done = Trainer(small_config(data, tmp_path / "finished", resume=True))
     done.open(alone)
