@@ -141,6 +141,16 @@ def test_a_sample_before_the_first_step_does_not_spoil_it(model, idx, group_of_o
     assert all(p.grad is not None for p in model.parameters())
 
 
+def test_a_model_is_split_over_the_devices_of_the_run(model, monkeypatch, group_of_one):
+    """Without a mesh FSDP would take the machine's GPU, though the run is on its processor."""
+    meshes: list = []
+    monkeypatch.setattr(
+        "torch.distributed.fsdp.fully_shard", lambda module, mesh=None: meshes.append(mesh)
+    )
+    distribute(model, ALONE, fsdp=True, compiled=False)
+    assert [mesh.device_type for mesh in meshes] == ["cpu"] * (model.config.n_layer + 1)
+
+
 def test_a_rank_of_many_gpus_works_on_its_own(model, monkeypatch):
     given: dict = {}
     monkeypatch.setattr(
