@@ -1,4 +1,4 @@
-"""Seventeen common bugs, each implemented as an edited tensor or a replaced module.
+"""Seventeen common bugs, each as edited tensors or changed modules.
 
 ``broken(model, "no mask")`` yields a copy of a model with the bug. museum.py measures the effect
 of a bug on the loss, the attention maps and the generated text.
@@ -6,10 +6,11 @@ of a bug on the loss, the attention maps and the generated text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,26 +18,26 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..machine.messages import nearest
-from ..model import GPT2, MLP
-from ..tape import Edit, Tape, note, trace
+from ..model import GPT2
+from ..tape import Edit, Tape, trace
 
 Edits = dict[str, Edit]
+Apply = Callable[[GPT2], Edits | None]  # changes the model in place, or returns edits
 
 
 @dataclass(frozen=True)
 class Bug:
     """A bug: the right line of code, the wrong one, and the symptom.
 
-    ``apply`` modifies a model in place, or returns edits for ``trace``. ``trained_with``: the bug
-    is present during training, not only afterwards. ``shift``: the offset of the targets in
-    positions. ``shows``: the bug is visible in the loss, the maps or the text.
+    ``trained_with``: the bug is present during training, not only afterwards. ``shift``: the offset
+    of the targets in positions. ``shows``: the bug is visible in the loss, the maps or the text.
     """
 
     name: str
     right: str
     wrong: str
     symptom: str
-    apply: Callable[[GPT2], Edits | None] = field(default=lambda model: None, repr=False)
+    apply: Apply = field(default=lambda model: None, repr=False)
     trained_with: bool = True
     shift: int = 1
     shows: bool = True
@@ -65,42 +66,43 @@ def broken(model: GPT2, name: str) -> Iterator[tuple[GPT2, Tape]]:
         yield copy, tape
 
 
-# ---- Tensor edits -------------------------------------------------------------------------------
+# ---- What the bugs change -----------------------------------------------------------------------
 
 
-def in_every_block(model: GPT2, names: Sequence[str], edit: Edit) -> Edits:
-    """Apply one edit to the named tensors of every block."""
-    layers = range(model.config.n_layer)
-    return {f"transformer.h.{layer}.{name}": edit for layer in layers for name in names}
+def in_every_block(names: str, edit: Edit) -> Callable[[GPT2], Edits]:
+    """Apply one edit to the named tensors of every block, such as "attn.q attn.k"."""
+    return lambda model: {
+        f"transformer.h.{layer}.{name}": edit
+        for layer in range(model.config.n_layer)
+        for name in names.split()
+    }
 
 
-class Substitute:
-    """A pair of edits: record one tensor, then replace a later one by a function of it."""
+def recompute(source: str, target: str, formula: Callable[[Tensor], Tensor]) -> Apply:
+    """In every block, replace a tensor by a function of an earlier one, such as the scores."""
+    latest: dict[str, Tensor] = {}
 
-    def __init__(self, formula: Callable[[Tensor], Tensor]) -> None:
-        self.formula = formula
+    def record(x: Tensor) -> Tensor:
+        latest[source] = x
+        return x
 
-    def record(self, source: Tensor) -> Tensor:
-        self.source = source
-        return source
+    def apply(model: GPT2) -> Edits:
+        replace = in_every_block(target, lambda _: formula(latest.pop(source)))
+        return in_every_block(source, record)(model) | replace(model)
 
-    def replace(self, target: Tensor) -> Tensor:
-        return self.formula(self.source)
-
-
-def recompute_from_scores(model: GPT2, target: str, formula: Callable[[Tensor], Tensor]) -> Edits:
-    """In every block, replace ``target`` by a function of the attention scores (B, H, T, S)."""
-    edits: Edits = {}
-    for layer in range(model.config.n_layer):
-        attn, substitute = f"transformer.h.{layer}.attn", Substitute(formula)
-        edits |= {f"{attn}.scores": substitute.record, f"{attn}.{target}": substitute.replace}
-    return edits
+    return apply
 
 
-def causal_mask(scores: Tensor, diagonal: int | None = None) -> Tensor:
-    """True where a query may attend to a key, (…, T, S); by default aligned at the last key."""
+def masked(scores: Tensor, value: float, diagonal: int | None = None) -> Tensor:
+    """Scores or weights (…, T, S) with a value at later keys; by default aligned at the last."""
     T, S = scores.shape[-2:]
-    return torch.ones_like(scores, dtype=torch.bool).tril(S - T if diagonal is None else diagonal)
+    visible = torch.ones_like(scores, dtype=torch.bool)
+    return scores.masked_fill(~visible.tril(S - T if diagonal is None else diagonal), value)
+
+
+def mask_scores(formula: Callable[[Tensor], Tensor]) -> Apply:
+    """Compute the masked scores of every block by a function of its scores (B, H, T, S)."""
+    return recompute("attn.scores", "attn.masked_scores", formula)
 
 
 def wrong_view(x: Tensor) -> Tensor:
@@ -108,28 +110,14 @@ def wrong_view(x: Tensor) -> Tensor:
     return x.transpose(1, 2).reshape(x.shape)
 
 
-def dropout(x: Tensor) -> Tensor:
+def leave_dropout_on(model: GPT2) -> Edits:
     """Dropout also in evaluation, because ``F.dropout`` defaults to training=True."""
-    return F.dropout(x, 0.1)
-
-
-# ---- Module changes -----------------------------------------------------------------------------
-
-
-def replace_modules(model: GPT2, kind: type[nn.Module], new: Callable[[Any], nn.Module]) -> None:
-    """Replace every module of a type by ``new(module)``."""
-    for parent in list(model.modules()):
-        for name, module in parent.named_children():
-            if isinstance(module, kind):
-                setattr(parent, name, new(module))
+    dropped = partial(F.dropout, p=0.1)
+    return {"embd": dropped} | in_every_block("attn.out mlp.out", dropped)(model)
 
 
 class EpsilonOutside(nn.LayerNorm):
-    """LayerNorm that adds ε to the standard deviation; shares the given norm's parameters."""
-
-    def __init__(self, norm: nn.LayerNorm) -> None:
-        super().__init__(norm.normalized_shape, norm.eps)
-        self.weight, self.bias = norm.weight, norm.bias
+    """LayerNorm that adds ε to the standard deviation."""
 
     def forward(self, x: Tensor) -> Tensor:
         return (x - x.mean(dim=-1, keepdim=True)) / self.std(x) * self.weight + self.bias
@@ -145,16 +133,11 @@ class UnbiasedVariance(EpsilonOutside):
         return (x.var(dim=-1, keepdim=True) + self.eps).sqrt()
 
 
-class ErfMLP(nn.Module):
-    """MLP with the exact (erf) GELU; shares the given MLP's parameters."""
-
-    def __init__(self, mlp: MLP) -> None:
-        super().__init__()
-        self.c_fc, self.c_proj, self.dropout = mlp.c_fc, mlp.c_proj, mlp.dropout
-
-    def forward(self, x: Tensor) -> Tensor:  # (B, T, C) → (B, T, C)
-        act = note("act", F.gelu(note("pre", self.c_fc(x), "B T F")), "B T F")
-        return note("out", self.dropout(self.c_proj(act)), "B T C")
+def change_norms(model: GPT2, kind: type[nn.LayerNorm]) -> None:
+    """Make every LayerNorm one of another class, with the same parameters."""
+    for module in model.modules():
+        if isinstance(module, nn.LayerNorm):
+            module.__class__ = kind
 
 
 @torch.no_grad()
@@ -182,7 +165,10 @@ def use_truth_value_of_targets(model: GPT2) -> None:
 
 # ---- The bugs, in the order of the chapter ------------------------------------------------------
 
-NO_BUG = Bug("no bug", "every line", "none", "none", trained_with=False, shows=False)
+in_use = partial(Bug, trained_with=False)
+unseen = partial(Bug, trained_with=False, shows=False)
+
+NO_BUG = unseen("no bug", "every line", "none", "none")
 
 _MASK = "scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)"
 _TARGETS = "idx, targets = text[:, :-1], text[:, 1:]"
@@ -194,7 +180,7 @@ _BUGS = (
         wrong="scores.softmax(dim=-1)",
         symptom="The loss falls through the floor to 0, the maps have colour above the diagonal, "
         "and the text has lost its variety.",
-        apply=lambda model: recompute_from_scores(model, "masked_scores", lambda scores: scores),
+        apply=mask_scores(lambda scores: scores),
     ),
     Bug(
         "mask after softmax",
@@ -203,9 +189,7 @@ _BUGS = (
         symptom="The loss falls through the floor; above the diagonal there is nothing, but the "
         "rows of the maps do not sum to 1, some are empty; the text is wrong or has lost its "
         "variety.",
-        apply=lambda model: recompute_from_scores(
-            model, "weights", lambda s: s.softmax(dim=-1).masked_fill(~causal_mask(s), 0)
-        ),
+        apply=recompute("attn.scores", "attn.weights", lambda s: masked(s.softmax(dim=-1), 0)),
     ),
     Bug(
         "finite mask",  # -4 instead of -10,000: scores fall below it after seconds of training
@@ -213,9 +197,7 @@ _BUGS = (
         wrong="scores.masked_fill(~visible, -4).softmax(dim=-1)",
         symptom="The loss stays on the floor, then falls through it in steps; a head has its "
         "colour above the diagonal; the text is wrong or has lost its variety.",
-        apply=lambda model: recompute_from_scores(
-            model, "masked_scores", lambda s: s.masked_fill(~causal_mask(s), -4)
-        ),
+        apply=mask_scores(lambda scores: masked(scores, -4)),
     ),
     Bug(
         "wrong view",
@@ -223,7 +205,7 @@ _BUGS = (
         wrong="x.view(B, H, T, D)",
         symptom="The loss falls through the floor although the maps are clean triangles whose "
         "rows sum to 1, and the text is wrong.",
-        apply=lambda model: in_every_block(model, ["attn.q", "attn.k", "attn.v"], wrong_view),
+        apply=in_every_block("attn.q attn.k attn.v", wrong_view),
     ),
     Bug(
         "targets off by none",
@@ -254,71 +236,56 @@ _BUGS = (
         "random.",
         apply=lambda model: {"logits": lambda logits: logits.softmax(dim=-1)},
     ),
-    Bug(
+    in_use(
         "dropout left on",
         right="F.dropout(x, 0.1, self.training)",
         wrong="F.dropout(x, 0.1)",
         symptom="Training is right; in use, the loss is different each time it is measured.",
-        apply=lambda model: (
-            {"embd": dropout} | in_every_block(model, ["attn.out", "mlp.out"], dropout)
-        ),
-        trained_with=False,
+        apply=leave_dropout_on,
     ),
-    Bug(
+    in_use(
         "transposed Conv1D",
         right="c_proj.weight.copy_(stored.T)",
         wrong="c_proj.weight.copy_(stored)",
         symptom="Training is right; in use, the loss is far too high and the text broken, while "
         "the maps of the first block are as they were.",
         apply=transpose_projections,
-        trained_with=False,
     ),
-    Bug(
+    in_use(
         "cache with the wrong mask",
         right="visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)",
         wrong="visible = torch.ones(T, S, dtype=torch.bool).tril()",
         symptom="Loss and maps are perfect, and the text repeats itself.",
-        apply=lambda model: recompute_from_scores(
-            model, "masked_scores", lambda s: s.masked_fill(~causal_mask(s, diagonal=0), -torch.inf)
-        ),
-        trained_with=False,
+        apply=mask_scores(lambda scores: masked(scores, -torch.inf, diagonal=0)),
     ),
-    Bug(
+    unseen(
         "scale by C",
         right="q @ k.transpose(-2, -1) / math.sqrt(D)",
         wrong="q @ k.transpose(-2, -1) / math.sqrt(C)",
         symptom="With weights trained rightly, the maps are paler and the loss is a little too "
         "high; a model trained with the bug shows nothing.",
-        apply=lambda m: in_every_block(m, ["attn.scores"], lambda s: s / m.config.n_head**0.5),
-        trained_with=False,
-        shows=False,
+        apply=lambda m: in_every_block("attn.scores", lambda s: s / m.config.n_head**0.5)(m),
     ),
-    Bug(
+    unseen(
         "ε outside the root",
         right="(x - mean) / torch.sqrt(variance + eps)",
         wrong="(x - mean) / (torch.sqrt(variance) + eps)",
         symptom="Nothing shows; the logits differ a little, most where variances are small.",
-        apply=lambda model: replace_modules(model, nn.LayerNorm, EpsilonOutside),
-        trained_with=False,
-        shows=False,
+        apply=lambda model: change_norms(model, EpsilonOutside),
     ),
-    Bug(
+    unseen(
         "unbiased variance",
         right="x.var(dim=-1, correction=0)",
         wrong="x.var(dim=-1)",
         symptom="Nothing shows; each LayerNorm's result is smaller by √((C - 1) / C).",
-        apply=lambda model: replace_modules(model, nn.LayerNorm, UnbiasedVariance),
-        trained_with=False,
-        shows=False,
+        apply=lambda model: change_norms(model, UnbiasedVariance),
     ),
-    Bug(
+    unseen(
         "erf for tanh",
         right='F.gelu(x, approximate="tanh")',
         wrong="F.gelu(x)",
         symptom="Nothing shows; the logits differ a little, from the first MLP on.",
-        apply=lambda model: replace_modules(model, MLP, ErfMLP),
-        trained_with=False,
-        shows=False,
+        apply=recompute("mlp.pre", "mlp.act", F.gelu),
     ),
     Bug(
         "tied by copy",

@@ -20,9 +20,7 @@ class Divergence:
     tokens: tuple[tuple[str, str], ...]  # (left, right) at each of the T positions
     stages: tuple[str, ...]  # "embd", "h.0.resid_mid", "h.0.resid_post" …
     cosine: tuple[tuple[float, ...], ...]  # stages × T: 1 - cos, from 0 (same direction) to 2
-    relative: tuple[
-        tuple[float, ...], ...
-    ]  # stages × T: distance divided by the mean norm of the two
+    relative: tuple[tuple[float, ...], ...]  # stages × T: distance over the mean norm of the two
     # stages × T, in nats: log-odds of the first follower against the second, left minus right
     # text, by the logit lens. None without followers.
     lens: tuple[tuple[float, ...], ...] | None = None
@@ -48,7 +46,7 @@ def divergence(
         first, second = first_tokens(tokenizer, followers)
     with eval_mode(model), torch.inference_mode(), trace(model) as t:
         model(torch.tensor(ids, device=model.device))
-        stages = [name for name in t.names if name.endswith(("embd", "resid_mid", "resid_post"))]
+        stages = [name for name in t if name.endswith(("embd", "resid_mid", "resid_post"))]
         stream = torch.stack([t[name] for name in stages])  # (stages, 2, T, C)
         logits = model.lm_head(model.transformer.ln_f(stream)).float().cpu()
     a, b = stream.double().cpu().unbind(dim=1)  # (stages, T, C) each
@@ -75,10 +73,10 @@ def encode_pair(
     ids = [[tokenizer.eot_token, *tokenizer.encode_ordinary(text)] for text in (left, right)]
     pieces = [[tokenizer.decode([i]) for i in row] for row in ids]
     if len(ids[0]) != len(ids[1]):
+        found = [f"{len(row) - 1} ({' | '.join(row[1:])})" for row in pieces]
         raise ValueError(
-            f"the two texts must have the same number of tokens, but {left!r} has "
-            f"{len(ids[0]) - 1} ({' | '.join(pieces[0][1:])}) and {right!r} has "
-            f"{len(ids[1]) - 1} ({' | '.join(pieces[1][1:])})"
+            f"the two texts must have the same number of tokens, but {left!r} has {found[0]} "
+            f"and {right!r} has {found[1]}"
         )
     return ids, tuple(zip(*pieces, strict=True))
 

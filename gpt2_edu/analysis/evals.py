@@ -54,9 +54,7 @@ class Grades:
 
     stories: Score  # grammatical ones, or those with every choice right
     phenomena: dict[str, Score]
-    senses: dict[str, Score] = field(
-        default_factory=dict
-    )  # of the phenomenon "sense", by homograph
+    senses: dict[str, Score] = field(default_factory=dict)  # of "sense" only, by homograph
 
     def __str__(self) -> str:
         rows = [("stories", self.stories), *self.phenomena.items()]
@@ -76,10 +74,10 @@ class Grades:
         def plain(score: Score) -> dict[str, Any]:
             return {**asdict(score), "share": score.share, "interval": list(score.interval)}
 
-        return {
-            "stories": plain(self.stories),
-            "phenomena": {name: plain(score) for name, score in self.phenomena.items()},
-            "senses": {word: plain(score) for word, score in self.senses.items()},
+        tables = {"phenomena": self.phenomena, "senses": self.senses}
+        return {"stories": plain(self.stories)} | {
+            name: {key: plain(score) for key, score in table.items()}
+            for name, table in tables.items()
         }
 
 
@@ -109,15 +107,8 @@ def sample_stories(
     stories: list[str | None] = []
     while len(stories) < n:
         start = torch.full((min(batch_size, n - len(stories)), 1), end, device=model.device)
-        drawn = generate(
-            model,
-            start,
-            model.config.block_size,
-            temperature=temperature,
-            top_p=top_p,
-            eos_id=end,
-            generator=generator,
-        )
+        knobs = {"temperature": temperature, "top_p": top_p, "generator": generator}
+        drawn = generate(model, start, model.config.block_size, eos_id=end, **knobs)
         for ids in drawn[:, 1:].tolist():
             stories.append(tokenizer.decode(ids[: ids.index(end)]) if end in ids else None)
     return stories
@@ -132,13 +123,14 @@ def grade(texts: Iterable[str | None]) -> Grades:
     verdicts = [None if text is None else crane.judge(text) for text in texts]
     if not verdicts:
         raise ValueError("there is nothing to grade: give at least one text")
-    chances, right = Counter[str](), Counter[str]()
-    for verdict in filter(None, verdicts):
-        chances.update(verdict.chances)
-        right.update(verdict.right)
-    complete = sum(verdict is not None and verdict.kind == "story" for verdict in verdicts)
-    phenomena = {name: Score(chances[name], right[name]) for name in sorted(chances)}
-    return Grades(Score(len(verdicts), complete), phenomena)
+    parsed = [verdict for verdict in verdicts if verdict]
+    chances = sum((Counter(verdict.chances) for verdict in parsed), Counter[str]())
+    right = sum((Counter(verdict.right) for verdict in parsed), Counter[str]())
+    complete = sum(verdict.kind == "story" for verdict in parsed)
+    return Grades(
+        Score(len(verdicts), complete),
+        {name: Score(chances[name], right[name]) for name in sorted(chances)},
+    )
 
 
 # ---- Forced choice -----------------------------------------------------------------------------
@@ -173,32 +165,29 @@ def choices(
     """
     texts: list[list[int]] = []  # scored once for the right words of all tests
     distractors: list[list[int]] = []
-    tests: list[tuple[int, crane.Test, int, int]] = []  # story, test, slice of the right ids
+    tests: list[tuple[int, crane.Test, int, int]] = []  # story, test, and the scores of its words
     for story, seed in enumerate(seeds):
         sampled = crane.annotated_story(seed, held_out=held_out)
         ids, starts = encode_words(tokenizer, sampled.words)
         texts.append(ids)
         for test in sampled.tests:
             at, stop = starts[test.start], starts[test.start + len(test.right)]
-            tests.append((story, test, at, stop))
+            tests.append((story, test, at - 1, stop - 1))  # score i is that of token i + 1
             words = (*sampled.words[: test.start], *test.distractors[0])
             distractors.append(encode_words(tokenizer, words)[0][:-1])  # without <|endoftext|>
     right, wrong = score_tokens(predictor, texts), score_tokens(predictor, distractors)
     found = []
     for (story, test, at, stop), scores in zip(tests, wrong, strict=True):
-        # Score i is that of token i + 1.
-        margin = float(right[story][at - 1 : stop - 1].sum() - scores[at - 1 :].sum())
+        margin = float(right[story][at:stop].sum() - scores[at:].sum())
         found.append(Choice(story, test.phenomenon, test.sense.partition("-")[0], margin))
     return found
 
 
-def count(results: Iterable[tuple[str, bool]]) -> dict[str, Score]:
-    """The score of each name, in alphabetical order."""
-    chances, right = Counter[str](), Counter[str]()
-    for name, correct in results:
-        chances[name] += 1
-        right[name] += correct
-    return {name: Score(chances[name], right[name]) for name in sorted(chances)}
+def _scores(choices: Sequence[Choice], name: str) -> dict[str, Score]:
+    """The score for each value of a field, in alphabetical order."""
+    chances = Counter(getattr(choice, name) for choice in choices)
+    right = Counter(getattr(choice, name) for choice in choices if choice.right)
+    return {key: Score(chances[key], right[key]) for key in sorted(chances)}
 
 
 def grade_choices(choices: Sequence[Choice]) -> Grades:
@@ -212,8 +201,8 @@ def grade_choices(choices: Sequence[Choice]) -> Grades:
     failed = {choice.story for choice in choices if not choice.right}
     return Grades(
         Score(len(stories), len(stories - failed)),
-        count((choice.phenomenon, choice.right) for choice in choices),
-        count((choice.word, choice.right) for choice in choices if choice.phenomenon == "sense"),
+        _scores(choices, "phenomenon"),
+        _scores([choice for choice in choices if choice.phenomenon == "sense"], "word"),
     )
 
 
@@ -321,12 +310,11 @@ def report(
         }
 
     samples = sample_stories(model, tokenizer, n_samples, seed=seed)
+    bigram = Bigram(torch.tensor(corpus), tokenizer.n_vocab)
+    baselines = {"bigram": bigram, "window_8": window_log_probs(model, 8)}
     return {
         "validation": asdict(validation(model, tokenizer, n_stories, seed)),
         "samples": {**grade(samples).as_dict(), "unfinished": samples.count(None)},
         "forced_choice": forced_choices(model),
-        "baselines": {
-            "bigram": forced_choices(Bigram(torch.tensor(corpus), tokenizer.n_vocab)),
-            "window_8": forced_choices(window_log_probs(model, 8)),
-        },
+        "baselines": {name: forced_choices(predictor) for name, predictor in baselines.items()},
     }

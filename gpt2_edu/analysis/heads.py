@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import tiktoken
 import torch
 from torch import Tensor, nn
@@ -40,13 +41,13 @@ def noted_heads(model: nn.Module) -> dict[str, Tensor]:
 
 @dataclass(frozen=True)
 class HeadEffect:
-    """What is lost without one head."""
+    """What is lost without one head, by phenomenon."""
 
     layer: int
     head: int
-    drops: dict[str, float]  # for each phenomenon, in percentage points: intact minus without
-    sense_drops: dict[str, float]  # "sense" alone, for each homograph, in percentage points
-    margin_drops: dict[str, float]  # for each phenomenon, of the mean margin, in nats
+    drops: dict[str, float]  # of the share that is right, in percentage points
+    sense_drops: dict[str, float]  # the same of "sense" only, by homograph
+    margin_drops: dict[str, float]  # of the mean margin, in nats
 
 
 @dataclass(frozen=True)
@@ -59,13 +60,11 @@ class HeadEffects:
 
     def __str__(self) -> str:
         names = list(self.intact.phenomena)
-        widths = [max(len(name), 6) for name in names]
-        shares = [100 * score.share for score in self.intact.phenomena.values()]
-        rows = [("intact, %", shares)]
-        rows += [(f"without {e.layer}.{e.head}", [-e.drops[n] for n in names]) for e in self.heads]
-        lines = [" " * 14 + "  ".join(f"{n:>{w}}" for n, w in zip(names, widths, strict=True))]
-        for label, values in rows:
-            cells = [f"{value:z{w}.1f}" for value, w in zip(values, widths, strict=True)]
+        rows = {"intact, %": [100 * score.share for score in self.intact.phenomena.values()]}
+        rows |= {f"without {e.layer}.{e.head}": [-e.drops[n] for n in names] for e in self.heads}
+        lines = [" " * 14 + "  ".join(f"{name:>6}" for name in names)]
+        for label, values in rows.items():
+            cells = [f"{v:z{max(len(n), 6)}.1f}" for n, v in zip(names, values, strict=True)]
             lines.append(f"{label:14}" + "  ".join(cells))
         return "\n".join(lines)
 
@@ -91,15 +90,13 @@ def head_effects(
     seeds = list(seeds)
     intact = choices(_edited_log_probs(model, {}), tokenizer, seeds)
     grades, margins = grade_choices(intact), _mean_margins(intact)
-    noted = noted_heads(model)
-    N, H = len(noted), next(iter(noted.values())).size(1)
     means = None
     if replacement == "mean":
         rows = [encode_words(tokenizer, crane.annotated_story(s).words)[0] for s in seeds]
         means = mean_outputs(model, rows)
     effects = []
-    for layer in range(N):
-        for head in range(H):
+    for layer, heads in enumerate(noted_heads(model).values()):
+        for head in range(heads.size(1)):
             edits = without(model, heads=[(layer, head)], means=means)
             left = choices(_edited_log_probs(model, edits), tokenizer, seeds)
             now, now_margins = grade_choices(left), _mean_margins(left)
@@ -124,11 +121,6 @@ def sense_only_from_hint(word: str, seed: int) -> bool:
     story = crane.annotated_story(seed)
     senses = [test.sense for test in story.tests if test.phenomenon == "sense"]
     return " nothing but " in story.text and len(senses) == 1 and senses[0].startswith(f"{word}-")
-
-
-def without_head(model: nn.Module, layer: int, head: int) -> LogProbs:
-    """What a model predicts when one head's result is zeros. Raises what ``without`` raises."""
-    return _edited_log_probs(model, without(model, heads=[(layer, head)]))
 
 
 def _edited_log_probs(model: nn.Module, edits: Edits) -> LogProbs:
@@ -216,24 +208,20 @@ def attention_statistics(
     if not stories:
         raise ValueError("there is nothing to look at: give at least one seed")
     texts = [encode_words(tokenizer, story.words) for story in stories]
-    sums: defaultdict[str, Tensor] = defaultdict(lambda: torch.zeros(()))  # of (N, H) each
-    even: defaultdict[str, float] = defaultdict(float)
-    counts: defaultdict[str, int] = defaultdict(int)
+    found = defaultdict(list)  # by pattern: weights (N, H) of each place, and those of an even head
     tables = _attention(model, [ids for ids, _ in texts])  # (N, H, T, T) each
     for story, (ids, starts), weights in zip(stories, texts, tables, strict=True):
         for pattern, query, keys in attention_places(story, ids, starts):
-            sums[pattern] = sums[pattern] + weights[:, :, query, keys].sum(dim=-1).double()
-            even[pattern] += len(keys) / (query + 1)
-            counts[pattern] += 1
-    patterns = sorted(counts)
-    N, H = sums["first"].shape
+            place = weights[:, :, query, keys].sum(dim=-1).double()
+            found[pattern].append((place, len(keys) / (query + 1)))
+    counts = {pattern: len(found[pattern]) for pattern in sorted(found)}
+    means = {p: sum(place for place, _ in found[p]) / counts[p] for p in counts}
     return AttentionStatistics(
-        {pattern: counts[pattern] for pattern in patterns},
-        {pattern: even[pattern] / counts[pattern] for pattern in patterns},
+        counts,
+        {p: sum(even for _, even in found[p]) / counts[p] for p in counts},
         tuple(
-            HeadAttention(n, h, {p: float(sums[p][n, h]) / counts[p] for p in patterns})
-            for n in range(N)
-            for h in range(H)
+            HeadAttention(n, h, {p: float(means[p][n, h]) for p in counts})
+            for n, h in np.ndindex(means["first"].shape)
         ),
     )
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -159,8 +161,8 @@ def parity_table(
     from 21 to 768, and SSE4, AVX2 or AVX-512. In the crane the erf GELU needs hundreds. A wrong ε
     shows only where the residual stream is small: 10⁻¹² for 10⁻⁵ needs 500 in the crane's first
     LayerNorm, but about 2 after its first block, where it is indistinguishable from rounding.
-    OpenAI's weights were not tried. In float64 the reference needs
-    twice the memory of the model.
+    OpenAI's weights were not tried. The reference and its float64 copy
+    need three times the memory of the model.
 
     Raises ModuleNotFoundError without transformers, and ValueError if the model is not in float32
     or has other sizes than the folder's.
@@ -177,22 +179,17 @@ def parity_table(
 
     with eval_mode(model):
         ours = _record(model, names, idx)
-        theirs = _record(reference, names, idx, use_cache=False)
+        theirs = _record(reference, names, idx)
         alone = {name: model.get_submodule(name)(theirs[name].input) for name in names}
 
-    perturbed = [theirs]
-    for seed in range(1, PERTURBATIONS):
-        with _perturbed_embeddings(reference, seed):
-            perturbed.append(_record(reference, names, idx, use_cache=False))
-
-    reference.cpu().double()  # not every device has float64
+    exact_reference = deepcopy(reference).cpu().double()  # not every device has float64
     alone_error, within_error = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
-    for seed, calls in enumerate(perturbed):
-        with _perturbed_embeddings(reference, seed):
-            exact = _record(reference, names, idx.cpu(), use_cache=False)
+    for seed in range(PERTURBATIONS):
+        calls = _record(reference, names, idx, seed)
+        exact = _record(exact_reference, names, idx.cpu(), seed)
         for name in names:
             output = calls[name].output
-            exact_alone = _replay(reference.get_submodule(name), calls[name])
+            exact_alone = _replay(exact_reference.get_submodule(name), calls[name])
             alone_error[name] = max(alone_error[name], max_difference(output, exact_alone))
             within_error[name] = max(within_error[name], max_difference(output, exact[name].output))
 
@@ -200,16 +197,10 @@ def parity_table(
     for name in names:
         output = theirs[name].output
         scale = output.abs().max().item()
-        alone_tolerance, within_tolerance = (
-            MARGIN * max(error[name], EPS * scale) for error in (alone_error, within_error)
-        )
-        difference_alone, difference = (
-            max_difference(alone[name], output),
-            max_difference(ours[name].output, output),
-        )
-        entries.append(
-            Parity(name, scale, difference_alone, alone_tolerance, difference, within_tolerance)
-        )
+        tolerances = [MARGIN * max(e[name], EPS * scale) for e in (alone_error, within_error)]
+        differences = [max_difference(x, output) for x in (alone[name], ours[name].output)]
+        pairs = zip(differences, tolerances, strict=True)
+        entries.append(Parity(name, scale, *chain.from_iterable(pairs)))
     return ParityTable(tuple(entries), idx.shape[1])
 
 
@@ -219,11 +210,11 @@ def _check_comparable(model: GPT2, theirs: GPT2Config, folder: Path) -> None:
             f"parity is compared in float32, but this model is in {model.dtype}: call .float()"
         )
     sizes = ("vocab_size", "block_size", "n_layer", "n_head", "n_embd")
-    if other := [n for n in sizes if getattr(theirs, n) != getattr(model.config, n)]:
-        listed = ", ".join(f"{n}={getattr(theirs, n)}" for n in other)
+    of_theirs, of_ours = ([f"{n}={getattr(c, n)}" for n in sizes] for c in (theirs, model.config))
+    if of_theirs != of_ours:
         raise ValueError(
-            f"{folder} contains a model of other sizes: {listed}; this one has "
-            + ", ".join(str(getattr(model.config, n)) for n in other)
+            f"{folder} contains a model of other sizes: {', '.join(of_theirs)}; this one has "
+            f"{', '.join(of_ours)}"
         )
 
 
@@ -244,38 +235,33 @@ def _tensor(result: Any) -> Tensor:
     return result[0] if isinstance(result, tuple) else result
 
 
-def _record(model: nn.Module, names: list[str], idx: Tensor, **options: Any) -> dict[str, _Call]:
-    """Run a model and return the calls of the named modules."""
+def _record(model: nn.Module, names: list[str], idx: Tensor, seed: int = 0) -> dict[str, _Call]:
+    """Run a model and return the calls of the named modules.
+
+    A seed other than 0 adds noise of about 10⁻⁵ of their size to the embeddings, the same noise in
+    float32 and float64.
+    """
     calls: dict[str, _Call] = {}
 
-    def hook(name: str, module: nn.Module, args: Any, kwargs: Any, result: Any) -> None:
+    def record(name: str, module: nn.Module, args: Any, kwargs: Any, result: Any) -> None:
         calls[name] = _Call(args, kwargs, _tensor(result))
 
-    with ExitStack() as hooks:
-        for name in names:
-            module = model.get_submodule(name)
-            hooks.enter_context(module.register_forward_hook(partial(hook, name), with_kwargs=True))
-        model(idx, **options)
-    return calls
-
-
-@contextmanager
-def _perturbed_embeddings(reference: Any, seed: int) -> Iterator[None]:
-    """Within the context, add noise of about 10⁻⁵ of their size to the embeddings.
-
-    The noise is the same in float32 and float64; seed 0 adds none.
-    """
-
-    def hook(module: nn.Module, args: tuple[Tensor]) -> tuple[Tensor]:
+    def perturb(module: nn.Module, args: tuple[Tensor]) -> tuple[Tensor]:
         (embedded,) = args
-        if not seed:
-            return args
         generator = torch.Generator().manual_seed(seed)
         noise = torch.randn(embedded.shape, generator=generator) * embedded.abs().max().cpu()
         return (embedded + 1e-5 * noise.to(embedded.device),)
 
-    with reference.transformer.drop.register_forward_pre_hook(hook):
-        yield
+    with ExitStack() as hooks:
+        for name in names:
+            module = model.get_submodule(name)
+            hook = module.register_forward_hook(partial(record, name), with_kwargs=True)
+            hooks.enter_context(hook)
+        if seed:
+            dropout = model.get_submodule("transformer.drop")
+            hooks.enter_context(dropout.register_forward_pre_hook(perturb))
+        model(idx)
+    return calls
 
 
 def _replay(module: nn.Module, call: _Call) -> Tensor:
@@ -306,10 +292,8 @@ def _load_reference(folder: Path) -> Any:
     logging = transformers.utils.logging
     shows_bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
-    try:
-        return transformers.GPT2LMHeadModel.from_pretrained(
-            folder, attn_implementation="eager", dtype=torch.float32
-        ).eval()
-    finally:
-        if shows_bars:
-            logging.enable_progress_bar()
+    options = {"attn_implementation": "eager", "dtype": torch.float32, "use_cache": False}
+    reference = transformers.GPT2LMHeadModel.from_pretrained(folder, **options)
+    if shows_bars:
+        logging.enable_progress_bar()
+    return reference.eval()

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import tiktoken
 import torch
@@ -99,21 +100,27 @@ def _answers(model: GPT2, ids: Sequence[int]) -> tuple[Tensor, Tensor]:
 # ---- The file: whole multiples of 0.0001, and of each table the part at and below the diagonal --
 
 
+def _below(T: int) -> Tensor:
+    return torch.ones(T, T, dtype=torch.bool).tril()
+
+
+def _units(values: Tensor) -> list[Any]:
+    return (values * UNITS).round().int().tolist()
+
+
 def save_runs(runs: Sequence[PublishedRun], path: Path, **about: str) -> None:
     """Write runs as JSON, rounded to four decimals, after what is to be said ``about`` them."""
-    stored = []
-    for run in runs:
-        below = torch.ones(run.attention.shape[-2:], dtype=torch.bool).tril()
-        stored.append(
-            {
-                "prompt": run.prompt,
-                "ids": run.ids,
-                "tokens": run.tokens,
-                "attention": (run.attention * UNITS).round().int()[..., below].tolist(),
-                "next_ids": run.next_ids.tolist(),
-                "next_log_probs": (run.next_log_probs * UNITS).round().int().tolist(),
-            }
-        )
+    stored = [
+        {
+            "prompt": run.prompt,
+            "ids": run.ids,
+            "tokens": run.tokens,
+            "attention": _units(run.attention[..., _below(len(run.ids))]),
+            "next_ids": run.next_ids.tolist(),
+            "next_log_probs": _units(run.next_log_probs),
+        }
+        for run in runs
+    ]
     content = about | {"unit": f"1/{UNITS}", "runs": stored}
     write_text(path, json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
@@ -122,18 +129,11 @@ def read_runs(path: Path) -> list[PublishedRun]:
     """The runs that ``save_runs`` wrote."""
     runs = []
     for run in json.loads(path.read_text(encoding="utf-8"))["runs"]:
-        below = torch.ones(len(run["ids"]), len(run["ids"]), dtype=torch.bool).tril()
+        ids, tokens = tuple(run["ids"]), tuple(run["tokens"])
         stored = torch.tensor(run["attention"])  # (N, H, T (T + 1) / 2)
-        attention = torch.zeros(*stored.shape[:2], *below.shape)
-        attention[..., below] = stored / UNITS
-        runs.append(
-            PublishedRun(
-                run["prompt"],
-                tuple(run["ids"]),
-                tuple(run["tokens"]),
-                attention,
-                torch.tensor(run["next_ids"]),
-                torch.tensor(run["next_log_probs"]) / UNITS,
-            )
-        )
+        attention = torch.zeros(*stored.shape[:2], len(ids), len(ids))
+        attention[..., _below(len(ids))] = stored / UNITS
+        log_probs = torch.tensor(run["next_log_probs"]) / UNITS
+        next_ids = torch.tensor(run["next_ids"])
+        runs.append(PublishedRun(run["prompt"], ids, tokens, attention, next_ids, log_probs))
     return runs

@@ -201,44 +201,43 @@ class Grammar:
     def _column(self, table: str, column: str) -> dict[str, str]:
         if table not in self.tables:
             return {}
-        if not self._has_column(table, column):
-            raise ValueError(f"the table {short_repr(table)} has no column {short_repr(column)}")
+        self._require_column(table, column, f"{table}.{column}")
         return self.tables[table].cells[column]
+
+    def _require_column(self, table: str | None, column: str, name: str) -> None:
+        _require(table in self.tables and column in self.tables[table].cells, name)
 
     def _check_names(self) -> None:
         """Raise ValueError if the tables ``tested`` and ``withheld`` contain an undefined name."""
-        entries = [("tested", entry, entry.partition(".")[0]) for entry in self._phenomena]
+        entries = [(entry, entry.partition(".")[0]) for entry in self._phenomena]
         for first, second in self.withheld.values():
-            entries.append(("withheld", first, self.variables.get(first.partition(".")[0], "")))
-            entries.append(("withheld", second, self.variables.get(second, second)))
-        for table, entry, name in entries:
-            column = entry.partition(".")[2]
-            if name not in self.lists or (column and not self._has_column(name, column)):
-                raise ValueError(
-                    f"the table {short_repr(table)} mentions {short_repr(entry)}, which is "
-                    f"not defined"
-                )
-
-    def _has_column(self, table: str | None, column: str) -> bool:
-        return table in self.tables and column in self.tables[table].cells
+            entries.append((first, self.variables.get(first.partition(".")[0], "")))
+            entries.append((second, self.variables.get(second, second)))
+        for entry, name in entries:
+            _require(name in self.lists, entry)
+            if column := entry.partition(".")[2]:
+                self._require_column(name, column, entry)
 
     def _dependencies_of(self, slot: Slot) -> tuple[int, ...]:
         """Indices of the variables a slot depends on. Raises ValueError for an undefined name."""
         name, *columns = slot.source
-        known = name in self.lists or (name in self.variables and slot.name is None)
-        if not known or (slot.unlike and slot.unlike not in self.variables):
-            raise ValueError(f"the grammar mentions {short_repr(name)}, which is not defined")
-        table = self.variables.get(name) if slot.name is None else None
+        table = None if slot.name else self.variables.get(name)
+        _require(name in self.lists or table is not None, name)
         for column in columns:
-            if not self._has_column(table, column):
-                raise ValueError(f"the grammar mentions {name}.{column}, which is not defined")
+            self._require_column(table, column, f"{name}.{column}")
         needed = [name] if table else []
-        needed += [slot.unlike] if slot.unlike else []
+        if slot.unlike:
+            _require(slot.unlike in self.variables, slot.unlike)
+            needed.append(slot.unlike)
         choice = self.choice_name(slot)
-        needed += [
-            first.partition(".")[0] for first, second in self.withheld.values() if second == choice
-        ]
+        pairs = self.withheld.values()
+        needed += [first.partition(".")[0] for first, second in pairs if second == choice]
         return tuple(self._variable_index[variable] for variable in needed)
+
+
+def _require(defined: bool, name: str) -> None:
+    if not defined:
+        raise ValueError(f"the grammar mentions {short_repr(name)}, which is not defined")
 
 
 def cell(table: str, column: str, key: str) -> str:
@@ -250,8 +249,6 @@ def _lists(source: Source) -> dict[str, tuple[Alternative, ...]]:
     """Alternatives by list name: of rules, of tables (their keys), and of cells."""
     lists = dict(source.rules)
     for name, table in source.tables.items():
-        if name in lists:
-            raise ValueError(f"{short_repr(name)} is both a rule and a table in the grammar")
         lists[name] = tuple(next(alternatives(key)) for key in table.keys)
         for column, cells in table.cells.items():
             for key, text in cells.items():

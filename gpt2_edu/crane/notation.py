@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ..machine.messages import join_some, short_repr
 
@@ -19,7 +20,7 @@ _SLOT = re.compile(
 )
 _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PARAGRAPH = re.compile(r"^(\S.*)\n((?: .*\n|\n)*)", re.MULTILINE)  # a line, indented lines
-_WEIGHT = re.compile(r"(\d+) \*\s*")
+_WEIGHT = re.compile(r"([1-9]\d*) \*\s*")
 _CELL = re.compile(r"\s{2,}")
 
 
@@ -78,17 +79,14 @@ def parse_grammar(page: str) -> Source:
                 if name in rules:
                     raise ValueError(f"the rule {short_repr(name)} is defined twice in the grammar")
                 lines = [rest] if rest.strip() else body
-                rules[name] = tuple(a for line in lines for a in alternatives(line))
-                if not rules[name]:
-                    raise ValueError(f"the rule {short_repr(name)} has no alternatives")
+                rules[name] = tuple(chain.from_iterable(map(alternatives, lines)))
             else:
                 _add_columns(tables, header, body)
     for name, table in tables.items():
         for column, cells in table.cells.items():
-            if missing := [key for key in table.keys if key not in cells]:
+            if cells.keys() != set(table.keys):
                 raise ValueError(
-                    f"the table {short_repr(name)} has no {short_repr(column)} for "
-                    f"{short_repr(missing[0])}"
+                    f"a row of the table {short_repr(name)} has no {short_repr(column)}"
                 )
     return Source(rules, tables)
 
@@ -99,22 +97,16 @@ def _add_columns(tables: dict[str, Table], header: str, body: list[str]) -> None
     table = tables.setdefault(name, Table())
     for line in body:
         key, *cells = _CELL.split(line)
-        if len(cells) != len(columns):
+        known = [column for column in columns if key in table.cells.get(column, {})]
+        if known or len(cells) != len(columns):
             raise ValueError(
-                f"the table {short_repr(name)} has the columns {join_some(columns)}, but "
-                f"{short_repr(line)} has "
-                f"{len(cells)} cells after its key"
+                f"the table {short_repr(name)} needs exactly one cell for each key and each of "
+                f"the columns {join_some(columns)}, unlike in {short_repr(line)}"
             )
         if key not in table.keys:
             table.keys.append(key)
         for column, cell in zip(columns, cells, strict=True):
-            rows = table.cells.setdefault(column, {})
-            if key in rows:
-                raise ValueError(
-                    f"the table {short_repr(name)} has two cells {short_repr(column)} for "
-                    f"{short_repr(key)}"
-                )
-            rows[key] = cell
+            table.cells.setdefault(column, {})[key] = cell
 
 
 def alternatives(line: str) -> Iterator[Alternative]:
@@ -123,10 +115,6 @@ def alternatives(line: str) -> Iterator[Alternative]:
         text, weight = part.strip(), 1
         if matched := _WEIGHT.match(text + " "):
             text, weight = text[matched.end() :], int(matched[1])
-            if weight == 0:
-                raise ValueError(
-                    f"a weight is at least 1, but there is a 0 in {short_repr(line.strip())}"
-                )
         yield Alternative(weight, tuple(_items(text)))
 
 
