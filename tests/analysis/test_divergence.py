@@ -51,7 +51,7 @@ def test_the_last_stage_prefers_followers_as_the_logits_do(reader, tokenizer):
 
 
 def test_different_lengths_or_equal_followers_raise(reader, tokenizer):
-    with pytest.raises(ValueError, match=r"'a,b' has 3 \(a \| , \| b\) and 'a,b,c' has 5"):
+    with pytest.raises(ValueError, match=r"has 3 .* has 5"):
         divergence(reader, tokenizer, "a,b", "a,b,c")
     with pytest.raises(ValueError, match="different tokens"):
         divergence(reader, tokenizer, "a,b", "a,c", followers=(" a", " a"))

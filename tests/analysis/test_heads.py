@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 import torch
 
@@ -30,13 +28,6 @@ def test_a_head_that_nothing_listens_to_can_be_removed_without_loss(reader, toke
     assert set(silent.drops.values()) == set(silent.sense_drops.values()) == {0.0}
     assert all(any(effect.margin_drops.values()) for effect in others)
     assert len(str(found).splitlines()) == 2 + len(found.heads)
-
-
-def test_a_head_removed_is_a_head_cut_off(reader, tokenizer, idx):
-    expected = copy.deepcopy(reader)
-    silence(expected, 0, 1)
-    removed = heads.without_head(reader, 0, 1)
-    torch.testing.assert_close(removed(idx), scoring.model_log_probs(expected)(idx))
 
 
 def test_drops_are_what_is_lost_against_the_intact_model(reader, tokenizer, monkeypatch):
@@ -75,35 +66,11 @@ def test_a_head_that_always_says_the_same_is_not_missed_when_its_mean_stands_in(
 
 
 def test_a_hint_is_all_that_tells_the_sense():
-    places = ("by the river", "in the marsh", "on the island", "harbour", "city", "building site")
-    seeds = crane.random_seeds(4000, 3)
-    texts = [crane.story(seed) for seed in seeds if heads.sense_only_from_hint("crane", seed)]
-    assert len(texts) >= 10
-    for text in texts:
-        opening, deed = text.split(", until the crane ")
-        assert "saw nothing but" in opening
-        assert not any(place in text for place in places)
-        assert not any(f"the crane {verb}" in deed for verb in ("ate", "lifted"))
-    bats = [seed for seed in seeds if heads.sense_only_from_hint("bat", seed)]
-    assert bats and all(", until the bat " in crane.story(seed) for seed in bats)
-
-
-def test_what_cannot_be_removed_is_refused(model, tokenizer):
-    with pytest.raises(ValueError, match=r"layers 0 … 1 with heads 0 … 2, got 2\.0"):
-        heads.without_head(model, 2, 0)
-    with pytest.raises(ValueError, match='"zero" or "mean", got \'median\''):
-        heads.head_effects(model, tokenizer, SEEDS, replacement="median")
-
-
-def test_a_head_that_looks_evenly_has_the_weights_of_an_even_look(reader, tokenizer):
-    with torch.no_grad():
-        for block in reader.transformer.h:
-            block.attn.c_attn.weight.zero_()
-            block.attn.c_attn.bias.zero_()
-    found = heads.attention_statistics(reader, tokenizer, SEEDS)
-    assert {"first", "previous", "copy", "induction", "homograph"} < set(found.counts)
-    for head in found.heads:
-        assert head.weights == pytest.approx(found.even, rel=1e-4)
+    seeds = crane.random_seeds(1000, 3)
+    texts = [crane.story(seed) for seed in seeds if heads.sense_only_from_hint("bat", seed)]
+    assert texts and all(", until the bat " in text for text in texts)
+    places = ("cave", "forest", "old tower", "stadium", "at school", "park")
+    assert not any(place in text for text in texts for place in places)
 
 
 def test_weights_are_those_of_the_head_and_the_place(reader, tokenizer):
@@ -157,8 +124,3 @@ def test_heads_are_watched_where_they_must_know_and_at_what_decides(tokenizer):
         found = [(query, keys) for pattern, query, keys in places if pattern == "homograph"]
         assert found == [(own, keys) for own, keys in homographs if keys]
     assert {"copy", "induction", "homograph", "to sense", "to order"} <= seen
-
-
-def test_no_stories_leave_nothing_to_look_at(reader, tokenizer):
-    with pytest.raises(ValueError, match="at least one seed"):
-        heads.attention_statistics(reader, tokenizer, [])

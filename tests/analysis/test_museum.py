@@ -9,7 +9,7 @@ from statistics import mean
 import pytest
 import torch
 
-from gpt2_edu.analysis import bugs, museum
+from gpt2_edu.analysis import museum
 from gpt2_edu.analysis.bugs import BUGS
 from gpt2_edu.analysis.museum import FLOOR, LENGTH, TEXTS
 
@@ -59,15 +59,6 @@ def test_no_mask_and_finite_mask_attend_to_later_tokens():
         assert case(name).weights.triu(1).eq(0).all()
 
 
-def test_a_mask_after_the_softmax_leaves_rows_that_do_not_sum_to_one():
-    assert case("mask after softmax").weights.sum(dim=-1).min() < 0.5
-    torch.testing.assert_close(case("wrong view").weights.sum(dim=-1), torch.ones(4, LENGTH))
-
-
-def test_a_finite_mask_holds_at_first():
-    assert case("finite mask").losses[80] > FLOOR
-
-
 def test_targets_off_by_none_are_copied():
     assert loss_of("targets off by none") < 0.1
     assert case("targets off by none").weights.triu(1).eq(0).all()
@@ -80,32 +71,11 @@ def test_missing_information_costs_one_bit_per_sentence(name):
     assert abs(loss_of(name) - (FLOOR + math.log(2) / LENGTH)) < 0.01
 
 
-def test_targets_off_by_two_skip_the_first_word():
-    texts = case("targets off by two").texts
-    assert not any(text.startswith("A ") for text in texts)
-    assert case("targets off by two").correct == 0
-
-
-def test_without_positions_the_form_is_right_and_the_subject_a_guess():
-    first, second = 1, 4  # the two animals
-    things = {name: {museum.FOODS[name], museum.LOADS[name]} for name in museum.FOODS}
-    words = [text.split() for text in case("positions forgotten").texts]
-    usual = [w for w in words if len(w) == 8 and w[first] in things and w[second] in things]
-    of_either = [w for w in usual if w[6] in things[w[first]] | things[w[second]]]
-    assert len(of_either) > 85
-    assert 25 < case("positions forgotten").correct < 75
-
-
 def test_softmax_before_cross_entropy_is_stuck_above_its_own_floor():
     V = len(museum.WORDS)
     assert math.log(V - 1 + math.e) - 1 < loss_of("softmax before cross-entropy")
     assert loss_of("softmax before cross-entropy") > case("no bug").losses[0] - 1
     assert case("softmax before cross-entropy").correct < 5
-
-
-def test_softmax_before_cross_entropy_moves_less_than_one_below_the_logarithm():
-    losses = case("softmax before cross-entropy").losses
-    assert losses[0] - 1 < min(losses) < losses[0] - 0.3
 
 
 def test_dropout_left_on_never_measures_the_same_loss_twice():
@@ -132,12 +102,6 @@ def test_scale_by_c_pales_the_maps_of_trained_weights():
     assert loss_of("scale by C") > loss_of("no bug") + 0.005
 
 
-def test_scale_by_c_is_learned_around():
-    with bugs.broken(museum.untrained_model(), "scale by C") as (copy, _):
-        losses = museum.train(copy)
-    assert FLOOR < losses[-1] < FLOOR + 0.01
-
-
 @pytest.mark.parametrize("name", SILENT)
 def test_a_silent_bug_shows_in_no_loss_and_no_text(name):
     assert abs(loss_of(name) - FLOOR) < 0.005
@@ -158,25 +122,6 @@ def test_a_case_is_deterministic_and_leaves_the_random_state_unchanged():
     assert torch.equal(torch.get_rng_state(), state)
     assert again.eval_losses == case("dropout left on").eval_losses
     assert again.texts == case("dropout left on").texts
-
-
-def test_an_unknown_word_raises_with_the_nearest_one():
-    with pytest.raises(ValueError, match=r"does not know the word 'craine'.*mean 'crane'"):
-        museum.encode("A craine ate")
-
-
-def test_small_models_leave_the_random_state_unchanged():
-    state = torch.get_rng_state()
-    one, two = museum.untrained_model(), museum.untrained_model()
-    assert torch.equal(torch.get_rng_state(), state)
-    assert all(torch.equal(p, q) for p, q in zip(one.parameters(), two.parameters()))
-
-
-def test_the_healthy_model_is_a_copy():
-    mine = museum.healthy_model()
-    with torch.no_grad():
-        mine.lm_head.weight.zero_()
-    assert museum.healthy_model().lm_head.weight.any()
 
 
 # ---- The detective game -------------------------------------------------------------------------

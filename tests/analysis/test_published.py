@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from gpt2_edu import GPT2, load_tokenizer
-from gpt2_edu.analysis.bugs import find
 from gpt2_edu.analysis.published import (
     differences,
     published_runs,
@@ -47,14 +46,6 @@ def test_attention_is_causal_and_each_row_sums_to_one_within_rounding(runs):
         assert (run.attention.sum(dim=-1) - 1).abs().max() < T * 0.5e-4 + 1e-6
 
 
-def test_head_4_11_looks_at_the_previous_token_in_every_prompt(runs):
-    for run in runs:
-        assert run.attention[4, 11].diagonal(-1).min() > 0.998
-        rest = run.attention.diagonal(-1, dim1=2, dim2=3).amin(dim=-1)  # (N, H)
-        rest[4, 11] = 0
-        assert rest.max() < 0.99
-
-
 def test_next_tokens_are_sorted_and_their_probabilities_are_known(runs):
     gpt2 = load_tokenizer("gpt2")
     for run in runs:
@@ -65,12 +56,6 @@ def test_next_tokens_are_sorted_and_their_probabilities_are_known(runs):
     (ai,) = (run for run in runs if run.prompt == "Artificial Intelligence is transforming the")
     assert gpt2.decode(ai.next_ids[:3].tolist()) == " way world lives"
     assert [round(p, 3) for p in ai.next_log_probs.exp().tolist()[:3]] == [0.246, 0.207, 0.021]
-
-
-def test_numbers_are_the_nearest_floats_to_four_decimals(runs):
-    for run in runs:
-        for tensor in (run.attention, run.next_log_probs):
-            assert torch.equal(tensor, (tensor.double() * 10_000).round().float() / 10_000)
 
 
 def test_the_file_names_its_source_and_licence():
@@ -109,31 +94,6 @@ def test_one_other_weight_is_found_and_its_head_named(stored):
     lines = differences(model, stored)
     assert len(lines) == 3
     assert all("first in head 1.2" in line for line in lines)
-
-
-def test_a_mistake_is_found_in_the_first_block_that_reads_it(stored):
-    model = GPT2.from_pretrained("crane")
-    with torch.no_grad():  # the square c_proj, not transposed
-        for block in model.transformer.h:
-            block.attn.c_proj.weight.copy_(block.attn.c_proj.weight.T.clone())
-    assert all("first in head 1." in line for line in differences(model, stored))
-    model = GPT2.from_pretrained("crane")
-    with torch.no_grad():  # what only the next tokens depend on
-        model.transformer.h[-1].mlp.c_proj.weight.mul_(0.5)
-    lines = differences(model, stored)
-    assert len(lines) == 3
-    assert all("(within rounding)" in line for line in lines)
-
-
-def test_stored_with_the_exact_gelu_only_a_model_with_it_agrees(stand_in, tmp_path):
-    """As the published runs may have been. Little differs, most of it in the next tokens."""
-    model = GPT2.from_pretrained("crane")
-    find("erf for tanh").apply(model)
-    save_runs([record_run(model, load_tokenizer("crane"), STORIES[0])], tmp_path / "runs.json")
-    exact = read_runs(tmp_path / "runs.json")
-    assert differences(model, exact) == []
-    (line,) = differences(stand_in, exact)
-    assert "log-probabilities of the next token by up to 0.000" in line
 
 
 def test_other_next_tokens_are_found_where_attention_agrees(stand_in, stored):
