@@ -107,8 +107,8 @@ def sample_stories(
     stories: list[str | None] = []
     while len(stories) < n:
         start = torch.full((min(batch_size, n - len(stories)), 1), end, device=model.device)
-        knobs = {"temperature": temperature, "top_p": top_p, "generator": generator}
-        drawn = generate(model, start, model.config.block_size, eos_id=end, **knobs)
+        knobs: dict[str, Any] = {"temperature": temperature, "top_p": top_p, "eos_id": end}
+        drawn = generate(model, start, model.config.block_size, generator=generator, **knobs)
         for ids in drawn[:, 1:].tolist():
             stories.append(tokenizer.decode(ids[: ids.index(end)]) if end in ids else None)
     return stories
@@ -311,7 +311,7 @@ def report(
 
     samples = sample_stories(model, tokenizer, n_samples, seed=seed)
     bigram = Bigram(torch.tensor(corpus), tokenizer.n_vocab)
-    baselines = {"bigram": bigram, "window_8": window_log_probs(model, 8)}
+    baselines: dict[str, LogProbs] = {"bigram": bigram, "window_8": window_log_probs(model, 8)}
     return {
         "validation": asdict(validation(model, tokenizer, n_stories, seed)),
         "samples": {**grade(samples).as_dict(), "unfinished": samples.count(None)},

@@ -215,7 +215,7 @@ def attention_statistics(
             place = weights[:, :, query, keys].sum(dim=-1).double()
             found[pattern].append((place, len(keys) / (query + 1)))
     counts = {pattern: len(found[pattern]) for pattern in sorted(found)}
-    means = {p: sum(place for place, _ in found[p]) / counts[p] for p in counts}
+    means = {p: torch.stack([place for place, _ in found[p]]).mean(dim=0) for p in counts}
     return AttentionStatistics(
         counts,
         {p: sum(even for _, even in found[p]) / counts[p] for p in counts},

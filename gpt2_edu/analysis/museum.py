@@ -61,8 +61,9 @@ SAMPLES = 100  # texts
 def untrained_model() -> GPT2:
     """The small model at initialization: one block of four heads, seed 0."""
     sizes = {"vocab_size": len(WORDS), "block_size": 12, "n_layer": 1, "n_head": 4, "n_embd": 32}
-    no_dropout = dict.fromkeys(("embd_pdrop", "attn_pdrop", "resid_pdrop"), 0.0)
-    config = GPT2Config(**sizes, **no_dropout, initializer_range=0.1)
+    config = GPT2Config(
+        **sizes, embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0, initializer_range=0.1
+    )
     with torch.random.fork_rng(devices=[]):  # the global random state is unchanged
         torch.default_generator.manual_seed(0)
         return GPT2(config)

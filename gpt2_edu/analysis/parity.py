@@ -292,8 +292,9 @@ def _load_reference(folder: Path) -> Any:
     logging = transformers.utils.logging
     shows_bars = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
-    options = {"attn_implementation": "eager", "dtype": torch.float32, "use_cache": False}
-    reference = transformers.GPT2LMHeadModel.from_pretrained(folder, **options)
+    reference = transformers.GPT2LMHeadModel.from_pretrained(
+        folder, attn_implementation="eager", dtype=torch.float32, use_cache=False
+    )
     if shows_bars:
         logging.enable_progress_bar()
     return reference.eval()
