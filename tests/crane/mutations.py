@@ -66,13 +66,6 @@ def deleted_word(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
     return _anywhere([*story.words[:at], *story.words[at + 1 :]])
 
 
-def swapped_words(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
-    words = list(story.words)
-    at = rng.randrange(len(words) - 1)
-    words[at : at + 2] = words[at + 1], words[at]
-    return _anywhere(words)
-
-
 def _letter(story: crane.AnnotatedStory, rng: random.Random) -> int:
     return rng.choice([i for i, c in enumerate(story.text) if c.isalpha()])
 
@@ -83,12 +76,6 @@ def other_letter(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
     new = rng.choice(letters.upper() if text[at].isupper() else letters)
     text = text[:at] + new + text[at + 1 :]
     return text, 0, len(text)
-
-
-def double_space(story: crane.AnnotatedStory, rng: random.Random) -> Mutated:
-    text = story.text
-    at = rng.choice([i for i, c in enumerate(text) if c == " "])
-    return text[:at] + " " + text[at:], 0, at + 2
 
 
 # What must be blamed, once for each mistake; nothing where it is only to be rejected.
@@ -104,9 +91,7 @@ MUTATIONS: dict[str, tuple[Mutation, list[str]]] = {
     "was for were": (wrong("number"), ["number"]),
     "chores in the other order": (other_order, ["order", "order"]),
     "a word left out": (deleted_word, []),
-    "two words swapped": (swapped_words, []),
     "another letter": (other_letter, []),
-    "two spaces": (double_space, []),
 }
 
 

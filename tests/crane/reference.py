@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import math
 import re
-from collections import Counter
 from collections.abc import Iterator
 from importlib.resources import files
 
@@ -15,7 +13,6 @@ import tiktoken
 
 from gpt2_edu import crane
 from gpt2_edu.crane.notation import Item, Slot, Source, alternatives, parse_grammar
-from gpt2_edu.crane.sampling import SplitMix64
 from gpt2_edu.tokenizer import END_OF_TEXT, SPLIT_PATTERN
 
 BYTES = {bytes([b]): b for b in range(256)}
@@ -129,21 +126,6 @@ def said(cell: str) -> list[str]:
 
 def _entries(rule: str) -> list[str]:
     return [" ".join(way.items) for way in crane_page().rules[rule]]
-
-
-def same_stories(n: int, sample: int = 2000) -> tuple[int, float]:
-    """Pairs of equal stories among n seeds, and how many chance alone would give.
-
-    Two stories are equal with the probability E[p(story)], so of n (n - 1) / 2 pairs that share.
-    """
-    seen: Counter[int] = Counter()
-    for seed in range(n):
-        text = crane.story(seed)
-        seen[hash(text)] += 1
-    pairs = sum(k * (k - 1) // 2 for k in seen.values())
-    tokenizer, chance = make_tokenizer(), SplitMix64(7)
-    p = [math.exp(-surprise(crane.story(chance.below(1 << 64)), tokenizer)) for _ in range(sample)]
-    return pairs, n * (n - 1) / 2 * sum(p) / sample
 
 
 def surprise(text: str, tokenizer: tiktoken.Encoding) -> float:

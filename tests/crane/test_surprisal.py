@@ -52,9 +52,7 @@ def test_a_withheld_story_raises_but_is_judged_a_story():
     withheld = "The crane sang, red. Ann met Ben. She ran home."  # 0 + 0 is a multiple of six
     assert judging._judge(grammar, withheld).kind == "story"
     assert withheld not in every_story(grammar)
-    with pytest.raises(
-        ValueError, match="not a story of the training distribution: it leaves it at"
-    ):
+    with pytest.raises(ValueError, match="training distribution"):
         surprisals(grammar, withheld, TOKENIZERS["bytes"])
 
 
@@ -83,10 +81,9 @@ def test_entropy_statistics_are_consistent(by_bytes):
     assert floor.by_position[5] == pytest.approx(statistics.mean(row[5] for row in rows))
 
 
-@pytest.mark.parametrize("n", [1, 0, -5])
-def test_fewer_than_two_stories_raise(n):
-    with pytest.raises(ValueError, match=f"n_stories must be at least 2, got {n}"):
-        crane.entropy(n)
+def test_fewer_than_two_stories_raise():
+    with pytest.raises(ValueError, match="at least 2, got 1"):
+        crane.entropy(1)
 
 
 def test_the_last_surprisal_is_that_of_endoftext():
