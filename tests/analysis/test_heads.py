@@ -21,7 +21,7 @@ def silence(model, layer: int, head: int) -> None:
 
 def test_a_head_that_nothing_listens_to_can_be_removed_without_loss(reader, tokenizer):
     silence(reader, 1, 2)
-    found = heads.head_effects(reader, tokenizer, range(2), replacement="mean")
+    found = heads.head_effects(reader, tokenizer, range(2))
     assert [(e.layer, e.head) for e in found.heads] == [(n, h) for n in (0, 1) for h in (0, 1, 2)]
     *others, silent = found.heads
     assert set(silent.margin_drops.values()) == {0.0}
@@ -49,6 +49,20 @@ def test_drops_are_what_is_lost_against_the_intact_model(reader, tokenizer, monk
         assert effect.margin_drops == pytest.approx({"name": 3, "sense": 4 / 3})
     assert str(found).splitlines()[1].split() == ["intact,", "%", "100.0", "100.0"]
     assert str(found).splitlines()[-1].split() == ["without", "1.2", "0.0", "-33.3"]
+
+
+def test_a_head_that_always_says_the_same_is_not_missed_when_its_mean_stands_in(reader, tokenizer):
+    C, D = reader.config.n_embd, reader.config.head_size
+    with torch.no_grad():  # the values of head 1: their bias alone
+        reader.transformer.h[0].attn.c_attn.weight[2 * C + D : 2 * C + 2 * D] = 0
+    by_mean, by_zero = (
+        heads.head_effects(reader, tokenizer, range(2), replacement=replacement)
+        .heads[1]
+        .margin_drops
+        for replacement in ("mean", "zero")
+    )
+    assert by_mean == pytest.approx(dict.fromkeys(by_mean, 0), abs=1e-4)
+    assert max(map(abs, by_zero.values())) > 1e-2
 
 
 def test_a_hint_is_all_that_tells_the_sense():
