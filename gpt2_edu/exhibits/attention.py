@@ -53,8 +53,6 @@ class Attention(Exhibit):
                 "or was the softmax taken along another axis?"
             )
         titles = titles or ([f"head {h}" for h in range(len(maps))] if len(maps) > 1 else [""])
-        if len(titles) != len(maps):
-            raise ValueError(f"{len(titles)} titles for {len(maps)} heads")
         if not 0 <= enlarge < len(maps):
             raise ValueError(f"enlarge={enlarge} names none of {len(maps)} heads, counted from 0")
         self.caption, self.enlarge = caption, enlarge
@@ -102,33 +100,36 @@ class Attention(Exhibit):
         columns = min(len(self.heads), 4)
         rows = -(-len(self.heads) // columns)
         size = 1.0 + 0.55 * len(self.heads[0].values)
-        picture, axes = plt.subplots(rows, columns, squeeze=False, layout="constrained")
-        picture.set_size_inches(columns * size, rows * size)
+        picture, axes = plt.subplots(
+            rows,
+            columns,
+            squeeze=False,
+            layout="constrained",
+            figsize=(columns * size, rows * size),
+        )
         for ax in axes.flat[len(self.heads) :]:
             ax.axis("off")
         for ax, head in zip(axes.flat, self.heads, strict=False):
             head.plot(ax)
-            ax.set_xlabel("key")
-            ax.set_ylabel("query")
-        if self.caption:
-            picture.suptitle(self.caption, parse_math=False)
+            ax.set(xlabel="key", ylabel="query")
+        picture.suptitle(self.caption, parse_math=False)
         return picture
 
 
 def _small(head: Matrix) -> str:
     """A head's map as a picture without numbers, one unit a cell: strokes one unit wide."""
     T = len(head.values)
-    strokes: dict[int, str] = {}
+    strokes = [""] * (SHADES + 1)
     for i, row in enumerate(head.values.tolist()):
         j = 0
         for shade, cells in groupby(round(SHADES * min(weight, 1.0)) for weight in row):
             length = len(list(cells))
-            strokes[shade] = strokes.get(shade, "") + f"M{j} {i}h{length}"
+            strokes[shade] += f"M{j} {i}h{length}"
             j += length
     paths = "".join(
-        f'<path d="{strokes[shade]}" opacity="{shade / SHADES:g}"/>'
-        for shade in sorted(strokes)
-        if shade
+        f'<path d="{stroke}" opacity="{shade / SHADES:g}"/>'
+        for shade, stroke in enumerate(strokes)
+        if shade and stroke
     )
     return (
         f'<svg viewBox="0 -.5 {T} {T}" width="72" height="72" role="img" '
@@ -138,8 +139,8 @@ def _small(head: Matrix) -> str:
 
 def _most(head: Matrix) -> str:
     """Where a head looks most, the first row aside, which in a causal map has no choice."""
-    below = head.values[1:] if len(head.values) > 1 else head.values
+    assert head.rows and head.columns
+    first = min(1, len(head.values) - 1)
+    below = head.values[first:]
     i, j = divmod(int(below.argmax()), below.size(1))
-    row = head.rows[i + len(head.values) - len(below)] if head.rows else i
-    column = head.columns[j] if head.columns else j
-    return f"{row} looks at {column} with {float(below[i, j]):.2f}."
+    return f"{head.rows[first + i]} looks at {head.columns[j]} with {float(below[i, j]):.2f}."

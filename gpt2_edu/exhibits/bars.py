@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any
 
 import tiktoken
 from torch import Tensor
@@ -15,10 +14,9 @@ from .tokens import token_label
 
 
 class Bars(Exhibit):
-    """The largest probabilities as labelled bars, optionally with earlier values.
+    """Probabilities as labelled bars, optionally with earlier values beside them.
 
-    ``now`` and ``before`` map names to probabilities; a name missing in ``before`` counts as 0.
-    ``rows`` is the number of bars.
+    ``now`` and ``before`` map names to probabilities.
     """
 
     def __init__(
@@ -27,23 +25,33 @@ class Bars(Exhibit):
         *,
         before: Mapping[str, float] | None = None,
         caption: str = "",
-        rows: int = 6,
     ) -> None:
-        self.before, self.caption = before, caption
-        self.now = dict(sorted(now.items(), key=lambda item: -item[1])[:rows])
+        self.now, self.before, self.caption = now, before, caption
 
     @classmethod
-    def of(cls, probabilities: Tensor, encoding: tiktoken.Encoding, **settings: Any) -> Bars:
-        """Bars of the probabilities (V,) of the next token."""
-        names = {
-            i: token_label(encoding.decode_single_token_bytes(i))
-            for i in probabilities.topk(min(64, len(probabilities))).indices.tolist()
-        }
-        return cls({name: float(probabilities[i]) for i, name in names.items()}, **settings)
+    def of(
+        cls,
+        probabilities: Tensor,
+        encoding: tiktoken.Encoding,
+        *,
+        before: Tensor | None = None,
+        caption: str = "",
+        rows: int = 6,
+    ) -> Bars:
+        """The likeliest next tokens by ``probabilities`` (V,), beside those ``before`` (V,)."""
+        ids = probabilities.topk(rows).indices.tolist()
+        names = [token_label(encoding.decode_single_token_bytes(i)) for i in ids]
+        now = dict(zip(names, probabilities[ids].tolist(), strict=True))
+        earlier = before if before is None else dict(zip(names, before[ids].tolist(), strict=True))
+        return cls(now, before=earlier, caption=caption)
 
     @classmethod
     def example(cls) -> Bars:
-        return cls({"ate": 0.53, "stood": 0.12}, before={"ate": 0.5}, caption="What comes next.")
+        return cls(
+            {"ate": 0.53, "stood": 0.12},
+            before={"ate": 0.5, "stood": 0.0},
+            caption="What comes next.",
+        )
 
     def __repr__(self) -> str:
         return "Bars(" + ", ".join(f"{name} {p:.2f}" for name, p in self.now.items()) + ")"
@@ -59,5 +67,5 @@ class Bars(Exhibit):
     def _row(self, name: str, p: float) -> str:
         cells = f'<td><span style="--share:{p:.3f}">{number(p, 3)}</span></td>'
         if self.before is not None:
-            cells += f"<td>{number(self.before.get(name, 0.0), 3)}</td>"
+            cells += f"<td>{number(self.before[name], 3)}</td>"
         return f'<tr><th scope="row"><code>{escape(name)}</code></th>{cells}</tr>'

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-STATIC = files("gpt2_edu") / "exhibits" / "static"
+STATIC = Path(__file__).parent / "static"
 PAGE_DARK = 'html[data-theme="dark"]'
 LAB_DARK = 'body[data-jp-theme-light="false"]'
 # The exhibits' CSS variables, mapped to those of JupyterLab's theme.

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from ..machine.display import Exhibit, figure
-from .setup import COLOURS, HEAT
+from .plot import heat
+from .setup import COLOURS
 
 
 def number(value: float, decimals: int) -> str:
@@ -21,15 +22,6 @@ def number(value: float, decimals: int) -> str:
     if float(text) == 0:
         text = text.lstrip("-")
     return text.replace("-", "−")
-
-
-def cell(value: float, scale: float, decimals: int, hidden: bool = False) -> str:
-    """A ``<td>`` with the number as text and |value| / scale as its heat."""
-    if hidden or value == float("-inf"):
-        return f'<td class="off">{"0" if value == 0 else number(value, decimals)}</td>'
-    heat = min(abs(value) / scale, 1.0) if scale > 0 else 0.0
-    sign = ' class="neg"' if value < 0 else ""
-    return f'<td{sign} style="--heat:{heat:.2f}">{number(value, decimals)}</td>'
 
 
 class Matrix(Exhibit):
@@ -79,50 +71,50 @@ class Matrix(Exhibit):
     def html(self) -> str:
         return figure(self.role, self.caption, self.table_html())
 
-    def table_html(self, title: str = "") -> str:
-        """The ``<table>`` without a figure; ``title`` is its ``<caption>``."""
+    def table_html(self) -> str:
+        """The ``<table>`` without a figure."""
         head = ""
         if self.columns is not None:
             tag = 'th scope="col"' if self.corner else "td"  # an empty heading is not a <th>
             corner = f'<{tag} class="corner">{escape(self.corner)}</{tag[:2]}>' if self.rows else ""
             labels = "".join(f'<th scope="col">{escape(str(c))}</th>' for c in self.columns)
             head = f"<thead><tr>{corner}{labels}</tr></thead>"
-        body = []
+        body = ""
         for i, row in enumerate(self.values.tolist()):
             label = f'<th scope="row">{escape(str(self.rows[i]))}</th>' if self.rows else ""
-            cells = "".join(
-                cell(value, self.scale, self.decimals, hidden=self.causal and j > i)
-                for j, value in enumerate(row)
-            )
-            body.append(f"<tr>{label}{cells}</tr>")
-        caption = f"<caption>{escape(title)}</caption>" if title else ""
-        return (
-            f'<div class="g2-scroll"><table>{caption}{head}<tbody>{"".join(body)}</tbody>'
-            "</table></div>"
-        )
+            hidden = [self.causal and j > i for j in range(len(row))]
+            cells = map(self._cell, row, hidden)
+            body += f"<tr>{label}{''.join(cells)}</tr>"
+        return f'<div class="g2-scroll"><table>{head}<tbody>{body}</tbody></table></div>'
+
+    def _cell(self, value: float, hidden: bool) -> str:
+        """A ``<td>`` with the number as text and |value| / scale as its heat."""
+        text = number(value, self.decimals)
+        if hidden or value == float("-inf"):
+            return f'<td class="off">{"0" if value == 0 else text}</td>'
+        heat = min(abs(value) / self.scale, 1.0) if self.scale > 0 else 0.0
+        sign = ' class="neg"' if value < 0 else ""
+        return f'<td{sign} style="--heat:{heat:.2f}">{text}</td>'
 
     def plot(self, ax: Any = None) -> Any:
         """The table as a matplotlib figure, drawn on ``ax`` if given."""
         import matplotlib.pyplot as plt
-        from matplotlib.colors import LinearSegmentedColormap
 
+        height, width = self.values.shape
         if ax is None:
-            _, ax = plt.subplots(
-                figsize=(1.2 + 0.7 * self.values.size(1), 0.8 + 0.5 * self.values.size(0))
-            )
+            _, ax = plt.subplots(figsize=(1.2 + 0.7 * width, 0.8 + 0.5 * height))
         visible = self.values.abs().nan_to_num(posinf=0.0)  # masked cells (−∞) have no heat
-        heat = visible.clamp(max=self.scale) / self.scale
-        colours = LinearSegmentedColormap.from_list(self.role, ["white", HEAT[self.role]])
-        ax.imshow(heat.numpy(), cmap=colours, vmin=0, vmax=1, aspect="auto")
+        shade = visible.clamp(max=self.scale) / self.scale
+        # At most 60 % of the colour, so that the numbers can be read on it.
+        ax.imshow(shade.numpy(), cmap=heat(self.role), vmin=0, vmax=1 / 0.6, aspect="auto")
         for i, row in enumerate(self.values.tolist()):
             for j, value in enumerate(row):
-                text = "" if self.causal and j > i else number(value, self.decimals)
-                ax.text(j, i, text, ha="center", va="center")
-        ax.set_xticks(range(self.values.size(1)), self.columns or [""] * self.values.size(1))
-        ax.set_yticks(range(self.values.size(0)), self.rows or [""] * self.values.size(0))
+                if not (self.causal and j > i):
+                    ax.text(j, i, number(value, self.decimals), ha="center", va="center")
+        ax.set_xticks(range(width), self.columns or [""] * width)
+        ax.set_yticks(range(height), self.rows or [""] * height)
         ax.xaxis.tick_top()
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
-        if self.caption:
-            ax.set_title(self.caption, parse_math=False)
+        ax.set_title(self.caption, parse_math=False)
         return ax.figure

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib.resources import files
+from pathlib import Path
 
 import torch
 
 from ..machine import notebook_errors
 from ..machine.display import Exhibit
-from .jupyter import enable_exhibits, in_live_kernel
+from .jupyter import STATIC, enable_exhibits, in_live_kernel
 
 # One colour for each role, on every page and in every figure. They are distinguishable with all
 # common forms of colour blindness (Okabe and Ito 2008).
@@ -23,22 +23,12 @@ COLOURS = {
     "bird": "#004e54",
     "machine": "#c08a00",
 }
-
-# The background of a cell at full heat: light, for readable text. The stylesheet has the same.
-HEAT = {
-    "q": "#66abdd",
-    "k": "#ee8f55",
-    "v": "#43b892",
-    "weights": "#b47fca",
-    "plain": "#98a4b0",
-    "bird": "#58b8bf",
-    "machine": "#dcae3c",
-}
+STYLE = Path(__file__).parents[1] / "assets" / "book.mplstyle"  # of matplotlib's figures
 
 
 def stylesheet() -> str:
     """The exhibits' CSS."""
-    return (files("gpt2_edu") / "exhibits" / "static" / "exhibits.css").read_text(encoding="utf-8")
+    return (STATIC / "exhibits.css").read_text(encoding="utf-8")
 
 
 def setup() -> None:
@@ -53,24 +43,7 @@ def setup() -> None:
     from IPython import get_ipython
     from IPython.display import HTML, display
 
-    plt.rcParams.update(
-        {
-            "figure.figsize": (5, 3),
-            "figure.dpi": 96,
-            "figure.facecolor": "white",
-            "savefig.facecolor": "white",
-            "axes.prop_cycle": cycler(color=list(COLOURS.values())),
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.titlesize": 10,
-            "figure.constrained_layout.use": True,
-            "font.size": 10,
-            "grid.color": COLOURS["plain"],
-            "grid.alpha": 0.25,
-            "image.cmap": "Purples",
-            "legend.frameon": False,
-        }
-    )
+    plt.style.use([STYLE, {"axes.prop_cycle": cycler(color=list(COLOURS.values()))}])
     torch.set_printoptions(precision=4, sci_mode=False)
 
     shell = get_ipython()

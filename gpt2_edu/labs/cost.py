@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
+import ipywidgets as widgets
 import torch
 
 from .. import flops
@@ -14,7 +15,7 @@ from ..exhibits import Matrix
 from ..machine import data_sheets
 from ..machine.display import Exhibit
 from ..machine.measure import copy_rate, matrix_rate
-from .lab import Lab
+from .lab import SLOW, Lab
 
 HERE = "this machine, measured"
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
@@ -39,17 +40,14 @@ class Cost(Lab):
         self.config = config
 
     def controls(self) -> Mapping[str, Any]:
-        import ipywidgets as widgets
-
-        slow = {"continuous_update": False}
         most = self.config.block_size
         devices = [HERE, *(device.name for device in data_sheets.DEVICES)]
         return {
             "device": widgets.Dropdown(options=devices, description="device"),
             "job": widgets.Dropdown(options=["write", "train"], description="job"),
             "precision": widgets.Dropdown(options=PRECISIONS, description="numbers"),
-            "batch": widgets.IntSlider(1, min=1, max=256, description="texts", **slow),
-            "T": widgets.IntSlider(most, min=1, max=most, description="tokens", **slow),
+            "batch": widgets.IntSlider(1, min=1, max=256, description="texts", **SLOW),
+            "T": widgets.IntSlider(most, min=1, max=most, description="tokens", **SLOW),
         }
 
     def show(

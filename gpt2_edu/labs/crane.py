@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import ipywidgets as widgets
 import torch
 
 from ..exhibits import Matrix
@@ -40,8 +41,6 @@ class Crane(Lab):
         self.held = f"query of {word}"  # the vector that the sliders show
 
     def controls(self) -> Mapping[str, Any]:
-        import ipywidgets as widgets
-
         x, y = self.vectors[self.held]
         reach = {"min": -2.5, "max": 2.5, "step": 0.05}
         return {

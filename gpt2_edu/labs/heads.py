@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import ipywidgets as widgets
 import tiktoken
 import torch
 from torch import Tensor, nn
@@ -16,9 +17,7 @@ from ..generation import last_logits
 from ..machine.display import Exhibit
 from ..sampling import next_probabilities
 from ..tape import Tape, trace
-from .lab import Lab
-
-LONGEST = 32  # tokens; a larger map is unreadable
+from .lab import LONGEST, Lab, ids_of, text_field
 
 
 class Heads(Lab):
@@ -35,18 +34,16 @@ class Heads(Lab):
         self.model, self.encoding, self.text = model, encoding, text
 
     def controls(self) -> Mapping[str, Any]:
-        import ipywidgets as widgets
-
         layers = noted_heads(self.model).values()
         heads = [f"{n}.{h}" for n, noted in enumerate(layers) for h in range(noted.size(1))]
         return {
-            "text": widgets.Text(self.text, description="text", continuous_update=False),
+            "text": text_field(self.text),
             "layer": widgets.IntSlider(0, min=0, max=len(layers) - 1, description="block"),
             "cut": widgets.SelectMultiple(options=heads, rows=6, description="cut"),
         }
 
     def show(self, *, text: str, layer: int, cut: tuple[str, ...]) -> Iterator[Exhibit | str]:
-        ids = [self.encoding.eot_token, *self.encoding.encode_ordinary(text)]
+        ids = ids_of(text, self.encoding)
         if len(ids) > LONGEST:
             raise ValueError(f"{len(ids)} tokens are more than the {LONGEST} that a map can show.")
         before, _ = self.run(ids, {})
@@ -54,7 +51,7 @@ class Heads(Lab):
         yield Bars.of(
             after,
             self.encoding,
-            before=Bars.of(before, self.encoding, rows=64).now,
+            before=before,
             caption="What comes next. Before: with all heads.",
         )
         first = int(before.argmax())
@@ -82,13 +79,8 @@ class Heads(Lab):
             n, h = map(int, name.split("."))
             by_layer.setdefault(n, []).append(h)
 
-        def without(heads: list[int]) -> Any:
-            def edit(x: Tensor) -> Tensor:
-                x = x.clone()
-                x[:, heads] = 0
-                return x
-
-            return edit
+        def without(heads: list[int]) -> Callable[[Tensor], Tensor]:
+            return lambda x: x.index_fill(1, torch.tensor(heads, device=x.device), 0)
 
         paths = list(noted_heads(self.model))
         return {paths[n]: without(heads) for n, heads in by_layer.items()}

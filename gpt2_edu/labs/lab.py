@@ -6,9 +6,24 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
 
+import ipywidgets as widgets
+import tiktoken
+
 from ..exhibits import Live
 from ..exhibits.jupyter import in_live_kernel
 from ..machine.display import Exhibit
+
+LONGEST = 32  # tokens in an attention map; a larger one is unreadable
+SLOW = {"continuous_update": False}  # a slider that computes when it is released
+
+
+def ids_of(text: str, encoding: tiktoken.Encoding) -> list[int]:
+    """The ids of a text that begins after an end of text."""
+    return [encoding.eot_token, *encoding.encode_ordinary(text)]
+
+
+def text_field(text: str, description: str = "text") -> widgets.Text:
+    return widgets.Text(text, description=description, **SLOW)
 
 
 class Lab(Live):
@@ -19,48 +34,44 @@ class Lab(Live):
     of a ValueError is displayed above the previous output, which stays.
     """
 
-    show: Callable[..., Iterable[Exhibit | str]]  # yields the output
+    controls: Callable[[], Mapping[str, Any]]
+    show: Callable[..., Iterable[Exhibit | str]]
 
     def __init_subclass__(cls) -> None:
         """Do not register a lab as an exhibit: its static form is that of its ``Live``."""
 
-    def controls(self) -> Mapping[str, Any]:
-        """The widgets by name; their ``value``s are the arguments of ``show``."""
-        raise NotImplementedError(f"{type(self).__name__} has no controls()")
-
-    def panel(self) -> Any:
-        """The widgets with their callbacks, as a VBox."""
-        import ipywidgets as widgets
-
+    def panel(self) -> widgets.VBox:
+        """The widgets with their callbacks."""
         self.widgets = dict(self.controls())
         self.status, self.shown = widgets.HTML(), widgets.HTML()
         for widget in self.widgets.values():
-            if hasattr(widget, "value"):
-                widget.observe(lambda change: self.update(), names="value")
-            elif hasattr(widget, "on_click"):
-                widget.on_click(lambda button: self.update())
-        row = widgets.Layout(display="flex", flex_flow="row wrap")
+            widget.observe(lambda change: self.update(), names="value")
         self.update()
+        row = widgets.Layout(display="flex", flex_flow="row wrap")
         return widgets.VBox(
             [widgets.Box(list(self.widgets.values()), layout=row), self.status, self.shown]
         )
 
     def update(self) -> None:
         """Display the output for the current values."""
-        values = {
-            name: widget.value for name, widget in self.widgets.items() if hasattr(widget, "value")
-        }
         try:
-            made = list(self.show(**values))
+            outputs = list(self.show(**{name: w.value for name, w in self.widgets.items()}))
         except ValueError as error:
-            self.status.value = f"<p><strong>{escape(str(error))}</strong></p>"
-            return
-        self.status.value = ""
+            self.say(str(error))
+        else:
+            self.say("")
+            self.display(outputs)
+
+    def say(self, sentence: str) -> None:
+        """Display a sentence above the output."""
+        self.status.value = f"<p><strong>{escape(sentence)}</strong></p>" if sentence else ""
+
+    def display(self, outputs: Iterable[Exhibit | str]) -> None:
         self.shown.value = "".join(
-            f'<p style="white-space: pre-wrap">{escape(one)}</p>'
-            if isinstance(one, str)
-            else one._repr_html_()
-            for one in made
+            f'<p style="white-space: pre-wrap">{escape(output)}</p>'
+            if isinstance(output, str)
+            else output._repr_html_()
+            for output in outputs
         )
 
     def _ipython_display_(self) -> None:
@@ -69,7 +80,4 @@ class Lab(Live):
             raise NotImplementedError
         from IPython.display import display
 
-        try:
-            display(self.panel())
-        except ImportError:
-            raise NotImplementedError from None
+        display(self.panel())

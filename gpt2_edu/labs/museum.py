@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import ipywidgets as widgets
 import tiktoken
 import torch
 
@@ -13,9 +14,7 @@ from ..exhibits import Attention, Bars, Tokens
 from ..machine.display import Exhibit
 from ..model import GPT2
 from ..sampling import next_probabilities
-from .lab import Lab
-
-LONGEST = 32  # tokens; a larger map is unreadable
+from .lab import LONGEST, Lab, ids_of, text_field
 
 
 class Museum(Lab):
@@ -30,17 +29,15 @@ class Museum(Lab):
         self.model, self.encoding, self.text = model, encoding, text
 
     def controls(self) -> Mapping[str, Any]:
-        import ipywidgets as widgets
-
         most = self.model.config.n_layer - 1
         return {
             "bug": widgets.Dropdown(options=["no bug", *BUGS], description="bug"),
-            "text": widgets.Text(self.text, description="text", continuous_update=False),
+            "text": text_field(self.text),
             "layer": widgets.IntSlider(0, min=0, max=most, description="block"),
         }
 
     def show(self, *, bug: str, text: str, layer: int) -> Iterator[Exhibit | str]:
-        ids = [self.encoding.eot_token, *self.encoding.encode_ordinary(text)]
+        ids = ids_of(text, self.encoding)
         if not 2 <= len(ids) <= LONGEST:
             raise ValueError(f"a text has 1 to {LONGEST - 1} tokens, this one {len(ids) - 1}.")
         yield str(find(bug))
@@ -54,7 +51,7 @@ class Museum(Lab):
             losses.append(f"{loss:.3f}")
             shares = next_probabilities(logits)[0].cpu()
             if before is None:
-                before = Bars.of(shares, self.encoding, rows=64).now
+                before = shares
         yield f"loss on this text: {losses[0]} without it, {losses[1]} with it"
         caption = f"What comes next with “{bug}”. Before: without it."
         yield Bars.of(shares, self.encoding, before=before, caption=caption)

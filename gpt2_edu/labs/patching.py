@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import ipywidgets as widgets
 import tiktoken
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,7 @@ from ..generation import window_of
 from ..machine.display import Exhibit
 from ..sampling import next_probabilities
 from ..tape import Tape, trace
-from .lab import Lab
+from .lab import Lab, ids_of, text_field
 
 
 class Patching(Lab):
@@ -33,20 +34,18 @@ class Patching(Lab):
         self.model, self.encoding, self.texts = model, encoding, texts
 
     def controls(self) -> Mapping[str, Any]:
-        import ipywidgets as widgets
-
         noted = [name.removeprefix("transformer.") for name in self.run([self.encoding.eot_token])]
         stages = [name for name in noted if name.endswith(("resid_mid", "resid_post"))]
         giver, taker = self.texts
         return {
-            "giver": widgets.Text(giver, description="from", continuous_update=False),
-            "taker": widgets.Text(taker, description="into", continuous_update=False),
+            "giver": text_field(giver, "from"),
+            "taker": text_field(taker, "into"),
             "stage": widgets.Dropdown(options=["embd", *stages], description="stage"),
             "back": widgets.IntSlider(1, min=1, max=16, description="token −"),
         }
 
     def show(self, *, giver: str, taker: str, stage: str, back: int) -> Iterator[Exhibit | str]:
-        ids = [[self.encoding.eot_token, *self.encoding.encode_ordinary(t)] for t in (giver, taker)]
+        ids = [ids_of(text, self.encoding) for text in (giver, taker)]
         window = window_of(self.model) or 0
         for row in ids:
             if not back <= len(row) <= window:
@@ -59,17 +58,15 @@ class Patching(Lab):
         vector = stream[0, -back]
 
         def put(x: Tensor) -> Tensor:
-            x = x.clone()
-            x[0, -back] = vector
-            return x
+            return x.select_scatter(vector[None], 1, x.size(1) - back)
 
         after = self.run(ids[1], {path: put})
-        shares = [next_probabilities(t["logits"][:, -1])[0].cpu() for t in (after, before)]
+        now, earlier = (next_probabilities(t["logits"][:, -1])[0].cpu() for t in (after, before))
         names = [Tokens(row, self.encoding).labels[-back] for row in ids]
         yield Bars.of(
-            shares[0],
+            now,
             self.encoding,
-            before=Bars.of(shares[1], self.encoding, rows=64).now,
+            before=earlier,
             caption=f"What comes next in the second text, before and with the first one's {stage}.",
         )
         yield f"{stage} at {names[0]} of the first text stands at {names[1]} of the second."

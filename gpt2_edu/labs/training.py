@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
+import ipywidgets as widgets
 import tiktoken
 import torch
+from matplotlib.figure import Figure
 
 from ..data.prepare import PrepareConfig, prepare
 from ..exhibits import COLOURS, Attention, Plot, Tokens
 from ..language_model import eval_mode
+from ..machine.display import Exhibit
 from ..tape import trace
 from ..training.config import LOG, SETTINGS, TrainConfig
 from ..training.run_log import read_log
 from ..training.trainer import Trainer
-from .lab import Lab
+from .lab import Lab, ids_of
 
 
 class Training(Lab):
@@ -44,96 +46,75 @@ class Training(Lab):
         super().__init__("snapshots", floor=floor, **live)
         self.config, self.encoding, self.text = config, encoding, text
         self.source, self.floor, self.layer = source, floor, layer
-        self.trainer: Trainer | None = None
+        self.trainer: Trainer | None = None  # of the run that is going on
         self.thread: threading.Thread | None = None
-        self.rows: list[dict[str, Any]] = []
+        log = Path(config.out) / LOG
+        self.rows: list[dict[str, Any]] = read_log(log) if log.exists() else []
 
-    def panel(self) -> Any:
-        import ipywidgets as widgets
-
-        self.begin = widgets.Button(description="start or go on", icon="play")
-        self.end = widgets.Button(description="stop and save", icon="stop")
-        self.begin.on_click(lambda button: self.start())
-        self.end.on_click(lambda button: self.stop())
-        self.status, self.shown = widgets.HTML(), widgets.HTML()
-        self.widgets = {"begin": self.begin, "end": self.end}
-        log = Path(self.config.out) / LOG
-        self.rows = read_log(log) if log.exists() else []
-        if self.rows:
-            self.draw()
-        else:
-            self.say(f"{self.config.steps:,} steps, which will stand in {self.config.out}.")
-        return widgets.VBox([widgets.HBox([self.begin, self.end]), self.status, self.shown])
-
-    @property
-    def running(self) -> bool:
-        return self.thread is not None and self.thread.is_alive()
+    def controls(self) -> Mapping[str, Any]:
+        begin = widgets.Button(description="start or go on", icon="play")
+        end = widgets.Button(description="stop and save", icon="stop")
+        begin.on_click(lambda button: self.start())
+        end.on_click(lambda button: self.stop())
+        return {"begin": begin, "end": end}
 
     def start(self) -> None:
-        """Start or resume the run; does nothing if it is running."""
-        if self.running:
+        """Start or resume the run, in a thread; does nothing if it is running."""
+        if self.trainer is not None:
             return
         if (Path(self.config.out) / SETTINGS).exists():
             self.trainer = Trainer.resume(self.config.out, on_log=self.hear)
         else:
             self.trainer = Trainer(self.config, on_log=self.hear)
-        self.say("It begins.")
-        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread = threading.Thread(target=self.run, args=[self.trainer], daemon=True)
         self.thread.start()
 
     def stop(self) -> None:
         """Save and stop after the current step."""
-        if self.running and self.trainer:
+        if self.trainer is not None:
             self.say("It stops after this step, and saves.")
             self.trainer.stop()
 
-    def run(self) -> None:
-        assert self.trainer is not None
+    def run(self, trainer: Trainer) -> None:
+        self.say("It begins.")
         try:
             if self.source and not Path(self.config.data).exists():
                 self.say("The text is made and tokenized.")
-                prepare(
-                    PrepareConfig(
-                        sources=(self.source,), out=self.config.data, tokenizer=self.encoding.name
-                    )
-                )
-            done = self.trainer.train()
+                sources, name = (self.source,), self.encoding.name
+                prepare(PrepareConfig(sources=sources, out=self.config.data, tokenizer=name))
+            done = trainer.train()
+            how = "It is finished" if done.finished else "It is stopped, and can go on"
+            self.say(f"{how}: step {done.step} of {self.config.steps}, in {self.config.out}")
         except Exception as error:  # the thread has no caller to report to
             self.say(str(error) or type(error).__name__)
-            return
-        how = "It is finished" if done.finished else "It is stopped, and can go on"
-        self.say(f"{how}: step {done.step} of {self.config.steps}. Its folder is {self.config.out}")
-
-    def say(self, sentence: str) -> None:
-        self.status.value = f"<p><strong>{escape(sentence)}</strong></p>"
+        finally:
+            self.trainer = None
 
     def hear(self, row: Mapping[str, Any]) -> None:
         """Add a row of the log; the trainer calls this between steps."""
         self.rows.append(dict(row))
-        self.draw()
+        self.update()
 
-    def draw(self) -> None:
+    def update(self) -> None:
         """Display curve, latest sample and attention of the rows so far."""
-        shown = [row for row in self.rows if "loss" in row]
-        if not shown:
+        steps = [row for row in self.rows if "loss" in row]
+        if not steps:
+            self.say(f"{self.config.steps:,} steps, which will stand in {self.config.out}.")
             return
-        parts: list[str] = [self.curve(shown)._repr_html_()]
-        samples = [row["sample"] for row in self.rows if row.get("sample")]
-        if samples:
-            parts.append(f'<p style="white-space: pre-wrap">{escape(samples[-1])}</p>')
-        if self.running and self.trainer is not None:
-            parts.append(self.attention()._repr_html_())
-        self.shown.value = "".join(parts)
+        outputs: list[Exhibit | str] = [self.curve(steps)]
+        outputs += [row["sample"] for row in self.rows if row.get("sample")][-1:]
+        if self.trainer is not None:
+            outputs.append(self.attention(self.trainer))
+        self.display(outputs)
 
-    def curve(self, rows: list[dict[str, Any]]) -> Plot:
+    def curve(self, steps: list[dict[str, Any]]) -> Plot:
         """A plot of loss, floor and learning rate over the steps."""
-        from matplotlib.figure import Figure
-
         figure = Figure(figsize=(6, 3), layout="constrained")
         ax = figure.subplots()
-        steps = [row["step"] for row in rows]
-        ax.plot(steps, [row["loss"] for row in rows], color=COLOURS["weights"], label="training")
+        rate = ax.twinx()
+        x = [row["step"] for row in steps]
         checked = [row for row in self.rows if row.get("val_loss") is not None]
+        ax.plot(x, [row["loss"] for row in steps], color=COLOURS["weights"], label="training")
         ax.plot(
             [row.get("step", 0) for row in checked],
             [row["val_loss"] for row in checked],
@@ -143,24 +124,19 @@ class Training(Lab):
         )
         if self.floor is not None:
             ax.axhline(self.floor, color=COLOURS["plain"], ls=":", label="floor")
+        rate.plot(x, [row.get("lr", 0.0) for row in steps], color=COLOURS["machine"], lw=1)
         ax.set(xlabel="step", ylabel="loss (nats a token)")
-        rates = [row.get("lr", 0.0) for row in rows]
-        rate = ax.twinx()
-        rate.plot(steps, rates, color=COLOURS["machine"], lw=1, label="learning rate")
         rate.set_ylabel("learning rate")
         ax.legend(loc="upper right")
-        last = rows[-1]
         return Plot(
             figure,
-            f"Step {last['step']} of {self.config.steps}: loss {last['loss']:.3f}.",
+            f"Step {x[-1]} of {self.config.steps}: loss {steps[-1]['loss']:.3f}.",
             alt="Training and validation loss, and the learning rate, against the steps.",
         )
 
-    def attention(self) -> Attention:
+    def attention(self, trainer: Trainer) -> Attention:
         """The current attention maps of one block on the text."""
-        assert self.trainer is not None
-        model = self.trainer.model
-        ids = [self.encoding.eot_token, *self.encoding.encode_ordinary(self.text)]
+        model, ids = trainer.model, ids_of(self.text, self.encoding)
         with eval_mode(model), trace(model) as t, torch.no_grad():
             model(torch.tensor([ids], device=model.device))
         return Attention(
