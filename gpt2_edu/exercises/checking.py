@@ -8,11 +8,12 @@ part that is not written yet are left out.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import inspect
 import io
 import math
 import re
+import signal
+import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ import torch
 from torch import Tensor
 
 from .exercise import Case, Exercise, find
-from .parts import assemble, solutions, wrong_answer
+from .parts import assemble, solutions
 from .record import mark_passed
 from .source import NOT_WRITTEN
 
@@ -60,7 +61,6 @@ class Report:
     name: str
     lines: tuple[str, ...]
     passed: bool = False
-    written: bool = True  # False: nothing to check yet
     diagnosis: str | None = None  # the message of a known mistake
     printed: str = ""  # what the answer printed in the last case that was tried
 
@@ -77,7 +77,7 @@ def examine(exercise: Exercise, answer: Any) -> Report:
     """Check, without printing or recording anything."""
     name = exercise.name
     if answer is None or answer is ...:
-        return Report(name, ("Not yet: fill in the cell, then run it again.",), written=False)
+        return Report(name, ("Not yet: fill in the cell, then run it again.",))
     if exercise.cases is None:
         return _examine_value(exercise, answer)
     if not callable(answer) or inspect.isclass(answer):
@@ -97,9 +97,8 @@ def _examine_value(exercise: Exercise, answer: Any) -> Report:
     for mistake in exercise.mistakes:
         if difference(answer, exercise.answer(mistake.code), exercise.tolerance) is None:
             return Report(exercise.name, ("no   Not right.",), diagnosis=mistake.message)
-    # A value is all that was asked for, so the right one is not printed.
-    verdict = "Not right." if _comparable(answer, exercise.right) else f"It {wrong}."
-    return Report(exercise.name, (f"no   {verdict}",))
+    # The value is all that was asked for, so the right one is not printed.
+    return Report(exercise.name, (f"no   Not right: it {wrong.partition(' where ')[0]}.",))
 
 
 # ---- A function
@@ -131,12 +130,12 @@ def examine_with(exercise: Exercise, answer: Callable[..., Any]) -> Report:
         outcomes.append(outcome)
         if (outcomes[0].error or "").startswith(RAISES) and RAISES in (exercise.start or ""):
             line = "Not yet: mend the function, and delete the line with `raise`."
-            return Report(name, (line,), written=False)
+            return Report(name, (line,))
         if outcome.unwritten:
             unwritten[outcome.unwritten] = None
             continue
         if outcomes[0].value is None and _is_start(exercise, answer):
-            return Report(name, ("Not yet: write the function's body.",), written=False)
+            return Report(name, ("Not yet: write the function's body.",))
         wrong = _what_is_wrong(outcome, wanted, exercise.tolerance)
         if wrong is None:
             lines.append(f"ok   {case.label}")
@@ -155,13 +154,9 @@ def examine_with(exercise: Exercise, answer: Callable[..., Any]) -> Report:
 def _is_start(exercise: Exercise, answer: Callable[..., Any]) -> bool:
     """Whether the answer is still the exercise's start."""
     assert exercise.start is not None
-    start = exercise.answer(exercise.start, solutions)
-    return _code_of(answer) is not None and _code_of(answer) == _code_of(start)
-
-
-def _code_of(function: Callable[..., Any]) -> bytes | None:
-    code = getattr(function, "__code__", None)
-    return code and code.co_code
+    functions = answer, exercise.answer(exercise.start, solutions)
+    ours, start = (getattr(f, "__code__", None) for f in functions)
+    return ours is not None and start is not None and ours.co_code == start.co_code
 
 
 def _source(exercise: Exercise, answer: Any) -> str | None:
@@ -187,7 +182,7 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
     """
     compared = []
     for mistake in exercise.mistakes:
-        theirs = _outcomes(exercise, wrong_answer(exercise, mistake.code))
+        theirs = _outcomes(exercise, exercise.answer(mistake.code, solutions))
         # One that did not end was the last that was called.
         same = [_same(*both, exercise.tolerance) for both in zip(outcomes, theirs, strict=False)]
         if all(same):
@@ -297,33 +292,31 @@ def _signature_problem(function: Callable[..., Any], args: Sequence[Any]) -> str
     try:
         signature.bind(*args)
     except TypeError:
-        return (
-            f"It takes {signature}, but is called with {len(args)} arguments: keep its first line."
-        )
+        n = len(args)
+        return f"It takes {signature}, but is called with {n} arguments: keep its first line."
     return None
 
 
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime in this thread after this many seconds, at the next line of Python."""
-    thread, lock, done = threading.get_ident(), threading.Lock(), False
+    """Raise OutOfTime after this many seconds: in the main thread, and where there is SIGALRM.
 
-    def interrupt() -> None:
-        with lock:
-            if not done:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(thread), ctypes.py_object(OutOfTime)
-                )
+    On Windows and in other threads a reader interrupts the kernel.
+    """
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
 
-    timer = threading.Timer(seconds, interrupt)
-    timer.daemon = True
-    timer.start()
+    def stop(*_: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
-        timer.cancel()
-        with lock:
-            done = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # ---- Comparing
@@ -393,18 +386,6 @@ def _tensor_difference(got: Any, wanted: Tensor, tolerance: float) -> str | None
     mine, right = got[tuple(where)].item(), wanted[tuple(where)].item()
     place = f" at {where}" if where else ""
     return f"gives {_short(mine)}{place} where {_short(right)} is right"
-
-
-def _comparable(got: Any, wanted: Any) -> bool:
-    """Whether a value has the wanted type and shape, so that only its numbers can be wrong."""
-    numbers = (int, float)
-    if isinstance(wanted, Tensor):
-        return isinstance(got, Tensor) and got.shape == wanted.shape
-    if isinstance(wanted, numbers):
-        return isinstance(got, (*numbers, Tensor)) and not isinstance(got, bool)
-    if isinstance(wanted, list | tuple):
-        return isinstance(got, list | tuple) and len(got) == len(wanted)
-    return isinstance(got, type(wanted))
 
 
 def _kind(value: Any) -> str:

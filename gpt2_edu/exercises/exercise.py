@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import nn
@@ -65,19 +65,31 @@ class Exercise:
     name: str
     title: str
     chapter: int
-    order: float  # within the chapter
-    kind: Kind
-    level: int  # 1, 2 or 3
-    minutes: int
-    task: str  # Markdown
-    hints: tuple[str, ...]
-    start: str | None
-    solution: str
-    right: Any
-    cases: Callable[[], list[Case]] | None  # equal on every call, in new tensors
-    mistakes: tuple[Mistake, ...]
-    tolerance: float  # absolute and relative, of numbers
-    after: Callable[[Any], str] | None  # returns text to print after a right answer
+    order: float = 0  # within the chapter
+    kind: Kind = "write"
+    level: int = 2  # 1, 2 or 3
+    minutes: int = 15
+    task: str = ""  # Markdown
+    hints: tuple[str, ...] = ()
+    start: str | None = None
+    solution: str = ""
+    right: Any = None
+    cases: Callable[[], list[Case]] | None = None  # equal on every call, in new tensors
+    mistakes: tuple[Mistake, ...] = ()
+    tolerance: float = 1e-5  # absolute and relative, of numbers
+    after: Callable[[Any], str] | None = None  # returns text to print after a right answer
+
+    @classmethod
+    def from_module(cls, path: str, chapter: int) -> Self:
+        """The exercise of a module such as "tasks.ch06.split_heads": a variable for each field."""
+        module = import_module(f"{__package__}.{path}")
+        name, title = path.rpartition(".")[2], (module.__doc__ or "").strip().rstrip(".")
+        given: dict[str, Any] = {"name": name, "title": title, "chapter": chapter}
+        for field in fields(cls):
+            value = vars(module).get(field.name.upper(), vars(module).get(field.name))
+            if value is not None and field.name not in given:
+                given[field.name] = value.strip("\n") if isinstance(value, str) else value
+        return cls(**given)
 
     @property
     def checked(self) -> bool:
@@ -130,23 +142,4 @@ def find(name: str) -> Exercise:
 @cache
 def _read(name: str) -> Exercise:
     folder = _files()[name].parent.name
-    module = import_module(f"{__package__}.tasks.{folder}.{name}")
-    given = vars(module)
-    return Exercise(
-        name=name,
-        title=(module.__doc__ or name).strip().rstrip("."),
-        chapter=int(folder.removeprefix("ch")),
-        order=given["ORDER"],
-        kind=given["KIND"],
-        level=given["LEVEL"],
-        minutes=given["MINUTES"],
-        task=given["TASK"].strip(),
-        hints=tuple(given.get("HINTS", ())),
-        start=given["START"].strip("\n") if "START" in given else None,
-        solution=given["SOLUTION"].strip("\n"),
-        right=given.get("right"),
-        cases=given.get("cases"),
-        mistakes=tuple(given.get("MISTAKES", ())),
-        tolerance=given.get("TOLERANCE", 1e-5),
-        after=given.get("after"),
-    )
+    return Exercise.from_module(f"tasks.{folder}.{name}", int(folder.removeprefix("ch")))

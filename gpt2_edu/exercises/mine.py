@@ -83,26 +83,21 @@ def my_gpt2(name: str) -> ModuleType:
     step = find_step(name)
     kept, problem = _read()
     parts, ours = _combine(step, kept)
+    if len(ours) < len(parts):
+        if ours:
+            print(f"From {FILE}, except what the book adds: {', '.join(ours)}.")
+        file = "<my_gpt2>" if ours else str(Path(FILE).absolute())
+        try:
+            return make_module(steps_until(name), {}, file, _text(step, parts, ours))
+        except Exception as error:
+            problem = f"{FILE} does not run: {_told(error)}."
     if problem:
-        print(problem)
-    if not problem and not ours:
-        text = _text(step, parts, ours)
-        try:
-            return make_module(steps_until(name), {}, str(Path(FILE).absolute()), text)
-        except Exception as error:
-            print(f"{FILE} does not run: {_told(error)}. The book's own parts stand in for all.")
-    elif len(ours) < len(parts):
-        print(f"From {FILE}, except what the book adds: {', '.join(ours)}.")
-        try:
-            return make_module(steps_until(name), {}, "<my_gpt2>", _text(step, parts, ours))
-        except Exception as error:
-            print(f"{FILE} does not run: {_told(error)}. The book's own parts stand in for all.")
+        print(f"{problem} The book's own parts stand in for all.")
     else:
         count = "Both" if len(parts) == 2 else f"All {len(parts)}"
         print(f"{count} parts are the book's: {FILE} has none of them yet.")
-    return make_module(
-        steps_until(name), {part: source for part, (_, source) in book_parts(name).items()}
-    )
+    books = {part: source for part, (_, source) in book_parts(name).items()}
+    return make_module(steps_until(name), books)
 
 
 # ---- Checking
@@ -122,9 +117,8 @@ def _sources(step: Step, parts: tuple[Any, ...]) -> dict[str, str]:
 
 def _same(sources: dict[str, str], others: dict[str, str]) -> bool:
     """Whether two answers are equal up to layout and comments."""
-    return {name: ast.dump(ast.parse(text)) for name, text in sources.items()} == {
-        name: ast.dump(ast.parse(text)) for name, text in others.items()
-    }
+    plain = ({k: ast.dump(ast.parse(v)) for k, v in parts.items()} for parts in (sources, others))
+    return next(plain) == next(plain)
 
 
 def _examine(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> Report:
@@ -260,15 +254,5 @@ def _place(name: str) -> int:
 
 
 def count_lines(text: str) -> int:
-    """The number of lines that are not empty, a comment or part of a docstring."""
-    tree, skipped = ast.parse(text), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node
-        ):
-            doc = node.body[0]
-            skipped |= set(range(doc.lineno, (doc.end_lineno or doc.lineno) + 1))
-    return sum(
-        bool(line.strip()) and not line.strip().startswith("#") and number not in skipped
-        for number, line in enumerate(text.splitlines(), 1)
-    )
+    """The number of lines that are neither empty nor a comment."""
+    return sum(not line.strip().startswith("#") for line in text.splitlines() if line.strip())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .exercise import Exercise, find
+from .exercise import find
 from .record import FILE, sources
 
 
@@ -45,8 +45,3 @@ def solutions(*names: str) -> Any:
     """The book's solutions: what ``own`` returns where nothing has passed, without printing."""
     found = [solution(name) for name in names]
     return found[0] if len(found) == 1 else found
-
-
-def wrong_answer(exercise: Exercise, code: str) -> Any:
-    """The answer that a mistake's code gives, built on the book's solutions."""
-    return exercise.answer(code, solutions)

@@ -8,7 +8,6 @@ overwritten.
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import json
 import os
@@ -89,14 +88,11 @@ def progress() -> Progress:
 def export(path: str | PathLike[str]) -> None:
     """Copy the progress to a file, as a backup or to merge it elsewhere.
 
-    Raises FileNotFoundError if the parent folder does not exist, IsADirectoryError for a folder,
-    and other OSErrors if the file cannot be written.
+    Raises an OSError if the file cannot be written.
     """
     target = Path(path).expanduser()
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: name a file in it, such as progress.json")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
     kept, problem = _read(Path(FILE))
     write_text(target, _to_json(kept))
     print(f"{problem}\n" if problem else "", f"{len(kept.passed)} exercises: {target}", sep="")
@@ -179,15 +175,13 @@ def _parse(stored: Any) -> StoredProgress:
         raise ValueError(
             f"its version is {short_repr(stored.get('version'))}; this program reads {VERSION}"
         )
-    passed: Any = stored.get("passed")
+    passed, questions = stored.get("passed"), stored.get("questions", {})
     if not _are_valid(passed, on=str, source=str | None):
         raise ValueError("its list of exercises is damaged")
-    questions: Any = stored.get("questions", {})
     if not _are_valid(questions, on=str, first=bool, right=bool):
         raise ValueError("its list of questions is damaged")
-    return StoredProgress(
-        {name: {"source": None} | entry for name, entry in passed.items()}, questions
-    )
+    passed = {name: {"source": None} | entry for name, entry in passed.items()}
+    return StoredProgress(passed, questions)
 
 
 def _are_valid(entries: Any, **types: Any) -> bool:
@@ -210,11 +204,13 @@ def _read(file: Path) -> tuple[StoredProgress, str]:
         return StoredProgress({}, {}), f"{file} cannot be read: {error.strerror}."
     except ValueError as error:
         aside = file.with_name(f"{file.stem}-damaged-{time.time_ns()}{file.suffix}")
-        with contextlib.suppress(OSError):
+        try:
             os.replace(file, aside)
-            return StoredProgress({}, {}), (
-                f"{file} could not be read ({error}). It was kept as {aside.name}, and a new file "
-                "is started; merge(…) adds what a copy has."
+        except OSError:
+            outcome = "It cannot be renamed and is left as it is."
+        else:
+            outcome = (
+                f"It was kept as {aside.name}, and a new file is started; merge(…) adds what a "
+                "copy has."
             )
-        left = f"{file} could not be read ({error}), nor renamed. It is left as it is."
-        return StoredProgress({}, {}), left
+        return StoredProgress({}, {}), f"{file} could not be read ({error}). {outcome}"

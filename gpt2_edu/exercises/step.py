@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import ast
 import linecache
+import sys
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -34,10 +34,10 @@ CHAPTERS = (Path(__file__).parents[1] / "assets" / "chapters.txt").read_text("ut
 class Step(Exercise):
     """An exercise whose answer becomes a part of my_gpt2.py."""
 
-    defines: tuple[str, ...]
-    drops: tuple[str, ...]
-    imports: tuple[str, ...]
-    use: Callable[..., Any]
+    defines: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    use: Callable[..., Any] = lambda mine, *args: mine
 
     def answer(self, code: str, own: Any = None) -> Using:
         """Code for this step, together with the book's parts of earlier steps."""
@@ -79,7 +79,11 @@ def steps() -> dict[str, Step]:
     """All steps by name, in the chapters' order."""
     folder = Path(__file__).parent / "steps"
     names = {file.stem for file in folder.glob("*.py")} - {"__init__"}
-    return {name: _read(name) for name in CHAPTERS if name in names}
+    return {
+        name: Step.from_module(f"steps.{name}", number)
+        for number, name in enumerate(CHAPTERS, 1)
+        if name in names
+    }
 
 
 def find_step(name: str) -> Step:
@@ -138,15 +142,13 @@ def in_order(parts: dict[str, str]) -> list[str]:
 
 def imports_of(until: Iterable[Step]) -> list[str]:
     """The import lines that these steps need: the standard library's, then the others, sorted."""
-    lines = {line for step in until for line in step.imports}
-    standard = ("import json", "import math", "from itertools", "from pathlib")
-    ours = sorted((line for line in lines if line.startswith(standard)), key=_import_order)
-    rest = sorted((line for line in lines if not line.startswith(standard)), key=_import_order)
-    return [*ours, *([""] if ours and rest else []), *rest]
-
-
-def _import_order(line: str) -> tuple[bool, str]:
-    return line.startswith("from"), line
+    lines = sorted(
+        {line for step in until for line in step.imports},
+        key=lambda line: (line.startswith("from"), line),
+    )
+    standard = [line for line in lines if line.split()[1] in sys.stdlib_module_names]
+    rest = [line for line in lines if line not in standard]
+    return [*standard, *([""] if standard and rest else []), *rest]
 
 
 def make_module(
@@ -159,33 +161,6 @@ def make_module(
     linecache.cache[module.__file__] = (len(text), None, text.splitlines(True), module.__file__)
     exec(compile(text, module.__file__, "exec"), vars(module))
     return module
-
-
-def _read(name: str) -> Step:
-    module = import_module(f"{__package__}.steps.{name}")
-    given = vars(module)
-    return Step(
-        name=name,
-        title=(module.__doc__ or name).strip().rstrip("."),
-        chapter=CHAPTERS.index(name) + 1,
-        order=0,
-        kind="write",
-        level=2,
-        minutes=given.get("MINUTES", 15),
-        task="",
-        hints=(),
-        start=given["START"].strip("\n"),
-        solution=given["SOLUTION"].strip("\n"),
-        right=given["right"],
-        cases=given["cases"],
-        mistakes=tuple(given.get("MISTAKES", ())),
-        tolerance=given.get("TOLERANCE", 1e-5),
-        after=None,
-        defines=given["DEFINES"],
-        drops=given.get("DROPS", ()),
-        imports=given["IMPORTS"],
-        use=given["use"],
-    )
 
 
 # ---- For the steps' files
