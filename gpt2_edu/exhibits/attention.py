@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 from itertools import groupby
-from typing import Any
 
+import matplotlib.pyplot as plt
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..machine.display import Exhibit, figure
@@ -93,10 +94,8 @@ class Attention(Exhibit):
         )
         return figure("weights", self.caption, f'<div class="g2-heads">{maps}</div>', legend)
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """The same maps as one matplotlib figure."""
-        import matplotlib.pyplot as plt
-
         columns = min(len(self.heads), 4)
         rows = -(-len(self.heads) // columns)
         size = 1.0 + 0.55 * len(self.heads[0].values)

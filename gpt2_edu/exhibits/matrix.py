@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+import matplotlib.pyplot as plt
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from ..machine.display import Exhibit, figure
@@ -96,10 +98,8 @@ class Matrix(Exhibit):
         sign = ' class="neg"' if value < 0 else ""
         return f'<td{sign} style="--heat:{heat:.2f}">{text}</td>'
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None) -> Figure:
         """The table as a matplotlib figure, drawn on ``ax`` if given."""
-        import matplotlib.pyplot as plt
-
         height, width = self.values.shape
         if ax is None:
             _, ax = plt.subplots(figsize=(1.2 + 0.7 * width, 0.8 + 0.5 * height))

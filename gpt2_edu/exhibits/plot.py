@@ -6,15 +6,16 @@ import re
 from hashlib import sha256
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
+
+import matplotlib.pyplot as plt
+from matplotlib import rc_context
+from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from ..machine.display import Exhibit, figure
 from .setup import COLOURS
-
-if TYPE_CHECKING:
-    from matplotlib.colors import Colormap
-    from matplotlib.figure import Figure
 
 PIXELS_PER_POINT = 1.45  # at full size; 10-point type then has the size of the page's small type
 SMALL_IMAGE = 256  # an image with fewer pixels per side is embedded unscaled
@@ -23,7 +24,7 @@ THEME = {
     "#000000": "currentColor",
     "#ffffff": "var(--g2-paper, #fff)",
 }
-DEFAULTS = ("text-anchor: start", "font-family: 'DejaVu Sans'")
+DEFAULTS = r"; (text-anchor: start|font-family: 'DejaVu Sans')(?=;|$)"
 
 
 class Plot(Exhibit):
@@ -35,14 +36,10 @@ class Plot(Exhibit):
     """
 
     def __init__(self, fig: Figure, caption: str, *, alt: str) -> None:
-        import matplotlib.pyplot as plt
-
         if not caption.strip():
             raise ValueError("a plot needs a caption that says what to see")
         if len(alt.split()) < 5 or not alt.rstrip().endswith("."):
-            raise ValueError(
-                f"alt is a sentence of five words or more, with a full stop, got {alt!r}"
-            )
+            raise ValueError(f"alt is a sentence of five words or more, got {alt!r}")
         self.caption, self.alt = caption, alt
         self.inches = fig.get_figwidth()
         self.drawing, self.box = _to_svg(fig)
@@ -50,8 +47,6 @@ class Plot(Exhibit):
 
     @classmethod
     def example(cls) -> Plot:
-        import matplotlib.pyplot as plt
-
         fig, ax = plt.subplots()
         ax.plot([0, 1, 2], [4, 2, 1], color=COLOURS["q"])
         ax.text(1, 2.2, "the loss")
@@ -74,8 +69,6 @@ class Plot(Exhibit):
 
 def heat(role: str) -> Colormap:
     """A colour map from transparent to the colour of a role, for any page background."""
-    from matplotlib.colors import LinearSegmentedColormap, to_rgb
-
     if role not in COLOURS:
         raise ValueError(f"unknown role {role!r}. Known: {', '.join(COLOURS)}")
     hue = to_rgb(COLOURS[role])
@@ -84,9 +77,6 @@ def heat(role: str) -> Colormap:
 
 def _to_svg(fig: Figure) -> tuple[str, str]:
     """The content of the figure's ``<svg>`` element, and its viewBox."""
-    from matplotlib import rc_context
-    from matplotlib.image import AxesImage
-
     for image in fig.findobj(AxesImage):
         if max(image.get_size()) < SMALL_IMAGE:
             image.set_interpolation("none")
@@ -104,24 +94,19 @@ def _to_svg(fig: Figure) -> tuple[str, str]:
 
 def _minify(element: ElementTree.Element, names: dict[str, str]) -> str:
     """An element as minified HTML, without unused ids, default styles or empty groups."""
-    tag = _local_name(element.tag)
+    tag = element.tag.rpartition("}")[2]
     if tag in ("style", "metadata") or element.get("style") == "fill: none":
         return ""  # page-wide CSS rules; the transparent background
     attributes = "".join(
         f' {name}="{escape(value)}"'
         for key, long in element.attrib.items()
-        if (value := _minify_value(name := _local_name(key), long, names))
+        if (value := _minify_value(name := key.rpartition("}")[2], long, names))
     )
     words = escape((element.text or "").strip("\n "), quote=False)
     content = words + "".join(_minify(child, names) for child in element)
     if tag in ("g", "defs") and not content:
         return ""
     return content if tag == "g" and not attributes else f"<{tag}{attributes}>{content}</{tag}>"
-
-
-def _local_name(name: str) -> str:
-    """A name without its XML namespace."""
-    return name.rpartition("}")[2]
 
 
 def _minify_value(name: str, value: str, names: dict[str, str]) -> str:
@@ -133,15 +118,11 @@ def _minify_value(name: str, value: str, names: dict[str, str]) -> str:
     if value.startswith("rotate(-0 "):
         return ""
     if name == "style":
-        value = ";".join(_minify_style(s) for s in value.split("; ") if s not in DEFAULTS)
+        value = re.sub(DEFAULTS, "", value).replace(": ", ":").replace("; ", ";")
+        font = "font-family:monospace" if "monospace" in value else ""  # else the page's
+        value = re.sub("font-family:[^;]*", font, value)
+        value = value.replace(";;", ";")
     decimals = 5 if "matrix" in value else 2  # the scale factors of an image are small
     value = re.sub(r"-?\d+\.\d+", lambda n: f"{round(float(n[0]), decimals) + 0:.6g}", value)
     value = re.sub(r"#\w+", lambda n: THEME.get(n[0]) or f"#{names.get(n[0][1:], n[0][1:])}", value)
-    return " ".join(value.replace(";;", ";").split())
-
-
-def _minify_style(style: str) -> str:
-    """A CSS declaration without spaces, and with the page's font instead of matplotlib's."""
-    if not style.startswith("font-family"):
-        return style.replace(": ", ":")
-    return "font-family:monospace" if "monospace" in style else ""
+    return " ".join(value.split())

@@ -6,7 +6,9 @@ import os
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import torch
+from cycler import cycler
 
 from ..machine import notebook_errors
 from ..machine.display import Exhibit
@@ -38,8 +40,6 @@ def setup() -> None:
     this call. Colab isolates every output in a frame, so there each output includes the
     stylesheet.
     """
-    import matplotlib.pyplot as plt
-    from cycler import cycler
     from IPython import get_ipython
     from IPython.display import HTML, display
 

@@ -8,6 +8,7 @@ from typing import Any
 import ipywidgets as widgets
 import tiktoken
 import torch
+from torch import Tensor
 
 from ..analysis.bugs import BUGS, broken, find
 from ..exhibits import Attention, Bars, Tokens
@@ -41,20 +42,16 @@ class Museum(Lab):
         if not 2 <= len(ids) <= LONGEST:
             raise ValueError(f"a text has 1 to {LONGEST - 1} tokens, this one {len(ids) - 1}.")
         yield str(find(bug))
-        before, losses = None, []
-        for name in ("no bug", bug):
-            try:
-                logits, loss, weights = self.run(name, ids, layer)
-            except Exception as error:  # some bugs are found at once, and that is what one sees
-                yield f"An error, at once: {error}"
-                return
-            losses.append(f"{loss:.3f}")
-            shares = next_probabilities(logits)[0].cpu()
-            if before is None:
-                before = shares
-        yield f"loss on this text: {losses[0]} without it, {losses[1]} with it"
+        try:
+            (before, right, _), (after, wrong, weights) = (
+                self.run(name, ids, layer) for name in ("no bug", bug)
+            )
+        except Exception as error:  # some bugs are found at once, and that is what one sees
+            yield f"An error, at once: {error}"
+            return
+        yield f"loss on this text: {right:.3f} without it, {wrong:.3f} with it"
         caption = f"What comes next with “{bug}”. Before: without it."
-        yield Bars.of(shares, self.encoding, before=before, caption=caption)
+        yield Bars.of(after, self.encoding, before=before, caption=caption)
         sums = weights.sum(dim=-1)
         if torch.allclose(sums, torch.ones_like(sums), atol=1e-3):
             labels = Tokens(ids, self.encoding).labels
@@ -63,11 +60,11 @@ class Museum(Lab):
             smallest, largest = float(sums.min()), float(sums.max())
             yield f"The rows of attention sum to {smallest:.2f} to {largest:.2f}, not to 1."
 
-    def run(self, bug: str, ids: list[int], layer: int) -> tuple[Any, float, Any]:
-        """Logits (1, V) of the last token, the loss on the text, and the weights (H, T, T)."""
+    def run(self, bug: str, ids: list[int], layer: int) -> tuple[Tensor, float, Tensor]:
+        """Probabilities (V,) of the next token, the loss on the text, and the weights (H, T, T)."""
         idx = torch.tensor([ids], device=self.model.device)
         with broken(self.model, bug) as (copy, tape), torch.no_grad():
             logits, _ = copy(idx)
         loss = torch.nn.functional.cross_entropy(logits[0, :-1], idx[0, 1:])
-        path = f"transformer.h.{layer}.attn.weights"
-        return logits[:, -1], float(loss), tape[path][0].cpu()
+        weights = tape[f"transformer.h.{layer}.attn.weights"][0]
+        return next_probabilities(logits[:, -1])[0].cpu(), float(loss), weights.cpu()
