@@ -18,6 +18,7 @@ import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -125,7 +126,7 @@ def examine_with(exercise: Exercise, answer: Callable[..., Any]) -> Report:
         return Report(name, (f"no   {problem}",))
     outcomes: list[Outcome] = []
     unwritten: dict[str, None] = {}  # in order
-    for case, wanted in zip(exercise.cases(), _outcomes(exercise, exercise.right), strict=True):
+    for case, wanted in zip(exercise.cases(), _known_outcomes(exercise), strict=True):
         outcome = _call(answer, case)
         outcomes.append(outcome)
         if (outcomes[0].error or "").startswith(RAISES) and RAISES in (exercise.start or ""):
@@ -169,8 +170,11 @@ def _source(exercise: Exercise, answer: Any) -> str | None:
     return source if alone else None
 
 
-def _outcomes(exercise: Exercise, function: Callable[..., Any]) -> list[Outcome]:
+@lru_cache(maxsize=32)
+def _known_outcomes(exercise: Exercise, code: str | None = None) -> list[Outcome]:
+    """The outcomes of the right answer, or of a mistake's code, in every case."""
     assert exercise.cases is not None
+    function = exercise.right if code is None else exercise.answer(code, solutions)
     return [_call(function, case, bounded=False) for case in exercise.cases()]
 
 
@@ -182,7 +186,7 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
     """
     compared = []
     for mistake in exercise.mistakes:
-        theirs = _outcomes(exercise, exercise.answer(mistake.code, solutions))
+        theirs = _known_outcomes(exercise, mistake.code)
         # One that did not end was the last that was called.
         same = [_same(*both, exercise.tolerance) for both in zip(outcomes, theirs, strict=False)]
         if all(same):

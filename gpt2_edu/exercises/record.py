@@ -88,11 +88,14 @@ def progress() -> Progress:
 def export(path: str | PathLike[str]) -> None:
     """Copy the progress to a file, as a backup or to merge it elsewhere.
 
-    Raises an OSError if the file cannot be written.
+    Raises FileNotFoundError if there is no such folder, IsADirectoryError for a folder, and other
+    OSErrors if the file cannot be written.
     """
     target = Path(path).expanduser()
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: name a file in it, such as progress.json")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} to")
     kept, problem = _read(Path(FILE))
     write_text(target, _to_json(kept))
     print(f"{problem}\n" if problem else "", f"{len(kept.passed)} exercises: {target}", sep="")
@@ -175,7 +178,8 @@ def _parse(stored: Any) -> StoredProgress:
         raise ValueError(
             f"its version is {short_repr(stored.get('version'))}; this program reads {VERSION}"
         )
-    passed, questions = stored.get("passed"), stored.get("questions", {})
+    passed: Any = stored.get("passed")
+    questions: Any = stored.get("questions", {})
     if not _are_valid(passed, on=str, source=str | None):
         raise ValueError("its list of exercises is damaged")
     if not _are_valid(questions, on=str, first=bool, right=bool):
