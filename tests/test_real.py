@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import nbformat
 import pytest
-import torch
 from nbclient.exceptions import CellExecutionError
 
 from gpt2_edu import GPT2, GPT2Config
@@ -26,10 +24,9 @@ hub.PUBLISHED["gpt2"] = hub.Published({repo!r}, {commit!r}, {digests!r})
 
 
 @pytest.fixture
-def kernel_of_a_stand_in(tmp_path, monkeypatch):
-    """Kernels that start now find the stand-in where the hub would be."""
+def stand_in(tmp_path, monkeypatch):
+    """Kernels that start now find a stand-in where the hub would be."""
     weights = tmp_path / "weights"
-    torch.manual_seed(0)
     GPT2(GPT2Config(n_layer=2, n_head=2, n_embd=8)).save_pretrained(weights)
     published = PUBLISHED["gpt2"]
     digests = {file.name: file_sha256(file) for file in weights.iterdir()}
@@ -73,33 +70,23 @@ def short(folder: Path) -> Path:
     return folder / "real.ipynb"
 
 
-def real_cell(path):
-    (cell,) = filter(make_real.is_real, nbformat.read(path, as_version=4).cells)
-    return cell
-
-
 def test_all_such_cells_are_known():
     names = [path.stem for path in make_real.notebooks_with_real_cells()]
     assert names == [find("weights").name]
 
 
-def test_a_real_cell_says_on_which_day_where_and_with_what_it_ran(kernel_of_a_stand_in, tmp_path):
+def test_a_real_cell_records_when_and_where_it_ran(stand_in, tmp_path):
     path = short(tmp_path)
-    before = path.read_text()
     where = make_real.run(path)
-    cell = real_cell(path)
+    (cell,) = filter(make_real.is_real, nbformat.read(path, as_version=4).cells)
     assert cell.metadata["real"] == where and where["on"].startswith("20")
     assert "PyTorch" in where["versions"] and where["machine"]
     assert cell.outputs[0].text.count("> Hello, I'm a language model,") == 5
-    assert [output.name for output in cell.outputs] == ["stdout"]
     assert {"real", "skip-execution"} <= set(cell.metadata.tags), "it is not run with the others"
-    kept, now = json.loads(before)["cells"], json.loads(path.read_text())["cells"]
-    assert [c["source"] for c in kept] == [c["source"] for c in now]
-    assert kernel_of_a_stand_in.asked("GET") == [None]
 
 
-def test_a_real_cell_that_fails_leaves_the_notebook_as_it_was(kernel_of_a_stand_in, tmp_path):
-    kernel_of_a_stand_in.failures, kernel_of_a_stand_in.status = 10**6, 403
+def test_a_real_cell_that_fails_leaves_the_notebook_as_it_was(stand_in, tmp_path):
+    stand_in.failures, stand_in.status = 10**6, 403
     path = short(tmp_path)
     before = path.read_bytes()
     with pytest.raises(CellExecutionError):

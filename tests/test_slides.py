@@ -39,12 +39,6 @@ def test_a_slide_has_a_title_a_takeaway_notes_and_a_foot(chapter):
         assert f"Chapter {chapter.number}. {chapter.title}" in foot and "CC BY 4.0" in foot
 
 
-def test_a_drawing_says_in_words_what_it_shows(chapter):
-    for slide in deck(chapter).select("section"):
-        for drawing in slide.select("svg.g2-drawing"):
-            assert drawing["aria-label"] in slide.select_one(".notes").get_text()
-
-
 def test_a_slide_asks_no_file_of_anyone(chapter):
     """A deck is one file: it can be carried on a stick, and shown without a network."""
     page = deck(chapter)

@@ -134,13 +134,8 @@ def main() -> int:
         copy = copy_with_tag(work / "repository")
         kernel = work / "jupyter" / "kernels" / "colab"
         kernel.mkdir(parents=True)
-        argv = [
-            str(place / "bin" / "python"),
-            "-m",
-            "ipykernel_launcher",
-            "-f",
-            "{connection_file}",
-        ]
+        python = str(place / "bin" / "python")
+        argv = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
         (kernel / "kernel.json").write_text(
             json.dumps({"argv": argv, "display_name": "Colab", "language": "python"})
         )

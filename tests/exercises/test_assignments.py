@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -54,20 +53,18 @@ def test_solutions_and_hidden_tests_stand_in_the_source_alone(course):
 
 
 @pytest.mark.parametrize("version", ["source", "release"])
-def test_every_cell_of_code_says_to_nbgrader_what_it_must_know(course, version):
-    """Its schema of version 3, as it validates it: keys, their kinds, no id twice."""
-    code = [cell for cell in cells(course, version) if cell.cell_type == "code"]
+def test_cells_have_the_metadata_that_nbgrader_needs(course, version):
+    """Its schema of version 3: keys and their types, and no id twice."""
     kinds = {"schema_version": int, "grade_id": str, "cell_type": str, "task": bool}
     kinds |= {"solution": bool, "locked": bool, "grade": bool}
-    for cell in code:
-        meta = about(cell)
+    metas = [about(cell) for cell in cells(course, version) if cell.cell_type == "code"]
+    for meta in metas:
         assert {key: type(meta[key]) for key in kinds} == kinds
-        assert meta["schema_version"] == 3 and meta["cell_type"] == "code" and not meta["task"]
+        assert (meta["schema_version"], meta["cell_type"], meta["task"]) == (3, "code", False)
         assert set(meta) - set(kinds) == ({"points"} if meta["grade"] else set())
         assert re.fullmatch(r"\w+", meta["grade_id"])
         assert meta["locked"] != meta["solution"]
-    ids = [about(cell)["grade_id"] for cell in code]
-    assert len(ids) == len(set(ids))
+    assert len({meta["grade_id"] for meta in metas}) == len(metas)
 
 
 def test_each_exercise_has_its_start_its_test_and_its_points(course):
@@ -145,22 +142,18 @@ def test_a_warning_costs_no_points(capfd):
     assert capfd.readouterr().err == ""
 
 
-def test_a_chapter_is_named_by_number_or_name_and_another_is_refused():
+def test_a_chapter_is_named_by_number_or_name():
     heads = find("heads")
     for name in (str(heads.number), heads.slug, heads.name):
         assert make_assignment.chosen(name) == (heads,)
     assert make_assignment.chosen("all") == chapters()
-    with pytest.raises(make_assignment.Refused, match="CHAPTER=99 is no chapter"):
+    with pytest.raises(make_assignment.Refused):
         make_assignment.chosen("99")
 
 
-def test_the_course_is_configured_for_starts_that_stay(course):
+def test_the_course_keeps_starts_and_names_its_grader(course):
     config = (course / "nbgrader_config.py").read_text(encoding="utf-8")
-    given = SimpleNamespace(
-        **{name: SimpleNamespace() for name in re.findall(r"c\.(\w+)\.", config)}
-    )
-    exec(config, {"get_config": lambda: given})
-    assert given.ClearSolutions.code_stub == {"python": ""}
-    assert given.OverwriteCells.add_missing_cells is True
+    assert 'code_stub = {"python": ""}' in config
+    assert "add_missing_cells = True" in config
     readme = (course / "README.md").read_text(encoding="utf-8")
     assert make_assignment.grader() in readme and "$" not in readme

@@ -56,15 +56,6 @@ def test_a_gpt2_that_differs_replaces_nothing(colab, monkeypatch, capsys):
     assert "my_gpt2.other.py" in capsys.readouterr().out
 
 
-def test_a_second_run_changes_nothing(colab, capsys):
-    keep_in_drive()
-    record.mark_passed("gelu", None)
-    before = drive.Path(record.FILE).read_bytes()
-    keep_in_drive()
-    assert drive.Path(record.FILE).read_bytes() == before
-    assert "other" not in capsys.readouterr().out
-
-
 def test_opting_out_prints_the_consequence(colab, capsys):
     keep_in_drive(False)
     assert drive.Path.cwd() == colab

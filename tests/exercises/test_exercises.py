@@ -9,11 +9,12 @@ from __future__ import annotations
 import collections
 import json
 import os
+import signal
 import subprocess
 import sys
-import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -22,6 +23,7 @@ import torch
 
 from gpt2_edu import GPT2, exercises
 from gpt2_edu.exercises import check, checking, own, parts, progress, record
+from gpt2_edu.exercises.exercise import changed
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.machine.files import locked
 from gpt2_site import make_practice
@@ -44,36 +46,27 @@ def folder(tmp_path, monkeypatch):
 # ---- The files
 
 
-def test_every_chapter_has_an_exercise_and_every_exercise_a_chapter():
+def test_chapters_and_kinds_of_exercises_are_complete():
     assert {e.chapter for e in ALL.values()} == {chapter.number for chapter in chapters()}
-
-
-def test_there_are_exercises_of_every_kind():
     assert {e.kind for e in ALL.values()} == set(make_practice.KINDS)
 
 
-@pytest.mark.parametrize("name", ALL)
-def test_an_exercise_says_what_a_reader_needs(name):
-    exercise = ALL[name]
-    assert exercise.level in make_practice.LEVELS and 1 <= exercise.minutes <= 60
-    assert exercise.task and 1 <= len(exercise.hints) <= 3 and exercise.solution
+@pytest.mark.parametrize("exercise", ALL.values(), ids=lambda exercise: exercise.name)
+def test_exercise_has_what_a_reader_needs(exercise):
+    assert exercise.level in make_practice.LEVELS
+    assert 1 <= exercise.minutes <= 60
+    assert exercise.title and exercise.task and exercise.solution
+    assert 1 <= len(exercise.hints) <= 3
     if exercise.checked:
-        assert len(exercise.mistakes) >= 3
-        messages = [mistake.message for mistake in exercise.mistakes]
-        assert len(set(messages)) == len(messages)
+        assert len({mistake.message for mistake in exercise.mistakes}) >= 3
 
 
 @pytest.mark.parametrize("name", CHECKED)
-def test_the_start_runs_as_it_stands_and_is_told_kindly(name, capsys):
-    answer = ALL[name].answer(ALL[name].start, parts.solutions)
-    assert check(name, answer) is False
-    assert "Not yet" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", CHECKED)
-def test_the_solution_passes_and_is_not_taken_for_a_mistake(name):
+def test_the_solution_passes_and_the_start_says_not_yet(name, capsys):
     report = checking.examine(ALL[name], parts.solution(name))
     assert report.passed and report.diagnosis is None, str(report)
+    assert check(name, ALL[name].answer(ALL[name].start, parts.solutions)) is False
+    assert "Not yet" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", CHECKED)
@@ -87,9 +80,8 @@ def test_each_known_mistake_is_told_by_its_own_words(name):
 def test_a_wrong_answer_is_not_told_of_another_mistake():
     """Asked of a layer that changes what it reads, it says what a mistake about axes says."""
     exercise = ALL["looks_ahead"]
-    code = exercise.solution
-    assert "before = layer(x)" in code
-    report = checking.examine(exercise, exercise.answer(code.replace("layer(x)", "x", 1)))
+    code = changed(exercise.solution, ("before = layer(x)", "before = x"))
+    report = checking.examine(exercise, exercise.answer(code))
     assert not report.passed and report.diagnosis is None
 
 
@@ -121,10 +113,6 @@ def in_place(x, gamma, beta, eps=1e-5):
     return gamma * x / torch.sqrt((x**2).mean(dim=-1, keepdim=True) + eps) + beta
 
 
-def forgets(x, gamma, beta, eps=1e-5):
-    layer_norm(x, gamma, beta, eps)
-
-
 def without_end(x, gamma, beta, eps=1e-5):
     while True:
         x = x + 1
@@ -137,22 +125,15 @@ def leaves(x, gamma, beta, eps=1e-5):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (3, "This is an int, not a function. Give the function itself"),
-        (torch.ones(2), "This is a Tensor, not a function"),
-        (layer_norm(torch.ones(1, 1, 2), 1.0, 0.0), "without brackets: check('layer_norm', layer_"),
-        (lambda x: x, r"It takes (x), but is called with 3 arguments"),
-        (lambda x, g, b: x.tolist(), "it gives a list, not a tensor"),
-        (lambda x, g, b: (x, g), "it gives a tuple, not a tensor"),
-        (lambda x, g, b: x.sum(), "the shape () where (1, 1, 3) is right"),
-        (
-            lambda x, g, b: layer_norm(x, g, b).double(),
-            "torch.float64 where torch.float32 is right",
-        ),
-        (lambda x, g, b: x / 0 * 0, "gives nan (no number) at [0, 0, 0]"),
-        (lambda x, g, b: print(x), "returns nothing: is a `return` missing?"),
-        (lambda x, g, b: print("here"), "It printed:\n    here"),
-        (forgets, "returns nothing: is a `return` missing?"),
+        (3, "This is an int, not a function"),
         (torch.nn.LayerNorm, "This is a class, not a function"),
+        (lambda x: x, "It takes (x), but is called with 3 arguments"),
+        (lambda x, g, b: x.tolist(), "it gives a list, not a tensor"),
+        (lambda x, g, b: x.sum(), "the shape () where (1, 1, 3) is right"),
+        (lambda x, g, b: layer_norm(x, g, b).double(), "torch.float64 where"),
+        (lambda x, g, b: x / 0 * 0, "gives nan (no number) at [0, 0, 0]"),
+        (lambda x, g, b: print("here"), "It printed:\n    here"),
+        (lambda x, g, b: None, "returns nothing: is a `return` missing?"),
         (raises, "RuntimeError: Expected size for first two dimensions"),
         (raises, "(line 3 of the function)"),
         (in_place, "changes what it was given, in place"),
@@ -165,16 +146,22 @@ def test_whatever_is_wrong_is_said_in_a_sentence(capsys, answer, words):
     assert words in told(capsys, "layer_norm", answer)
 
 
-def test_a_function_that_goes_on_for_ever_is_stopped(capsys, monkeypatch):
+def test_a_function_without_end_is_stopped(capsys, monkeypatch):
     monkeypatch.setattr(checking, "SECONDS", 0.3)
     begin = time.monotonic()
-    said = told(capsys, "layer_norm", without_end)
-    assert "does not end: it was stopped after" in said and time.monotonic() - begin < 5
-    time.sleep(0.4)  # and nothing is raised later, in somebody else's lines
+    assert "does not end: it was stopped after" in told(capsys, "layer_norm", without_end)
+    assert time.monotonic() - begin < 5
+    monkeypatch.setattr(checking, "SECONDS", 10.0)
     assert check("layer_norm", layer_norm)
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
-def test_what_a_function_prints_stands_below_the_lines_of_the_check(capsys):
+def test_a_function_is_called_in_other_threads_too():
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(check, "layer_norm", layer_norm).result()
+
+
+def test_what_a_right_answer_prints_is_shown(capsys):
     def talks(x, gamma, beta, eps=1e-5):
         print("here I am")
         return layer_norm(x, gamma, beta, eps)
@@ -197,8 +184,7 @@ def test_arguments_are_fresh_for_every_answer(capsys):
         ("abc", "it gives a str, not a number."),
         ([6], "it gives a list, not a number."),
         (True, "it gives a bool, not a number."),
-        (float("nan"), "Not right."),
-        (float("inf"), "Not right."),
+        (float("nan"), "Not right"),
         (lambda: 6, "not a number"),
     ],
 )
@@ -213,9 +199,9 @@ def test_a_right_value_may_be_a_tensor():
 
 
 def test_an_exercise_that_is_not_there_has_the_nearest_name():
-    with pytest.raises(ValueError, match=r"no exercise 'layernorm'\. Did you mean 'layer_norm'"):
+    with pytest.raises(ValueError, match="Did you mean 'layer_norm'"):
         check("layernorm", layer_norm)
-    with pytest.raises(ValueError, match="the name comes first, in quotes"):
+    with pytest.raises(ValueError, match="in quotes"):
         check(layer_norm, "layer_norm")
 
 
@@ -261,7 +247,7 @@ def test_an_answer_that_needs_names_of_other_cells_passes_but_is_not_built_on(fo
 
 def test_a_stored_text_that_does_not_run_is_replaced_by_the_books_and_named(folder, capsys):
     broken = {"layer_norm": {"on": "2026-01-01", "source": "def layer_norm(x:"}}
-    (folder / "progress.json").write_text(record._to_json(record.StoredProgress(broken, {})))
+    store("progress.json", broken)
     assert own("layer_norm")(torch.ones(1, 1, 2), 1.0, 0.5) is not None
     assert "layer_norm (the one in progress.json does not run: " in capsys.readouterr().out
 
@@ -273,13 +259,9 @@ def test_a_function_that_is_mended_but_still_raises_is_told_to_lose_the_line(cap
     assert "delete the line with `raise`" in told(capsys, "glue", mended)
 
 
-def test_wrong_answers_leave_no_trace(folder):
+def test_wrong_answers_and_the_book_itself_leave_no_trace(folder, monkeypatch):
     check("layer_norm", raises)
     check("head_size", 3)
-    assert list(folder.iterdir()) == []
-
-
-def test_the_book_itself_notes_nothing(folder, monkeypatch):
     monkeypatch.setenv("GPT2_EDU_BOOK", "1")
     check("head_size", 64)
     assert list(folder.iterdir()) == []
@@ -289,15 +271,14 @@ UNDATED = '{"format": "gpt2-edu progress", "version": 1, "passed": {"b": {"on": 
 HALF = '{"format": "gpt2-edu progress", "version": 1, "passed": {}, "questions": {"b": {}}}'
 
 
-DAMAGED = ["", "{", "[]", '{"format": "x"}', "\udcff", '{"passed": 3}', UNDATED, HALF]
+DAMAGED = ["", "{", "[]", '{"format": "x"}', "\udcff", UNDATED, HALF, "[" * 100_000]
 
 
-@pytest.mark.parametrize("damage", DAMAGED)
-def test_a_damaged_progress_file_is_set_aside_and_not_lost(folder, capsys, damage):
+@pytest.mark.parametrize("damage", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_progress_file_is_renamed(folder, capsys, damage):
     (folder / "progress.json").write_bytes(damage.encode("utf-8", "surrogateescape"))
     check("head_size", 64)
-    said = capsys.readouterr().out
-    assert "could not be read" in said and "It was kept as progress-damaged-" in said
+    assert "It was kept as progress-damaged-" in capsys.readouterr().out
     (kept,) = folder.glob("progress-damaged-*.json")
     assert kept.read_bytes() == damage.encode("utf-8", "surrogateescape")
     assert "head_size" in progress().passed
@@ -312,27 +293,6 @@ def test_a_folder_that_cannot_be_written_is_said_and_the_answer_stays_right(caps
     assert "cannot be written in this folder, Permission denied" in capsys.readouterr().out
 
 
-def test_a_folder_that_is_gone_is_said_too(tmp_path, monkeypatch, capsys):
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    assert check("head_size", 64) is True
-    assert "cannot be written" in capsys.readouterr().out
-
-
-def test_two_notebooks_at_once_lose_nothing(folder):
-    """Sixteen writers, each with its own exercise."""
-    names = CHECKED[:16]
-    threads = [threading.Thread(target=record.mark_passed, args=(name, None)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(progress().passed) == set(names)
-    assert [p.name for p in folder.iterdir()] == ["progress.json"]
-
-
 def test_two_processes_at_once_lose_nothing(folder):
     code = (
         "import sys; from gpt2_edu.exercises.record import mark_passed\n"
@@ -343,46 +303,13 @@ def test_two_processes_at_once_lose_nothing(folder):
     assert set(progress().passed) == set(CHECKED[:24])
 
 
-def test_a_slow_writer_costs_nobody_an_entry(folder, monkeypatch, capsys):
-    """It is waited for; and where that takes too long, what is not kept is told."""
+def test_a_lock_that_is_held_for_long_is_reported(folder, monkeypatch, capsys):
+    monkeypatch.setattr(record, "_LOCK_TIMEOUT", 0.1)
     with locked(folder):
-        monkeypatch.setattr(record, "_LOCK_TIMEOUT", 0.1)
         check("head_size", 64)
     assert "Not recorded: progress.json cannot be written" in capsys.readouterr().out
-    monkeypatch.setattr(record, "_LOCK_TIMEOUT", 30.0)
-    holder = threading.Event()
-
-    def write_slowly():
-        with locked(folder):
-            holder.set()
-            time.sleep(0.5)
-
-    thread = threading.Thread(target=write_slowly)
-    thread.start()
-    holder.wait()
     check("head_size", 64)
-    thread.join()
     assert "head_size" in progress().passed
-
-
-def test_a_lock_whose_owner_was_killed_is_free(folder):
-    code = (
-        "import os, pathlib; from gpt2_edu.machine.files import locked\n"
-        "with locked(pathlib.Path('.')): os._exit(9)"
-    )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 9
-    begin = time.monotonic()
-    check("head_size", 64)
-    assert time.monotonic() - begin < 5 and "head_size" in progress().passed
-
-
-def test_an_entry_without_source_and_endless_nesting_are_no_crash(folder, capsys):
-    text = '{"format": "gpt2-edu progress", "version": 1, "passed": {"gelu": {"on": "2026-01-01"}}}'
-    Path("progress.json").write_text(text)
-    assert record.sources() == {} and "gelu" in progress().passed
-    Path("progress.json").write_text("[" * 100_000)
-    assert progress().passed == {}
-    assert "nested too deeply" in capsys.readouterr().out
 
 
 def test_progress_is_exported_and_merged(folder):
@@ -392,50 +319,49 @@ def test_progress_is_exported_and_merged(folder):
     check("layer_norm", layer_norm)
     merged = exercises.merge(folder / "kept.json")
     assert set(merged.passed) == {"head_size", "layer_norm"} == set(progress().passed)
-    with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
         exercises.export(folder)
-    with pytest.raises(FileNotFoundError, match=r"there is no folder .*nowhere to write a"):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
         exercises.export(folder / "nowhere" / "a.json")
 
 
-def test_of_two_answers_the_later_one_stays(folder):
+def store(name, passed, questions=None):
+    Path(name).write_text(record._to_json(record.StoredProgress(passed, questions or {})))
+
+
+def test_the_later_of_two_answers_stays():
     old = {"layer_norm": {"on": "2001-01-01", "source": "old"}}
     new = {"layer_norm": {"on": "2999-01-01", "source": "new"}}
-    (folder / "other.json").write_text(record._to_json(record.StoredProgress(new, {})))
-    (folder / "progress.json").write_text(record._to_json(record.StoredProgress(old, {})))
-    assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
-    (folder / "other.json").write_text(record._to_json(record.StoredProgress(old, {})))
-    assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
+    store("progress.json", old)
+    for other in (new, old):
+        store("other.json", other)
+        assert exercises.merge("other.json").passed["layer_norm"]["source"] == "new"
 
 
-def test_what_a_page_keeps_is_handed_on(folder):
-    """The site's pages know answers to questions, and of exercises only that they were right."""
+def test_answers_of_a_page_are_kept(folder):
+    """A page stores answers to questions, and of exercises only that they were right."""
     check("layer_norm", layer_norm)
-    page = record.StoredProgress(
-        {"layer_norm": {"on": "2999-01-01", "source": None}},
-        {"b": {"on": "2026-01-01", "first": True, "right": True}},
-    )
-    (folder / "page.json").write_text(record._to_json(page))
+    right = {"b": {"on": "2026-01-01", "first": True, "right": True}}
+    store("page.json", {"layer_norm": {"on": "2999-01-01", "source": None}}, right)
     merged = exercises.merge("page.json").passed["layer_norm"]
     assert merged["on"] == "2999-01-01" and merged["source"].startswith("def layer_norm")
-    wrong = record.StoredProgress({}, {"b": {"on": "2999-01-01", "first": False, "right": False}})
-    (folder / "page.json").write_text(record._to_json(wrong))
+    store("page.json", {}, {"b": {"on": "2999-01-01", "first": False, "right": False}})
     exercises.merge("page.json")
     check("head_size", 64)
-    exercises.export("kept.json")
-    kept = json.loads((folder / "kept.json").read_text())["questions"]
+    kept = json.loads((folder / "progress.json").read_text())["questions"]
     assert kept == {"b": {"on": "2999-01-01", "first": False, "right": True}}
 
 
-def test_what_is_no_progress_file_is_not_merged(folder):
-    with pytest.raises(FileNotFoundError, match=r"no file 'nothing\.json' to merge"):
+def test_other_files_are_not_merged():
+    with pytest.raises(FileNotFoundError, match="nothing"):
         exercises.merge("nothing.json")
-    (folder / "other.json").write_text("{}")
-    with pytest.raises(ValueError, match="is no progress file: it does not say"):
-        exercises.merge("other.json")
-    (folder / "newer.json").write_text('{"format": "gpt2-edu progress", "version": 9}')
-    with pytest.raises(ValueError, match="its version is 9; this program reads 1"):
-        exercises.merge("newer.json")
+    for text, message in (
+        ("{}", "is no progress file"),
+        ('{"format": "gpt2-edu progress", "version": 9}', "its version is 9"),
+    ):
+        Path("other.json").write_text(text)
+        with pytest.raises(ValueError, match=message):
+            exercises.merge("other.json")
 
 
 # ---- The reader's own GPT-2
@@ -454,16 +380,6 @@ def test_the_readers_own_gpt2_writes_a_story(capsys):
     assert "The judge: grammatical" in capsys.readouterr().out
 
 
-def test_the_parts_in_order_are_all_there():
-    chain = [
-        *("encode_bytes", "embed", "attend", "attention", "causal_attention", "split_heads"),
-        *("merge_heads", "multi_head", "gelu", "mlp", "layer_norm", "block", "gpt2"),
-        *("translate", "next_token_loss", "next_probabilities", "continue_text"),
-        "gpt2_of_functions",
-    ]
-    assert [name for name in ALL if name in chain] == chain
-
-
 # ---- Questions
 
 
@@ -476,10 +392,9 @@ def test_every_option_of_every_question_is_answered(slug):
     for question in QUESTIONS[slug]:
         options = question["options"]
         assert 3 <= len(options) <= 4, question["text"]
-        assert [bool(o.get("right")) for o in options].count(True) == 1, question["text"]
-        assert (
-            len({o["text"] for o in options}) == len({o["says"] for o in options}) == len(options)
-        )
+        assert sum(bool(o.get("right")) for o in options) == 1, question["text"]
+        for key in ("text", "says"):
+            assert len({o[key] for o in options}) == len(options), question["text"]
         for option in options:
             assert len(option["says"].split()) >= 4, option
             assert option["says"].startswith("Right") == bool(option.get("right")), option

@@ -146,16 +146,6 @@ def test_exhibits_are_registered_wherever_they_are_defined():
     assert {"Attention", "Ledger", "Map", "Matrix", "Plot", "Tokens"} <= places.keys()
 
 
-def test_a_class_without_an_example_is_named(monkeypatch):
-    monkeypatch.setattr(Exhibit, "classes", [])
-    blank = type("Blank", (Exhibit,), {})
-    assert Exhibit.classes == [blank]
-    with pytest.raises(NotImplementedError, match="Blank has no example"):
-        blank.example()
-    with pytest.raises(NotImplementedError, match="Blank has no html"):
-        blank()._repr_html_()
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("place", [site, jupyter, colab], ids=lambda place: place.__name__)
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)

@@ -41,21 +41,19 @@ RUN_ALL = """async () => {
 WAIT = 60_000  # milliseconds
 
 
-def settings(folder: Path, dark: bool) -> None:
-    """No news, no look for updates; a theme."""
+def settings(folder: Path) -> None:
+    """No news, no look for updates; the dark theme."""
     folder /= "@jupyterlab/apputils-extension"
     folder.mkdir(parents=True)
     quiet = {"checkForUpdates": False, "fetchNews": "false", "doNotDisturbMode": True}
     (folder / "notification.jupyterlab-settings").write_text(json.dumps(quiet))
-    theme = {"theme": f"JupyterLab {'Dark' if dark else 'Light'}"}
-    (folder / "themes.jupyterlab-settings").write_text(json.dumps(theme))
+    (folder / "themes.jupyterlab-settings").write_text('{"theme": "JupyterLab Dark"}')
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
-def lab(request, tmp_path_factory) -> Iterator[tuple[str, Path]]:
+@pytest.fixture
+def lab(tmp_path) -> Iterator[tuple[str, Path]]:
     """A JupyterLab's address, and its folder with ``some.ipynb``. Nothing of the user's is read."""
-    home = tmp_path_factory.mktemp("lab")
-    folder = home / "notebooks"
+    home, folder = tmp_path, tmp_path / "notebooks"
     folder.mkdir()
     far = "\n\n".join(["out of view"] * 90)
     cells = [new_code_cell(SETUP), new_markdown_cell(far), new_code_cell(EXHIBIT)]
@@ -68,7 +66,7 @@ def lab(request, tmp_path_factory) -> Iterator[tuple[str, Path]]:
     environment = os.environ | own | {"IPYTHONDIR": str(home / "ipython")}
     environment |= {"PYTHONPATH": str(Path(gpt2_edu.__file__).parents[1])}
     environment.pop("GPT2_EDU_BOOK", None)
-    settings(home / "config" / "lab" / "user-settings", request.param == "dark")
+    settings(home / "config" / "lab" / "user-settings")
     log = home / "log"
     with log.open("w") as out:
         server = subprocess.Popen(
@@ -85,11 +83,7 @@ def lab(request, tmp_path_factory) -> Iterator[tuple[str, Path]]:
         yield started(home / "runtime", log), folder
     finally:
         server.terminate()
-        try:
-            server.wait(timeout=20)
-        except subprocess.TimeoutExpired:  # it waits for a kernel that does not end
-            server.kill()
-            server.wait()
+        server.wait(timeout=60)
 
 
 def started(runtime: Path, log: Path) -> str:

@@ -23,47 +23,43 @@ def crane() -> tuple[GPT2, object]:
     return GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
 
 
+WORDS = {
+    "crane": {"k": (0.7, 0.7), "v": (0.5, 0.5)},
+    "ate": {"k": (0.5, 0.5), "v": (0.9, 0.1)},
+    "lifted": {"k": (0.5, 0.5), "v": (0.1, 0.9)},
+}
+SENTENCES = {"A": ("crane", "ate"), "B": ("crane", "lifted")}
+LIVE = {"printed": Matrix.example(), "first": FIRST}
+
+
 @pytest.fixture
 def sampling(crane) -> Sampling:
-    return Sampling(*crane, printed=Matrix.example(), first=FIRST)
+    return Sampling(*crane, **LIVE)
 
 
 @pytest.fixture
 def heads(crane) -> Heads:
-    return Heads(*crane, printed=Matrix.example(), first=FIRST, text=MARSH)
+    return Heads(*crane, text=MARSH, **LIVE)
 
 
 @pytest.fixture
 def patching(crane) -> Patching:
-    texts = ("In the city, the crane", MARSH)
-    return Patching(*crane, printed=Matrix.example(), first=FIRST, texts=texts)
+    return Patching(*crane, texts=("In the city, the crane", MARSH), **LIVE)
 
 
 @pytest.fixture
 def museum(crane) -> Museum:
-    return Museum(*crane, printed=Matrix.example(), first=FIRST, text=MARSH)
+    return Museum(*crane, text=MARSH, **LIVE)
 
 
 @pytest.fixture
 def arrows() -> Crane:
-    words = {
-        "crane": {"k": (0.7, 0.7), "v": (0.5, 0.5)},
-        "ate": {"k": (0.5, 0.5), "v": (0.9, 0.1)},
-        "lifted": {"k": (0.5, 0.5), "v": (0.1, 0.9)},
-    }
-    return Crane(
-        word="crane",
-        q=(1.4, 1.4),
-        words=words,
-        sentences={"A": ("crane", "ate"), "B": ("crane", "lifted")},
-        printed=Matrix.example(),
-        first=FIRST,
-    )
+    return Crane(word="crane", q=(1.4, 1.4), words=WORDS, sentences=SENTENCES, **LIVE)
 
 
 @pytest.fixture
 def cost(crane) -> Cost:
-    return Cost(crane[0].config, printed=Matrix.example(), first=FIRST)
+    return Cost(crane[0].config, **LIVE)
 
 
 def test_every_control_of_every_lab_changes_something(
@@ -127,19 +123,17 @@ def test_sampling_shows_what_the_package_draws(sampling, crane):
     assert texts == [encoding.decode(row[1:]) for row in written.tolist()]
 
 
-def test_the_panel_begins_with_the_text_that_the_page_shows(crane):
-    lab = Sampling(*crane, printed=Matrix.example(), first=FIRST, text="One windy morning,")
-    assert lab.controls()["prompt"].value == "One windy morning,"
-
-
-def test_a_prompt_that_is_too_long_is_said_in_a_sentence_and_nothing_is_lost(sampling):
+def test_long_prompt_is_reported_and_text_is_no_markup(crane):
+    sampling = Sampling(*crane, text="One windy morning,", **LIVE)
     sampling.panel()
-    before = sampling.shown.value
-    sampling.widgets["prompt"].value = "crane " * 200
-    assert "window of 128: shorten the prompt, or ask for fewer" in sampling.status.value
+    assert "One windy morning," in sampling.shown.value
+    before, prompt = sampling.shown.value, sampling.widgets["prompt"]
+    prompt.value = "crane " * 200
+    assert "window of 128" in sampling.status.value
     assert sampling.shown.value == before
-    sampling.widgets["prompt"].value = ""
+    prompt.value = "<img src=x>"
     assert sampling.status.value == ""
+    assert "<img" not in sampling.shown.value
 
 
 def test_heads_that_are_cut_give_zeros(heads, crane):
@@ -152,25 +146,16 @@ def test_heads_that_are_cut_give_zeros(heads, crane):
         assert [h for h in range(4) if sizes[h] == 0] == cut
 
 
-def test_markup_in_a_text_is_shown_as_text(sampling):
-    sampling.panel()
-    sampling.widgets["prompt"].value = "<img src=x>"
-    assert "<img" not in sampling.shown.value
-
-
-def test_the_page_stands_there_while_the_book_is_made(sampling, monkeypatch):
+def test_shows_widgets_in_a_live_kernel_and_else_the_page(sampling, monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", shown.append)
+    monkeypatch.setattr(lab, "in_live_kernel", lambda: True)
+    sampling._ipython_display_()
+    assert isinstance(shown[0], widgets.VBox)
     monkeypatch.setattr(lab, "in_live_kernel", lambda: False)
     with pytest.raises(NotImplementedError):  # which lets IPython go on to the HTML
         sampling._ipython_display_()
     assert sampling._repr_html_().startswith('<gpt2-sampling class="g2-live"')
-
-
-def test_in_a_live_kernel_the_widgets_are_shown(sampling, monkeypatch):
-    shown = []
-    monkeypatch.setattr(lab, "in_live_kernel", lambda: True)
-    monkeypatch.setattr("IPython.display.display", shown.append)
-    sampling._ipython_display_()
-    assert isinstance(shown[0], widgets.VBox)
 
 
 def test_a_vector_at_the_last_stage_brings_its_own_prediction_along(patching, crane):
@@ -223,7 +208,7 @@ def training(tmp_path) -> Training:
         n_head=2,
         n_embd=16,
         block_size=32,
-        steps=60,
+        steps=20,
         warmup_steps=5,
         batch_size=4,
         log_every=1,
@@ -231,9 +216,8 @@ def training(tmp_path) -> Training:
         device="cpu",
         quiet=True,
     )
-    more = {"text": MARSH, "floor": 0.47, "printed": Matrix.example(), "first": FIRST}
-    more["source"] = "crane:60"
-    return Training(config, load_tokenizer("crane"), **more)
+    more = {"text": MARSH, "floor": 0.47, "source": "crane:60"}
+    return Training(config, load_tokenizer("crane"), **more, **LIVE)
 
 
 def test_a_run_is_started_stopped_and_resumed_from_its_buttons(training, monkeypatch):
@@ -249,17 +233,15 @@ def test_a_run_is_started_stopped_and_resumed_from_its_buttons(training, monkeyp
     training.widgets["begin"].click()
     training.widgets["begin"].click()  # a second click begins no second run
     training.thread.join(60)
-    assert "It is stopped, and can go on: step 6 of 60" in training.status.value
-    assert "Step 6 of 60" in training.shown.value and "<svg" in training.shown.value
-    again = Training(
-        training.config, training.encoding, text=MARSH, printed=training.printed, first=FIRST
-    )
+    assert "It is stopped, and can go on: step 6 of 20" in training.status.value
+    assert "Step 6 of 20" in training.shown.value and "<svg" in training.shown.value
+    again = Training(training.config, training.encoding, text=MARSH, **LIVE)
     again.panel()
-    assert "Step 6 of 60" in again.shown.value  # what was is shown before it goes on
+    assert "Step 6 of 20" in again.shown.value  # what was is shown before it goes on
     again.widgets["begin"].click()
     again.thread.join(120)
-    assert "It is finished: step 60 of 60" in again.status.value
-    assert [row["step"] for row in again.rows if "loss" in row] == list(range(1, 61))
+    assert "It is finished: step 20 of 20" in again.status.value
+    assert [row["step"] for row in again.rows if "loss" in row] == list(range(1, 21))
 
 
 def test_a_run_that_cannot_begin_says_why(training):
