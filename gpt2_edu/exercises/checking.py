@@ -303,9 +303,10 @@ def _signature_problem(function: Callable[..., Any], args: Sequence[Any]) -> str
 
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise OutOfTime after this many seconds: in the main thread, and where there is SIGALRM.
+    """Raise OutOfTime after this many seconds of computing, in the main thread.
 
-    On Windows and in other threads a reader interrupts the kernel.
+    They are the processor's, so that a busy machine fails no answer. On Windows and in other
+    threads a reader interrupts the kernel.
     """
     if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
@@ -314,13 +315,13 @@ def _time_limit(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 # ---- Comparing
