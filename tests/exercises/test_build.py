@@ -152,14 +152,15 @@ def test_the_plain_loop_is_the_same_in_the_package_in_the_story_and_in_the_answe
 
 
 def test_a_reader_who_writes_every_part_has_a_gpt2_that_equals_the_packages(folder, capsys):
-    build_book("gpt2")
-    assert 80 <= count_lines(file_text()) <= 130
-    Path(FILE).unlink()
-    build_book(*reversed(steps()))
+    first = [step.name for step in steps_until("gpt2")]
+    build_book(*reversed(first))
     text = file_text()
     Path(FILE).unlink()
-    build_book(*steps())
+    build_book(*first)
     assert file_text() == text, "the order of the chapters makes no difference"
+    assert 80 <= count_lines(text) <= 130
+    build_book(*[name for name in steps() if name not in first])
+    text = file_text()
     assert BOOK not in text
     capsys.readouterr()
     mine = my_gpt2("bugs")
@@ -181,11 +182,11 @@ def test_the_file_needs_nothing_of_the_package_but_note_and_writes_grammatical_s
     model, encoding = mine.load(CRANE), ranks()
     torch.manual_seed(0)
     good = 0
-    for _ in range(10):
+    for _ in range(4):
         ids = mine.generate(model, torch.tensor([[1023]]), 100)[0, 1:].tolist()
         story = mine.decode(ids, encoding).partition("<|endoftext|>")[0]
         good += crane.judge(story).grammatical
-    assert good >= 8
+    assert good >= 3
 
 
 # ---- Looking inside
@@ -425,13 +426,10 @@ def test_unknown_chapters_and_parts_are_refused(capsys):
 
 
 def test_a_part_that_needs_other_cells_is_reported(capsys):
-    code = "def rate(step, *rest):\n    return helper(step)\n\n\n"
-    code += definitions(find_step("training_well").solution)["train"]
-    assert build("training_well", *written(code, "training_well")) is False
-    assert (
-        "name 'helper' is not defined (in rate: return helper(step)). If another cell defines it, "
-        "move it into rate or train"
-    ) in capsys.readouterr().out
+    assert not build_changed("mask", ("masked_scores.softmax(dim=-1)", "helper(masked_scores)"))
+    out = capsys.readouterr().out
+    assert "name 'helper' is not defined (in attention: " in out
+    assert "If another cell defines it, move it into attention: build takes nothing else" in out
     code = "wide = 4\n\n\n" + changed(
         find_step("mlp").solution, ("(self, n_embd):", "(self, n_embd, times=wide):")
     )
@@ -488,6 +486,7 @@ def test_other_ways_are_right_too(name, slip):
 
 
 CLIP = "nn.utils.clip_grad_norm_(model.parameters(), clip)"
+EACH_CLIP = "nn.utils.clip_grad_norm_([p], clip)"
 STARTS = "torch.randint(len(ids) - T, (batch_size,))"
 
 
@@ -507,7 +506,7 @@ STARTS = "torch.randint(len(ids) - T, (batch_size,))"
         ("gpt2", "math.sqrt(2 * n_layer)", "math.sqrt(n_layer)", "spread of c_proj"),
         ("gpt2", "std=0.02 / narrow", "std=1 / narrow", "spread of tables"),
         ("training_well", "total += loss.item() / accumulate", "total = loss.item()", "portions"),
-        ("training_well", CLIP, f"[{CLIP[:22]}([p], clip) for p in model.parameters()]", "clipped"),
+        ("training_well", CLIP, f"[{EACH_CLIP} for p in model.parameters()]", "clipped"),
         ("training", STARTS, "[0] * batch_size", "batch: 3"),
         ("training", STARTS, "range(batch_size)", "batch: 3"),
         ("training", "return losses", "return [99.0] * steps", "train: 40"),
