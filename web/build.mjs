@@ -1,77 +1,59 @@
-// Packs the modules of this folder into scripts, for pages that may load no modules: the engine
-// into gpt2.js, which defines `gpt2`, and what is built on it into console.js and live.js. They go to
-// gpt2_edu/exhibits/static; with a script's name, that script is printed instead.
+// Builds the scripts that pages load, because a page opened from a disk may load scripts, but
+// neither modules nor files: npm run build, or node build.mjs FOLDER.
 
-import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild-wasm";
-import { minify } from "terser";
+import { build } from "vite";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+const web = fileURLToPath(new URL(".", import.meta.url));
+const [folder = `${web}../gpt2_edu/exhibits/static`] = process.argv.slice(2);
 
-async function pack(entry, options) {
-  const { outputFiles } = await build({
-    absWorkingDir: root,
-    entryPoints: [`web/${entry}`],
-    bundle: true,
-    charset: "utf8",
-    format: "iife",
-    logLevel: "error",
-    minify: true,
-    target: "es2022",
-    write: false,
-    ...options,
-  });
-  // What esbuild has joined and shortened, terser makes 3 % smaller still.
-  const { code } = await minify(outputFiles[0].text, {
-    ecma: 2020,
-    compress: { passes: 3, sequences: false },
-    format: { preamble: "// packed from web/ by `make web`." },
-  });
-  return code;
-}
-
-// Shaders stand in the modules as text: minifiers leave its comments and indentation as they are.
-const shaders = {
-  name: "shaders",
-  setup(build) {
-    build.onLoad({ filter: /shaders\.mjs$/ }, ({ path }) => ({
-      contents: readFileSync(path, "utf8").replace(/\n *(\/\/.*)?(?=\n)|(?<=\n) +/g, ""),
-    }));
-  },
+const SCRIPTS = {
+  gpt2: "site.mjs", // the engine, as the global `gpt2`
+  console: "console/console.mjs",
+  live: "exhibits/all.mjs",
 };
 
 // A page and its worker run the same text, that of the function `packed`.
-const engine = () =>
-  pack("site.mjs", {
-    banner: { js: "(function packed(){" },
-    footer: { js: "})();" },
-    format: "esm",
-    define: { "import.meta.url": "undefined" }, // which only modules know
+const engine = {
+  define: { "import.meta.url": "undefined" }, // which only modules know
+  output: { format: "es", banner: "(function packed(){", footer: "})();" },
+};
+// For the other scripts the engine's modules, in the folder above theirs, are there already.
+const onEngine = {
+  alias: [{ find: /^\.\.\/\w+\.mjs$/, replacement: "gpt2" }],
+  external: ["gpt2"],
+  output: { format: "iife", globals: { gpt2: "gpt2" } },
+};
+
+// The shaders are text, whose comments and indentation no minifier removes.
+const shaders = {
+  name: "shaders",
+  transform: (code, id) =>
+    id.endsWith("/shaders.mjs") ? code.replace(/\n *(\/\/.*)?(?=\n)|(?<=\n) +/g, "") : null,
+};
+
+for (const [name, entry] of Object.entries(SCRIPTS)) {
+  const { define, alias, external, output } = name === "gpt2" ? engine : onEngine;
+  await build({
+    root: web,
+    configFile: false,
+    logLevel: "warn",
     plugins: [shaders],
+    define,
+    resolve: { alias },
+    build: {
+      outDir: folder,
+      emptyOutDir: false,
+      target: "es2022",
+      rolldownOptions: {
+        input: `${web}${entry}`,
+        external,
+        output: {
+          ...output,
+          entryFileNames: `${name}.js`,
+          postBanner: "// Built from web/ by `npm run build`.",
+        },
+      },
+    },
   });
-
-// The engine's modules are there already.
-const fromEngine = {
-  name: "from the engine",
-  setup(build) {
-    build.onResolve({ filter: /^\.\.\/[^/]+$/ }, () => ({ path: "gpt2", namespace: "engine" }));
-    build.onLoad({ filter: /.*/, namespace: "engine" }, () => ({
-      contents: "module.exports = gpt2",
-    }));
-  },
-};
-const onEngine = (entry) => () => pack(entry, { plugins: [fromEngine] });
-
-const scripts = {
-  "gpt2.js": engine,
-  "console.js": onEngine("console/console.mjs"),
-  "live.js": onEngine("exhibits/all.mjs"),
-};
-const [name] = process.argv.slice(2);
-if (name) process.stdout.write(await scripts[name]());
-else {
-  for (const [name, made] of Object.entries(scripts)) {
-    writeFileSync(`${root}gpt2_edu/exhibits/static/${name}`, await made());
-  }
 }

@@ -15,7 +15,7 @@ const module = (await wabt()).parseWat(
 module.validate();
 const bytes = Buffer.from(module.toBinary({}).buffer).toString("hex");
 const lines = bytes.match(/.{1,92}/g).map((part) => `  "${part}"`);
-const text = `// kernel.wat, compiled; in hexadecimal, which gzip makes smaller than base64. Written by make kernel.
+const text = `// kernel.wat, compiled; in hexadecimal, which gzip makes smaller than base64. By npm run kernel.
 
 export const KERNEL =
 ${lines.join(" +\n")};

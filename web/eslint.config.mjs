@@ -21,5 +21,8 @@ export default [
       "no-restricted-properties": ["error", ...restricted],
     },
   },
-  { files: ["**/tests/**", "**/build*.mjs"], languageOptions: { globals: globals.node } },
+  {
+    files: ["**/{dev,test,tests}/**", "**/build*.mjs"],
+    languageOptions: { globals: globals.node },
+  },
 ];

@@ -1,4 +1,4 @@
-// kernel.wat, compiled; in hexadecimal, which gzip makes smaller than base64. Written by make kernel.
+// kernel.wat, compiled; in hexadecimal, which gzip makes smaller than base64. By npm run kernel.
 
 export const KERNEL =
   "0061736d0100000001440860017b017d60047f7f7f7f017d60077b7f7f7f7f7f7f0060057f7f7f7f7f0060087f7f" +

@@ -1,13 +1,15 @@
 // Where a page begins: the engine in a worker, and the files that come with the site.
 //
-// All modules also exist packed into one script (make web), because a page that was opened from a
-// disk may load scripts, but neither modules nor files. There `packed` is the function around them
+// All modules also exist packed into one script (npm run build), because a page that was opened from
+// a disk may load scripts, but neither modules nor files. There `packed` is the function around them
 // all, so that a worker can be started from its text.
 
 import { Engine } from "./client.mjs";
 import { fromMerges } from "./tokenizer.mjs";
 
 export { END_OF_TEXT } from "./tokenizer.mjs";
+
+const LARGEST_MERGES = 256 + 4 * (2 ** 16 - 257); // bytes of 65,536 tokens; ids have 16 bits
 
 /**
  * The config as text, weights in base64, merges compressed with gzip in base64.
@@ -20,7 +22,8 @@ const HERE = script?.src ?? globalThis.document?.baseURI;
 /** A worker with the engine. Each has its own models; one is enough for a page. */
 export function startEngine() {
   if (typeof packed !== "function") {
-    return new Engine(new Worker(new URL("./worker.mjs", import.meta.url), { type: "module" }));
+    const worker = new URL(/* @vite-ignore */ "./worker.mjs", import.meta.url);
+    return new Engine(new Worker(worker, { type: "module" }));
   }
   const code = new Blob([`(${packed})()`], { type: "text/javascript" });
   return new Engine(new Worker(URL.createObjectURL(code)));
@@ -95,10 +98,26 @@ export function loadTokenizer(name) {
   return once(name, async () => unpackTokenizer((await bundle(name)).merges));
 }
 
-/** @param {string} merges  compressed, in base64 */
+/**
+ * Merges may come from a file of the reader's, and gzip makes little of much: what unpacks to more
+ * than any tokenizer is refused.
+ * @param {string} merges  compressed, in base64
+ */
 export async function unpackTokenizer(merges) {
   const packed = new Blob([await fromBase64(merges)]);
-  const stream = packed.stream().pipeThrough(new DecompressionStream("gzip"));
-  const bytes = await new Response(stream).arrayBuffer();
-  return fromMerges(new Uint8Array(bytes, 0, 256), new Uint16Array(bytes.slice(256)));
+  const unpacked = packed.stream().pipeThrough(new DecompressionStream("gzip"));
+  const reader = unpacked.getReader();
+  const bytes = new Uint8Array(LARGEST_MERGES);
+  let length = 0;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    if (length + value.length > LARGEST_MERGES) {
+      await reader.cancel();
+      throw new Error("these merges are more than a tokenizer's");
+    }
+    bytes.set(value, length);
+    length += value.length;
+  }
+  return fromMerges(bytes.subarray(0, 256), new Uint16Array(bytes.slice(256, length).buffer));
 }

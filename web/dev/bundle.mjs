@@ -1,0 +1,41 @@
+// A model's or tokenizer's files as a script, made from the package's assets as web.py makes it.
+
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { fromRanks } from "../tokenizer.mjs";
+
+const ASSETS = new URL("../../gpt2_edu/assets/", import.meta.url);
+const read = (path, encoding) => readFileSync(new URL(path, ASSETS), encoding);
+
+const RANKS = { crane: "crane/crane.tiktoken", gpt2: "gpt2.tiktoken" };
+
+/** 256 bytes in their order, and two ids for each merge: what fromMerges reads. */
+export function merges(name) {
+  const { tokens, ranks } = fromRanks(read(RANKS[name], "latin1"));
+  const pairs = tokens.slice(256).flatMap((token, i) => {
+    const parts = [...token];
+    while (parts.length > 2) {
+      const rankAt = (at) => ranks.get(parts[at] + parts[at + 1]) ?? Infinity;
+      const places = Array.from(parts.slice(1), (_, at) => at);
+      const first = places.reduce((best, at) => (rankAt(at) < rankAt(best) ? at : best));
+      if (rankAt(first) >= i + 256) throw new Error(`token ${i + 256} comes from no merge`);
+      parts.splice(first, 2, parts[first] + parts[first + 1]);
+    }
+    return parts.map((part) => ranks.get(part));
+  });
+  return Buffer.concat([
+    Buffer.from(tokens.slice(0, 256).join(""), "latin1"),
+    Buffer.from(Uint16Array.from(pairs).buffer),
+  ]);
+}
+
+export function bundleScript(name) {
+  const files = { merges: gzipSync(merges(name)).toString("base64") };
+  if (name === "crane") {
+    files["config.json"] = read("crane/config.json", "utf8");
+    files["model.safetensors"] = read("crane/model.safetensors", "base64");
+    const { tokens } = fromRanks(read(RANKS.crane, "latin1"));
+    files.words = tokens.filter((token) => /^ ?[a-z]+$/i.test(token)).join(" "); // nearly all words
+  }
+  return `(globalThis.gpt2Files ??= {}).${name} = ${JSON.stringify(files)};\n`;
+}
