@@ -12,6 +12,7 @@ const PATTERN = new RegExp(
   "gu",
 );
 export const END_OF_TEXT = "<|endoftext|>";
+const MOST_BYTES = 2 ** 24; // of all tokens together; GPT-2's have 320,000
 const GONE = -1; // an id that has become part of the one before it
 
 export class Tokenizer {
@@ -153,11 +154,15 @@ export function fromRanks(text) {
  */
 export function fromMerges(bytes, pairs) {
   const tokens = Array.from(bytes, (b) => String.fromCharCode(b));
+  let total = tokens.length;
   for (let i = 0; i < pairs.length; i += 2) {
     if (!(pairs[i] < tokens.length && pairs[i + 1] < tokens.length)) {
       throw new Error(`merge ${i / 2} joins tokens that are not there yet`);
     }
-    tokens.push(tokens[pairs[i]] + tokens[pairs[i + 1]]);
+    const token = tokens[pairs[i]] + tokens[pairs[i + 1]];
+    total += token.length; // each may be twice as long as the one before
+    if (total > MOST_BYTES) throw new Error("these tokens are longer than any tokenizer's");
+    tokens.push(token);
   }
   return new Tokenizer(tokens);
 }
