@@ -3,34 +3,50 @@
 from __future__ import annotations
 
 import json
-import threading
-from functools import partial
-from http.server import ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
-import torch
 
-from benchmarks.chromium import Quiet
-from gpt2_edu import GPT2, GPT2Config, crane, generate, load_tokenizer
-from tests.web.test_model import ODD, SWITCHES, compare, expected, halved, numbers, switched
+from tests.web.fixtures import FOLDER
 
 pytestmark = pytest.mark.browser
-ROOT = Path(__file__).resolve().parents[2]
 IMITATED = ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"]
-WIDE = GPT2Config(vocab_size=503, block_size=32, n_layer=2)
+FIXTURE = json.loads((FOLDER / "model.json").read_text(encoding="utf-8"))
 
-PASSES = """
-async ({ folder, request }) => {
-  const { passes } = await import("/tests/web/passes.mjs");
-  const { inMemory } = await import("/web/load.mjs");
-  const get = (name) => fetch(`/saved/${folder}/${name}`);
-  const config = await get("config.json").then((r) => r.text());
-  const bytes = await get("model.safetensors").then((r) => r.arrayBuffer());
+# How far a case is from PyTorch's numbers, or from those of plain JavaScript.
+COMPARE = """
+async ({ name, backend }) => {
+  const { bytes, furthest, passes, randomModel } = await import("/web/test/cases.mjs");
   const { pickBackend } = await import("/web/backend.mjs");
   const started = (window.started ??= {}); // its kernels are compiled once for all tests
-  const pick = async (name) => (started[name] ??= await pickBackend(name));
-  return passes(request, config, inMemory(new Uint8Array(bytes)), pick);
+  started[backend] ??= await pickBackend(backend);
+  const run = (files, request) => passes(files, request, started[backend]);
+  const get = (path) => fetch(path).then((response) => response.arrayBuffer());
+  const text = async (path) => new TextDecoder().decode(await get(path));
+  const crane = async () => ({
+    config: await text("/gpt2_edu/assets/crane/config.json"),
+    weights: new Uint8Array(await get("/gpt2_edu/assets/crane/model.safetensors")),
+  });
+  if (name === "widths of the published model") {
+    const sizes = { vocab_size: 503, n_positions: 32, n_layer: 1, n_head: 12, n_embd: 768 };
+    const wide = randomModel(sizes);
+    const request = { chunks: [[5, 6, 7, 8, 9, 10], [8]] };
+    const plain = await passes(wide, request, await pickBackend("plain"));
+    return Math.max(...(await run(wide, request)).flatMap(({ logits }, i) =>
+      Array.from(logits, (value, n) => Math.abs(value - plain[i].logits[n]))));
+  }
+  const fixture = JSON.parse(await text("/web/test/fixtures/model.json"));
+  const odd = { config: fixture.config, weights: bytes(fixture.weights) };
+  const parts = ["mask", "scale", "layerNorm"];
+  if (parts.includes(name)) {
+    const request = { chunks: [[5, 6, 7, 8]], switches: { [name]: false } };
+    const [own] = await run(odd, request);
+    const [plain] = await passes(odd, request, await pickBackend("plain"));
+    return Math.max(...plain.noted.flatMap(({ values }, i) => Array.from(values, (value, n) =>
+      value === own.noted[i].values[n] ? 0 : Math.abs(value - own.noted[i].values[n]))));
+  }
+  const request = fixture.exact[name] ?? fixture[name];
+  const files = request.of === "crane" ? await crane() : odd;
+  return furthest(await run(files, request), request.passes);
 }
 """
 
@@ -60,38 +76,20 @@ async (given) => {
 """
 
 
-class Files(Quiet):
-    """The project's files, and the saved models of the tests."""
-
-    def __init__(self, *args, saved: Path, **more):
-        self.saved = saved
-        super().__init__(*args, directory=str(ROOT), **more)
-
-    def translate_path(self, path: str) -> str:
-        if path.startswith("/saved/"):
-            return str(self.saved / path.removeprefix("/saved/"))
-        return super().translate_path(path)
-
-
 @pytest.fixture(scope="module")
-def open_page(tmp_path_factory, chromium):
+def open_page(chromium, address):
     """Pages of Chromium with some flags."""
-    files = partial(Files, saved=tmp_path_factory.getbasetemp())
-    server = ThreadingHTTPServer(("127.0.0.1", 0), files)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     browsers = []
 
     def start(*flags: str):
         browsers.append(chromium(*flags))
         page = browsers[-1].new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/web/config.mjs")
+        page.goto(f"{address}/web/package.json")
         return page
 
     yield start
     for browser in browsers:
         browser.close()
-    server.shutdown()
-    server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -99,81 +97,19 @@ def page(open_page):
     return open_page(*IMITATED)
 
 
-@pytest.fixture(scope="module")
-def gpu(page, tmp_path_factory):
-    """What `node` is for run_model.mjs, in the page."""
-
-    def run(_: str, request: dict) -> dict:
-        folder = Path(request["folder"]).relative_to(tmp_path_factory.getbasetemp())
-        return json.loads(page.evaluate(PASSES, {"folder": str(folder), "request": request}))
-
-    return run
+ALONE = ["widths of the published model", "mask", "scale", "layerNorm"]
 
 
-def test_every_tensor_of_the_bundled_model_is_pytorchs(gpu, folder):
-    model = GPT2.from_pretrained("crane").eval()
-    compare(gpu, folder, model, [[1023, 32, 400, 500, 7, 8, 9]], "webgpu", atol=1e-4)
+@pytest.mark.parametrize("name", [*FIXTURE["exact"], *ALONE])
+def test_numbers_are_those_of_pytorch(page, name):
+    assert page.evaluate(COMPARE, {"name": name, "backend": "webgpu"}) < 1e-4
 
 
-@pytest.mark.parametrize("chunks", [[[3, 1, 4, 1, 5, 9, 2]], [[3, 1, 4], [1], [5, 9, 2], [6] * 6]])
-@pytest.mark.parametrize("last", [False, True])
-def test_sizes_that_divide_by_nothing_with_and_without_a_cache(
-    gpu, folder, make_model, chunks, last
-):
-    cached = len(chunks) > 1
-    compare(gpu, folder, make_model(ODD), chunks, "webgpu", cached=cached, lastOnly=last)
+def test_float16_weights_are_rounded_and_nothing_else(page):
+    assert page.evaluate(COMPARE, {"name": "float16", "backend": "webgpu-half"}) < 1e-4
 
 
-def test_widths_of_the_published_model(gpu, folder, make_model):
-    chunks = [[5, 6, 7, 8, 9, 10], [8]]
-    compare(gpu, folder, make_model(WIDE), chunks, "webgpu", cached=True, atol=1e-4)
-
-
-@pytest.mark.parametrize("config", [ODD, WIDE])
-def test_float16_weights_are_rounded_and_nothing_else(gpu, folder, make_model, config):
-    model = halved(make_model(config))
-    compare(gpu, folder, model, [[3, 1, 4], [9]], "webgpu-half", cached=True, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", SWITCHES)
-def test_a_switch_does_what_the_edit_in_python_does(gpu, folder, make_model, name):
-    compare(gpu, folder, make_model(ODD), [[5, 6, 7, 8]], "webgpu", **switched(name))
-
-
-@pytest.mark.parametrize("switch", ["mask", "scale", "layerNorm"])
-def test_without_a_part_it_is_what_plain_javascript_gives(gpu, node, folder, make_model, switch):
-    request = {"folder": folder(make_model(ODD)), "chunks": [[5, 6, 7, 8]], "record": True}
-    request["switches"] = {switch: False}
-    (got,) = gpu("", request | {"backend": "webgpu"})["passes"]
-    (plain,) = node("run_model.mjs", request)["passes"]
-    for a, b in zip(got["noted"], plain["noted"], strict=True):
-        values = [[float(value) for value in entry["values"]] for entry in (a, b)]
-        assert values[0] == pytest.approx(values[1], abs=1e-4), a["path"]
-
-
-def test_an_edit_changes_what_follows_as_in_python(gpu, folder, make_model):
-    paths = ["tok_emb", "transformer.h.0.attn.k", "transformer.h.1.attn.weights"]
-    paths += ["transformer.h.0.mlp.act", "transformer.h.1.resid_post"]
-    request = {"chunks": [[5, 6, 7]], "backend": "webgpu", "record": True}
-    request["edits"] = {path: {"scale": 2.5} for path in paths}
-    model = make_model(ODD)
-    (passed,) = gpu("", {"folder": folder(model)} | request)["passes"]
-    edits = {path: lambda x: 2.5 * x for path in paths}
-    ((_, tensors),) = expected(model, [[5, 6, 7]], edits=edits)
-    for entry in passed["noted"]:
-        torch.testing.assert_close(
-            numbers(entry), tensors[entry["path"]][1], atol=1e-4, rtol=1e-4, msg=entry["path"]
-        )
-
-
-def prompts() -> list[list[int]]:
-    """Three stories' beginnings; one of them is read in two pieces."""
-    encoding = load_tokenizer("crane")
-    stories = [[encoding.eot_token, *encoding.encode_ordinary(crane.story(n))] for n in range(3)]
-    return [ids[:n] for ids, n in zip(stories, (3, 20, 70), strict=True)]
-
-
-def test_greedy_texts_are_pythons_in_a_worker_too(page):
+def test_greedy_texts_are_those_of_python_in_a_worker_too(page):
     in_worker = """
       const worker = new Worker("/web/worker.mjs", { type: "module" });
       const far = new Engine(worker);
@@ -184,12 +120,10 @@ def test_greedy_texts_are_pythons_in_a_worker_too(page):
       worker.terminate();
       return [info.backend, ...texts];
     """
-    name, *found = page.evaluate(ENGINE % in_worker, prompts())
-    model = GPT2.from_pretrained("crane").eval()
+    texts = json.loads((FOLDER / "host.json").read_text(encoding="utf-8"))["greedy"][::10]
+    name, *found = page.evaluate(ENGINE % in_worker, [text["ids"] for text in texts])
     assert name == "WebGPU"
-    for ids, text in zip(prompts(), found, strict=True):
-        whole = generate(model, torch.tensor([ids]), 8, temperature=0)
-        assert text == whole[0, len(ids) :].tolist()
+    assert found == [text["next"][:8] for text in texts]
 
 
 def test_a_lost_device_is_told_and_the_other_models_answer(page):

@@ -1,0 +1,351 @@
+"""What the tests in web/test compare with: numbers and ids from PyTorch and tiktoken, as JSON.
+
+    python -m tests.web.fixtures
+
+writes web/test/fixtures. Run it after a change to how the package computes, samples, tokenizes or
+judges an answer; test_fixtures.py says when it is time.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from gpt2_edu import GPT2, GPT2Config, KVCache, crane, generate, load_tokenizer, trace, web
+from gpt2_edu.exercises.checking import difference
+from gpt2_edu.exercises.exercise import Exercise, exercises
+from gpt2_edu.sampling import next_probabilities
+from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
+from gpt2_site.practice_tasks import answered_in_page, task
+
+FOLDER = Path(__file__).resolve().parents[2] / "web" / "test" / "fixtures"
+ODD = GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
+FEW = 60  # values of a tensor that are stored, spread over all of it
+Edits = dict[str, Callable[[Tensor], Tensor]]
+
+
+def all_fixtures() -> dict[str, Any]:
+    return {"model": model(), "host": host(), "text": text(), "answers": answers()}
+
+
+# ---- The model, tensor by tensor ----------------------------------------------------------------
+
+
+def random_model() -> GPT2:
+    """Every parameter is random, so that a forgotten bias is seen."""
+    model = GPT2(ODD).eval()
+    generator = torch.Generator().manual_seed(0)
+    for name, parameter in model.named_parameters():
+        std = 0.3 if parameter.ndim == 1 else parameter.size(-1) ** -0.5
+        parameter.data.normal_(std=std, generator=generator)
+        if "ln_" in name and name.endswith("weight"):
+            parameter.data += 1
+    return model
+
+
+def sample(tensor: Tensor) -> dict[str, Any]:
+    """Every n-th value, n a prime that divides no row's length, so that all columns are met."""
+    every = next(
+        n
+        for n in (1, 2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251)
+        if tensor.numel() <= n * FEW and (n == 1 or tensor.size(-1) % n)
+    )
+    values = [float(f"{v:.7g}") for v in tensor.flatten().tolist()[::every]]
+    return {
+        "shape": list(tensor.shape),
+        "every": every,
+        "values": [v if math.isfinite(v) else str(v).replace("inf", "Infinity") for v in values],
+    }
+
+
+@torch.no_grad()
+def case(
+    model: GPT2,
+    chunks: list[list[int]],
+    *,
+    edits: Edits | None = None,
+    record: bool = False,
+    last_only: bool = False,
+    **request: Any,
+) -> dict[str, Any]:
+    """What is asked of the page, and what PyTorch gives."""
+    cache = KVCache(model.config, 1) if len(chunks) > 1 else None
+    passes = []
+    for ids in chunks:
+        with trace(model, edits=edits) as t:
+            logits, _ = model(torch.tensor([ids]), cache=cache, last_only=last_only)
+        axes = {name: axes for name, axes, _ in t.ledger().rows()}
+        noted = [
+            {"path": name, "axes": axes[name], **sample(t[name])}
+            for name in t.names
+            if name != "idx"
+        ]
+        passes.append({"logits": sample(logits), "noted": noted if record else None})
+    return {"chunks": chunks, "lastOnly": last_only, **request, "passes": passes}
+
+
+def zero_head(x: Tensor) -> Tensor:
+    x = x.clone()
+    x[:, 1] = 0
+    return x
+
+
+def exact_gelu() -> Edits:
+    edits: Edits = {}
+    for path in ("transformer.h.0.mlp", "transformer.h.1.mlp"):
+        kept: dict[str, Tensor] = {}
+        edits[f"{path}.pre"] = lambda x, kept=kept: kept.setdefault("pre", x)  # type: ignore[misc]
+        edits[f"{path}.act"] = lambda x, kept=kept: F.gelu(kept["pre"])  # type: ignore[misc]
+    return edits
+
+
+def whole(x: Tensor, largest: int) -> Tensor:
+    """Each row as whole numbers, the largest of which is ``largest``, times a scale."""
+    scale = x.abs().amax(-1, keepdim=True) / largest
+    return torch.floor(x / scale + 0.5) * scale
+
+
+def rounded(to: Callable[[Tensor], Tensor]) -> GPT2:
+    """The model with matrices rounded as the page keeps them."""
+    model = random_model()
+    for parameter in model.parameters():
+        if parameter.ndim == 2:
+            parameter.data.copy_(to(parameter.data))
+    return model
+
+
+def model() -> dict[str, Any]:
+    odd = random_model()
+    int8 = rounded(lambda x: whole(x, 127))
+    for module in int8.modules():
+        if isinstance(module, nn.Linear):
+            module.register_forward_pre_hook(lambda _, given: (whole(given[0], 8191),))
+    turned = random_model()
+    turned.transformer.h = nn.ModuleList(reversed(turned.transformer.h))
+    paths = ["tok_emb", "transformer.h.0.attn.k", "transformer.h.1.attn.weights"]
+    paths += ["transformer.h.0.mlp.act", "transformer.h.1.resid_post"]
+    larger: Edits = {path: lambda x: 2.5 * x for path in paths}
+    four, pieces = [[5, 6, 7, 8]], [[3, 1, 4], [1], [5, 9, 2], [6] * 6]
+    exact: dict[str, dict[str, Any]] = {
+        "one pass": case(odd, [[3, 1, 4, 1, 5, 9, 2]], record=True),
+        "only the last token": case(odd, [[3, 1, 4, 1, 5, 9, 2]], last_only=True),
+        "a cache": case(odd, pieces, record=True),
+        "a cache, only the last token": case(odd, pieces, last_only=True),
+        "edits": case(odd, [[5, 6, 7]], edits=larger, scaled=dict.fromkeys(paths, 2.5)),
+        "a head off": case(
+            odd,
+            four,
+            edits={"transformer.h.0.attn.heads": zero_head},
+            switches={"headsOff": ["0.1"]},
+        ),
+        "positions off": case(
+            odd, four, edits={"pos_emb": torch.zeros_like}, switches={"positions": False}
+        ),
+        "exact GELU": case(odd, four, edits=exact_gelu(), switches={"gelu": "erf"}),
+        "blocks in another order": case(turned, four, switches={"order": [1, 0]}),
+        "the bundled model": case(
+            GPT2.from_pretrained("crane").eval(),
+            [[1023, 32, 400, 500, 7, 8, 9]],
+            record=True,
+            of="crane",
+        ),
+    }
+    return {
+        "config": json.dumps(config_to_hugging_face(ODD)),
+        "weights": base64.b64encode(save(to_hugging_face(odd.state_dict()))).decode(),
+        "exact": exact,
+        "float16": case(rounded(lambda x: x.half().float()), pieces, record=True),
+        "int8": case(int8, pieces),
+    }
+
+
+# ---- Texts that the bundled model writes --------------------------------------------------------
+
+
+def host() -> dict[str, Any]:
+    model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
+
+    def written(ids: list[int], n: int, **settings: Any) -> list[int]:
+        return generate(model, torch.tensor([ids]), n, **settings)[0, len(ids) :].tolist()
+
+    greedy = []
+    for seed in range(30):
+        ids = [encoding.eot_token, *encoding.encode_ordinary(crane.story(seed))][: 3 + seed]
+        greedy.append({"ids": ids, "next": written(ids, 20, temperature=0)})
+    long = list(range(120))
+    return {"greedy": greedy, "cropped": written(long, 20, temperature=0, overflow="crop")}
+
+
+# ---- Tokens and probabilities -------------------------------------------------------------------
+
+HARD = [
+    "",
+    " ",
+    "\n",
+    "A crane ate fish",
+    "don't we'll they've I'd it's he'RE",
+    "a  b   c\t\td \n\n e",
+    "trailing   ",
+    "\ufefffirst",
+    "x\x85y\xa0z\u2003w\u2028v\u3000u\u200bt",
+    "日本語のテキスト",
+    "ÅÄÖ café e\u0301",
+    "😀👩‍👩‍👧‍👦🇩🇪",
+    "½ ² ٣ Ⅳ",
+    "<|endoftext|>",
+    "\x00\x01\x7f",
+    "\ud800",
+    "a\udc00b \ud83d x \udca9\ud83d",
+]
+# A unit and how often it stands in a row.
+LONG = [("a", 20_000), ("1234567890", 50), ("e\u0301", 2000), (" ", 9000), ("\x00", 3000)]
+LONG += [("\ud800", 500), ("👩\u200d👩\u200d👧\u200d👦", 300), ("tokenizedwordsinarow", 300)]
+PIECES = [
+    *"abcXYZ019.,!?'\"-_ \t\n\r",
+    *" \x85\xa0\u1680\u2009\u2028\u3000\ufeff\u200b\u180e",
+    *"éßñжя中文字한글あア😀🏳️‍🌈ⅣⅧ½²٣۵\u0301\u0327",
+    *("'s", "'ll", " the", " crane", "ing", "<|endoftext|>", "\r\n", "   "),
+]
+LOGITS = [3.0, 1.0, 1.0, -2.0, 0.5, 3.0, -50.0, 2.25, 1.0]
+
+
+def text() -> dict[str, Any]:
+    draw = random.Random(0)
+    texts = HARD + ["".join(draw.choices(PIECES, k=draw.randint(1, 40))) for _ in range(400)]
+    tokens = {}
+    for name in ("crane", "gpt2"):
+        encoding = load_tokenizer(name)
+        long = [encoding.encode_ordinary(unit * n) for unit, n in LONG]
+        tokens[name] = {
+            "ids": [encoding.encode_ordinary(text) for text in texts],
+            # of many ids their number, and one number that no other ids give
+            "long": [[len(ids), sum(i * id for i, id in enumerate(ids, 1))] for ids in long],
+            "merges": hashlib.sha256(web.merges(encoding)).hexdigest(),
+        }
+    knobs = [
+        {"temperature": temperature, "topK": k, "topP": p, "minP": m}
+        for temperature in (0, 1e-40, 0.1, 0.7, 5)
+        for k in (None, 1, 2, 4, 20)
+        for p in (None, 1e-9, 0.5, 0.9, 1)
+        for m in (None, 0.05, 0.4, 1)
+    ]
+    probabilities = [
+        next_probabilities(
+            torch.tensor([LOGITS]),
+            temperature=given["temperature"] or 0,
+            top_k=given["topK"],
+            top_p=given["topP"],
+            min_p=given["minP"],
+        )[0].tolist()
+        for given in knobs
+    ]
+    between = torch.arange(1, 31743, 97, dtype=torch.int32).to(torch.int16)  # bits of float16
+    halves = (between.view(torch.half).float() + (between + 1).view(torch.half).float()) / 2
+    spread = torch.tensor([(draw.random() - 0.5) * 2 ** draw.randint(-27, 16) for _ in range(300)])
+    numbers = torch.cat([halves, spread])
+    return {
+        "texts": texts,
+        "longTexts": LONG,
+        "tokens": tokens,
+        "logits": LOGITS,
+        "knobs": knobs,
+        "probabilities": [[float(f"{p:.7g}") for p in row] for row in probabilities],
+        "numbers": numbers.tolist(),
+        "halves": (numbers.half().view(torch.int16).int() & 0xFFFF).tolist(),
+    }
+
+
+# ---- Answers to the exercises whose answer is a value -------------------------------------------
+
+
+def flat(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def by_hand(v: float, digits: int) -> str:
+    """Rounded with its zeros, and never as a power of ten."""
+    if v == 0 or isinstance(v, int):
+        return str(v)
+    return f"{v:.{max(digits - 1 - math.floor(math.log10(abs(v))), 0)}f}"
+
+
+def with_comma(v: Any) -> str:
+    return repr(v).replace(".", ",") if isinstance(v, float) else repr(v)
+
+
+SPELLINGS: list[Callable[[Any], str]] = [
+    repr,
+    lambda v: repr(v).replace("-", "−"),
+    lambda v: "".join(
+        chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in f"{v:.12g}" if "e" not in f"{v:.12g}"
+    ),
+    with_comma,  # from here on not in a list in one field, in which blanks separate
+    lambda v: f"{v:.6g}" if isinstance(v, float) else f"{v:,}",
+    lambda v: f"about {v!r}",
+    lambda v: f"{v:.10e}",
+    lambda v: f"{v:,}".replace(",", " ") if isinstance(v, int) else repr(v),
+    lambda v: by_hand(v, 3),
+]
+
+
+def answers() -> list[dict[str, Any]]:
+    """For each exercise what is right, and what is wrong with the message that its author gets."""
+    return [answers_to(e) for e in exercises().values() if answered_in_page(e)]
+
+
+def answers_to(exercise: Exercise) -> dict[str, Any]:
+    data = task(exercise)
+    in_one_field = data["kind"] == "list"
+    in_numbers = not isinstance(exercise.right, str) and exercise.name != "three_merges"
+
+    def typed(value: Any, spelled: Callable[[Any], str]) -> list[str]:
+        parts = [spelled(part) for part in flat(value)]
+        return [" ".join(parts)] if in_one_field else parts
+
+    right = []
+    if in_numbers:
+        right = [typed(exercise.right, s) for s in SPELLINGS[: 3 if in_one_field else None]]
+        right += [[str(exercise.right)] + [""] * (len(right[0]) - 1)]  # pasted into the first
+    wrong, never_right = [], []
+    values = [exercise.answer(mistake.code) for mistake in exercise.mistakes]
+    for value, mistake in zip(values, data["mistakes"], strict=True):
+        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in flat(value))
+        ways = (repr, "{:.6g}".format, with_comma) if numbers else (str,)
+        for way in ways:
+            parts = [way(part) for part in flat(value)]
+            wrong.append([["; ".join(parts)] if in_one_field else parts, mistake["says"]])
+        if not in_numbers or any(isinstance(v, bool) for v in flat(value)):
+            continue
+        for digits in range(1, 6):
+            parts = [by_hand(v, digits) for v in flat(value)]
+            given = [float(part) for part in parts]
+            many = isinstance(exercise.right, list | tuple)
+            wanted = list(exercise.right) if many else exercise.right
+            if difference(given if many else given[0], wanted, exercise.tolerance) is not None:
+                never_right.append([" ".join(parts)] if in_one_field else parts)
+    return {"name": exercise.name, "task": data, "right": right, "wrong": wrong} | {
+        "neverRight": never_right
+    }
+
+
+def main() -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, content in all_fixtures().items():
+        (FOLDER / f"{name}.json").write_text(
+            json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8"
+        )
+
+
+if __name__ == "__main__":
+    main()

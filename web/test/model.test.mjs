@@ -1,0 +1,111 @@
+// GPT-2 gives PyTorch's numbers, tensor by tensor, on every backend that Node has.
+
+import { describe, expect, test } from "vitest";
+import { pickBackend } from "../backend.mjs";
+import { inMemory, loadModel } from "../load.mjs";
+import { WasmBackend } from "../wasm.mjs";
+import { furthest, passes, randomModel } from "./cases.mjs";
+import { CRANE, ODD, fixture } from "./files.mjs";
+
+const { exact, float16, int8 } = fixture("model");
+const WIDE = randomModel({ vocab_size: 503, n_positions: 32, n_layer: 1, n_head: 12, n_embd: 768 });
+
+describe.each(["plain", "wasm"])("%s", (name) => {
+  test.each(Object.entries(exact))("%s", async (_, expected) => {
+    const files = expected.of === "crane" ? CRANE : ODD;
+    const found = await passes(files, expected, await pickBackend(name));
+    expect(furthest(found, expected.passes)).toBeLessThan(5e-5);
+  });
+});
+
+test("float16 rounds weights and nothing else", async () => {
+  const found = await passes(ODD, float16, await pickBackend("wasm-half"));
+  expect(furthest(found, float16.passes)).toBeLessThan(1e-4);
+  const unrounded = await passes(ODD, float16, await pickBackend("wasm"));
+  expect(furthest(unrounded, float16.passes)).toBeGreaterThan(1e-4);
+});
+
+test("int8 rounds weights and inputs and nothing else", async () => {
+  const found = await passes(ODD, int8, await pickBackend("wasm-int8"));
+  expect(furthest(found, int8.passes)).toBeLessThan(1e-3);
+});
+
+test.each([
+  ["wasm", 1e-4],
+  ["wasm-half", 5e-3],
+  ["wasm-int8", 0.1],
+])("widths of the published model in %s", async (name, tolerance) => {
+  const request = { chunks: [[5, 6, 7, 8, 9, 10, 11], [8]] };
+  const plain = await passes(WIDE, request, await pickBackend("plain"));
+  const found = await passes(WIDE, request, await pickBackend(name));
+  found.forEach(({ logits }, i) => {
+    const largest = Math.max(...plain[i].logits.map(Math.abs));
+    const apart = Math.max(...logits.map((value, n) => Math.abs(value - plain[i].logits[n])));
+    expect(apart).toBeLessThan(tolerance * largest);
+    if (name !== "wasm") expect(apart).toBeGreaterThan(1e-5 * largest);
+  });
+});
+
+test("whole numbers do not overflow in the longest row of int8", async () => {
+  const backend = await WasmBackend.start("int8");
+  const ones = new Float32Array(8192).fill(1);
+  const matrix = backend.matrix(1, 8192);
+  backend.store(matrix, 0, ones);
+  const [product] = backend.linear(backend.write(ones, [1, 8192]), matrix, null).data;
+  expect(product / 8192).toBeCloseTo(1, 4);
+  expect(() => backend.matrix(1, 8193)).toThrow("rows of up to 8192 weights");
+});
+
+test("without mask, scale or LayerNorm it is another model", async () => {
+  const run = async (switches, backend) =>
+    (await passes(ODD, { chunks: [[5, 6, 7, 8]], switches }, await pickBackend(backend)))[0];
+  const whole = await run({}, "plain");
+  for (const name of ["mask", "scale", "layerNorm"]) {
+    const { logits, noted } = await run({ [name]: false }, "plain");
+    expect(logits.every(Number.isFinite)).toBe(true);
+    expect(logits).not.toEqual(whole.logits);
+    const wasm = await run({ [name]: false }, "wasm");
+    expect(Math.max(...logits.map((v, i) => Math.abs(v - wasm.logits[i])))).toBeLessThan(1e-4);
+    const weights = noted.find(({ path }) => path === "transformer.h.0.attn.weights");
+    expect(weights.values.every((weight) => weight > 0)).toBe(name === "mask");
+  }
+});
+
+test.each([
+  [[[]], "start from at least one"],
+  [[[101]], "101 is outside the vocabulary 0 … 100"],
+  [[[-1]], "outside the vocabulary"],
+  [[[1.5]], "outside the vocabulary"],
+  [[Array(14).fill(1)], "14 tokens are too many: there is room for 13"],
+  [[Array(10).fill(1), Array(4).fill(2)], "14 tokens are too many"],
+])("ids %j are refused", async (chunks, said) => {
+  const backend = await pickBackend("plain");
+  await expect(passes(ODD, { chunks }, backend)).rejects.toThrow(said);
+});
+
+test.each([
+  [{ model_type: "llama" }, 'this is a "llama", and only a GPT-2 runs here'],
+  [{ activation_function: "relu" }, '"relu"; GPT-2 has "gelu_new"'],
+  [{ n_layer: 1e9 }, "n_layer as a whole number"],
+  [{ n_layer: 3 }, "h.2.attn.c_attn.weight is missing"],
+  [{ n_head: 4 }, "cannot be shared"],
+  [{ n_embd: 42 }, "wte.weight is 101 × 21, not 101 × 42"],
+  [{ layer_norm_epsilon: "x" }, "layer_norm_epsilon must lie between 0 and 1"],
+  [{ scale_attn_by_inverse_layer_idx: true }, "GPT-2 has false"],
+])("a config with %j is refused", async (change, said) => {
+  const config = JSON.stringify({ ...JSON.parse(ODD.config), ...change });
+  await expect(passes({ ...ODD, config }, { chunks: [[1]] }, await pickBackend("plain")))
+    .rejects //
+    .toThrow(said);
+});
+
+test.each(["wasm", "wasm-half", "wasm-int8"])("%s works beyond 2 GiB", async (name) => {
+  const logits = [];
+  for (const used of [16, 2 ** 31 - 4096]) {
+    const backend = await pickBackend(name); // there numbers of 32 bits are negative
+    backend.used = used;
+    const model = await loadModel(ODD.config, inMemory(ODD.weights), () => backend);
+    logits.push(await model.forward([1, 2, 3, 4, 5]));
+  }
+  expect(logits[1]).toEqual(logits[0]);
+});
