@@ -5,6 +5,7 @@
 
 {
   const EXAMPLE = "One number is enough here, such as 0.25.";
+  /** @type {Record<string, (x: number) => number>} */
   const FUNCTIONS = {
     ln: Math.log,
     log: Math.log,
@@ -14,8 +15,10 @@
     sqrt: Math.sqrt,
     "√": Math.sqrt,
   };
+  /** @type {Record<string, number>} */
   const CONSTANTS = { e: Math.E, pi: Math.PI, π: Math.PI, inf: Infinity, infinity: Infinity };
   CONSTANTS["∞"] = Infinity;
+  /** @type {Record<string, number>} */
   const FACTORS = {
     thousand: 1e3,
     k: 1e3,
@@ -40,7 +43,10 @@
     /^(?:about|approximately|approx\.?|roughly|around|circa|ca\.|nearly|almost|maybe|i think|it is|it's|it has)\s+|^[~≈≃≅]\s*/i;
   const SMALL = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-  /** The same text in plain signs: full-width and raised digits, fractions, dashes, dots. */
+  /**
+   * The same text in plain signs: full-width and raised digits, fractions, dashes, dots.
+   * @param {string} text
+   */
   function plain(text) {
     return text
       .replace(/[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+/g, (raised) => {
@@ -53,7 +59,10 @@
       .normalize("NFKC")
       .replace(/\p{Nd}/gu, (digit) => {
         let below = 0;
-        while (below < 9 && /\p{Nd}/u.test(String.fromCodePoint(digit.codePointAt(0) - below - 1)))
+        while (
+          below < 9 &&
+          /\p{Nd}/u.test(String.fromCodePoint(Number(digit.codePointAt(0)) - below - 1))
+        )
           below++;
         return digit > "9" ? `${below}` : digit;
       })
@@ -68,16 +77,24 @@
       .trim();
   }
 
-  /** What the digits and their separators may mean, likelier first; none if nothing. */
+  /**
+   * What the digits and their separators may mean, likelier first; none if nothing.
+   * @param {string} written
+   */
   function meanings(written) {
     const text = written.replace(/[ '_]/g, "").replace(/[.,]+$/, "");
     const marks = text.match(/[.,]/g) ?? [];
+    /** @param {string} part */
     const whole = (part) => part.replace(/[.,]/g, "");
+    /** @param {string} part */
     const grouped = (part) =>
       /^\d{1,3}([.,])\d{3}(?:\1\d{3})*$|^\d{1,2}(?:,\d{2})*,\d{3}$/.test(part);
     if (!marks.length) return [text];
-    const last = marks.at(-1);
-    const [before, after] = [text.slice(0, text.lastIndexOf(last)), text.split(last).at(-1)];
+    const last = marks[marks.length - 1];
+    const [before, after] = [
+      text.slice(0, text.lastIndexOf(last)),
+      text.slice(text.lastIndexOf(last) + 1),
+    ];
     if (marks.length === 1) {
       const decimal = `${before || 0}.${after}`;
       if (after.length !== 3 || !/^[1-9]\d{0,2}$/.test(before)) return [decimal];
@@ -88,13 +105,19 @@
     return one && grouped(before) ? [`${whole(before)}.${after}`] : [];
   }
 
-  /** A number as it is written, with the digits given and how far off rounding may have put it. */
+  /**
+   * A number as it is written, with the digits given and how far off rounding may have put it.
+   * @param {string} text
+   * @param {number} power  of ten
+   * @param {boolean} padded  whether zeros at the end may stand for digits that are not known
+   * @returns {Reading}
+   */
   function literal(text, power, padded) {
     const [before, after = ""] = text.split(".");
     let significant = (before + after).replace(/^0+/, "");
     let step = 10 ** (power - after.length);
     if (padded && !after) {
-      step *= 10 ** /0*$/.exec(significant)[0].length;
+      step *= 10 ** (/0*$/.exec(significant)?.[0].length ?? 0);
       significant = significant.replace(/0+$/, "");
     }
     const value = Number(`${text}e${power}`);
@@ -104,13 +127,19 @@
 
   class Unreadable extends Error {}
 
-  /** The value of an expression; in the second way, where separators may mean something else. */
+  /**
+   * The value of an expression; in the second way, where separators may mean something else.
+   * @param {string} text
+   * @param {number} way
+   * @param {boolean} padded
+   */
   function parse(text, way, padded) {
     let at = 0;
     let other = false;
     const skip = () => {
       while (text[at] === " ") at++;
     };
+    /** @param {RegExp} pattern */
     const take = (pattern) => {
       skip();
       pattern.lastIndex = at;
@@ -118,8 +147,10 @@
       if (found) at = pattern.lastIndex;
       return found;
     };
+    /** @type {(value: number) => Reading} */
     const exact = (value) => ({ value, slack: 0, digits: Infinity });
 
+    /** @returns {Reading} */
     function sum() {
       let left = product();
       for (let sign; (sign = take(/[+-]/y));) {
@@ -128,6 +159,7 @@
       }
       return left;
     }
+    /** @returns {Reading} */
     function product() {
       let left = signed();
       for (;;) {
@@ -141,16 +173,19 @@
         } else return left;
       }
     }
+    /** @returns {Reading} */
     function signed() {
       const sign = take(/[+-]/y);
       if (!sign) return power();
       const one = signed();
       return sign[0] === "-" ? { ...one, value: -one.value } : one;
     }
+    /** @returns {Reading} */
     function power() {
       const base = atom();
       return take(/\^|\*\*/y) ? exact(base.value ** signed().value) : base;
     }
+    /** @returns {Reading} */
     function atom() {
       const digits = take(/(?:\d{1,3}(?:[ '_]\d{3})+(?!\d)(?:[.,]\d+)?|\d[\d.,_]*|[.,]\d+)/y);
       if (digits) {
@@ -177,7 +212,7 @@
 
     const mixed = /^(-?)(\d+) (\d+)\/([1-9]\d*)$/.exec(text); // 1 1/2
     if (mixed) {
-      const value = Number(mixed[2]) + mixed[3] / mixed[4];
+      const value = Number(mixed[2]) + Number(mixed[3]) / Number(mixed[4]);
       return { ...exact(mixed[1] ? -value : value), other };
     }
     const found = sum();
@@ -192,6 +227,9 @@
   /**
    * What was typed as one number: { readings: [{ value, slack, digits }, …] }, the likelier reading
    * first, or { ask } with a sentence. A share may be given in per cent. `unit` is what is asked for.
+   * @param {string} typed
+   * @param {{share?: boolean, unit?: string}} [wanted]
+   * @returns {Read}
    */
   function readNumber(typed, { share = false, unit = "" } = {}) {
     let text = plain(typed);
@@ -201,7 +239,7 @@
       .replace(/^\$(.*)\$$/, "$1")
       .replace(/[.!?;]+$/, (end) => (/^\.{3}/.test(end) ? "..." : ""));
     const sides = text.split(/(?<=\S) ?[=≈:] ?(?=\S)/);
-    if (sides.length > 1 && !/\d ?: ?\d/.test(text)) text = sides.at(-1); // ln 4 = 1.386
+    if (sides.length > 1 && !/\d ?: ?\d/.test(text)) text = sides[sides.length - 1]; // ln 4 = 1.386
     text = text.replace(/^= ?/, "").replace(/(\d) ?: ?(\d)/, "$1/$2");
     let about = false;
     for (; ABOUT.test(text); about = true) text = text.replace(ABOUT, "");
@@ -251,7 +289,11 @@
     }
   }
 
-  /** A list cut into its parts, of which there should be `count`, if that is known. */
+  /**
+   * A list cut into its parts, of which there should be `count`, if that is known.
+   * @param {string} typed
+   * @param {number} [count]  how many are wanted, if that is known
+   */
   function split(typed, count) {
     const whole = typed
       .trim()

@@ -6,6 +6,7 @@
 
 {
   // Open the folds around the page's target, and the fold of a "Deeper" section that is the target.
+  /** @param {string} hash */
   function openAround(hash) {
     let name = hash.slice(1);
     try {
@@ -15,13 +16,12 @@
     }
     const target = document.getElementById(name);
     if (!target) return;
+    /** @type {HTMLDetailsElement | null} */
     const own = target.querySelector(":scope > details.deeper");
     let opened = false;
-    for (
-      let fold = own ?? target.closest("details");
-      fold;
-      fold = fold.parentElement?.closest("details")
-    ) {
+    /** @type {HTMLDetailsElement | null | undefined} */
+    let fold = own ?? target.closest("details");
+    for (; fold; fold = fold.parentElement?.closest("details")) {
       opened ||= !fold.open;
       fold.open = true;
     }
@@ -31,19 +31,29 @@
   addEventListener("hashchange", () => openAround(location.hash));
   // A second click on the same link changes no address.
   addEventListener("click", (event) => {
-    const link = event.target.closest?.("a[href*='#']");
+    /** @type {HTMLAnchorElement | null} */
+    const link = /** @type {Element} */ (event.target).closest?.("a[href*='#']");
     if (link && link.hash === location.hash && link.pathname === location.pathname)
       openAround(link.hash);
   });
   openAround(location.hash);
 
   // Copying moves the focus into a text of its own; it belongs to the button.
-  addEventListener("click", ({ target }) => target.closest?.("button.copybtn")?.focus());
+  addEventListener("click", ({ target }) => {
+    /** @type {HTMLElement | null} */
+    const button = /** @type {Element} */ (target).closest?.("button.copybtn");
+    button?.focus();
+  });
 
+  /** @type {HTMLDetailsElement[]} */
   let closed = [];
   addEventListener("beforeprint", () => {
     if (document.querySelector(".question")) return;
-    closed = [...document.querySelectorAll("article details:not([open], .hide, .g2-way)")];
+    closed = [
+      .../** @type {NodeListOf<HTMLDetailsElement>} */ (
+        document.querySelectorAll("article details:not([open], .hide, .g2-way)")
+      ),
+    ];
     for (const fold of closed) fold.open = true;
   });
   addEventListener("afterprint", () => {

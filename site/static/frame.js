@@ -5,8 +5,9 @@
 
 {
   const root = document.documentElement;
-  const statics = new URL(".", document.currentScript.src);
+  const statics = new URL(".", /** @type {HTMLScriptElement} */ (document.currentScript).src);
   // Scripts that not every page needs, one after the other.
+  /** @param {string[]} names */
   function load(...names) {
     for (const name of names) {
       const script = Object.assign(document.createElement("script"), { async: false });
@@ -15,7 +16,8 @@
     }
   }
 
-  const button = document.querySelector("button.theme");
+  /** @type {HTMLButtonElement} */
+  const button = /** @type {any} */ (document.querySelector("button.theme"));
   const named = () =>
     button.setAttribute("aria-label", root.dataset.theme === "dark" ? "Light page" : "Dark page");
   button.addEventListener("click", () => {
@@ -30,25 +32,29 @@
   named();
 
   // The contents close where a menu would: on Escape, and when something else is clicked.
-  const contents = document.querySelector("details.contents");
+  /** @type {HTMLDetailsElement} */
+  const contents = /** @type {any} */ (document.querySelector("details.contents"));
   addEventListener("keydown", (event) => {
     if (event.key === "Escape" && contents.open) {
       contents.open = false;
-      contents.querySelector("summary").focus();
+      contents.querySelector("summary")?.focus();
     }
     // "/" goes to the search, but where something is being typed.
-    const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+    const typing = /** @type {Element} */ (event.target).closest?.(
+      "input, textarea, select, [contenteditable]",
+    );
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
-      document.querySelector(".find input").focus();
+      field.focus();
     }
   });
   addEventListener("click", (event) => {
-    if (!contents.contains(event.target)) contents.open = false;
+    if (!contents.contains(/** @type {Node} */ (event.target))) contents.open = false;
   });
 
   // The search is loaded by whoever goes to its field.
-  const field = document.querySelector(".find input");
+  /** @type {HTMLInputElement} */
+  const field = /** @type {any} */ (document.querySelector(".find input"));
   field.addEventListener(
     "focus",
     () => {
@@ -74,7 +80,7 @@
   // A box that scrolls can be reached and scrolled by keyboard.
   const boxes = new ResizeObserver((entries) => {
     for (const { target } of entries) {
-      if (target.scrollWidth > target.clientWidth + 1) target.tabIndex = 0;
+      if (target.scrollWidth > target.clientWidth + 1) target.setAttribute("tabindex", "0");
       else target.removeAttribute("tabindex");
     }
   });
@@ -85,10 +91,11 @@
   }
 
   // The present chapter is in view, in the ribbon and in the contents.
+  /** @type {HTMLElement | null} */
   const here = document.querySelector(".ribbon .here");
-  here?.closest("nav").scrollTo({ left: here.offsetLeft - innerWidth / 2 + here.offsetWidth / 2 });
-  contents.addEventListener("focusout", ({ relatedTarget }) => {
-    if (relatedTarget && !contents.contains(relatedTarget)) contents.open = false;
+  here?.closest("nav")?.scrollTo({ left: here.offsetLeft - innerWidth / 2 + here.offsetWidth / 2 });
+  contents.addEventListener("focusout", ({ relatedTarget: to }) => {
+    if (to && !contents.contains(/** @type {Node} */ (to))) contents.open = false;
   });
   contents.addEventListener("toggle", () => {
     const current =
@@ -99,6 +106,10 @@
   // Where somebody stopped reading is kept in the browser, and offered on the front page.
   const book = new URL("..", statics).href;
   const pageInBook = location.href.replace(/[?#].*/, "").slice(book.length);
+  /**
+   * @param {string} place
+   * @param {string | null} heading
+   */
   function keep(place, heading) {
     try {
       localStorage["gpt2-edu place"] = JSON.stringify({
@@ -128,10 +139,11 @@
 
   // Of the headings on this page the one that is being read is marked.
   const links = new Map(
-    [...document.querySelectorAll(".here-is a[href^='#']")].map((link) => [
-      link.hash.slice(1),
-      link,
-    ]),
+    [
+      .../** @type {NodeListOf<HTMLAnchorElement>} */ (
+        document.querySelectorAll(".here-is a[href^='#']")
+      ),
+    ].map((link) => [link.hash.slice(1), link]),
   );
   if (links.size) {
     const seen = new Set();
@@ -147,7 +159,7 @@
           if (id === last) link.setAttribute("aria-current", "true");
           else link.removeAttribute("aria-current");
         }
-        if (here) keep(`${pageInBook}#${last}`, links.get(last).textContent);
+        if (here) keep(`${pageInBook}#${last}`, links.get(last)?.textContent ?? null);
       },
       { rootMargin: "-15% 0px -70% 0px" },
     );

@@ -2,17 +2,30 @@
 // weights come when "write on" is pressed for the first time, and not before.
 
 {
-  const here = document.currentScript.src;
-  const figure = document.querySelector(".living");
-  const button = figure.querySelector(".write");
-  const written = figure.querySelector(".written");
-  const now = figure.querySelector(".of-now");
-  const links = [...figure.querySelectorAll("a.inside")].map((link) => ({ link, href: link.href }));
+  /**
+   * @param {ParentNode} where
+   * @param {string} selector
+   * @returns {HTMLElement}
+   */
+  const one = (where, selector) => /** @type {any} */ (where.querySelector(selector));
+
+  const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
+  const figure = one(document, ".living");
+  const button = one(figure, ".write");
+  const written = one(figure, ".written");
+  const now = one(figure, ".of-now");
+  /** @type {{link: HTMLAnchorElement, href: string}[]} */
+  const links = Array.from(figure.querySelectorAll("a.inside"), (found) => {
+    const link = /** @type {HTMLAnchorElement} */ (found);
+    return { link, href: link.href };
+  });
   const LONG = 36; // tokens
   const PACE = 160; // milliseconds a token, so that the bars can be followed
 
+  /** @param {number} milliseconds */
   const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
   let round = 0; // a newer one ends those before it
+  /** @type {Promise<{engine: any, tokenizer: any}> | null} */
   let coming = null;
 
   function model() {
@@ -40,7 +53,11 @@
     return { engine, tokenizer };
   }
 
-  /** The likeliest tokens, in the room of those that were printed. */
+  /**
+   * The likeliest tokens, in the room of those that were printed.
+   * @param {Float64Array} probabilities
+   * @param {any} tokenizer
+   */
   function paint(probabilities, tokenizer) {
     const bars = now.querySelectorAll("li");
     const best = Array.from(probabilities.keys())
@@ -50,17 +67,19 @@
       const [name, share] = bars[i].children;
       name.textContent = id === tokenizer.eot ? "⟨end⟩" : tokenizer.decode([id]).trim();
       share.textContent = probabilities[id].toFixed(2);
-      bars[i].style.setProperty("--p", probabilities[id]);
+      bars[i].style.setProperty("--p", `${probabilities[id]}`);
     });
   }
 
+  /** @param {Float64Array} probabilities */
   function draw(probabilities) {
     let left = Math.random() * (1 - 1e-9); // the sum may fall short of 1 by rounding
     return probabilities.findIndex((p) => (left -= p) < 0);
   }
 
+  /** @param {number} mine  this round */
   async function write(mine) {
-    const place = figure.querySelector("input:checked").value;
+    const place = /** @type {HTMLInputElement} */ (one(figure, "input:checked")).value;
     const text = `In the ${place}, the crane`;
     const { engine, tokenizer } = await model();
     const begin = document.createElement("span");
@@ -112,7 +131,7 @@
       await write(mine);
     } catch (error) {
       if (mine !== round) return;
-      written.textContent = `The model does not answer: ${error.message}.`;
+      written.textContent = `The model does not answer: ${/** @type {Error} */ (error).message}.`;
       now.hidden = false;
     }
     if (mine === round) rest();

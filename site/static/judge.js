@@ -6,19 +6,36 @@
 
 {
   const { plain, readNumber, split } = globalThis.gpt2Answers;
+  const WORDS = new Map([
+    ["inf", Infinity],
+    ["-inf", -Infinity],
+  ]);
   const COUNTS = "no one two three four five six seven eight nine ten".split(" ");
 
-  /** The numbers that JSON cannot hold are words in it. */
-  const number = (given) =>
-    typeof given === "string" ? { inf: Infinity, "-inf": -Infinity, nan: NaN }[given] : given;
+  /**
+   * The numbers that JSON cannot hold are words in it.
+   * @param {Value} given
+   * @returns {number}
+   */
+  const number = (given) => (typeof given === "string" ? (WORDS.get(given) ?? NaN) : given);
 
+  /**
+   * @param {number} a
+   * @param {number} b
+   * @param {number} tolerance
+   */
   function close(a, b, tolerance) {
     if (a === b) return true;
-    if (typeof a !== "number" || !Number.isFinite(a) || !Number.isFinite(b)) return false;
+    if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
     return Math.abs(a - b) <= Math.max(tolerance * Math.max(Math.abs(a), Math.abs(b)), tolerance);
   }
 
-  /** Read what stands in the fields. Returns { ways: [[reading, …], …] } or { ask, field }. */
+  /**
+   * Read what stands in the fields. Returns { ways: [[reading, …], …] } or { ask, field }.
+   * @param {Task} task
+   * @param {string[]} typed
+   * @returns {{ways: Reading[][], ask?: undefined} | {ways?: undefined, ask: string, field: number}}
+   */
   function readAll(task, typed) {
     let parts = typed;
     const [first, ...others] = typed;
@@ -37,7 +54,7 @@
     for (const [field, text] of parts.entries()) {
       const logical = task.kind === "list" && /^(true|false)$/i.exec(text.trim());
       const read = logical
-        ? { readings: [{ value: /true/i.test(text), slack: 0, digits: Infinity }] }
+        ? { readings: [{ value: Number(/true/i.test(text)), slack: 0, digits: Infinity }] }
         : readNumber(text, task);
       if (!read.readings) {
         const several = parts.length > 1 || task.kind === "list";
@@ -56,15 +73,25 @@
     }
     const ways = [found.map((readings) => readings[0])];
     if (found.some((readings) => readings.length > 1))
-      ways.push(found.map((readings) => readings.at(-1)));
+      ways.push(found.map((readings) => readings[readings.length - 1]));
     return { ways };
   }
 
+  /**
+   * @param {Reading[]} way
+   * @param {Value[]} values
+   * @param {number} tolerance
+   */
   const near = (way, values, tolerance) =>
     way.length === values.length &&
     way.every((one, i) => close(one.value, number(values[i]), tolerance));
 
-  /** Whether the numbers are these values, rounded to the digits that were given. */
+  /**
+   * Whether the numbers are these values, rounded to the digits that were given.
+   * @param {Reading[]} way
+   * @param {Value[]} values
+   * @param {number} tolerance
+   */
   const rounded = (way, values, tolerance) =>
     way.length === values.length &&
     way.every(
@@ -73,7 +100,11 @@
         Math.abs(one.value - number(values[i])) <= one.slack * (1 + 1e-9),
     );
 
-  /** The fewest digits of a number that is not exact. */
+  /**
+   * The fewest digits of a number that is not exact.
+   * @param {Reading[]} way
+   * @param {Value[]} values
+   */
   const digits = (way, values) =>
     Math.min(
       Infinity,
@@ -82,9 +113,14 @@
         .map((one) => one.digits),
     );
 
+  /**
+   * @param {Task} task
+   * @param {string[]} typed
+   * @returns {Judgement}
+   */
   function judgeNumbers(task, typed) {
     const read = readAll(task, typed);
-    if (read.ask) return { verdict: "ask", says: read.ask, field: read.field };
+    if (!read.ways) return { verdict: "ask", says: read.ask, field: read.field };
     const { right, mistakes, tolerance } = task;
     if (read.ways.some((way) => near(way, right, tolerance)))
       return { verdict: "right", says: "Right." };
@@ -92,6 +128,7 @@
       const known = mistakes.find((mistake) => near(way, mistake.value, tolerance));
       if (known) return { verdict: "wrong", says: "Not yet right.", why: known.says };
     }
+    /** @param {Reading[]} way */
     const cents = (way) => way.map((one) => ({ ...one, value: one.value / 100 }));
     if (task.share && read.ways.some((way) => near(cents(way), right, Math.max(tolerance, 0.005))))
       return { verdict: "ask", says: "Is that per cent? Then add the sign, or give a share of 1." };
@@ -120,7 +157,10 @@
     return { verdict: "wrong", says: "Not yet right." };
   }
 
-  /** A word as it is meant: of h[2] and `h.2`, of "The mask." and "mask" each is the other. */
+  /**
+   * A word as it is meant: of h[2] and `h.2`, of "The mask." and "mask" each is the other.
+   * @param {string} text
+   */
   const word = (text) =>
     unquoted(text.replace(/[`´]/g, ""))
       .trim()
@@ -129,18 +169,27 @@
       .replace(/\[(\w+)\]/g, ".$1")
       .replace(/[-‐‑\s]+/g, " ");
 
+  /** @param {string} text */
   const unquoted = (text) =>
     text
       .replace(/[“”„«»]/g, '"')
       .replace(/[‘’]/g, "'")
       .replace(/^\s*"(.*)"[\s,]*$|^\s*'(.*)'[\s,]*$/, (_, one, other) => one ?? other);
 
-  /** A token: spaces are part of it, and may be typed as ␣. */
+  /**
+   * A token: spaces are part of it, and may be typed as ␣.
+   * @param {string} text
+   */
   const token = (text) =>
     unquoted(text)
       .replace(/[␣\u00a0]/g, " ")
       .normalize("NFC");
 
+  /**
+   * @param {Task} task
+   * @param {string[]} typed
+   * @returns {Judgement}
+   */
   function judgeTexts(task, typed) {
     let parts = typed;
     if (typed.length > 1 && typed.slice(1).every((text) => !text.trim())) {
@@ -155,7 +204,8 @@
       return { verdict: "ask", says, field: empty };
     }
     const read = task.kind === "tokens" ? token : word;
-    const fits = (values) => parts.every((text, i) => read(text) === read(values[i]));
+    /** @param {Value[]} values */
+    const fits = (values) => parts.every((text, i) => read(text) === read(String(values[i])));
     if (fits(task.right)) return { verdict: "right", says: "Right." };
     const known = task.mistakes.find((mistake) => fits(mistake.value));
     return { verdict: "wrong", says: "Not yet right.", why: known?.says };
@@ -164,6 +214,9 @@
   /**
    * Judge what was typed in the fields of a task. Returns the verdict "right", "wrong" or "ask" (then
    * nothing was judged, and `field` is where to look), a sentence, and what a known mistake is told.
+   * @param {Task} task
+   * @param {string[]} typed
+   * @returns {Judgement}
    */
   function judge(task, typed) {
     return ["words", "tokens"].includes(task.kind)

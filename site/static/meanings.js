@@ -12,15 +12,17 @@
   box.role = "tooltip";
   box.hidden = true;
 
+  /** @type {HTMLElement | null} */
   let shown = null;
   let timer = 0;
 
+  /** @param {HTMLElement} link */
   function show(link) {
     clearTimeout(timer);
     if (shown === link) return;
     hide();
     shown = link;
-    box.textContent = link.dataset.meaning;
+    box.textContent = link.dataset.meaning ?? "";
     box.hidden = false;
     link.setAttribute("aria-describedby", box.id);
     const at = link.getClientRects()[0] ?? link.getBoundingClientRect();
@@ -38,6 +40,7 @@
     box.hidden = true;
   }
 
+  /** @type {NodeListOf<HTMLElement>} */
   const links = document.querySelectorAll('article a[href*="glossary.html#"][title]');
   for (const link of links) {
     link.dataset.meaning = link.title;

@@ -10,25 +10,36 @@
   const PLACES =
     ".g2-ledger th code, .g2-ledger td, p code, li code, td code, dd code, .highlight pre";
 
-  /** transformer.h.0.attn.q, attn.q and q are one name; only what several parts have keeps its part. */
+  /**
+   * transformer.h.0.attn.q, attn.q and q are one name; only what several parts have keeps its part.
+   * @param {string} name
+   */
   function short(name) {
     const parts = name.replace(/^transformer\.(h\.\d+\.)?/, "").split(".");
-    return parts.at(-1) === "out" ? parts.slice(-2).join(".") : parts.at(-1);
+    const last = parts[parts.length - 1];
+    return last === "out" ? parts.slice(-2).join(".") : last;
   }
 
+  /** @param {Element} article */
   function namesOf(article) {
     const names = new Set();
-    for (const row of article.querySelectorAll(".g2-ledger tbody tr")) {
-      names.add(short(row.cells[0].textContent));
-      for (const letter of row.cells[1]?.textContent.match(/[A-Z]/g) ?? []) names.add(letter);
+    /** @type {NodeListOf<HTMLTableRowElement>} */
+    const rows = article.querySelectorAll(".g2-ledger tbody tr");
+    for (const row of rows) {
+      names.add(short(row.cells[0].textContent ?? ""));
+      for (const letter of row.cells[1]?.textContent?.match(/[A-Z]/g) ?? []) names.add(letter);
     }
     return names;
   }
 
-  /** Give each known word of a text an element of its own, if it has none. */
+  /**
+   * Give each known word of a text an element of its own, if it has none.
+   * @param {Text} text
+   * @param {Set<string>} names
+   */
   function mark(text, names) {
     const own = text.parentElement;
-    if (own.closest("[data-name], a, gpt2-console")) return;
+    if (!own || own.closest("[data-name], a, gpt2-console")) return;
     const whole = text.data.trim();
     const pattern = own.tagName === "PRE" ? IN_CODE : WORD;
     const found = [...text.data.matchAll(pattern)].filter(([word]) => names.has(short(word)));
@@ -49,49 +60,65 @@
     text.replaceWith(...pieces, text.data.slice(end));
   }
 
+  /**
+   * @param {Element} place
+   * @returns {Text[]}
+   */
   function textsIn(place) {
     const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
     const texts = [];
-    while (walker.nextNode()) texts.push(walker.currentNode);
+    while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
     return texts;
   }
 
-  /** Mark all places of the chapter, while nothing else waits. */
+  /**
+   * Mark all places of the chapter, while nothing else waits.
+   * @param {HTMLElement} article
+   */
   function markAll(article) {
     const names = namesOf(article);
     const places = names.size ? [...article.querySelectorAll(PLACES)] : [];
+    /** @param {Pick<IdleDeadline, "timeRemaining">} left */
     const go = (left) => {
-      while (places.length && left.timeRemaining() > 1)
-        for (const text of textsIn(places.shift())) mark(text, names);
+      for (let place; left.timeRemaining() > 1 && (place = places.shift());) {
+        for (const text of textsIn(place)) mark(text, names);
+      }
       if (places.length) whenIdle(go);
       else article.dataset.names = "marked";
     };
     whenIdle(go);
-    for (const row of article.querySelectorAll(".g2-ledger tbody th")) row.tabIndex = 0;
+    for (const row of article.querySelectorAll(".g2-ledger tbody th")) {
+      row.setAttribute("tabindex", "0");
+    }
   }
 
   const whenIdle =
     globalThis.requestIdleCallback ??
     ((work) => setTimeout(work, 1, { timeRemaining: () => Infinity })); // Safari
 
+  /** @type {string | null} */
   let lit = null;
 
+  /** @param {string | null} name */
   function light(name) {
     if (name === lit) return;
     lit = name;
     for (const one of document.querySelectorAll(".lit-name")) one.classList.remove("lit-name");
     if (!name) return;
     for (const one of document.querySelectorAll("[data-name]")) {
-      if (short(one.dataset.name) === name) one.classList.add("lit-name");
+      if (short(one.getAttribute("data-name") ?? "") === name) one.classList.add("lit-name");
     }
   }
 
+  /** @param {EventTarget | null} target */
   function nameAt(target) {
     const inside = ":scope > code[data-name], :scope > code > [data-name]";
-    const found = target?.closest?.("[data-name]") ?? target?.querySelector?.(inside);
-    return short(found?.dataset.name ?? "") || null;
+    const at = /** @type {Element | null} */ (target);
+    const found = at?.closest?.("[data-name]") ?? at?.querySelector?.(inside);
+    return short(found?.getAttribute("data-name") ?? "") || null;
   }
 
+  /** @type {HTMLElement | null} */
   const article = document.querySelector("article");
   if (article?.querySelector(".g2-ledger, .g2-live")) {
     markAll(article);

@@ -5,8 +5,13 @@
 
 {
   const progress = globalThis.gpt2Progress;
-  const article = document.querySelector("article");
+  const article = /** @type {HTMLElement} */ (document.querySelector("article"));
 
+  /**
+   * @param {string} tag
+   * @param {string} name
+   * @param {string} [text]
+   */
   const made = (tag, name, text = "") => {
     const element = document.createElement(tag);
     element.className = name;
@@ -15,30 +20,37 @@
   };
   const tell = made("p", "progress-note");
   tell.setAttribute("role", "status");
-  article.querySelector("h1").after(tell);
+  article.querySelector("h1")?.after(tell);
 
   // ---- Questions
 
+  /** @param {{first: boolean, right: boolean} | undefined} entry */
   function stateOf(entry) {
     if (!entry) return "";
     if (entry.first) return "✓ Right at once";
     return entry.right ? "✓ Right, not at once" : "Not yet right";
   }
 
-  const cards = [...article.querySelectorAll(".question")];
+  /** @type {NodeListOf<HTMLElement>} */
+  const cards = article.querySelectorAll(".question");
   for (const card of cards) {
     const state = made("span", "state");
     state.setAttribute("role", "status");
-    card.querySelector(".count").append(state);
+    card.querySelector(".count")?.append(state);
     card.addEventListener("click", (event) => {
-      const option = event.target.closest("summary")?.parentElement;
+      const summary = /** @type {Element} */ (event.target).closest("summary");
+      const option = /** @type {HTMLDetailsElement | null | undefined} */ (summary?.parentElement);
       if (!option?.matches(".guess") || option.open) return; // it is being closed
-      progress.answer(card.dataset.question, option.matches(".right"));
+      progress.answer(String(card.dataset.question), option.matches(".right"));
     });
   }
 
   // ---- Exercises
 
+  /**
+   * @param {Runs} runs
+   * @param {Element} element
+   */
   function paint(runs, element) {
     for (const [tag, text] of runs) {
       element.append(
@@ -47,18 +59,29 @@
     }
   }
 
+  /** @param {Element} form */
   const hinted = (form) =>
-    [...form.closest("section").querySelectorAll("summary")].some(({ textContent }) =>
+    [...(form.closest("section")?.querySelectorAll("summary") ?? [])].some(({ textContent }) =>
       textContent.startsWith("Hint"),
     );
 
+  /**
+   * @param {Element} form
+   * @returns {HTMLElement}
+   */
+  const verdictOf = (form) => /** @type {any} */ (form.querySelector(".verdict"));
+
+  /**
+   * @param {HTMLFormElement} form
+   * @param {Task} task
+   */
   function check(form, task) {
     const fields = [...form.querySelectorAll("input")];
     const found = globalThis.gpt2Judge(
       task,
       fields.map((field) => field.value),
     );
-    const line = form.querySelector(".verdict");
+    const line = verdictOf(form);
     line.className = `verdict ${found.verdict}`;
     line.textContent = "";
     line.append(made("strong", "", found.says));
@@ -76,18 +99,21 @@
       line.append(" A hint below may help.");
     if (found.verdict !== "right") return;
     if (task.after) line.append(` ${task.after}`);
-    progress.pass(form.dataset.exercise);
+    progress.pass(String(form.dataset.exercise));
   }
 
+  /** @param {string} code  in base64 */
   const bytes = (code) => Uint8Array.from(atob(code), (sign) => sign.charCodeAt(0));
-  for (const form of article.querySelectorAll("form.answer")) {
-    const task = JSON.parse(new TextDecoder().decode(bytes(form.dataset.task)));
+  /** @type {NodeListOf<HTMLFormElement>} */
+  const forms = article.querySelectorAll("form.answer");
+  for (const form of forms) {
+    const task = JSON.parse(new TextDecoder().decode(bytes(String(form.dataset.task))));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       check(form, task);
     });
     form.addEventListener("input", () => {
-      form.querySelector(".verdict").textContent = ""; // it was about another answer
+      verdictOf(form).textContent = ""; // it was about another answer
       for (const field of form.querySelectorAll("[aria-invalid]"))
         field.removeAttribute("aria-invalid");
     });
@@ -95,18 +121,19 @@
 
   // ---- What is done
 
-  const sections = [...article.querySelectorAll("[id^='exercise-']")].map((mark) => {
-    const section = mark.closest("section");
+  /** @type {Map<string, HTMLElement>} */
+  const sections = new Map();
+  for (const mark of article.querySelectorAll("[id^='exercise-']")) {
     const done = made("span", "state");
-    section.querySelector("p").append(" ", done);
-    return [mark.id.slice("exercise-".length), done];
-  });
+    mark.closest("section")?.querySelector("p")?.append(" ", done);
+    sections.set(mark.id.slice("exercise-".length), done);
+  }
 
   function show() {
     const { passed, questions } = progress.read();
     for (const card of cards) {
-      const entry = questions[card.dataset.question];
-      card.querySelector(".state").textContent = stateOf(entry);
+      const state = /** @type {HTMLElement} */ (card.querySelector(".state"));
+      state.textContent = stateOf(questions[String(card.dataset.question)]);
     }
     for (const [name, done] of sections) {
       done.textContent = passed[name] ? `✓ done ${passed[name].on.slice(0, 10)}` : "";

@@ -5,60 +5,88 @@
 {
   const progress = globalThis.gpt2Progress;
   const LARGEST = 5e6; // bytes; a record of every exercise has a hundredth of it
-  const desk = document.querySelector(".desk");
-  const find = (name) => desk.querySelector(`.${name}`);
+  /**
+   * @param {ParentNode} where
+   * @param {string} selector
+   * @returns {HTMLElement}
+   */
+  const one = (where, selector) => /** @type {any} */ (where.querySelector(selector));
+  /**
+   * @param {ParentNode} where
+   * @param {string} selector
+   * @returns {HTMLElement[]}
+   */
+  const all = (where, selector) => [.../** @type {any} */ (where.querySelectorAll(selector))];
+
+  const desk = one(document, ".desk");
+  /**
+   * @param {string} name
+   * @returns {HTMLElement}
+   */
+  const find = (name) => one(desk, `.${name}`);
+  /** @param {string} text */
   const say = (text) => {
     find("said").textContent = text;
   };
-  const stages = [...document.querySelectorAll(".stage")];
+  const stages = all(document, ".stage");
 
+  /** @param {Element} item */
   const marked = (item) => {
     const mark = document.createElement("span");
     mark.className = "mark";
     item.prepend(mark);
     return mark;
   };
+  /** @type {Map<Element, HTMLElement>} */
   const marks = new Map(
-    stages
-      .flatMap((stage) => [...stage.querySelectorAll("li")])
-      .map((item) => [item, marked(item)]),
+    stages.flatMap((stage) => all(stage, "li")).map((item) => [item, marked(item)]),
   );
+
+  /**
+   * @param {Element} item
+   * @param {string} text
+   */
+  function write(item, text) {
+    /** @type {HTMLElement} */ (marks.get(item)).textContent = text;
+  }
 
   function show() {
     const { passed, questions } = progress.read();
-    let [done, all, right, asked] = [0, 0, 0, 0];
+    let [done, exercises, right, asked] = [0, 0, 0, 0];
     for (const stage of stages) {
-      const tasks = [...stage.querySelectorAll("li[data-exercise]")];
-      const open = [...stage.querySelectorAll("li[data-question]")];
+      const tasks = all(stage, "li[data-exercise]");
+      const open = all(stage, "li[data-question]");
       for (const item of tasks) {
-        const entry = passed[item.dataset.exercise];
-        marks.get(item).textContent = entry ? `✓ ${entry.on.slice(0, 10)} ` : "";
+        const entry = passed[String(item.dataset.exercise)];
+        write(item, entry ? `✓ ${entry.on.slice(0, 10)} ` : "");
         item.classList.toggle("done", Boolean(entry));
       }
       for (const item of open) {
-        const entry = questions[item.dataset.question];
+        const entry = questions[String(item.dataset.question)];
         const words = entry?.first ? "✓ right at once: " : "✓ right: ";
-        marks.get(item).textContent = entry ? (entry.right ? words : "not yet right: ") : "";
+        write(item, entry ? (entry.right ? words : "not yet right: ") : "");
         item.classList.toggle("done", Boolean(entry?.right));
       }
+      /** @param {Element[]} items */
       const count = (items) => items.filter((item) => item.matches(".done")).length;
       const [tasksDone, openDone] = [count(tasks), count(open)];
-      stage.querySelector(".sum").textContent =
+      one(stage, ".sum").textContent =
         `${tasksDone} of ${tasks.length} exercises, ${openDone} of ${open.length} questions`;
-      [done, all, right, asked] = [
+      [done, exercises, right, asked] = [
         done + tasksDone,
-        all + tasks.length,
+        exercises + tasks.length,
         right + openDone,
         asked + open.length,
       ];
     }
     find("total").textContent =
-      `${done} of ${all} exercises done, ${right} of ${asked} questions right.`;
+      `${done} of ${exercises} exercises done, ${right} of ${asked} questions right.`;
     find("trouble").textContent = progress.problem();
   }
 
   // ---- Files
 
+  /** @param {File | undefined} file */
   async function take(file) {
     if (!file) return;
     if (file.size > LARGEST) {
@@ -74,14 +102,18 @@
           : `Everything in ${file.name} was here already, as late or later.`,
       );
     } catch (error) {
-      say(`${file.name} cannot be used: ${error.message}. Nothing was changed.`);
+      say(
+        `${file.name} cannot be used: ${/** @type {Error} */ (error).message}. Nothing was changed.`,
+      );
     }
   }
 
-  find("file").addEventListener("change", async (event) => {
-    await take(event.target.files[0]);
-    event.target.value = ""; // the same file may come again
+  const field = /** @type {HTMLInputElement} */ (find("file"));
+  field.addEventListener("change", async () => {
+    await take(field.files?.[0]);
+    field.value = ""; // the same file may come again
   });
+  /** @param {DragEvent} event */
   const carries = (event) => event.dataTransfer?.types.includes("Files");
   addEventListener("dragover", (event) => {
     if (!carries(event)) return;
@@ -95,7 +127,7 @@
     if (!carries(event)) return;
     event.preventDefault();
     desk.classList.remove("over");
-    take(event.dataTransfer.files[0]);
+    take(event.dataTransfer?.files[0]);
   });
 
   find("export").addEventListener("click", () => {
@@ -112,16 +144,16 @@
   function record() {
     const rows = [];
     for (const stage of stages) {
-      const title = stage.querySelector("h3 a").textContent;
-      for (const item of stage.querySelectorAll("li.done[data-exercise]")) {
-        const on = progress.read().passed[item.dataset.exercise].on.slice(0, 10);
-        rows.push([title, item.querySelector("a").textContent, on]);
+      const title = one(stage, "h3 a").textContent;
+      for (const item of all(stage, "li.done[data-exercise]")) {
+        const on = progress.read().passed[String(item.dataset.exercise)].on.slice(0, 10);
+        rows.push([title, one(item, "a").textContent, on]);
       }
       const right = stage.querySelectorAll("li.done[data-question]").length;
       const asked = stage.querySelectorAll("li[data-question]").length;
       if (right) rows.push([title, `${right} of ${asked} questions right`, ""]);
     }
-    const body = document.querySelector(".record tbody");
+    const body = one(document, ".record tbody");
     body.replaceChildren(
       ...rows.map((cells) => {
         const row = document.createElement("tr");
@@ -133,8 +165,8 @@
         return row;
       }),
     );
-    document.querySelector(".record .day").textContent = new Date().toISOString().slice(0, 10);
-    document.querySelector(".record .sum").textContent = find("total").textContent;
+    one(document, ".record .day").textContent = new Date().toISOString().slice(0, 10);
+    one(document, ".record .sum").textContent = find("total").textContent;
   }
   addEventListener("beforeprint", record);
   find("print").addEventListener("click", () => print());
@@ -142,6 +174,7 @@
   // ---- Forgetting
 
   const sure = find("sure");
+  /** @param {boolean} open */
   const ask = (open) => {
     sure.hidden = !open;
     find("forget").setAttribute("aria-expanded", `${open}`);

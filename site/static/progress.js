@@ -10,21 +10,37 @@
   const OFF =
     "This browser keeps nothing for this page: what you do here is forgotten when you leave it.";
 
+  /** @type {Progress | null} */
   let memory = null; // where the browser keeps nothing
   let problem = "";
+  /** @type {(() => void)[]} */
   const listeners = [];
 
+  /**
+   * @param {[string, any][]} entries
+   * @returns {Record<string, any>}
+   */
   const table = (entries = []) => {
     const made = Object.create(null); // any name may come, "__proto__" too
     for (const [name, entry] of entries) made[name] = entry;
     return made;
   };
+  /** @returns {Progress} */
   const empty = () => ({ passed: table(), questions: table() });
   const now = () => new Date().toISOString().replace("Z", "+00:00"); // as Python writes it
+  /** @param {unknown} value */
   const isDate = (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value);
+  /**
+   * @param {unknown} value
+   * @returns {value is Record<string, any>}
+   */
   const isTable = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-  /** Read a progress file. Throws an Error that says what is wrong with it. */
+  /**
+   * Read a progress file. Throws an Error that says what is wrong with it.
+   * @param {string} text
+   * @returns {Progress}
+   */
   function parse(text) {
     let stored;
     try {
@@ -39,10 +55,16 @@
       throw new Error(`its version is ${stored.version}, and this page reads ${VERSION}`);
     }
     const { passed, questions = {} } = stored;
+    /** @param {Record<string, any>} entry */
     const known = ({ on, source = null }) =>
       isDate(on) && (source === null || typeof source === "string");
+    /** @param {Record<string, any>} entry */
     const answered = ({ on, first, right }) =>
       isDate(on) && typeof first === "boolean" && typeof right === "boolean";
+    /**
+     * @param {unknown} value
+     * @param {(entry: Record<string, any>) => boolean} fits
+     */
     const all = (value, fits) =>
       isTable(value) && Object.values(value).every((entry) => isTable(entry) && fits(entry));
     if (!all(passed, known)) throw new Error("its list of exercises is damaged");
@@ -50,6 +72,7 @@
     return { passed: table(Object.entries(passed)), questions: table(Object.entries(questions)) };
   }
 
+  /** @param {Progress} progress */
   const text = (progress) =>
     JSON.stringify({ format: FORMAT, version: VERSION, ...progress }, null, 1) + "\n";
 
@@ -66,11 +89,15 @@
     try {
       return parse(stored);
     } catch (error) {
-      return setAside(stored, error.message);
+      return setAside(stored, /** @type {Error} */ (error).message);
     }
   }
 
-  /** What cannot be read is not lost: it gets another name, or stays, and then nothing is written. */
+  /**
+   * What cannot be read is not lost: it gets another name, or stays, and then nothing is written.
+   * @param {string} stored
+   * @param {string} why
+   */
   function setAside(stored, why) {
     const aside = `${KEY}, set aside ${now()}`;
     try {
@@ -84,6 +111,7 @@
     }
   }
 
+  /** @param {Progress} progress */
   function write(progress) {
     if (memory) memory = progress;
     else {
@@ -97,13 +125,18 @@
     for (const listener of listeners) listener();
   }
 
+  /** @param {string} name */
   function pass(name) {
     const progress = read();
     progress.passed[name] = { on: now(), source: progress.passed[name]?.source ?? null };
     write(progress);
   }
 
-  /** Note an answer to a question: whether the first one was right, and whether one was since. */
+  /**
+   * Note an answer to a question: whether the first one was right, and whether one was since.
+   * @param {string} id
+   * @param {boolean} right
+   */
   function answer(id, right) {
     const progress = read();
     const before = progress.questions[id];
@@ -112,10 +145,16 @@
     write(progress);
   }
 
-  /** Add what a file holds; of two entries the later stays. Throws an Error if it cannot be read. */
+  /**
+   * Add what a file holds; of two entries the later stays. Throws an Error if it cannot be read.
+   * @param {string} file  its text
+   */
   function merge(file) {
-    const theirs = parse(file);
-    const mine = read();
+    /** @type {Record<string, Record<string, any>>} */
+    const theirs = { ...parse(file) };
+    const progress = read();
+    /** @type {Record<string, Record<string, any>>} */
+    const mine = { ...progress };
     let added = 0;
     for (const kind of ["passed", "questions"]) {
       for (const [name, entry] of Object.entries(theirs[kind])) {
@@ -127,7 +166,7 @@
         added++;
       }
     }
-    write(mine);
+    write(progress);
     return added;
   }
 
