@@ -189,25 +189,17 @@ def host() -> dict[str, Any]:
 
 # ---- Tokens and probabilities -------------------------------------------------------------------
 
-HARD = [
-    "",
-    " ",
-    "\n",
-    "A crane ate fish",
-    "don't we'll they've I'd it's he'RE",
-    "a  b   c\t\td \n\n e",
-    "trailing   ",
-    "\ufefffirst",
-    "x\x85y\xa0z\u2003w\u2028v\u3000u\u200bt",
+HARD = ["", " ", "\n", "A crane ate fish", "a  b   c\t\td \n\n e", "trailing   ", "\ufefffirst"]
+HARD += ["don't we'll they've I'd it's he'RE", "x\x85y\xa0z\u2003w\u2028v\u3000u\u200bt"]
+HARD += [
     "日本語のテキスト",
     "ÅÄÖ café e\u0301",
     "😀👩‍👩‍👧‍👦🇩🇪",
     "½ ² ٣ Ⅳ",
     "<|endoftext|>",
     "\x00\x01\x7f",
-    "\ud800",
-    "a\udc00b \ud83d x \udca9\ud83d",
 ]
+HARD += ["\ud800", "a\udc00b \ud83d x \udca9\ud83d"]
 # A unit and how often it stands in a row.
 LONG = [("a", 20_000), ("1234567890", 50), ("e\u0301", 2000), (" ", 9000), ("\x00", 3000)]
 LONG += [("\ud800", 500), ("👩\u200d👩\u200d👧\u200d👦", 300), ("tokenizedwordsinarow", 300)]

@@ -1,4 +1,4 @@
-"""A model among dropped or chosen files, in Chromium: two are found, or a sentence says why not."""
+"""Files and folders that a reader drops or chooses, as Chromium gives them."""
 
 from __future__ import annotations
 
@@ -38,24 +38,6 @@ async () => {
     event.preventDefault();
     say(files.modelFromDrop(event.dataTransfer));
   };
-  // What a test makes: {path: content, or null for a file that cannot be read}.
-  window.choose = async (contents) => {
-    const list = Object.entries(contents).map(([path, text]) => {
-      const file = new File([text ?? ""], path.split("/").at(-1));
-      Object.defineProperty(file, "webkitRelativePath", { value: path.includes("/") ? path : "" });
-      if (text === null) {
-        const fail = () => Promise.reject(new DOMException("gone", "NotFoundError"));
-        file.slice = () => ({ arrayBuffer: fail, text: fail });
-      }
-      return file;
-    });
-    try {
-      const { name, config, weights } = await files.modelFromFiles(list);
-      return { name, config, weights: await weights.text() };
-    } catch (error) {
-      return error.message;
-    }
-  };
 }
 """
 
@@ -67,12 +49,6 @@ def page(browser, address):
     page.evaluate(SETUP)
     yield page
     page.close()
-
-
-@pytest.fixture
-def choose(page):
-    """What is made of files with these paths and contents."""
-    return lambda contents: page.evaluate("(contents) => choose(contents)", contents)
 
 
 def copied(folder: Path, *names: str) -> Path:
@@ -90,9 +66,6 @@ def drop(page, *paths: Path) -> object:
         event = {"type": kind, "x": 100, "y": 20, "data": data}
         devtools.send("Input.dispatchDragEvent", event)
     return page.evaluate("found")
-
-
-# ---- In the browser ----------------------------------------------------------------------------
 
 
 def test_files_and_folders_that_are_dropped_run(page, tmp_path):
@@ -148,59 +121,3 @@ def test_text_that_is_dropped_is_no_model(page):
         }"""
     )
     assert "There is no model in this" in said
-
-
-# ---- Which files -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("contents", "name"),
-    [
-        ({"config.json": "C", "model.safetensors": "W"}, "model"),
-        ({"config.json": "C", "My GPT.safetensors": "W"}, "My GPT"),
-        ({"gpt/config.json": "C", "gpt/model.safetensors": "W", "gpt/vocab.json": "x"}, "gpt"),
-        ({"a/config.json": "no", "a/b/config.json": "C", "a/b/model.safetensors": "W"}, "a/b"),
-        (
-            {"s/config.json": "C", "s/model.safetensors": "W", "s/optimizer.safetensors": "no"},
-            "s",  # a checkpoint of ours
-        ),
-        ({"g/config.json": "C", "g/model.safetensors": "W", "g/pytorch_model.bin": "no"}, "g"),
-        ({"g/config.json": "C", "g/model.safetensors": "W", "g/._model.safetensors": "no"}, "g"),
-    ],
-)
-def test_the_two_files_are_found(choose, contents, name):
-    assert choose(contents) == {"name": name, "config": "C", "weights": "W"}
-
-
-@pytest.mark.parametrize(
-    ("contents", "said"),
-    [
-        ({}, "There is no model in this: choose a folder with config.json and model.safetensors"),
-        ({"notes.txt": "x"}, "such as gpt2-edu export writes."),
-        ({"config.json": "C"}, "config.json has come without its model.safetensors"),
-        ({"a.safetensors": "W"}, "a.safetensors lacks its config.json, which tells how many heads"),
-        ({"x/config.json": "C", "y/model.safetensors": "W"}, "y/model.safetensors lacks its conf"),
-        (
-            {"runs/1/model.safetensors": "W", "runs/2/model.safetensors": "W"},
-            "models: runs/1/model.safetensors, runs/2/model.safetensors; choose one of them.",
-        ),
-        (
-            {"config.json": "C", "model-00001-of-00002.safetensors": "W"},
-            "model-00001-of-00002.safetensors is one of several files of weights: save the model",
-        ),
-        (
-            {"config.json": "C", "model.safetensors.index.json": "{}"},
-            "model.safetensors.index.json is one of several files of weights: save the model",
-        ),
-        (
-            {"config.json": "C", "pytorch_model.bin": "W"},
-            "pytorch_model.bin holds weights in a form that a page cannot read: write the model as",
-        ),
-        ({"last.pt": "W"}, "with gpt2-edu export or"),
-        ({"model.ckpt": "W"}, "with gpt2-edu export or"),
-        ({"config.json": None, "model.safetensors": "W"}, "config.json cannot be read: is it"),
-        ({"config.json": "C", "model.safetensors": None}, "model.safetensors cannot be read"),
-    ],
-)
-def test_what_cannot_be_used_is_said_in_a_sentence(choose, contents, said):
-    assert said in choose(contents)
