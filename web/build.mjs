@@ -13,6 +13,9 @@ const SCRIPTS = {
   live: "exhibits/all.mjs",
 };
 
+const BUILT = "// Built from web/ by `npm run build`.";
+const LICENCES = { gpt2: "SHA-256 from @noble/hashes (MIT, (c) 2022 Paul Miller)." };
+
 // A page and its worker run the same text, that of the function `packed`.
 const engine = {
   define: { "import.meta.url": "undefined" }, // which only modules know
@@ -51,7 +54,7 @@ for (const [name, entry] of Object.entries(SCRIPTS)) {
         output: {
           ...output,
           entryFileNames: `${name}.js`,
-          postBanner: "// Built from web/ by `npm run build`.",
+          postBanner: [BUILT, LICENCES[name]].join(" ").trim(),
         },
       },
     },

@@ -1,4 +1,4 @@
-// What the packed script holds (make web): for a page, what it needs of the engine, as `gpt2`; and
+// What the packed script holds (npm run build): for a page, what it needs of the engine, as `gpt2`; and
 // in a worker, which runs the same script, the engine itself.
 
 // These two come first: gzip finds what is alike within 32 kB, and nothing is like them.

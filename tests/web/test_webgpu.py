@@ -15,38 +15,24 @@ FIXTURE = json.loads((FOLDER / "model.json").read_text(encoding="utf-8"))
 # How far a case is from PyTorch's numbers, or from those of plain JavaScript.
 COMPARE = """
 async ({ name, backend }) => {
-  const { bytes, furthest, passes, randomModel } = await import("/web/test/cases.mjs");
+  const { WIDE, apartFromPlain, bytes, furthest, passes, randomModel } =
+    await import("/web/test/cases.mjs");
   const { pickBackend } = await import("/web/backend.mjs");
   const started = (window.started ??= {}); // its kernels are compiled once for all tests
-  started[backend] ??= await pickBackend(backend);
-  const run = (files, request) => passes(files, request, started[backend]);
+  const gpu = (started[backend] ??= await pickBackend(backend));
   const get = (path) => fetch(path).then((response) => response.arrayBuffer());
   const text = async (path) => new TextDecoder().decode(await get(path));
-  const crane = async () => ({
-    config: await text("/gpt2_edu/assets/crane/config.json"),
-    weights: new Uint8Array(await get("/gpt2_edu/assets/crane/model.safetensors")),
-  });
-  if (name === "widths of the published model") {
-    const sizes = { vocab_size: 503, n_positions: 32, n_layer: 1, n_head: 12, n_embd: 768 };
-    const wide = randomModel(sizes);
-    const request = { chunks: [[5, 6, 7, 8, 9, 10], [8]] };
-    const plain = await passes(wide, request, await pickBackend("plain"));
-    return Math.max(...(await run(wide, request)).flatMap(({ logits }, i) =>
-      Array.from(logits, (value, n) => Math.abs(value - plain[i].logits[n]))));
-  }
   const fixture = JSON.parse(await text("/web/test/fixtures/model.json"));
   const odd = { config: fixture.config, weights: bytes(fixture.weights) };
-  const parts = ["mask", "scale", "layerNorm"];
-  if (parts.includes(name)) {
-    const request = { chunks: [[5, 6, 7, 8]], switches: { [name]: false } };
-    const [own] = await run(odd, request);
-    const [plain] = await passes(odd, request, await pickBackend("plain"));
-    return Math.max(...plain.noted.flatMap(({ values }, i) => Array.from(values, (value, n) =>
-      value === own.noted[i].values[n] ? 0 : Math.abs(value - own.noted[i].values[n]))));
-  }
+  const chunks = [[5, 6, 7], [8]];
+  if (name === "wide") return apartFromPlain(randomModel(WIDE), { chunks }, gpu);
   const request = fixture.exact[name] ?? fixture[name];
-  const files = request.of === "crane" ? await crane() : odd;
-  return furthest(await run(files, request), request.passes);
+  if (!request) return apartFromPlain(odd, { chunks, switches: { [name]: false } }, gpu);
+  const crane = request.of === "crane" && {
+    config: await text("/gpt2_edu/assets/crane/config.json"),
+    weights: new Uint8Array(await get("/gpt2_edu/assets/crane/model.safetensors")),
+  };
+  return furthest(await passes(crane || odd, request, gpu), request.passes);
 }
 """
 
@@ -97,10 +83,10 @@ def page(open_page):
     return open_page(*IMITATED)
 
 
-ALONE = ["widths of the published model", "mask", "scale", "layerNorm"]
+FROM_PLAIN = ["wide", "mask", "scale", "layerNorm"]
 
 
-@pytest.mark.parametrize("name", [*FIXTURE["exact"], *ALONE])
+@pytest.mark.parametrize("name", [*FIXTURE["exact"], *FROM_PLAIN])
 def test_numbers_are_those_of_pytorch(page, name):
     assert page.evaluate(COMPARE, {"name": name, "backend": "webgpu"}) < 1e-4
 

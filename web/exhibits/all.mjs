@@ -1,4 +1,4 @@
-// All exhibits of the book, as elements. Packed into live.js (make web), which pages with exhibits
+// All exhibits of the book, as elements. Packed into live.js (npm run build), which pages with exhibits
 // load behind gpt2.js.
 
 import { blocks } from "./blocks.mjs";

@@ -2,6 +2,7 @@
 
 import { loadModel, inMemory } from "../load.mjs";
 import { KVCache } from "../model.mjs";
+import { PlainBackend } from "../plain.mjs";
 import { randomNumbers } from "../sampling.mjs";
 import { expectedShapes } from "../weights.mjs";
 import { readConfig } from "../config.mjs";
@@ -35,6 +36,35 @@ export async function passes({ config, weights }, request, backend) {
     found.push({ logits, noted: [...tape.noted.values()].map((entry) => ({ ...entry })) });
   }
   return found;
+}
+
+/**
+ * How far a backend's numbers are from those of plain JavaScript, at most; relative to the largest.
+ * @param {{config: string, weights: Uint8Array}} files
+ * @param {any} request
+ * @param {import("../plain.mjs").Backend} backend
+ */
+export async function apartFromPlain(files, request, backend) {
+  const [plain, own] = [new PlainBackend(), backend].map((one) => passes(files, request, one));
+  const expected = await plain;
+  const pairs = (await own).flatMap(({ logits, noted }, i) => [
+    [expected[i].logits, logits],
+    ...expected[i].noted.map(({ values }, n) => [values, noted[n].values]),
+  ]);
+  return Math.max(
+    ...pairs.map(([theirs, values]) => {
+      const largest = theirs.reduce(
+        (most, v) => (Number.isFinite(v) ? Math.max(most, Math.abs(v)) : most),
+        0,
+      );
+      return (
+        theirs.reduce(
+          (most, v, n) => Math.max(most, v === values[n] ? 0 : Math.abs(v - values[n])),
+          0,
+        ) / largest
+      );
+    }),
+  );
 }
 
 /**
@@ -73,6 +103,9 @@ function apart(values, { shape, every, values: expected }) {
     }),
   );
 }
+
+/** Sizes of which the width is the published model's. */
+export const WIDE = { vocab_size: 503, n_positions: 32, n_layer: 1, n_head: 12, n_embd: 768 };
 
 /**
  * The files of a model with random weights.
