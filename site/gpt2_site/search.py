@@ -1,9 +1,8 @@
 """Sphinx extension: what the search of the site finds, in one script of its own.
 
-The book is small: its text is scanned in the page, section by section, so that any part of a word
-and any sign can be found, from a disk as well. An entry is a place that a link can lead to, and
-what it is: a section, a term of the glossary, a tensor, a function or class, a question, an
-exercise. _static/find.js searches, and loads what is written here on first need.
+An entry is a place that a link can lead to, and what it is: a section, a term of the glossary, a
+tensor, a function or class, a question, an exercise. What is written here is a script, so that it
+loads from a disk as well; MiniSearch ranks the entries in the page (_static/find-rank.js).
 """
 
 from __future__ import annotations

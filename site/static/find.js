@@ -1,5 +1,5 @@
 // The search: in the bar of every page, where it is loaded when somebody goes there, and on a page of
-// its own. The book's text is scanned, place by place; site/gpt2_site/search.py writes it down.
+// its own. What can be found site/gpt2_site/search.py writes down.
 
 "use strict";
 

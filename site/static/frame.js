@@ -59,7 +59,7 @@
     "focus",
     () => {
       if (document.querySelector('script[src$="find.js"]')) return;
-      load("find-rank.js", "find.js");
+      load("vendor/minisearch/index.js", "find-rank.js", "find.js");
     },
     { once: true },
   );
