@@ -1,7 +1,6 @@
-"""The book to carry: one zip with the site, the notebooks and the package, and what to check it by.
+"""The book to carry: one zip with the site, the notebooks and the package.
 
-`make bundle` puts it into _build/dist beside what `make wheel`, `make pdf` and `make epub` made,
-and writes SHA256SUMS of all of them. The same sources give the same bytes.
+`make bundle` puts it into _build/dist. The same sources give the same bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-from gpt2_edu.machine.files import file_sha256, write_text
 from gpt2_site.addresses import published, version
 from gpt2_site.chapters import ROOT
 from gpt2_site.make_pdf import OUT, SITE
@@ -32,7 +30,7 @@ To run the notebooks, with Python 3.11 to 3.13, in this folder:
     env/bin/jupyter lab notebooks
 
 Newer versions: {address}
-Text and figures: CC BY 4.0. Code: MIT.
+Text and figures: CC BY 4.0. Code: MIT. NOTICE names the parts that are the work of others.
 """
 
 
@@ -70,10 +68,7 @@ def main() -> int:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-    made = sorted(OUT.glob("gpt2[-_]edu-*"))
-    write_text(OUT / "SHA256SUMS", "".join(f"{file_sha256(p)}  {p.name}\n" for p in made))
-    for path in made:
-        print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+    print(f"{target.name}: {target.stat().st_size / 1e6:.1f} MB")
     return 0
 
 
