@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -22,8 +21,8 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinxcontrib.katex import render_latex
 
+from gpt2_site import katex
 from gpt2_site.chapters import DEEPER, ROOT, Chapter, chapters, plain
-from gpt2_site.katex import wait_for_server
 from gpt2_site.theme import sha256
 
 SLIDES = ROOT / "_build" / "slides"
@@ -139,7 +138,7 @@ def after(cells: Cells) -> str:
 
 def formula(latex: str, how: dict[str, Any]) -> str:
     """Mathematics as browsers set it themselves, without a stylesheet or a font."""
-    wait_for_server()
+    katex.prepare()
     return render_latex(latex, {"displayMode": how["display_mode"], "output": "mathml"})
 
 
@@ -184,16 +183,11 @@ def page(slide: Slide, number: int, foot: str) -> str:
 </section>"""
 
 
-def write(folder: Path) -> int:
-    """A file for each chapter; returns how many."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for chapter in chapters():
-        (folder / f"{chapter.name}.html").write_text(deck(chapter), encoding="utf-8")
-    return len(chapters())
-
-
 def main() -> int:
-    print(f"{write(SLIDES)} files in {SLIDES.relative_to(ROOT)}")
+    SLIDES.mkdir(parents=True, exist_ok=True)
+    for chapter in chapters():
+        (SLIDES / f"{chapter.name}.html").write_text(deck(chapter), encoding="utf-8")
+    print(f"{len(chapters())} files in {SLIDES.relative_to(ROOT)}")
     return 0
 
 

