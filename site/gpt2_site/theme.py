@@ -38,6 +38,8 @@ POLICY = "; ".join(
         "worker-src 'self' file: blob:",
         "form-action 'self' file:",
         "base-uri 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types default",
     ]
 )
 # What Sphinx and extensions put on every page, and the book does without.
