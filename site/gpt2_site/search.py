@@ -54,13 +54,10 @@ def collect(app: Sphinx, page: str, template: str, context: dict, doctree: nodes
 
 
 def index(app: Sphinx) -> list[Any]:
-    if not hasattr(app, "places_to_find"):
-        app.places_to_find = []  # type: ignore[attr-defined]
-    return app.places_to_find  # type: ignore[attr-defined]
+    return vars(app).setdefault("places_to_find", [])
 
 
 def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
-    defined: set[str] = set()
     for section in doctree.findall(nodes.section):
         heading = read(section[0])
         anchor = section["ids"][0]
@@ -85,9 +82,7 @@ def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
             yield from tensors(anchor, heading, own)
         for block in (b for node in own for b in node.findall(nodes.literal_block)):
             for name in DEFINED.findall(block.astext()):
-                if name not in defined:
-                    defined.add(name)
-                    yield Entry(anchor, "code", name, signature(block.astext(), name))
+                yield Entry(anchor, "code", name, signature(block.astext(), name))
 
 
 def words(own: list[nodes.Node]) -> str:
@@ -156,12 +151,14 @@ def once(pages: list[Any]) -> list[Any]:
     """Of functions of one name the first that a chapter defines, or else the first of all."""
     order = sorted(pages, key=lambda one: ("/practice/" in one[0], one[0]))
     seen: set[str] = set()
-    kept = []
-    for page, title, entries in order:
-        own = [e for e in entries if e.kind != "code" or e.title not in seen]
-        seen |= {entry.title for entry in own if entry.kind == "code"}
-        kept.append((page, title, own))
-    return kept
+
+    def fresh(entry: Entry) -> bool:
+        new = entry.kind != "code" or entry.title not in seen
+        if entry.kind == "code":
+            seen.add(entry.title)
+        return new
+
+    return [(page, title, list(filter(fresh, entries))) for page, title, entries in order]
 
 
 def write(app: Sphinx, error: Exception | None) -> None:

@@ -78,6 +78,25 @@
     return coming;
   }
 
+  // Has a list answer what stands in a field: `most` places, each as `item` makes it of its link.
+  function answering(field, list, status, { most, more, item, then = () => {} }) {
+    return async () => {
+      const query = field.value;
+      try {
+        const result = find(await places(), query);
+        if (query !== field.value) return;
+        const first = query.trim() ? result.places.slice(0, most) : [];
+        status.textContent = told(result, query) + (result.places.length > most ? more : "");
+        list.replaceChildren(...first.map((place, i) => item(shown(place, result.words), i)));
+        list.dataset.query = query; // what they answer
+      } catch (error) {
+        list.replaceChildren();
+        status.textContent = error.message;
+      }
+      then(query);
+    };
+  }
+
   // Below the bar: a few results, walked through by arrow keys.
   function attach(field) {
     const box = Object.assign(document.createElement("div"), {
@@ -117,32 +136,22 @@
       if (option) field.setAttribute("aria-activedescendant", option.id);
       else field.removeAttribute("aria-activedescendant");
     };
-    const answer = async () => {
-      const query = field.value;
-      try {
-        const result = find(await places(), query);
-        if (query !== field.value) return;
+    const answer = answering(field, list, status, {
+      most: FEW,
+      more: " Enter shows all.",
+      item(option, i) {
+        option.id = `found-${i}`;
+        option.tabIndex = -1;
+        option.setAttribute("role", "option");
+        option.setAttribute("aria-selected", "false");
+        return option;
+      },
+      then(query) {
         active = -1;
         field.removeAttribute("aria-activedescendant");
-        const few = query.trim() ? result.places.slice(0, FEW) : [];
-        list.replaceChildren(
-          ...few.map((place, i) => {
-            const option = shown(place, result.words);
-            option.id = `found-${i}`;
-            option.tabIndex = -1;
-            option.setAttribute("role", "option");
-            option.setAttribute("aria-selected", "false");
-            return option;
-          }),
-        );
-        const more = result.places.length > FEW ? " Enter shows all." : "";
-        status.textContent = told(result, query) + more;
-      } catch (error) {
-        list.replaceChildren();
-        status.textContent = error.message;
-      }
-      open(query.trim() !== "");
-    };
+        open(query.trim() !== "");
+      },
+    });
     field.addEventListener("input", answer);
     field.addEventListener("focus", () => field.value.trim() && answer());
     field.addEventListener("keydown", (event) => {
@@ -171,27 +180,15 @@
   // On its own page: all results.
   function page(results) {
     const field = document.querySelector("main input[name=q]");
-    const status = document.getElementById("search-progress");
-    const answer = async () => {
-      const query = field.value;
-      try {
-        const result = find(await places(), query);
-        if (query !== field.value) return;
-        const many = query.trim() ? result.places.slice(0, MANY) : [];
-        const best = result.places.length > MANY ? ` The best ${MANY} are here.` : "";
-        status.textContent = told(result, query) + best;
-        results.replaceChildren(
-          ...many.map((place) => {
-            const item = document.createElement("li");
-            item.append(shown(place, result.words));
-            return item;
-          }),
-        );
-        results.dataset.query = query; // what they answer
-      } catch (error) {
-        status.textContent = error.message;
-      }
-    };
+    const answer = answering(field, results, document.getElementById("search-progress"), {
+      most: MANY,
+      more: ` The best ${MANY} are here.`,
+      item(link) {
+        const item = document.createElement("li");
+        item.append(link);
+        return item;
+      },
+    });
     field.value = new URLSearchParams(location.search).get("q") ?? "";
     // The address says what is looked for, when typing pauses.
     let pause = 0;
