@@ -7,12 +7,14 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
+from html import unescape
 
 from gpt2_edu.exercises.exercise import Exercise, exercises
 from gpt2_site.chapters import Chapter, chapters
 from gpt2_site.make_practice import questions
+from gpt2_site.theme import linkable
 
-EXHIBIT = re.compile(r'<(gpt2-[\w-]+) class="g2-live" data-settings="([^"]*)"')
+EXHIBIT = re.compile(r'<gpt2-[\w-]+ id="([^"]+)" class="g2-live" data-settings="([^"]*)"')
 
 
 @dataclass(frozen=True)
@@ -47,18 +49,11 @@ def practised(page: str) -> Chapter | None:
 
 @cache
 def exhibits(chapter: Chapter) -> tuple[tuple[str, str], ...]:
-    """The anchors of a chapter's exhibits, as site_theme gives them, and what each says first."""
+    """The anchors of a chapter's exhibits, and what each says first."""
     cells = json.loads(chapter.path.read_text(encoding="utf-8"))["cells"]
-    shown = [
-        "".join(output.get("data", {}).get("text/html", ""))
-        for cell in cells
-        for output in cell.get("outputs", ())
-    ]
-    found: list[tuple[str, str]] = []
-    count: dict[str, int] = {}
-    for tag, settings in EXHIBIT.findall("\n".join(shown)):
-        count[tag] = count.get(tag, 0) + 1
-        number = f"-{count[tag]}" if count[tag] > 1 else ""
-        first = json.loads(settings.replace("&quot;", '"').replace("&#x27;", "'")).get("first", "")
-        found.append((f"{tag}{number}", first))
-    return tuple(found)
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    shown = "\n".join("".join(o.get("data", {}).get("text/html", "")) for o in outputs)
+    return tuple(
+        (name, json.loads(unescape(settings)).get("first", ""))
+        for name, settings in EXHIBIT.findall(linkable(shown))
+    )

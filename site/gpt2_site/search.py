@@ -127,7 +127,7 @@ def asked(anchor: str, heading: str, own: list[nodes.Node]) -> Iterator[Entry]:
         for question in SUMMARY.findall(raw):
             yield Entry(anchor, "question", squeeze(re.sub(r"<[^>]+>", "", question)), "")
     elif heading == "Questions":
-        for card, question in pairwise(own):  # site_practice sets them in cards
+        for card, question in pairwise(own):  # practice.py sets them in cards
             if found := CARD.search(card.astext()):
                 yield Entry(found[1], "question", squeeze(question.astext()), "")
     elif heading not in ("References", "The projects"):
