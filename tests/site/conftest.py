@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
-import yaml
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from benchmarks.chromium import served
-from gpt2_site.chapters import parts
+from gpt2_site.chapters import chapters, parts
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / os.environ.get("SITE", "_build/html")
@@ -26,6 +28,8 @@ def pages_of_the_book() -> list[str]:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "page_name" in metafunc.fixturenames:
         metafunc.parametrize("page_name", pages_of_the_book(), scope="session")
+    if "chapter" in metafunc.fixturenames:
+        metafunc.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
 
 
 @pytest.fixture(scope="session")
@@ -40,12 +44,40 @@ def site(missing) -> Path:
     return SITE
 
 
+@cache
+def parsed(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+@pytest.fixture(scope="session")
+def soup(site: Path) -> Callable[[str], BeautifulSoup]:
+    """``soup("notebooks/03_crane")``: a page, read as a file."""
+    return lambda name: parsed(site / f"{name}.html")
+
+
 @pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
     with served(site) as address:
         yield address
 
 
-@pytest.fixture(scope="session")
-def book_config() -> dict:
-    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
+    """``opened(path)``: a page on which no script may fail. Like settings share a storage."""
+    contexts: dict[str, BrowserContext] = {}
+    errors: list[str] = []
+
+    def open_page(path: str, before: str = "", **settings: object) -> Page:
+        if str(settings) not in contexts:
+            contexts[str(settings)] = browser.new_context(**{"reduced_motion": "reduce"} | settings)
+        page = contexts[str(settings)].new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        if before:
+            page.add_init_script(before)
+        page.goto(f"{address}/{path}")
+        return page
+
+    yield open_page
+    for context in contexts.values():
+        context.close()
+    assert errors == []

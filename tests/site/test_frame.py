@@ -1,33 +1,32 @@
-"""The frame of every page: light and dark, contents, ribbon, the reader's place, what loads."""
+"""Around every page: its frame, the reader's place, folds, names that light up, what loads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
-from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from gpt2_site.chapters import chapters, find
 from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
 HEADS = f"notebooks/{find('heads').name}.html"
+WIDE = {"width": 1280, "height": 900}
 SHADE = "getComputedStyle(document.body).backgroundColor"
 
 
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(f"{address}/{HEADS}")
-    yield page
-    context.close()
-    assert errors == []
+def page(opened) -> Page:
+    return opened(HEADS, viewport=WIDE)
+
+
+@pytest.fixture
+def attention(opened) -> Page:
+    page = opened(f"notebooks/{find('attention').name}.html", viewport=WIDE)
+    page.locator("article[data-names=marked]").wait_for()
+    return page
 
 
 def test_the_theme_is_changed_by_its_button_and_stays(page, address):
@@ -43,17 +42,13 @@ def test_the_theme_is_changed_by_its_button_and_stays(page, address):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_without_javascript_the_page_follows_the_system(browser, address, scheme):
-    context = browser.new_context(java_script_enabled=False, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(f"{address}/{HEADS}")
+def test_without_javascript_the_page_follows_the_system(opened, scheme):
+    page = opened(HEADS, java_script_enabled=False, color_scheme=scheme)
     # A script of the test's own may not run either: a picture of one dot tells the colour.
-    dot = page.screenshot(clip={"x": 2, "y": 500, "width": 1, "height": 1})
-    white = browser.new_page()
-    white.set_content("<body style='background: #fff'>")
-    blank = white.screenshot(clip={"x": 2, "y": 500, "width": 1, "height": 1})
-    assert (dot == blank) == (scheme == "light")
-    context.close()
+    clip = {"x": 2, "y": 500, "width": 1, "height": 1}
+    dot = page.screenshot(clip=clip)
+    page.goto("data:text/html,<body style='background: white'>")
+    assert (dot == page.screenshot(clip=clip)) == (scheme == "light")
 
 
 def test_the_contents_open_by_keyboard_lead_on_and_close(page):
@@ -150,26 +145,18 @@ def test_a_place_that_cannot_be_read_is_not_offered(page, address, kept):
     assert page.locator("a.resume").count() == 0
 
 
-def test_without_storage_the_frame_works(browser, address):
-    context = browser.new_context(color_scheme="light")
-    context.add_init_script(
-        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });"
-    )
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(f"{address}/{HEADS}")
+def test_without_storage_the_frame_works(opened):
+    off = "Object.defineProperty(window, 'localStorage', { get() { throw new Error('off'); } });"
+    page = opened(HEADS, before=off, color_scheme="light")
     before = page.evaluate(SHADE)
     page.locator("button.theme").click()
     assert page.evaluate(SHADE) != before
-    page.goto(f"{address}/book/index.html")
-    context.close()
-    assert errors == []
+    opened("book/index.html", before=off, color_scheme="light")
 
 
-def test_scripts_of_exhibits_come_when_one_is_near_or_linked(browser, address):
+def test_scripts_of_exhibits_come_when_one_is_near_or_linked(opened, address):
     asked: list[str] = []
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page = opened("NOTICE", viewport=WIDE)
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
     page.goto(f"{address}/{HEADS}", wait_until="networkidle")
     assert "live.js" not in asked
@@ -186,7 +173,6 @@ def test_scripts_of_exhibits_come_when_one_is_near_or_linked(browser, address):
         " return top >= 0 && top < innerHeight; }",
         arg=anchor,
     )
-    page.close()
 
 
 def test_what_is_wide_scrolls_by_keyboard(page):
@@ -200,14 +186,112 @@ def test_what_is_wide_scrolls_by_keyboard(page):
     assert page.locator("article pre[tabindex]").count() > 0
 
 
-def test_a_page_says_what_it_is_about_and_what_comes_next(site: Path):
-    told = set()
-    for chapter in chapters():
-        page = BeautifulSoup(
-            (site / f"notebooks/{chapter.name}.html").read_text("utf-8"), "html.parser"
-        )
-        told.add(page.find("meta", attrs={"name": "description"})["content"])
-        follows = page.select_one(".onward .next span")
-        assert follows and len(follows.get_text().split()) > 5
-    assert len(told) == len(chapters())
-    assert all(60 < len(text) <= 160 for text in told)
+# ---- Folds, and old addresses
+
+
+def first_fold(soup, slug: str) -> tuple[str, str]:
+    """A chapter's page and the anchor of its first fold."""
+    name = f"notebooks/{find(slug).name}"
+    return f"{name}.html", soup(name).select_one("details.deeper").parent["id"]
+
+
+def test_a_link_to_a_fold_opens_it(opened, address, soup):
+    name, anchor = first_fold(soup, "mask")
+    page = opened(name)
+    fold = page.locator(f"section#{anchor} > details.deeper")
+    assert fold.get_attribute("open") is None
+    page.locator(f"a[href='#{anchor}']").first.evaluate("(link) => link.click()")
+    until(page, f"document.querySelector('#{anchor} > details').open")
+    page.goto("about:blank")
+    page.goto(f"{address}/{name}#{anchor}")
+    until(page, f"document.querySelector('#{anchor} > details').open")
+    assert 0 <= fold.bounding_box()["y"] < 900
+
+
+def test_on_paper_folds_are_open_but_for_code_and_map_and_then_closed_again(opened, soup):
+    page = opened(first_fold(soup, "mask")[0])
+    told = "article details:not([open], .hide, .g2-way)"
+    count = f"document.querySelectorAll('{told}').length"
+    before = page.evaluate(count)
+    assert before > 0
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(count) == 0
+    assert page.locator("article details.hide[open], article .g2-way[open]").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(count) == before
+
+
+def test_an_old_address_keeps_the_place_on_the_page(opened, address, soup):
+    new = f"notebooks/{find('cache').name}"
+    anchor = soup(new).select_one("article section section")["id"]
+    page = opened(f"notebooks/15_cache.html#{anchor}")
+    page.wait_for_url(f"{address}/{new}.html#{anchor}")
+    assert urlsplit(page.url).fragment == anchor
+
+
+def test_a_head_opens_by_keyboard_and_the_other_closes(opened, soup):
+    slug = next(c.name for c in chapters() if soup(f"notebooks/{c.name}").select(".g2-heads"))
+    page = opened(f"notebooks/{slug}.html", java_script_enabled=False)
+    heads = page.locator(".g2-heads").first.locator("details")
+    heads.locator("xpath=self::*[not(@open)]").first.locator("summary").focus()
+    page.keyboard.press("Enter")
+    shown = page.locator(".g2-heads").first.locator("details[open]")
+    assert shown.count() == 1
+    assert shown.locator("table").is_visible()
+
+
+# ---- Names that light up together, and terms
+
+
+def lit(page: Page) -> set[str]:
+    """Where something is lit: in a ledger, in code, in prose."""
+    where = """all => all.map((one) => one.closest(".g2-ledger") ? "ledger"
+      : one.closest(".highlight") ? "code" : one.closest("p, li") ? "prose" : "other")"""
+    return set(page.locator(".lit-name").evaluate_all(where))
+
+
+@pytest.mark.parametrize("place", [".g2-ledger tr:nth-child(2) th", "p code", ".highlight"])
+def test_a_name_lights_up_wherever_it_is(attention, place):
+    at = attention.locator(f":is({place}) [data-name], :is({place})[data-name]").first
+    at.hover()
+    assert lit(attention) >= {"ledger", "code"}
+    names = attention.locator(".lit-name").evaluate_all("all => all.map((o) => o.dataset.name)")
+    assert set(names) == {at.get_attribute("data-name")}
+    attention.locator("article h1").hover()
+    assert lit(attention) == set()
+
+
+def test_a_letter_of_a_shape_lights_up_and_the_ledger_works_by_keyboard(attention):
+    attention.locator(".g2-ledger td >> css=[data-name=T]").first.hover()
+    assert lit(attention) >= {"ledger", "code"}
+    attention.locator(".g2-ledger tbody th").nth(1).focus()
+    assert lit(attention) >= {"ledger", "code"}
+    attention.locator("article h1").hover()
+    attention.locator("article p a").first.focus()
+    assert lit(attention) == set()
+
+
+def test_code_that_is_copied_is_unchanged(attention, soup):
+    """Words were wrapped, none was changed."""
+    texts = attention.locator(".highlight pre").all_text_contents()
+    written = soup(f"notebooks/{find('attention').name}").select(".highlight pre")
+    assert texts == [code.get_text() for code in written]
+
+
+def test_a_terms_meaning_shows_on_hover_and_focus_and_goes_with_escape(attention):
+    link = attention.locator("article a[data-meaning]").first
+    box = attention.locator("#meaning")
+    link.hover()
+    box.wait_for()
+    assert box.inner_text() == link.get_attribute("data-meaning")
+    box.hover()  # the pointer may rest on it
+    attention.wait_for_timeout(400)
+    assert box.is_visible()
+    attention.keyboard.press("Escape")
+    assert box.is_hidden()
+    attention.keyboard.press("Tab")
+    link.focus()
+    box.wait_for()
+    assert link.get_attribute("aria-describedby") == "meaning"
+    left, right = box.evaluate("(b) => [b.getBoundingClientRect().left, innerWidth]")
+    assert 0 <= left <= right

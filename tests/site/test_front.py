@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import torch
-from bs4 import BeautifulSoup
 
 from gpt2_edu import GPT2, load_tokenizer, trace
 from gpt2_site.chapters import chapters
@@ -35,13 +33,9 @@ def likeliest(logits, n: int) -> list[tuple[str, float]]:
     return [(load_tokenizer("crane").decode([i]), v) for i, v in zip(best.tolist(), p.tolist())]
 
 
-def soup(site: Path, name: str) -> BeautifulSoup:
-    return BeautifulSoup((site / f"book/{name}.html").read_text("utf-8"), "html.parser")
-
-
 @pytest.mark.parametrize("place", PLACES)
-def test_the_first_pages_numbers_are_the_models(site, passes, place):
-    page = soup(site, "index")
+def test_the_first_pages_numbers_are_the_models(soup, passes, place):
+    page = soup("book/index")
     tokens, tape = passes[place]
     shown = [
         (row.b.find(string=True, recursive=False) or "", row.i.text)
@@ -56,23 +50,19 @@ def test_the_first_pages_numbers_are_the_models(site, passes, place):
     assert parse_qs(link.query)["text"] == [f"In the {place}, the crane"]
 
 
-def test_a_beginning_of_a_word_is_ended_as_the_model_would(site):
+def test_a_beginning_of_a_word_is_ended_as_the_model_would(site, soup):
     """sp(read), sw(ung): the rest stands in small letters, and is a word of Crane World with it."""
     words = set(
         re.search(r'"words": "([^"]*)"', (site / "_static/files/crane.js").read_text())[1].split()
     )
-    shown = [row.b.text for row in soup(site, "index").select(".told :not(.of-now) > ol li")]
+    shown = [row.b.text for row in soup("book/index").select(".told :not(.of-now) > ol li")]
     assert len(shown) == 6 and set(shown) <= words
 
 
-def test_the_number_of_parameters_is_counted(site):
+def test_all_chapters_are_one_click_away_and_parameters_are_counted(soup):
+    page = soup("book/index")
     count = sum(p.numel() for p in GPT2.from_pretrained("crane").parameters())
-    page = soup(site, "index")
     assert page.select_one("figcaption").text.startswith(f"{count:,} parameters")
-
-
-def test_all_chapters_are_one_click_away(site):
-    page = soup(site, "index")
     shown = [[link.text for link in part.select("ol a")] for part in page.select(".part")]
     expected: dict[str, list[str]] = {}
     for chapter in chapters():
@@ -82,10 +72,8 @@ def test_all_chapters_are_one_click_away(site):
     assert all(len(part.svg["aria-label"]) > 60 for part in page.select(".part"))
 
 
-def test_pictures_of_the_parts_hold_the_models_numbers(site, passes):
-    tokens, attention, _, training, lens = (
-        part.svg for part in soup(site, "index").select(".part")
-    )
+def test_pictures_of_the_parts_hold_the_models_numbers(soup, passes):
+    tokens, attention, _, training, lens = (part.svg for part in soup("book/index").select(".part"))
     ids = load_tokenizer("crane").encode("A crane ate fish")
     assert [t.text for t in tokens.select("text.soft")] == [str(i) for i in ids]
     _, tape = passes["marsh"]
@@ -105,8 +93,8 @@ def test_pictures_of_the_parts_hold_the_models_numbers(site, passes):
     assert [t.text for t in lens.select("text:not(.soft)")] == said
 
 
-def test_open_the_model_prints_what_the_model_says(site, passes):
-    tables = soup(site, "model").select("gpt2-playground table")
+def test_open_the_model_prints_what_the_model_says(soup, passes):
+    tables = soup("book/model").select("gpt2-playground table")
     for place, table in zip(PLACES, tables):
         rows = [[cell.text for cell in row.select("td")] for row in table.select("tbody tr")]
         best = likeliest(passes[place][1]["logits"], 5)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page
 
-from tests.site.test_browser import AXE, OVERFLOWING
+from tests.site.test_browser import barriers, overflowing
 from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
+FRONT = "book/index.html"
 WAIT = 60_000  # milliseconds, on a busy machine
-VIOLATIONS = """async () => {
-  const { violations } = await axe.run("main", { resultTypes: ["violations"] });
-  return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html).join(" | ")}`);
-}"""
 SHIFTS = """() => {
   window.shifts = 0;
   const add = (list) => list.getEntries().forEach((e) => (window.shifts += e.value));
@@ -26,32 +19,8 @@ SHIFTS = """() => {
 }"""
 
 
-@pytest.fixture
-def opened(browser: Browser, request) -> Iterator:
-    """``opened(**context)``: a page on which nothing may go wrong."""
-    heard: list[str] = []
-    contexts = []
-
-    def hear(message) -> None:  # from a disk, fonts are asked for as from another origin
-        if message.type == "error" and message.page.url.startswith("http"):
-            heard.append(message.text)
-
-    def open_page(**context) -> Page:
-        contexts.append(browser.new_context(**{"reduced_motion": "reduce"} | context))
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("console", hear)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert heard == []
-
-
-def test_the_place_is_switched_without_javascript(browser, address):
-    page = browser.new_context(java_script_enabled=False).new_page()
-    page.goto(f"{address}/book/index.html")
+def test_the_place_is_switched_without_javascript(opened):
+    page = opened(FRONT, java_script_enabled=False)
     assert page.locator(".next li:visible b").first.inner_text() == "ate"
     assert page.locator("a.inside:visible").get_attribute("href").endswith("marsh%2C+the+crane")
     page.get_by_role("radio", name="city").check()
@@ -61,15 +30,14 @@ def test_the_place_is_switched_without_javascript(browser, address):
     assert page.locator(".next li:visible b").first.inner_text() == "ate"
     assert page.locator(".arc:visible").count() == 1
     assert not page.locator(".write").is_visible()
-    page.context.close()
 
 
 @pytest.mark.parametrize("opening", ["http", "file"])
 def test_write_on_loads_the_model_and_not_before(opened, address, site, opening):
-    page = opened()
+    page = opened("NOTICE")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{address if opening == 'http' else site.as_uri()}/book/index.html")
+    page.goto(f"{address if opening == 'http' else site.as_uri()}/{FRONT}")
     page.wait_for_timeout(500)
     heavy = [url for url in asked if re.search(r"gpt2\.js|live\.js|files/", url)]
     assert heavy == []
@@ -90,9 +58,8 @@ def test_write_on_loads_the_model_and_not_before(opened, address, site, opening)
     assert page.locator("gpt2-playground input[type=text]").input_value() == text
 
 
-def test_switching_the_place_ends_what_is_written(opened, address):
-    page = opened()
-    page.goto(f"{address}/book/index.html")
+def test_switching_the_place_ends_what_is_written(opened):
+    page = opened(FRONT)
     page.get_by_role("button", name="write on").click()
     page.locator(".written mark").wait_for(timeout=WAIT)
     page.get_by_role("radio", name="city").check()
@@ -106,7 +73,7 @@ def test_switching_the_place_ends_what_is_written(opened, address):
 def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address, blocked):
     page = browser.new_page()
     page.route(blocked, lambda route: route.abort())
-    page.goto(f"{address}/book/index.html")
+    page.goto(f"{address}/{FRONT}")
     page.get_by_role("button", name="write on").click()
     page.get_by_text("The model does not answer").wait_for(timeout=WAIT)
     page.unroute(blocked)
@@ -116,10 +83,8 @@ def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address, b
 
 
 @pytest.mark.parametrize("width, height", [(1280, 800), (390, 844)])
-def test_above_the_fold_stands_what_matters(opened, address, width, height):
-    page = opened(viewport={"width": width, "height": height})
-    page.add_init_script(f"({SHIFTS})()")
-    page.goto(f"{address}/book/index.html")
+def test_above_the_fold_stands_what_matters(opened, width, height):
+    page = opened(FRONT, before=f"({SHIFTS})()", viewport={"width": width, "height": height})
     seen = ["h1", ".pitch", ".living .line", ".next >> visible=true", ".begin a:first-child"]
     if width > 1000:
         seen += [".begin a:last-child", ".write", "a.inside >> visible=true", "figcaption"]
@@ -130,42 +95,14 @@ def test_above_the_fold_stands_what_matters(opened, address, width, height):
     assert page.evaluate("shifts") < 0.01
 
 
-@pytest.mark.parametrize("name", ["index", "model"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_both_pages_keep_nobody_out(opened, address, name, scheme):
-    page = opened(color_scheme=scheme)
-    for width, height in ((1280, 800), (390, 844)):
-        page.set_viewport_size({"width": width, "height": height})
-        page.goto(f"{address}/book/{name}.html")
-        if name == "model":
-            page.locator("gpt2-playground[data-state='ready']").wait_for(timeout=WAIT)
-        overflow = page.evaluate(OVERFLOWING)
-        assert overflow["page"] <= overflow["width"], f"at {width} px: {overflow}"
-        page.evaluate(AXE.read_text("utf-8"))
-        assert page.evaluate(VIOLATIONS) == []
-
-
-def test_open_the_model_has_all_instruments_on_one_screen(opened, address):
-    page = opened(viewport={"width": 1280, "height": 800})
-    page.goto(f"{address}/book/model.html")
+def test_open_the_model_is_on_one_screen_and_keeps_nobody_out(opened, scheme):
+    page = opened("book/model.html", viewport={"width": 1280, "height": 800}, color_scheme=scheme)
     exhibit = page.locator("gpt2-playground")
     page.locator("gpt2-playground[data-state='ready']").wait_for(timeout=WAIT)
     for part in (".strip", ".board", ".bars", ".sentence", ".many >> nth=0", "text=causal mask"):
         box = exhibit.locator(part).first.bounding_box()
         assert box and box["y"] + box["height"] <= 800, part
-
-
-def test_the_first_page_is_light(opened, address, site):
-    """Packed, everything that is fetched before a touch is less than 150 kB."""
-    page = opened()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{address}/book/index.html", wait_until="load")
-    page.wait_for_timeout(500)
-    files = [site / urlsplit(url).path.lstrip("/") for url in asked if url.startswith(address)]
-    sizes = {
-        file.name: min(len(data), len(gzip.compress(data)))
-        for file in files
-        for data in [file.read_bytes()]
-    }
-    assert sum(sizes.values()) <= 150_000, sizes
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert overflowing(page) == [] and barriers(page) == []

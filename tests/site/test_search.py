@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from gpt2_site.chapters import find
-from tests.site.test_browser import AXE, BARRIERS, OVERFLOWING
+from tests.site.test_browser import barriers, overflowing
 from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def chapter(slug: str, anchor: str, practice: bool = False) -> str:
@@ -88,20 +86,13 @@ def test_what_is_typed_leads_to_where_it_is_told(answers, address, query):
         assert WANTED[query] in first
 
 
-def test_every_place_that_can_be_found_exists(answers, site):
-    from bs4 import BeautifulSoup
-
+def test_every_place_that_can_be_found_exists(answers, soup):
     found = answers.evaluate(
         "gpt2Find.places.map(([page, anchor]) => [gpt2Find.pages[page][0], anchor])"
     )
     assert len(found) > 1000
-    ids: dict[str, set[str]] = {}
-    for page, anchor in found:
-        if page not in ids:
-            html = (site / f"{page}.html").read_text("utf-8")
-            tags = BeautifulSoup(html, "html.parser").find_all(id=True)
-            ids[page] = {tag["id"] for tag in tags}
-        assert anchor in ids[page], f"{page}#{anchor}"
+    ids = {page: {tag["id"] for tag in soup(page).find_all(id=True)} for page, _ in found}
+    assert [f"{page}#{anchor}" for page, anchor in found if anchor not in ids[page]] == []
 
 
 def test_kinds_are_all_there_and_named(answers):
@@ -126,12 +117,11 @@ def test_the_address_says_what_is_looked_for(answers):
     answers.wait_for_url("**/search.html?q=attention")
     answers.locator("main input[name=q]").fill("x" * 500)
     expect(answers.locator("#search-progress")).to_contain_text("…”")
-    assert answers.evaluate(OVERFLOWING)["elements"] == []
+    assert overflowing(answers) == []
 
 
-def test_by_keyboard_from_any_page(browser, address):
-    page = browser.new_page()
-    page.goto(f"{address}/notebooks/{find('heads').name}.html")
+def test_by_keyboard_from_any_page(opened):
+    page = opened(f"notebooks/{find('heads').name}.html")
     page.keyboard.press("/")
     field = page.get_by_role("combobox")
     expect(field).to_be_focused()
@@ -157,30 +147,26 @@ def test_by_keyboard_from_any_page(browser, address):
     page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?q=crane")
     page.locator("#search-results a").first.wait_for()
-    page.close()
 
 
-def test_a_place_in_a_fold_opens_it(browser, address):
-    page = browser.new_page()
-    page.goto(f"{address}/search.html?q=rmsnorm")
+def test_a_place_in_a_fold_opens_it(opened):
+    page = opened("search.html?q=rmsnorm")
     page.locator("#search-results a").first.click()
     page.wait_for_url("**#deeper-rmsnorm-without-the-mean")
     until(page, "document.querySelector('#deeper-rmsnorm-without-the-mean > details').open")
-    page.close()
 
 
-def test_from_a_disk(browser, site):
-    page = browser.new_page()
-    page.goto(f"{(site / 'book' / 'glossary.html').as_uri()}")
+def test_from_a_disk(opened, site):
+    page = opened("NOTICE")
+    page.goto((site / "book" / "glossary.html").as_uri())
     page.locator(".find input").fill("softmax")
     page.get_by_role("option").first.wait_for()
     page.goto(f"{(site / 'search.html').as_uri()}?q=softmax")
     page.locator("#search-results a").first.wait_for()
-    page.close()
 
 
-def test_the_list_is_asked_for_once_and_only_by_who_searches(browser, address):
-    page = browser.new_page()
+def test_the_list_is_asked_for_once_and_only_by_who_searches(opened, address):
+    page = opened("NOTICE")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
     page.goto(f"{address}/book/glossary.html", wait_until="networkidle")
@@ -190,49 +176,31 @@ def test_the_list_is_asked_for_once_and_only_by_who_searches(browser, address):
     page.locator(".find input").fill("softmax mask")
     page.wait_for_timeout(200)
     assert asked.count("find-index.js") == 1
-    page.close()
 
 
-def test_a_list_that_does_not_load_is_told_and_asked_for_again(browser, address):
-    page = browser.new_page()
+def test_a_list_that_does_not_load_is_told_and_asked_for_again(opened):
+    page = opened("search.html")
     page.route("**/find-index.js", lambda route: route.abort())
-    page.goto(f"{address}/search.html")
     page.locator("main input").fill("mask")
     expect(page.locator("#search-progress")).to_contain_text("did not load")
     page.unroute("**/find-index.js")
     page.locator("main input").fill("mask ")
     page.locator("#search-results a").first.wait_for()
-    page.close()
 
 
-def test_without_javascript_the_page_says_where_to_look(browser, address):
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{address}/search.html")
+def test_without_javascript_the_page_says_where_to_look(opened):
+    page = opened("search.html", java_script_enabled=False)
     assert page.locator("noscript a, main a").count() >= 3
     page.get_by_role("link", name="list of all sections").click()
     page.wait_for_url("**/book/contents.html")
-    context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_results_fit_and_keep_nobody_out(browser, address, scheme):
-    page = browser.new_context(color_scheme=scheme, reduced_motion="reduce").new_page()
+@pytest.mark.parametrize("start", ["search.html?q=mask", "book/start.html"])
+def test_results_fit_and_keep_nobody_out(opened, scheme, start):
+    page = opened(start, color_scheme=scheme)
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
-        for start, field in (
-            ("search.html?q=mask", "main input"),
-            ("book/start.html", ".find input"),
-        ):
-            page.goto(f"{address}/{start}")
-            page.locator(field).fill("causal mask")
-            page.locator("#search-results a, [role=option]").first.wait_for()
-            page.evaluate(AXE.read_text(encoding="utf-8"))
-            barriers = BARRIERS.replace(
-                'document.querySelectorAll("details")',
-                'document.querySelectorAll("article details")',
-            )
-            assert page.evaluate(barriers) == []
-            overflow = page.evaluate(OVERFLOWING)
-            assert overflow["page"] <= overflow["width"], overflow
-    page.context.close()
+        page.locator("main input" if "search" in start else ".find input").fill("causal mask")
+        page.locator("#search-results a, [role=option]").first.wait_for()
+        assert barriers(page) == [] and overflowing(page) == []

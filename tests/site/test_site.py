@@ -1,47 +1,39 @@
-"""The built pages, read as files: links, alternative text, other hosts, Colab."""
+"""The built pages, read as files: links, pictures, other hosts, folds, and what others see."""
 
 from __future__ import annotations
 
 import gzip
 import re
+import xml.etree.ElementTree as xml
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from bs4 import BeautifulSoup, Tag
+import yaml
+from bs4 import Tag
 
-from gpt2_site.addresses import colab_tag
+from gpt2_site.addresses import colab_tag, published, repository
+from gpt2_site.chapters import chapters
+from tests.site.conftest import ROOT, parsed
+
+PUBLISHED = published("x").removesuffix("x.html")
 
 # What a browser fetches by itself, as opposed to links that a reader may follow.
-FETCHED = [
-    ("script", "src"),
-    ("img", "src"),
-    ("img", "srcset"),
-    ("source", "src"),
-    ("source", "srcset"),
-    ("iframe", "src"),
-    ("embed", "src"),
-    ("object", "data"),
-    ("video", "src"),
-    ("video", "poster"),
-    ("audio", "src"),
-    ("link", "href"),
-    ("image", "href"),
-    ("use", "href"),
-]
+FETCHED = "script img source iframe embed object video audio link image use".split()
+KEYS = "src srcset href data poster".split()
 OTHER_HOST = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.I)
+CONFIG = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+MOVED = {
+    old: str(PurePosixPath(old).parent / new).removesuffix(".html")
+    for old, new in CONFIG["sphinx"]["config"]["redirects"].items()
+}
 STYLE_FETCHES = re.compile(r"@import\s+[\"']([^\"']+)|url\(\s*[\"']?([^\"')]+)")
 
 
 @cache
-def parse(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-
-
-@cache
 def anchors(path: Path) -> frozenset[str]:
-    page = parse(path)
+    page = parsed(path)
     return frozenset(
         name for tag in page.find_all(True) for name in (tag.get("id"), tag.get("name")) if name
     )
@@ -65,7 +57,7 @@ def test_every_page_of_the_table_of_contents_is_built(site, page_names):
 def test_every_internal_link_leads_to_a_file_and_an_anchor(site, files):
     broken = []
     for file in files:
-        for tag in parse(file).find_all(["a", "link", "script", "img"]):
+        for tag in parsed(file).find_all(["a", "link", "script", "img"]):
             target = attribute(tag, "href") or attribute(tag, "src")
             parts = urlsplit(target)
             if not target or parts.scheme or parts.netloc:
@@ -84,13 +76,13 @@ def test_every_internal_link_leads_to_a_file_and_an_anchor(site, files):
 def test_no_page_fetches_from_another_host(site, files):
     found = []
     for file in files:
-        page = parse(file)
+        page = parsed(file)
         where = file.relative_to(site)
-        for name, key in FETCHED:
-            for tag in page.find_all(name):
-                only_named = set(tag.get("rel") or []) & {"canonical", "author", "license"}
+        for tag in page.find_all(FETCHED):
+            only_named = set(tag.get("rel") or []) & {"canonical", "author", "license"}
+            for key in KEYS:
                 if not only_named and OTHER_HOST.match(attribute(tag, key)):
-                    found.append(f"{where}: <{name} {key}={attribute(tag, key)}>")
+                    found.append(f"{where}: <{tag.name} {key}={attribute(tag, key)}>")
         inline = [tag.get_text() for tag in page.find_all("style")]
         inline += [attribute(tag, "style") for tag in page.find_all(style=True)]
         found += [f"{where}: style {url}" for text in inline for url in other_hosts(text)]
@@ -112,7 +104,7 @@ def test_every_picture_says_what_it_shows(site, files):
     """A path, a file name or a word is what tools put there when the author has said nothing."""
     silent = []
     for file in files:
-        for image in parse(file).find_all("img"):
+        for image in parsed(file).find_all("img"):
             alt = attribute(image, "alt").strip()
             decorative = image.find_parent(class_="brand")  # beside the book's title
             looks_like_path = re.search(r"[/\\]|\.(png|svg|jpe?g|gif|webp)\b", alt, re.I)
@@ -123,22 +115,20 @@ def test_every_picture_says_what_it_shows(site, files):
     assert silent == []
 
 
-def test_colab_links_open_the_notebook_in_the_public_repository(site, page_names, book_config):
-    owner_and_name = urlsplit(book_config["repository"]["url"]).path.strip("/")
+def test_colab_links_open_the_notebook_in_the_public_repository(soup, page_names):
+    owner_and_name = urlsplit(repository()).path.strip("/")
     root = f"https://colab.research.google.com/github/{owner_and_name}/blob/{colab_tag()}"
-    notebooks = [name for name in page_names if name.startswith("notebooks/")]
-    assert notebooks
-    for name in notebooks:
-        links = {attribute(a, "href") for a in parse(site / f"{name}.html").find_all("a")}
+    for name in (name for name in page_names if name.startswith("notebooks/")):
+        links = {attribute(a, "href") for a in soup(name).find_all("a")}
         # a practice page has a link for each exercise, too, which lands at its cell
         colab = {link.partition("#")[0] for link in links if "colab.research.google.com" in link}
         assert colab == {f"{root}/{name}.ipynb"}
-        assert (Path(__file__).resolve().parents[2] / f"{name}.ipynb").is_file()
+        assert (ROOT / f"{name}.ipynb").is_file()
 
 
-def test_notebooks_can_be_downloaded_rather_than_shown_as_json(site, page_names):
+def test_notebooks_can_be_downloaded_rather_than_shown_as_json(soup, page_names):
     for name in page_names:
-        for link in parse(site / f"{name}.html").find_all("a", href=re.compile("_sources/")):
+        for link in soup(name).find_all("a", href=re.compile("_sources/")):
             assert link.has_attr("download"), f"{name}: {link}"
 
 
@@ -146,7 +136,7 @@ def test_mathematics_is_set_when_the_site_is_built(site, files):
     """It shows without a script, and says its formula to those who hear the page."""
     formulas = 0
     for file in files:
-        for math in parse(file).select("article .math"):
+        for math in parsed(file).select("article .math"):
             where = f"{file.relative_to(site)}: {math.get_text()[:60]}"
             assert math.select_one(".katex math annotation"), where
             assert not math.select(".katex-error"), where
@@ -158,7 +148,7 @@ def test_mathematics_is_set_when_the_site_is_built(site, files):
 def test_a_page_is_light(site, pages, most):
     """What a page fetches before a reader touches anything, compressed as servers send it."""
     for file in site.glob(pages):
-        page = parse(file)
+        page = parsed(file)
         own = [file]
         for tag in page.select("script[src], link[rel=stylesheet], link[rel=preload], img[src]"):
             address = attribute(tag, "src") or attribute(tag, "href")
@@ -184,7 +174,7 @@ def test_links_to_the_glossary_show_its_entries(site, files):
     links = [
         (page, link)
         for page in files
-        for link in parse(page).select("article a[href*='glossary.html#']")
+        for link in parsed(page).select("article a[href*='glossary.html#']")
     ]
     assert len(links) > 100
     bad = [
@@ -193,3 +183,86 @@ def test_links_to_the_glossary_show_its_entries(site, files):
         if len(attribute(link, "title")) < 20 or re.search(r"\\|Chapter", attribute(link, "title"))
     ]
     assert bad == []
+
+
+# ---- Folds and old addresses
+
+
+def test_a_deeper_section_is_a_closed_fold_with_its_heading_as_summary(soup, chapter):
+    page = soup(f"notebooks/{chapter.name}")
+    folds = page.select("article details.deeper")
+    assert len(folds) == len(re.findall(r"^### Deeper: ", chapter.markdown, re.M)) > 0
+    for fold in folds:
+        assert "open" not in fold.attrs
+        assert fold.parent.name == "section" and fold.parent["id"].startswith("deeper-")
+        heading = fold.summary.find("h3").get_text()
+        assert heading and "Deeper" not in heading
+        assert not fold.summary.find("a"), "a link in a summary can hardly be clicked"
+        assert len(fold.get_text()) > len(heading) + 60, f"{heading}: nothing in it"
+        assert fold.find("h2") is None, "the story does not end in a fold"
+        assert not [tag for tag in fold.next_siblings if getattr(tag, "name", None)]
+
+
+def test_no_pixel_picture_is_in_a_chapter(soup, chapter):
+    page = soup(f"notebooks/{chapter.name}")
+    assert [tag["src"][:60] for tag in page.select("article .cell_output img")] == []
+    for figure in page.select("article figure.g2-plot"):
+        assert len(figure.svg["aria-label"].split()) >= 5
+        assert len(figure.figcaption.get_text().split()) >= 3
+        assert "#000000" not in str(figure.svg) and "#ffffff" not in str(figure.svg)
+
+
+def test_every_old_address_leads_to_a_page(site, soup):
+    assert MOVED
+    for old, new in MOVED.items():
+        page = soup(old)
+        goal = (site / old).parent / page.find("link", rel="canonical")["href"]
+        assert goal.resolve() == (site / f"{new}.html").resolve()
+        assert goal.is_file()
+        assert page.find("a")["href"] in str(page.find("noscript"))
+
+
+# ---- What search engines, messengers and language models see
+
+
+def test_a_page_has_its_address_title_picture_and_policy(site, soup, page_names):
+    for name in page_names:
+        head = soup(name).head
+        assert head.find("link", rel="canonical")["href"] == published(name)
+        assert head.find("meta", property="og:title")["content"].strip()
+        picture = head.find("meta", property="og:image")["content"]
+        assert picture.startswith(PUBLISHED)
+        assert (site / picture.removeprefix(PUBLISHED)).is_file()
+        policy = head.find("meta", {"http-equiv": "Content-Security-Policy"})["content"]
+        rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+        assert rules["default-src"] == "'none'" and "http" not in rules["script-src"]
+        assert "unsafe-inline" not in rules["script-src"]
+        assert "'unsafe-eval'" not in rules["script-src"]
+        assert rules["require-trusted-types-for"] == "'script'"
+        hosts = re.findall(r"https?://[^\s;]+", policy)
+        assert hosts and all(re.search(r"huggingface\.co$|hf\.co$", host) for host in hosts)
+
+
+def test_a_chapter_says_what_it_is_about_and_what_comes_next(soup):
+    pages = [soup(f"notebooks/{chapter.name}") for chapter in chapters()]
+    told = {page.find("meta", attrs={"name": "description"})["content"] for page in pages}
+    assert len(told) == len(pages) and all(60 < len(text) <= 160 for text in told)
+    assert all(len(page.select_one(".onward .next span").get_text().split()) > 5 for page in pages)
+
+
+def test_the_map_of_the_site_names_every_page_once(site, page_names):
+    space = {"s": "http://www.sitemaps.org/schemas/sitemap/0.9"}
+    found = [e.text for e in xml.parse(site / "sitemap.xml").findall(".//s:loc", space)]
+    assert sorted(found) == sorted(map(published, page_names))
+    assert f"Sitemap: {PUBLISHED}sitemap.xml" in (site / "robots.txt").read_text("utf-8")
+
+
+def test_a_language_model_finds_every_chapter_as_text(site, chapter):
+    listed = (site / "llms.txt").read_text("utf-8")
+    address = f"{PUBLISHED}text/{chapter.name}.md"
+    assert f"[{chapter.number} {chapter.title}]({address}): " in listed
+    text = (site / "text" / f"{chapter.name}.md").read_text("utf-8")
+    assert f"# {chapter.title}" in text and "```python" in text
+    assert "exhibits.setup()" not in text and "import torch" in text
+    assert not re.search(r"\]\((?!https?://)[^)]", re.sub(r"```.*?```", "", text, flags=re.S))
+    assert "<svg" not in text and "<style" not in text
