@@ -156,7 +156,7 @@ def test_without_storage_the_frame_works(opened):
 
 def test_scripts_of_exhibits_come_when_one_is_near_or_linked(opened, address):
     asked: list[str] = []
-    page = opened("NOTICE", viewport=WIDE)
+    page = opened("robots.txt", viewport=WIDE)
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
     page.goto(f"{address}/{HEADS}", wait_until="networkidle")
     assert "live.js" not in asked

@@ -34,7 +34,7 @@ def test_the_place_is_switched_without_javascript(opened):
 
 @pytest.mark.parametrize("opening", ["http", "file"])
 def test_write_on_loads_the_model_and_not_before(opened, address, site, opening):
-    page = opened("NOTICE")
+    page = opened("robots.txt")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{address if opening == 'http' else site.as_uri()}/{FRONT}")

@@ -68,7 +68,8 @@ WANTED = {
 @pytest.fixture(scope="module")
 def answers(browser: Browser, address: str) -> Iterator[Page]:
     page = browser.new_page()
-    page.goto(f"{address}/search.html")
+    page.goto(f"{address}/search.html?q=mask")
+    page.locator("#search-results a").first.wait_for()
     yield page
     page.close()
 
@@ -157,7 +158,7 @@ def test_a_place_in_a_fold_opens_it(opened):
 
 
 def test_from_a_disk(opened, site):
-    page = opened("NOTICE")
+    page = opened("robots.txt")
     page.goto((site / "book" / "glossary.html").as_uri())
     page.locator(".find input").fill("softmax")
     page.get_by_role("option").first.wait_for()
@@ -166,7 +167,7 @@ def test_from_a_disk(opened, site):
 
 
 def test_the_list_is_asked_for_once_and_only_by_who_searches(opened, address):
-    page = opened("NOTICE")
+    page = opened("robots.txt")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
     page.goto(f"{address}/book/glossary.html", wait_until="networkidle")
