@@ -63,7 +63,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
   const begin = async () => {
     const [text, seed, restart] = ["text", "seed", "restart"].map((name) => state.get(name));
     const name = JSON.stringify([text, seed, restart]);
-    const { ids, cut } = await model.encode(text, Math.min(PROMPT, blockSize - 1));
+    const { ids, cut } = await model.encode(text, Math.min(PROMPT, Math.max(1, blockSize - 1)));
     const temperature = seed ? (settings.temperature ?? 0.8) : 0;
     const known = chains.get(name) ?? {
       chain: new Chain(model, ids, { seed, temperature, restart }),
@@ -124,7 +124,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
     show: async (latest) => {
       const { chain, cut } = await begin();
       const { P, gaps } = chain;
-      const most = Math.min(state.get("steps"), blockSize - P);
+      const most = Math.min(state.get("steps"), Math.max(1, blockSize - P));
       while (latest() && gaps.length < most && !chain.ended) {
         if (!(await chain.extend(latest))) return;
       }

@@ -3,9 +3,9 @@
 
 import { asTable } from "./as_table.mjs";
 import { make } from "./dom.mjs";
-import { modelFromDrop, modelFromFiles } from "./files.mjs";
+import { modelFromDrop } from "./files.mjs";
 import { model } from "./page_model.mjs";
-import { gpt2Button } from "./published.mjs";
+import { bookButton, choices, inWords } from "./model_choice.mjs";
 import { state } from "./state.mjs";
 
 /** @import { State } from "./state.mjs" */
@@ -16,8 +16,9 @@ import { state } from "./state.mjs";
  * What a kind of exhibit is given: the settings of its notebook, what the page shares, and a way to
  * say in a sentence what is to be seen now.
  * @typedef {{settings: Record<string, any>, state: State, model: typeof model,
- *   say: (sentence: string) => void, sentence: HTMLElement, element: HTMLElement}} Page  a kind may
- *   place the sentence among its nodes; else it stands below them
+ *   say: (sentence: string) => void, sentence: HTMLElement, element: HTMLElement,
+ *   update: () => Promise<void>, complain: (error: unknown) => void}} Page  a kind may place the
+ *   sentence among its nodes; else it stands below them
  */
 
 /**
@@ -109,8 +110,12 @@ export class Exhibit extends HTMLElement {
       }),
     ];
     const other = () => {
-      this.begin(); // the other model has other sizes
-      this.update();
+      try {
+        this.begin(); // the other model has other sizes
+        this.update();
+      } catch (error) {
+        this.fail(error);
+      }
     };
     if (this.own.needsModel) this.model.listeners.add(other);
     this.leave = () => {
@@ -127,8 +132,16 @@ export class Exhibit extends HTMLElement {
 
   begin() {
     const { settings, state, model, sentence } = this;
-    const say = (/** @type {string} */ text) => this.say(text);
-    this.parts = this.own.kind({ settings, state, model, say, sentence, element: this });
+    this.parts = this.own.kind({
+      settings,
+      state,
+      model,
+      sentence,
+      element: this,
+      say: (text) => this.say(text),
+      update: () => this.update(),
+      complain: (error) => this.complain(error),
+    });
     this.replaceChildren(...this.frame(this.parts.nodes));
   }
 
@@ -143,7 +156,7 @@ export class Exhibit extends HTMLElement {
       (this.tablePlace = make("div", { class: "scroll", tabindex: "0" })),
     );
     const link = make("button", { type: "button", onclick: () => this.link() }, "link to this");
-    const own = this.own.needsModel ? this.choices() : [];
+    const own = this.own.needsModel ? choices(this) : [];
     const again = make("button", { type: "button", onclick: () => this.reset() }, "reset");
     return [
       ...(first ? [make("p", { class: "first" }, first)] : []),
@@ -155,41 +168,16 @@ export class Exhibit extends HTMLElement {
     ];
   }
 
-  /** Another model than the book's: chosen here, or dropped on the exhibit. */
-  choices() {
-    const input = make("input", {
-      type: "file",
-      multiple: true,
-      hidden: true,
-      onchange: () => input.files?.length && this.bring(modelFromFiles(input.files)),
-    });
-    const choose = () => {
-      input.value = "";
-      input.click();
-    };
-    const yours = make("button", { type: "button", onclick: choose }, "use your model");
-    const book = make(
-      "button",
-      { type: "button", onclick: () => this.model.back().catch((e) => this.complain(e.message)) },
-      "the book's model",
-    );
-    book.hidden = !this.model.present.own;
-    const gpt2 = gpt2Button(
-      (files) => this.bring(files),
-      (sentence) => this.complain(sentence),
-    );
-    return [input, yours, gpt2, book];
-  }
-
   /** @param {Promise<Files>} files */
   async bring(files) {
     this.complain("The model is loaded …");
     try {
       const { name } = await this.model.use(await files);
       await this.update();
+      if (this.dataset.state !== "ready") return; // it says why
       this.complain(`${name} answers now, here and in the book's other exhibits.`);
     } catch (error) {
-      this.complain(/** @type {Error} */ (error).message);
+      this.complain(error);
     }
   }
 
@@ -211,7 +199,7 @@ export class Exhibit extends HTMLElement {
       this.writeTable();
     } catch (error) {
       if (!latest()) return;
-      this.complain(error instanceof Error ? error.message : String(error));
+      this.complain(error);
       this.dataset.state = "stale";
     } finally {
       slow.forEach(clearTimeout);
@@ -231,11 +219,9 @@ export class Exhibit extends HTMLElement {
 
   /** Everything as in the beginning; an engine that does not answer is replaced. */
   reset() {
-    if (this.dataset.state === "busy") {
-      this.model.restart();
-      this.update();
-    }
+    if (this.dataset.state === "busy") this.model.restart();
     this.state.reset();
+    if (this.dataset.state !== "ready") this.update();
   }
 
   /**
@@ -248,9 +234,9 @@ export class Exhibit extends HTMLElement {
     this.timer = Number(setTimeout(() => (this.aloud.textContent = sentence), QUIET));
   }
 
-  /** @param {string} sentence */
-  complain(sentence) {
-    this.status.textContent = sentence;
+  /** @param {unknown} what  a sentence, or an error */
+  complain(what) {
+    this.status.textContent = typeof what === "string" ? what : inWords(what);
   }
 
   /**
@@ -258,9 +244,10 @@ export class Exhibit extends HTMLElement {
    * @param {unknown} error
    */
   fail(error) {
-    const why = error instanceof Error ? error.message : String(error);
-    this.complain(`What is printed here does not answer: ${why} `);
+    this.leave();
+    this.complain(`What is printed here does not answer: ${inWords(error)} `);
     this.status.append(make("button", { type: "button", onclick: () => this.wake() }, "try again"));
+    if (this.model.loaded?.own) this.status.append(" ", bookButton(this));
     if (this.printed) this.replaceChildren(...this.printed);
     this.append(this.status);
     this.dataset.state = "failed";

@@ -1,5 +1,5 @@
 // OpenAI's GPT-2 in the browser: fetched once, when the reader has agreed, and stored until it is
-// deleted on the page that has everything.
+// deleted on the page “Open the model”.
 
 import { PUBLISHED, describe } from "../hub.mjs";
 import { startEngine } from "../page.mjs";
@@ -40,12 +40,12 @@ export async function storedGpt2() {
 /**
  * A button that puts GPT-2 in the place of the present model; while it is fetched, it stops that.
  * @param {(files: Promise<Files>) => void} use
- * @param {(sentence: string) => void} say
+ * @param {(said: unknown) => void} say  a sentence, or an error
  */
 export function gpt2Button(use, say) {
   /** @type {(() => void) | null} */
   let stop = null;
-  const onclick = () => (stop ? stop() : bring().catch((error) => say(error.message)));
+  const onclick = () => (stop ? stop() : bring().catch(say));
   const button = make("button", { type: "button", onclick }, "use GPT-2");
   const bring = async () => {
     const stored = await list().catch(() => []);

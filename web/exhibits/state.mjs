@@ -25,27 +25,41 @@ export class State {
   }
 
   /**
-   * What a part begins with. Its type holds ever after; an address may ask for another value. If it
-   * was declared before, by another exhibit or for another model, its value stays as far as it fits.
+   * What a part begins with, or the nearest value within the limits. Its type holds ever after; an
+   * address may ask for another value. If it was declared before, by another exhibit or for another
+   * model, what the reader has set stays as far as it fits.
    * @param {string} name
    * @param {Value} first
    * @param {Limits} [limits]
    */
   declare(name, first, limits = {}) {
     const before = this.known.get(name);
-    if (before) {
-      this.known.set(name, { ...before, limits });
-      this.values.set(name, this.fit(name, this.get(name)));
-      return;
-    }
-    this.known.set(name, { first, limits });
     const text = this.asked.get(name);
-    this.values.set(name, text === null ? first : this.fit(name, parse(text, first)));
+    let value = text === null ? first : parse(text, first);
+    if (before) value = same(this.get(name), this.first(name)) ? before.first : this.get(name);
+    this.known.set(name, { first: before?.first ?? first, limits });
+    this.values.set(name, this.fit(name, value));
+  }
+
+  /**
+   * What it begins with: a model of the reader's own may be too small for the chapter's choice.
+   * @param {string} name
+   */
+  first(name) {
+    const { first } = this.entry(name);
+    return this.fit(name, first);
+  }
+
+  /** @param {string} name */
+  entry(name) {
+    const known = this.known.get(name);
+    if (!known) throw new Error(`no exhibit of this page has declared ${name}`);
+    return known;
   }
 
   /** @param {string} name @returns {any} */
   get(name) {
-    if (!this.known.has(name)) throw new Error(`no exhibit of this page has declared ${name}`);
+    this.entry(name);
     return this.values.get(name);
   }
 
@@ -70,7 +84,7 @@ export class State {
 
   /** Everything as it was in the beginning. */
   reset() {
-    this.set(Object.fromEntries([...this.known].map(([name, { first }]) => [name, first])));
+    this.set(Object.fromEntries([...this.known.keys()].map((name) => [name, this.first(name)])));
   }
 
   /**
@@ -96,9 +110,9 @@ export class State {
    */
   address(hash = location.hash) {
     const query = new URLSearchParams(this.asked);
-    for (const [name, { first }] of this.known) {
+    for (const name of this.known.keys()) {
       const value = this.get(name);
-      if (same(value, first)) query.delete(name);
+      if (same(value, this.first(name))) query.delete(name);
       else query.set(name, Array.isArray(value) ? value.join(" ") : String(value));
     }
     const text = query.toString();
@@ -115,27 +129,26 @@ export class State {
   }
 
   /**
-   * A value of the right type within its limits; the beginning's, where none can be made of it.
+   * A value of the right type within its limits; what it begins with, where none can be made of it.
    * @param {string} name
    * @param {Value} value
    * @returns {Value}
    */
   fit(name, value) {
-    const known = this.known.get(name);
-    if (!known) throw new Error(`no exhibit of this page has declared ${name}`);
-    const { first, limits } = known;
+    const { first, limits } = this.entry(name);
+    const { among, min = -Infinity, max = Infinity, whole = false } = limits;
     if (Array.isArray(first)) {
       const list = Array.isArray(value) ? value : [];
-      return list.filter((item) => limits.among?.includes(item) ?? true).slice(0, MOST);
+      return list.filter((item) => among?.includes(item) ?? true).slice(0, MOST);
     }
-    if (typeof value !== typeof first) return first;
+    const odd = typeof value === "number" && !Number.isFinite(value);
+    if (typeof value !== typeof first || odd) return this.first(name);
     if (typeof value === "string") {
-      if (limits.among && !limits.among.includes(value)) return first;
-      return value.slice(0, LONGEST);
+      if (!among || among.includes(value)) return value.slice(0, LONGEST);
+      // Blocks and heads count upwards: of a smaller model, the last is the nearest.
+      return value === first ? (among.at(-1) ?? first) : this.first(name);
     }
     if (typeof value !== "number") return value;
-    if (!Number.isFinite(value)) return first;
-    const { min = -Infinity, max = Infinity, whole = false } = limits;
     return Math.min(max, Math.max(min, whole ? Math.round(value) : value));
   }
 }
