@@ -98,7 +98,7 @@ NAMES = {
     "book/contents": {"contents": contents},
     "book/instructors": {"chapter_rows": chapter_rows, "in_class": in_class, "at_home": at_home},
     "book/gpu": vars(gpu_figures),
-    "book/browser": vars(in_page_figures),
+    "book/model": vars(in_page_figures),
 }
 
 

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from bs4 import BeautifulSoup, Tag
 
 # An answer to one reader, and two that a title and a running page take the place of.
-LEFT_OUT = ("book/index", "book/progress", "book/browser")
+LEFT_OUT = ("book/index", "book/progress")
 SPOILER = re.compile(r"(Hint|Solution|The book's answer)\b")
 # What only a page on a screen has. Of the cells, those that draw or check: their outputs stay.
 SCREEN = ".ways, .headerlink, button, script, style, noscript, .onward, .unseen, details.hide"

@@ -39,7 +39,7 @@
    */
   function mark(text, names) {
     const own = text.parentElement;
-    if (!own || own.closest("[data-name], a, gpt2-console")) return;
+    if (!own || own.closest("[data-name], a")) return;
     const whole = text.data.trim();
     const pattern = own.tagName === "PRE" ? IN_CODE : WORD;
     const found = [...text.data.matchAll(pattern)].filter(([word]) => names.has(short(word)));

@@ -14,7 +14,8 @@ import { forget, keep, kept } from "./own.mjs";
 /** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer, merges?: string,
  *   stored?: boolean}} Files  merges: of its own tokenizer; stored: it is in the browser's storage */
 /** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean,
- *   own: boolean}} Loaded  story: its texts begin with <|endoftext|>; own: the reader's */
+ *   own: boolean, backend: string, seconds: number}} Loaded  story: its texts begin with
+ *   <|endoftext|>; own: the reader's; seconds: until it was ready */
 /** @typedef {{logits: Float32Array, tensor: (path: string) => Noted}} Result  of one pass */
 /** @typedef {{id: number, name: string, p: number}} Guess */
 
@@ -38,6 +39,7 @@ class PageModel {
     this.loaded = null;
     /** @type {Files | null} */
     this.files = null; // of what is loaded
+    this.backend = "auto"; // what was asked for
     /** @type {Set<string>} */
     this.words = new Set(); // of Crane World
     /** @type {Set<() => void>} */
@@ -82,6 +84,21 @@ class PageModel {
     return loaded;
   }
 
+  /**
+   * The same model in another arithmetic. If that fails, it stays as it is.
+   * @param {string} backend  as backend.mjs names them
+   */
+  async compute(backend) {
+    const before = this.backend;
+    this.backend = backend;
+    try {
+      await this.load(this.files ?? (await theBooks()));
+    } catch (error) {
+      this.backend = before;
+      throw error;
+    }
+  }
+
   /** The book's again. */
   async back() {
     return this.use(await theBooks());
@@ -92,13 +109,16 @@ class PageModel {
    * @returns {Promise<Loaded>}
    */
   async load(files) {
+    const began = performance.now();
     const { name, config: text, weights, merges } = files;
     const { vocabSize } = readConfig(text);
     const tokenizer = await tokenizerOf(name, vocabSize, merges);
-    const { config } = await this.started().load("page", { config: text, weights });
+    const request = { config: text, weights, backend: this.backend };
+    const { config, backend } = await this.started().load("page", request);
+    const seconds = (performance.now() - began) / 1000;
     const story = vocabSize !== GPT2_SIZE;
     this.files = files;
-    this.loaded = { name, config, tokenizer, story, own: name !== BOOKS };
+    this.loaded = { name, config, tokenizer, story, own: name !== BOOKS, backend, seconds };
     return this.loaded;
   }
 

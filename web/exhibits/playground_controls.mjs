@@ -6,6 +6,21 @@ import { Switchboard } from "./switchboard.mjs";
 /** @import { State } from "./state.mjs" */
 /** @import { Control } from "./switchboard.mjs" */
 
+export const VIEWS = {
+  attention: "attention",
+  lens: "what each stage would say",
+  tensor: "any tensor",
+  machine: "model and arithmetic",
+};
+/** What can be switched off: on its switch, and in a sentence. */
+export const PARTS = /** @type {Record<string, [string, string]>} */ ({
+  positions: ["positions", "positions"],
+  mask: ["causal mask", "the mask"],
+  scale: ["√D", "the division by √D"],
+  layerNorm: ["LayerNorm", "LayerNorm"],
+});
+export const MOST_K = 100;
+
 /**
  * @param {State} state
  * @param {string[]} names  of heads, block.head
@@ -18,10 +33,7 @@ export function controls(state, names, blocks) {
     kind: "choice",
     key: "view",
     label: "look at",
-    options: [
-      ["attention", "attention"],
-      ["lens", "what each stage would say"],
-    ],
+    options: Object.entries(VIEWS),
   });
   const knobs = switches(
     {
@@ -31,6 +43,22 @@ export function controls(state, names, blocks) {
       max: 3,
       step: 0.05,
       show: (tau) => (tau === 0 ? "0 (greedy)" : fixed(tau, 2)),
+    },
+    {
+      kind: "slider",
+      key: "k",
+      label: "top-k",
+      max: MOST_K,
+      step: 1,
+      show: (k) => (k ? String(k) : "all"),
+    },
+    {
+      kind: "slider",
+      key: "p",
+      label: "top-p",
+      min: 0.05,
+      step: 0.05,
+      show: (p) => (p === 1 ? "all" : fixed(p, 2)),
     },
     { kind: "slider", key: "seed", label: "seed", max: 99, step: 1, decimals: 0 },
   );
@@ -42,8 +70,9 @@ export function controls(state, names, blocks) {
       label: "leave out MLPs",
       options: blocks.map((n) => [n, `MLP ${n}`]),
     },
-    { kind: "switch", key: "positions", label: "positions" },
-    { kind: "switch", key: "mask", label: "causal mask" },
+    ...Object.entries(PARTS).map(
+      ([key, [label]]) => /** @type {Control} */ ({ kind: "switch", key, label }),
+    ),
   );
   return { view, knobs, parts };
 }

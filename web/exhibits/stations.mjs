@@ -8,7 +8,7 @@ import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
-/** @typedef {{path: string, code: string, role?: string}} Station */
+/** @typedef {{path: string, code: string, role: string}} Station */
 
 const MOST = 12; // tokens
 const COLUMNS = 8; // of a row's numbers
@@ -48,16 +48,25 @@ const END = [
   ["probabilities", "p = logits.softmax(dim=-1)", "weights"],
 ];
 
+/**
+ * All stations of a pass, in order.
+ * @param {number} nLayer
+ * @returns {Station[]}
+ */
+export function wayThrough(nLayer) {
+  const blocks = Array.from({ length: nLayer }, (_, n) => `transformer.h.${n}.`);
+  const inBlocks = blocks.flatMap((h) => BLOCK.map(([name, ...rest]) => [h + name, ...rest]));
+  return [...BEGIN, ...inBlocks, ...END].map(([path, code, role = "plain"]) => ({
+    path: String(path),
+    code: String(code),
+    role,
+  }));
+}
+
 /** @type {import("./exhibit.mjs").Kind} */
 export function stations({ settings, state, model, say }) {
   const { nLayer, nHead, nEmbd: C, vocabSize: V } = model.present.config;
-  const blocks = Array.from({ length: nLayer }, (_, n) => `transformer.h.${n}.`);
-  /** @type {Station[]} */
-  const all = [
-    ...BEGIN,
-    ...blocks.flatMap((h) => BLOCK.map(([name, ...rest]) => [h + name, ...rest])),
-    ...END,
-  ].map(([path, code, role = "plain"]) => ({ path: String(path), code: String(code), role }));
+  const all = wayThrough(nLayer);
   const nameOf = (/** @type {number} */ n) => all[n].path.replace("transformer.", "");
   const first = all.findIndex(({ path }) => path === settings.station);
   const whole = true;

@@ -104,7 +104,7 @@ def test_the_lens_says_what_each_stage_would(exhibit, crane):
             best = (model.transformer.ln_f(tape[path]) @ model.transformer.wte.weight.T).argmax(-1)
         expected.append(crane.show(best[0].tolist()))
     assert shown.cells(".lens") == expected
-    assert not shown.element.locator(".board").is_visible()
+    assert not shown.element.locator(".board").first.is_visible()
     shown.element.locator(".lens td[data-place='0 3']").click()
     assert shown.query == "?view=lens&at=3"
     want = crane.next(tape["logits"][:, :4])
