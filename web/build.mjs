@@ -9,7 +9,6 @@ const [folder = `${web}../gpt2_edu/exhibits/static`] = process.argv.slice(2);
 
 const SCRIPTS = {
   gpt2: "site.mjs", // the engine, as the global `gpt2`
-  console: "console/console.mjs",
   live: "exhibits/all.mjs",
 };
 
