@@ -75,8 +75,7 @@ export function tensors({ state, model }) {
       const scale = Math.max(-least, largest);
 
       list.value = path;
-      const { code: line, role } = stations[paths.indexOf(path)];
-      code.textContent = line;
+      code.textContent = stations[paths.indexOf(path)].code;
       facts.textContent =
         `${letters.join(", ")} = (${shape.join(", ")}), from ${short(least)} to ` +
         `${short(largest)}, mean ${short(sum / count)}. Violet is positive, ochre negative; ` +
@@ -107,7 +106,6 @@ export function tensors({ state, model }) {
       const seen = tokens.flatMap((_, row) => [
         ...own.subarray(row * columns + first, row * columns + first + names.length),
       ]);
-      board.element.className = `board g2 g2-${role}`;
       board.element.dataset.name = path;
       board.set(seen, { rows: tokens, columns: names, scale });
     },
