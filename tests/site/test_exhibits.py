@@ -15,11 +15,12 @@ from tests.site.waiting import until
 pytestmark = pytest.mark.browser
 WAIT = 60_000  # milliseconds; there are many at once on a slow machine
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(
+CHAPTERS = sorted(
     path.stem
     for path in (ROOT / "notebooks").glob("*.ipynb")
     if "g2-live" in path.read_text(encoding="utf-8")
 )
+PAGES = [*(f"notebooks/{name}" for name in CHAPTERS), "book/model"]
 VIOLATIONS = """async () => {
   for (const details of document.querySelectorAll(".g2-live details")) details.open = true;
   const { violations } = await axe.run({ include: [".g2-live"] }, { resultTypes: ["violations"] });
@@ -52,13 +53,13 @@ def wake(page: Page) -> int:
 
 def test_every_chapter_has_an_exhibit():
     chapters = {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
-    assert set(PAGES) == chapters
+    assert set(CHAPTERS) == chapters
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_an_exhibit_fits_both_widths_and_has_no_barriers(tab, address, name):
     tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.goto(f"{address}/notebooks/{name}.html")
+    tab.goto(f"{address}/{name}.html")
     assert wake(tab) > 0
     tab.evaluate(AXE.read_text(encoding="utf-8"))
     for width in (1280, 390):
@@ -74,7 +75,7 @@ def test_an_exhibit_answers_from_a_disk_and_asks_nobody(browser, site, name):
     page = browser.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{(site / 'notebooks' / name).as_uri()}.html")
+    page.goto(f"{(site / name).as_uri()}.html")
     wake(page)
     assert [url for url in asked if not re.match("file:|data:|blob:", url)] == []
     page.close()
@@ -84,7 +85,7 @@ def test_an_exhibit_answers_from_a_disk_and_asks_nobody(browser, site, name):
 def test_without_javascript_the_notebooks_own_output_stands_there(browser, address, name):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{address}/notebooks/{name}.html")
+    page.goto(f"{address}/{name}.html")
     for exhibit in page.locator(".g2-live").all():
         assert exhibit.locator("table, svg, ol").count() > 0
         assert exhibit.locator("button, input").count() == 0

@@ -79,21 +79,6 @@ def test_blocks_do_not_interchange_by_dragging(blocks):
     assert shown.bars()["loss"] == pytest.approx(loss_of(in_order(1, 0, 2)), abs=0.01)
 
 
-def test_a_block_lands_before_or_behind_another_as_a_mark_shows(blocks):
-    shown = blocks(query={"order": "1 0 2"})
-    (x, y), (to, _) = place(shown, "block 1"), place(shown, "block 2")
-    mouse = shown.page.mouse
-    mouse.move(x, y)
-    mouse.down()
-    mouse.move(to - 12, y)
-    marked = shown.element.locator(".lands-behind")
-    assert marked.inner_text().startswith("block 0")
-    mouse.up()
-    assert shown.query == "" and shown.sentence.startswith("In their own order, 0 · 1 · 2")
-    shown.drag(place(shown, "block 1"), (place(shown, "block 2")[0] + 40, y))
-    assert shown.query == "?order=0+2+1" and marked.count() == 0
-
-
 def test_a_block_is_left_out_and_put_back(blocks):
     shown = blocks()
     block(shown, "block 1").click()
@@ -104,45 +89,3 @@ def test_a_block_is_left_out_and_put_back(blocks):
     assert shown.sentence.startswith("no block: the loss is 28.6")
     shown.element.get_by_role("button", name="reset").click()
     assert shown.sentence.startswith("In their own order, 0 · 1 · 2")
-
-
-def test_by_keyboard_alone_and_another_text(blocks, crane):
-    shown = blocks()
-    block(shown, "block 2").focus()
-    shown.page.keyboard.press("Alt+ArrowLeft")
-    assert "0 · 2 · 1" in shown.sentence
-    shown.page.keyboard.press("Enter")
-    assert shown.sentence.startswith("0 · 1:")
-    shown.page.keyboard.press("Enter")
-    shown.page.keyboard.press("Alt+ArrowRight")
-    shown.element.get_by_role("button", name=CITY).click()
-    bars = {name: p for name, p in shown.bars().items() if name != "loss"}
-    assert bars == pytest.approx(crane.next(crane.trace(CITY)["logits"]), abs=1e-3)
-
-
-def test_by_touch(blocks):
-    shown = blocks(context={"has_touch": True})
-    block(shown, "block 0").tap()
-    assert shown.sentence.startswith("1 · 2: the loss is")
-    x, y = place(shown, "block 2")
-    shown.drag(place(shown, "block 0"), (x + 40, y), touch=True)
-    block(shown, "block 0").tap()
-    assert shown.query == "?order=1+2+0"
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"order": "1 1 7 <b> 0", "out": "9 x", "text": ""},
-        {
-            "order": "🐦",
-            "out": "0 1 2",
-            "text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400,
-        },
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(blocks, query):
-    shown = blocks(query=query)
-    shown.stands(tokens=27)
-    names = [name for name in shown.tokens() if name.startswith("block")]
-    assert sorted(names) == ["block 0", "block 1", "block 2"]

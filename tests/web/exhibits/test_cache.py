@@ -14,14 +14,6 @@ pytestmark = pytest.mark.browser
 RIVER = "By the river, the crane"
 
 
-def marks(shown):
-    return (
-        shown.ready()
-        .element.locator(".kv li")
-        .evaluate_all("columns => columns.map((column) => column.className)")
-    )
-
-
 def texts(shown):
     """What was written with a cache, and without."""
     lines = shown.ready().element.locator(".written > p:not(.sentence)").all_inner_texts()
@@ -53,19 +45,6 @@ def test_both_ways_write_pythons_text(exhibit, crane):
     assert "the text is the same" in shown.sentence
     assert 0 < largest_gap(shown) < 1e-4  # computed, not asserted
     assert shown.element.locator(".bar.moved").count() == 0
-
-
-def test_with_a_cache_one_token_is_computed_and_without_all(exhibit):
-    shown = exhibit("cache", text=RIVER)
-    assert set(marks(shown)) == {"now", "new"}  # the prompt
-    shown.element.get_by_role("button", name="next token").click()
-    shown.element.get_by_role("button", name="next token").click()
-    assert marks(shown) == ["kept"] * 9 + ["now", "new"]
-    assert "1 token passes through the model in place of 10" in shown.sentence
-    shown.element.get_by_label("keep keys and values").uncheck()
-    assert marks(shown) == ["now"] * 10 + ["new"]
-    assert "all 10 tokens pass through the model again" in shown.sentence
-    assert shown.query == "?steps=3&cache=false"
 
 
 def test_the_counters_count_what_python_counts(exhibit, crane):
@@ -104,47 +83,3 @@ def test_positions_that_start_again_are_pythons_too(exhibit, crane):
     assert wrong.endswith(shown.element.locator(".written mark").first.inner_text())
     assert shown.sentence.startswith("No error, but every new token takes position 0: token ")
     assert largest_gap(shown) > 1
-
-
-def test_an_address_restores_what_was_shown(exhibit):
-    query = {"text": "In the city, the crane", "steps": "9", "seed": "4"}
-    shown = exhibit("cache", text=RIVER, query=query)
-    first = texts(shown)
-    assert first[0] == first[1]
-    slider = shown.element.get_by_role("slider", name="tokens written")
-    slider.fill("3")
-    assert first[0].startswith(texts(shown)[0])
-    slider.fill("9")
-    assert texts(shown) == first
-    shown.element.get_by_role("slider", name="seed").fill("5")
-    assert texts(shown) != first
-
-
-def test_by_keyboard_and_by_touch(exhibit):
-    shown = exhibit("cache", text=RIVER, context={"has_touch": True})
-    button = shown.element.get_by_role("button", name="next token")
-    button.focus()
-    shown.page.keyboard.press("Enter")
-    assert len(marks(shown)) == 10
-    shown.element.get_by_role("slider", name="tokens written").focus()
-    shown.page.keyboard.press("ArrowRight")
-    assert len(marks(shown)) == 11
-    shown.ready()
-    button.tap()
-    assert len(marks(shown)) == 12
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "", "steps": "1e9", "seed": "-3"},
-        {"text": "<img src=x> & \u202e שלום 🐦" * 500, "steps": "4", "cache": "🐦"},
-        {"text": "a\x00b", "steps": "NaN", "restart": "true"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("cache", text=RIVER, query=query)
-    shown.stands()
-    assert 0 < len(marks(shown)) <= 24 + 48
-    shown.element.get_by_role("button", name="reset").click()
-    assert len(marks(shown)) == 9

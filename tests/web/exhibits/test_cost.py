@@ -16,18 +16,21 @@ MODELS = {name: replace(GPT2Config.preset(name), **DRY) for name in NAMES}
 REQUESTS = {"write": [16, 37], "train": [60, 100]}
 
 
+SIZES = {
+    name: [c.n_layer, c.n_embd, c.n_head, c.vocab_size, c.block_size] for name, c in MODELS.items()
+}
+SETTINGS = {
+    "sizes": SIZES,
+    "devices": {
+        d.name: {"peak": dict(d.peak), "memory": d.memory_bytes_per_second} for d in DEVICES
+    },
+    "requests": REQUESTS,
+}
+
+
 @pytest.fixture
 def cost(exhibit):
-    sizes = {
-        name: [c.n_layer, c.n_embd, c.n_head, c.vocab_size, c.block_size]
-        for name, c in MODELS.items()
-    }
-    devices = {d.name: {"peak": dict(d.peak), "memory": d.memory_bytes_per_second} for d in DEVICES}
-
-    def show(**more):
-        return exhibit("cost", sizes=sizes, devices=devices, requests=REQUESTS, **more)
-
-    return show
+    return lambda **more: exhibit("cost", **SETTINGS, **more)
 
 
 def table(shown) -> dict[str, list[float]]:
@@ -95,55 +98,3 @@ def test_more_flops_write_no_faster_and_more_bandwidth_does(cost):
     assert shown.sentence.endswith("Against before: FLOP/s × 16, tokens/s × 1.")
     slide(shown, "its bytes/s", ["ArrowRight"])
     assert shown.sentence.startswith("Bound by requests")
-
-
-def test_what_binds_moves_with_the_work(cost):
-    shown = cost(query={"device": "H100 80GB HBM3", "type": "bfloat16", "wait": "0.1"})
-    assert shown.sentence.startswith("Bound by memory traffic")
-    shown.element.get_by_role("button", name="train one step").click()
-    slide(shown, "texts at once", ["ArrowRight"] * 5)
-    assert "batch=32" in shown.query and "job=train" in shown.query
-    assert shown.sentence.startswith("Bound by arithmetic")
-    shown.element.get_by_role("button", name="crane").click()
-    assert "its window ends at T = 128" in shown.element.locator(".lines").inner_text()
-    slide(shown, "a request takes", ["End"])
-    assert shown.sentence.startswith("Bound by requests")
-
-
-def test_by_keyboard_alone(cost):
-    shown = cost()
-    before = shown.sentence
-    shown.tab_to(".choice button")
-    shown.press("ArrowRight", "Enter")
-    assert shown.query == "?job=train"
-    shown.tab_to("select")
-    shown.press("L")
-    assert shown.query == "?device=L4&job=train"
-    shown.tab_to("input[type=range]")
-    shown.press("End")
-    assert shown.query == "?device=L4&job=train&flops=16"
-    shown.tab_to(".foot > span > :last-child")  # reset
-    shown.press("Enter")
-    assert shown.query == "" and shown.sentence.startswith(before)
-
-
-def test_a_type_that_a_device_lacks_is_said(cost):
-    shown = cost(context={"has_touch": True})
-    shown.element.get_by_role("button", name="bfloat16").tap()
-    assert shown.sentence.endswith("The data sheet of the T4 has no figure for bfloat16.")
-    assert "no figure" in shown.element.locator(".bar").last.inner_text()
-    shown.element.get_by_role("button", name="reset").tap()
-    assert "no figure" not in shown.sentence
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"size": "gpt5", "device": "<img src=x>", "job": "", "type": "int4", "batch": "-3"},
-        {"batch": "1e99", "T": "0", "wait": "NaN", "flops": "🐦", "bytes": "99999"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(cost, query):
-    shown = cost(query=query)
-    shown.stands()
-    assert shown.sentence.startswith("Bound by ")

@@ -61,12 +61,6 @@ def drag(shown, name, right, up, touch=False):
     shown.drag((x, y), (x + right, y - up), touch)
 
 
-def press(shown, name, *keys):
-    shown.element.get_by_label(f"{name}:").focus()
-    for key in keys:
-        shown.page.keyboard.press(key)
-
-
 def numbers(shown, name):
     """The two numbers that an arrow stands for."""
     arrow = shown.ready().element.get_by_label(f"{name}:")
@@ -138,66 +132,3 @@ def test_labels_stay_in_the_plane_and_apart(exhibit):
     from_above = [name for name, _, _, y, _ in sorted(texts, key=lambda text: text[3])]
     tips = ["crane", "new crane", "fish", "ate", "average"]
     assert [name for name in from_above if name in tips] == tips
-
-
-def test_arrows_to_one_place_show_both_names(exhibit):
-    shown = exhibit("crane", **SETTINGS)
-    left = shown.element.locator(".arrows").first
-    labels = left.locator(".arrow text")
-    names = [name for name in labels.all_text_contents() if name]
-    assert names == ["ate 0.70, fish 0.70", "crane 0.98, q of crane"]
-    assert left.locator(".over").get_attribute("aria-label").startswith("query of crane")
-    drag(shown, "key of fish", -100, 60)
-    names = [name for name in labels.all_text_contents() if name]
-    assert names[0] == "ate 0.70" and names[1].startswith("fish ")
-
-
-def test_by_keyboard_alone_as_the_chapter_asks(exhibit):
-    shown = exhibit("crane", **SETTINGS)
-    press(shown, "query of crane", *["ArrowRight", "ArrowUp"] * 7)
-    assert list(shown.bars().values()) == pytest.approx([0.4668, 0.2666, 0.2666], abs=1e-3)
-    shown.element.get_by_role("button", name="reset").press("Enter")
-    press(shown, "value of fish", *["ArrowLeft", "ArrowUp"] * 6)
-    assert result(shown) == pytest.approx([0.5301, 0.4699], abs=1e-3)
-    press(shown, "value of fish", *["Shift+ArrowRight"] * 9)
-    assert numbers(shown, "value of fish") == (1.5, 0.8)  # no further than the plane
-
-
-def test_by_touch_on_a_phone(exhibit):
-    phone = {"has_touch": True, "viewport": {"width": 390, "height": 800}}
-    shown = exhibit("crane", context=phone, **SETTINGS)
-    for text in (LIFT, "the rain stands beside it"):
-        shown.element.get_by_text(text).tap()
-    is_pythons(shown, ["crane", "rain", "lifted", "steel"])
-    drag(shown, "value of steel", 60, 0, touch=True)
-    moved = numbers(shown, "value of steel")
-    assert moved[0] > 0.5
-    is_pythons(shown, ["crane", "rain", "lifted", "steel"], v={"steel": moved})
-    assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    box = shown.element.locator(".handle").first.bounding_box()
-    assert min(box["width"], box["height"]) >= 44
-
-
-def test_an_address_restores_what_was_shown(exhibit):
-    query = {"sentence": LIFT, "rejected": "true", "k.rain.x": "0.5", "q.y": "1.2"}
-    shown = exhibit("crane", query=query, **SETTINGS)
-    words = ["crane", "rain", "lifted", "steel"]
-    is_pythons(shown, words, q=(0.7, 1.2), k={"rain": (0.5, -2)})
-    cells = shown.table()
-    assert cells["lifted"][0] == f"{0.7 * 0.1 + 1.2 * 0.9:.3f}"  # its score
-    assert float(cells["new crane"][-1]) == pytest.approx(result(shown)[1], abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"sentence": "<b>steel</b>", "rejected": "perhaps", "mask": "1", "q.x": "", "q.y": "🐦"},
-        {"q.x": "1e999", "k.fish.x": "-99999", "v.fish.y": "NaN", "k.ate.x": "x" * 10_000},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("crane", query=query, **SETTINGS)
-    shown.stands()
-    assert sum(shown.bars().values()) == pytest.approx(1, abs=2e-3)
-    shown.element.get_by_role("button", name="reset").click()
-    is_pythons(shown, ["crane", "ate", "fish"])

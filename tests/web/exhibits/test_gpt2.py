@@ -27,7 +27,6 @@ STORED = """async () => {
   const { inStore } = await import("/web/exhibits/own.mjs");
   return [await list(), await inStore("readonly", (store) => store.get("own"))];
 }"""
-DELETE = """async () => (await import("/web/storage.mjs")).remove("gpt2")"""
 
 
 def publish(page: Page) -> None:
@@ -84,10 +83,13 @@ def test_it_is_stored_once_and_answers_until_the_reader_deletes_it(exhibit):
     assert shown.bars() == before
     assert click(shown, agree=False) == ""  # it is there already
 
-    shown.page.evaluate(DELETE)
-    shown.page.reload()
-    shown.page.wait_for_selector("gpt2-heads[data-state=ready]", timeout=WAIT)
-    assert not book.is_visible()
+    shown = exhibit("playground", text=TEXT, query={"view": "machine"})
+    assert shown.element.locator(".machine").inner_text().startswith("GPT-2 runs in ")
+    shown.element.get_by_role("button", name="delete gpt2").click()
+    shown.element.locator(".stored li").wait_for(state="detached")
+    assert shown.page.evaluate(STORED)[0] == []
+    shown = exhibit("heads", text=TEXT)
+    assert not shown.element.get_by_role("button", name="the book's model").is_visible()
     assert shown.bars() == before
 
 

@@ -56,17 +56,6 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     assert shown.query == "?off=1.2"
 
 
-def test_an_address_restores_what_was_shown(exhibit):
-    query = {"text": RIVER, "off": "1.2 0.0", "head": "2.3", "at": "4"}
-    shown = exhibit("heads", text=MARSH, query=query)
-    assert "".join(shown.tokens()[1:]).replace("␣", " ") == RIVER
-    pressed = shown.element.locator("[aria-pressed=true]").all_inner_texts()
-    assert [one.split()[0] for one in pressed] == ["␣river", "2.3", "0.0", "1.2"]
-    assert shown.sentence.startswith("Without heads 0.0, 1.2 the lead of")
-    shown.table()
-    assert shown.element.locator("caption").inner_text().endswith("cut: 0.0, 1.2.")
-
-
 def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
     shown = exhibit("heads", text=RIVER, head="1.2")
     shown.element.locator(".strip button", has_text="␣river").click()
@@ -81,67 +70,3 @@ def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
     pointed = shown.element.locator(".board output").inner_text()
     assert pointed == f"␣river → {shown.tokens()[most]}: {row[most]:.4f}"
     assert shown.query == f"?at={at}"
-
-
-def test_small_maps_stand_in_rows_of_blocks(exhibit):
-    shown = exhibit("heads", text=MARSH)
-    for group in (".thumbs button", ".many button"):
-        tops = "all => all.map((one) => one.getBoundingClientRect().top)"
-        heights = shown.element.locator(group).evaluate_all(tops)
-        assert [len(set(heights[n : n + 4])) for n in (0, 4, 8)] == [1, 1, 1]
-        assert len(set(heights)) == 3
-
-
-def test_by_keyboard_alone(exhibit):
-    shown = exhibit("heads", text=MARSH)
-    shown.element.locator(".thumbs button").first.focus()
-    shown.page.keyboard.press("ArrowRight")
-    shown.page.keyboard.press("Enter")
-    assert shown.ready().element.locator(".thumbs [aria-pressed=true]").inner_text() == "0.1"
-    shown.element.locator(".board td[tabindex='0']").focus()  # the query's row, the last
-    for key in ("Home", *["ArrowUp"] * 4, "ArrowRight"):
-        shown.page.keyboard.press(key)
-    assert shown.element.locator("output").inner_text().startswith("␣the → In: ")
-
-
-def test_by_touch(exhibit, crane):
-    shown = exhibit("heads", text=MARSH, chips=[RIVER], context={"has_touch": True})
-    shown.element.locator(".thumbs button").nth(6).tap()
-    assert shown.ready().element.locator(".thumbs [aria-pressed=true]").inner_text() == "1.2"
-    shown.element.locator(".board td[data-place='2 1']").tap()
-    assert shown.element.locator("output").inner_text().startswith("␣the → In: ")
-    cut_one = shown.element.locator(".many button", has_text="1.2")
-    cut_one.tap()
-    assert shown.sentence.startswith("Without head 1.2")
-    cut_one.tap()
-    shown.element.get_by_role("button", name=RIVER).tap()
-    assert shown.bars() == pytest.approx(crane.next(crane.trace(RIVER)["logits"]), abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "", "off": "9.9 x 1.2", "head": "7.7"},
-        {"text": "<img src=x onerror=alert(1)> & \u202e שלום 🐦" * 300},
-        {"text": "a\x00b", "off": "🐦", "head": "<b>"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("heads", text=MARSH, query=query)
-    shown.stands(tokens=24)
-    shown.element.get_by_role("button", name="reset").click()
-    assert "".join(shown.tokens()[1:]).replace("␣", " ") == MARSH
-
-
-def test_ten_texts_at_once_show_the_last(exhibit, crane):
-    shown = exhibit("heads", text=MARSH)
-    shown.page.evaluate(
-        """() => {
-          const input = document.querySelector("gpt2-heads input");
-          for (let i = 0; i < 10; i++) {
-            input.value = i < 9 ? "In the marsh " + i : "By the river, the crane";
-            input.dispatchEvent(new Event("input"));
-          }
-        }"""
-    )
-    assert shown.bars() == pytest.approx(crane.next(crane.trace(RIVER)["logits"]), abs=1e-3)

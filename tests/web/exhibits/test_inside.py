@@ -77,26 +77,6 @@ def test_a_click_carries_a_vector_and_a_second_one_takes_it_back(exhibit, crane)
     assert shown.query == ""
 
 
-def test_what_differs_need_not_be_used(exhibit, crane):
-    shown = exhibit("inside", text=MARSH, query=THE, giver=CITY)
-    a, b = (crane.trace(text)[STAGES[1]][0, 5] for text in (CITY, MARSH))
-    apart = (a - b).norm() / ((a.norm() + b.norm()) / 2)
-    assert apart > 1
-    assert f"apart by {apart:.2f}" in shown.sentence
-    assert f"␣ate stays at {share(crane, crane.trace(MARSH), '␣ate')}" in shown.sentence
-    assert shown.sentence.endswith("different, and alone it hardly moves this prediction.")
-    cell(shown, 0, 0, 6).click()
-    assert shown.sentence.endswith("both texts have the same vector: nothing can change.")
-
-
-def test_the_way_to_the_first_text_is_pythons(exhibit, crane):
-    shown = exhibit("inside", text=CITY, query={"stage": "2", "back": "3"}, giver=MARSH)
-    ate, lifted = (crane.ids(word)[1] for word in (" ate", " lifted"))
-    tapes = crane.trace(CITY), carried(crane, CITY, MARSH, 2, 3), crane.trace(MARSH)
-    begin, now, end = (tape["logits"][0, -1, [ate, lifted]].diff().item() for tape in tapes)
-    assert f"{(begin - now) / (begin - end):.2f} of the way" in shown.sentence
-
-
 def test_texts_of_other_lengths_are_aligned_at_their_ends(exhibit, crane):
     shown = exhibit("inside", text=RIVER, query=CRANE, giver=HARBOUR)
     longer = len(crane.ids(HARBOUR)) - len(crane.ids(RIVER))
@@ -119,28 +99,3 @@ def test_dragged_by_mouse_and_tapped(exhibit):
     tapped = exhibit("inside", text=MARSH, context={"has_touch": True}, giver=CITY)
     cell(tapped, 1, 3, 6).tap()
     assert tapped.sentence == shown.sentence
-
-
-def test_by_keyboard_alone(exhibit):
-    shown = exhibit("inside", text=MARSH, giver=CITY)
-    cell(shown, 0, 0, 0).focus()
-    for key in ["ArrowDown"] * 3 + ["End", "Enter"]:
-        shown.page.keyboard.press(key)
-    assert shown.query == "?stage=3"
-    assert cell(shown, 1, 3, 6).get_attribute("aria-selected") == "true"
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "", "from": "", "stage": "3"},
-        {"text": "<img src=x> & \u202e שלום 🐦" * 500, "stage": "99", "back": "1e9"},
-        {"from": "a\x00b", "stage": "🐦", "back": "-1"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("inside", text=MARSH, query=query, giver=CITY)
-    shown.stands()
-    assert all(0 < len(row) <= 24 for row in words(shown, 1))
-    shown.element.get_by_role("button", name="reset").click()
-    assert shown.sentence.startswith("The first text would go on with ␣lifted")

@@ -72,55 +72,9 @@ def test_the_word_is_typed_or_picked_and_may_be_several_tokens(exhibit, crane):
     assert shown.sentence == "The same word: nothing changes."
 
 
-def test_it_says_which_tokens_are_used_and_whose_next_token_the_bars_show(exhibit):
-    shown = exhibit("mask", **SETTINGS)
-    shown.element.get_by_role("textbox", name="in its place").fill("hippopotamus")
-    assert shown.sentence.startswith(
-        "The text keeps its length: only ␣h has room there. ␣h in place of ␣city: "
-    )
-    shown.element.locator(".strip button").nth(5).click()
-    title = shown.ready().element.locator(".bars-box p").inner_text()
-    assert title == "what comes after ␣h (dashed: after ␣crane)"
-    shown.element.locator(".board tr").nth(1).locator("td").nth(2).hover()
-    title = shown.ready().element.locator(".bars-box p").inner_text()
-    assert title == "what comes after ␣night, with ␣h (dashed: with ␣crane)"
-    assert "logits, at ␣night: moves by up to 0.0000" in shown.element.inner_text()
-
-
 def test_without_words_nothing_is_exchanged(exhibit):
     shown = exhibit("mask", **SETTINGS)
     shown.element.get_by_role("textbox", name="text", exact=True).fill("")
     assert shown.sentence == "No word stands before another: type some."
     assert numbers(shown) == [[0]] * 5 and not shown.bars()
     assert "In place of" not in shown.element.inner_text()
-
-
-def test_by_keyboard_alone(exhibit):
-    shown = exhibit("mask", **SETTINGS, query={"mask": "false"})
-    shown.element.locator(".strip button").nth(8).focus()
-    shown.page.keyboard.press("ArrowLeft")
-    shown.page.keyboard.press("Enter")
-    assert "␣marsh in place of ␣the" in shown.sentence
-    shown.element.locator(".board td[tabindex='0']").focus()
-    for _ in range(3):
-        shown.page.keyboard.press("ArrowLeft")
-    title = shown.ready().element.locator(".bars-box p").inner_text()
-    assert title.startswith("what comes after ␣night")
-    shown.element.get_by_label("causal mask").focus()
-    shown.page.keyboard.press("Space")
-    assert "exactly 0" in shown.sentence
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "", "at": "-7", "watch": "1e9", "word": ""},
-        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 300, "at": "23", "mask": "maybe"},
-        {"word": "🐦" * 4000, "at": "x", "mask": "false"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("mask", **SETTINGS, query=query)
-    shown.stands(tokens=24)
-    shown.element.get_by_role("button", name="reset").click()
-    assert shown.sentence.startswith("␣marsh in place of ␣city: at the 8 positions")

@@ -81,26 +81,6 @@ def test_each_mistake_has_the_loss_the_text_and_the_place_of_the_chapters(exhibi
         assert (first, text.strip()) == (firsts[key], chapter.beginning(bad).strip()), key
 
 
-def test_differences_are_those_of_pythons_modules(exhibit, chapter, crane):
-    shown = exhibit("mistakes", text="", story=STORY, query={"wrong": "gelu"})
-    bad = GPT2.from_pretrained("crane")
-    chapter.exact_gelu(bad)
-    right, wrong = (type(crane)(model).trace(STORY) for model in (chapter.model, bad))
-    shares = {
-        name: float((wrong[path] - right[path]).abs().max() / right[path].abs().max())
-        for name, path in {
-            "h.0": "transformer.h.0.resid_post",
-            "h.1": "transformer.h.1.resid_post",
-            "lm_head": "logits",
-        }.items()
-    }
-    rows = shown.element.locator(".parity tr").all()
-    assert len(rows) == 20
-    said = {row.locator("th").inner_text(): row.locator("td").first.inner_text() for row in rows}
-    for name, share in shares.items():
-        assert float(said[name].replace("−", "-")) == pytest.approx(share, rel=0.06), name
-
-
 @pytest.mark.parametrize("key", CHANCE)
 def test_random_starts_are_random_as_gpt2s_and_computed_as_in_python(
     exhibit, key, chapter, tmp_path
@@ -132,54 +112,3 @@ def test_random_starts_are_random_as_gpt2s_and_computed_as_in_python(
     assert loss == pytest.approx(loss_of(bad), abs=2e-3) and loss > 6
     assert place == first
     assert text.strip() == chapter.beginning(bad).strip()
-
-
-def test_mistakes_add_up_and_the_address_keeps_them(exhibit):
-    shown = exhibit("mistakes", text="", story=STORY)
-    choose(shown, "gelu", "positions")
-    loss, first, _ = figures(shown)
-    assert first == "wpe" and "positions dropped, exact GELU" in shown.sentence
-    assert shown.query == "?wrong=positions+gelu"
-    again = exhibit("mistakes", text="", story=STORY, query={"wrong": "positions gelu"})
-    assert figures(again)[0] == loss
-    again.element.get_by_role("button", name="reset").click()
-    assert again.sentence.startswith("All right: no module differs")
-
-
-def test_by_keyboard_alone_and_another_text(exhibit):
-    shown = exhibit("mistakes", text="", story=STORY, chips=["In the city, the crane"])
-    shown.element.get_by_label("other epsilon").focus()
-    shown.page.keyboard.press("Space")
-    assert figures(shown)[1] == "h.0.ln_1" and "writes the same text" in shown.sentence
-    before = figures(shown)[2]
-    shown.element.get_by_role("button", name="In the city, the crane").click()
-    after = figures(shown)[2]
-    assert after != before
-    assert "other epsilon" in shown.table()
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"wrong": "nonsense 🐦 <b>", "text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400},
-        {"wrong": "nothing head square positions heads gelu epsilon", "text": "\x00"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("mistakes", text="", story=STORY, query=query)
-    shown.stands(tokens=25)
-
-
-def test_many_switches_at_once_end_with_the_last(exhibit):
-    shown = exhibit("mistakes", text="", story=STORY)
-    for key in NAMES:
-        choose_quickly = shown.element.get_by_label(NAMES[key], exact=True)
-        choose_quickly.evaluate("box => { box.click(); box.click(); }")
-    shown.element.get_by_label("other epsilon").evaluate("box => box.click()")
-    assert figures(shown)[1] == "h.0.ln_1"
-
-
-def test_by_touch(exhibit):
-    shown = exhibit("mistakes", text="", story=STORY, context={"has_touch": True})
-    shown.element.get_by_label("8 heads for 4").tap()
-    assert figures(shown)[1] == "h.0.attn"

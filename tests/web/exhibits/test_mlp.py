@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-import torch
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
@@ -85,37 +84,3 @@ def test_a_click_on_the_field_chooses_a_unit(mlp, crane):
     shown.element.locator(".strip button").first.click()
     shown.ready()
     assert shown.element.locator("canvas").evaluate(painted) != before
-
-
-def test_by_keyboard_alone_and_another_text(mlp, crane):
-    shown = mlp()
-    shown.element.locator(".strip button").nth(3).focus()
-    for key in ("ArrowRight", "ArrowRight", "Enter"):
-        shown.page.keyboard.press(key)
-    assert "moves at 2 of 7 tokens, the MLP's at ␣the alone" in shown.sentence
-    shown.element.locator("input[aria-label=unit]").focus()
-    shown.page.keyboard.press("ArrowRight")
-    assert unit(shown)[0] == 1
-    shown.element.get_by_role("button", name=CITY).click()
-    rows, *_ = moved(crane, CITY, 5)
-    assert numbers(shown) == [pytest.approx(row, abs=6e-3, rel=1e-3) for row in rows]
-
-
-def test_by_touch(mlp):
-    shown = mlp(context={"has_touch": True})
-    shown.element.locator(".strip button").last.tap()
-    assert "moves at 1 of 7 tokens" in shown.sentence
-    shown.element.locator(".choice button").last.tap()
-    assert torch.tensor(numbers(shown)).count_nonzero() == 2
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "", "at": "99", "by": "1e300", "unit": "-3", "block": "7"},
-        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400, "unit": "1e9"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(mlp, query):
-    shown = mlp(query=query)
-    shown.stands(tokens=12)

@@ -87,37 +87,3 @@ def test_words_are_dragged_and_the_last_stays(exhibit, touch):
     positions = shown.element.get_by_role("checkbox", name="positions")
     (positions.tap if touch else positions.click)()
     assert shown.query == "?positions=false"
-
-
-def test_by_keyboard_alone(exhibit):
-    shown = exhibit("order", text=CITY)
-    shown.element.locator(".strip button").first.focus()
-    for key in ["ArrowRight"] * 3 + ["Alt+ArrowLeft"] * 2:
-        shown.page.keyboard.press(key)
-        shown.ready()
-    assert shown.tokens()[1:4] == ["␣city", "In", "␣the"]
-    shown.element.get_by_role("checkbox", name="positions").focus()
-    shown.page.keyboard.press("Space")
-    assert shown.sentence.startswith("The mask alone tells the order: ")
-    shown.element.get_by_role("textbox").fill("In the marsh, the crane")
-    assert "As typed" in shown.sentence
-    shown.element.get_by_role("textbox").fill("In")
-    assert shown.sentence.endswith("To move words, type more of them.")
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "", "order": "1 2 3"},
-        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 300, "positions": "no"},
-        {"order": "3 3 3 4 5 6 7 8", "mask": "false"},
-        {"order": "1e99 <b> -1 0 9 x NaN 2", "positions": "false"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("order", text=CITY, query=query)
-    shown.stands(tokens=20)
-    assert "As typed" in shown.sentence
-    shown.element.get_by_role("button", name="shuffle").click()
-    shown.element.get_by_role("button", name="reset").click()
-    assert "".join(shown.tokens()[1:]).replace("␣", " ") == CITY

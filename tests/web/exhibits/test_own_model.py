@@ -68,21 +68,12 @@ def test_it_answers_on_the_next_page_until_the_reader_goes_back(exhibit, mine, c
     assert shown.element.locator(".thumbs button").count() == 12
 
 
-@pytest.mark.parametrize(
-    "content, said",
-    [
-        (b"no model", "lacks its config.json"),
-        (b"\x00" * 7, "lacks its config.json"),
-        (b"\xff" * 20, "lacks its config.json"),
-    ],
-)
-def test_a_file_that_is_no_model_is_refused_and_the_exhibit_goes_on(
-    exhibit, crane, tmp_path, content, said
-):
+@pytest.mark.parametrize("content", [b"no model", b"\xff" * 20])
+def test_a_file_that_is_no_model_is_refused(exhibit, crane, tmp_path, content):
     shown = exhibit("heads", text=TEXT)
     (tmp_path / "x.safetensors").write_bytes(content)
     shown.element.locator("input[type=file]").set_input_files(tmp_path / "x.safetensors")
-    shown.element.locator(".status", has_text=said).wait_for(timeout=WAIT)
+    shown.element.locator(".status", has_text="lacks its config.json").wait_for(timeout=WAIT)
     assert shown.bars() == pytest.approx(crane.next(crane.trace(TEXT)["logits"]), abs=1e-3)
 
 

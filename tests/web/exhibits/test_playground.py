@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from gpt2_edu.sampling import next_probabilities
+
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 
@@ -43,19 +45,6 @@ def test_maps_and_bars_are_pythons(exhibit, crane):
     assert shown.sentence.startswith("After ␣crane comes ␣ate (0.528), then ␣stood (0.121).")
     look = shown.element.locator(".board > .soft").first.inner_text()
     assert look == f"Head 1.0 looks from ␣crane most at ␣marsh ({weights[-1].max():.2f})."
-
-
-def test_a_chip_turns_the_bird_into_a_machine_and_a_ghost_tells(exhibit, crane):
-    shown = exhibit("playground", text=MARSH, chips=[MARSH, CITY])
-    before = shown.bars()
-    press(shown, CITY, ".chips")
-    assert shown.bars() == pytest.approx(
-        {name: crane.next(crane.trace(CITY)["logits"], 1024)[name] for name in shown.bars()},
-        abs=1e-3,
-    )
-    assert shown.sentence.startswith(f"With this text ␣ate falls from {before['␣ate']:.3f} to ")
-    assert "and ␣lifted rises from" in shown.sentence
-    assert shown.query == "?text=In+the+city%2C+the+crane"
 
 
 def test_cut_heads_leave_ghosts_of_the_whole_model(exhibit, crane):
@@ -111,14 +100,6 @@ def test_the_lens_says_what_each_stage_would(exhibit, crane):
     assert shown.bars() == pytest.approx(want, abs=1e-3)
 
 
-def test_temperature_changes_the_bars_as_in_python(exhibit, crane):
-    shown = exhibit("playground", text=MARSH)
-    shown.slide("temperature", 2)
-    expected = crane.next(crane.trace(MARSH)["logits"] / 2, 1024)
-    assert shown.bars() == pytest.approx({n: expected[n] for n in shown.bars()}, abs=1e-3)
-    assert shown.sentence.startswith("At temperature 2.00 ␣ate falls from 0.528 to ")
-
-
 def test_write_on_writes_and_stops(exhibit, crane):
     def written(shown, n: int) -> str:
         box = shown.element.locator("input[type=text]")
@@ -160,80 +141,79 @@ def test_typing_while_it_writes_ends_the_writing(exhibit):
     assert box.input_value() == CITY
 
 
-def test_a_token_that_is_due_before_a_typed_text_shows_is_not_written(exhibit):
-    """The page is busy; meanwhile the next token's time comes."""
-    shown = exhibit("playground", text=MARSH, chips=[CITY])
-    shown.element.get_by_role("button", name="write on").click()
-    box = shown.element.locator("input[type=text]")
-    shown.page.wait_for_function("([e, n]) => e.value.length > n", arg=[box.element_handle(), 40])
-    shown.element.evaluate(
-        """(element, text) => {
-          const box = element.querySelector("input[type=text]");
-          box.value = text;
-          box.dispatchEvent(new Event("input"));
-          const until = performance.now() + 300;
-          while (performance.now() < until);
-        }""",
-        CITY,
-    )
-    shown.page.wait_for_timeout(500)
-    assert box.input_value() == CITY
+def test_every_tensor_of_the_ledger_can_be_read(exhibit, crane):
+    shown = exhibit("playground", text=MARSH, query={"view": "tensor", "part": "1"})
+    tape = crane.trace(MARSH)
+    names = shown.element.locator(".tensors select")
+    assert names.input_value() == "transformer.h.1.attn.weights"
+    found = names.locator("option").evaluate_all("all => all.map((one) => one.value)")
+    assert found == [name for name in tape.names if name != "idx"]
+    for path in found:
+        names.select_option(path)
+        values = tape[path][0, 1] if tape[path].ndim == 4 else tape[path].flatten(0, -2)
+        facts = shown.ready().element.locator(".tensors > .soft").inner_text()
+        assert f"({', '.join(map(str, tape[path].shape))}), from " in facts
+        shown.element.locator(".tensors td[data-place='6 5']").hover()
+        number = shown.element.locator(".tensors .board output").inner_text().split(": ")[1]
+        assert float(number.replace("−", "-")) == pytest.approx(values[6, 5].item(), abs=2e-4), path
+    shown.slide("from column", 1000)
+    assert shown.element.locator(".tensors .board th").first.inner_text() == crane.show([1000])[0]
+    names.select_option("transformer.h.2.attn.masked_scores")
+    assert shown.ready().element.locator(".tensors td.off").count() == 21
+    shown.element.get_by_label("causal mask").uncheck()
+    assert shown.ready().element.locator(".tensors td.off").count() == 0
 
 
-def test_many_changes_while_it_writes_do_not_hasten_it(exhibit):
-    shown = exhibit("playground", text=MARSH)
-    shown.element.get_by_role("button", name="write on").click()
-    for head in ("0.1", "0.2", "0.3", "2.0", "2.1", "2.2"):
-        shown.element.locator(".thumbs button", has_text=head).click()
-    before = len(shown.tokens())
-    shown.page.wait_for_timeout(1000)
-    assert len(shown.tokens()) - before <= 8  # one each 140 milliseconds at most
-
-
-def test_a_bar_that_is_clicked_is_appended(exhibit):
-    shown = exhibit("playground", text=MARSH)
-    press(shown, "␣stood", ".bars")
-    assert shown.tokens()[-1] == "␣stood"
-    assert shown.sentence.startswith("After ␣stood comes ")
+def test_a_part_of_the_small_picture_is_clicked(exhibit):
+    query = {"view": "tensor", "tensor": "transformer.h.0.mlp.act"}
+    shown = exhibit("playground", text=MARSH, query=query)
+    canvas = shown.element.locator(".overview canvas")
+    width = canvas.bounding_box()["width"]
+    canvas.click(position={"x": width / 2, "y": 5})
+    assert abs(int(shown.query.split("column=")[1]) - 244) <= 1
 
 
 @pytest.mark.parametrize(
-    "query",
+    ("value", "name", "far"),
     [
-        {"text": "", "off": "9.9 x 1.2", "mlps": "7 -1", "view": "x"},
-        {"text": "<img src=x onerror=alert(1)> & שלום 🐦" * 300, "view": "lens", "at": "999"},
-        {"text": "a\x00b", "temperature": "NaN", "seed": "-5", "positions": "maybe"},
+        ("plain", "plain JavaScript", 1e-3),
+        ("wasm-half", "WebAssembly, float16 weights", 5e-3),
+        ("wasm-int8", "WebAssembly, int8 weights", 0.05),
     ],
 )
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("playground", text=MARSH, query=query)
-    shown.stands(tokens=64)
-    shown.element.get_by_role("button", name="reset").click()
-    assert "".join(shown.tokens()[1:]).replace("␣", " ") == MARSH
+def test_every_arithmetic_gives_the_same_bars(exhibit, value, name, far):
+    shown = exhibit("playground", text=MARSH, query={"view": "machine"})
+    before, panel = shown.bars(), shown.element.locator(".machine")
+    panel.locator("select").select_option(value)
+    panel.get_by_text(f"runs in {name}; it was ready after ").wait_for()
+    assert shown.bars() == pytest.approx(before, abs=far)
+    panel.get_by_role("button", name="how fast?").click()
+    panel.locator("[role=status]", has_text="40 tokens in ").wait_for()
 
 
-def test_by_keyboard_and_on_a_phone(exhibit):
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
-    shown = exhibit("playground", text=MARSH, chips=[CITY], context=phone)
-    shown.tab_to(".thumbs button")
-    shown.press("ArrowRight", "Enter")
-    assert shown.element.locator(".thumbs [aria-pressed=true]").inner_text() == "0.1"
-    shown.element.locator(".many button", has_text="1.2").tap()
-    assert shown.sentence.startswith("Without head 1.2 ")
-    assert shown.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_ten_texts_at_once_show_the_last(exhibit, crane):
-    shown = exhibit("playground", text=MARSH)
-    shown.page.evaluate(
-        """(city) => {
-          const input = document.querySelector("gpt2-playground input");
-          for (let i = 0; i < 10; i++) {
-            input.value = i < 9 ? "In the marsh " + i : city;
-            input.dispatchEvent(new Event("input"));
-          }
-        }""",
-        CITY,
+def test_an_arithmetic_that_is_missing_leaves_the_one_before(exhibit):
+    shown = exhibit("playground", text=MARSH, query={"view": "machine"})
+    before, panel = shown.bars(), shown.element.locator(".machine")
+    shown.element.evaluate(
+        "(e) => { e.model.engine.load = async () => { throw new Error('no device'); }; }"
     )
-    expected = crane.next(crane.trace(CITY)["logits"], 1024)
-    assert shown.bars() == pytest.approx({n: expected[n] for n in shown.bars()}, abs=1e-3)
+    panel.locator("select").select_option("webgpu")
+    shown.element.locator(".status", has_text="no device").wait_for()
+    assert panel.locator("select").input_value() == "auto"
+    assert shown.bars() == before
+
+
+def test_parts_and_knobs_of_the_draw(exhibit, crane):
+    query = {"k": "3", "temperature": "2"}
+    shown = exhibit("playground", text=MARSH, query=query)
+    logits = crane.trace(MARSH)["logits"][:, -1]
+    expected = next_probabilities(logits, temperature=2, top_k=3)[0].topk(3).values
+    assert list(shown.bars().values())[:3] == pytest.approx(expected.tolist(), abs=1e-3)
+    assert shown.sentence.startswith("At temperature 2.00, with top-k 3 ␣ate ")
+    shown.element.get_by_role("button", name="reset").click()
+    shown.slide("top-p", 0.6)
+    assert list(shown.bars().values())[2:] == pytest.approx([0] * 4)
+    for name, said in (("√D", "the division by √D"), ("LayerNorm", "LayerNorm")):
+        shown.element.get_by_role("button", name="reset").click()
+        shown.ready().element.get_by_label(name, exact=True).uncheck()
+        assert shown.sentence.startswith(f"Without {said} ␣ate ")

@@ -45,18 +45,6 @@ def test_every_station_shows_pythons_numbers(exhibit, crane):
             assert row == pytest.approx(own, abs=6e-3), path
 
 
-def test_a_head_can_be_chosen_where_there_are_heads(exhibit, crane):
-    shown = exhibit("stations", text=MARSH, station="transformer.h.1.attn.weights")
-    assert shown.element.locator("code").inner_text() == "weights = masked_scores.softmax(dim=-1)"
-    shown.slide("head", 2)
-    expected = crane.trace(MARSH)["transformer.h.1.attn.weights"][0, 2].tolist()
-    assert numbers(shown) == [pytest.approx(row, abs=6e-3) for row in expected]
-    shown.element.get_by_role("button", name="on ▸").click()
-    assert name(shown.ready()) == "h.1.attn.heads"
-    shown.slide("station", 0)
-    assert not shown.element.locator("input[aria-label=head]").is_visible()
-
-
 def test_a_logit_is_the_dot_product_and_no_probability(exhibit, crane):
     shown = exhibit("stations", text=MARSH)
     tape = crane.trace(MARSH)
@@ -91,51 +79,3 @@ def test_nothing_of_the_logits_sum_is_cut_off(exhibit, width):
     for cell in last.all():
         box = cell.bounding_box()
         assert box["x"] + box["width"] <= right
-
-
-def test_another_position_and_an_address_with_everything(exhibit, crane):
-    query = {"text": CITY, "station": "53", "at": "3", "token": "779", "shift": "-3"}
-    shown = exhibit("stations", text=MARSH, query=query)
-    logits = crane.trace(CITY)["logits"]
-    expected = crane.next(logits[:, :4], 1024)
-    assert shown.bars() == pytest.approx({n: expected[n] for n in shown.bars()}, abs=1e-3)
-    assert f"␣river has the logit {logits[0, 3, 779].item() - 3:.2f}".replace("-", "−") in (
-        shown.sentence
-    )
-    shown.element.locator(".strip button").last.click()
-    assert shown.bars() == pytest.approx(
-        {n: crane.next(logits, 1024)[n] for n in shown.bars()}, abs=1e-3
-    )
-
-
-def test_by_keyboard_alone(exhibit):
-    shown = exhibit("stations", text=MARSH, chips=[CITY])
-    shown.element.locator("input[type=range]").first.focus()
-    for _ in range(3):
-        shown.page.keyboard.press("ArrowRight")
-    assert name(shown.ready()) == "embd"
-    bar = shown.element.locator(".bar").nth(2)
-    bar.focus()
-    shown.page.keyboard.press("Enter")
-    assert bar.locator("b").inner_text() in shown.sentence
-    assert bar.evaluate("bar => bar === document.activeElement")
-
-
-def test_by_touch(exhibit):
-    shown = exhibit("stations", text=MARSH, chips=[CITY], context={"has_touch": True})
-    shown.element.get_by_role("button", name="on ▸").tap()
-    assert name(shown.ready()) == "tok_emb"
-    shown.element.get_by_role("button", name=CITY).tap()
-    assert "␣lifted" in shown.bars()
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "", "station": "1e9", "head": "-4", "at": "99", "token": "-7", "shift": "1e300"},
-        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400, "station": "30.4"},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("stations", text=MARSH, query=query)
-    shown.stands(tokens=12)

@@ -38,16 +38,7 @@ def expected(tape, at: int = -1) -> dict[str, float]:
     return dict(zip([*WRITERS, "their sum"], long, strict=True))
 
 
-def test_lengths_and_bars_are_pythons_and_the_sum_is_the_stream(exhibit, crane):
-    shown = exhibit("writers", text=MARSH)
-    tape = crane.trace(MARSH)
-    assert lengths(shown) == pytest.approx(expected(tape), abs=0.51)
-    stream = tape["transformer.h.2.resid_post"][0, -1].norm().item()
-    assert lengths(shown)["their sum"] == pytest.approx(stream, abs=0.51)
-    assert guesses(shown) == pytest.approx(crane.next(tape["logits"]), abs=1e-3)
-
-
-@pytest.mark.parametrize("off", [["h.2.mlp.out"], ["embd"], ["h.0.mlp.out", "h.1.attn.out"]])
+@pytest.mark.parametrize("off", [[], ["h.2.mlp.out"], ["embd"], ["h.0.mlp.out", "h.1.attn.out"]])
 def test_a_silent_writer_is_missed_as_in_python(exhibit, crane, off):
     shown = exhibit("writers", text=MARSH)
     for name in off:
@@ -56,7 +47,7 @@ def test_a_silent_writer_is_missed_as_in_python(exhibit, crane, off):
     every = crane.next(tape["logits"], 1024)
     assert guesses(shown) == pytest.approx({n: every[n] for n in guesses(shown)}, abs=1e-3)
     assert lengths(shown) == pytest.approx(expected(tape), abs=0.51)
-    assert shown.query == "?off=" + "+".join(off)
+    assert shown.query == ("?off=" + "+".join(off) if off else "")
 
 
 def test_the_last_writer_is_no_replacement_for_the_first(exhibit):
@@ -86,38 +77,3 @@ def test_others_may_write_what_they_wrote_before(exhibit, crane):
     before = guesses(shown)
     shown.element.get_by_label("the others still write").uncheck()
     assert guesses(shown) != before
-
-
-def test_another_position_by_keyboard_alone(exhibit, crane):
-    shown = exhibit("writers", text=MARSH, chips=[CITY])
-    tape = crane.trace(MARSH)
-    shown.element.locator(".strip button").last.focus()
-    for key in ("ArrowLeft", "ArrowLeft", "ArrowLeft", "Enter"):
-        shown.page.keyboard.press(key)
-    assert lengths(shown) == pytest.approx(expected(tape, 3), abs=0.51)
-    assert guesses(shown) == pytest.approx(crane.next(tape["logits"][:, :4]), abs=1e-3)
-    bar = shown.element.locator("button.bar").first
-    bar.focus()
-    shown.page.keyboard.press("Space")
-    assert "Without embd" in shown.sentence
-    assert bar.evaluate("bar => bar === document.activeElement")
-
-
-def test_by_touch(exhibit):
-    shown = exhibit("writers", text=MARSH, chips=[CITY], context={"has_touch": True})
-    shown.element.locator("button.bar", has_text="h.1.mlp.out").tap()
-    assert "Without h.1.mlp.out" in shown.sentence
-    shown.element.get_by_role("button", name=CITY).tap()
-    assert "␣lifted goes from" in shown.sentence
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"text": "", "off": "embd nothing <b> h.9.mlp.out", "at": "1e99", "kept": "perhaps"},
-        {"text": "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 400, "off": " ".join(WRITERS)},
-    ],
-)
-def test_odd_addresses_are_read_as_far_as_they_make_sense(exhibit, query):
-    shown = exhibit("writers", text=MARSH, query=query)
-    shown.stands(tokens=24)

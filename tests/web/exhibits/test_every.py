@@ -1,0 +1,255 @@
+"""What holds for every exhibit: keyboard, touch, odd addresses, haste, small models, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu import crane as world
+from gpt2_edu.web import save_for_page
+from tests.web.exhibits.test_cost import SETTINGS as COST
+from tests.web.exhibits.test_crane import SETTINGS as CRANE
+from tests.web.exhibits.test_museum import cases
+from tests.web.exhibits.test_own_model import TOKENIZER, choose
+
+pytestmark = pytest.mark.browser
+MARSH, CITY = "In the marsh, the crane", "In the city by the river, the crane"
+STORY = world.story(1_000_000)
+SHOT = {"good": 0.5, "story": "A crane .", "fails": None, "heads": [[100, 50, 50]]}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "blocks": {"stories": [STORY]},
+    "cache": {},
+    "cost": COST,
+    "crane": CRANE,
+    "heads": {"head": "1.0"},
+    "inside": {"giver": CITY},
+    "layernorm": {},
+    "mask": {"word": "city", "at": 3, "watch": 6, "words": []},
+    "mistakes": {"story": STORY},
+    "mlp": {"at": 3, "block": "1", "unit": 493},
+    "museum": {"cases": cases(), "head": "1.0", "floor": 0.4, "every": 1, "draws": ["no mask"]},
+    "order": {},
+    "playground": {"head": "1.0"},
+    "sampling": {},
+    "scores": {"seed": 1},
+    "snapshots": {
+        "shots": [{"step": 10**n, "loss": 3 - n, **SHOT} for n in range(3)],
+        "losses": [[10**n, 3 - n] for n in range(3)],
+        "floor": 0.4,
+        "tokens": ["crane", "ate"],
+        "titles": ["0.0"],
+        "watch": {"row": 1, "column": 0},
+    },
+    "stations": {},
+    "tokens": {},
+    "valley": {},
+    "writers": {},
+}
+
+
+@pytest.fixture
+def kind_of(exhibit):
+    """``kind_of(kind)``: an exhibit with settings of its kind."""
+
+    def show(kind: str, **more: Any):
+        return exhibit(kind, **{"text": MARSH, "chips": [CITY], **SETTINGS[kind], **more})
+
+    return show
+
+
+KEYS = [
+    ("blocks", ".strip button", "Alt+ArrowRight", "?order=1+0+2"),
+    ("cache", "p > button", "Enter", "?steps=2"),
+    ("cost", ".choice button", "ArrowRight Enter", "?job=train"),
+    ("crane", "[aria-label^='query of crane']", "ArrowRight ArrowUp", "?q.x=0.8&q.y=0.8"),
+    ("heads", ".thumbs button", "ArrowRight Enter", "?head=1.1"),
+    ("inside", ".lens td", "ArrowDown End Enter", "?stage=1"),
+    ("layernorm", ".strip button", "ArrowLeft Enter", "?at=5"),
+    ("mask", "input[type=checkbox]", "Space", "?mask=false"),
+    ("mistakes", "input[type=checkbox]", "Space", "?wrong=nothing"),
+    ("mlp", ".strip button", "ArrowRight Enter", "?at=4"),
+    ("museum", ".console button", "ArrowRight ArrowRight Enter", "?bug=mask+after+softmax"),
+    ("order", ".strip button", "ArrowRight ArrowRight Alt+ArrowLeft", "?order=2+1+3+4+5"),
+    ("playground", ".many button", "Enter", "?off=0.0"),
+    ("sampling", "input[type=range]", "Home", "?temperature=0"),
+    ("scores", "input[type=checkbox]", "Space", "?root=true"),
+    ("snapshots", "input[type=range]", "End ArrowLeft", "?shot=1"),
+    ("stations", "input[type=range]", "ArrowRight ArrowRight", "?station=2"),
+    ("tokens", "input[type=range]", "Home ArrowRight", "?merges=1"),
+    ("valley", "input[type=range]", "Home", "?rate=0.001"),
+    ("writers", "button.bar", "Enter", "?off=embd"),
+]
+
+
+@pytest.mark.parametrize(("kind", "part", "keys", "query"), KEYS, ids=[key[0] for key in KEYS])
+def test_keys_alone_are_enough(kind_of, kind, part, keys, query):
+    shown = kind_of(kind)
+    before = shown.sentence
+    shown.tab_to(part)
+    shown.press(*keys.split())
+    assert shown.query == query
+    assert shown.sentence != before
+    shown.tab_to(".foot > span > :last-child")  # reset
+    shown.press("Enter")
+    assert (shown.query, shown.state) == ("", "ready")
+
+
+TAPS = [
+    ("blocks", ".strip button >> nth=1", "?out=1"),
+    ("cost", ".choice button >> nth=1", "?job=train"),
+    ("heads", ".board td[data-place='2 1'] >> nth=0", ""),
+    ("inside", ".lens td[data-place='3 6'] >> nth=1", "?stage=3"),
+    ("mlp", ".choice button >> nth=-1", "?block=2"),
+    ("museum", ".console button >> nth=1", "?bug=no+mask"),
+    ("playground", ".many button >> nth=6", "?off=1.2"),
+    ("sampling", ".track", "?dart="),
+    ("tokens", ".halves .strip button >> nth=0", "?token=gpt2+0"),
+    ("writers", "button.bar >> nth=1", "?off=h.0.attn.out"),
+]
+
+
+@pytest.mark.parametrize(("kind", "part", "query"), TAPS, ids=[tap[0] for tap in TAPS])
+def test_a_finger_is_enough(kind_of, kind, part, query):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+    shown = kind_of(kind, context=phone)
+    shown.element.locator(part).tap()
+    assert shown.query.startswith(query)
+    shown.stands()
+
+
+ODD = """async (text) => {
+  const { state } = await import("/web/exhibits/state.mjs");
+  const odd = ({ first }) => (typeof first === "number" ? "1e99" : text);
+  return Object.fromEntries([...state.known].map(([name, known]) => [name, odd(known)]));
+}"""
+
+
+@pytest.mark.parametrize("kind", list(SETTINGS))
+def test_odd_addresses_are_read_as_far_as_they_make_sense(kind_of, kind):
+    query = kind_of(kind).page.evaluate(ODD, "<img src=x onerror=alert(1)> \u202e שלום 🐦" * 12)
+    shown = kind_of(kind, query=query)
+    shown.stands()
+    assert len(shown.tokens()) <= 400
+    shown.element.get_by_role("button", name="reset").click()
+    assert (shown.query, shown.state) == ("", "ready")
+
+
+# Ten changes within a frame and ten a few milliseconds apart, each told before the next.
+MANY = """async (part, act) => {
+  const { x, y } = part.getBoundingClientRect();
+  const text = "By the river, the crane ate fish.";
+  const change = {
+    drag: (i) => new PointerEvent("pointermove", { clientX: x + 4 * i, clientY: y - 3 * i }),
+    press: () => new KeyboardEvent("keydown", { key: "ArrowRight", altKey: true, bubbles: true }),
+    slide: (i) => {
+      part.value = Number(part.min) + ((part.max - part.min) * (i + 1)) / 22;
+      return new Event("input");
+    },
+    type: (i) => {
+      part.value = text.slice(0, text.length - 19 + i);
+      return new Event("input");
+    },
+  };
+  await new Promise(requestAnimationFrame);
+  for (let i = 0; i < 20; i++) {
+    (act === "press" ? document.activeElement : part).dispatchEvent(change[act](i));
+    await (i < 10 ? null : new Promise((done) => setTimeout(done, 5 * (i % 3))));
+  }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "act"),
+    [
+        ("crane", "[aria-label^='query of crane']", "drag"),
+        ("layernorm", "input[type=range]", "slide"),
+        ("order", ".strip button >> nth=1", "press"),
+        ("inside", "input[type=text] >> nth=1", "type"),
+        ("heads", "input[type=text]", "type"),
+    ],
+)
+def test_of_many_changes_at_once_the_last_is_shown(kind_of, kind, part, act):
+    def seen(shown) -> tuple[Any, ...]:
+        return shown.bars(), shown.table(), shown.tokens()
+
+    shown = kind_of(kind)
+    before = seen(shown)
+    held = shown.element.locator(part)
+    held.focus()
+    if act == "drag":
+        box = held.locator(".handle").bounding_box()
+        shown.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        shown.page.mouse.down()
+    held.evaluate(MANY, act)
+    shown.page.mouse.up()
+    after = seen(shown)
+    query = dict(parse_qsl(shown.query[1:]))
+    assert before != after == seen(kind_of(kind, query=query))
+
+
+MOVES = """async (button) => {
+  button.click();
+  let most = 0;
+  for (const begin = performance.now(); performance.now() - begin < 300; ) {
+    const moving = document.getAnimations().filter((one) => one.timeline === document.timeline);
+    most = Math.max(most, moving.length); // others follow the reader's scrolling
+    await new Promise(requestAnimationFrame);
+  }
+  return most;
+}"""
+
+
+@pytest.mark.parametrize(("kind", "button"), [("cache", "next token"), ("snapshots", "play")])
+def test_nothing_moves_for_a_reader_who_wants_no_motion(kind_of, kind, button):
+    for motion in ("no-preference", "reduce"):
+        shown = kind_of(kind, context={"reduced_motion": motion})
+        most = shown.element.get_by_role("button", name=button).evaluate(MOVES)
+        assert (most > 0) == (kind == "cache" and motion == "no-preference")
+    if button == "play":
+        shown.element.get_by_role("button", name=button).wait_for()  # played when asked, to its end
+        assert "to 100" in shown.sentence
+
+
+def test_no_frame_is_needed(kind_of, crane):
+    """A tab behind others draws none."""
+    shown = kind_of("heads")
+    shown.page.evaluate("() => { globalThis.requestAnimationFrame = () => 0; }")
+    shown.element.locator("input[type=text]").fill(CITY)
+    assert shown.bars() == pytest.approx(crane.next(crane.trace(CITY)["logits"]), abs=1e-3)
+
+
+ONE_BLOCK = {"n_layer": 1, "n_head": 3, "n_embd": 9, "block_size": 40}
+LEAST = {"n_layer": 1, "n_head": 1, "n_embd": 1, "block_size": 1}
+
+
+@pytest.mark.parametrize("sizes", [ONE_BLOCK, LEAST], ids=["one block", "least"])
+def test_very_small_models_answer(kind_of, tmp_path, sizes):
+    path = tmp_path / "mine.safetensors"
+    save_for_page(GPT2(GPT2Config(vocab_size=270, **sizes)), TOKENIZER, path)
+    choose(kind_of("heads"), path)
+    for kind in SETTINGS:
+        shown = kind_of(kind)
+        shown.stands()
+        assert shown.status == "", kind
+
+
+def test_a_browsers_own_error_is_not_shown(kind_of):
+    shown = kind_of("heads")
+    shown.element.evaluate("(e) => { e.parts.show = () => undefined.length; e.update(); }")
+    assert shown.status.startswith("something went wrong. Press “reset”")
+    assert shown.state == "stale"
+    shown.element.evaluate("(e) => { e.parts.show = () => {}; }")
+    shown.element.get_by_role("button", name="reset").click()
+    assert (shown.ready().status, shown.state) == ("", "ready")
+
+
+def test_the_books_model_is_offered_where_an_exhibit_fails(kind_of, crane):
+    shown = kind_of("heads")
+    shown.element.evaluate("(e) => { e.model.loaded.own = true; e.fail(new TypeError('engine')); }")
+    assert "does not answer: something went wrong" in shown.element.inner_text()
+    shown.element.get_by_role("button", name="the book's model").click()
+    shown.element.locator(".bar").first.wait_for()
+    assert shown.bars() == pytest.approx(crane.next(crane.trace(MARSH)["logits"]), abs=1e-3)
