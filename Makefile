@@ -64,7 +64,7 @@ web: $(READY) $(NODE)  ## pack web/ for the pages
 	$(NPM) run build
 requirements: $(READY)  ## pin what pyproject.toml names
 	$(BIN)/uv pip compile pyproject.toml --extra book --extra data --group dev --universal \
-	    --python-version 3.11 --no-annotate --no-header --output-file requirements.txt
+	    --python-version 3.11 --no-annotate --custom-compile-command "make requirements" --output-file requirements.txt
 
 ##@ Carry, teach, measure
 wheel: $(READY)  ## the package, as wheel and as sources
@@ -73,7 +73,7 @@ bundle: wheel
 pdf bundle slides assignment colab real crane: $(READY)  ## site/gpt2_site/make_….py says what
 	@$(SITE)make_$@ $(NB)
 bench: $(READY)  ## measure beside transformers
-	for name in import_time first_token cpu_generation cpu_training memory speed_ladder; do \
+	for name in cpu_generation cpu_training memory speed_ladder; do \
 	    $(BIN)/python -m benchmarks.$$name || exit 1; done
 gpu: $(READY)  ## all that needs a GPU, in nine minutes
 	$(BIN)/python benchmarks/gpu.py
@@ -90,10 +90,7 @@ $(READY): requirements.txt pyproject.toml
 $(NODE): web/package-lock.json | $(READY)
 	$(NPM) ci
 	@touch $@
-# The styles and faces that pages load, so that they ask no other host for them.
-$(VENDOR): $(NODE) site/gpt2_site/make_fonts.py
-	@rm -rf $(@D) && mkdir -p $(@D)/katex/fonts
-	cp web/node_modules/katex/dist/katex.min.css $(@D)/katex
-	cp web/node_modules/katex/dist/fonts/*.woff2 $(@D)/katex/fonts
-	$(SITE)make_fonts $(@D)/faces
+# The styles, faces and search that pages load, so that they ask no other host for them.
+$(VENDOR): $(NODE) site/gpt2_site/make_vendor.py
+	$(SITE)make_vendor $(@D)
 	@touch $@
