@@ -14,9 +14,8 @@ from sphinx.application import Sphinx
 
 from gpt2_edu.exercises.exercise import exercises
 from gpt2_site import gpu_figures, in_page_figures
-from gpt2_site.chapters import ROOT, Chapter, chapters, find, headings
+from gpt2_site.chapters import DEEPER, ROOT, Chapter, chapters, find, headings
 
-DEEPER = "Deeper: "  # a section that the site folds
 QUESTIONS = "questions-people-ask"
 UNLISTED = ("Summary", "References", "Now write it", "The real thing", "What this chapter added")
 
