@@ -12,13 +12,16 @@ from gpt2_edu import GPT2, GPT2Config, course, load_tokenizer, trace
 from gpt2_edu.exercises.exercise import exercises
 from gpt2_edu.exercises.step import steps
 from gpt2_site.chapters import chapters
+from gpt2_site.lists import filled
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted((ROOT / "book").glob("*.md")), ROOT / "README.md"]
 
 
 def text_of(name: str) -> str:
-    return (ROOT / "book" / name).read_text(encoding="utf-8")
+    """A page of book/, with its tables."""
+    path = ROOT / "book" / name
+    return filled(f"book/{path.stem}", path.read_text(encoding="utf-8"))
 
 
 def section(name: str, label: str) -> str:

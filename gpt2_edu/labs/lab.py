@@ -23,6 +23,7 @@ def ids_of(text: str, encoding: tiktoken.Encoding) -> list[int]:
 
 
 def text_field(text: str, description: str = "text") -> widgets.Text:
+    """A field for a line of text, which reports when the reader has finished it."""
     return widgets.Text(text, description=description, **SLOW)
 
 

@@ -101,10 +101,15 @@ NAMES = {
 }
 
 
+def filled(page: str, text: str) -> str:
+    """The text of a page, such as "book/gpu", with its tables."""
+    if page not in NAMES:
+        return text
+    return Environment(undefined=StrictUndefined).from_string(text).render(NAMES[page])
+
+
 def fill(app: Sphinx, page: str, source: list[str]) -> None:
-    if page in NAMES:
-        template = Environment(undefined=StrictUndefined).from_string(source[0])
-        source[0] = template.render(NAMES[page])
+    source[0] = filled(page, source[0])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
