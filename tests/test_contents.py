@@ -38,11 +38,6 @@ def markdown_of(path: Path) -> str:
     return CHAPTERS[path].markdown if path in CHAPTERS else path.read_text(encoding="utf-8")
 
 
-def test_the_package_knows_the_chapters():
-    stored = (ROOT / "gpt2_edu" / "assets" / "chapters.txt").read_text(encoding="utf-8")
-    assert stored.split() == [chapter.slug for chapter in CHAPTERS.values()]
-
-
 def test_contents_list_every_heading(monkeypatch):
     table = lists.contents()
     chapter = chapters.find("mask")

@@ -23,7 +23,6 @@ from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
 from gpt2_edu.exercises.source import definitions, source_of
 from gpt2_edu.exercises.step import Step, current, find_step, steps, steps_until
 from gpt2_edu.training import plain
-from gpt2_site import make_practice
 from gpt2_site.chapters import chapters
 
 CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
@@ -115,16 +114,6 @@ def test_a_step_needs_nothing_but_earlier_steps_and_its_imports(step):
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     assert {node.id for node in names} <= given | bound
-
-
-@pytest.mark.parametrize(
-    "chapter", [c for c in chapters() if c.slug in steps()], ids=lambda c: c.name
-)
-def test_a_chapters_cells_are_those_of_its_step(chapter):
-    nb = nbformat.read(chapter.path, as_version=4)
-    cells = [c.source for c in nb.cells if c.cell_type == "code"]
-    assert sum(f'build("{chapter.slug}"' in source for source in cells) == 1
-    assert not make_practice.with_step(nb, steps()[chapter.slug]), "run: make notebooks"
 
 
 def code_alone(function: str) -> str:

@@ -1,0 +1,80 @@
+"""What is in the repository although it is generated: made again, and compared."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from gpt2_edu.exercises.step import steps
+from gpt2_site import make_practice
+from gpt2_site.chapters import chapters
+from tests.node import NODE
+from tests.web.fixtures import FOLDER, all_fixtures
+
+ROOT = Path(__file__).resolve().parents[1]
+WEB = ROOT / "web"
+CHAPTERS = pytest.mark.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
+
+
+def test_packed_scripts_and_kernel(missing, tmp_path):
+    if not (WEB / "node_modules" / "vite").is_dir():
+        missing("run: npm ci in web/")
+    subprocess.run([NODE, "build.mjs", str(tmp_path)], cwd=WEB, check=True)
+    for built in sorted(tmp_path.iterdir()):
+        stored = ROOT / "gpt2_edu" / "exhibits" / "static" / built.name
+        assert stored.read_bytes() == built.read_bytes(), "run: make web"
+    printed = subprocess.run(
+        [NODE, "build_kernel.mjs", "--print"], cwd=WEB, capture_output=True, check=True
+    ).stdout
+    assert (WEB / "kernel.mjs").read_bytes() == printed, "run: npm run kernel"
+
+
+@CHAPTERS
+def test_practice_notebooks(chapter):
+    stored = nbformat.read(chapter.practice, as_version=4)
+    wanted = [(c.cell_type, c.source) for c in make_practice.practice(chapter).cells]
+    assert [(c.cell_type, c.source) for c in stored.cells] == wanted, "run: make notebooks"
+
+
+@CHAPTERS
+def test_cells_of_now_write_it(chapter):
+    if chapter.slug in steps():
+        nb = nbformat.read(chapter.path, as_version=4)
+        cells = [c.source for c in nb.cells if c.cell_type == "code"]
+        assert sum(f'build("{chapter.slug}"' in source for source in cells) == 1
+        assert not make_practice.with_step(nb, steps()[chapter.slug]), "run: make notebooks"
+
+
+def test_names_of_the_chapters():
+    stored = (ROOT / "gpt2_edu" / "assets" / "chapters.txt").read_text(encoding="utf-8")
+    assert stored.split() == [chapter.slug for chapter in chapters()], "write them into the file"
+
+
+@pytest.fixture(scope="module")
+def fixtures() -> dict[str, Any]:
+    return all_fixtures()
+
+
+@pytest.mark.parametrize("name", ["model", "host", "text", "answers"])
+def test_fixtures_for_javascript(fixtures, name):
+    stored = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    made = json.loads(json.dumps(fixtures[name]))
+    assert differences(stored, made)[:5] == [], "run: python -m tests.web.fixtures"
+
+
+def differences(stored: Any, made: Any, path: str = "") -> list[str]:
+    """Where two fixtures differ; numbers that processors round otherwise are the same."""
+    if isinstance(stored, dict) and isinstance(made, dict) and list(stored) == list(made):
+        return [d for key in stored for d in differences(stored[key], made[key], f"{path}.{key}")]
+    if isinstance(stored, list) and isinstance(made, list) and len(stored) == len(made):
+        pairs = enumerate(zip(stored, made, strict=True))
+        return [d for i, (a, b) in pairs for d in differences(a, b, f"{path}[{i}]")]
+    if isinstance(stored, float) and isinstance(made, int | float):
+        return [] if math.isclose(stored, made, rel_tol=1e-4, abs_tol=2e-5) else [path]
+    return [] if stored == made else [path]
