@@ -21,6 +21,8 @@ from torch.nn.attention import SDPBackend
 
 from benchmarks import common, contenders, gpu, memory, rungs
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 CPU = torch.device("cpu")
 SCRIPTS = {

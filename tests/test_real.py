@@ -16,6 +16,8 @@ from gpt2_site import make_real
 from gpt2_site.chapters import find
 from tests.stand_in_hub import StandInHub
 
+pytestmark = pytest.mark.slow
+
 # What a kernel runs first: the digests of the weights that the stand-in serves.
 STARTUP = """\
 from gpt2_edu import hub

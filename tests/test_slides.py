@@ -11,6 +11,8 @@ from bs4 import BeautifulSoup
 from gpt2_site import make_slides
 from gpt2_site.chapters import DEEPER, Chapter, chapters, headings
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def deck(chapter: Chapter) -> BeautifulSoup:

@@ -26,6 +26,8 @@ from gpt2_edu.training.run_log import read_log
 from tests.training.small_run import press_ctrl_c, result, small_config
 from tests.training.two_ranks import TWO_RANKS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 ALONE = Ranks(0, 1, torch.device("cpu"))
 
