@@ -193,11 +193,17 @@ function inPlace(edits) {
 }
 
 /**
- * @param {unknown} error  a RangeError is the browser's own, where memory ends; ours are not
+ * An error as a reader should read it. What the browser throws is of other classes than ours: a
+ * RangeError where memory ends, a TypeError where we made a mistake.
+ * @param {unknown} error
  * @returns {string}
  */
 function inWords(error) {
   if (error instanceof RangeError) return NO_MEMORY;
+  if (error instanceof TypeError || error instanceof ReferenceError) {
+    console.error(error);
+    return "the model met an error that it does not know: change the text, or choose another model";
+  }
   return error instanceof Error ? error.message : String(error);
 }
 
