@@ -43,10 +43,8 @@
     /^(?:about|approximately|approx\.?|roughly|around|circa|ca\.|nearly|almost|maybe|i think|it is|it's|it has)\s+|^[~≈≃≅]\s*/i;
   const SMALL = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-  /**
-   * The same text in plain signs: full-width and raised digits, fractions, dashes, dots.
-   * @param {string} text
-   */
+  // The same text in plain signs: full-width and raised digits, fractions, dashes, dots.
+  /** @type {(text: string) => string} */
   function plain(text) {
     return text
       .replace(/[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+/g, (raised) => {
@@ -77,16 +75,14 @@
       .trim();
   }
 
-  /**
-   * What the digits and their separators may mean, likelier first; none if nothing.
-   * @param {string} written
-   */
+  // What the digits and their separators may mean, likelier first; none if nothing.
+  /** @type {(written: string) => string[]} */
   function meanings(written) {
     const text = written.replace(/[ '_]/g, "").replace(/[.,]+$/, "");
     const marks = text.match(/[.,]/g) ?? [];
-    /** @param {string} part */
+    /** @type {(part: string) => string} */
     const whole = (part) => part.replace(/[.,]/g, "");
-    /** @param {string} part */
+    /** @type {(part: string) => boolean} */
     const grouped = (part) =>
       /^\d{1,3}([.,])\d{3}(?:\1\d{3})*$|^\d{1,2}(?:,\d{2})*,\d{3}$/.test(part);
     if (!marks.length) return [text];
@@ -127,19 +123,15 @@
 
   class Unreadable extends Error {}
 
-  /**
-   * The value of an expression; in the second way, where separators may mean something else.
-   * @param {string} text
-   * @param {number} way
-   * @param {boolean} padded
-   */
+  // The value of an expression; in the second way, where separators may mean something else.
+  /** @type {(text: string, way: number, padded: boolean) => Reading & { other: boolean }} */
   function parse(text, way, padded) {
     let at = 0;
     let other = false;
     const skip = () => {
       while (text[at] === " ") at++;
     };
-    /** @param {RegExp} pattern */
+    /** @type {(pattern: RegExp) => RegExpExecArray | null} */
     const take = (pattern) => {
       skip();
       pattern.lastIndex = at;
@@ -224,13 +216,9 @@
     return { ...found, other };
   }
 
-  /**
-   * What was typed as one number: { readings: [{ value, slack, digits }, …] }, the likelier reading
-   * first, or { ask } with a sentence. A share may be given in per cent. `unit` is what is asked for.
-   * @param {string} typed
-   * @param {{share?: boolean, unit?: string}} [wanted]
-   * @returns {Read}
-   */
+  // What was typed as one number: { readings: [{ value, slack, digits }, …] }, the likelier reading
+  // first, or { ask } with a sentence. A share may be given in per cent. `unit` is what is asked for.
+  /** @type {(typed: string, wanted?: { share?: boolean; unit?: string }) => Read} */
   function readNumber(typed, { share = false, unit = "" } = {}) {
     let text = plain(typed);
     if (!text) return { ask: "Type a number first." };

@@ -106,10 +106,7 @@
   // Where somebody stopped reading is kept in the browser, and offered on the front page.
   const book = new URL("..", statics).href;
   const pageInBook = location.href.replace(/[?#].*/, "").slice(book.length);
-  /**
-   * @param {string} place
-   * @param {string | null} heading
-   */
+  /** @type {(place: string, heading: string | null) => void} */
   function keep(place, heading) {
     try {
       localStorage["gpt2-edu place"] = JSON.stringify({

@@ -2,11 +2,7 @@
 // weights come when "write on" is pressed for the first time, and not before.
 
 {
-  /**
-   * @param {ParentNode} where
-   * @param {string} selector
-   * @returns {HTMLElement}
-   */
+  /** @type {(where: ParentNode, selector: string) => HTMLElement} */
   const one = (where, selector) => /** @type {any} */ (where.querySelector(selector));
 
   const here = /** @type {HTMLScriptElement} */ (document.currentScript).src;
@@ -53,11 +49,8 @@
     return { engine, tokenizer };
   }
 
-  /**
-   * The likeliest tokens, in the room of those that were printed.
-   * @param {Float64Array} probabilities
-   * @param {any} tokenizer
-   */
+  // The likeliest tokens, in the room of those that were printed.
+  /** @type {(probabilities: Float64Array, tokenizer: any) => void} */
   function paint(probabilities, tokenizer) {
     const bars = now.querySelectorAll("li");
     const best = Array.from(probabilities.keys())

@@ -12,18 +12,11 @@
   ]);
   const COUNTS = "no one two three four five six seven eight nine ten".split(" ");
 
-  /**
-   * The numbers that JSON cannot hold are words in it.
-   * @param {Value} given
-   * @returns {number}
-   */
+  // The numbers that JSON cannot hold are words in it.
+  /** @type {(given: Value) => number} */
   const number = (given) => (typeof given === "string" ? (WORDS.get(given) ?? NaN) : given);
 
-  /**
-   * @param {number} a
-   * @param {number} b
-   * @param {number} tolerance
-   */
+  /** @type {(a: number, b: number, tolerance: number) => boolean} */
   function close(a, b, tolerance) {
     if (a === b) return true;
     if (!Number.isFinite(a) || !Number.isFinite(b)) return false;
@@ -77,21 +70,13 @@
     return { ways };
   }
 
-  /**
-   * @param {Reading[]} way
-   * @param {Value[]} values
-   * @param {number} tolerance
-   */
+  /** @type {(way: Reading[], values: Value[], tolerance: number) => boolean} */
   const near = (way, values, tolerance) =>
     way.length === values.length &&
     way.every((one, i) => close(one.value, number(values[i]), tolerance));
 
-  /**
-   * Whether the numbers are these values, rounded to the digits that were given.
-   * @param {Reading[]} way
-   * @param {Value[]} values
-   * @param {number} tolerance
-   */
+  // Whether the numbers are these values, rounded to the digits that were given.
+  /** @type {(way: Reading[], values: Value[], tolerance: number) => boolean} */
   const rounded = (way, values, tolerance) =>
     way.length === values.length &&
     way.every(
@@ -100,11 +85,8 @@
         Math.abs(one.value - number(values[i])) <= one.slack * (1 + 1e-9),
     );
 
-  /**
-   * The fewest digits of a number that is not exact.
-   * @param {Reading[]} way
-   * @param {Value[]} values
-   */
+  // The fewest digits of a number that is not exact.
+  /** @type {(way: Reading[], values: Value[]) => number} */
   const digits = (way, values) =>
     Math.min(
       Infinity,
@@ -113,11 +95,7 @@
         .map((one) => one.digits),
     );
 
-  /**
-   * @param {Task} task
-   * @param {string[]} typed
-   * @returns {Judgement}
-   */
+  /** @type {(task: Task, typed: string[]) => Judgement} */
   function judgeNumbers(task, typed) {
     const read = readAll(task, typed);
     if (!read.ways) return { verdict: "ask", says: read.ask, field: read.field };
@@ -157,10 +135,8 @@
     return { verdict: "wrong", says: "Not yet right." };
   }
 
-  /**
-   * A word as it is meant: of h[2] and `h.2`, of "The mask." and "mask" each is the other.
-   * @param {string} text
-   */
+  // A word as it is meant: of h[2] and `h.2`, of "The mask." and "mask" each is the other.
+  /** @type {(text: string) => string} */
   const word = (text) =>
     unquoted(text.replace(/[`´]/g, ""))
       .trim()
@@ -176,20 +152,14 @@
       .replace(/[‘’]/g, "'")
       .replace(/^\s*"(.*)"[\s,]*$|^\s*'(.*)'[\s,]*$/, (_, one, other) => one ?? other);
 
-  /**
-   * A token: spaces are part of it, and may be typed as ␣.
-   * @param {string} text
-   */
+  // A token: spaces are part of it, and may be typed as ␣.
+  /** @type {(text: string) => string} */
   const token = (text) =>
     unquoted(text)
       .replace(/[␣\u00a0]/g, " ")
       .normalize("NFC");
 
-  /**
-   * @param {Task} task
-   * @param {string[]} typed
-   * @returns {Judgement}
-   */
+  /** @type {(task: Task, typed: string[]) => Judgement} */
   function judgeTexts(task, typed) {
     let parts = typed;
     if (typed.length > 1 && typed.slice(1).every((text) => !text.trim())) {
@@ -211,13 +181,9 @@
     return { verdict: "wrong", says: "Not yet right.", why: known?.says };
   }
 
-  /**
-   * Judge what was typed in the fields of a task. Returns the verdict "right", "wrong" or "ask" (then
-   * nothing was judged, and `field` is where to look), a sentence, and what a known mistake is told.
-   * @param {Task} task
-   * @param {string[]} typed
-   * @returns {Judgement}
-   */
+  // Judge what was typed in the fields of a task. Returns the verdict "right", "wrong" or "ask" (then
+  // nothing was judged, and `field` is where to look), a sentence, and what a known mistake is told.
+  /** @type {(task: Task, typed: string[]) => Judgement} */
   function judge(task, typed) {
     return ["words", "tokens"].includes(task.kind)
       ? judgeTexts(task, typed)

@@ -10,10 +10,8 @@
   const PLACES =
     ".g2-ledger th code, .g2-ledger td, p code, li code, td code, dd code, .highlight pre";
 
-  /**
-   * transformer.h.0.attn.q, attn.q and q are one name; only what several parts have keeps its part.
-   * @param {string} name
-   */
+  // transformer.h.0.attn.q, attn.q and q are one name; only what several parts have keeps its part.
+  /** @type {(name: string) => string} */
   function short(name) {
     const parts = name.replace(/^transformer\.(h\.\d+\.)?/, "").split(".");
     const last = parts[parts.length - 1];
@@ -32,11 +30,8 @@
     return names;
   }
 
-  /**
-   * Give each known word of a text an element of its own, if it has none.
-   * @param {Text} text
-   * @param {Set<string>} names
-   */
+  // Give each known word of a text an element of its own, if it has none.
+  /** @type {(text: Text, names: Set<string>) => void} */
   function mark(text, names) {
     const own = text.parentElement;
     if (!own || own.closest("[data-name], a")) return;
@@ -60,10 +55,7 @@
     text.replaceWith(...pieces, text.data.slice(end));
   }
 
-  /**
-   * @param {Element} place
-   * @returns {Text[]}
-   */
+  /** @type {(place: Element) => Text[]} */
   function textsIn(place) {
     const walker = document.createTreeWalker(place, NodeFilter.SHOW_TEXT);
     const texts = [];
@@ -71,10 +63,8 @@
     return texts;
   }
 
-  /**
-   * Mark all places of the chapter, while nothing else waits.
-   * @param {HTMLElement} article
-   */
+  // Mark all places of the chapter, while nothing else waits.
+  /** @type {(article: HTMLElement) => void} */
   function markAll(article) {
     const names = namesOf(article);
     const places = names.size ? [...article.querySelectorAll(PLACES)] : [];

@@ -7,11 +7,7 @@
   const progress = globalThis.gpt2Progress;
   const article = /** @type {HTMLElement} */ (document.querySelector("article"));
 
-  /**
-   * @param {string} tag
-   * @param {string} name
-   * @param {string} [text]
-   */
+  /** @type {(tag: string, name: string, text?: string) => HTMLElement} */
   const made = (tag, name, text = "") => {
     const element = document.createElement(tag);
     element.className = name;
@@ -47,10 +43,7 @@
 
   // ---- Exercises
 
-  /**
-   * @param {Runs} runs
-   * @param {Element} element
-   */
+  /** @type {(runs: Runs, element: Element) => void} */
   function paint(runs, element) {
     for (const [tag, text] of runs) {
       element.append(
@@ -65,16 +58,10 @@
       textContent.startsWith("Hint"),
     );
 
-  /**
-   * @param {Element} form
-   * @returns {HTMLElement}
-   */
+  /** @type {(form: Element) => HTMLElement} */
   const verdictOf = (form) => /** @type {any} */ (form.querySelector(".verdict"));
 
-  /**
-   * @param {HTMLFormElement} form
-   * @param {Task} task
-   */
+  /** @type {(form: HTMLFormElement, task: Task) => void} */
   function check(form, task) {
     const fields = [...form.querySelectorAll("input")];
     const found = globalThis.gpt2Judge(

@@ -5,24 +5,13 @@
 {
   const progress = globalThis.gpt2Progress;
   const LARGEST = 5e6; // bytes; a record of every exercise has a hundredth of it
-  /**
-   * @param {ParentNode} where
-   * @param {string} selector
-   * @returns {HTMLElement}
-   */
+  /** @type {(where: ParentNode, selector: string) => HTMLElement} */
   const one = (where, selector) => /** @type {any} */ (where.querySelector(selector));
-  /**
-   * @param {ParentNode} where
-   * @param {string} selector
-   * @returns {HTMLElement[]}
-   */
+  /** @type {(where: ParentNode, selector: string) => HTMLElement[]} */
   const all = (where, selector) => [.../** @type {any} */ (where.querySelectorAll(selector))];
 
   const desk = one(document, ".desk");
-  /**
-   * @param {string} name
-   * @returns {HTMLElement}
-   */
+  /** @type {(name: string) => HTMLElement} */
   const find = (name) => one(desk, `.${name}`);
   /** @param {string} text */
   const say = (text) => {
@@ -30,55 +19,44 @@
   };
   const stages = all(document, ".stage");
 
-  /** @param {Element} item */
-  const marked = (item) => {
-    const mark = document.createElement("span");
-    mark.className = "mark";
-    item.prepend(mark);
-    return mark;
-  };
-  /** @type {Map<Element, HTMLElement>} */
-  const marks = new Map(
-    stages.flatMap((stage) => all(stage, "li")).map((item) => [item, marked(item)]),
-  );
+  for (const item of all(document, ".stage li")) {
+    item.prepend(Object.assign(document.createElement("span"), { className: "mark" }));
+  }
+  /** @type {(item: HTMLElement, done: boolean, text: string) => void} */
+  function mark(item, done, text) {
+    one(item, ".mark").textContent = text;
+    item.classList.toggle("done", done);
+  }
 
-  /**
-   * @param {Element} item
-   * @param {string} text
-   */
-  function write(item, text) {
-    /** @type {HTMLElement} */ (marks.get(item)).textContent = text;
+  // How many exercises and questions are done, and how many there are.
+  /** @param {ParentNode} where */
+  function count(where) {
+    const [done, exercises, right, asked] = [
+      "li.done[data-exercise]",
+      "li[data-exercise]",
+      "li.done[data-question]",
+      "li[data-question]",
+    ].map((items) => where.querySelectorAll(items).length);
+    return { done, exercises, right, asked };
   }
 
   function show() {
     const { passed, questions } = progress.read();
-    let [done, exercises, right, asked] = [0, 0, 0, 0];
-    for (const stage of stages) {
-      const tasks = all(stage, "li[data-exercise]");
-      const open = all(stage, "li[data-question]");
-      for (const item of tasks) {
-        const entry = passed[String(item.dataset.exercise)];
-        write(item, entry ? `✓ ${entry.on.slice(0, 10)} ` : "");
-        item.classList.toggle("done", Boolean(entry));
-      }
-      for (const item of open) {
-        const entry = questions[String(item.dataset.question)];
-        const words = entry?.first ? "✓ right at once: " : "✓ right: ";
-        write(item, entry ? (entry.right ? words : "not yet right: ") : "");
-        item.classList.toggle("done", Boolean(entry?.right));
-      }
-      /** @param {Element[]} items */
-      const count = (items) => items.filter((item) => item.matches(".done")).length;
-      const [tasksDone, openDone] = [count(tasks), count(open)];
-      one(stage, ".sum").textContent =
-        `${tasksDone} of ${tasks.length} exercises, ${openDone} of ${open.length} questions`;
-      [done, exercises, right, asked] = [
-        done + tasksDone,
-        exercises + tasks.length,
-        right + openDone,
-        asked + open.length,
-      ];
+    for (const item of all(document, ".stage li[data-exercise]")) {
+      const entry = passed[String(item.dataset.exercise)];
+      mark(item, Boolean(entry), entry ? `✓ ${entry.on.slice(0, 10)} ` : "");
     }
+    for (const item of all(document, ".stage li[data-question]")) {
+      const entry = questions[String(item.dataset.question)];
+      const words = entry?.first ? "✓ right at once: " : "✓ right: ";
+      mark(item, Boolean(entry?.right), entry ? (entry.right ? words : "not yet right: ") : "");
+    }
+    for (const stage of stages) {
+      const { done, exercises, right, asked } = count(stage);
+      one(stage, ".sum").textContent =
+        `${done} of ${exercises} exercises, ${right} of ${asked} questions`;
+    }
+    const { done, exercises, right, asked } = count(document);
     find("total").textContent =
       `${done} of ${exercises} exercises done, ${right} of ${asked} questions right.`;
     find("trouble").textContent = progress.problem();
@@ -142,29 +120,22 @@
   // ---- On paper
 
   function record() {
-    const rows = [];
+    const body = /** @type {HTMLTableSectionElement} */ (one(document, ".record tbody"));
+    body.replaceChildren();
+    /** @param {(string | null)[]} cells */
+    const add = (...cells) => {
+      const row = body.insertRow();
+      for (const text of cells) row.insertCell().textContent = text;
+    };
     for (const stage of stages) {
       const title = one(stage, "h3 a").textContent;
       for (const item of all(stage, "li.done[data-exercise]")) {
-        const on = progress.read().passed[String(item.dataset.exercise)].on.slice(0, 10);
-        rows.push([title, one(item, "a").textContent, on]);
+        const { on } = progress.read().passed[String(item.dataset.exercise)];
+        add(title, one(item, "a").textContent, on.slice(0, 10));
       }
-      const right = stage.querySelectorAll("li.done[data-question]").length;
-      const asked = stage.querySelectorAll("li[data-question]").length;
-      if (right) rows.push([title, `${right} of ${asked} questions right`, ""]);
+      const { right, asked } = count(stage);
+      if (right) add(title, `${right} of ${asked} questions right`, "");
     }
-    const body = one(document, ".record tbody");
-    body.replaceChildren(
-      ...rows.map((cells) => {
-        const row = document.createElement("tr");
-        row.append(
-          ...cells.map((text) =>
-            Object.assign(document.createElement("td"), { textContent: text }),
-          ),
-        );
-        return row;
-      }),
-    );
     one(document, ".record .day").textContent = new Date().toISOString().slice(0, 10);
     one(document, ".record .sum").textContent = find("total").textContent;
   }

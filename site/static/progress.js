@@ -16,10 +16,7 @@
   /** @type {(() => void)[]} */
   const listeners = [];
 
-  /**
-   * @param {[string, any][]} entries
-   * @returns {Record<string, any>}
-   */
+  /** @type {(entries?: [string, any][]) => Record<string, any>} */
   const table = (entries = []) => {
     const made = Object.create(null); // any name may come, "__proto__" too
     for (const [name, entry] of entries) made[name] = entry;
@@ -30,17 +27,11 @@
   const now = () => new Date().toISOString().replace("Z", "+00:00"); // as Python writes it
   /** @param {unknown} value */
   const isDate = (value) => typeof value === "string" && /^\d{4}-\d\d-\d\d/.test(value);
-  /**
-   * @param {unknown} value
-   * @returns {value is Record<string, any>}
-   */
+  /** @type {(value: unknown) => value is Record<string, any>} */
   const isTable = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
-  /**
-   * Read a progress file. Throws an Error that says what is wrong with it.
-   * @param {string} text
-   * @returns {Progress}
-   */
+  // Read a progress file. Throws an Error that says what is wrong with it.
+  /** @type {(text: string) => Progress} */
   function parse(text) {
     let stored;
     try {
@@ -61,10 +52,7 @@
     /** @param {Record<string, any>} entry */
     const answered = ({ on, first, right }) =>
       isDate(on) && typeof first === "boolean" && typeof right === "boolean";
-    /**
-     * @param {unknown} value
-     * @param {(entry: Record<string, any>) => boolean} fits
-     */
+    /** @type {(value: unknown, fits: (entry: Record<string, any>) => boolean) => boolean} */
     const all = (value, fits) =>
       isTable(value) && Object.values(value).every((entry) => isTable(entry) && fits(entry));
     if (!all(passed, known)) throw new Error("its list of exercises is damaged");
@@ -93,11 +81,8 @@
     }
   }
 
-  /**
-   * What cannot be read is not lost: it gets another name, or stays, and then nothing is written.
-   * @param {string} stored
-   * @param {string} why
-   */
+  // What cannot be read is not lost: it gets another name, or stays, and then nothing is written.
+  /** @type {(stored: string, why: string) => Progress} */
   function setAside(stored, why) {
     const aside = `${KEY}, set aside ${now()}`;
     try {
@@ -132,11 +117,8 @@
     write(progress);
   }
 
-  /**
-   * Note an answer to a question: whether the first one was right, and whether one was since.
-   * @param {string} id
-   * @param {boolean} right
-   */
+  // Note an answer to a question: whether the first one was right, and whether one was since.
+  /** @type {(id: string, right: boolean) => void} */
   function answer(id, right) {
     const progress = read();
     const before = progress.questions[id];
@@ -145,10 +127,8 @@
     write(progress);
   }
 
-  /**
-   * Add what a file holds; of two entries the later stays. Throws an Error if it cannot be read.
-   * @param {string} file  its text
-   */
+  // Add what a file holds; of two entries the later stays. Throws an Error if it cannot be read.
+  /** @type {(file: string) => number} */
   function merge(file) {
     /** @type {Record<string, Record<string, any>>} */
     const theirs = { ...parse(file) };
