@@ -1,19 +1,19 @@
 """The whole book as one PDF, with bookmarks, page numbers and links inside: `make pdf`.
 
 Chromium prints the built pages, in their own style, put together by one_page.py. A first pass
-finds on which sheet each chapter begins; the second has these numbers in the contents. Chromium's
-bookmarks are the headings; here they are put under the book's parts.
+finds on which sheet each chapter begins; the second has these numbers in the contents. Bookmarks
+are Chromium's own, made from the levels of headings.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from html import escape
 from pathlib import Path
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 from pypdf import PdfReader, PdfWriter
-from pypdf.generic import Destination, Fit
 
 from benchmarks.chromium import starter
 from gpt2_site.addresses import author, published, repository, version
@@ -39,6 +39,7 @@ article { max-width: none; margin: 0; }
 .contents-of-the-book .dots { flex: 1; border-bottom: 1px dotted var(--edge, #999); }
 .highlight, pre, table { max-width: 100%; }
 .scroll, .g2-scroll { overflow: visible !important; }
+.part-of-the-book { position: absolute; color: transparent; } /* for its bookmark */
 """
 FOOT = (
     '<div style="width: 100%; font: 8pt sans-serif; color: #56606b; text-align: center">'
@@ -60,6 +61,20 @@ def contents(found: list[Page], numbers: dict[str, int]) -> str:
             f'<span class="dots"></span>{numbers.get(place(page.name), "")}</li>'
         )
     return "".join(rows)
+
+
+def nest(found: list[Page]) -> None:
+    """Give headings the levels of their bookmarks: a part, its pages, a chapter's practice."""
+    in_a_part = False
+    for page in found:
+        in_a_part = in_a_part or bool(page.part)
+        for heading in page.article.find_all(re.compile("^h[1-4]$")):
+            level = int(heading.name[1]) + in_a_part + ("/practice/" in page.name)
+            heading["aria-level"] = str(level)
+        if page.part:
+            part = Tag(name="div", attrs={"role": "heading", "aria-level": "1"})
+            part["class"], part.string = "part-of-the-book", page.part
+            page.article.insert(0, part)
 
 
 def document(found: list[Page], numbers: dict[str, int]) -> str:
@@ -102,6 +117,7 @@ def main() -> int:
     part = target.with_suffix(".pdf.part")
     source = SITE / "whole-book.html"
     found = list(pages(SITE))
+    nest(found)
     try:
         with starter(missing) as launch:
             browser = launch()
@@ -125,7 +141,9 @@ def main() -> int:
                 page.close()
                 numbers = sheets_of(part, [place(one.name) for one in found])
             browser.close()
-        with_parts(part, found)
+        writer = PdfWriter(clone_from=part)
+        writer.add_metadata({"/Author": author()})
+        writer.write(part)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -145,47 +163,6 @@ def sheets_of(pdf: Path, names: list[str]) -> dict[str, int]:
         if name.lstrip("/") in names:
             found[name.lstrip("/")] = (reader.get_destination_page_number(destination) or 0) + 1
     return found
-
-
-def with_parts(pdf: Path, found: list[Page]) -> None:
-    """Give the file a title and an author, and put its bookmarks under the book's parts."""
-    reader = PdfReader(pdf)
-    writer = PdfWriter(clone_from=reader)
-    del writer._root_object["/Outlines"]
-    writer.add_metadata({"/Title": reader.metadata.title, "/Author": author()})
-
-    def add(entries: list, parent: object) -> None:
-        last = parent
-        for entry in entries:
-            last = add(entry, last) if isinstance(entry, list) else bookmark(entry, parent)
-
-    def bookmark(entry: Destination, parent: object) -> object:
-        sheet = reader.get_destination_page_number(entry)
-        place_on_it = Fit.xyz(left=entry.left, top=entry.top)
-        return writer.add_outline_item(
-            title=str(entry.title), page_number=sheet, parent=parent, fit=place_on_it
-        )
-
-    groups: list[list] = []  # the bookmark of each page, and those inside it
-    for entry in reader.outline:
-        if isinstance(entry, list):
-            groups[-1].append(entry)
-        else:
-            groups.append([entry])
-    own = len(groups) - len(found)  # the title and the contents
-    for group in groups[:own]:
-        add(group, None)
-    parent = chapter = None
-    for group, page in zip(groups[own:], found, strict=True):
-        if page.part:
-            sheet = reader.get_destination_page_number(group[0])
-            parent = writer.add_outline_item(title=page.part, page_number=sheet, bold=True)
-        within = chapter if "/practice/" in page.name else parent
-        item = bookmark(group[0], within)
-        for inner in group[1:]:
-            add(inner, item)
-        chapter = item if within is parent else chapter
-    writer.write(pdf)
 
 
 def missing(why: str) -> None:
