@@ -20,13 +20,9 @@ def version() -> str:
     return __version__
 
 
-def _config() -> dict:
-    return _parsed((ROOT / "_config.yml").read_text(encoding="utf-8"))
-
-
 @cache
-def _parsed(config: str) -> dict:
-    return yaml.safe_load(config)
+def _config() -> dict:
+    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 
 
 def author() -> str:

@@ -42,11 +42,7 @@ class Chapter:
 
     @property
     def questions(self) -> Path:
-        return self.path.parents[1] / "book" / "practice" / f"{self.slug}.toml"
-
-    @property
-    def exercises(self) -> Path:
-        return self.path.parents[1] / "gpt2_edu/exercises/tasks" / f"ch{self.number:02}"
+        return ROOT / "book" / "practice" / f"{self.slug}.toml"
 
     @cached_property
     def markdown(self) -> str:
@@ -69,15 +65,15 @@ class Chapter:
         return re.findall(r"\((\d\d_\w+)\.ipynb\)", needed)
 
 
-def parts(root: Path = ROOT) -> list[dict]:
-    return yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]
+def parts() -> list[dict]:
+    return yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["parts"]
 
 
 @cache
-def chapters(root: Path = ROOT) -> tuple[Chapter, ...]:
+def chapters() -> tuple[Chapter, ...]:
     """All chapters, in the order of the book."""
-    files = [(page["file"], part["caption"]) for part in parts(root) for page in part["chapters"]]
-    found = [(root / f"{file}.ipynb", part) for file, part in files if file.startswith("notebooks")]
+    files = [(page["file"], part["caption"]) for part in parts() for page in part["chapters"]]
+    found = [(ROOT / f"{file}.ipynb", part) for file, part in files if file.startswith("notebooks")]
     return tuple(Chapter(number, *chapter) for number, chapter in enumerate(found, 1))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.common import cpu_name
 from gpt2_edu import GPT2, crane, load_tokenizer, trace
 from gpt2_edu.analysis.divergence import divergence
 from gpt2_edu.analysis.evals import grade, report, sample_stories
@@ -43,6 +44,10 @@ SENTENCES = (
     "A crane lifted steel.",
     "By the river, the crane spread its wings",
 )
+COMPARED = {  # beginnings for both senses, with as many tokens, and words that may follow
+    ("A crane ate fish", "A crane lifted steel"): None,
+    ("In the marsh, the crane", "In the city, the crane"): (" spread", " lifted"),
+}
 
 
 class Watch:
@@ -94,13 +99,9 @@ def write_json(path: Path, content: Any, indent: int | None = None) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def rounded(value: Any) -> Any:
-    """The same with floats to five significant digits."""
-    if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [rounded(item) for item in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+def rounded(found: dict[str, Any]) -> dict[str, Any]:
+    """The same with floats to five significant digits, and lists for tuples, as JSON has it."""
+    return json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.5g}"))
 
 
 def measure(model: GPT2) -> dict[str, Any]:
@@ -111,12 +112,9 @@ def measure(model: GPT2) -> dict[str, Any]:
     hints = [seed for seed in seeds if sense_only_from_hint("crane", seed)]
     by_hint = head_effects(model, tokenizer, hints[:300])
     attention = attention_statistics(model, tokenizer, crane.random_seeds(300, 7))
-    crossing = same_length()
     pairs = {
-        "A crane ate fish / A crane lifted steel": divergence(
-            model, tokenizer, "A crane ate fish", "A crane lifted steel"
-        ),
-        " / ".join(crossing): divergence(model, tokenizer, *crossing, (" spread", " lifted")),
+        " / ".join(pair): divergence(model, tokenizer, *pair, followers)
+        for pair, followers in COMPARED.items()
     }
     return {
         "metrics": report(model, tokenizer),
@@ -125,18 +123,6 @@ def measure(model: GPT2) -> dict[str, Any]:
         "attention": asdict(attention),
         "divergence": {name: asdict(found) for name, found in pairs.items()},
     }
-
-
-def same_length() -> tuple[str, str]:
-    """One beginning for each sense of crane, with the same number of tokens."""
-    tokenizer = load_tokenizer("crane")
-    birds = [f"{place}, the crane" for place in ("By the river", "In the marsh", "On the island")]
-    machines = [f"{place}, the crane" for place in ("At the harbour", "In the city")]
-    for bird in birds:
-        for machine in machines:
-            if len(tokenizer.encode(bird)) == len(tokenizer.encode(machine)):
-                return bird, machine
-    raise ValueError("no two beginnings have the same number of tokens")
 
 
 def main(out: str = "runs/crane") -> None:
@@ -161,7 +147,7 @@ def main(out: str = "runs/crane") -> None:
         "recipe": asdict(RECIPES["shipped"]) | {"seed": 0},
         "seconds": summary.seconds,
         "machine": {
-            "processor": processor(),
+            "processor": cpu_name(),
             "threads": torch.get_num_threads(),
             "python": platform.python_version(),
             "torch": torch.__version__,
@@ -277,15 +263,6 @@ def overall(grades: dict[str, Any]) -> float:
     """The share of all choices that were right."""
     scores = grades["phenomena"].values()
     return sum(score["right"] for score in scores) / sum(score["chances"] for score in scores)
-
-
-def processor() -> str:
-    """The processor's name, if the system knows it."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":
