@@ -54,6 +54,20 @@ def ask_for_gpu(nb: nbformat.NotebookNode) -> None:
         nb.metadata.update(accelerator="GPU", colab={"gpuType": "T4"})
 
 
+def client_of(nb: nbformat.NotebookNode, path: Path, timeout: int = CELL_TIMEOUT) -> NotebookClient:
+    """What runs a notebook in a kernel of its own, in the folder of its file."""
+    return NotebookClient(
+        nb,
+        kernel_name="python3",
+        timeout=timeout,
+        record_timing=False,
+        coalesce_streams=True,
+        store_widget_state=False,
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
+        resources={"metadata": {"path": str(path.parent)}},
+    )
+
+
 def execute(path: Path) -> str | None:
     """Execute one notebook and write it back; return None, or what went wrong."""
     os.environ.update(GPT2_EDU_BOOK="1", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
@@ -61,16 +75,7 @@ def execute(path: Path) -> str | None:
     os.environ.pop("MPLBACKEND", None)  # the kernel then draws inline
     nb = nbformat.read(path, as_version=4)
     tidy(nb)
-    client = NotebookClient(
-        nb,
-        kernel_name="python3",
-        timeout=CELL_TIMEOUT,
-        record_timing=False,
-        coalesce_streams=True,
-        store_widget_state=False,
-        extra_arguments=["--IPKernelApp.log_level=ERROR"],
-        resources={"metadata": {"path": str(path.parent)}},
-    )
+    client = client_of(nb, path)
     try:
         client.execute()
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:

@@ -18,11 +18,7 @@ PREFIX = "Deeper: "
 
 
 class deeper_title(nodes.title):
-    """The heading of a fold. As it is a title, the search indexes it as one."""
-
-
-class deeper_body(nodes.General, nodes.Element):
-    """All that stands below it."""
+    """The heading of a fold. As it is a title, the contents and the search have it as one."""
 
 
 class Folds(SphinxPostTransform):
@@ -46,7 +42,7 @@ def fold(section: nodes.section) -> None:
     named = [nodes.Text(capital(begins.astext().removeprefix(PREFIX))), *title.children[1:]]
     section.children = []
     section += deeper_title("", "", *named, **title.attributes)
-    section += deeper_body("", *rest)
+    section += [*rest, nodes.raw("", "</details>\n", format="html")]
 
 
 def capital(heading: str) -> str:
@@ -68,16 +64,7 @@ def depart_title(writer: HTML5Translator, node: deeper_title) -> None:
     writer.body.append(writer.context.pop())
 
 
-def visit_body(writer: HTML5Translator, node: deeper_body) -> None:
-    pass
-
-
-def depart_body(writer: HTML5Translator, node: deeper_body) -> None:
-    writer.body.append("</details>\n")
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_node(deeper_title, html=(visit_title, depart_title))
-    app.add_node(deeper_body, html=(visit_body, depart_body))
     app.add_post_transform(Folds)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -21,11 +21,11 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from gpt2_edu.exercises.exercise import Exercise, exercises
+from gpt2_edu.exercises.exercise import Exercise
 from gpt2_site.addresses import bootstrap
 from gpt2_site.chapters import ROOT, Chapter, chapters
 from gpt2_site.execute_notebooks import store, tidy
-from gpt2_site.make_practice import TOOLS, several, task
+from gpt2_site.make_practice import TOOLS, exercises_of, several, task
 
 COURSE = ROOT / "_build" / "assignments"
 FILES = {"README.md": "assignments.md", "nbgrader_config.py": "nbgrader_config.txt"}
@@ -83,7 +83,7 @@ def several_points(number: int) -> str:
 def source(chapter: Chapter) -> nbformat.NotebookNode:
     """The whole assignment, with solutions and hidden tests. A level is worth a point."""
     tools = TOOLS.replace("import check, own", "import graded, own")
-    tasks = [e for e in exercises().values() if e.chapter == chapter.number and e.checked]
+    tasks = [e for e in exercises_of(chapter) if e.checked]
     introduction = INTRODUCTION.format(
         exercises=several(tasks, "exercise"), points=several_points(sum(e.level for e in tasks))
     )

@@ -67,6 +67,10 @@ def questions(chapter: Chapter) -> list[dict[str, Any]]:
     return found
 
 
+def exercises_of(chapter: Chapter) -> list[Exercise]:
+    return [exercise for exercise in exercises().values() if exercise.chapter == chapter.number]
+
+
 def fold(title: str, text: str, kind: str = "") -> str:
     """Text that shows when its title is opened."""
     attribute = f' class="{kind}"' if kind else ""
@@ -123,7 +127,7 @@ def practice(chapter: Chapter) -> nbformat.NotebookNode:
     """A chapter's practice notebook, without outputs."""
     story = nbformat.read(chapter.path, as_version=4)
     asks = questions(chapter)
-    tasks = [e for e in exercises().values() if e.chapter == chapter.number]
+    tasks = exercises_of(chapter)
     counts = {"questions": several(asks, "question"), "exercises": several(tasks, "exercise")}
     cells = [
         new_markdown_cell(f"# Practice: {chapter.title}"),

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
 from gpt2_site.chapters import ROOT, chapters
-from gpt2_site.execute_notebooks import CELL_TIMEOUT, store
+from gpt2_site.execute_notebooks import CELL_TIMEOUT, client_of, store
 
 TAG = "real"
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -60,20 +59,10 @@ def run(path: Path, timeout: int = 4 * CELL_TIMEOUT) -> dict[str, Any]:
         if is_real(cell):
             cell.metadata = {**cell.metadata, "tags": []}
     trial.cells.append(nbformat.v4.new_code_cell(WHERE))
-    NotebookClient(
-        trial,
-        kernel_name="python3",
-        timeout=timeout,
-        record_timing=False,
-        coalesce_streams=True,
-        resources={"metadata": {"path": str(path.parent)}},
-    ).execute()
+    client_of(trial, path, timeout).execute()
     machine, _, versions = trial.cells[-1].outputs[0].text.partition("|")
-    where = {
-        "on": datetime.date.today().isoformat(),
-        "machine": machine,
-        "versions": versions,
-    }
+    today = datetime.date.today().isoformat()
+    where = {"on": today, "machine": machine, "versions": versions}
     for cell, ran in zip(nb.cells, trial.cells, strict=False):
         if is_real(cell):
             cell.outputs = [output for output in ran.outputs if not is_progress(output)]

@@ -12,11 +12,14 @@ What the notebooks hold stays as it is: all of this is put around it when a page
 
 from __future__ import annotations
 
+import hashlib
+import json
 import posixpath
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
-from html import escape
+from html import escape, unescape
 
 from docutils import nodes
 from myst_parser.mdit_to_docutils.base import default_slugify
@@ -28,9 +31,9 @@ from gpt2_edu.exercises.exercise import Exercise
 from gpt2_site.addresses import colab
 from gpt2_site.chapters import ROOT, Chapter, chapters
 from gpt2_site.execute_notebooks import STEP
-from gpt2_site.make_practice import KINDS, anchor, plain, several
-from gpt2_site.practice_places import Question, asked_in, exhibits, given_in, practised
+from gpt2_site.make_practice import KINDS, anchor, exercises_of, plain, questions, several
 from gpt2_site.practice_tasks import answered_in_page, form
+from gpt2_site.theme import linkable
 
 PROGRESS = "book/progress"
 SCRIPTS = {
@@ -40,11 +43,17 @@ SCRIPTS = {
 NUMBERS = "No One Two Three Four Five Six Seven Eight Nine Ten".split()
 ASKED = "Questions people ask"  # before a chapter's summary
 GUESS = '<details class="guess"'
+EXHIBIT = re.compile(r'<gpt2-[\w-]+ id="([^"]+)" class="g2-live" data-settings="([^"]*)"')
 ON_PAPER = ("paper", "recall")  # the cell only repeats what the fields are for
 
 
 def raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
+
+
+def practised(page: str) -> Chapter | None:
+    """The chapter that a page of the site is the practice of."""
+    return next((c for c in chapters() if page == f"notebooks/practice/{c.name}"), None)
 
 
 class Practice(SphinxPostTransform):
@@ -97,7 +106,7 @@ def where_to_run(opens: str, notebook: str) -> str:
 
 def here(chapter: Chapter) -> str:
     """How this page works, in place of what the notebook says of itself."""
-    exercises = given_in(chapter)
+    exercises = exercises_of(chapter)
     values = sum(answered_in_page(exercise) for exercise in exercises)
     fields = {0: "They want", 1: "One has a field for your answer; the others want"}.get(
         values, f"{in_words(values)} have fields for your answer; the others want"
@@ -118,6 +127,27 @@ def in_words(count: int) -> str:
 
 
 # ---- Questions
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a practice page. Its id follows from its text, so that it keeps its answer."""
+
+    id: str
+    text: str
+
+    @property
+    def anchor(self) -> str:
+        return f"question-{self.id}"
+
+
+def question_id(text: str) -> str:
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:10]
+
+
+@cache
+def asked_in(chapter: Chapter) -> tuple[Question, ...]:
+    return tuple(Question(question_id(q["text"]), q["text"].strip()) for q in questions(chapter))
 
 
 def dress_questions(section: nodes.section, asked: tuple[Question, ...]) -> None:
@@ -170,7 +200,7 @@ def exercise_of(section: nodes.section, chapter: Chapter) -> Exercise | None:
     """The exercise that a section is about: "2. A row under the mask"."""
     heading = section.next_node(nodes.title).astext()
     number, _, _ = heading.partition(". ")
-    given = given_in(chapter)
+    given = exercises_of(chapter)
     if not number.isdigit() or not 0 < int(number) <= len(given):
         return None
     return given[int(number) - 1]
@@ -217,6 +247,18 @@ def shown_in(chapter: Chapter) -> str:
     ]
     what = "exhibits" if several_ else "exhibit"
     return f"To look at it by hand, the chapter has the {what}: {' '.join(links)}"
+
+
+@cache
+def exhibits(chapter: Chapter) -> tuple[tuple[str, str], ...]:
+    """The anchors of a chapter's exhibits, and what each says first."""
+    cells = json.loads(chapter.path.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    shown = "\n".join("".join(o.get("data", {}).get("text/html", "")) for o in outputs)
+    return tuple(
+        (name, json.loads(unescape(settings)).get("first", ""))
+        for name, settings in EXHIBIT.findall(linkable(shown))
+    )
 
 
 # ---- The end of a chapter
@@ -270,7 +312,7 @@ class Progress(SphinxDirective):
 
 
 def listed(chapter: Chapter, page: str) -> str:
-    checked = [exercise for exercise in given_in(chapter) if exercise.checked]
+    checked = [exercise for exercise in exercises_of(chapter) if exercise.checked]
     exercises = "".join(
         f'<li data-exercise="{e.name}"><a href="{page}#{anchor(e)}">{escape(e.title)}</a> '
         f"<small>{KINDS[e.kind]}</small></li>"

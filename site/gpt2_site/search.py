@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from gpt2_site.folds import deeper_title
 
 KINDS = ("section", "deeper", "term", "tensor", "code", "question", "exercise")
 QUESTIONS = "Questions people ask"
@@ -62,14 +64,12 @@ def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
         heading = read(section[0])
         anchor = section["ids"][0]
         own = [node for node in section[1:] if not isinstance(node, nodes.section)]
-        folded = next((node for node in own if type(node).__name__ == "deeper_body"), None)
-        own = list(folded.children) if folded is not None else own
         kind = "section"
         if page == "book/glossary" and section.parent is not doctree:
             kind = "term"
         elif "/practice/" in page and re.match(r"\d+\. ", heading):
             kind = "exercise"
-        elif folded is not None:
+        elif isinstance(section[0], deeper_title):
             kind = "deeper"
         text = words(own)
         if "/practice/" in page:  # the task; what follows would give the answer away
@@ -79,7 +79,8 @@ def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
         yield Entry(anchor, kind, heading, text)
         yield from asked(anchor, heading, own)
         if page == "book/notation":
-            yield from tensors(anchor, heading, own)
+            for name, *rest in rows(own, "name"):
+                yield Entry(anchor, "tensor", name, "; ".join(rest))
         for block in (b for node in own for b in node.findall(nodes.literal_block)):
             for name in DEFINED.findall(block.astext()):
                 yield Entry(anchor, "code", name, signature(block.astext(), name))
@@ -87,11 +88,9 @@ def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
 
 def words(own: list[nodes.Node]) -> str:
     """What is read there: prose, tables and formulas; of code the comments and names are enough."""
-    parts = []
-    for node in own:
-        for leaf in node.findall(lambda n: isinstance(n, (nodes.paragraph, nodes.math_block))):
-            parts.append(read(leaf))
-    return squeeze(" ".join(parts))
+    read_here = (nodes.paragraph, nodes.math_block)
+    leaves = (leaf for node in own for leaf in node.findall(lambda n: isinstance(n, read_here)))
+    return squeeze(" ".join(map(read, leaves)))
 
 
 def read(leaf: nodes.Node) -> str:
@@ -131,34 +130,29 @@ def asked(anchor: str, heading: str, own: list[nodes.Node]) -> Iterator[Entry]:
             if found := CARD.search(card.astext()):
                 yield Entry(found[1], "question", squeeze(question.astext()), "")
     elif heading not in ("References", "The projects"):
-        for table in (t for node in own for t in node.findall(nodes.table)):
-            if table.next_node(nodes.entry).astext() == "question":
-                for row in list(table.findall(nodes.row))[1:]:
-                    cells = [squeeze(cell.astext()) for cell in row]
-                    yield Entry(anchor, "question", cells[0], " ".join(cells[1:]))
+        for question, *rest in rows(own, "question"):
+            yield Entry(anchor, "question", question, " ".join(rest))
 
 
-def tensors(anchor: str, heading: str, own: list[nodes.Node]) -> Iterator[Entry]:
-    """Rows of the tables of names."""
+def rows(own: list[nodes.Node], first: str) -> Iterator[list[str]]:
+    """The rows of tables whose first column has that name."""
     for table in (t for node in own for t in node.findall(nodes.table)):
-        if table.next_node(nodes.entry).astext() == "name":
+        if table.next_node(nodes.entry).astext() == first:
             for row in list(table.findall(nodes.row))[1:]:
-                name, *rest = (squeeze(cell.astext()) for cell in row)
-                yield Entry(anchor, "tensor", name, "; ".join(rest))
+                yield [squeeze(cell.astext()) for cell in row]
 
 
 def once(pages: list[Any]) -> list[Any]:
     """Of functions of one name the first that a chapter defines, or else the first of all."""
     order = sorted(pages, key=lambda one: ("/practice/" in one[0], one[0]))
-    seen: set[str] = set()
-
-    def fresh(entry: Entry) -> bool:
-        new = entry.kind != "code" or entry.title not in seen
+    first: dict[str, Entry] = {}
+    for entry in chain.from_iterable(entries for *_, entries in order):
         if entry.kind == "code":
-            seen.add(entry.title)
-        return new
-
-    return [(page, title, list(filter(fresh, entries))) for page, title, entries in order]
+            first.setdefault(entry.title, entry)
+    return [
+        (page, title, [e for e in entries if e.kind != "code" or first[e.title] is e])
+        for page, title, entries in order
+    ]
 
 
 def write(app: Sphinx, error: Exception | None) -> None:

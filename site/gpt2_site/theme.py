@@ -121,18 +121,8 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     names = [f"notebooks/{chapter.name}" for chapter in chapters()]
     own = page.replace("practice/", "")
     if own in names:
-        place = names.index(own)
-        context["chapter"] = chapters()[place].number
-        context["ribbon"] = [
-            {
-                "page": f"notebooks/{chapter.name}",
-                "number": chapter.number,
-                "title": chapter.title,
-                "here": i == place,
-                "past": i < place,
-            }
-            for i, chapter in enumerate(chapters())
-        ]
+        context["chapter"] = chapters()[names.index(own)].number
+        context["ribbon"] = chapters()
     relations = app.env.collect_relations().get(page, [None, None, None])
     for side, neighbour in zip(("prev", "next"), relations[1:], strict=True):
         if context.get(side) and neighbour:

@@ -16,8 +16,8 @@ from gpt2_edu.exercises.step import steps
 from gpt2_site.chapters import chapters, find
 from gpt2_site.execute_notebooks import STEP
 from gpt2_site.make_colab import for_colab
-from gpt2_site.make_practice import anchor, questions
-from gpt2_site.practice_places import asked_in, given_in
+from gpt2_site.make_practice import anchor, exercises_of, questions
+from gpt2_site.practice import asked_in
 from gpt2_site.practice_tasks import answered_in_page, task
 from tests.site.conftest import ROOT
 from tests.site.waiting import until
@@ -66,7 +66,7 @@ def test_a_practice_page_has_every_card_field_and_solution(soup, chapter):
         assert len(options) == len(question["options"])
         assert len(card.select("details.right")) == 1
         assert {option["name"] for option in options} == {card["data-question"]}
-    given = given_in(chapter)
+    given = exercises_of(chapter)
     forms = [form["data-exercise"] for form in page.select("form.answer")]
     assert forms == [exercise.name for exercise in given if answered_in_page(exercise)]
     shown = {code.get_text().strip("\n") for code in page("pre")}

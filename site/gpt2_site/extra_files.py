@@ -1,4 +1,4 @@
-"""Sphinx extension: what lies beside the pages.
+"""Sphinx extension: the files of the site that are no pages.
 
 - For language models: llms.txt, and each chapter as plain text.
 - The models' files, as scripts that a page can load from a disk, too.
