@@ -2,4 +2,5 @@
 
 import "../../gpt2_edu/exhibits/static/exhibits.css";
 import "../../gpt2_edu/exhibits/static/live.css";
+import "../../gpt2_edu/exhibits/static/flow.css";
 import "../exhibits/all.mjs";

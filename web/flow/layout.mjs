@@ -1,0 +1,128 @@
+// Where everything stands in the picture of the whole. Depth is the way through the model, lanes are
+// tokens. Where there is room, depth runs to the right and lanes lie below each other; on a phone the
+// picture is turned: depth runs down, so that scrolling is the pass.
+
+/** @typedef {{x: number, y: number, width: number, height: number}} Box */
+
+const WIDE = 700; // px: below it the picture is turned
+const LANES = 12; // that are shown; older tokens are one grey lane
+const FEW = 7; // on a phone
+const OPEN = 170; // px that a block needs to show its MLP
+
+export class Layout {
+  /**
+   * @param {number} width  px that there are
+   * @param {number} T  tokens
+   * @param {number} nLayer
+   */
+  constructor(width, T, nLayer) {
+    this.wide = width >= WIDE;
+    const most = this.wide ? LANES : FEW;
+    /** The first token with a lane of its own; those before it share lane 0, if there are any. */
+    this.first = T > most ? T - most + 1 : 0;
+    this.lanes = T - this.first + (this.first ? 1 : 0);
+    this.nLayer = nLayer;
+    this.across = this.wide ? 46 : Math.min(52, (width - 12) / this.lanes);
+    const [begin, end] = this.wide ? [Math.max(150, width * 0.15), Math.max(170, width * 0.16)] : [92, 250];
+    const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 96 : 270;
+    this.folded = room < OPEN;
+    this.starts = [0, ...Array.from({ length: nLayer + 1 }, (_, n) => begin + n * room)];
+    this.ends = [...this.starts.slice(1), begin + nLayer * room + end];
+    const depth = begin + nLayer * room + end;
+    this.top = this.wide ? 62 : 44; // of the first lane's room: titles stand above
+    const lanes = this.lanes * this.across;
+    this.width = width;
+    this.height = this.wide ? this.top + lanes + 34 : depth + this.top;
+  }
+
+  /**
+   * The lane of a token.
+   * @param {number} t
+   */
+  lane(t) {
+    return this.first ? Math.max(0, t - this.first + 1) : t;
+  }
+
+  /**
+   * Pixels along the way.
+   * @param {number} depth  0 to 1 is what comes before the blocks, then each block is 1 wide
+   */
+  along(depth) {
+    const zone = Math.min(this.starts.length - 1, Math.max(0, Math.floor(depth)));
+    const [from, to] = [this.starts[zone], this.ends[zone]];
+    return from + (depth - zone) * (to - from) + (this.wide ? 0 : this.top);
+  }
+
+  /**
+   * Pixels across the way.
+   * @param {number} lane
+   */
+  over(lane) {
+    const half = this.across / 2;
+    if (this.wide) return this.top + half + lane * this.across;
+    return (this.width - this.lanes * this.across) / 2 + half + lane * this.across;
+  }
+
+  /**
+   * @param {number} depth
+   * @param {number} lane
+   * @param {number} [shift]  px across
+   * @returns {[number, number]}
+   */
+  point(depth, lane, shift = 0) {
+    const [a, b] = [this.along(depth), this.over(lane) + shift];
+    return this.wide ? [a, b] : [b, a];
+  }
+
+  /**
+   * A part of a lane, or of several.
+   * @param {number} from  depth
+   * @param {number} to
+   * @param {number} lane
+   * @param {number} thick  px
+   * @returns {Box}
+   */
+  bar(from, to, lane, thick) {
+    const [a, b, c] = [this.along(from), this.along(to), this.over(lane) - thick / 2];
+    if (this.wide) return { x: a, y: c, width: b - a, height: thick };
+    return { x: c, y: a, width: thick, height: b - a };
+  }
+
+  /**
+   * The room of a zone: 0 is what comes before the blocks.
+   * @param {number} zone
+   * @returns {Box}
+   */
+  zone(zone) {
+    const [a, b] = [this.along(zone) + 3, this.along(zone) + this.ends[zone] - this.starts[zone] - 3];
+    if (this.wide) return { x: a, y: 26, width: b - a, height: this.height - 30 };
+    return { x: 2, y: a, width: this.width - 4, height: b - a };
+  }
+
+  /**
+   * A way from one lane to another, leaving and arriving along the lanes.
+   * @param {number} from  depth
+   * @param {number} to
+   * @param {number} lane
+   * @param {number} other  lane
+   * @param {[number, number]} shifts  px across, at both ends
+   */
+  curve(from, to, lane, other, [a, b]) {
+    const [p0, p3] = [this.point(from, lane, a), this.point(to, other, b)];
+    const middle = (from + to) / 2;
+    const [p1, p2] = [this.point(middle, lane, a), this.point(middle, other, b)];
+    return [p0, p1, p2, p3];
+  }
+}
+
+/**
+ * A point of a cubic curve.
+ * @param {[number, number][]} points  four
+ * @param {number} u  0 to 1
+ * @returns {[number, number]}
+ */
+export function onCurve([p0, p1, p2, p3], u) {
+  const [a, b, c, d] = [(1 - u) ** 3, 3 * u * (1 - u) ** 2, 3 * u * u * (1 - u), u ** 3];
+  const mix = (/** @type {0 | 1} */ i) => a * p0[i] + b * p1[i] + c * p2[i] + d * p3[i];
+  return [mix(0), mix(1)];
+}

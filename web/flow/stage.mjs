@@ -1,0 +1,193 @@
+// Where the picture is drawn, and what moves in it: the camera that goes from one level to another,
+// the veil that a pass lifts on its way, and the beads that run along the ribbons.
+
+import { interpolateZoom } from "d3-interpolate";
+import { easeCubicInOut } from "d3-ease";
+import { render, svg } from "lit";
+import { make } from "../exhibits/dom.mjs";
+import { onCurve } from "./layout.mjs";
+
+/** @import { Scene } from "./flow.mjs" */
+/** @import { Box } from "./layout.mjs" */
+
+const ZOOM = 600; // milliseconds from one level to the next
+const STEPS = 16; // of the camera's way
+const NS = "http://www.w3.org/2000/svg";
+
+/** Whether the reader wants things to move. */
+export function still() {
+  return matchMedia("(prefers-reduced-motion: reduce)").matches;
+}
+
+export class Stage {
+  constructor() {
+    this.svg = document.createElementNS(NS, "svg");
+    this.svg.setAttribute("class", "flow-picture");
+    this.svg.setAttribute("role", "group");
+    this.scene = document.createElementNS(NS, "g");
+    this.svg.append(this.scene);
+    this.veil = make("div", { class: "flow-veil", hidden: true });
+    this.canvas = make("canvas", { class: "flow-beads", "aria-hidden": "true" });
+    this.element = make("div", { class: "flow-stage" }, this.svg, this.veil, this.canvas);
+    /** @type {Scene | null} */
+    this.shown = null;
+    this.depth = Infinity; // how far the pass has come; Infinity: to the end
+  }
+
+  /**
+   * @param {Scene} scene
+   * @param {number} width  px
+   * @param {{inside?: Box | null, around?: Box | null}} [from]  `inside`: where the new scene lies in
+   *   the old; `around`: where the old one lies in the new
+   */
+  set(scene, width, { inside = null, around = null } = {}) {
+    const old = inside || around ? /** @type {SVGGElement} */ (this.scene.cloneNode(true)) : null;
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
+    this.svg.style.height = `${scene.height}px`;
+    this.element.classList.toggle("turned", Boolean(scene.vertical));
+    this.width = width;
+    this.shown = scene;
+    render(svg`${scene.body}`, /** @type {any} */ (this.scene));
+    if (old) this.fly(old, width, inside, around);
+    this.showDepth(this.depth);
+  }
+
+  /**
+   * One camera for both scenes: each is drawn where it lies in the larger one, and fades.
+   * @param {SVGGElement} old
+   * @param {number} width
+   * @param {Box | null} inside
+   * @param {Box | null} around
+   */
+  fly(old, width, inside, around) {
+    const box = inside ?? around;
+    if (!box || still()) return;
+    const { height } = /** @type {Scene} */ (this.shown);
+    old.setAttribute("class", "ghost");
+    this.svg.append(old);
+    const scale = box.width / width;
+    /** @type {[number, number, number]} */
+    const all = [width / 2, height / 2, width];
+    /** @type {[number, number, number]} */
+    const part = [box.x + box.width / 2, box.y + (height * scale) / 2, box.width];
+    const way = inside ? interpolateZoom(all, part) : interpolateZoom(part, all);
+    const frames = Array.from({ length: STEPS + 1 }, (_, i) => {
+      const t = i / STEPS;
+      const [x, y, w] = way(t);
+      const k = width / w;
+      const [dx, dy] = [width / 2 - x * k, height / 2 - y * k];
+      const large = `translate(${dx}px, ${dy}px) scale(${k})`;
+      const small = `translate(${dx + box.x * k}px, ${dy + box.y * k}px) scale(${k * scale})`;
+      const u = easeCubicInOut(t);
+      return { large, small, inner: inside ? u : 1 - u };
+    });
+    const options = { duration: ZOOM, easing: "ease-in-out" };
+    const [larger, smaller] = inside ? [old, this.scene] : [this.scene, old];
+    larger.animate(
+      frames.map(({ large, inner }) => ({ transform: large, opacity: 1 - inner })),
+      options,
+    );
+    const last = smaller.animate(
+      frames.map(({ small, inner }) => ({ transform: small, opacity: inner })),
+      options,
+    );
+    last.finished.then(() => old.remove(), () => old.remove());
+    if (smaller === this.scene) larger.style.pointerEvents = "none";
+  }
+
+  /**
+   * Lift the veil as far as the pass has come.
+   * @param {number} depth
+   */
+  showDepth(depth) {
+    this.depth = depth;
+    const scene = this.shown;
+    const covered = Boolean(scene?.along) && Number.isFinite(depth);
+    this.veil.hidden = !covered;
+    if (!scene?.along || !covered) {
+      this.clear();
+      return;
+    }
+    const px = scene.along(depth);
+    this.veil.style.transform = scene.vertical ? `translateY(${px}px)` : `translateX(${px}px)`;
+    this.drawBeads(scene, depth);
+  }
+
+  clear() {
+    const { canvas } = this;
+    if (canvas.width) canvas.width = 0;
+  }
+
+  /**
+   * What is gathered runs along the ribbons, the more the larger the weight.
+   * @param {Scene} scene
+   * @param {number} depth
+   */
+  drawBeads({ beads = [], height }, depth) {
+    const now = beads.filter(({ from, to }) => depth > from && depth < to + 0.02);
+    if (!now.length) return this.clear();
+    const { canvas, width = 0 } = this;
+    const ratio = Math.min(2, devicePixelRatio);
+    if (canvas.width !== Math.round(width * ratio)) {
+      canvas.width = width * ratio;
+      canvas.height = height * ratio;
+      Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+    }
+    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    context.fillStyle = "#fff";
+    context.strokeStyle = "#5b3a86";
+    for (const { points, many, from, to } of now) {
+      for (let i = 0; i < many; i++) {
+        const u = (depth - from) / (to - from) - i * 0.09;
+        if (u < 0 || u > 1) continue;
+        const [x, y] = onCurve(points, u);
+        context.beginPath();
+        context.arc(x, y, 3, 0, 2 * Math.PI);
+        context.fill();
+        context.stroke();
+      }
+    }
+  }
+}
+
+/** The five verbs: milliseconds, and how far the pass is at their end. Within a block, 0 to 1. */
+const LOOK_UP = 700;
+const BLOCK = [
+  { verb: "copy", to: 0.08, takes: 300 },
+  { verb: "gather", to: 0.45, takes: 900 },
+  { verb: "write", to: 0.55, takes: 400 },
+  { verb: "think", to: 0.9, takes: 400 },
+  { verb: "write", to: 1, takes: 300 },
+];
+const CHOOSE = 700;
+const LONGEST = 9000; // milliseconds of a pass, however many blocks
+
+/**
+ * How far a pass has come after a time: depth by milliseconds.
+ * @param {number} nLayer
+ */
+export function timetable(nLayer) {
+  const ends = [{ time: LOOK_UP, depth: 1 }];
+  for (let n = 0; n < nLayer; n++) {
+    for (const { to, takes } of BLOCK) {
+      ends.push({ time: ends[ends.length - 1].time + takes, depth: n + 1 + to });
+    }
+  }
+  ends.push({ time: ends[ends.length - 1].time + CHOOSE, depth: nLayer + 2 });
+  const { time: all } = ends[ends.length - 1];
+  const pace = Math.max(1, all / LONGEST);
+  return {
+    length: all / pace,
+    /** @param {number} elapsed */
+    at(elapsed) {
+      const time = elapsed * pace;
+      const i = ends.findIndex((end) => time < end.time);
+      if (i < 0) return Infinity;
+      const before = ends[i - 1] ?? { time: 0, depth: 0 };
+      const share = (time - before.time) / (ends[i].time - before.time);
+      return before.depth + share * (ends[i].depth - before.depth);
+    },
+  };
+}

@@ -1,0 +1,331 @@
+// Level 0: the whole model. Lanes are tokens, coloured by what the model would say if it ended there;
+// ribbons are attention weights; ⊕ is where a part writes into the stream; bars are what comes next.
+
+import { nothing, svg } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+import { fixed } from "../exhibits/dom.mjs";
+import { Layout } from "./layout.mjs";
+import { stageName } from "./pass.mjs";
+
+/** @import { Pass, Said } from "./pass.mjs" */
+/** @import { Place } from "./place.mjs" */
+/** @import { Scene, View } from "./flow.mjs" */
+
+const DRAWN = 0.08; // a weight below this has no ribbon
+const THICK = 9; // px of a ribbon of weight 1 into the chosen lane
+const THIN = 5; // into the others
+const UNITS = 24; // lights of an MLP in the picture
+const BEADS = 4; // on a ribbon of weight 1
+
+/**
+ * @param {View} view
+ * @returns {Scene}
+ */
+export function whole(view) {
+  const { pass, was, width, at, cut, go, pick, toggle, append } = view;
+  const { tokens, nLayer, nHead, lens, lit } = pass;
+  const layout = new Layout(width, tokens.length, nLayer);
+  const { wide, folded, first, across } = layout;
+  const lanes = Array.from({ length: layout.lanes }, (_, lane) => (first ? first + lane - 1 : lane));
+  const chosen = layout.lane(at);
+
+  const zones = Array.from({ length: nLayer + 2 }, (_, zone) => {
+    const { x, y, width: w, height: h } = layout.zone(zone);
+    const block = zone - 1;
+    const inner = zone > 0 && block < nLayer;
+    const name = inner ? (folded && wide ? `${block}` : `block ${block}`) : zone ? "next token" : "text → vectors";
+    return svg`<g class=${inner ? "zone opens" : "zone"} @click=${inner ? () => go({ block }) : nothing}>
+      <rect class="room" x=${x} y=${y} width=${w} height=${h} rx="8"></rect>
+      <text class="title" x=${x + (wide ? 6 : 10)} y=${wide ? 18 : y + 20}>${name}</text>
+    </g>`;
+  });
+
+  /** @param {number} stage */
+  const stageFrom = (stage) => (stage ? 1 + ((stage - 1) >> 1) + (stage % 2 ? 0.5 : 0.96) : wide ? 0.86 : 0.8);
+  const stages = lens.map((_, s) => s);
+  const stream = lanes.map((t, lane) => {
+    const isFolded = Boolean(first) && !lane;
+    const thick = t === at ? 11 : 7;
+    return stages.map((s) => {
+      const end = s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.02 + (t === at && wide ? 0.04 : 0);
+      const { x, y, width: w, height: h } = layout.bar(stageFrom(s), end, lane, thick);
+      const said = isFolded ? null : lens[s][t];
+      return svg`<rect class="stream" style=${colour(said, pass)} x=${x} y=${y} width=${Math.max(0, w)}
+        height=${Math.max(0, h)}><title>${told(tokens[t], s, said)}</title></rect>`;
+    });
+  });
+
+  const ribbons = ribbonsOf(view, layout, [pass, ...(was && was.tokens.length === tokens.length ? [was] : [])]);
+  const drawn = repeat(
+    ribbons,
+    ({ name }) => name,
+    ({ block, head, query, key, points, weight, into }) => {
+      const off = cut.includes(`${block}.${head}`);
+      const size = weight < DRAWN ? 0 : Math.max(1, weight * (into ? THICK : THIN));
+      const strength = weight < DRAWN ? 0 : (into ? 0.85 : 0.16) * (0.35 + 0.65 * weight);
+      return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}`} d=${path(points)}
+        style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
+        @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${tokens[query]} takes ${fixed(weight, 2)} from ${key < 0 ? "older tokens" : tokens[key]}; click to ${off ? "put it back" : "cut it"}</title></path>`;
+    },
+  );
+
+  const plus = (/** @type {number} */ depth, /** @type {number} */ lane) => {
+    const [x, y] = layout.point(depth, lane);
+    const r = folded ? 4 : 7;
+    return svg`<g class=${lane === chosen ? "plus chosen" : "plus"}><circle cx=${x} cy=${y} r=${r}></circle>
+      <path d="M${x - r / 2} ${y}h${r}M${x} ${y - r / 2}v${r}"></path></g>`;
+  };
+  const parts = Array.from({ length: nLayer }, (_, block) => {
+    if (folded) return lanes.map((_, lane) => plus(block + 1.96, lane));
+    return lanes.map((t, lane) => [
+      plus(block + 1.5, lane),
+      hexagon(layout, block, lane, lit && !(first && !lane) ? lit[block][t] / pass.units : null, {
+        chosen: lane === chosen,
+        open: () => (pick(t), go({ block, mlp: true })),
+      }),
+      plus(block + 1.96, lane),
+    ]);
+  });
+
+  const heads = Array.from({ length: nLayer }, (_, block) => {
+    if (folded) return nothing;
+    const { x, y, width: w } = layout.zone(block + 1);
+    return Array.from({ length: nHead }, (_, head) => {
+      const name = `${block}.${head}`;
+      const off = cut.includes(name);
+      const size = Math.min(24, w / 2 / nHead);
+      const px = wide ? x + 8 + head * size : x + w - nHead * size - 8 + head * size;
+      const py = wide ? y + 6 : y + 6;
+      return svg`<g class=${`head h${head % 4}${off ? " cut" : ""}`} tabindex=${head || block ? -1 : 0} role="button"
+        aria-pressed=${String(off)} aria-label="cut head ${name}" @click=${() => toggle(name)}
+        @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
+        <rect class="touch" x=${px} y=${py} width=${size} height="24"></rect>
+        <rect class="swatch" x=${px + 2} y=${py + 2} width=${size - 4} height="16" rx="3"></rect>
+        <text x=${px + size / 2} y=${py + 14}>${head}</text>
+        <title>head ${name}: click to ${off ? "put it back" : "cut it"}</title></g>`;
+    });
+  });
+
+  const begin = lanes.map((t, lane) => tokenBox(view, layout, t, lane, lane === chosen));
+  const bars = barsOf(view, layout, append);
+  const words = stages.map((s) => {
+    const said = lens[s][at];
+    if (!said || (folded && s % 2)) return nothing;
+    const depth = s ? stageFrom(s) : 0.88;
+    const [x, y] = layout.point(depth, layout.lanes - 1, across / 2 + 12);
+    const place = wide ? { x, y } : { x: layout.over(chosen) - 10, y: layout.along(depth) + 16 };
+    return svg`<text class="word" style=${colour(said, pass, 0.25)} x=${place.x} y=${place.y}
+      text-anchor=${wide ? "middle" : "end"}>${said.name.replace("␣", "")}</text>`;
+  });
+
+  const beads = ribbons
+    .filter(({ into, weight, block, head }) => into && weight > 0.3 && !cut.includes(`${block}.${head}`))
+    .map(({ points, weight, block }) => ({ points, many: Math.round(weight * BEADS), from: block + 1.08, to: block + 1.45 }));
+  return {
+    height: layout.height,
+    body: svg`${zones}${stream}<g class="ribbons">${drawn}</g>${parts}${heads}${begin}${words}${bars}`,
+    boxes: (/** @type {Place} */ { block, mlp }) => {
+      if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
+      const box = layout.zone(block + 1);
+      if (!mlp || folded) return box;
+      return layout.wide
+        ? { ...box, x: layout.along(block + 1.6), width: layout.along(block + 1.9) - layout.along(block + 1.6) }
+        : box;
+    },
+    beads,
+    along: (depth) => layout.along(depth),
+    vertical: !wide,
+  };
+}
+
+/**
+ * The ribbons that one of the passes draws: those that only the other draws are thin now, so that
+ * they grow or shrink where the text changes.
+ * @param {View} view
+ * @param {Layout} layout
+ * @param {Pass[]} passes  what is shown now, and what was
+ */
+function ribbonsOf({ at }, layout, passes) {
+  const [{ weights, tokens }] = passes;
+  const T = tokens.length;
+  const { first, folded } = layout;
+  /** @type {{name: string, block: number, head: number, query: number, key: number, weight: number,
+   *   into: boolean, points: [number, number][]}[]} */
+  const ribbons = [];
+  weights.forEach((block, b) =>
+    block.forEach((_, h) => {
+      for (let query = first; query < T; query++) {
+        if (folded && query !== at) continue;
+        const row = passes.map(({ weights }) => {
+          const values = weights[b][h];
+          const old = Array.from({ length: first }, (_, k) => values[query * T + k]);
+          const own = Array.from({ length: query - first + 1 }, (_, k) => values[query * T + first + k]);
+          return [...(first ? [old.reduce((sum, w) => sum + w, 0)] : []), ...own];
+        });
+        row[0].forEach((weight, i) => {
+          const lane = layout.lane(query);
+          if (i === lane || !row.some((one) => one[i] >= (folded ? 0.3 : DRAWN))) return;
+          const spread = [(h - 1.5) * 3, (h - 1.5) * 2];
+          const shift = /** @type {[number, number]} */ (folded ? [0, 0] : spread);
+          const [from, to] = folded ? [b + 1.05, b + 1.9] : [b + 1.08, b + 1.45];
+          ribbons.push({
+            name: `${b}.${h}.${T - query}.${lane - i}`,
+            block: b,
+            head: h,
+            query,
+            key: first && !i ? -1 : first ? first + i - 1 : i,
+            weight,
+            into: query === at,
+            points: layout.curve(from, to, i, lane, shift),
+          });
+        });
+      }
+    }),
+  );
+  return ribbons.sort((a, b) => Number(a.into) - Number(b.into)); // those into the chosen lane on top
+}
+
+/**
+ * A token, its id and the first numbers of its vector.
+ * @param {View} view
+ * @param {Layout} layout
+ * @param {number} t
+ * @param {number} lane
+ * @param {boolean} chosen
+ */
+function tokenBox({ pass, pick }, layout, t, lane, chosen) {
+  const { wide, first, across } = layout;
+  const folded = Boolean(first) && !lane;
+  const name = folded ? `+${first}` : pass.tokens[t];
+  const [width, height] = wide ? [Math.min(96, layout.ends[0] * 0.58), 34] : [across - 3, 38];
+  const [x, y] = wide
+    ? [6, layout.over(lane) - height / 2]
+    : [layout.over(lane) - width / 2, layout.top - 6];
+  const most = Math.floor(width / (wide ? 8 : 6.6));
+  const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
+  const vector = folded ? [] : firstOf(pass, t, 9);
+  const strip = Array.from(vector, (value, c) => {
+    const scale = Math.min(1, Math.abs(value) / 0.3);
+    const cell = layout.bar(wide ? 0.66 : 0.62, wide ? 0.86 : 0.8, lane, wide ? 14 : 18);
+    const part = wide ? cell.width / 9 : cell.height / 9;
+    return svg`<rect class=${value < 0 ? "cell minus" : "cell"} style="opacity:${scale.toFixed(2)}"
+      x=${cell.x + (wide ? c * part : 0)} y=${cell.y + (wide ? 0 : c * part)}
+      width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
+  });
+  return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button"
+    aria-label=${folded ? `${first} older tokens` : `follow ${pass.tokens[t]}`} aria-pressed=${String(chosen)}
+    @click=${() => folded || pick(t)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => folded || pick(t))}>
+    <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
+    <text class="name" x=${x + width / 2} y=${y + (wide ? 15 : 17)} textLength=${nothing}>${shown}</text>
+    <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : pass.ids[t]}</text>
+    <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}`}</title></g>`;
+}
+
+/**
+ * The first numbers of a token's vector.
+ * @param {Pass} pass
+ * @param {number} t
+ * @param {number} n
+ */
+function firstOf({ tensor, tokens }, t, n) {
+  const { values } = tensor?.("embd") ?? { values: [] };
+  const C = values.length / tokens.length;
+  return values.slice(t * C, t * C + Math.min(n, C));
+}
+
+/**
+ * An MLP: its units, as lights.
+ * @param {Layout} layout
+ * @param {number} block
+ * @param {number} lane
+ * @param {number | null} share  of its units that are lit; null: it is not known
+ * @param {{chosen: boolean, open: () => void}} more
+ */
+function hexagon(layout, block, lane, share, { chosen, open }) {
+  const { wide } = layout;
+  const half = Math.min(17, layout.across / 2 - 5);
+  const [p, q] = [layout.point(block + 1.57, lane), layout.point(block + 1.9, lane)];
+  const [cut1, cut2] = [layout.point(block + 1.66, lane), layout.point(block + 1.81, lane)];
+  const side = (/** @type {[number, number]} */ [x, y], /** @type {number} */ s) =>
+    wide ? `${x} ${y + s * half}` : `${x + s * half} ${y}`;
+  const outline = `M${p}L${side(cut1, -1)}L${side(cut2, -1)}L${q}L${side(cut2, 1)}L${side(cut1, 1)}Z`;
+  const [cx, cy] = layout.point(block + 1.735, lane);
+  const lights = (/** @type {number} */ from, /** @type {number} */ to) =>
+    Array.from({ length: to - from }, (_, i) => {
+      const n = from + i;
+      return `M${cx - 15.5 + (n % 8) * 4} ${cy - 8.5 + (n >> 3) * 6}h3v5h-3z`;
+    }).join("");
+  const on = share === null ? 0 : Math.min(UNITS, Math.ceil(share * UNITS));
+  return svg`<g class=${chosen ? "mlp chosen" : "mlp"} @click=${open}>
+    <path class="shape" d=${outline}></path>
+    ${share === null ? nothing : svg`<path class="unlit" d=${lights(on, UNITS)}></path><path class="lit" d=${lights(0, on)}></path>`}
+    <title>MLP of block ${block}: click to open it</title></g>`;
+}
+
+/**
+ * What comes next.
+ * @param {View} view
+ * @param {Layout} layout
+ * @param {(id: number) => void} append
+ */
+function barsOf({ pass: { next, nLayer } }, layout, append) {
+  const { x, y, width } = layout.zone(nLayer + 1);
+  const [height, top] = layout.wide
+    ? [Math.min(36, (layout.height - 70) / Math.max(6, next.length)), layout.top]
+    : [36, y + 32];
+  return next.map(({ id, name, p, rest = "", sense = "" }, i) => {
+    const word = name.replace("␣", "");
+    const py = top + i * (height + 4);
+    const [px, w] = [x + 8, width - 16];
+    return svg`<g class=${`next ${sense}`} tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest}, ${fixed(p, 2)}: append it"
+      @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
+      <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="4"></rect>
+      <rect class="bar" x=${px} y=${py} height=${height} rx="4" style="width:${(w * p).toFixed(1)}px"></rect>
+      <text class="name" x=${px + 8} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
+      <text class="p" x=${px + w - 6} y=${py + height / 2 + 5}>${p < 0.005 ? "< 0.01" : fixed(p, 2)}</text>
+      <title>append ${name}</title></g>`;
+  });
+}
+
+/**
+ * The colour of a place of the stream, from what the model would say there.
+ * @param {Said | null} said
+ * @param {Pass} pass
+ * @param {number} [least]  share below which it has none
+ */
+export function colour(said, pass, least = 0) {
+  if (!said) return "--strength:0%;--side:50%";
+  const { bird, machine, final } = said;
+  const either = pass.next.some(({ sense }) => sense);
+  const sum = either ? Math.min(1, bird + machine) : final;
+  if (sum < least || !sum) return "--strength:0%;--side:50%";
+  if (!either) return `--strength:${(100 * sum).toFixed(0)}%;--sense:var(--winner)`;
+  const side = (100 * bird) / (bird + machine);
+  return `--strength:${(100 * sum).toFixed(0)}%;--side:${side.toFixed(0)}%`;
+}
+
+/**
+ * @param {string} token
+ * @param {number} stage
+ * @param {Said | null} said
+ */
+function told(token, stage, said) {
+  if (!said) return `${token}: what it would say here was not read`;
+  return `${token}, after ${stageName(stage)}: ${said.name} ${fixed(said.p, 2)}`;
+}
+
+/** @param {[number, number][]} points  of a cubic curve */
+function path([p0, p1, p2, p3]) {
+  const text = (/** @type {[number, number]} */ [x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+  return `M${text(p0)}C${text(p1)} ${text(p2)} ${text(p3)}`;
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {() => void} act
+ */
+function press(event, act) {
+  if (event.key !== "Enter" && event.key !== " ") return;
+  event.preventDefault();
+  act();
+}
