@@ -9,12 +9,13 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import math
 import re
 import sys
 from array import array
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tiktoken
 
@@ -25,6 +26,7 @@ from .weights import config_to_hugging_face, save_tensors, to_hugging_face
 if TYPE_CHECKING:
     from .model import GPT2
 
+UNITS = 10_000  # of the published runs
 ASSETS = Path(__file__).resolve().parent / "assets"
 
 
@@ -49,12 +51,14 @@ def merges(encoding: tiktoken.Encoding) -> bytes:
 
 
 def files_script(name: str) -> str:
-    """A script with the files of the model "crane" or of the tokenizer "gpt2", for page.mjs.
+    """A script with the files of the model "crane", of the tokenizer "gpt2", or "gpt2_runs".
 
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen.
     Raises ValueError for other names.
     """
+    if name == "gpt2_runs":
+        return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(_published_passes())};\n"
     if name not in ("crane", "gpt2"):
         raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
     files = {"merges": _compressed_merges(load_tokenizer(name))}
@@ -65,6 +69,26 @@ def files_script(name: str) -> str:
         files["model.safetensors"] = base64.b64encode(weights).decode()
         files["words"] = " ".join(sorted(_crane_words()))
     return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"
+
+
+def _published_passes() -> list[dict[str, Any]]:
+    """What OpenAI's GPT-2 did with five prompts, as the picture of a pass reads it."""
+    shown = load_tokenizer("gpt2").decode
+    runs = json.loads((ASSETS / "gpt2_runs.json").read_text(encoding="utf-8"))["runs"]
+    return [
+        {
+            "text": run["prompt"],
+            "ids": run["ids"],
+            "tokens": [shown([i]).replace(" ", "␣") for i in run["ids"]],
+            "attention": run["attention"],
+            "unit": 1 / UNITS,
+            "next": [
+                {"id": i, "name": shown([i]).replace(" ", "␣"), "p": math.exp(log_prob / UNITS)}
+                for i, log_prob in zip(run["next_ids"][:6], run["next_log_probs"][:6], strict=True)
+            ],
+        }
+        for run in runs
+    ]
 
 
 def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:

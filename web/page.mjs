@@ -47,11 +47,12 @@ function once(what, load) {
 }
 
 /**
- * The files of a model or tokenizer of the site, from a script beside this one.
+ * The files of a model or tokenizer of the site, or of a story of either, from a script beside
+ * this one.
  * @param {string} name
  * @returns {Promise<Files>}
  */
-function bundle(name) {
+export function bundle(name) {
   const path = `files/${name}.js`;
   return once(path, async () => {
     const files = () => /** @type {any} */ (globalThis).gpt2Files?.[name];

@@ -10,7 +10,7 @@ import { Engine } from "./client.mjs";
 import { readConfig } from "./config.mjs";
 import { PUBLISHED, describe } from "./hub.mjs";
 import { SUPERSEDED } from "./messages.mjs";
-import { bundledModel, loadTokenizer, startEngine, unpackTokenizer } from "./page.mjs";
+import { bundle, bundledModel, loadTokenizer, startEngine, unpackTokenizer } from "./page.mjs";
 import { nextProbabilities } from "./sampling.mjs";
 import { list, open, remove } from "./storage.mjs";
 import { END_OF_TEXT } from "./tokenizer.mjs";
@@ -20,6 +20,7 @@ import { END_OF_TEXT } from "./tokenizer.mjs";
   Engine,
   PUBLISHED,
   SUPERSEDED,
+  bundle,
   bundledModel,
   describe,
   list,

@@ -20,9 +20,17 @@ function stored() {
   });
 }
 
+/** The picture of the whole, as the first page has it. */
+function flow() {
+  const settings = readFileSync(`${root}web/test/fixtures/flow.json`, "utf8");
+  const quoted = settings.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+  return `<gpt2-flow class="g2-live" data-settings="${quoted}"></gpt2-flow>`;
+}
+
 const book = {
   name: "book",
-  transformIndexHtml: (html) => html.replace("<!-- exhibits -->", () => stored().join("\n")),
+  transformIndexHtml: (html) =>
+    html.replace("<!-- exhibits -->", () => [flow(), ...stored()].join("\n")),
   configureServer({ middlewares }) {
     middlewares.use("/files/", ({ url }, response) => {
       response.setHeader("Content-Type", "text/javascript");

@@ -106,6 +106,12 @@ def looks(text: str) -> list[Look]:
     return found
 
 
+def read(x: torch.Tensor) -> torch.Tensor:
+    """What the model would say if its stream (T, C) ended there: probabilities (T, V)."""
+    with torch.no_grad():
+        return (model().transformer.ln_f(x) @ model().transformer.wte.weight.T).softmax(-1)
+
+
 def lens(text: str) -> list[tuple[str, Guess]]:
     """What the model would say after the embeddings and after each block."""
     stages = {"embeddings": "embd"}
@@ -113,9 +119,7 @@ def lens(text: str) -> list[tuple[str, Guess]]:
         stages[f"block {n}"] = f"transformer.h.{n}.resid_post"
     said = []
     for stage, path in stages.items():
-        with torch.no_grad():
-            x = model().transformer.ln_f(tape(text)[path][0, -1])
-            p, best = (x @ model().transformer.wte.weight.T).softmax(-1).max(-1)
+        p, best = read(tape(text)[path][0, -1]).max(-1)
         said.append((stage, Guess(names([best.item()])[0], "", p.item())))
     return said
 

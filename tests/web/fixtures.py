@@ -27,6 +27,7 @@ from gpt2_edu.exercises.checking import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
+from gpt2_site import one_pass
 from gpt2_site.practice_tasks import answered_in_page, task
 
 FOLDER = Path(__file__).resolve().parents[2] / "web" / "test" / "fixtures"
@@ -36,7 +37,7 @@ Edits = dict[str, Callable[[Tensor], Tensor]]
 
 
 def all_fixtures() -> dict[str, Any]:
-    return {"model": model(), "host": host(), "text": text(), "answers": answers()}
+    return {"model": model(), "host": host(), "text": text(), "answers": answers(), "flow": one_pass.settings()}
 
 
 # ---- The model, tensor by tensor ----------------------------------------------------------------

@@ -29,7 +29,25 @@ export function merges(name) {
   ]);
 }
 
+/** GPT-2's published runs, as stored.mjs reads them. */
+function gpt2Runs() {
+  const { tokens } = fromRanks(read(RANKS.gpt2, "latin1"));
+  const name = (id) => Buffer.from(tokens[id], "latin1").toString().replaceAll(" ", "␣");
+  const runs = JSON.parse(read("gpt2_runs.json", "utf8")).runs.map((run) => ({
+    text: run.prompt,
+    ids: run.ids,
+    tokens: run.ids.map(name),
+    attention: run.attention,
+    unit: 1e-4,
+    next: run.next_ids.slice(0, 6).map((id, i) => {
+      return { id, name: name(id), p: Math.exp(run.next_log_probs[i] * 1e-4) };
+    }),
+  }));
+  return JSON.stringify(runs);
+}
+
 export function bundleScript(name) {
+  if (name === "gpt2_runs") return `(globalThis.gpt2Files ??= {}).${name} = ${gpt2Runs()};\n`;
   const files = { merges: gzipSync(merges(name)).toString("base64") };
   if (name === "crane") {
     files["config.json"] = read("crane/config.json", "utf8");

@@ -28,7 +28,7 @@ define("blocks", blocks);
 define("cache", cache);
 define("crane", crane, { needsModel: false });
 define("cost", cost, { needsModel: false });
-define("flow", flow);
+define("flow", flow, { waits: false });
 define("heads", heads);
 define("inside", inside);
 define("layernorm", layernorm);

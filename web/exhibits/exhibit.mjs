@@ -17,7 +17,7 @@ import { state } from "./state.mjs";
  * say in a sentence what is to be seen now.
  * @typedef {{settings: Record<string, any>, state: State, model: typeof model,
  *   say: (sentence: string) => void, sentence: HTMLElement, element: HTMLElement,
- *   update: () => Promise<void>, complain: (error: unknown) => void}} Page  a kind may place the
+ *   update: () => Promise<void>, again: () => void, complain: (error: unknown) => void}} Page  a kind may place the
  *   sentence among its nodes; else it stands below them
  */
 
@@ -41,6 +41,7 @@ export class Exhibit extends HTMLElement {
   /** @type {Kind} */
   static kind = () => ({ nodes: [], show: () => {}, table: noTable });
   static needsModel = true;
+  static waits = true; // for the model, before anything is shown
 
   constructor() {
     super();
@@ -97,7 +98,7 @@ export class Exhibit extends HTMLElement {
     this.dataset.state = "waking";
     try {
       this.settings = JSON.parse(this.dataset.settings ?? "{}");
-      if (this.own.needsModel) await this.model.ready();
+      if (this.own.waits) await this.model.ready();
       this.printed ??= [...this.childNodes];
       this.begin();
     } catch (error) {
@@ -109,14 +110,7 @@ export class Exhibit extends HTMLElement {
         if (this.parts?.concerns?.(changed) ?? true) this.update();
       }),
     ];
-    const other = () => {
-      try {
-        this.begin(); // the other model has other sizes
-        this.update();
-      } catch (error) {
-        this.fail(error);
-      }
-    };
+    const other = () => this.again();
     if (this.own.needsModel) this.model.listeners.add(other);
     this.leave = () => {
       for (const end of ends) end();
@@ -124,6 +118,16 @@ export class Exhibit extends HTMLElement {
       this.awake = false;
     };
     await this.update();
+  }
+
+  /** For another model, which has other sizes. */
+  again() {
+    try {
+      this.begin();
+      this.update();
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
   get own() {
@@ -140,6 +144,7 @@ export class Exhibit extends HTMLElement {
       element: this,
       say: (text) => this.say(text),
       update: () => this.update(),
+      again: () => this.again(),
       complain: (error) => this.complain(error),
     });
     this.replaceChildren(...this.frame(this.parts.nodes));
@@ -277,10 +282,11 @@ function noTable() {
 /**
  * @param {string} name  <gpt2-name>
  * @param {Kind} kind
- * @param {{needsModel?: boolean}} [options]  false: it answers without the model
+ * @param {{needsModel?: boolean, waits?: boolean}} [options]  needsModel false: it answers without
+ *   the model; waits false: it begins without, and asks for it when it needs it
  */
-export function define(name, kind, { needsModel = true } = {}) {
+export function define(name, kind, { needsModel = true, waits = needsModel } = {}) {
   const one = class extends Exhibit {};
-  Object.assign(one, { kind, needsModel });
+  Object.assign(one, { kind, needsModel, waits });
   customElements.define(`gpt2-${name}`, one);
 }

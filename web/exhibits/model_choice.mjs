@@ -31,7 +31,7 @@ export function choices(exhibit) {
     (said) => exhibit.complain(said),
   );
   const book = bookButton(exhibit);
-  book.hidden = !exhibit.model.present.own;
+  book.hidden = !exhibit.model.loaded?.own;
   return [input, yours, gpt2, book];
 }
 

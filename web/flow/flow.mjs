@@ -5,13 +5,14 @@ import { fixed, make, quoted } from "../exhibits/dom.mjs";
 import { hit, ranked, thrower } from "../exhibits/knobs.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { block } from "./block.mjs";
-import { asTable, inSentences, readPass } from "./pass.mjs";
+import { asTable, inSentences, readPass, wholeWords } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
 import { Stage, still, timetable } from "./stage.mjs";
+import { fromStored, gpt2Runs } from "./stored.mjs";
 import { wayThrough } from "./way.mjs";
 import { whole } from "./whole.mjs";
 
-/** @import { Pass } from "./pass.mjs" */
+/** @import { Pass, Senses } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
 /** @import { Box } from "./layout.mjs" */
 
@@ -43,35 +44,36 @@ import { whole } from "./whole.mjs";
 
 const MOST = 128; // tokens
 const LONG = 24; // tokens that are written in one go
-const PACE = 900; // milliseconds between them
+const PACE = 600; // milliseconds between them
+const OUTSIDE =
+  "GPT-2’s attention and next words are stored with the page, its stream is not: lanes stay grey, and heads cannot be cut. ";
 
 /** @type {((view: View) => Scene)[]}  by level; the deepest that is there is shown */
 const SCENES = [whole, block];
 
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function flow(page) {
-  const { settings, state, model, say, element } = page;
-  const { nLayer, nHead, nEmbd, vocabSize: V } = model.present.config;
-  const { tokenizer } = model.present;
-  const names = Array.from({ length: nLayer * nHead }, (_, i) => `${Math.floor(i / nHead)}.${i % nHead}`);
-  const way = wayThrough(nLayer);
-  const times = timetable(nLayer);
-  const end = way.length - 1;
+  const { settings, state, model, say, element, complain } = page;
+  const sizes = model.loaded?.config ?? settings.sizes;
+  const { nLayer, nHead, nEmbd, vocabSize: V } = sizes;
+  const names = Array.from(
+    { length: nLayer * nHead },
+    (_, i) => `${Math.floor(i / nHead)}.${i % nHead}`,
+  );
+  /** @type {Pass[]} */
+  const stored = (settings.passes ?? []).map(fromStored);
   state.declare("text", settings.text);
   state.declare("at", -1, { min: -1, max: MOST - 1, whole: true }); // -1: the last token
-  state.declare("off", [], { among: names });
+  state.declare("off", []); // heads that are cut
   state.declare("place", settings.place ?? "");
-  state.declare("station", end, { min: 0, max: end, whole: true });
-  /** What a crane does in either sense, by the first tokens. @type {Record<string, number[]>} */
-  const senses = { bird: [], machine: [] };
-  for (const [sense, deeds] of Object.entries(settings.senses ?? {})) {
-    senses[sense] = deeds.map((/** @type {string} */ deed) => tokenizer.encode(` ${deed}`)[0]);
-  }
+  state.declare("station", -1, { min: -1, max: 1e4, whole: true }); // -1: the whole way
+  state.declare("run", 0, { min: 0, max: 5, whole: true }); // of GPT-2's own; 0: none
+  state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
 
   const strip = new Strip({
     value: state.get("text"),
     chips: settings.chips,
-    onText: (text) => state.set({ text, at: -1 }),
+    onText: (text) => state.set({ text, at: -1, run: 0 }),
   });
   const crumbs = make("nav", { class: "flow-crumbs", "aria-label": "where you are in the model" });
   const stage = new Stage();
@@ -79,65 +81,104 @@ export function flow(page) {
   const scrub = make("input", {
     type: "range",
     min: "0",
-    max: String(end),
     "aria-label": "how far the pass has come",
-    oninput: () => (stop(), state.set({ station: Number(scrub.value) })),
+    oninput: () => (
+      stop(),
+      state.set({ station: scrub.value === scrub.max ? -1 : Number(scrub.value) })
+    ),
   });
   const line = make("p", { class: "soft flow-line" });
-  const step = make("button", { type: "button", onclick: () => ((left = 1), choose()) }, "one token");
-  const write = make("button", { type: "button", onclick: () => toggleWriting() }, "write on");
+  const step = make("button", { type: "button", onclick: () => writeOn(1) }, "one token");
+  const write = make(
+    "button",
+    { type: "button", onclick: () => writeOn(left ? 0 : LONG) },
+    "write on",
+  );
+  const fork = make(
+    "button",
+    { type: "button", hidden: true, onclick: () => again() },
+    "another way",
+  );
+  const forks = make("ol", { class: "flow-forks", hidden: true, "aria-label": "continuations" });
   const read = make("ol", { class: "aloud" });
 
   /** @type {Pass | null} */
   let pass = null;
   /** @type {Pass | null} */
   let was = null;
-  /** @type {string | null} */
-  let shownPlace = null;
+  let key = ""; // of what the pass answers
+  let way = wayThrough(nLayer);
   let began = 0; // of what plays
   let frame = 0;
   let left = 0; // tokens that are still to be written
   let timer = 0;
-  let written = "";
+  let written = ""; // the text with the last token that was appended
+  let prompt = ""; // from which it was written on
+  /** @type {string | null} */
+  let shownPlace = null;
 
+  const cut = () =>
+    state.get("run") ? [] : names.filter((name) => state.get("off").includes(name));
   const at = () => {
     const last = /** @type {Pass} */ (pass).ids.length - 1;
     return state.get("at") < 0 ? last : Math.min(state.get("at"), last);
   };
-  const place = () => {
-    const T = /** @type {Pass} */ (pass).ids.length;
-    return placeOf(state.get("place"), { nLayer, nHead, T, D: nEmbd / nHead, units: 4 * nEmbd });
+  const place = (/** @type {string} */ address = state.get("place")) => {
+    const { ids, nLayer, nHead } = /** @type {Pass} */ (pass);
+    return placeOf(address, { nLayer, nHead, T: ids.length, D: nEmbd / nHead, units: 4 * nEmbd });
   };
   const go = (/** @type {Place} */ to) => {
     stop();
     state.set({ place: addressOf(to) });
   };
   const toggle = (/** @type {string} */ head) => {
+    if (state.get("run")) return complain(OUTSIDE);
     const off = state.get("off");
-    state.set({ off: off.includes(head) ? off.filter((/** @type {string} */ one) => one !== head) : [...off, head] });
+    const rest = off.filter((/** @type {string} */ one) => one !== head);
+    state.set({ off: rest.length < off.length ? rest : [...off, head] });
   };
-  const append = (/** @type {number} */ id) => {
+
+  /** @param {number} id */
+  const append = async (id) => {
+    if (state.get("run")) return complain(OUTSIDE);
+    const { tokenizer } = await model.ready();
     const more = tokenizer.decode([id]);
     if (id === tokenizer.eot || more.includes("\ufffd")) {
       left = 0;
-      say("Here the model would end its text.");
+      complain("Here the model would end its text.");
       return;
     }
+    await stage.fling(id);
     written = state.get("text") + more;
-    state.set({ text: written, at: -1 });
+    state.set({ text: written, at: -1, place: "", station: -1 });
   };
-  const choose = () => {
-    if (!left || !pass || !element.isConnected) return;
+  const writeOn = (/** @type {number} */ many) => {
+    left = many;
+    stop();
+    if (!written || state.get("text") !== written) prompt = state.get("text");
+    write.textContent = left > 1 ? "stop" : "write on";
+    choose().catch(complain);
+  };
+  const choose = async () => {
+    if (!left || !pass || !element.isConnected || state.get("run")) return;
+    if (!pass.shares) await compute(() => true);
+    if (!left || !pass?.shares) return;
     left--;
-    const p = pass.shares;
-    const dart = thrower(1000 * (settings.seed ?? 0) + pass.ids.length)();
-    append(hit(dart, p, ranked(p)));
+    const dart = thrower(1000 * state.get("seed") + pass.ids.length)(); // the same for the same text
+    await append(hit(dart, pass.shares, ranked(pass.shares)));
     if (!left) write.textContent = "write on";
   };
-  const toggleWriting = () => {
-    left = left ? 0 : LONG;
-    write.textContent = left ? "stop" : "write on";
-    if (left) choose();
+  /** From the same prompt once more, with other darts; what was written stays below. */
+  const again = () => {
+    const text = state.get("text");
+    const begin = prompt;
+    const back = make("button", { type: "button", onclick: () => state.set({ text, at: -1 }) });
+    back.append(begin, make("mark", {}, text.slice(begin.length)));
+    forks.append(make("li", {}, back));
+    forks.hidden = false;
+    written = begin;
+    state.set({ text: begin, at: -1, seed: state.get("seed") + 1 });
+    setTimeout(() => writeOn(LONG), PACE);
   };
 
   const stop = () => {
@@ -146,16 +187,14 @@ export function flow(page) {
     play.textContent = "play";
   };
   const run = () => {
-    if (began) {
-      stop();
-      return;
-    }
+    if (began || !pass) return stop();
     if (still()) {
       const now = state.get("station");
-      state.set({ station: now === end ? 0 : now + 1 });
+      state.set({ station: now === way.length - 2 ? -1 : now + 1 });
       return;
     }
     if (state.get("place")) state.set({ place: "" });
+    const times = timetable(pass.nLayer);
     play.textContent = "stop";
     began = performance.now();
     const tick = (/** @type {number} */ now) => {
@@ -167,10 +206,53 @@ export function flow(page) {
       if (Number.isFinite(depth)) frame = requestAnimationFrame(tick);
       else {
         stop();
-        state.set({ station: end });
+        state.set({ station: -1 });
       }
     };
     frame = requestAnimationFrame(tick);
+  };
+
+  /**
+   * The pass that the state asks for: stored, or computed by the model.
+   * @param {() => boolean} latest
+   * @returns {Promise<boolean>}  false: a newer request took its place
+   */
+  const find = async (latest) => {
+    const [text, nth] = [state.get("text"), state.get("run")];
+    const wanted = JSON.stringify([text, nth, cut()]);
+    if (wanted === key && pass) return true;
+    const own = nth ? (await gpt2Runs())[nth - 1] : null;
+    const known =
+      own ?? (!model.loaded && !cut().length && stored.find((one) => one.text === text));
+    if (!known) return compute(latest);
+    if (!latest()) return false;
+    [was, pass, key] = [pass, known, wanted];
+    strip.set([], { text });
+    return true;
+  };
+
+  /** @param {() => boolean} latest */
+  const compute = async (latest) => {
+    const text = state.get("text");
+    const wanted = JSON.stringify([text, 0, cut()]);
+    const { config, tokenizer } = await model.ready();
+    if (config.nLayer !== nLayer || config.nHead !== nHead || config.vocabSize !== V) {
+      page.again(); // the reader's own model has come
+      return false;
+    }
+    const { ids, cut: missing } = await model.encode(text, MOST);
+    const next = await readPass(model, {
+      text,
+      ids,
+      key: "flow",
+      switches: { headsOff: cut() },
+      senses: sensesOf(text, tokenizer, V === 1024 && settings.senses),
+    });
+    if (!next || !latest()) return false;
+    if (written !== text) left = 0; // somebody else changed it
+    [was, pass, key] = [pass, next, wanted];
+    strip.set([], { text, cut: missing });
+    return true;
   };
 
   /** Paint what is known: after a pass, another place, another width. */
@@ -179,6 +261,7 @@ export function flow(page) {
     const here = place();
     const level = Math.min(levelOf(here), SCENES.length - 1);
     const width = Math.max(280, Math.floor(stage.element.clientWidth || 960));
+    way = wayThrough(pass.nLayer);
     /** @type {View} */
     const view = {
       pass,
@@ -186,11 +269,11 @@ export function flow(page) {
       width,
       at: at(),
       place: here,
-      cut: state.get("off"),
+      cut: cut(),
       go,
       pick: (t) => state.set({ at: t }),
       toggle,
-      append,
+      append: (id) => append(id).catch(complain),
     };
     const address = addressOf(here);
     const before = shownPlace;
@@ -200,7 +283,7 @@ export function flow(page) {
     const outer = before !== null && before.startsWith(address) && address !== before;
     stage.set(scene, width, {
       inside: deeper ? old?.boxes(here) : null,
-      around: outer ? scene.boxes(placeOf(before, { nLayer, nHead, T: 1e6, D: nEmbd, units: 4 * nEmbd })) : null,
+      around: outer ? scene.boxes(place(before)) : null,
     });
     shownPlace = address;
     const trail = wayTo(here, pass.tokens);
@@ -212,15 +295,19 @@ export function flow(page) {
           : make("b", { "aria-current": "location" }, name),
       ]),
     );
-    const station = way[state.get("station")];
-    if (!began) stage.showDepth(level || station === way[end] ? Infinity : station.depth);
-    scrub.value = String(state.get("station"));
+    const nth = state.get("station");
+    const station = way.at(Math.min(nth, way.length - 1)) ?? way[0];
+    if (!began)
+      stage.showDepth(level || nth < 0 || nth >= way.length - 1 ? Infinity : station.depth);
+    scrub.max = String(way.length - 1);
+    scrub.value = String(way.indexOf(station));
     line.replaceChildren(
       make("code", {}, station.code),
       ` ${station.path.replace("transformer.", "")}, chapter ${station.chapter}`,
     );
-    say(scene.says ?? sentence(pass, at(), state.get("off")));
+    say(scene.says ?? (state.get("run") ? OUTSIDE : "") + sentence(pass, at(), cut()));
     read.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
+    fork.hidden = !prompt || !state.get("text").startsWith(prompt) || state.get("text") === prompt;
   };
 
   element.addEventListener("keydown", (event) => {
@@ -228,6 +315,9 @@ export function flow(page) {
     event.preventDefault();
     go(outOf(place()));
   });
+  const warm = () => model.ready().catch(() => {}); // it is asked for again where it is needed
+  for (const kind of ["pointerenter", "focusin"])
+    element.addEventListener(kind, warm, { once: true });
   new ResizeObserver(() => {
     const width = Math.floor(stage.element.clientWidth);
     if (pass && width && width !== stage.width) paint();
@@ -238,35 +328,41 @@ export function flow(page) {
       strip.element,
       crumbs,
       stage.element,
-      make("div", { class: "flow-controls" }, play, scrub, step, write),
+      make("div", { class: "flow-controls" }, play, scrub, step, write, fork),
       line,
+      forks,
       read,
     ],
     show: async (latest) => {
-      const text = state.get("text");
-      if (!pass || pass.text !== text || pass.cut !== state.get("off").join(" ")) {
-        const { ids, cut } = await model.encode(text, MOST);
-        const off = state.get("off");
-        const next = await readPass(model, {
-          text,
-          ids,
-          key: "flow",
-          switches: { headsOff: off },
-          senses: V === 1024 && /\bcrane\b/i.test(text) ? senses : null,
-        });
-        if (!next || !latest()) return;
-        if (written !== text) left = 0; // somebody else changed it
-        was = pass;
-        pass = { ...next, cut: off.join(" ") };
-        strip.set([], { text, cut });
-      }
+      if (!(await find(latest)) || !latest()) return;
+      const deep = levelOf(place()) > 0 && !state.get("run");
+      if (deep && !pass?.tensor && !(await compute(latest))) return;
       paint();
-      write.textContent = left ? "stop" : "write on";
+      if (pass?.tensor && !pass.whole) {
+        const whole = await wholeWords(model, pass);
+        if (!whole || !latest()) return;
+        pass = whole;
+        paint();
+      }
+      write.textContent = left > 1 ? "stop" : "write on";
       clearTimeout(timer);
-      if (left) timer = Number(setTimeout(choose, PACE));
+      if (left) timer = Number(setTimeout(() => choose().catch(complain), PACE));
     },
     table: () => (pass ? asTable(pass) : { caption: "", columns: [], rows: [] }),
   };
+}
+
+/**
+ * What a crane does in either sense, by the first tokens; null where the text has no crane.
+ * @param {string} text
+ * @param {{encode: (text: string) => number[]}} tokenizer
+ * @param {Record<string, string[]> | false | undefined} deeds
+ * @returns {Senses | null}
+ */
+function sensesOf(text, tokenizer, deeds) {
+  if (!deeds || !/\bcrane\b/i.test(text)) return null;
+  const first = (/** @type {string} */ deed) => tokenizer.encode(` ${deed}`)[0];
+  return Object.fromEntries(Object.entries(deeds).map(([sense, all]) => [sense, all.map(first)]));
 }
 
 /**

@@ -23,7 +23,9 @@ export class Layout {
     this.lanes = T - this.first + (this.first ? 1 : 0);
     this.nLayer = nLayer;
     this.across = this.wide ? 46 : Math.min(52, (width - 12) / this.lanes);
-    const [begin, end] = this.wide ? [Math.max(150, width * 0.15), Math.max(170, width * 0.16)] : [92, 250];
+    const [begin, end] = this.wide
+      ? [Math.max(150, width * 0.15), Math.max(170, width * 0.16)]
+      : [92, 250];
     const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 96 : 270;
     this.folded = room < OPEN;
     this.starts = [0, ...Array.from({ length: nLayer + 1 }, (_, n) => begin + n * room)];
@@ -94,7 +96,10 @@ export class Layout {
    * @returns {Box}
    */
   zone(zone) {
-    const [a, b] = [this.along(zone) + 3, this.along(zone) + this.ends[zone] - this.starts[zone] - 3];
+    const [a, b] = [
+      this.along(zone) + 3,
+      this.along(zone) + this.ends[zone] - this.starts[zone] - 3,
+    ];
     if (this.wide) return { x: a, y: 26, width: b - a, height: this.height - 30 };
     return { x: 2, y: a, width: this.width - 4, height: b - a };
   }

@@ -22,8 +22,10 @@ import { fixed } from "../exhibits/dom.mjs";
  * @property {number[][] | null} lit  of each block and token: how many units of the MLP
  * @property {number} units  of an MLP
  * @property {Next[]} next  after the last token
- * @property {Float64Array} shares  of every token, after the last
- * @property {string} [cut]  heads that it went without
+ * @property {Float64Array | null} shares  of every token, after the last
+ * @property {ArrayLike<number>[]} vectors  the first numbers of each token's
+ * @property {boolean} [stored]  it was not computed here
+ * @property {boolean} [whole]  each of `next` has its whole word
  * @property {((path: string) => Noted) | null} tensor  everything else, by its path
  */
 /** @typedef {{id: number, name: string, p: number, rest?: string, sense?: "bird" | "machine"}} Next
@@ -33,6 +35,7 @@ import { fixed } from "../exhibits/dom.mjs";
 export const LIT = 0.5; // a unit is lit above this
 const FULL = 4e6; // numbers on a tape: a larger model's is read in part
 const LOGITS = 1.5e7; // that the lens reads at once
+const FIRST = 9; // numbers of a token's vector that are shown
 const SHOWN = 6; // of what may come next
 
 /**
@@ -91,6 +94,10 @@ export async function readPass(model, { text, ids, key, edits, switches, senses,
     }),
     units: 4 * C,
     shares: p,
+    vectors: ids.map((_, t) => {
+      const { values } = run.tensor("embd");
+      return values.subarray(t * C, t * C + FIRST);
+    }),
     next: model.best(p, SHOWN).map((guess) => ({ ...guess, sense: senseOf(guess.id, senses) })),
     tensor: (path) => run.tensor(path),
   };
@@ -150,6 +157,35 @@ async function readLens(model, tensor, { T, key, senses, logits }) {
 function senseOf(id, senses) {
   if (senses?.bird.includes(id)) return "bird";
   return senses?.machine.includes(id) ? "machine" : undefined;
+}
+
+const LONGEST = 6; // tokens of a word
+
+/**
+ * What makes words of the tokens that may come next: as the model goes on with each.
+ * @param {typeof PageModel} model
+ * @param {Pass} pass
+ * @returns {Promise<Pass | null>}  null: a newer request took its place
+ */
+export async function wholeWords(model, pass) {
+  const { tokenizer, config } = model.present;
+  const next = [];
+  for (const one of pass.next) {
+    let rest = "";
+    let ids = [...pass.ids, one.id].slice(-config.blockSize);
+    const begun = /[a-z]$/i.test(one.name) && one.p >= 0.005;
+    for (let n = 0; begun && n < LONGEST; n++) {
+      const run = await model.run({ ids, key: "flow, words", lastOnly: true });
+      if (!run) return null;
+      const [{ id }] = model.best(model.probabilities(run.logits), 1);
+      const more = id === tokenizer.eot ? "" : tokenizer.decode([id]);
+      if (!/^[a-z]+$/i.test(more)) break;
+      rest += more;
+      ids = [...ids, id].slice(-config.blockSize);
+    }
+    next.push({ ...one, rest });
+  }
+  return { ...pass, next, whole: true };
 }
 
 /**

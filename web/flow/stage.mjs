@@ -11,6 +11,7 @@ import { onCurve } from "./layout.mjs";
 /** @import { Box } from "./layout.mjs" */
 
 const ZOOM = 600; // milliseconds from one level to the next
+const FLIGHT = 500; // milliseconds of a token on its way to the text
 const STEPS = 16; // of the camera's way
 const NS = "http://www.w3.org/2000/svg";
 
@@ -91,7 +92,10 @@ export class Stage {
       frames.map(({ small, inner }) => ({ transform: small, opacity: inner })),
       options,
     );
-    last.finished.then(() => old.remove(), () => old.remove());
+    last.finished.then(
+      () => old.remove(),
+      () => old.remove(),
+    );
     if (smaller === this.scene) larger.style.pointerEvents = "none";
   }
 
@@ -111,6 +115,35 @@ export class Stage {
     const px = scene.along(depth);
     this.veil.style.transform = scene.vertical ? `translateY(${px}px)` : `translateX(${px}px)`;
     this.drawBeads(scene, depth);
+  }
+
+  /**
+   * The chosen token flies from its bar to the text.
+   * @param {number} id
+   */
+  async fling(id) {
+    const bar = this.scene.querySelector(`[data-id="${id}"] .name`);
+    const lanes = [...this.scene.querySelectorAll(".token")];
+    const last = lanes.at(-1);
+    if (!bar || !last || still()) return;
+    const [from, to] = [bar, last].map((one) => one.getBoundingClientRect());
+    const origin = this.element.getBoundingClientRect();
+    const name = make("b", { class: "flow-flying" }, bar.textContent ?? "");
+    this.element.append(name);
+    const [x, y] = [from.left - origin.left, from.top - origin.top];
+    const turned = this.element.classList.contains("turned");
+    const end = turned
+      ? [to.left, to.top]
+      : [to.left + 8, Math.min(to.bottom + 10, origin.bottom - 20)];
+    const [dx, dy] = [end[0] - origin.left - x, end[1] - origin.top - y];
+    Object.assign(name.style, { left: `${x}px`, top: `${y}px` });
+    const way = [
+      { transform: "none", easing: "ease-out" },
+      { transform: "translateY(-10px)", offset: 0.25, easing: "ease-in-out" },
+      { transform: `translate(${dx}px, ${dy}px)` },
+    ];
+    await name.animate(way, FLIGHT).finished.catch(() => {});
+    name.remove();
   }
 
   clear() {

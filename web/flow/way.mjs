@@ -43,10 +43,16 @@ const END = [
  * @returns {Station[]}
  */
 export function wayThrough(nLayer) {
-  const zone = (/** @type {typeof BEGIN} */ list, /** @type {string} */ before, /** @type {number} */ start) =>
+  const zone = (
+    /** @type {typeof BEGIN} */ list,
+    /** @type {string} */ before,
+    /** @type {number} */ start,
+  ) =>
     list.map(([name, code, chapter, depth, role = "plain"]) => {
       return { path: before + name, code, chapter, role, depth: start + depth };
     });
-  const blocks = Array.from({ length: nLayer }, (_, n) => zone(BLOCK, `transformer.h.${n}.`, n + 1));
+  const blocks = Array.from({ length: nLayer }, (_, n) =>
+    zone(BLOCK, `transformer.h.${n}.`, n + 1),
+  );
   return [...zone(BEGIN, "", 0), ...blocks.flat(), ...zone(END, "", nLayer + 1)];
 }

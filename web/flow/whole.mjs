@@ -26,14 +26,22 @@ export function whole(view) {
   const { tokens, nLayer, nHead, lens, lit } = pass;
   const layout = new Layout(width, tokens.length, nLayer);
   const { wide, folded, first, across } = layout;
-  const lanes = Array.from({ length: layout.lanes }, (_, lane) => (first ? first + lane - 1 : lane));
+  const lanes = Array.from({ length: layout.lanes }, (_, lane) =>
+    first ? first + lane - 1 : lane,
+  );
   const chosen = layout.lane(at);
 
   const zones = Array.from({ length: nLayer + 2 }, (_, zone) => {
     const { x, y, width: w, height: h } = layout.zone(zone);
     const block = zone - 1;
     const inner = zone > 0 && block < nLayer;
-    const name = inner ? (folded && wide ? `${block}` : `block ${block}`) : zone ? "next token" : "text → vectors";
+    const name = inner
+      ? folded && wide
+        ? `${block}`
+        : `block ${block}`
+      : zone
+        ? "next token"
+        : "text → vectors";
     return svg`<g class=${inner ? "zone opens" : "zone"} @click=${inner ? () => go({ block }) : nothing}>
       <rect class="room" x=${x} y=${y} width=${w} height=${h} rx="8"></rect>
       <text class="title" x=${x + (wide ? 6 : 10)} y=${wide ? 18 : y + 20}>${name}</text>
@@ -41,13 +49,15 @@ export function whole(view) {
   });
 
   /** @param {number} stage */
-  const stageFrom = (stage) => (stage ? 1 + ((stage - 1) >> 1) + (stage % 2 ? 0.5 : 0.96) : wide ? 0.86 : 0.8);
+  const stageFrom = (stage) =>
+    stage ? 1 + ((stage - 1) >> 1) + (stage % 2 ? 0.5 : 0.96) : wide ? 0.86 : 0.8;
   const stages = lens.map((_, s) => s);
   const stream = lanes.map((t, lane) => {
     const isFolded = Boolean(first) && !lane;
     const thick = t === at ? 11 : 7;
     return stages.map((s) => {
-      const end = s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.02 + (t === at && wide ? 0.04 : 0);
+      const end =
+        s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.02 + (t === at && wide ? 0.04 : 0);
       const { x, y, width: w, height: h } = layout.bar(stageFrom(s), end, lane, thick);
       const said = isFolded ? null : lens[s][t];
       return svg`<rect class="stream" style=${colour(said, pass)} x=${x} y=${y} width=${Math.max(0, w)}
@@ -55,7 +65,10 @@ export function whole(view) {
     });
   });
 
-  const ribbons = ribbonsOf(view, layout, [pass, ...(was && was.tokens.length === tokens.length ? [was] : [])]);
+  const ribbons = ribbonsOf(view, layout, [
+    pass,
+    ...(was && was.tokens.length === tokens.length ? [was] : []),
+  ]);
   const drawn = repeat(
     ribbons,
     ({ name }) => name,
@@ -119,8 +132,15 @@ export function whole(view) {
   });
 
   const beads = ribbons
-    .filter(({ into, weight, block, head }) => into && weight > 0.3 && !cut.includes(`${block}.${head}`))
-    .map(({ points, weight, block }) => ({ points, many: Math.round(weight * BEADS), from: block + 1.08, to: block + 1.45 }));
+    .filter(
+      ({ into, weight, block, head }) => into && weight > 0.3 && !cut.includes(`${block}.${head}`),
+    )
+    .map(({ points, weight, block }) => ({
+      points,
+      many: Math.round(weight * BEADS),
+      from: block + 1.08,
+      to: block + 1.45,
+    }));
   return {
     height: layout.height,
     body: svg`${zones}${stream}<g class="ribbons">${drawn}</g>${parts}${heads}${begin}${words}${bars}`,
@@ -129,7 +149,11 @@ export function whole(view) {
       const box = layout.zone(block + 1);
       if (!mlp || folded) return box;
       return layout.wide
-        ? { ...box, x: layout.along(block + 1.6), width: layout.along(block + 1.9) - layout.along(block + 1.6) }
+        ? {
+            ...box,
+            x: layout.along(block + 1.6),
+            width: layout.along(block + 1.9) - layout.along(block + 1.6),
+          }
         : box;
     },
     beads,
@@ -159,7 +183,10 @@ function ribbonsOf({ at }, layout, passes) {
         const row = passes.map(({ weights }) => {
           const values = weights[b][h];
           const old = Array.from({ length: first }, (_, k) => values[query * T + k]);
-          const own = Array.from({ length: query - first + 1 }, (_, k) => values[query * T + first + k]);
+          const own = Array.from(
+            { length: query - first + 1 },
+            (_, k) => values[query * T + first + k],
+          );
           return [...(first ? [old.reduce((sum, w) => sum + w, 0)] : []), ...own];
         });
         row[0].forEach((weight, i) => {
@@ -203,7 +230,7 @@ function tokenBox({ pass, pick }, layout, t, lane, chosen) {
     : [layout.over(lane) - width / 2, layout.top - 6];
   const most = Math.floor(width / (wide ? 8 : 6.6));
   const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
-  const vector = folded ? [] : firstOf(pass, t, 9);
+  const vector = folded ? [] : (pass.vectors[t] ?? []);
   const strip = Array.from(vector, (value, c) => {
     const scale = Math.min(1, Math.abs(value) / 0.3);
     const cell = layout.bar(wide ? 0.66 : 0.62, wide ? 0.86 : 0.8, lane, wide ? 14 : 18);
@@ -219,18 +246,6 @@ function tokenBox({ pass, pick }, layout, t, lane, chosen) {
     <text class="name" x=${x + width / 2} y=${y + (wide ? 15 : 17)} textLength=${nothing}>${shown}</text>
     <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : pass.ids[t]}</text>
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}`}</title></g>`;
-}
-
-/**
- * The first numbers of a token's vector.
- * @param {Pass} pass
- * @param {number} t
- * @param {number} n
- */
-function firstOf({ tensor, tokens }, t, n) {
-  const { values } = tensor?.("embd") ?? { values: [] };
-  const C = values.length / tokens.length;
-  return values.slice(t * C, t * C + Math.min(n, C));
 }
 
 /**
@@ -277,7 +292,7 @@ function barsOf({ pass: { next, nLayer } }, layout, append) {
     const word = name.replace("␣", "");
     const py = top + i * (height + 4);
     const [px, w] = [x + 8, width - 16];
-    return svg`<g class=${`next ${sense}`} tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest}, ${fixed(p, 2)}: append it"
+    return svg`<g class=${`next ${sense}`} data-id=${id} tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest}, ${fixed(p, 2)}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
       <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="4"></rect>
       <rect class="bar" x=${px} y=${py} height=${height} rx="4" style="width:${(w * p).toFixed(1)}px"></rect>

@@ -1,0 +1,127 @@
+"""What the picture of a whole pass shows before the model is loaded: passes that the page holds."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+from gpt2_edu.crane.grammar import cell, crane_world
+from gpt2_site import front_facts as facts
+
+SHOWN = 6  # bars
+FIRST = 9  # numbers of a token's vector
+LIT = 0.5  # a unit of the MLP is lit above this
+SENSES = {"bird": "crane-bird", "machine": "crane-machine"}
+CHIPS = (
+    "In the marsh, the crane",
+    "In the city, the crane",
+    "By the river, the crane",
+    'Then Vera gave Nils the kite. "Thank you," said',
+)
+
+
+def settings() -> dict[str, Any]:
+    """What the picture is told, with the passes of the marsh and the city."""
+    first = facts.beginning(facts.PLACES[0])
+    config = facts.model().config
+    return {
+        "text": first,
+        "chips": CHIPS,
+        "senses": deeds(),
+        "sizes": {
+            "nLayer": config.n_layer,
+            "nHead": config.n_head,
+            "nEmbd": config.n_embd,
+            "vocabSize": config.vocab_size,
+        },
+        "passes": [stored(facts.beginning(place)) for place in facts.PLACES],
+    }
+
+
+def element() -> str:
+    """The picture, around what stands there without a script."""
+    return (
+        f'<gpt2-flow class="g2-live" data-settings="{escape(json.dumps(settings()))}">'
+        f'<div class="printed">{"".join(facts_as_tables())}</div></gpt2-flow>'
+    )
+
+
+def deeds() -> dict[str, list[str]]:
+    """The first words of what a crane does, in either sense."""
+    lists = crane_world().lists
+    return {
+        name: list(dict.fromkeys(one.items[0] for one in lists[cell("sense", "does", sense)]))
+        for name, sense in SENSES.items()
+    }
+
+
+def stored(text: str) -> dict[str, Any]:
+    """A pass as web/flow/stored.mjs reads it, rounded to six decimals."""
+    tape, config, ids = facts.tape(text), facts.model().config, facts.ids(text)
+    first = {sense: {facts.ids(f" {deed}")[1] for deed in all_} for sense, all_ in deeds().items()}
+    blocks = [f"transformer.h.{n}." for n in range(config.n_layer)]
+    final = facts.shares(text).argmax().item()
+    stages = ["embd", *(h + part for h in blocks for part in ("resid_mid", "resid_post"))]
+    lens = []
+    for path in stages:
+        said = []
+        for p in facts.read(tape[path][0]):
+            best = int(p.argmax())
+            sums = [sum(p[i].item() for i in ids_) for ids_ in first.values()]
+            said.append([facts.names([best])[0], *_rounded([p[best].item(), *sums, p[final].item()])])
+        lens.append(said)
+    senses = {i: sense for sense, ids_ in first.items() for i in ids_}
+    p, best = facts.shares(text).topk(SHOWN)
+    return {
+        "text": text,
+        "ids": ids,
+        "tokens": facts.names(ids),
+        "attention": [
+            [
+                _rounded([w for t, row in enumerate(head.tolist()) for w in row[: t + 1]])
+                for head in tape[f"{h}attn.weights"][0]
+            ]
+            for h in blocks
+        ],
+        "unit": 1,
+        "lens": lens,
+        "lit": [(tape[f"{h}mlp.act"][0] > LIT).sum(-1).tolist() for h in blocks],
+        "units": 4 * config.n_embd,
+        "vectors": [_rounded(row) for row in tape["embd"][0, :, :FIRST].tolist()],
+        "next": [
+            {"id": i, "name": guess.token, "p": guess.p, "rest": guess.rest, "sense": senses.get(i)}
+            for i, guess in zip(best.tolist(), facts.guesses(text, SHOWN), strict=True)
+        ],
+    }
+
+
+def facts_as_tables() -> list[str]:
+    """What stands there without a script."""
+    tables = [
+        _table(f"After “{text}”", ["token", "probability"], _bars(text))
+        for text in map(facts.beginning, facts.PLACES)
+    ]
+    first = facts.beginning(facts.PLACES[0])
+    heads = [[look.head, look.token, f"{look.weight:.2f}"] for look in facts.looks(first)]
+    where = f"Where each head looks from ␣crane in “{first}”"
+    return [*tables, _table(where, ["head", "most at", "weight"], heads)]
+
+
+def _bars(text: str) -> list[list[str]]:
+    return [[guess.token, f"{guess.p:.3f}"] for guess in facts.guesses(text, 5)]
+
+
+def _table(caption: str, columns: list[str], rows: list[list[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        f'<table class="table"><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _rounded(values: list[float]) -> list[float]:
+    return [round(value, 6) for value in values]

@@ -1,0 +1,153 @@
+// The picture of the whole shows the numbers of the tape, whether it was computed or stored.
+
+import { beforeAll, expect, test } from "vitest";
+import { asTable, inSentences, readPass, stagePaths, wholeWords } from "../flow/pass.mjs";
+import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
+import { fromStored } from "../flow/stored.mjs";
+import { timetable } from "../flow/stage.mjs";
+import { wayThrough } from "../flow/way.mjs";
+import { Layout } from "../flow/layout.mjs";
+import { fixture } from "./files.mjs";
+import { pageModel } from "./page.mjs";
+
+const { passes, senses, sizes } = fixture("flow");
+let model;
+beforeAll(async () => (model = await pageModel()));
+
+/** @param {string} text */
+async function computed(text) {
+  const { ids } = await model.encode(text, 128);
+  const { tokenizer } = model.present;
+  const firsts = Object.entries(senses).map(([sense, deeds]) => {
+    return [sense, deeds.map((deed) => tokenizer.encode(` ${deed}`)[0])];
+  });
+  const pass = await readPass(model, {
+    text,
+    ids,
+    key: "test",
+    senses: Object.fromEntries(firsts),
+  });
+  return wholeWords(model, pass);
+}
+
+test.each(passes.map((one) => [one.text, one]))(
+  "what the page stores of %s is the model's",
+  async (text, stored) => {
+    const [theirs, ours] = [fromStored(stored), await computed(text)];
+    expect(ours.tokens).toEqual(theirs.tokens);
+    expect(ours.ids).toEqual(theirs.ids);
+    const flat = (all) => all.flat(1).flatMap((values) => Array.from(values));
+    const near = (a, b) => a.forEach((value, i) => expect(value).toBeCloseTo(b[i], 4));
+    near(flat(ours.weights), flat(theirs.weights));
+    near(flat(ours.vectors.map((v) => [v])), flat(theirs.vectors.map((v) => [v])));
+    ours.lens.forEach((row, s) =>
+      row.forEach((said, t) => {
+        const { name, ...numbers } = theirs.lens[s][t];
+        expect(said.name).toBe(name);
+        for (const [key, value] of Object.entries(numbers)) expect(said[key]).toBeCloseTo(value, 4);
+      }),
+    );
+    expect(ours.lit).toEqual(theirs.lit);
+    ours.next.forEach(({ id, rest, sense, p }, i) => {
+      const { p: other, ...same } = stored.next[i];
+      expect({ id, rest, sense: sense ?? null, name: ours.next[i].name }).toEqual(same);
+      expect(p).toBeCloseTo(other, 4);
+    });
+  },
+);
+
+test("its places have addresses, and a way out", () => {
+  const size = { nLayer: 3, nHead: 4, T: 7, D: 32, units: 512 };
+  const all = ["", "1", "1.0", "1.0.6.3", "1.0.6.3.16", "1.0.q", "1.0.proj", "1.mlp", "1.mlp.17"];
+  for (const address of all) expect(addressOf(placeOf(address, size))).toBe(address);
+  expect(all.map((address) => levelOf(placeOf(address, size)))).toEqual([
+    0, 1, 2, 4, 4, 3, 3, 2, 3,
+  ]);
+  const odd = [
+    "7",
+    "-1",
+    "1.9",
+    "1.0.3.6",
+    "1.0.6",
+    "x",
+    "1.mlp.512",
+    "1..",
+    "1.0.6.3.99",
+    "1.0.zz",
+  ];
+  const kept = ["", "", "1", "1.0", "1.0", "", "1.mlp", "1", "1.0.6.3", "1.0"];
+  expect(odd.map((address) => addressOf(placeOf(address, size)))).toEqual(kept);
+  const out = (address) => addressOf(outOf(placeOf(address, size)));
+  expect(all.map(out)).toEqual(["", "", "1", "1.0", "1.0.6.3", "1.0", "1.0", "1", "1.mlp"]);
+  const names = wayTo(placeOf("1.0.6.3.16", size), passes[0].tokens).map(({ name }) => name);
+  expect(names).toEqual(["model", "block 1", "head 1.0", "score ␣crane → ␣marsh", "number 16"]);
+});
+
+test("its stations are the tensors that a pass notes, in their order", async () => {
+  const way = wayThrough(sizes.nLayer);
+  expect(way).toHaveLength(4 + 16 * 3 + 3);
+  const run = await model.run({ ids: [1023, 5], key: "stations", record: true });
+  const inTape = way
+    .map(({ path }) => path)
+    .filter((path) => !["idx", "probabilities"].includes(path));
+  for (const path of inTape) expect(run.tensor(path), path).toBeDefined();
+  const depths = way.map(({ depth }) => depth);
+  expect(depths).toEqual([...depths].sort((a, b) => a - b));
+  expect(stagePaths(3)).toHaveLength(7);
+});
+
+test("a pass plays to its end, and in nine seconds at most", () => {
+  for (const nLayer of [1, 3, 48]) {
+    const { length, at } = timetable(nLayer);
+    expect(length).toBeLessThanOrEqual(9000);
+    expect(at(0)).toBe(0);
+    expect(at(length + 1)).toBe(Infinity);
+    const depths = Array.from({ length: 50 }, (_, i) => at((i * length) / 50));
+    expect(depths).toEqual([...depths].sort((a, b) => a - b));
+    expect(at(length - 1)).toBeGreaterThan(nLayer + 1);
+  }
+});
+
+test.each([
+  [1280, 1, 1],
+  [390, 1, 3],
+  [1280, 128, 12],
+  [390, 128, 12],
+  [960, 12, 48],
+])("all lies within the picture: %i px, %i tokens, %i blocks", (width, T, nLayer) => {
+  const layout = new Layout(width, T, nLayer);
+  expect(layout.lanes).toBeLessThanOrEqual(12);
+  const [right, bottom] = [width + 1, layout.height + 1];
+  for (let zone = 0; zone < nLayer + 2; zone++) {
+    const { x, y, width: w, height: h } = layout.zone(zone);
+    expect(Math.min(x, y, w, h)).toBeGreaterThan(0);
+    expect(x + w).toBeLessThan(right);
+    expect(y + h).toBeLessThan(bottom);
+  }
+  for (let lane = 0; lane < layout.lanes; lane++) {
+    const [x, y] = layout.point(1.5, lane);
+    expect(x).toBeLessThan(right);
+    expect(y).toBeLessThan(bottom);
+  }
+  expect(layout.lane(T - 1)).toBe(layout.lanes - 1);
+});
+
+test("the pass is told in sentences and as a table", async () => {
+  const pass = await computed("In the marsh, the crane");
+  const told = inSentences(pass, 6).join(" ");
+  expect(told).toContain("head 1.0 takes 0.976 from ␣marsh");
+  expect(told).toContain("If it ended after block 0: ␣lifted (0.437)");
+  expect(told).toContain("What comes next: ␣ate, with the probability 0.528.");
+  const { columns, rows } = asTable(pass);
+  expect(columns).toHaveLength(8);
+  expect(rows[6]).toEqual([
+    "␣crane",
+    "␣crane 1.000",
+    "␣crane 1.000",
+    "␣lifted 0.437",
+    "␣ate 0.646",
+    "␣ate 0.656",
+    "␣ate 0.704",
+    "␣ate 0.528",
+  ]);
+});
