@@ -6,6 +6,7 @@ import json
 from html import escape
 from typing import Any
 
+from gpt2_edu.analysis.published import published_runs
 from gpt2_edu.crane.grammar import cell, crane_world
 from gpt2_site import front_facts as facts
 
@@ -35,6 +36,7 @@ def settings() -> dict[str, Any]:
             "nEmbd": config.n_embd,
             "vocabSize": config.vocab_size,
         },
+        "gpt2": [run.prompt for run in published_runs()],
         "passes": [stored(facts.beginning(place)) for place in facts.PLACES],
     }
 

@@ -73,8 +73,22 @@ export function flow(page) {
   const strip = new Strip({
     value: state.get("text"),
     chips: settings.chips,
-    onText: (text) => state.set({ text, at: -1, run: 0 }),
+    onText: (text) => other({ text, run: 0 }),
   });
+  strip.chips.before(strip.input); // the field first
+  const gpt2 = make(
+    "div",
+    { class: "chips", role: "group", "aria-label": "what GPT-2 124M did" },
+    make("span", { class: "soft" }, "GPT-2 itself:"),
+    ...(settings.gpt2 ?? []).map((/** @type {string} */ text, /** @type {number} */ i) =>
+      make("button", { type: "button", onclick: () => other({ run: i + 1, off: [] }) }, text),
+    ),
+  );
+  gpt2.hidden = !settings.gpt2;
+  const other = (/** @type {Record<string, any>} */ changes) => {
+    stop();
+    state.set({ at: -1, place: "", station: -1, ...changes });
+  };
   const crumbs = make("nav", { class: "flow-crumbs", "aria-label": "where you are in the model" });
   const stage = new Stage();
   const play = make("button", { type: "button", class: "flow-play", onclick: () => run() }, "play");
@@ -155,7 +169,8 @@ export function flow(page) {
   const writeOn = (/** @type {number} */ many) => {
     left = many;
     stop();
-    if (!written || state.get("text") !== written) prompt = state.get("text");
+    if (state.get("text") !== written) prompt = state.get("text");
+    written = state.get("text");
     write.textContent = left > 1 ? "stop" : "write on";
     choose().catch(complain);
   };
@@ -227,7 +242,7 @@ export function flow(page) {
     if (!known) return compute(latest);
     if (!latest()) return false;
     [was, pass, key] = [pass, known, wanted];
-    strip.set([], { text });
+    strip.set([], { text: own ? own.text : text });
     return true;
   };
 
@@ -326,6 +341,7 @@ export function flow(page) {
   return {
     nodes: [
       strip.element,
+      gpt2,
       crumbs,
       stage.element,
       make("div", { class: "flow-controls" }, play, scrub, step, write, fork),

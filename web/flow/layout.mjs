@@ -34,7 +34,7 @@ export class Layout {
     this.top = this.wide ? 62 : 44; // of the first lane's room: titles stand above
     const lanes = this.lanes * this.across;
     this.width = width;
-    this.height = this.wide ? this.top + lanes + 34 : depth + this.top;
+    this.height = this.wide ? this.top + lanes + 58 : depth + this.top;
   }
 
   /**
@@ -100,7 +100,7 @@ export class Layout {
       this.along(zone) + 3,
       this.along(zone) + this.ends[zone] - this.starts[zone] - 3,
     ];
-    if (this.wide) return { x: a, y: 26, width: b - a, height: this.height - 30 };
+    if (this.wide) return { x: a, y: 26, width: b - a, height: this.height - 56 };
     return { x: 2, y: a, width: this.width - 4, height: b - a };
   }
 

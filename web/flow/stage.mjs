@@ -30,6 +30,7 @@ export class Stage {
     this.veil = make("div", { class: "flow-veil", hidden: true });
     this.canvas = make("canvas", { class: "flow-beads", "aria-hidden": "true" });
     this.element = make("div", { class: "flow-stage" }, this.svg, this.veil, this.canvas);
+    this.svg.addEventListener("keydown", (event) => this.rove(event));
     /** @type {Scene | null} */
     this.shown = null;
     this.depth = Infinity; // how far the pass has come; Infinity: to the end
@@ -51,6 +52,24 @@ export class Stage {
     render(svg`${scene.body}`, /** @type {any} */ (this.scene));
     if (old) this.fly(old, width, inside, around);
     this.showDepth(this.depth);
+  }
+
+  /**
+   * Among things of a kind the arrow keys go on: they are one stop for Tab.
+   * @param {KeyboardEvent} event
+   */
+  rove(event) {
+    const from = /** @type {SVGElement} */ (event.target);
+    const kind = from.dataset.rove;
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!kind || !step) return;
+    event.preventDefault();
+    const all = /** @type {SVGElement[]} */ ([
+      ...this.scene.querySelectorAll(`[data-rove=${kind}]`),
+    ]);
+    const to = all[(all.indexOf(from) + step + all.length) % all.length];
+    for (const one of all) one.tabIndex = one === to ? 0 : -1;
+    to.focus({ preventScroll: true });
   }
 
   /**

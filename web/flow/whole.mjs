@@ -42,10 +42,16 @@ export function whole(view) {
       : zone
         ? "next token"
         : "text → vectors";
-    return svg`<g class=${inner ? "zone opens" : "zone"} @click=${inner ? () => go({ block }) : nothing}>
-      <rect class="room" x=${x} y=${y} width=${w} height=${h} rx="8"></rect>
-      <text class="title" x=${x + (wide ? 6 : 10)} y=${wide ? 18 : y + 20}>${name}</text>
-    </g>`;
+    const open = inner ? () => go({ block }) : nothing;
+    const button = inner ? "button" : nothing;
+    return {
+      room: svg`<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h} rx="8"
+        @click=${open}></rect>`,
+      title: svg`<text class="title" x=${x + (wide ? 6 : 10)} y=${wide || !zone ? 18 : y + 20} role=${button}
+        aria-label=${inner ? `open block ${block}` : nothing} data-rove=${inner ? "blocks" : nothing}
+        tabindex=${inner ? (block ? -1 : 0) : nothing} @click=${open}
+        @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}</text>`,
+    };
   });
 
   /** @param {number} stage */
@@ -103,20 +109,26 @@ export function whole(view) {
   const heads = Array.from({ length: nLayer }, (_, block) => {
     if (folded) return nothing;
     const { x, y, width: w } = layout.zone(block + 1);
-    return Array.from({ length: nHead }, (_, head) => {
+    const mlp = layout.along(block + 1.735);
+    const label = wide
+      ? svg`<text class="part" x=${x + 8} y=${y + 20}>attention</text>
+          <text class="part" x=${mlp} y=${y + 20} text-anchor="middle">MLP</text>`
+      : nothing;
+    const pills = Array.from({ length: nHead }, (_, head) => {
       const name = `${block}.${head}`;
       const off = cut.includes(name);
       const size = Math.min(24, w / 2 / nHead);
-      const px = wide ? x + 8 + head * size : x + w - nHead * size - 8 + head * size;
-      const py = wide ? y + 6 : y + 6;
+      const px = (wide ? x + 74 : x + w - nHead * size - 8) + head * size;
+      const py = y + 6;
       return svg`<g class=${`head h${head % 4}${off ? " cut" : ""}`} tabindex=${head || block ? -1 : 0} role="button"
-        aria-pressed=${String(off)} aria-label="cut head ${name}" @click=${() => toggle(name)}
+        aria-pressed=${String(off)} aria-label="cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
         <rect class="touch" x=${px} y=${py} width=${size} height="24"></rect>
         <rect class="swatch" x=${px + 2} y=${py + 2} width=${size - 4} height="16" rx="3"></rect>
         <text x=${px + size / 2} y=${py + 14}>${head}</text>
         <title>head ${name}: click to ${off ? "put it back" : "cut it"}</title></g>`;
     });
+    return [label, pills];
   });
 
   const begin = lanes.map((t, lane) => tokenBox(view, layout, t, lane, lane === chosen));
@@ -143,7 +155,7 @@ export function whole(view) {
     }));
   return {
     height: layout.height,
-    body: svg`${zones}${stream}<g class="ribbons">${drawn}</g>${parts}${heads}${begin}${words}${bars}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
@@ -239,7 +251,7 @@ function tokenBox({ pass, pick }, layout, t, lane, chosen) {
       x=${cell.x + (wide ? c * part : 0)} y=${cell.y + (wide ? 0 : c * part)}
       width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
   });
-  return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button"
+  return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button" data-rove="tokens"
     aria-label=${folded ? `${first} older tokens` : `follow ${pass.tokens[t]}`} aria-pressed=${String(chosen)}
     @click=${() => folded || pick(t)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => folded || pick(t))}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
@@ -278,6 +290,18 @@ function hexagon(layout, block, lane, share, { chosen, open }) {
 }
 
 /**
+ * The way of the chosen token back to the text.
+ * @param {Layout} layout
+ */
+function loop(layout) {
+  const { height, width, nLayer } = layout;
+  const [from, to] = [layout.along(nLayer + 1.5), layout.ends[0] * 0.25];
+  const y = height - 8;
+  return svg`<g class="loop"><path d="M${from} ${y - 14}v14H${to}v-14m-4 5l4 -5l4 5"></path>
+    <text x=${width / 2} y=${y + 4} text-anchor="middle">the chosen token joins the text, and all begins again</text></g>`;
+}
+
+/**
  * What comes next.
  * @param {View} view
  * @param {Layout} layout
@@ -292,7 +316,7 @@ function barsOf({ pass: { next, nLayer } }, layout, append) {
     const word = name.replace("␣", "");
     const py = top + i * (height + 4);
     const [px, w] = [x + 8, width - 16];
-    return svg`<g class=${`next ${sense}`} data-id=${id} tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest}, ${fixed(p, 2)}: append it"
+    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest}, ${fixed(p, 2)}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
       <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="4"></rect>
       <rect class="bar" x=${px} y=${py} height=${height} rx="4" style="width:${(w * p).toFixed(1)}px"></rect>
