@@ -1,6 +1,7 @@
 // Builds the scripts that pages load, because a page opened from a disk may load scripts, but
 // neither modules nor files: npm run build, or node build.mjs FOLDER.
 
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
@@ -9,23 +10,39 @@ const [folder = `${web}../gpt2_edu/exhibits/static`] = process.argv.slice(2);
 
 const SCRIPTS = {
   gpt2: "site.mjs", // the engine, as the global `gpt2`
+  base: "exhibits/base.mjs", // what all exhibits stand on, as `gpt2Base`
+  flow: "flow/all.mjs",
   live: "exhibits/all.mjs",
 };
 
 const BUILT = "// Built from web/ by `npm run build`.";
-const LICENCES = { gpt2: "SHA-256 from @noble/hashes (MIT, (c) 2022 Paul Miller)." };
+const LICENCES = {
+  gpt2: "SHA-256 from @noble/hashes (MIT, (c) 2022 Paul Miller).",
+  flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC) and d3-interpolate, d3-ease (ISC, (c) Mike Bostock).",
+};
 
 // A page and its worker run the same text, that of the function `packed`.
 const engine = {
   define: { "import.meta.url": "undefined" }, // which only modules know
   output: { format: "es", banner: "(function packed(){", footer: "})();" },
 };
-// For the other scripts the engine's modules, in the folder above theirs, are there already.
+// For the other scripts the engine's modules, in the folder above theirs, are there already; and for
+// the exhibits those of the base.
 const onEngine = {
   alias: [{ find: /^\.\.\/\w+\.mjs$/, replacement: "gpt2" }],
   external: ["gpt2"],
-  output: { format: "iife", globals: { gpt2: "gpt2" } },
+  output: { format: "iife", globals: { gpt2: "gpt2" }, name: "gpt2Base" },
 };
+const BASE = readFileSync(`${web}exhibits/base.mjs`, "utf8").match(/(?<=\.\/)\w+(?=\.mjs)/g);
+const onBase = {
+  alias: [
+    { find: new RegExp(`^(\\.|\\.\\./exhibits)/(${BASE.join("|")})\\.mjs$`), replacement: "base" },
+    ...onEngine.alias,
+  ],
+  external: ["gpt2", "base"],
+  output: { format: "iife", globals: { gpt2: "gpt2", base: "gpt2Base" } },
+};
+const HOW = { gpt2: engine, base: onEngine, flow: onBase, live: onBase };
 
 // The shaders are text, whose comments and indentation no minifier removes.
 const shaders = {
@@ -35,7 +52,7 @@ const shaders = {
 };
 
 for (const [name, entry] of Object.entries(SCRIPTS)) {
-  const { define, alias, external, output } = name === "gpt2" ? engine : onEngine;
+  const { define, alias, external, output } = HOW[name];
   await build({
     root: web,
     configFile: false,
@@ -50,6 +67,7 @@ for (const [name, entry] of Object.entries(SCRIPTS)) {
       rolldownOptions: {
         input: `${web}${entry}`,
         external,
+        preserveEntrySignatures: "exports-only",
         output: {
           ...output,
           entryFileNames: `${name}.js`,

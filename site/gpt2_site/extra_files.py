@@ -20,6 +20,7 @@ from gpt2_site.addresses import published
 from gpt2_site.chapters import Chapter, chapters
 from gpt2_site.theme import opening
 
+FILES = ("crane", "gpt2", "gpt2_runs")
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s]+)\)")
 
 
@@ -32,7 +33,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
         "robots.txt": f"User-agent: *\nAllow: /\nSitemap: {root}sitemap.xml\n",
         "llms.txt": overview(app, root),
         **{f"text/{chapter.name}.md": plain_text(chapter) for chapter in chapters()},
-        **{f"_static/files/{name}.js": files_script(name) for name in ("crane", "gpt2")},
+        **{f"_static/files/{name}.js": files_script(name) for name in FILES},
         **{f"slides/{chapter.name}.html": make_slides.deck(chapter) for chapter in chapters()},
     }
     for name, content in files.items():

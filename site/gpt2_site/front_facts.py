@@ -1,20 +1,15 @@
-"""The numbers on the first page and on "Open the model": asked of the model that comes along."""
+"""The numbers of the pictures that a page holds: asked of the model that comes along."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import torch
 
-import gpt2_edu
 from gpt2_edu import GPT2, load_tokenizer, trace
 
 PLACES = ("marsh", "city")
-HEAD = (1, 0)  # the head that looks from the crane back at its place
-ASSETS = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 
 
 @dataclass(frozen=True)
@@ -90,18 +85,13 @@ def _rest(tokens: list[int]) -> str:
         rest += token
 
 
-def weights(text: str, block: int, head: int) -> torch.Tensor:
-    """The attention weights of a head, (T, T)."""
-    return tape(text)[f"transformer.h.{block}.attn.weights"][0, head]
-
-
 def looks(text: str) -> list[Look]:
     """Where each head looks from the last token."""
     tokens = names(ids(text))
     found = []
     for block in range(model().config.n_layer):
-        for head in range(model().config.n_head):
-            weight, key = weights(text, block, head)[-1].max(0)
+        for head, weights in enumerate(tape(text)[f"transformer.h.{block}.attn.weights"][0]):
+            weight, key = weights[-1].max(0)
             found.append(Look(f"{block}.{head}", tokens[key], weight.item()))
     return found
 
@@ -110,29 +100,3 @@ def read(x: torch.Tensor) -> torch.Tensor:
     """What the model would say if its stream (T, C) ended there: probabilities (T, V)."""
     with torch.no_grad():
         return (model().transformer.ln_f(x) @ model().transformer.wte.weight.T).softmax(-1)
-
-
-def lens(text: str) -> list[tuple[str, Guess]]:
-    """What the model would say after the embeddings and after each block."""
-    stages = {"embeddings": "embd"}
-    for n in range(model().config.n_layer):
-        stages[f"block {n}"] = f"transformer.h.{n}.resid_post"
-    said = []
-    for stage, path in stages.items():
-        p, best = read(tape(text)[path][0, -1]).max(-1)
-        said.append((stage, Guess(names([best.item()])[0], "", p.item())))
-    return said
-
-
-def vectors(tokens: list[int], n: int) -> list[list[float]]:
-    """The first numbers of each token's vector."""
-    return model().transformer.wte.weight[tokens, :n].tolist()
-
-
-def training() -> tuple[list[tuple[int, float]], float]:
-    """The stored run that trained the model: (step, loss), and the floor that no model can beat."""
-    lines = (ASSETS / "log.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
-    curve = [(row["step"], row.get("loss", row.get("val_loss"))) for row in rows]
-    measures = json.loads((ASSETS / "measures.json").read_text(encoding="utf-8"))
-    return curve, measures["metrics"]["validation"]["floor"]

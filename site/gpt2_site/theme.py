@@ -39,7 +39,7 @@ POLICY = "; ".join(
         "form-action 'self' file:",
         "base-uri 'none'",
         "require-trusted-types-for 'script'",
-        "trusted-types default",
+        "trusted-types default lit-html",
     ]
 )
 # What Sphinx and extensions put on every page, and the book does without.

@@ -68,11 +68,13 @@
   const live = [...document.querySelectorAll(".g2-live")];
   const near = new IntersectionObserver(
     (entries) => entries.some((entry) => entry.isIntersecting) && wakeExhibits(),
-    { rootMargin: "100% 0px" },
+    { rootMargin: "50% 0px" },
   );
   function wakeExhibits() {
     near.disconnect();
-    load("gpt2.js", "live.js");
+    const flow = live.filter((one) => one.localName === "gpt2-flow").length;
+    const kinds = [...(flow ? ["flow.js"] : []), ...(flow < live.length ? ["live.js"] : [])];
+    load("gpt2.js", "base.js", ...kinds);
   }
   if (live.length && (location.search || /^#gpt2-/.test(location.hash))) wakeExhibits();
   else for (const exhibit of live) near.observe(exhibit);

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import re
-from itertools import pairwise
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import torch
@@ -34,67 +33,66 @@ def likeliest(logits, n: int) -> list[tuple[str, float]]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_the_first_pages_numbers_are_the_models(soup, passes, place):
-    page = soup("book/index")
+def test_the_picture_holds_the_models_numbers(soup, passes, place):
+    """The pass that a page holds is PyTorch's: what comes next, all weights, the stream's lens."""
+    stored = settings(soup("book/index"))["passes"][PLACES.index(place)]
     tokens, tape = passes[place]
-    shown = [
-        (row.b.find(string=True, recursive=False) or "", row.i.text)
-        for row in page.select(f".told .of-{place} li")
+    assert stored["text"] == f"In the {place}, the crane"
+    assert [one["name"].replace("␣", " ") for one in stored["next"]] == [
+        name for name, _ in likeliest(tape["logits"], 6)
     ]
-    expected = likeliest(tape["logits"], 3)
-    assert shown == [(name.strip(), f"{p:.2f}") for name, p in expected]
-    weight = tape["transformer.h.1.attn.weights"][0, 0, -1, tokens.index(f" {place}")]
-    assert page.select_one(f".arc.of-{place}").text == f"{weight:.2f}"
-    assert f"{place}: {weight:.2f} of its" in page.select_one(f".of-{place} .why").text
-    link = urlsplit(page.select_one(f"a.inside.of-{place}")["href"])
-    assert parse_qs(link.query)["text"] == [f"In the {place}, the crane"]
+    for block, heads in enumerate(stored["attention"]):
+        weights = tape[f"transformer.h.{block}.attn.weights"][0]
+        for head, packed in zip(weights, heads, strict=True):
+            assert packed == pytest.approx(
+                [w for t, r in enumerate(head.tolist()) for w in r[: t + 1]], abs=1e-5
+            )
+    model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
+    birds = {encoding.encode(f" {deed}")[0] for deed in ("ate", "spread", "stood", "built", "flew")}
+    x = (
+        model.transformer.ln_f(tape["transformer.h.1.resid_mid"][0])
+        @ model.transformer.wte.weight.T
+    )
+    p = x.detach().softmax(-1)[-1]
+    name, most, bird, *_ = stored["lens"][3][-1]
+    assert (name.replace("␣", " "), most) == (
+        encoding.decode([p.argmax().item()]),
+        pytest.approx(p.max().item(), abs=1e-5),
+    )
+    assert bird == pytest.approx(sum(p[i].item() for i in birds), abs=1e-5)
+    lit = (tape["transformer.h.1.mlp.act"][0] > 0.5).sum(-1).tolist()
+    assert stored["lit"][1] == lit and len(tokens) == 7
+
+
+def settings(page) -> dict:
+    return json.loads(page.select_one("gpt2-flow")["data-settings"])
 
 
 def test_a_beginning_of_a_word_is_ended_as_the_model_would(site, soup):
-    """sp(read), sw(ung): the rest stands in small letters, and is a word of Crane World with it."""
+    """sp(read), sw(ung): with its rest it is a word of Crane World."""
     words = set(
         re.search(r'"words": "([^"]*)"', (site / "_static/files/crane.js").read_text())[1].split()
     )
-    shown = [row.b.text for row in soup("book/index").select(".told :not(.of-now) > ol li")]
-    assert len(shown) == 6 and set(shown) <= words
+    shown = [
+        one["name"].removeprefix("␣") + one["rest"]
+        for stored in settings(soup("book/index"))["passes"]
+        for one in stored["next"]
+    ]
+    assert len(shown) == 12 and set(shown) <= words
 
 
-def test_all_chapters_are_one_click_away_and_parameters_are_counted(soup):
-    page = soup("book/index")
-    count = sum(p.numel() for p in GPT2.from_pretrained("crane").parameters())
-    assert page.select_one("figcaption").text.startswith(f"{count:,} parameters")
-    shown = [[link.text for link in part.select("ol a")] for part in page.select(".part")]
+def test_all_chapters_are_one_click_away(soup):
+    shown = [
+        [link.text for link in part.select("ol a")] for part in soup("book/index").select(".part")
+    ]
     expected: dict[str, list[str]] = {}
     for chapter in chapters():
         expected.setdefault(chapter.part, []).append(chapter.title)
     assert shown == list(expected.values())
-    assert [part.svg["role"] for part in page.select(".part")] == ["img"] * 5
-    assert all(len(part.svg["aria-label"]) > 60 for part in page.select(".part"))
-
-
-def test_pictures_of_the_parts_hold_the_models_numbers(soup, passes):
-    tokens, attention, _, training, lens = (part.svg for part in soup("book/index").select(".part"))
-    ids = load_tokenizer("crane").encode("A crane ate fish")
-    assert [t.text for t in tokens.select("text.soft")] == [str(i) for i in ids]
-    _, tape = passes["marsh"]
-    rows = tape["transformer.h.1.attn.weights"][0, 0]
-    shares = [float(r["fill-opacity"]) for r in attention.select(".heat")]
-    assert shares == [
-        pytest.approx(w.item(), abs=6e-3) for n, r in enumerate(rows) for w in r[: n + 1]
-    ]
-    heights = [float(point.split(",")[1]) for point in training.polyline["points"].split()]
-    assert heights[-1] > heights[0] + 80 and all(b - a > -12 for a, b in pairwise(heights))
-    model = GPT2.from_pretrained("crane").eval()
-    said = []
-    for path in ["embd", *(f"transformer.h.{n}.resid_post" for n in range(3))]:
-        x = model.transformer.ln_f(tape[path][:, -1:]) @ model.transformer.wte.weight.T
-        [(name, p)] = likeliest(x.detach(), 1)
-        said += [name.replace(" ", "␣"), f"{p:.2f}"]
-    assert [t.text for t in lens.select("text:not(.soft)")] == said
 
 
 def test_open_the_model_prints_what_the_model_says(soup, passes):
-    tables = soup("book/model").select("gpt2-playground table")
+    tables = soup("book/model").select("gpt2-flow table")
     for place, table in zip(PLACES, tables):
         rows = [[cell.text for cell in row.select("td")] for row in table.select("tbody tr")]
         best = likeliest(passes[place][1]["logits"], 5)

@@ -37,7 +37,13 @@ Edits = dict[str, Callable[[Tensor], Tensor]]
 
 
 def all_fixtures() -> dict[str, Any]:
-    return {"model": model(), "host": host(), "text": text(), "answers": answers(), "flow": one_pass.settings()}
+    return {
+        "model": model(),
+        "host": host(),
+        "text": text(),
+        "answers": answers(),
+        "flow": one_pass.settings(),
+    }
 
 
 # ---- The model, tensor by tensor ----------------------------------------------------------------

@@ -4,3 +4,4 @@ import "../../gpt2_edu/exhibits/static/exhibits.css";
 import "../../gpt2_edu/exhibits/static/live.css";
 import "../../gpt2_edu/exhibits/static/flow.css";
 import "../exhibits/all.mjs";
+import "../flow/all.mjs";

@@ -1,12 +1,11 @@
 // All exhibits of the book, as elements. Packed into live.js (npm run build), which pages with exhibits
-// load behind gpt2.js.
+// load behind gpt2.js and base.js.
 
 import { blocks } from "./blocks.mjs";
 import { cache } from "./cache.mjs";
 import { crane } from "./crane.mjs";
 import { cost } from "./cost.mjs";
 import { define } from "./exhibit.mjs";
-import { flow } from "../flow/flow.mjs";
 import { heads } from "./heads.mjs";
 import { inside } from "./inside.mjs";
 import { layernorm } from "./layernorm.mjs";
@@ -28,7 +27,6 @@ define("blocks", blocks);
 define("cache", cache);
 define("crane", crane, { needsModel: false });
 define("cost", cost, { needsModel: false });
-define("flow", flow, { waits: false });
 define("heads", heads);
 define("inside", inside);
 define("layernorm", layernorm);

@@ -1,5 +1,5 @@
 // Level 1: a block.
-import { svg } from "lit";
+import { svg } from "lit/html.js";
 /** @import { Scene, View } from "./flow.mjs" */
 /** @param {View} view @returns {Scene} */
 export function block({ place, width }) {

@@ -34,7 +34,7 @@ import { whole } from "./whole.mjs";
  * What a scene makes of it: a picture, `height` px high.
  * @typedef {object} Scene
  * @property {number} height
- * @property {import("lit").TemplateResult} body
+ * @property {import("lit/html.js").TemplateResult} body
  * @property {(place: Place) => Box | null} boxes  where a deeper place lies in it
  * @property {string} [says]  in a sentence
  * @property {((depth: number) => number)} [along]  px along the way; without it nothing is played

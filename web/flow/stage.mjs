@@ -3,7 +3,7 @@
 
 import { interpolateZoom } from "d3-interpolate";
 import { easeCubicInOut } from "d3-ease";
-import { render, svg } from "lit";
+import { render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
 import { onCurve } from "./layout.mjs";
 

@@ -1,7 +1,7 @@
 // Level 0: the whole model. Lanes are tokens, coloured by what the model would say if it ended there;
 // ribbons are attention weights; ⊕ is where a part writes into the stream; bars are what comes next.
 
-import { nothing, svg } from "lit";
+import { nothing, svg } from "lit/html.js";
 import { repeat } from "lit/directives/repeat.js";
 import { fixed } from "../exhibits/dom.mjs";
 import { Layout } from "./layout.mjs";
@@ -48,7 +48,7 @@ export function whole(view) {
       room: svg`<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h} rx="8"
         @click=${open}></rect>`,
       title: svg`<text class="title" x=${x + (wide ? 6 : 10)} y=${wide || !zone ? 18 : y + 20} role=${button}
-        aria-label=${inner ? `open block ${block}` : nothing} data-rove=${inner ? "blocks" : nothing}
+        aria-label=${inner ? `${name}: open it` : nothing} data-rove=${inner ? "blocks" : nothing}
         tabindex=${inner ? (block ? -1 : 0) : nothing} @click=${open}
         @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}</text>`,
     };
@@ -121,10 +121,10 @@ export function whole(view) {
       const px = (wide ? x + 74 : x + w - nHead * size - 8) + head * size;
       const py = y + 6;
       return svg`<g class=${`head h${head % 4}${off ? " cut" : ""}`} tabindex=${head || block ? -1 : 0} role="button"
-        aria-pressed=${String(off)} aria-label="cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
+        aria-pressed=${String(off)} aria-label="${head}: cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
         <rect class="touch" x=${px} y=${py} width=${size} height="24"></rect>
-        <rect class="swatch" x=${px + 2} y=${py + 2} width=${size - 4} height="16" rx="3"></rect>
+        <rect class="pill" x=${px + 2} y=${py + 2} width=${size - 4} height="16" rx="3"></rect>
         <text x=${px + size / 2} y=${py + 14}>${head}</text>
         <title>head ${name}: click to ${off ? "put it back" : "cut it"}</title></g>`;
     });
@@ -252,7 +252,7 @@ function tokenBox({ pass, pick }, layout, t, lane, chosen) {
       width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
   });
   return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button" data-rove="tokens"
-    aria-label=${folded ? `${first} older tokens` : `follow ${pass.tokens[t]}`} aria-pressed=${String(chosen)}
+    aria-label=${folded ? `+${first} older tokens` : `${shown} ${pass.ids[t]}: follow it`} aria-pressed=${String(chosen)}
     @click=${() => folded || pick(t)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => folded || pick(t))}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
     <text class="name" x=${x + width / 2} y=${y + (wide ? 15 : 17)} textLength=${nothing}>${shown}</text>
@@ -316,7 +316,7 @@ function barsOf({ pass: { next, nLayer } }, layout, append) {
     const word = name.replace("␣", "");
     const py = top + i * (height + 4);
     const [px, w] = [x + 8, width - 16];
-    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest}, ${fixed(p, 2)}: append it"
+    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest} ${p < 0.005 ? "< 0.01" : fixed(p, 2)}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
       <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="4"></rect>
       <rect class="bar" x=${px} y=${py} height=${height} rx="4" style="width:${(w * p).toFixed(1)}px"></rect>
