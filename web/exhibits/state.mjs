@@ -2,7 +2,8 @@
 // the beginning stands in the page's address, so that it can be linked: ?text=In+the+city&off=1.2
 
 /** @typedef {string | number | boolean | string[]} Value */
-/** @typedef {{min?: number, max?: number, whole?: boolean, among?: readonly string[]}} Limits */
+/** @typedef {{min?: number, max?: number, whole?: boolean, among?: readonly string[],
+ *   typed?: boolean}} Limits  typed: false if it is a string that nobody types */
 
 const LONGEST = 10_000; // characters of a text
 const MOST = 200; // items of a list
@@ -66,7 +67,13 @@ export class State {
   /** What was typed: the texts that may be any. */
   get texts() {
     const free = [...this.known].filter(
-      ([, { first, limits }]) => typeof first === "string" && !limits.among,
+      ([
+        ,
+        {
+          first,
+          limits: { among, typed = true },
+        },
+      ]) => typeof first === "string" && !among && typed,
     );
     return free.map(([name]) => /** @type {string} */ (this.get(name)));
   }

@@ -1,11 +1,191 @@
-// Level 1: a block.
-import { svg } from "lit/html.js";
+// Level 1: a block, for the token that is followed. The stream runs straight through; attention and
+// the MLP are detours from it, and each adds its result.
+
+import { nothing, svg } from "lit/html.js";
+import { fixed, quoted } from "../exhibits/dom.mjs";
+import { dial, heat, lengthOf, press, rowOf, spreadOf } from "./cells.mjs";
+import { LIT } from "./pass.mjs";
+import { colour } from "./whole.mjs";
+
 /** @import { Scene, View } from "./flow.mjs" */
-/** @param {View} view @returns {Scene} */
-export function block({ place, width }) {
-  return {
-    height: 420,
-    body: svg`<text x="20" y="40">block ${place.block}</text><rect x="0" y="0" width=${width} height="420" fill="none" stroke="gray"></rect>`,
-    boxes: () => ({ x: 100, y: 50, width: 300, height: 200 }),
+
+const WIDE = 700;
+
+/**
+ * The lengths of the followed token's vectors in a block.
+ * @param {import("./pass.mjs").Pass} pass
+ * @param {number} block
+ * @param {number} at
+ */
+export function lengthsOf({ tensor, tokens }, block, at) {
+  const h = `transformer.h.${block}.`;
+  const of = (/** @type {string} */ path) => {
+    const noted = /** @type {any} */ (tensor)(path);
+    return rowOf(noted, at, noted.values.length / tokens.length);
   };
+  const before = block ? of(`transformer.h.${block - 1}.resid_post`) : of("embd");
+  const [attention, middle, mlp, after] = ["attn.out", "resid_mid", "mlp.out", "resid_post"].map(
+    (name) => of(h + name),
+  );
+  return {
+    before: lengthOf(before),
+    attention: lengthOf(attention),
+    middle: lengthOf(middle),
+    mlp: lengthOf(mlp),
+    after: lengthOf(after),
+    spreads: [spreadOf(before), spreadOf(middle)],
+  };
+}
+
+/**
+ * @param {View} view
+ * @returns {Scene}
+ */
+export function block(view) {
+  const { pass, place, width, at, cut, go, toggle } = view;
+  const n = /** @type {number} */ (place.block);
+  const { tokens, nHead, lens, weights } = pass;
+  const T = tokens.length;
+  const wide = width >= WIDE;
+  const act = pass.tensor?.(`transformer.h.${n}.mlp.act`);
+  const known = act ? lengthsOf(pass, n, at) : null;
+
+  // The stream lies above; on a phone at the left.
+  const across = wide ? 64 : 26;
+  const [plus1, plus2] = wide ? [width * 0.52, width * 0.94] : [398, 700];
+  const end = wide ? width - 12 : 760;
+  const bar = (
+    /** @type {number} */ from,
+    /** @type {number} */ to,
+    /** @type {number} */ stage,
+  ) => {
+    const style = colour(lens[stage]?.[at] ?? null, pass);
+    const [x, y] = wide ? [from, across - 6] : [across - 6, from];
+    const [w, h] = wide ? [to - from, 12] : [12, to - from];
+    return svg`<rect class="stream" style=${style} x=${x} y=${y} width=${w} height=${h}></rect>`;
+  };
+  const word = (
+    /** @type {number} */ where,
+    /** @type {number} */ stage,
+    /** @type {string} */ anchor,
+  ) => {
+    const said = lens[stage]?.[at];
+    if (!said) return nothing;
+    const [x, y] = wide ? [where, across - 16] : [across + 18, where];
+    return svg`<text class="word" style=${colour(said, pass, 0.25)} x=${x} y=${y}
+      text-anchor=${wide ? anchor : "start"}>${said.name} ${fixed(said.p, 2)}</text>`;
+  };
+  const plus = (/** @type {number} */ where, /** @type {number[]} */ lengths) => {
+    const [x, y] = wide ? [where, across] : [across, where];
+    const told = known
+      ? `${fixed(lengths[0], 2)} + ${fixed(lengths[1], 2)} → ${fixed(lengths[2], 2)}`
+      : "";
+    const [tx, ty] = wide ? [x, across + 26] : [across + 18, where + 5];
+    return svg`<g class="plus chosen"><circle cx=${x} cy=${y} r="10"></circle>
+      <path d="M${x - 5} ${y}h10M${x} ${y - 5}v10"></path></g>
+      <text class="length" x=${tx} y=${ty} text-anchor=${wide ? "end" : "start"}>length ${told}</text>`;
+  };
+
+  // Attention: a map for each head.
+  const left = wide ? 16 : 64;
+  const right = wide ? plus1 - 30 : width - 8;
+  const columns = Math.min(nHead, wide ? Math.max(4, Math.ceil(nHead / 2)) : 4);
+  const each = (right - left - (wide ? 70 : 0)) / columns;
+  const map = Math.min(each - 14, wide && nHead > columns ? 76 : 110);
+  const top = wide ? 150 : 96;
+  const maps = weights[n].map((values, head) => {
+    const name = `${n}.${head}`;
+    const off = cut.includes(name);
+    const x = left + (wide ? 70 : 0) + (head % columns) * each;
+    const y = top + Math.floor(head / columns) * (map + 42);
+    const open = () => go({ block: n, head });
+    return svg`<g class=${`map${off ? " cut" : ""}`}>
+      <g role="button" tabindex=${head ? -1 : 0} data-rove="maps" aria-label="head ${name}: open it" @click=${open}
+        @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>
+        <text class="name" x=${x} y=${y - 6}>head ${name}</text>
+        <rect class="frame" x=${x} y=${y} width=${map} height=${map}></rect>
+        ${heat(values, { x, y, columns: T, cell: map / T, scale: 1, role: "weights" })}
+        <rect class="row" x=${x} y=${y + (at * map) / T} width=${map} height=${map / T}></rect>
+        <title>head ${name}: click to open it</title>
+      </g>
+      <g class="cutter" role="button" tabindex=${head ? -1 : 0} data-rove="cutters" aria-pressed=${String(off)}
+        aria-label="cut head ${name}" @click=${() => toggle(name)}
+        @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
+        <rect class="touch" x=${x} y=${y + map} width=${map} height="24"></rect>
+        <text x=${x} y=${y + map + 16}>${off ? "put back" : "cut"}</text></g></g>`;
+  });
+  const rows = Math.ceil(nHead / columns);
+  const mapsEnd = top + rows * (map + 42);
+
+  // The MLP: its units as a field.
+  const field = wide
+    ? { x: plus1 + 110, y: 150, width: plus2 - plus1 - 150 }
+    : { x: 64, y: 500, width: width - 80 };
+  const units = act ? rowOf(act, at, act.values.length / T) : new Float32Array();
+  const many = wide ? 32 : 32;
+  const cell = Math.min(9, field.width / many);
+  const lit = units.reduce((sum, x) => sum + Number(x > LIT), 0);
+  const high = Math.min(cell, (wide ? 190 : 150) / Math.ceil(Math.max(1, units.length) / many));
+  const openMlp = () => go({ block: n, mlp: true });
+  const mlp = svg`<g class="map" role="button" tabindex="0" aria-label="MLP of block ${n}: open it" @click=${openMlp}
+    @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, openMlp)}>
+    <text class="name" x=${field.x} y=${field.y - 6}>MLP: ${lit} of ${units.length} units are lit</text>
+    ${heat(units, { x: field.x, y: field.y, columns: many, cell, high, gap: 1, scale: 2 })}
+    <title>click to open the MLP</title></g>`;
+
+  const way = (
+    /** @type {number} */ from,
+    /** @type {number} */ to,
+    /** @type {number} */ deep,
+    /** @type {number} */ back,
+  ) =>
+    wide
+      ? svg`<path class="detour" d="M${from} ${across + 6}V${deep}M${back} ${deep}H${to}V${across + 12}"></path>`
+      : svg`<path class="detour" d="M${across + 6} ${from}H${deep}M${back} ${to - 16}V${to}H${across + 12}"></path>`;
+  const height = wide ? Math.max(mapsEnd + 16, 390) : 790;
+  const middle = wide ? (top + mapsEnd) / 2 - 20 : 0;
+  const dials = known
+    ? wide
+      ? [dial(44, middle, known.spreads[0]), dial(plus1 + 60, middle, known.spreads[1])]
+      : [dial(across + 10, 150, known.spreads[0]), dial(across + 10, 560, known.spreads[1])]
+    : [];
+  const detours = wide
+    ? [
+        way(44, plus1, middle - 18, right - 6),
+        way(plus1 + 60, plus2, middle - 18, field.x + many * cell + 6),
+      ]
+    : [];
+  const stage = 2 * n;
+  return {
+    height,
+    body: svg`${detours}${bar(wide ? 12 : 24, plus1, stage)}${bar(plus1, plus2, stage + 1)}${bar(plus2, end, stage + 2)}
+      ${word(wide ? 14 : 40, stage, "start")}${word(wide ? plus1 + 16 : plus1 + 24, stage + 1, "start")}${word(wide ? plus2 + 4 : plus2 + 24, stage + 2, "middle")}
+      ${plus(plus1, known ? [known.before, known.attention, known.middle] : [])}
+      ${plus(plus2, known ? [known.middle, known.mlp, known.after] : [])}
+      ${maps}${units.length ? mlp : nothing}${dials}`,
+    boxes: ({ head, mlp: toMlp }) => {
+      if (toMlp) return { x: field.x, y: field.y, width: many * cell, height: 150 };
+      if (head === undefined) return null;
+      const x = left + (wide ? 70 : 0) + (head % columns) * each;
+      return { x, y: top + Math.floor(head / columns) * (map + 42), width: map, height: map };
+    },
+    says: says(pass, n, at, known),
+  };
+}
+
+/**
+ * @param {import("./pass.mjs").Pass} pass
+ * @param {number} n
+ * @param {number} at
+ * @param {ReturnType<typeof lengthsOf> | null} known
+ */
+function says({ tokens, lens }, n, at, known) {
+  const token = quoted(tokens[at]);
+  if (!known) return `Of block ${n} only the attention is stored.`;
+  const [a, b, c] = [2 * n, 2 * n + 1, 2 * n + 2].map((stage) => lens[stage]?.[at]);
+  const said =
+    a && b && c
+      ? ` If it ended before, it would say ${quoted(a.name)}; after attention ${quoted(b.name)}; after the MLP ${quoted(c.name)}.`
+      : "";
+  return `At ${token} block ${n} adds twice: attention a vector of length ${fixed(known.attention, 2)}, the MLP one of ${fixed(known.mlp, 2)}.${said}`;
 }

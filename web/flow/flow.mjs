@@ -5,8 +5,11 @@ import { fixed, make, quoted } from "../exhibits/dom.mjs";
 import { hit, ranked, thrower } from "../exhibits/knobs.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { block } from "./block.mjs";
+import { head, STEPS } from "./head.mjs";
+import { mlp } from "./mlp.mjs";
 import { asTable, inSentences, readPass, wholeWords } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
+import { product } from "./product.mjs";
 import { Stage, still, timetable } from "./stage.mjs";
 import { fromStored, gpt2Runs } from "./stored.mjs";
 import { wayThrough } from "./way.mjs";
@@ -25,6 +28,9 @@ import { whole } from "./whole.mjs";
  * @property {number} at  the token that is followed: the query
  * @property {Place} place
  * @property {string[]} cut  heads, block.head
+ * @property {{nLayer: number, nHead: number, nEmbd: number, vocabSize: number}} sizes
+ * @property {number} step  of a head: score, scale, mask, share, mix
+ * @property {(step: number) => void} setStep
  * @property {(place: Place) => void} go
  * @property {(at: number) => void} pick  another token
  * @property {(head: string) => void} toggle  cut a head, or put it back
@@ -48,8 +54,16 @@ const PACE = 600; // milliseconds between them
 const OUTSIDE =
   "GPT-2’s attention and next words are stored with the page, its stream is not: lanes stay grey, and heads cannot be cut. ";
 
-/** @type {((view: View) => Scene)[]}  by level; the deepest that is there is shown */
-const SCENES = [whole, block];
+/**
+ * @param {Place} place
+ * @returns {(view: View) => Scene}
+ */
+function sceneOf(place) {
+  if (place.block === undefined) return whole;
+  if (place.mlp) return mlp;
+  if (place.query !== undefined) return product;
+  return place.head === undefined ? block : head;
+}
 
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function flow(page) {
@@ -65,9 +79,10 @@ export function flow(page) {
   state.declare("text", settings.text);
   state.declare("at", -1, { min: -1, max: MOST - 1, whole: true }); // -1: the last token
   state.declare("off", []); // heads that are cut
-  state.declare("place", settings.place ?? "");
+  state.declare("place", settings.place ?? "", { typed: false });
   state.declare("station", -1, { min: -1, max: 1e4, whole: true }); // -1: the whole way
   state.declare("run", 0, { min: 0, max: 5, whole: true }); // of GPT-2's own; 0: none
+  state.declare("step", 3, { min: 0, max: STEPS.length - 1, whole: true }); // of a head
   state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
 
   const strip = new Strip({
@@ -274,7 +289,7 @@ export function flow(page) {
   const paint = () => {
     if (!pass) return;
     const here = place();
-    const level = Math.min(levelOf(here), SCENES.length - 1);
+    const level = levelOf(here);
     const width = Math.max(280, Math.floor(stage.element.clientWidth || 960));
     way = wayThrough(pass.nLayer);
     /** @type {View} */
@@ -285,6 +300,9 @@ export function flow(page) {
       at: at(),
       place: here,
       cut: cut(),
+      sizes,
+      step: state.get("step"),
+      setStep: (step) => state.set({ step }),
       go,
       pick: (t) => state.set({ at: t }),
       toggle,
@@ -293,7 +311,7 @@ export function flow(page) {
     const address = addressOf(here);
     const before = shownPlace;
     const old = stage.shown;
-    const scene = SCENES[level](view);
+    const scene = sceneOf(here)(view);
     const deeper = before !== null && address.startsWith(before) && address !== before;
     const outer = before !== null && before.startsWith(address) && address !== before;
     stage.set(scene, width, {

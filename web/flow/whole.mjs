@@ -4,6 +4,7 @@
 import { nothing, svg } from "lit/html.js";
 import { repeat } from "lit/directives/repeat.js";
 import { fixed } from "../exhibits/dom.mjs";
+import { press } from "./cells.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
 
@@ -357,14 +358,4 @@ function told(token, stage, said) {
 function path([p0, p1, p2, p3]) {
   const text = (/** @type {[number, number]} */ [x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   return `M${text(p0)}C${text(p1)} ${text(p2)} ${text(p3)}`;
-}
-
-/**
- * @param {KeyboardEvent} event
- * @param {() => void} act
- */
-function press(event, act) {
-  if (event.key !== "Enter" && event.key !== " ") return;
-  event.preventDefault();
-  act();
 }

@@ -1,0 +1,134 @@
+// Small parts that several levels draw: fields of numbers as colours, strips, dials, steps.
+
+import { nothing, svg } from "lit/html.js";
+import { fixed } from "../exhibits/dom.mjs";
+
+const STEPS = 8; // shades of a colour
+
+/**
+ * Numbers as colours: one path for each shade, however many numbers.
+ * @param {ArrayLike<number>} values  row by row
+ * @param {{x: number, y: number, columns: number, cell: number, high?: number, scale?: number,
+ *   gap?: number, role?: string}} how  `high`: of a cell, if it is no square; `scale`: the value of
+ *   the full colour; `role` is the colour: q, k, v, weights, plain
+ */
+export function heat(values, how) {
+  const { x, y, columns, cell, high = cell, gap = 0, role = "plain" } = how;
+  const finite = Array.from(values).filter(Number.isFinite);
+  const scale = how.scale ?? Math.max(1e-9, ...finite.map(Math.abs));
+  /** @type {string[]} */
+  const plus = Array(STEPS + 1).fill("");
+  const minus = [...plus];
+  Array.from(values).forEach((value, i) => {
+    if (!Number.isFinite(value)) return;
+    const shade = Math.min(STEPS, Math.round((Math.abs(value) / scale) * STEPS));
+    const [px, py] = [x + (i % columns) * cell, y + Math.floor(i / columns) * high];
+    const [w, h] = [cell - gap, high - gap];
+    (value < 0 ? minus : plus)[shade] += `M${px.toFixed(1)} ${py.toFixed(1)}h${w}v${h}h${-w}z`;
+  });
+  const draw = (
+    /** @type {string} */ d,
+    /** @type {number} */ shade,
+    /** @type {string} */ sign,
+  ) =>
+    d && shade
+      ? svg`<path class=${`heat ${role} ${sign}`} style="fill-opacity:${(shade / STEPS).toFixed(3)}" d=${d}></path>`
+      : nothing;
+  return [
+    svg`<path class="heat none" d=${plus[0] + minus[0]}></path>`,
+    ...plus.map((d, shade) => draw(d, shade, "plus")),
+    ...minus.map((d, shade) => draw(d, shade, "minus")),
+  ];
+}
+
+/**
+ * Steps of which one is chosen, as buttons in the picture: one stop for Tab.
+ * @param {string[]} names
+ * @param {number} chosen
+ * @param {{x: number, y: number, width: number, onPick: (step: number) => void}} how
+ */
+export function steps(names, chosen, { x, y, width, onPick }) {
+  const each = width / names.length;
+  return names.map(
+    (
+      name,
+      i,
+    ) => svg`<g class=${i === chosen ? "step chosen" : "step"} role="button" data-rove="steps"
+      aria-pressed=${String(i === chosen)} tabindex=${i === chosen ? 0 : -1} aria-label=${name}
+      @click=${() => onPick(i)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => onPick(i))}>
+      <rect x=${x + i * each} y=${y} width=${each - 4} height="28" rx="5"></rect>
+      <text x=${x + (i + 0.5) * each - 2} y=${y + 19} text-anchor="middle">${name}</text></g>`,
+  );
+}
+
+/**
+ * A button in the picture.
+ * @param {string} name
+ * @param {{x: number, y: number, width: number, act: () => void, label?: string}} how
+ */
+export function button(name, { x, y, width, act, label = name }) {
+  return svg`<g class="step" role="button" tabindex="0" aria-label=${label} @click=${act}
+    @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
+    <rect x=${x} y=${y} width=${width} height="28" rx="5"></rect>
+    <text x=${x + width / 2} y=${y + 19} text-anchor="middle">${name}</text></g>`;
+}
+
+/**
+ * What LayerNorm does: the spread of the numbers before, and 1.
+ * @param {number} x
+ * @param {number} y
+ * @param {number} spread
+ */
+export function dial(x, y, spread) {
+  const turn = Math.max(-2.2, Math.min(2.2, Math.log2(spread)));
+  const [dx, dy] = [Math.sin(turn) * 13, -Math.cos(turn) * 13];
+  return svg`<g class="dial"><circle cx=${x} cy=${y} r="17"></circle>
+    <path d="M${x} ${y}l${dx.toFixed(1)} ${dy.toFixed(1)}"></path>
+    <text x=${x} y=${y + 33} text-anchor="middle">σ ${fixed(spread, 2)} → 1</text>
+    <title>LayerNorm: the numbers' standard deviation was ${fixed(spread)}, and is 1 before gain and bias</title></g>`;
+}
+
+/**
+ * The standard deviation of a vector.
+ * @param {ArrayLike<number>} x
+ */
+export function spreadOf(x) {
+  const all = Array.from(x);
+  const mean = all.reduce((sum, v) => sum + v, 0) / all.length;
+  return Math.sqrt(all.reduce((sum, v) => sum + (v - mean) ** 2, 0) / all.length);
+}
+
+/** @param {ArrayLike<number>} x */
+export function lengthOf(x) {
+  return Math.sqrt(Array.from(x).reduce((sum, v) => sum + v * v, 0));
+}
+
+/**
+ * A token's numbers in a tensor (1, T, n).
+ * @param {{values: Float32Array}} noted
+ * @param {number} t
+ * @param {number} n
+ */
+export function rowOf({ values }, t, n) {
+  return values.subarray(t * n, (t + 1) * n);
+}
+
+/**
+ * A head's part of a tensor (1, H, T, n).
+ * @param {{values: Float32Array, shape: number[]}} noted
+ * @param {number} head
+ */
+export function headOf({ values, shape }, head) {
+  const size = shape.slice(-2).reduce((a, b) => a * b);
+  return values.subarray(head * size, (head + 1) * size);
+}
+
+/**
+ * @param {KeyboardEvent} event
+ * @param {() => void} act
+ */
+export function press(event, act) {
+  if (event.key !== "Enter" && event.key !== " ") return;
+  event.preventDefault();
+  act();
+}

@@ -1,0 +1,176 @@
+// Level 2: a head. Queries meet keys, the scores are divided, masked, made shares, and mix the values.
+
+import { nothing, svg } from "lit/html.js";
+import { fixed, quoted } from "../exhibits/dom.mjs";
+import { headOf, heat, press, steps } from "./cells.mjs";
+
+/** @import { Scene, View } from "./flow.mjs" */
+
+const WIDE = 700;
+const MOST = 12; // tokens that are shown
+export const STEPS = ["score", "scale", "mask", "share", "mix"];
+const TELLS = [
+  "score: q of the row times k of the column, 32 products and their sum",
+  "scale: the score, divided by √D",
+  "mask: what comes later is −∞",
+  "share: the softmax of each row, which sums to 1",
+  "mix: the values, each times its share, summed",
+];
+
+/**
+ * What a step of a head holds, (T, T).
+ * @param {import("./pass.mjs").Pass} pass
+ * @param {number} block
+ * @param {number} head
+ * @param {number} step
+ * @returns {Float32Array | null}
+ */
+export function stepOf({ tensor }, block, head, step) {
+  const names = [
+    "attn.scores",
+    "attn.scores",
+    "attn.masked_scores",
+    "attn.weights",
+    "attn.weights",
+  ];
+  const noted = tensor?.(`transformer.h.${block}.${names[step]}`);
+  if (!noted) return null;
+  const values = headOf(noted, head);
+  if (step) return values;
+  const D = /** @type {number} */ (tensor?.(`transformer.h.${block}.attn.q`).shape.at(-1));
+  return values.map((value) => value * Math.sqrt(D));
+}
+
+/**
+ * @param {View} view
+ * @returns {Scene}
+ */
+export function head(view) {
+  const { pass, place, width, at, go, step, setStep, pick } = view;
+  const [n, h] = [Number(place.block), Number(place.head)];
+  const { tokens } = pass;
+  const T = tokens.length;
+  const wide = width >= WIDE;
+  const path = `transformer.h.${n}.attn.`;
+  const part = (/** @type {string} */ name) => pass.tensor?.(path + name);
+  const [q, k, v, mixed] = ["q", "k", "v", "heads"].map(part);
+  const from = Math.max(0, T - MOST);
+  const shown = Array.from({ length: T - from }, (_, i) => from + i);
+  const values = stepOf(pass, n, h, step) ?? Float32Array.from(pass.weights[n][h]);
+  const D = q?.shape.at(-1) ?? 0;
+
+  // The matrix of this step.
+  const label = wide ? 78 : 64;
+  const room = wide ? Math.min(420, width * 0.42) : width - label - 10;
+  const size = Math.min(46, room / shown.length);
+  const [mx, my] = wide ? [width - room - 10 + (room - size * shown.length) / 2, 98] : [label, 92];
+  const row = shown.indexOf(at);
+  const masked = step >= 2;
+  const scale =
+    step >= 3
+      ? 1
+      : Math.max(
+          ...shown.flatMap((r) =>
+            shown.filter((c) => c <= r).map((c) => Math.abs(values[r * T + c])),
+          ),
+        );
+  const grid = shown.flatMap((r, i) =>
+    shown.map((c, j) => {
+      const value = values[r * T + c];
+      const later = c > r;
+      const hidden = masked && later;
+      const [x, y] = [mx + j * size, my + i * size];
+      const open = () =>
+        later ? undefined : (pick(r), go({ block: n, head: h, query: r, key: c }));
+      const heatOf = hidden || !Number.isFinite(value) ? 0 : Math.min(1, Math.abs(value) / scale);
+      const label = `${tokens[r]} looks at ${tokens[c]}: ${hidden ? "masked" : fixed(value, 2)}`;
+      const text = !hidden && size >= 34 && (r === at || (step >= 3 && value >= 0.05));
+      return svg`<g class=${`cellbox${later ? " later" : ""}${hidden ? " hidden" : ""}${r === at ? " lit" : ""}`}
+        role="button" data-rove="scores" aria-label=${label} aria-disabled=${String(later)}
+        tabindex=${r === at && c === from ? 0 : -1} @click=${open}
+        @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>
+        <rect class=${`weights ${value < 0 ? "minus" : "plus"}`} x=${x} y=${y} width=${size - 1} height=${size - 1}
+          style="--heat:${heatOf.toFixed(3)}"></rect>
+        ${text ? svg`<text x=${x + size / 2} y=${y + size / 2 + 4} text-anchor="middle">${fixed(value, Math.abs(value) >= 10 ? 1 : 2)}</text>` : nothing}
+        <title>${label}</title></g>`;
+    }),
+  );
+  const names = shown.map((t, i) => {
+    const name = tokens[t].length > 9 ? `${tokens[t].slice(0, 8)}…` : tokens[t];
+    const y = my + (i + 0.5) * size + 4;
+    return svg`<text class="token-name" x=${mx - 6} y=${y} text-anchor="end">${name}</text>
+      <text class="token-name" transform="translate(${mx + (i + 0.5) * size + 4} ${my - 6}) rotate(-60)">${name}</text>`;
+  });
+
+  // q of the row, k and v of all tokens: D numbers each.
+  const strips = wide ? { x: 84, width: mx - 84 - 110 } : { x: 64, width: width - 74 };
+  const cell = D ? strips.width / D : 0;
+  const high = wide ? 20 : 14;
+  const start = wide ? 70 : my + shown.length * size + 48;
+  const title = (
+    /** @type {string} */ letter,
+    /** @type {string} */ told,
+    /** @type {number} */ y,
+  ) => {
+    const open = () => go({ block: n, head: h, matrix: letter });
+    return svg`<text class=${`letter ${letter}`} x=${strips.x} y=${y - 6} @click=${open}>${told}</text>`;
+  };
+  const line = (/** @type {number} */ t, /** @type {number} */ y) =>
+    svg`<text class="token-name" x=${strips.x - 6} y=${y + high - 5} text-anchor="end">${tokens[t].slice(0, 9)}</text>`;
+  const yk = start + high + 36;
+  const yv = yk + shown.length * (high + 1) + 34;
+  const ym = yv + shown.length * (high + 1) + 34;
+  const field = (/** @type {any} */ noted, /** @type {string} */ role, /** @type {number} */ y) => {
+    const all = headOf(noted, h).subarray(from * D, T * D);
+    return [
+      heat(all, { x: strips.x, y, columns: D, cell, high: high + 1, gap: 1, role }),
+      shown.map((t, i) => line(t, y + i * (high + 1))),
+    ];
+  };
+  const one = (/** @type {any} */ noted, /** @type {string} */ role, /** @type {number} */ y) => {
+    const values = headOf(noted, h).subarray(at * D, (at + 1) * D);
+    return [heat(values, { x: strips.x, y, columns: D, cell, high, gap: 1, role }), line(at, y)];
+  };
+  const shares = headOf(part("weights") ?? { values: new Float32Array(T * T), shape: [T, T] }, h);
+  const widths = shown.map((t, i) => {
+    const share = shares[at * T + t];
+    const y = yv + i * (high + 1);
+    return svg`<rect class="share" x=${strips.x + strips.width + 6} y=${y + 3} height=${high - 6}
+      style="width:${(share * (wide ? 90 : 0)).toFixed(1)}px"></rect>`;
+  });
+  const known = q && k && v && mixed;
+  const body = known
+    ? svg`${title("q", `q of ${tokens[at]}`, start)}${one(q, "q", start)}
+        ${title("k", "k of all tokens", yk)}${field(k, "k", yk)}
+        ${title("v", "v of all tokens, and their shares", yv)}${field(v, "v", yv)}${widths}
+        ${title("proj", `mixed: what head ${n}.${h} brings to ${tokens[at]}`, ym)}${one(mixed, "v", ym)}`
+    : nothing;
+  const bottom = known ? ym + high + 14 : my + shown.length * size + 20;
+  const old = from ? ` ${from} older tokens are not drawn.` : "";
+  return {
+    height: Math.max(bottom, my + shown.length * size + 40),
+    body: svg`${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep })}
+      ${names}${grid}
+      <rect class="row-frame" x=${mx - 1} y=${my + row * size - 1} width=${shown.length * size + 1} height=${size + 1}></rect>
+      <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${body}`,
+    boxes: ({ query, key }) =>
+      query === undefined || key === undefined || query < from || key < from
+        ? null
+        : { x: mx + (key - from) * size, y: my + (query - from) * size, width: size, height: size },
+    says: `${TELLS[step].replace("32", String(D || "D"))}. ${look(view, values)}${old}`,
+  };
+}
+
+/**
+ * @param {View} view
+ * @param {ArrayLike<number>} values
+ */
+function look({ pass: { tokens, weights }, place, at, step }, values) {
+  const T = tokens.length;
+  const row = Array.from(
+    { length: at + 1 },
+    (_, c) => weights[Number(place.block)][Number(place.head)][at * T + c],
+  );
+  const key = row.indexOf(Math.max(...row));
+  return `From ${quoted(tokens[at])} to ${quoted(tokens[key])} it is ${fixed(values[at * T + key], step >= 3 ? 3 : 2)}.`;
+}

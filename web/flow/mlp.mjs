@@ -1,0 +1,121 @@
+// Level 2: the MLP of a token. Every unit is a number that GELU lets through or not; level 3 is one
+// unit, which is the same picture with that unit spelled out.
+
+import { nothing, svg } from "lit/html.js";
+import { fixed, quoted } from "../exhibits/dom.mjs";
+import { heat, rowOf } from "./cells.mjs";
+import { LIT } from "./pass.mjs";
+
+/** @import { Scene, View } from "./flow.mjs" */
+
+const WIDE = 700;
+const REACH = 4; // of the curve, on both sides
+
+/** @param {number} x */
+export function gelu(x) {
+  return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+}
+
+/**
+ * The units of a token's MLP, the largest results first.
+ * @param {import("./pass.mjs").Pass} pass
+ * @param {number} block
+ * @param {number} at
+ */
+export function unitsOf({ tensor, tokens }, block, at) {
+  const [pre, act] = ["pre", "act"].map((name) => tensor?.(`transformer.h.${block}.mlp.${name}`));
+  if (!pre || !act) return null;
+  const n = act.values.length / tokens.length;
+  return { pre: rowOf(pre, at, n), act: rowOf(act, at, n) };
+}
+
+/**
+ * @param {View} view
+ * @returns {Scene}
+ */
+export function mlp(view) {
+  const { pass, place, width, at, go } = view;
+  const n = Number(place.block);
+  const units = unitsOf(pass, n, at);
+  const wide = width >= WIDE;
+  if (!units) {
+    return {
+      height: 120,
+      body: svg`<text class="axis" x="12" y="40">What the MLP computes is not stored.</text>`,
+      boxes: () => null,
+      says: "What the MLP computes is not stored.",
+    };
+  }
+  const { pre, act } = units;
+  const columns = wide ? 32 * Math.ceil(act.length / 1024) : 32;
+  const room = wide ? Math.min(560, width * 0.5) : width - 20;
+  const cell = room / columns;
+  const rows = Math.ceil(act.length / columns);
+  const high = Math.min(cell, 420 / rows);
+  const [fx, fy] = [10, 40];
+  const order = Array.from(act.keys()).sort((a, b) => Math.abs(act[b]) - Math.abs(act[a]));
+  const unit = place.unit ?? order[0];
+  const choose = (/** @type {number} */ to) =>
+    go({ block: n, mlp: true, unit: (to + act.length) % act.length });
+  const pick = (/** @type {MouseEvent} */ event) => {
+    const box = /** @type {SVGElement} */ (event.currentTarget).getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    choose(
+      Math.min(
+        act.length - 1,
+        Math.floor((y / box.height) * rows) * columns + Math.floor((x / box.width) * columns),
+      ),
+    );
+  };
+  const step = (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    choose(unit + by);
+  };
+  const [ux, uy] = [fx + (unit % columns) * cell, fy + Math.floor(unit / columns) * high];
+
+  // GELU, and where the unit is on it.
+  const [gx, gy] = wide ? [fx + room + 60, 60] : [30, fy + rows * high + 60];
+  const [gw, gh] = [Math.min(wide ? width - gx - 30 : width - 60, 440), 240];
+  const px = (/** @type {number} */ x) =>
+    gx + ((Math.max(-REACH, Math.min(REACH, x)) + REACH) / (2 * REACH)) * gw;
+  const py = (/** @type {number} */ y) =>
+    gy + gh - ((Math.max(-0.5, Math.min(REACH, y)) + 0.5) / (REACH + 0.5)) * gh;
+  const curve = Array.from({ length: 81 }, (_, i) => (i / 40 - 1) * REACH);
+  const line = curve
+    .map((x, i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(gelu(x)).toFixed(1)}`)
+    .join("");
+  const dots = Array.from(pre, (x, i) => `M${px(x).toFixed(1)} ${py(act[i]).toFixed(1)}h0`).join(
+    "",
+  );
+  const lit = act.reduce((sum, x) => sum + Number(x > LIT), 0);
+  const told = `unit ${unit}: ${fixed(pre[unit], 2)} → ${fixed(act[unit], 2)}`;
+  return {
+    height: Math.max(fy + rows * high, gy + gh) + 50,
+    body: svg`<text class="name" x=${fx} y="22">${act.length} units of ${pass.tokens[at]}, ${lit} of them lit</text>
+      <g class="field" role="slider" tabindex="0" aria-label="unit" aria-valuemin="0" aria-valuemax=${act.length - 1}
+        aria-valuenow=${unit} aria-valuetext=${told} @click=${pick} @keydown=${step}>
+        <rect class="touch" x=${fx} y=${fy} width=${columns * cell} height=${rows * high}></rect>
+        ${heat(act, { x: fx, y: fy, columns, cell, high, gap: 1, scale: 2 })}
+        <rect class="chosen-cell" x=${ux - 1} y=${uy - 1} width=${cell + 1} height=${high + 1}></rect></g>
+      <path class="axes" d="M${gx} ${py(0)}H${gx + gw}M${px(0)} ${gy}V${gy + gh}"></path>
+      <path class="curve" d=${line}></path><path class="dots" d=${dots}></path>
+      <circle class="point" cx=${px(pre[unit])} cy=${py(act[unit])} r="7"></circle>
+      <path class="guide" d="M${px(pre[unit])} ${py(0)}V${py(act[unit])}H${px(0)}"></path>
+      <text class="name" x=${gx} y=${gy - 12}>GELU: ${told}</text>
+      <text class="axis" x=${gx + gw} y=${py(0) + 16} text-anchor="end">pre, what comes in</text>
+      <text class="axis" x=${px(0) + 6} y=${gy + 10}>act, what goes on</text>
+      ${nothing}`,
+    boxes: ({ unit: to }) =>
+      to === undefined
+        ? null
+        : {
+            x: fx + (to % columns) * cell,
+            y: fy + Math.floor(to / columns) * high,
+            width: cell,
+            height: high,
+          },
+    says: `The MLP sees one token at a time. At ${quoted(pass.tokens[at])} ${lit} of ${act.length} units are above ${LIT}. Unit ${unit} gets ${fixed(pre[unit], 2)}, and GELU makes ${fixed(act[unit], 2)} of it.`,
+  };
+}
