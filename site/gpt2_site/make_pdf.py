@@ -84,7 +84,9 @@ def document(found: list[Page], numbers: dict[str, int]) -> str:
     sheets = {
         str(link["href"]).removeprefix("../").partition("?")[0]
         for link in head.find_all("link", rel="stylesheet")
-    } | {"_static/practice.css", "_static/front.css", "_static/live.css"}
+    } | {"_static/practice.css", "_static/front.css"} | {
+        f"_static/{name}.css" for name in ("base", "flow", "live")
+    }
     links = "".join(
         f'<link rel="stylesheet" href="{sheet}">'
         for sheet in sorted(sheets)

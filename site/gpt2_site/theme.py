@@ -132,7 +132,8 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     context["notebook"] = page.startswith("notebooks/")
     context["colab"] = colab(page)
     body = context.get("body", "")
-    context["live"] = ' class="g2-live"' in body
+    found = set(re.findall(r'<gpt2-([\w-]+)[^>]* class="g2-live"', body))
+    context["live"] = ["flow"] * ("flow" in found) + ["live"] * bool(found - {"flow"})
     copied = dict.fromkeys(
         ("copybutton", "clipboard", "documentation_options"), context["notebook"]
     )

@@ -1,6 +1,7 @@
 // The styles are imported, so that a change of one shows without loading the page again.
 
 import "../../gpt2_edu/exhibits/static/exhibits.css";
+import "../../gpt2_edu/exhibits/static/base.css";
 import "../../gpt2_edu/exhibits/static/live.css";
 import "../../gpt2_edu/exhibits/static/flow.css";
 import "../exhibits/all.mjs";

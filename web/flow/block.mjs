@@ -52,8 +52,16 @@ export function block(view) {
 
   // The stream lies above; on a phone at the left.
   const across = wide ? 64 : 26;
-  const [plus1, plus2] = wide ? [width * 0.52, width * 0.94] : [398, 700];
-  const end = wide ? width - 12 : 760;
+  const left = wide ? 86 : 76;
+  const columns = Math.min(nHead, wide ? Math.max(4, Math.ceil(nHead / 2)) : 4);
+  const right = wide ? width * 0.52 - 30 : width - 8;
+  const each = (right - left) / columns;
+  const map = Math.min(each - 14, wide && nHead > columns ? 76 : 110);
+  const top = wide ? 150 : 76;
+  const mapsEnd = top + Math.ceil(nHead / columns) * (map + 42);
+  const plus1 = wide ? width * 0.52 : mapsEnd + 14;
+  const plus2 = wide ? width * 0.94 : plus1 + 250;
+  const end = wide ? width - 12 : plus2 + 46;
   const bar = (
     /** @type {number} */ from,
     /** @type {number} */ to,
@@ -87,16 +95,10 @@ export function block(view) {
   };
 
   // Attention: a map for each head.
-  const left = wide ? 16 : 64;
-  const right = wide ? plus1 - 30 : width - 8;
-  const columns = Math.min(nHead, wide ? Math.max(4, Math.ceil(nHead / 2)) : 4);
-  const each = (right - left - (wide ? 70 : 0)) / columns;
-  const map = Math.min(each - 14, wide && nHead > columns ? 76 : 110);
-  const top = wide ? 150 : 96;
   const maps = weights[n].map((values, head) => {
     const name = `${n}.${head}`;
     const off = cut.includes(name);
-    const x = left + (wide ? 70 : 0) + (head % columns) * each;
+    const x = left + (head % columns) * each;
     const y = top + Math.floor(head / columns) * (map + 42);
     const open = () => go({ block: n, head });
     return svg`<g class=${`map${off ? " cut" : ""}`}>
@@ -114,15 +116,12 @@ export function block(view) {
         <rect class="touch" x=${x} y=${y + map} width=${map} height="24"></rect>
         <text x=${x} y=${y + map + 16}>${off ? "put back" : "cut"}</text></g></g>`;
   });
-  const rows = Math.ceil(nHead / columns);
-  const mapsEnd = top + rows * (map + 42);
-
   // The MLP: its units as a field.
   const field = wide
     ? { x: plus1 + 110, y: 150, width: plus2 - plus1 - 150 }
-    : { x: 64, y: 500, width: width - 80 };
+    : { x: left, y: plus1 + 70, width: width - left - 8 };
   const units = act ? rowOf(act, at, act.values.length / T) : new Float32Array();
-  const many = wide ? 32 : 32;
+  const many = 32;
   const cell = Math.min(9, field.width / many);
   const lit = units.reduce((sum, x) => sum + Number(x > LIT), 0);
   const high = Math.min(cell, (wide ? 190 : 150) / Math.ceil(Math.max(1, units.length) / many));
@@ -142,12 +141,15 @@ export function block(view) {
     wide
       ? svg`<path class="detour" d="M${from} ${across + 6}V${deep}M${back} ${deep}H${to}V${across + 12}"></path>`
       : svg`<path class="detour" d="M${across + 6} ${from}H${deep}M${back} ${to - 16}V${to}H${across + 12}"></path>`;
-  const height = wide ? Math.max(mapsEnd + 16, 390) : 790;
+  const height = wide ? Math.max(mapsEnd + 16, 390) : end + 24;
   const middle = wide ? (top + mapsEnd) / 2 - 20 : 0;
   const dials = known
     ? wide
       ? [dial(44, middle, known.spreads[0]), dial(plus1 + 60, middle, known.spreads[1])]
-      : [dial(across + 10, 150, known.spreads[0]), dial(across + 10, 560, known.spreads[1])]
+      : [
+          dial(across + 8, top + 40, known.spreads[0]),
+          dial(across + 8, plus1 + 110, known.spreads[1]),
+        ]
     : [];
   const detours = wide
     ? [
@@ -166,7 +168,7 @@ export function block(view) {
     boxes: ({ head, mlp: toMlp }) => {
       if (toMlp) return { x: field.x, y: field.y, width: many * cell, height: 150 };
       if (head === undefined) return null;
-      const x = left + (wide ? 70 : 0) + (head % columns) * each;
+      const x = left + (head % columns) * each;
       return { x, y: top + Math.floor(head / columns) * (map + 42), width: map, height: map };
     },
     says: says(pass, n, at, known),

@@ -1,21 +1,21 @@
 // One pass: the whole model as one picture, from the text to what comes next, and into every part of
 // it down to a single product.
 
-import { fixed, make, quoted } from "../exhibits/dom.mjs";
-import { hit, ranked, thrower } from "../exhibits/knobs.mjs";
+import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { block } from "./block.mjs";
 import { head, STEPS } from "./head.mjs";
 import { mlp } from "./mlp.mjs";
-import { asTable, inSentences, readPass, wholeWords } from "./pass.mjs";
+import { asTable, inSentences, outcome, readPass, sensesOf, wholeWords } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
+import { Player } from "./player.mjs";
 import { product } from "./product.mjs";
-import { Stage, still, timetable } from "./stage.mjs";
+import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs } from "./stored.mjs";
-import { wayThrough } from "./way.mjs";
 import { whole } from "./whole.mjs";
+import { Writer } from "./writer.mjs";
 
-/** @import { Pass, Senses } from "./pass.mjs" */
+/** @import { Pass } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
 /** @import { Box } from "./layout.mjs" */
 
@@ -49,9 +49,7 @@ import { whole } from "./whole.mjs";
  */
 
 const MOST = 128; // tokens
-const LONG = 24; // tokens that are written in one go
-const PACE = 600; // milliseconds between them
-const OUTSIDE =
+const STORED =
   "GPT-2’s attention and next words are stored with the page, its stream is not: lanes stay grey, and heads cannot be cut. ";
 
 /**
@@ -70,10 +68,9 @@ export function flow(page) {
   const { settings, state, model, say, element, complain } = page;
   const sizes = model.loaded?.config ?? settings.sizes;
   const { nLayer, nHead, nEmbd, vocabSize: V } = sizes;
-  const names = Array.from(
-    { length: nLayer * nHead },
-    (_, i) => `${Math.floor(i / nHead)}.${i % nHead}`,
-  );
+  const heads = Array.from({ length: nLayer * nHead }, (_, i) => {
+    return `${Math.floor(i / nHead)}.${i % nHead}`;
+  });
   /** @type {Pass[]} */
   const stored = (settings.passes ?? []).map(fromStored);
   state.declare("text", settings.text);
@@ -85,69 +82,45 @@ export function flow(page) {
   state.declare("step", 3, { min: 0, max: STEPS.length - 1, whole: true }); // of a head
   state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => other({ text, run: 0 }),
-  });
-  strip.chips.before(strip.input); // the field first
-  const gpt2 = make(
-    "div",
-    { class: "chips", role: "group", "aria-label": "what GPT-2 124M did" },
-    make("span", { class: "soft" }, "GPT-2 itself:"),
-    ...(settings.gpt2 ?? []).map((/** @type {string} */ text, /** @type {number} */ i) =>
-      make("button", { type: "button", onclick: () => other({ run: i + 1, off: [] }) }, text),
-    ),
-  );
-  gpt2.hidden = !settings.gpt2;
-  const other = (/** @type {Record<string, any>} */ changes) => {
-    stop();
-    state.set({ at: -1, place: "", station: -1, ...changes });
-  };
-  const crumbs = make("nav", { class: "flow-crumbs", "aria-label": "where you are in the model" });
-  const stage = new Stage();
-  const play = make("button", { type: "button", class: "flow-play", onclick: () => run() }, "play");
-  const scrub = make("input", {
-    type: "range",
-    min: "0",
-    "aria-label": "how far the pass has come",
-    oninput: () => (
-      stop(),
-      state.set({ station: scrub.value === scrub.max ? -1 : Number(scrub.value) })
-    ),
-  });
-  const line = make("p", { class: "soft flow-line" });
-  const step = make("button", { type: "button", onclick: () => writeOn(1) }, "one token");
-  const write = make(
-    "button",
-    { type: "button", onclick: () => writeOn(left ? 0 : LONG) },
-    "write on",
-  );
-  const fork = make(
-    "button",
-    { type: "button", hidden: true, onclick: () => again() },
-    "another way",
-  );
-  const forks = make("ol", { class: "flow-forks", hidden: true, "aria-label": "continuations" });
-  const read = make("ol", { class: "aloud" });
-
   /** @type {Pass | null} */
   let pass = null;
   /** @type {Pass | null} */
   let was = null;
-  let key = ""; // of what the pass answers
-  let way = wayThrough(nLayer);
-  let began = 0; // of what plays
-  let frame = 0;
-  let left = 0; // tokens that are still to be written
-  let timer = 0;
-  let written = ""; // the text with the last token that was appended
-  let prompt = ""; // from which it was written on
+  let answered = ""; // what the pass answers
   /** @type {string | null} */
   let shownPlace = null;
 
-  const cut = () =>
-    state.get("run") ? [] : names.filter((name) => state.get("off").includes(name));
+  /** @param {Record<string, any>} changes */
+  const begin = (changes) => {
+    player.stop();
+    state.set({ at: -1, place: "", station: -1, ...changes });
+  };
+  const strip = new Strip({
+    value: state.get("text"),
+    chips: settings.chips,
+    onText: (text) => begin({ text, run: 0 }),
+  });
+  strip.chips.before(strip.input); // the field first
+  const runs = make(
+    "div",
+    { class: "chips", role: "group", "aria-label": "what GPT-2 124M did" },
+    make("span", { class: "soft" }, "GPT-2 itself:"),
+    ...(settings.gpt2 ?? []).map((/** @type {string} */ text, /** @type {number} */ i) =>
+      make("button", { type: "button", onclick: () => begin({ run: i + 1, off: [] }) }, text),
+    ),
+  );
+  runs.hidden = !settings.gpt2;
+  const crumbs = make("nav", { class: "flow-crumbs", "aria-label": "where you are in the model" });
+  const stage = new Stage();
+  const player = new Player(state, stage);
+  const writer = new Writer(page, stage, async () => {
+    if (state.get("run")) complain(STORED);
+    else if (!pass?.shares) await compute(() => true);
+    return state.get("run") ? null : pass;
+  });
+  const told = make("ol", { class: "aloud" });
+
+  const cut = () => (state.get("run") ? [] : heads.filter((one) => state.get("off").includes(one)));
   const at = () => {
     const last = /** @type {Pass} */ (pass).ids.length - 1;
     return state.get("at") < 0 ? last : Math.min(state.get("at"), last);
@@ -157,89 +130,17 @@ export function flow(page) {
     return placeOf(address, { nLayer, nHead, T: ids.length, D: nEmbd / nHead, units: 4 * nEmbd });
   };
   const go = (/** @type {Place} */ to) => {
-    stop();
+    player.stop();
     state.set({ place: addressOf(to) });
   };
-  const toggle = (/** @type {string} */ head) => {
-    if (state.get("run")) return complain(OUTSIDE);
-    const off = state.get("off");
-    const rest = off.filter((/** @type {string} */ one) => one !== head);
-    state.set({ off: rest.length < off.length ? rest : [...off, head] });
+  const toggle = (/** @type {string} */ name) => {
+    if (state.get("run")) return complain(STORED);
+    const off = cut();
+    state.set({ off: off.includes(name) ? off.filter((one) => one !== name) : [...off, name] });
   };
-
-  /** @param {number} id */
-  const append = async (id) => {
-    if (state.get("run")) return complain(OUTSIDE);
-    const { tokenizer } = await model.ready();
-    const more = tokenizer.decode([id]);
-    if (id === tokenizer.eot || more.includes("\ufffd")) {
-      left = 0;
-      complain("Here the model would end its text.");
-      return;
-    }
-    await stage.fling(id);
-    written = state.get("text") + more;
-    state.set({ text: written, at: -1, place: "", station: -1 });
-  };
-  const writeOn = (/** @type {number} */ many) => {
-    left = many;
-    stop();
-    if (state.get("text") !== written) prompt = state.get("text");
-    written = state.get("text");
-    write.textContent = left > 1 ? "stop" : "write on";
-    choose().catch(complain);
-  };
-  const choose = async () => {
-    if (!left || !pass || !element.isConnected || state.get("run")) return;
-    if (!pass.shares) await compute(() => true);
-    if (!left || !pass?.shares) return;
-    left--;
-    const dart = thrower(1000 * state.get("seed") + pass.ids.length)(); // the same for the same text
-    await append(hit(dart, pass.shares, ranked(pass.shares)));
-    if (!left) write.textContent = "write on";
-  };
-  /** From the same prompt once more, with other darts; what was written stays below. */
-  const again = () => {
-    const text = state.get("text");
-    const begin = prompt;
-    const back = make("button", { type: "button", onclick: () => state.set({ text, at: -1 }) });
-    back.append(begin, make("mark", {}, text.slice(begin.length)));
-    forks.append(make("li", {}, back));
-    forks.hidden = false;
-    written = begin;
-    state.set({ text: begin, at: -1, seed: state.get("seed") + 1 });
-    setTimeout(() => writeOn(LONG), PACE);
-  };
-
-  const stop = () => {
-    cancelAnimationFrame(frame);
-    began = 0;
-    play.textContent = "play";
-  };
-  const run = () => {
-    if (began || !pass) return stop();
-    if (still()) {
-      const now = state.get("station");
-      state.set({ station: now === way.length - 2 ? -1 : now + 1 });
-      return;
-    }
-    if (state.get("place")) state.set({ place: "" });
-    const times = timetable(pass.nLayer);
-    play.textContent = "stop";
-    began = performance.now();
-    const tick = (/** @type {number} */ now) => {
-      if (!began || !element.isConnected) return;
-      const depth = times.at(now - began);
-      stage.showDepth(depth);
-      const passed = way.filter((one) => one.depth <= depth).length - 1;
-      scrub.value = String(Math.max(0, passed));
-      if (Number.isFinite(depth)) frame = requestAnimationFrame(tick);
-      else {
-        stop();
-        state.set({ station: -1 });
-      }
-    };
-    frame = requestAnimationFrame(tick);
+  const append = (/** @type {number} */ id) => {
+    if (state.get("run")) complain(STORED);
+    else writer.append(id).catch(complain);
   };
 
   /**
@@ -249,38 +150,38 @@ export function flow(page) {
    */
   const find = async (latest) => {
     const [text, nth] = [state.get("text"), state.get("run")];
-    const wanted = JSON.stringify([text, nth, cut()]);
-    if (wanted === key && pass) return true;
+    const asked = JSON.stringify([text, nth, cut()]);
+    if (asked === answered && pass) return true;
     const own = nth ? (await gpt2Runs())[nth - 1] : null;
-    const known =
-      own ?? (!model.loaded && !cut().length && stored.find((one) => one.text === text));
+    const here = !model.loaded && !cut().length;
+    const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
     if (!latest()) return false;
-    [was, pass, key] = [pass, known, wanted];
-    strip.set([], { text: own ? own.text : text });
+    [was, pass, answered] = [pass, known, asked];
+    strip.set([], { text: known.text });
     return true;
   };
 
   /** @param {() => boolean} latest */
   const compute = async (latest) => {
     const text = state.get("text");
-    const wanted = JSON.stringify([text, 0, cut()]);
+    const asked = JSON.stringify([text, 0, cut()]);
     const { config, tokenizer } = await model.ready();
     if (config.nLayer !== nLayer || config.nHead !== nHead || config.vocabSize !== V) {
       page.again(); // the reader's own model has come
       return false;
     }
     const { ids, cut: missing } = await model.encode(text, MOST);
-    const next = await readPass(model, {
+    const senses = V === settings.sizes.vocabSize ? settings.senses : null;
+    const computed = await readPass(model, {
       text,
       ids,
       key: "flow",
       switches: { headsOff: cut() },
-      senses: sensesOf(text, tokenizer, V === 1024 && settings.senses),
+      senses: sensesOf(text, tokenizer, senses),
     });
-    if (!next || !latest()) return false;
-    if (written !== text) left = 0; // somebody else changed it
-    [was, pass, key] = [pass, next, wanted];
+    if (!computed || !latest()) return false;
+    [was, pass, answered] = [pass, computed, asked];
     strip.set([], { text, cut: missing });
     return true;
   };
@@ -289,9 +190,7 @@ export function flow(page) {
   const paint = () => {
     if (!pass) return;
     const here = place();
-    const level = levelOf(here);
     const width = Math.max(280, Math.floor(stage.element.clientWidth || 960));
-    way = wayThrough(pass.nLayer);
     /** @type {View} */
     const view = {
       pass,
@@ -306,11 +205,9 @@ export function flow(page) {
       go,
       pick: (t) => state.set({ at: t }),
       toggle,
-      append: (id) => append(id).catch(complain),
+      append,
     };
-    const address = addressOf(here);
-    const before = shownPlace;
-    const old = stage.shown;
+    const [address, before, old] = [addressOf(here), shownPlace, stage.shown];
     const scene = sceneOf(here)(view);
     const deeper = before !== null && address.startsWith(before) && address !== before;
     const outer = before !== null && before.startsWith(address) && address !== before;
@@ -328,29 +225,21 @@ export function flow(page) {
           : make("b", { "aria-current": "location" }, name),
       ]),
     );
-    const nth = state.get("station");
-    const station = way.at(Math.min(nth, way.length - 1)) ?? way[0];
-    if (!began)
-      stage.showDepth(level || nth < 0 || nth >= way.length - 1 ? Infinity : station.depth);
-    scrub.max = String(way.length - 1);
-    scrub.value = String(way.indexOf(station));
-    line.replaceChildren(
-      make("code", {}, station.code),
-      ` ${station.path.replace("transformer.", "")}, chapter ${station.chapter}`,
-    );
-    say(scene.says ?? (state.get("run") ? OUTSIDE : "") + sentence(pass, at(), cut()));
-    read.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
-    fork.hidden = !prompt || !state.get("text").startsWith(prompt) || state.get("text") === prompt;
+    player.set(pass.nLayer, !levelOf(here));
+    say(scene.says ?? (state.get("run") ? STORED : "") + outcome(pass, at(), cut()));
+    told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
 
-  element.addEventListener("keydown", (event) => {
+  element.onkeydown = (event) => {
     if (event.key !== "Escape" || !pass || !state.get("place")) return;
     event.preventDefault();
     go(outOf(place()));
-  });
-  const warm = () => model.ready().catch(() => {}); // it is asked for again where it is needed
-  for (const kind of ["pointerenter", "focusin"])
-    element.addEventListener(kind, warm, { once: true });
+  };
+  // Who comes near may want more than what is stored; an error is told where the model is needed.
+  const warm = () => model.ready().catch(() => {});
+  for (const near of ["pointerenter", "focusin"]) {
+    element.addEventListener(near, warm, { once: true });
+  }
   new ResizeObserver(() => {
     const width = Math.floor(stage.element.clientWidth);
     if (pass && width && width !== stage.width) paint();
@@ -359,57 +248,26 @@ export function flow(page) {
   return {
     nodes: [
       strip.element,
-      gpt2,
+      runs,
       crumbs,
       stage.element,
-      make("div", { class: "flow-controls" }, play, scrub, step, write, fork),
-      line,
-      forks,
-      read,
+      make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
+      player.line,
+      writer.forks,
+      told,
     ],
     show: async (latest) => {
       if (!(await find(latest)) || !latest()) return;
       const deep = levelOf(place()) > 0 && !state.get("run");
       if (deep && !pass?.tensor && !(await compute(latest))) return;
       paint();
-      if (pass?.tensor && !pass.whole) {
-        const whole = await wholeWords(model, pass);
-        if (!whole || !latest()) return;
-        pass = whole;
-        paint();
-      }
-      write.textContent = left > 1 ? "stop" : "write on";
-      clearTimeout(timer);
-      if (left) timer = Number(setTimeout(() => choose().catch(complain), PACE));
+      writer.next();
+      if (!pass?.tensor || pass.whole) return;
+      const whole = await wholeWords(model, pass);
+      if (!whole || !latest()) return;
+      pass = whole;
+      paint();
     },
     table: () => (pass ? asTable(pass) : { caption: "", columns: [], rows: [] }),
   };
-}
-
-/**
- * What a crane does in either sense, by the first tokens; null where the text has no crane.
- * @param {string} text
- * @param {{encode: (text: string) => number[]}} tokenizer
- * @param {Record<string, string[]> | false | undefined} deeds
- * @returns {Senses | null}
- */
-function sensesOf(text, tokenizer, deeds) {
-  if (!deeds || !/\bcrane\b/i.test(text)) return null;
-  const first = (/** @type {string} */ deed) => tokenizer.encode(` ${deed}`)[0];
-  return Object.fromEntries(Object.entries(deeds).map(([sense, all]) => [sense, all.map(first)]));
-}
-
-/**
- * @param {Pass} pass
- * @param {number} at
- * @param {string[]} off
- */
-function sentence({ lens, tokens, next, nLayer }, at, off) {
-  const [first, second] = next;
-  const then = `What comes next: ${quoted(first.name)} (${fixed(first.p, 2)}), then ${quoted(second.name)} (${fixed(second.p, 2)}).`;
-  if (off.length) return `Without head${off.length > 1 ? "s" : ""} ${off.join(", ")}. ${then}`;
-  const early = lens[2]?.[at];
-  const late = lens[2 * nLayer]?.[at];
-  if (!early || !late) return then;
-  return `After block 0 the model would say ${quoted(early.name)} at ${quoted(tokens[at])} (${fixed(early.p, 2)}), at the end ${quoted(late.name)} (${fixed(late.p, 2)}). ${then}`;
 }

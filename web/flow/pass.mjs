@@ -1,7 +1,7 @@
 // What the picture of the whole shows of one pass through the model: read from the tape, or stored
 // in the page, so that the first frame needs no weights.
 
-import { fixed } from "../exhibits/dom.mjs";
+import { fixed, quoted } from "../exhibits/dom.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
@@ -242,4 +242,33 @@ export function asTable({ tokens, lens }) {
       ...lens.map((row) => (row[t] ? `${row[t].name} ${fixed(row[t].p)}` : "not read")),
     ]),
   };
+}
+
+/**
+ * What a crane does in either sense, by the first tokens; null where the text has no crane.
+ * @param {string} text
+ * @param {{encode: (text: string) => number[]}} tokenizer
+ * @param {Record<string, string[]> | false | undefined} deeds
+ * @returns {Senses | null}
+ */
+export function sensesOf(text, tokenizer, deeds) {
+  if (!deeds || !/\bcrane\b/i.test(text)) return null;
+  const first = (/** @type {string} */ deed) => tokenizer.encode(` ${deed}`)[0];
+  return Object.fromEntries(Object.entries(deeds).map(([sense, all]) => [sense, all.map(first)]));
+}
+
+/**
+ * What comes of a pass, in a sentence or two.
+ * @param {Pass} pass
+ * @param {number} at
+ * @param {string[]} off  heads that are cut
+ */
+export function outcome({ lens, tokens, next, nLayer }, at, off) {
+  const [first, second] = next;
+  const then = `What comes next: ${quoted(first.name)} (${fixed(first.p, 2)}), then ${quoted(second.name)} (${fixed(second.p, 2)}).`;
+  if (off.length) return `Without head${off.length > 1 ? "s" : ""} ${off.join(", ")}. ${then}`;
+  const early = lens[2]?.[at];
+  const late = lens[2 * nLayer]?.[at];
+  if (!early || !late) return then;
+  return `After block 0 the model would say ${quoted(early.name)} at ${quoted(tokens[at])} (${fixed(early.p, 2)}), at the end ${quoted(late.name)} (${fixed(late.p, 2)}). ${then}`;
 }

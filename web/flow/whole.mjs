@@ -5,6 +5,7 @@ import { nothing, svg } from "lit/html.js";
 import { repeat } from "lit/directives/repeat.js";
 import { fixed } from "../exhibits/dom.mjs";
 import { press } from "./cells.mjs";
+import { barsOf, hexagon, loop, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
 
@@ -15,7 +16,6 @@ import { stageName } from "./pass.mjs";
 const DRAWN = 0.08; // a weight below this has no ribbon
 const THICK = 9; // px of a ribbon of weight 1 into the chosen lane
 const THIN = 5; // into the others
-const UNITS = 24; // lights of an MLP in the picture
 const BEADS = 4; // on a ribbon of weight 1
 
 /**
@@ -223,108 +223,6 @@ function ribbonsOf({ at }, layout, passes) {
     }),
   );
   return ribbons.sort((a, b) => Number(a.into) - Number(b.into)); // those into the chosen lane on top
-}
-
-/**
- * A token, its id and the first numbers of its vector.
- * @param {View} view
- * @param {Layout} layout
- * @param {number} t
- * @param {number} lane
- * @param {boolean} chosen
- */
-function tokenBox({ pass, pick }, layout, t, lane, chosen) {
-  const { wide, first, across } = layout;
-  const folded = Boolean(first) && !lane;
-  const name = folded ? `+${first}` : pass.tokens[t];
-  const [width, height] = wide ? [Math.min(96, layout.ends[0] * 0.58), 34] : [across - 3, 38];
-  const [x, y] = wide
-    ? [6, layout.over(lane) - height / 2]
-    : [layout.over(lane) - width / 2, layout.top - 6];
-  const most = Math.floor(width / (wide ? 8 : 6.6));
-  const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
-  const vector = folded ? [] : (pass.vectors[t] ?? []);
-  const strip = Array.from(vector, (value, c) => {
-    const scale = Math.min(1, Math.abs(value) / 0.3);
-    const cell = layout.bar(wide ? 0.66 : 0.62, wide ? 0.86 : 0.8, lane, wide ? 14 : 18);
-    const part = wide ? cell.width / 9 : cell.height / 9;
-    return svg`<rect class=${value < 0 ? "cell minus" : "cell"} style="opacity:${scale.toFixed(2)}"
-      x=${cell.x + (wide ? c * part : 0)} y=${cell.y + (wide ? 0 : c * part)}
-      width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
-  });
-  return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button" data-rove="tokens"
-    aria-label=${folded ? `+${first} older tokens` : `${shown} ${pass.ids[t]}: follow it`} aria-pressed=${String(chosen)}
-    @click=${() => folded || pick(t)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => folded || pick(t))}>
-    <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
-    <text class="name" x=${x + width / 2} y=${y + (wide ? 15 : 17)} textLength=${nothing}>${shown}</text>
-    <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : pass.ids[t]}</text>
-    <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}`}</title></g>`;
-}
-
-/**
- * An MLP: its units, as lights.
- * @param {Layout} layout
- * @param {number} block
- * @param {number} lane
- * @param {number | null} share  of its units that are lit; null: it is not known
- * @param {{chosen: boolean, open: () => void}} more
- */
-function hexagon(layout, block, lane, share, { chosen, open }) {
-  const { wide } = layout;
-  const half = Math.min(17, layout.across / 2 - 5);
-  const [p, q] = [layout.point(block + 1.57, lane), layout.point(block + 1.9, lane)];
-  const [cut1, cut2] = [layout.point(block + 1.66, lane), layout.point(block + 1.81, lane)];
-  const side = (/** @type {[number, number]} */ [x, y], /** @type {number} */ s) =>
-    wide ? `${x} ${y + s * half}` : `${x + s * half} ${y}`;
-  const outline = `M${p}L${side(cut1, -1)}L${side(cut2, -1)}L${q}L${side(cut2, 1)}L${side(cut1, 1)}Z`;
-  const [cx, cy] = layout.point(block + 1.735, lane);
-  const lights = (/** @type {number} */ from, /** @type {number} */ to) =>
-    Array.from({ length: to - from }, (_, i) => {
-      const n = from + i;
-      return `M${cx - 15.5 + (n % 8) * 4} ${cy - 8.5 + (n >> 3) * 6}h3v5h-3z`;
-    }).join("");
-  const on = share === null ? 0 : Math.min(UNITS, Math.ceil(share * UNITS));
-  return svg`<g class=${chosen ? "mlp chosen" : "mlp"} @click=${open}>
-    <path class="shape" d=${outline}></path>
-    ${share === null ? nothing : svg`<path class="unlit" d=${lights(on, UNITS)}></path><path class="lit" d=${lights(0, on)}></path>`}
-    <title>MLP of block ${block}: click to open it</title></g>`;
-}
-
-/**
- * The way of the chosen token back to the text.
- * @param {Layout} layout
- */
-function loop(layout) {
-  const { height, width, nLayer } = layout;
-  const [from, to] = [layout.along(nLayer + 1.5), layout.ends[0] * 0.25];
-  const y = height - 8;
-  return svg`<g class="loop"><path d="M${from} ${y - 14}v14H${to}v-14m-4 5l4 -5l4 5"></path>
-    <text x=${width / 2} y=${y + 4} text-anchor="middle">the chosen token joins the text, and all begins again</text></g>`;
-}
-
-/**
- * What comes next.
- * @param {View} view
- * @param {Layout} layout
- * @param {(id: number) => void} append
- */
-function barsOf({ pass: { next, nLayer } }, layout, append) {
-  const { x, y, width } = layout.zone(nLayer + 1);
-  const [height, top] = layout.wide
-    ? [Math.min(36, (layout.height - 70) / Math.max(6, next.length)), layout.top]
-    : [36, y + 32];
-  return next.map(({ id, name, p, rest = "", sense = "" }, i) => {
-    const word = name.replace("␣", "");
-    const py = top + i * (height + 4);
-    const [px, w] = [x + 8, width - 16];
-    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest} ${p < 0.005 ? "< 0.01" : fixed(p, 2)}: append it"
-      @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
-      <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="4"></rect>
-      <rect class="bar" x=${px} y=${py} height=${height} rx="4" style="width:${(w * p).toFixed(1)}px"></rect>
-      <text class="name" x=${px + 8} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
-      <text class="p" x=${px + w - 6} y=${py + height / 2 + 5}>${p < 0.005 ? "< 0.01" : fixed(p, 2)}</text>
-      <title>append ${name}</title></g>`;
-  });
 }
 
 /**

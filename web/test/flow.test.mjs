@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 import { asTable, inSentences, readPass, stagePaths, wholeWords } from "../flow/pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";
-import { timetable } from "../flow/stage.mjs";
+import { timetable } from "../flow/player.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { Layout } from "../flow/layout.mjs";
 import { fixture } from "./files.mjs";

@@ -28,6 +28,7 @@ PAGE = """<!doctype html>
 <head><meta charset="utf-8"><title>An exhibit</title>
 <meta name="viewport" content="width=device-width">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/exhibits.css">
+<link rel="stylesheet" href="/gpt2_edu/exhibits/static/base.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/live.css">
 </head>
 <body><article><h1>An exhibit</h1>

@@ -1,0 +1,137 @@
+// A pass that plays: the five verbs in their time, and a slider over all stations.
+
+import { make } from "../exhibits/dom.mjs";
+import { still } from "./stage.mjs";
+import { wayThrough } from "./way.mjs";
+
+/** @import { State } from "../exhibits/state.mjs" */
+/** @import { Stage } from "./stage.mjs" */
+
+export class Player {
+  /**
+   * @param {State} state  `station`: how far the pass has come, -1 for the whole way
+   * @param {Stage} stage
+   */
+  constructor(state, stage) {
+    this.state = state;
+    this.stage = stage;
+    this.way = wayThrough(1);
+    this.nLayer = 1;
+    this.began = 0; // milliseconds; 0: it rests
+    this.frame = 0;
+    this.button = make(
+      "button",
+      {
+        type: "button",
+        class: "flow-play",
+        onclick: () => (this.began ? this.stop() : this.play()),
+      },
+      "play",
+    );
+    this.slider = make("input", {
+      type: "range",
+      min: "0",
+      "aria-label": "how far the pass has come",
+      oninput: () => {
+        this.stop();
+        const { value, max } = this.slider;
+        state.set({ station: value === max ? -1 : Number(value) });
+      },
+    });
+    this.line = make("p", { class: "soft flow-line" });
+  }
+
+  stop() {
+    cancelAnimationFrame(this.frame);
+    this.began = 0;
+    this.button.textContent = "play";
+  }
+
+  /** All of it; one station at a time for those who want nothing to move. */
+  play() {
+    const { state, stage, way } = this;
+    if (still()) {
+      const now = state.get("station");
+      state.set({ station: now === way.length - 2 ? -1 : now + 1 });
+      return;
+    }
+    if (state.get("place")) state.set({ place: "" });
+    const times = timetable(this.nLayer);
+    this.button.textContent = "stop";
+    this.began = performance.now();
+    const tick = (/** @type {number} */ now) => {
+      if (!this.began || !stage.element.isConnected) return;
+      const depth = times.at(now - this.began);
+      stage.showDepth(depth);
+      this.slider.value = String(Math.max(0, way.filter((one) => one.depth <= depth).length - 1));
+      if (Number.isFinite(depth)) this.frame = requestAnimationFrame(tick);
+      else {
+        this.stop();
+        state.set({ station: -1 });
+      }
+    };
+    this.frame = requestAnimationFrame(tick);
+  }
+
+  /**
+   * What the state says, for a pass through so many blocks.
+   * @param {number} nLayer
+   * @param {boolean} whole  whether the picture is that of the whole pass
+   */
+  set(nLayer, whole) {
+    if (nLayer !== this.nLayer) this.way = wayThrough(nLayer);
+    this.nLayer = nLayer;
+    const { way, slider } = this;
+    const end = way.length - 1;
+    const nth = this.state.get("station");
+    const at = nth < 0 ? end : Math.min(nth, end);
+    if (!this.began) this.stage.showDepth(whole && at < end ? way[at].depth : Infinity);
+    slider.max = String(end);
+    slider.value = String(at);
+    const { code, path, chapter } = way[at];
+    this.line.replaceChildren(
+      make("code", {}, code),
+      ` ${path.replace("transformer.", "")}, chapter ${chapter}`,
+    );
+  }
+}
+
+/** The five verbs: milliseconds, and how far the pass is at their end. Within a block, 0 to 1. */
+const LOOK_UP = 700;
+const BLOCK = [
+  { verb: "copy", to: 0.08, takes: 300 },
+  { verb: "gather", to: 0.45, takes: 900 },
+  { verb: "write", to: 0.55, takes: 400 },
+  { verb: "think", to: 0.9, takes: 400 },
+  { verb: "write", to: 1, takes: 300 },
+];
+const CHOOSE = 700;
+const LONGEST = 9000; // milliseconds of a pass, however many blocks
+
+/**
+ * How far a pass has come after a time: depth by milliseconds.
+ * @param {number} nLayer
+ */
+export function timetable(nLayer) {
+  const ends = [{ time: LOOK_UP, depth: 1 }];
+  for (let n = 0; n < nLayer; n++) {
+    for (const { to, takes } of BLOCK) {
+      ends.push({ time: ends[ends.length - 1].time + takes, depth: n + 1 + to });
+    }
+  }
+  ends.push({ time: ends[ends.length - 1].time + CHOOSE, depth: nLayer + 2 });
+  const { time: all } = ends[ends.length - 1];
+  const pace = Math.max(1, all / LONGEST);
+  return {
+    length: all / pace,
+    /** @param {number} elapsed */
+    at(elapsed) {
+      const time = elapsed * pace;
+      const i = ends.findIndex((end) => time < end.time);
+      if (i < 0) return Infinity;
+      const before = ends[i - 1] ?? { time: 0, depth: 0 };
+      const share = (time - before.time) / (ends[i].time - before.time);
+      return before.depth + share * (ends[i].depth - before.depth);
+    },
+  };
+}

@@ -1,0 +1,100 @@
+// The text writes itself on: a dart picks a token, which flies to the text; and from the same prompt it
+// can go another way.
+
+import { make } from "../exhibits/dom.mjs";
+import { hit, ranked, thrower } from "../exhibits/knobs.mjs";
+
+/** @import { Page } from "../exhibits/exhibit.mjs" */
+/** @import { Pass } from "./pass.mjs" */
+/** @import { Stage } from "./stage.mjs" */
+
+const LONG = 24; // tokens that are written in one go
+const PACE = 600; // milliseconds between them
+
+export class Writer {
+  /**
+   * @param {Page} page
+   * @param {Stage} stage
+   * @param {() => Promise<Pass | null>} latest  the pass of the present text, computed here
+   */
+  constructor({ state, model, element, complain }, stage, latest) {
+    this.state = state;
+    this.model = model;
+    this.element = element;
+    this.complain = complain;
+    this.stage = stage;
+    this.latest = latest;
+    this.left = 0; // tokens that are still to be written
+    this.timer = 0;
+    this.written = ""; // the text with the last token that was appended
+    this.prompt = ""; // from which it was written on
+    /** @param {string} name @param {() => void} onclick */
+    const button = (name, onclick) => make("button", { type: "button", onclick }, name);
+    this.write = button("write on", () => this.begin(this.left ? 0 : LONG));
+    this.fork = button("another way", () => this.again());
+    this.buttons = [button("one token", () => this.begin(1)), this.write, this.fork];
+    this.forks = make("ol", { class: "flow-forks", "aria-label": "continuations" });
+    this.set();
+  }
+
+  /** @param {number} many  tokens */
+  begin(many) {
+    const text = this.state.get("text");
+    if (text !== this.written) this.prompt = text;
+    this.written = text;
+    this.left = many;
+    this.set();
+    this.choose().catch(this.complain);
+  }
+
+  async choose() {
+    if (!this.left || !this.element.isConnected) return;
+    const pass = await this.latest();
+    if (!this.left || !pass?.shares) return;
+    this.left--;
+    const dart = thrower(1000 * this.state.get("seed") + pass.ids.length)(); // the same for the same text
+    await this.append(hit(dart, pass.shares, ranked(pass.shares)));
+  }
+
+  /** @param {number} id */
+  async append(id) {
+    const { tokenizer } = await this.model.ready();
+    const more = tokenizer.decode([id]);
+    if (id === tokenizer.eot || more.includes("\ufffd")) {
+      this.left = 0;
+      this.set();
+      this.complain("Here the model would end its text.");
+      return;
+    }
+    await this.stage.fling(id);
+    this.written = this.state.get("text") + more;
+    this.state.set({ text: this.written, at: -1, place: "", station: -1 });
+  }
+
+  /** From the same prompt once more, with other darts; what was written stays below. */
+  again() {
+    const { state, prompt } = this;
+    const text = state.get("text");
+    const back = make("button", { type: "button", onclick: () => state.set({ text, at: -1 }) });
+    back.append(prompt, make("mark", {}, text.slice(prompt.length)));
+    this.forks.append(make("li", {}, back));
+    this.written = prompt;
+    state.set({ text: prompt, at: -1, seed: state.get("seed") + 1 });
+    this.timer = Number(setTimeout(() => this.begin(LONG), PACE));
+  }
+
+  /** After a pass is shown; a text that somebody else has typed ends what was written. */
+  set() {
+    const text = this.state.get("text");
+    if (text !== this.written) this.left = 0;
+    this.write.textContent = this.left > 1 ? "stop" : "write on";
+    this.fork.hidden = !this.prompt || text === this.prompt || !text.startsWith(this.prompt);
+    this.forks.hidden = !this.forks.children.length;
+  }
+
+  next() {
+    this.set();
+    clearTimeout(this.timer);
+    if (this.left) this.timer = Number(setTimeout(() => this.choose().catch(this.complain), PACE));
+  }
+}
