@@ -9,6 +9,7 @@ from typing import Any
 from gpt2_edu.analysis.published import published_runs
 from gpt2_edu.crane.grammar import cell, crane_world
 from gpt2_site import front_facts as facts
+from gpt2_site.chapters import chapters
 
 SHOWN = 6  # bars
 FIRST = 9  # numbers of a token's vector
@@ -30,6 +31,7 @@ def settings() -> dict[str, Any]:
         "text": first,
         "chips": CHIPS,
         "senses": deeds(),
+        "chapters": [f"../notebooks/{chapter.name}.html" for chapter in chapters()],
         "sizes": {
             "nLayer": config.n_layer,
             "nHead": config.n_head,

@@ -12,6 +12,7 @@ import { Player } from "./player.mjs";
 import { product } from "./product.mjs";
 import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs } from "./stored.mjs";
+import { Tour } from "./tour.mjs";
 import { whole } from "./whole.mjs";
 import { Writer } from "./writer.mjs";
 
@@ -112,11 +113,17 @@ export function flow(page) {
   runs.hidden = !settings.gpt2;
   const crumbs = make("nav", { class: "flow-crumbs", "aria-label": "where you are in the model" });
   const stage = new Stage();
-  const player = new Player(state, stage);
+  const player = new Player(state, stage, settings.chapters);
   const writer = new Writer(page, stage, async () => {
     if (state.get("run")) complain(STORED);
     else if (!pass?.shares) await compute(() => true);
     return state.get("run") ? null : pass;
+  });
+  const tour = new Tour(state, {
+    text: settings.passes?.[0].text ?? "",
+    field: strip.input,
+    writer,
+    chapters: settings.chapters,
   });
   const told = make("ol", { class: "aloud" });
 
@@ -226,6 +233,8 @@ export function flow(page) {
       ]),
     );
     player.set(pass.nLayer, !levelOf(here));
+    tour.set(pass);
+    tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
     say(scene.says ?? (state.get("run") ? STORED : "") + outcome(pass, at(), cut()));
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
@@ -249,7 +258,8 @@ export function flow(page) {
     nodes: [
       strip.element,
       runs,
-      crumbs,
+      make("div", { class: "flow-top" }, crumbs, tour.open),
+      tour.card,
       stage.element,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,

@@ -11,8 +11,10 @@ export class Player {
   /**
    * @param {State} state  `station`: how far the pass has come, -1 for the whole way
    * @param {Stage} stage
+   * @param {string[]} [chapters]  their addresses
    */
-  constructor(state, stage) {
+  constructor(state, stage, chapters = []) {
+    this.chapters = chapters;
     this.state = state;
     this.stage = stage;
     this.way = wayThrough(1);
@@ -89,9 +91,12 @@ export class Player {
     slider.max = String(end);
     slider.value = String(at);
     const { code, path, chapter } = way[at];
+    const [href, name] = [this.chapters[chapter - 1], `chapter ${chapter}`];
+    const where = href ? make("a", { href }, name) : name;
     this.line.replaceChildren(
       make("code", {}, code),
-      ` ${path.replace("transformer.", "")}, chapter ${chapter}`,
+      ` ${path.replace("transformer.", "")}, `,
+      where,
     );
   }
 }

@@ -1,0 +1,60 @@
+// The tour tells the numbers of the pass, in few words.
+
+import { beforeAll, expect, test } from "vitest";
+import { readPass, sensesOf } from "../flow/pass.mjs";
+import { STEPS } from "../flow/tour.mjs";
+import { wayThrough } from "../flow/way.mjs";
+import { fixture } from "./files.mjs";
+import { pageModel } from "./page.mjs";
+
+const { senses, passes } = fixture("flow");
+const [{ text }] = passes;
+let model, whole;
+const run = async (off = []) => {
+  const { ids } = await model.encode(text, 128);
+  const own = sensesOf(text, model.present.tokenizer, senses);
+  return readPass(model, { text, ids, key: "test", senses: own, switches: { headsOff: off } });
+};
+beforeAll(async () => {
+  model = await pageModel();
+  whole = await run();
+});
+
+test("ten steps of at most forty words, each with a chapter", () => {
+  expect(STEPS).toHaveLength(10);
+  for (const { title, task, answer, chapter } of STEPS) {
+    for (const done of [false, true]) {
+      const words = `${title} ${task} ${answer(whole, done)}`.split(/\s+/);
+      expect(words.length, title).toBeLessThanOrEqual(40);
+    }
+    expect(chapter).toBeGreaterThan(0);
+  }
+});
+
+test("what it says is the pass's", async () => {
+  const told = STEPS.map(({ answer }) => answer(whole, false));
+  expect(told[0]).toBe("7 of them, one number each: ␣crane is 483.");
+  expect(told[2]).toBe("␣lifted (0.44). It bets on the machine: 0.68 against 0.18 for the bird.");
+  expect(told[3]).toContain("0.98 and 0.96");
+  expect(told[4]).toContain("had 0.18, now it has 0.85");
+  expect(told[5]).toContain("it is 0.98");
+  expect(told[6]).toContain("Of its 512 units 31 are lit");
+  expect(told[7]).toContain("⟨end⟩ 0.78");
+  const { answer } = STEPS[8];
+  const one = await run(["1.0"]);
+  expect(one.next[0].name).toBe("␣ate");
+  expect(answer(one, false)).toContain("Still ␣ate");
+  expect(answer(await run(["1.0", "1.2"]), true)).toContain("falls to 0.32");
+});
+
+test("its stations are those that it tells of", () => {
+  const way = wayThrough(3);
+  const at = (n) => way[STEPS[n].set.station].path.replace("transformer.", "");
+  expect([0, 1, 2, 3, 4].map(at)).toEqual([
+    "idx",
+    "embd",
+    "h.0.resid_post",
+    "h.1.attn.heads",
+    "h.1.resid_mid",
+  ]);
+});
