@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import json
 from html import escape
+from typing import ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -29,15 +31,19 @@ def raw(html: str) -> nodes.raw:
 
 
 class OnePass(SphinxDirective):
+    option_spec: ClassVar = {"plays": directives.flag}  # once by itself
+
     def run(self) -> list[nodes.Node]:
-        return [raw(one_pass.element())]
+        return [raw(one_pass.element(plays="plays" in self.options))]
 
 
 class Playground(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         settings = {"text": one_pass.CHIPS[0], "head": "1.0", "chips": []}
         told = escape(json.dumps(settings))
-        return [raw(f'<gpt2-playground class="g2-live" data-settings="{told}"></gpt2-playground>')]
+        printed = f'<div class="printed">{one_pass.looks_as_table()}</div>'
+        begin = f'<gpt2-playground class="g2-live" data-settings="{told}">'
+        return [raw(f"{begin}{printed}</gpt2-playground>")]
 
 
 class Part(SphinxDirective):

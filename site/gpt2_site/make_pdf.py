@@ -81,12 +81,14 @@ def document(found: list[Page], numbers: dict[str, int]) -> str:
     """The whole book as HTML, to stand in the site's own folder."""
     head = BeautifulSoup((SITE / "notebooks/01_tokens.html").read_text("utf-8"), "html.parser").head
     assert head is not None and head.title is not None
-    sheets = {
-        str(link["href"]).removeprefix("../").partition("?")[0]
-        for link in head.find_all("link", rel="stylesheet")
-    } | {"_static/practice.css", "_static/front.css"} | {
-        f"_static/{name}.css" for name in ("base", "flow", "live")
-    }
+    sheets = (
+        {
+            str(link["href"]).removeprefix("../").partition("?")[0]
+            for link in head.find_all("link", rel="stylesheet")
+        }
+        | {"_static/practice.css", "_static/front.css"}
+        | {f"_static/{name}.css" for name in ("base", "flow", "live")}
+    )
     links = "".join(
         f'<link rel="stylesheet" href="{sheet}">'
         for sheet in sorted(sheets)

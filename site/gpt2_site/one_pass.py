@@ -43,11 +43,11 @@ def settings() -> dict[str, Any]:
     }
 
 
-def element() -> str:
-    """The picture, around what stands there without a script."""
+def element(**more: Any) -> str:
+    """The picture with more settings, around what stands there without a script."""
     return (
-        f'<gpt2-flow class="g2-live" data-settings="{escape(json.dumps(settings()))}">'
-        f'<div class="printed">{"".join(facts_as_tables())}</div></gpt2-flow>'
+        f'<gpt2-flow class="g2-live" data-settings="{escape(json.dumps(settings() | more))}">'
+        f'<div class="printed">{guesses_as_tables()}</div></gpt2-flow>'
     )
 
 
@@ -102,16 +102,20 @@ def stored(text: str) -> dict[str, Any]:
     }
 
 
-def facts_as_tables() -> list[str]:
-    """What stands there without a script."""
-    tables = [
+def guesses_as_tables() -> str:
+    """What stands in the picture's place without a script."""
+    return "".join(
         _table(f"After “{text}”", ["token", "probability"], _bars(text))
         for text in map(facts.beginning, facts.PLACES)
-    ]
+    )
+
+
+def looks_as_table() -> str:
+    """Where each head looks, for the instruments below the picture."""
     first = facts.beginning(facts.PLACES[0])
     heads = [[look.head, look.token, f"{look.weight:.2f}"] for look in facts.looks(first)]
     where = f"Where each head looks from ␣crane in “{first}”"
-    return [*tables, _table(where, ["head", "most at", "weight"], heads)]
+    return _table(where, ["head", "most at", "weight"], heads)
 
 
 def _bars(text: str) -> list[list[str]]:

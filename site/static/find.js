@@ -20,6 +20,15 @@
     );
   }
 
+  // A single letter is found as a word only: sqrt d has no d in "divided".
+  function indexOf(text, word, from) {
+    if (!/^[\p{L}\d]$/u.test(word)) return text.indexOf(word, from);
+    const found = text
+      .slice(from)
+      .search(new RegExp(`(?<![\\p{L}\\d])${word}(?![\\p{L}\\d])`, "u"));
+    return found < 0 ? found : from + found;
+  }
+
   function marked(tag, text, words) {
     const element = document.createElement(tag);
     const low = plain(text);
@@ -30,7 +39,7 @@
     let at = 0;
     while (at < text.length) {
       const next = words
-        .map((word) => ({ word, i: low.indexOf(word, at) }))
+        .map((word) => ({ word, i: indexOf(low, word, at) }))
         .filter(({ i }) => i >= 0)
         .sort((a, b) => a.i - b.i || b.word.length - a.word.length)[0];
       if (!next) break;

@@ -83,6 +83,49 @@ def test_a_pass_plays_to_its_end_and_can_be_scrubbed(opened):
     assert page.locator(".flow-veil").is_visible()
 
 
+def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
+    page = opened(FRONT)
+    page.locator(READY).wait_for(timeout=WAIT)
+    seen = ["block 1: open it", "head 1.0: open it", "␣crane looks at ␣marsh: 0.98"]
+    for name in seen:
+        page.get_by_role("button", name=name).press("Enter")
+        page.locator(READY).wait_for(timeout=WAIT)
+    until(page, "document.querySelector('.flow-picture .product') !== null", timeout=WAIT)
+    assert page.locator(".flow-picture .product").text_content() == "1.86 × 2.68 = 4.98"
+    figures = page.locator(".flow-picture .figure").all_text_contents()
+    assert (figures[0], figures[1], figures[3]) == ("25.03", "4.43", "0.976")
+    trail = page.locator(".flow-crumbs").inner_text()
+    assert trail.split(" › ") == ["model", "block 1", "head 1.0", "score ␣crane → ␣marsh"]
+    until(page, "location.search.includes('place=1.0.6.3')")
+    for _ in seen:
+        page.locator("gpt2-flow .flow-crumbs button").last.press("Escape")
+    until(page, "document.querySelectorAll('gpt2-flow .token').length === 7")
+
+
+def test_the_tour_leads_through_and_gives_back_what_was_there(opened):
+    page = opened(f"{FRONT}?text=In+the+city%2C+the+crane")
+    page.locator(READY).wait_for(timeout=WAIT)
+    page.get_by_role("button", name="Show me: two minutes").click()
+    card = page.get_by_role("region", name="tour")
+    titles = []
+    for n in range(1, 11):
+        page.get_by_text(f"{n} of 10", exact=True).wait_for()
+        titles.append(card.get_by_role("heading").inner_text())
+        if n == 3:
+            card.get_by_role("button", name="lifted").click()
+            card.get_by_text("Right: ␣lifted (0.44)").wait_for()
+        if n == 9:
+            card.get_by_role("button", name="cut 1.2").click()
+            card.get_by_text("falls to 0.32").wait_for(timeout=WAIT)
+        page.keyboard.press("ArrowRight")
+    assert titles[0] == "Seven pieces" and len(set(titles)) == 10
+    field = page.locator("gpt2-flow input[type=text]")
+    assert field.evaluate("field => field === document.activeElement")
+    page.get_by_role("button", name="Show me: two minutes").click()
+    page.keyboard.press("Escape")
+    until(page, "document.querySelector('gpt2-flow .flow-tour').hidden")
+
+
 @pytest.mark.parametrize("blocked", ["**/files/crane.js"])
 def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address, blocked):
     page = browser.new_page()

@@ -16,7 +16,9 @@ WEB = ROOT / "web"
 STATIC = ROOT / "gpt2_edu" / "exhibits" / "static"
 
 
-@pytest.mark.parametrize(("script", "limit"), [("gpt2.js", 22), ("base.js", 9), ("flow.js", 30), ("live.js", 50)])
+@pytest.mark.parametrize(
+    ("script", "limit"), [("gpt2.js", 22), ("base.js", 9), ("flow.js", 30), ("live.js", 50)]
+)
 def test_script_is_small(script, limit):
     """Kilobytes on the way to the reader."""
     assert len(gzip.compress((STATIC / script).read_bytes())) <= limit * 1024

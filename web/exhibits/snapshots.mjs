@@ -24,7 +24,14 @@ export function snapshots({ settings, state, say, element }) {
    *   watch: {row: number, column: number}}} */
   const { floor, tokens, titles, losses, watch } = /** @type {any} */ (settings);
   const last = shots.length - 1;
-  state.declare("shot", 0, { min: 0, max: last, whole: true });
+  state.declare(
+    "shot",
+    Math.max(
+      0,
+      shots.findIndex(({ story }) => story),
+    ),
+    { min: 0, max: last, whole: true },
+  );
   state.declare("head", settings.head ?? titles[0], { among: titles });
 
   const x = {

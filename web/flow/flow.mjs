@@ -119,6 +119,7 @@ export function flow(page) {
     else if (!pass?.shares) await compute(() => true);
     return state.get("run") ? null : pass;
   });
+  if (settings.plays) player.playOnce();
   const tour = new Tour(state, {
     text: settings.passes?.[0].text ?? "",
     field: strip.input,

@@ -7,6 +7,9 @@ import { wayThrough } from "./way.mjs";
 /** @import { State } from "../exhibits/state.mjs" */
 /** @import { Stage } from "./stage.mjs" */
 
+const SIGNS = ["pointermove", "touchstart", "scroll", "keydown"]; // that somebody is there
+const QUICK = 1.8;
+
 export class Player {
   /**
    * @param {State} state  `station`: how far the pass has come, -1 for the whole way
@@ -21,12 +24,13 @@ export class Player {
     this.nLayer = 1;
     this.began = 0; // milliseconds; 0: it rests
     this.frame = 0;
+    this.byItself = false; // nobody asked for it
     this.button = make(
       "button",
       {
         type: "button",
         class: "flow-play",
-        onclick: () => (this.began ? this.stop() : this.play()),
+        onclick: () => (this.began && !this.byItself ? this.stop() : this.play()),
       },
       "play",
     );
@@ -46,24 +50,50 @@ export class Player {
   stop() {
     cancelAnimationFrame(this.frame);
     this.began = 0;
+    this.byItself = false;
     this.button.textContent = "play";
   }
 
-  /** All of it; one station at a time for those who want nothing to move. */
-  play() {
+  /**
+   * By itself once a visit, and quicker, when the reader first moves: a page at rest stays at rest.
+   */
+  playOnce() {
+    const visit = "gpt2-edu played";
+    const begin = () => {
+      for (const sign of SIGNS) removeEventListener(sign, begin);
+      if (this.began || still() || !this.stage.element.isConnected) return;
+      if (this.state.get("place") || this.state.get("station") >= 0) return;
+      try {
+        if (sessionStorage[visit]) return;
+        sessionStorage[visit] = "1";
+      } catch {
+        return; // without storage it would play on every page
+      }
+      this.play(QUICK);
+      this.byItself = true;
+    };
+    for (const sign of SIGNS) addEventListener(sign, begin, { passive: true });
+  }
+
+  /**
+   * All of it; one station at a time for those who want nothing to move.
+   * @param {number} [speed]
+   */
+  play(speed = 1) {
     const { state, stage, way } = this;
     if (still()) {
       const now = state.get("station");
       state.set({ station: now === way.length - 2 ? -1 : now + 1 });
       return;
     }
+    this.stop();
     if (state.get("place")) state.set({ place: "" });
     const times = timetable(this.nLayer);
     this.button.textContent = "stop";
     this.began = performance.now();
     const tick = (/** @type {number} */ now) => {
       if (!this.began || !stage.element.isConnected) return;
-      const depth = times.at(now - this.began);
+      const depth = times.at((now - this.began) * speed);
       stage.showDepth(depth);
       this.slider.value = String(Math.max(0, way.filter((one) => one.depth <= depth).length - 1));
       if (Number.isFinite(depth)) this.frame = requestAnimationFrame(tick);

@@ -195,7 +195,6 @@ export class Tour {
     const say = (/** @type {string} */ option) => {
       this.guessed = option;
       this.set(pass);
-      this.card.focus({ preventScroll: true });
     };
     const verdict =
       guess && this.guessed ? (this.guessed === guess.right ? "Right: " : "No: ") : "";
@@ -205,6 +204,7 @@ export class Tour {
     };
     const address = this.chapters[chapter - 1];
     const where = `chapter ${chapter}`;
+    const focused = this.card.contains(document.activeElement);
     this.card.replaceChildren(
       make("p", { class: "flow-step" }, `${n} of ${STEPS.length}`),
       make("h3", {}, title),
@@ -227,5 +227,6 @@ export class Tour {
         button("close", () => this.close()),
       ),
     );
+    if (focused) this.card.focus({ preventScroll: true }); // the button that had it is gone
   }
 }
