@@ -45,7 +45,8 @@ def script() -> str:
     def static(name: str) -> str:
         return (STATIC / name).read_text(encoding="utf-8")
 
-    css = (static("base.css") + static("live.css")).replace(PAGE_DARK, f":is({PAGE_DARK}, {LAB_DARK})") + COLOURS
+    css = "".join(map(static, ("base.css", "live.css")))
+    css = css.replace(PAGE_DARK, f":is({PAGE_DARK}, {LAB_DARK})") + COLOURS
     style = f'document.createElement("style"), {{ textContent: {json.dumps(css)} }}'
     parts = [
         f"document.head.append(Object.assign({style}));",

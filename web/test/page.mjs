@@ -1,5 +1,6 @@
 // The model as exhibits ask it, with the engine in this thread.
 
+import { runInThisContext } from "node:vm";
 import { Engine } from "../client.mjs";
 import { bundleScript } from "../dev/bundle.mjs";
 import { model } from "../exhibits/page_model.mjs";
@@ -8,7 +9,7 @@ import { inMemory } from "../load.mjs";
 
 /** @returns {Promise<typeof model>}  with Crane World's model */
 export async function pageModel() {
-  globalThis.eval(bundleScript("crane"));
+  runInThisContext(bundleScript("crane"));
   const port = {
     postMessage({ weights, ...request }) {
       host.receive({ ...request, weights: weights && inMemory(new Uint8Array(weights)) });
