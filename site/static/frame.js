@@ -66,18 +66,24 @@
 
   // What answers comes with scripts of its own, when a reader gets near it or a link asks for it.
   const live = [...document.querySelectorAll(".g2-live")];
+  const asked = new Set();
+  /** @param {Element} exhibit */
+  function wake({ localName }) {
+    const scripts = ["gpt2.js", "base.js", localName === "gpt2-flow" ? "flow.js" : "live.js"];
+    load(...scripts.filter((name) => !asked.has(name)));
+    for (const name of scripts) asked.add(name);
+  }
   const near = new IntersectionObserver(
-    (entries) => entries.some((entry) => entry.isIntersecting) && wakeExhibits(),
+    (entries) => {
+      for (const { isIntersecting, target } of entries) if (isIntersecting) wake(target);
+    },
     { rootMargin: "50% 0px" },
   );
-  function wakeExhibits() {
-    near.disconnect();
-    const flow = live.filter((one) => one.localName === "gpt2-flow").length;
-    const kinds = [...(flow ? ["flow.js"] : []), ...(flow < live.length ? ["live.js"] : [])];
-    load("gpt2.js", "base.js", ...kinds);
+  const linked = location.search || /^#gpt2-/.test(location.hash);
+  for (const exhibit of live) {
+    if (linked) wake(exhibit);
+    else near.observe(exhibit);
   }
-  if (live.length && (location.search || /^#gpt2-/.test(location.hash))) wakeExhibits();
-  else for (const exhibit of live) near.observe(exhibit);
 
   // A box that scrolls can be reached and scrolled by keyboard.
   const boxes = new ResizeObserver((entries) => {
