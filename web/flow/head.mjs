@@ -111,10 +111,7 @@ export function head(view) {
     /** @type {string} */ letter,
     /** @type {string} */ told,
     /** @type {number} */ y,
-  ) => {
-    const open = () => go({ block: n, head: h, matrix: letter });
-    return svg`<text class=${`letter ${letter}`} x=${strips.x} y=${y - 6} @click=${open}>${told}</text>`;
-  };
+  ) => svg`<text class=${`letter ${letter}`} x=${strips.x} y=${y - 6}>${told}</text>`;
   const line = (/** @type {number} */ t, /** @type {number} */ y) =>
     svg`<text class="token-name" x=${strips.x - 6} y=${y + high - 5} text-anchor="end">${tokens[t].slice(0, 9)}</text>`;
   const yk = start + high + 36;

@@ -1,11 +1,9 @@
 // Places in the picture of the whole, as its address names them: "" is the model, "1" its block 1,
 // "1.0" a head, "1.0.6.3" the score of query 6 and key 3, "1.0.6.3.16" its sixteenth product;
-// "1.0.q" a matrix of the head; "1.mlp" the MLP, "1.mlp.17" a unit of it.
+// "1.mlp" is the MLP, "1.mlp.17" a unit of it.
 
-/** @typedef {{block?: number, head?: number, matrix?: string, query?: number, key?: number,
+/** @typedef {{block?: number, head?: number, query?: number, key?: number,
  *   number?: number, mlp?: boolean, unit?: number}} Place */
-
-export const MATRICES = ["q", "k", "v", "proj"];
 
 /**
  * @param {string} text
@@ -23,7 +21,6 @@ export function placeOf(text, { nLayer, nHead, T, D, units }) {
   if (parts[1] === "mlp") return { block, mlp: true, unit: number(2, units) };
   const head = number(1, nHead);
   if (head === undefined) return { block };
-  if (MATRICES.includes(parts[2])) return { block, head, matrix: parts[2] };
   const query = number(2, T);
   const key = number(3, query === undefined ? 0 : query + 1);
   if (query === undefined || key === undefined) return { block, head };
@@ -34,19 +31,19 @@ export function placeOf(text, { nLayer, nHead, T, D, units }) {
  * @param {Place} place
  * @returns {string}
  */
-export function addressOf({ block, head, matrix, query, key, number, mlp, unit }) {
-  const parts = mlp ? [block, "mlp", unit] : [block, head, matrix, query, key, number];
+export function addressOf({ block, head, query, key, number, mlp, unit }) {
+  const parts = mlp ? [block, "mlp", unit] : [block, head, query, key, number];
   return parts.filter((part) => part !== undefined).join(".");
 }
 
 /**
- * How deep a place is: 0 the model, 1 a block, 2 a head or an MLP, 3 a matrix or a unit, 4 one score.
+ * How deep a place is: 0 the model, 1 a block, 2 a head or an MLP, 3 a unit, 4 one score.
  * @param {Place} place
  */
-export function levelOf({ block, head, matrix, query, mlp, unit }) {
+export function levelOf({ block, head, query, mlp, unit }) {
   if (block === undefined) return 0;
   if (query !== undefined) return 4;
-  if (matrix !== undefined || unit !== undefined) return 3;
+  if (unit !== undefined) return 3;
   return head !== undefined || mlp ? 2 : 1;
 }
 
@@ -55,9 +52,9 @@ export function levelOf({ block, head, matrix, query, mlp, unit }) {
  * @param {Place} place
  * @returns {Place}
  */
-export function outOf({ block, head, matrix, query, key, number, mlp, unit }) {
+export function outOf({ block, head, query, key, number, mlp, unit }) {
   if (number !== undefined) return { block, head, query, key };
-  if (query !== undefined || matrix !== undefined) return { block, head };
+  if (query !== undefined) return { block, head };
   if (unit !== undefined) return { block, mlp };
   return head !== undefined || mlp ? { block } : {};
 }
@@ -69,27 +66,14 @@ export function outOf({ block, head, matrix, query, key, number, mlp, unit }) {
  * @returns {{name: string, place: Place}[]}
  */
 export function wayTo(place, tokens) {
-  const { block, head, matrix, query = 0, key = 0, number, unit } = place;
-  const names = {
-    number: `number ${number}`,
-    score: `score ${tokens[query]} → ${tokens[key]}`,
-    matrix: `weights of ${matrix}`,
-    unit: `unit ${unit}`,
-    part: place.mlp ? "MLP" : `head ${block}.${head}`,
-    block: `block ${block}`,
-  };
+  const { block, head, query = 0, key = 0, number, unit } = place;
   if (block === undefined) return [{ name: "model", place }];
-  const name =
-    number !== undefined
-      ? names.number
-      : place.query !== undefined
-        ? names.score
-        : matrix !== undefined
-          ? names.matrix
-          : unit !== undefined
-            ? names.unit
-            : head !== undefined || place.mlp
-              ? names.part
-              : names.block;
+  const names = [
+    `block ${block}`,
+    place.mlp ? "MLP" : `head ${block}.${head}`,
+    `unit ${unit}`,
+    `score ${tokens[query]} → ${tokens[key]}`,
+  ];
+  const name = number === undefined ? names[levelOf(place) - 1] : `number ${number}`;
   return [...wayTo(outOf(place), tokens), { name, place }];
 }
