@@ -18,7 +18,7 @@ const SCRIPTS = {
 const BUILT = "// Built from web/ by `npm run build`.";
 const LICENCES = {
   gpt2: "SHA-256 from @noble/hashes (MIT, (c) 2022 Paul Miller).",
-  flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC) and d3-interpolate, d3-ease (ISC, (c) Mike Bostock).",
+  flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
 };
 
 // A page and its worker run the same text, that of the function `packed`.

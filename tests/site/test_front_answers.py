@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-from tests.site.test_browser import barriers, overflowing
 from tests.site.waiting import until
 
 pytestmark = pytest.mark.browser
@@ -151,13 +150,3 @@ def test_the_picture_stands_above_the_fold_and_moves_nothing(opened, width, heig
         assert box and box["y"] + box["height"] <= height and box["x"] >= 0, selector
     page.wait_for_timeout(500)
     assert page.evaluate("shifts") < 0.05
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", [FRONT, "book/model.html"])
-def test_the_picture_keeps_nobody_out(opened, name, scheme):
-    page = opened(name, viewport={"width": 1280, "height": 800}, color_scheme=scheme)
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 844})
-        page.locator(READY).wait_for(timeout=WAIT)
-        assert overflowing(page) == [] and barriers(page) == []

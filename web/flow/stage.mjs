@@ -2,7 +2,6 @@
 // the veil that a pass lifts on its way, and the beads that run along the ribbons.
 
 import { interpolateZoom } from "d3-interpolate";
-import { easeCubicInOut } from "d3-ease";
 import { render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
 import { onCurve } from "./layout.mjs";
@@ -98,7 +97,7 @@ export class Stage {
       const [dx, dy] = [width / 2 - x * k, height / 2 - y * k];
       const large = `translate(${dx}px, ${dy}px) scale(${k})`;
       const small = `translate(${dx + box.x * k}px, ${dy + box.y * k}px) scale(${k * scale})`;
-      const u = easeCubicInOut(t);
+      const u = t * t * (3 - 2 * t);
       return { large, small, inner: inside ? u : 1 - u };
     });
     const options = { duration: ZOOM, easing: "ease-in-out" };

@@ -30,12 +30,31 @@ PAGE = """<!doctype html>
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/exhibits.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/base.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/live.css">
+<link rel="stylesheet" href="/gpt2_edu/exhibits/static/flow.css">
+<script type="importmap">{packages}</script>
 </head>
 <body><article><h1>An exhibit</h1>
 <gpt2-{kind} class="g2-live" data-settings="{settings}"><p>printed</p></gpt2-{kind}>
 </article>
-<script type="module" src="/web/exhibits/all.mjs"></script></body></html>
+<script type="module" src="/web/{folder}/all.mjs"></script></body></html>
 """
+
+
+MODULES = ROOT / "web" / "node_modules"
+
+
+def entry(name: str) -> str:
+    """Where a package begins, as the bundler finds it."""
+    settings = json.loads((MODULES / name / "package.json").read_text(encoding="utf-8"))
+    return f"/web/node_modules/{name}/{settings['exports']['default']}"
+
+
+def packages() -> str:
+    """What the picture of the whole imports by name."""
+    folders = {f"{name}/": f"/web/node_modules/{name}/" for name in ("lit", "lit-html")}
+    d3 = {name: entry(name) for name in ("d3-color", "d3-interpolate")}
+    lit = {"lit-html": "/web/node_modules/lit-html/lit-html.js"}
+    return json.dumps({"imports": folders | d3 | lit})
 
 
 Point = tuple[float, float]
@@ -196,7 +215,12 @@ class Pages:
 
     def put(self, kind: str, settings: dict[str, Any], query: dict[str, str] | None = None) -> str:
         """The address of a page with this exhibit alone."""
-        self.made["/live.html"] = PAGE.format(kind=kind, settings=escape(json.dumps(settings)))
+        self.made["/live.html"] = PAGE.format(
+            kind=kind,
+            folder="flow" if kind == "flow" else "exhibits",
+            settings=escape(json.dumps(settings)),
+            packages=packages(),
+        )
         return f"{self.address}/live.html" + (f"?{urlencode(query)}" if query else "")
 
     def clear(self) -> None:
@@ -213,7 +237,7 @@ class Pages:
 
 @pytest.fixture(scope="package")
 def pages(missing: Callable[[str], Any]) -> Iterator[Pages]:
-    made = {f"/files/{name}.js": files_script(name) for name in ("crane", "gpt2")}
+    made = {f"/files/{name}.js": files_script(name) for name in ("crane", "gpt2", "gpt2_runs")}
     with starter(missing) as launch, served(ROOT, made) as address:
         yield Pages(launch(), address, made)
 

@@ -1,0 +1,108 @@
+"""The picture of the whole: odd texts, other models, haste."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu import crane as world
+from gpt2_edu.web import save_for_page
+from gpt2_site import one_pass
+from tests.web.exhibits.test_own_model import TOKENIZER, choose
+
+pytestmark = pytest.mark.browser
+SETTINGS = one_pass.settings()
+LONG = " ".join(world.story(seed) for seed in range(8))
+
+
+@pytest.fixture
+def picture(exhibit):
+    def show(**more):
+        return exhibit("flow", **{**SETTINGS, **more})
+
+    return show
+
+
+def lanes(shown) -> list[str]:
+    return shown.ready().element.locator(".token .name").all_text_contents()
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("", 1),
+        ("\u05e9\u05dc\u05d5\u05dd crane", None),
+        ("a \U0001f600 crane <img src=x onerror=alert(1)> <b><b>", 12),
+        (LONG, 12),
+    ],
+    ids=["nothing", "right to left", "markup", "too long"],
+)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_any_text_is_drawn(picture, text, count, width):
+    viewport = {"viewport": {"width": width, "height": 900}}
+    shown = picture(query={"text": text}, context=viewport) if text else picture(context=viewport)
+    if not text:
+        shown.element.locator("input[type=text]").fill("")
+    shown.stands()
+    found = lanes(shown)
+    assert 0 < len(found) <= (12 if width > 700 else 7)
+    if count and width > 700:
+        assert len(found) == count
+    if text == LONG:
+        assert found[0].startswith("+") and "are left out" in shown.element.inner_text()
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"n_layer": 1, "n_head": 1, "n_embd": 1, "block_size": 1},
+        {"n_layer": 1, "n_head": 25, "n_embd": 100, "block_size": 40},
+        {"n_layer": 48, "n_head": 5, "n_embd": 20, "block_size": 40},
+    ],
+    ids=["least", "many heads", "many blocks"],
+)
+def test_models_of_other_sizes_are_drawn(picture, tmp_path, sizes):
+    path = tmp_path / "mine.safetensors"
+    save_for_page(GPT2(GPT2Config(vocab_size=270, **sizes)), TOKENIZER, path)
+    shown = picture()
+    choose(shown, path)
+    assert shown.ready().element.locator(".room").count() == sizes["n_layer"] + 2
+    for place in ("0", "0.0", "0.0.0.0", "0.mlp", ""):
+        shown.element.evaluate("(element, place) => element.state.set({ place })", place)
+        shown.stands()
+
+
+def test_of_two_hundred_quick_changes_the_last_one_stands(picture):
+    shown = picture()
+    shown.element.locator("input[type=text]").evaluate(
+        """field => {
+          for (let n = 0; n < 200; n++) {
+            field.value = n % 2 ? "In the city, the crane" : `In the marsh ${n}`;
+            field.dispatchEvent(new Event("input"));
+          }
+        }"""
+    )
+    names = shown.ready().element.locator(".next .name").all_text_contents()
+    assert names[0] == "lifted" and lanes(shown)[3] == "␣city"
+
+
+def test_odd_addresses_are_read_as_far_as_they_make_sense(picture):
+    odd = {"place": "9.9.9.9.9", "at": "99", "station": "1e9", "run": "-3", "off": "1.0 7.7 x"}
+    shown = picture(query=odd)
+    shown.stands()
+    assert shown.element.locator(".head.cut").count() == 1
+    shown = picture(query={"place": "1.mlp.99999", "step": "2.5"})
+    shown.stands()
+    assert "MLP" in shown.element.locator(".flow-crumbs").inner_text()
+
+
+def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
+    shown = picture(context={"reduced_motion": "reduce"})
+    button = shown.element.get_by_role("button", name="play", exact=True)
+    slider = shown.element.get_by_role("slider", name="how far the pass has come")
+    for station in ("0", "1", "2"):
+        button.click()
+        shown.ready()
+        assert slider.input_value() == station
+    timed = "document.getAnimations().filter((one) => one.timeline === document.timeline).length"
+    assert shown.page.evaluate(timed) == 0
