@@ -55,6 +55,8 @@ def to(shown, step: int) -> None:
 def test_the_loss_is_gone_before_a_story_is_right(exhibit, run):
     shown = exhibit("snapshots", **run)
     losses = {shot["step"]: shot["loss"] for shot in run["shots"]}
+    assert "From step 10 to 20" in shown.sentence  # the first story that was kept
+    to(shown, 0)
     assert shown.sentence.startswith(f"Before the first step the loss is {losses[0]:.2f}; blind")
     for step, before, good, was in ((500, 300, 0, 0), (1000, 750, 42, 10), (10_000, 5000, 98, 88)):
         to(shown, step)
