@@ -160,6 +160,7 @@ function senseOf(id, senses) {
 }
 
 const LONGEST = 6; // tokens of a word
+const LARGE = 10_000; // tokens of a vocabulary in which nearly every word is one token
 
 /**
  * What makes words of the tokens that may come next: as the model goes on with each.
@@ -169,6 +170,7 @@ const LONGEST = 6; // tokens of a word
  */
 export async function wholeWords(model, pass) {
   const { tokenizer, config } = model.present;
+  if (config.vocabSize > LARGE) return { ...pass, whole: true };
   const next = [];
   for (const one of pass.next) {
     let rest = "";
