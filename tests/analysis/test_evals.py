@@ -85,6 +85,11 @@ def test_a_choice_compares_the_right_words_with_the_distractor_after_the_same_be
         assert (choice.phenomenon, choice.word) == (test.phenomenon, test.sense.split("-")[0])
 
 
+def test_a_tie_is_not_right(uniform, tokenizer):
+    ties = [c for c in evals.choices(uniform, tokenizer, SEEDS) if c.margin == 0]
+    assert ties and not any(choice.right for choice in ties)
+
+
 # ---- Validation
 
 
