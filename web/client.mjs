@@ -62,6 +62,16 @@ export class Engine {
   }
 
   /**
+   * A part of a module's weights, by rows and columns: [first, end].
+   * @param {string} model
+   * @param {{module: string, rows: number[], columns: number[]}} request
+   * @returns {Promise<{weight: Float32Array, bias: Float32Array | null}>}
+   */
+  part(model, request) {
+    return this.ask({ call: "part", model, ...request }).answer;
+  }
+
+  /**
    * @param {object} request
    * @param {{onProgress?: (share: number) => void, onToken?: (id: number) => void}} [listeners]
    */

@@ -99,6 +99,7 @@ export class Host {
     if (!model) throw new Error(`there is no model ${shown(request.model)}: load it first`);
     if (request.call === "run") return this.run(model, request);
     if (request.call === "stream") return this.stream(model, request);
+    if (request.call === "part") return partOf(model, request);
     throw new Error(`unknown call ${shown(request.call)}`);
   }
 
@@ -175,21 +176,79 @@ export class Host {
 }
 
 /**
- * Edits that can be sent: numbers, or {scale} to multiply by.
- * @param {Record<string, ArrayLike<number> | {scale: number}>} edits
+ * A part of a module's weights. Rows are outputs, as nn.Linear stores them; of a vector they are its
+ * numbers.
+ * @param {GPT2} model
+ * @param {Request} request  {module, rows: [first, end], columns: [first, end]}
+ * @returns {Promise<{weight: Float32Array, bias: Float32Array | null}>}
+ */
+async function partOf({ weights, backend }, { module, rows, columns }) {
+  /** @type {any}  some have a matrix, some a vector */
+  const { weight, bias } = Object.hasOwn(weights, module) ? weights[module] : {};
+  if (!weight) throw new Error(`there are no weights of ${shown(module)}`);
+  const vector = !("rows" in weight);
+  const [R, K] = vector ? [weight.shape[0], 1] : [weight.rows, weight.columns];
+  const [first, end] = range("rows", rows, R);
+  const [left, right] = range("columns", columns, K);
+  const stack = backend.mark();
+  try {
+    const numbers = Array.from({ length: end - first }, (_, i) => first + i);
+    const part = vector ? backend.slice(weight, first, end) : backend.lookUp(weight, numbers);
+    const all = await backend.read(part);
+    return {
+      weight: all.filter((_, i) => i % K >= left && i % K < right),
+      bias: bias ? await backend.read(backend.slice(bias, first, end)) : null,
+    };
+  } finally {
+    backend.release(stack);
+  }
+}
+
+/**
+ * @param {string} what
+ * @param {unknown} given
+ * @param {number} many
+ * @returns {number[]}  [first, end]
+ */
+function range(what, given, many) {
+  const [first, end] = isList(given) ? Array.from(/** @type {number[]} */ (given)) : [];
+  const whole = Number.isInteger(first) && Number.isInteger(end);
+  if (whole && first >= 0 && first < end && end <= many) return [first, end];
+  throw new Error(`${what} must be [first, end] within 0 … ${many}`);
+}
+
+/**
+ * Edits that can be sent: numbers, {scale} to multiply by, or {set: [[index, value], …]}.
+ * @param {Record<string, ArrayLike<number> | {scale?: number, set?: [number, number][]}>} edits
  * @returns {Record<string, Edit>}
  */
 function inPlace(edits) {
   return Object.fromEntries(
     Object.entries(edits).map(([path, edit]) => {
       if (isList(edit)) return [path, /** @type {ArrayLike<number>} */ (edit)];
-      const { scale } = /** @type {{scale: number}} */ (edit ?? {});
+      const { scale, set } = /** @type {{scale?: any, set?: any}} */ (edit ?? {});
+      if (isList(set) && set.every(isList)) {
+        return [path, (/** @type {Float32Array} */ values) => inCells(path, values, set)];
+      }
       if (!Number.isFinite(scale)) {
-        throw new Error(`the edit of ${shown(path)} must be numbers, or {scale}`);
+        throw new Error(`the edit of ${shown(path)} must be numbers, {scale} or {set}`);
       }
       return [path, (/** @type {Float32Array} */ values) => values.map((value) => value * scale)];
     }),
   );
+}
+
+/**
+ * @param {string} path
+ * @param {Float32Array} values
+ * @param {[number, number][]} set
+ */
+function inCells(path, values, set) {
+  for (const [index, value] of set) {
+    if (!(Number.isInteger(index) && index in values))
+      throw new Error(`${path} has no number ${shown(index)}`);
+    values[index] = value;
+  }
 }
 
 /**

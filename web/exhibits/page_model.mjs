@@ -195,6 +195,15 @@ class PageModel {
   }
 
   /**
+   * A part of a module's weights, by rows (outputs) and columns: [first, end].
+   * @param {{module: string, rows: number[], columns: number[]}} request
+   */
+  async part(request) {
+    await this.ready();
+    return /** @type {Engine} */ (this.engine).part("page", request);
+  }
+
+  /**
    * What the model's head makes of vectors of its stream (n, C), as if they stood behind the last
    * block: logits (n, V). It is a pass without blocks, whose embeddings are these vectors.
    * @param {Float32Array} values

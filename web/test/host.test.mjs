@@ -94,7 +94,71 @@ test("tensors are recorded by name and edits are applied", async () => {
   expect((await run({ ids: [1, 2, 3] })).noted).toEqual([]);
 });
 
+test("single numbers of a tensor are set", async () => {
+  const path = "transformer.h.1.attn.weights";
+  const [ids, record] = [[1, 2, 3], [path]];
+  const before = await run({ ids, record });
+  const set = [
+    [4, 0.25],
+    [9 + 8, 0],
+  ]; // of heads 0 and 1
+  const after = await run({ ids, record, edits: { [path]: { set } } });
+  const changed = before.noted[0].values.slice();
+  for (const [index, value] of set) changed[index] = value;
+  expect(after.noted[0].values).toEqual(changed);
+  const whole = await run({ ids, edits: { [path]: changed } });
+  expect(after.logits).toEqual(whole.logits);
+});
+
+test.each(["plain", "wasm", "wasm-half", "wasm-int8"])(
+  "%s gives parts of weights",
+  async (backend) => {
+    await engine.load("crane", { config: CRANE.config, weights: inMemory(CRANE.weights), backend });
+    const part = (module, rows, columns) => engine.part("crane", { module, rows, columns });
+    const ids = [1023, 32, 400];
+    const h = "transformer.h.1.";
+    const record = [`${h}ln_1`, `${h}attn.k`, `${h}mlp.act`, `${h}mlp.out`];
+    const [x, k, act, out] = (await run({ ids, record })).noted.map(({ values }) => values);
+    const digits = { "wasm-half": 2, "wasm-int8": 0 }[backend] ?? 3;
+    // of head 2 the keys, the last token's
+    const c_attn = await part(`${h}attn.c_attn`, [128 + 64, 128 + 96], [0, 128]);
+    expect([c_attn.weight.length, c_attn.bias.length]).toEqual([32 * 128, 32]);
+    c_attn.bias.forEach((bias, o) => {
+      const sum = x
+        .subarray(256, 384)
+        .reduce((s, v, i) => s + v * c_attn.weight[o * 128 + i], bias);
+      expect(sum).toBeCloseTo(k[(2 * 3 + 2) * 32 + o], digits);
+    });
+    const halves = await Promise.all(
+      [0, 256].map((c) => part(`${h}mlp.c_proj`, [7, 8], [c, c + 256])),
+    );
+    const row = halves.flatMap(({ weight }) => Array.from(weight));
+    const sum = row.reduce((s, w, i) => s + w * act[1024 + i], halves[0].bias[0]);
+    expect(sum).toBeCloseTo(out[256 + 7], digits);
+    const { weight, bias } = await part("transformer.ln_f", [0, 128], [0, 1]);
+    expect([weight.length, bias.length]).toEqual([128, 128]);
+  },
+);
+
 test.each([
+  [() => engine.part("crane", { module: "constructor" }), 'no weights of "constructor"'],
+  [
+    () => engine.part("crane", { module: "transformer.wte" }),
+    "rows must be [first, end] within 0 … 1024",
+  ],
+  [
+    () => engine.part("crane", { module: "transformer.wte", rows: [0, 1], columns: [5, 5] }),
+    "columns must be",
+  ],
+  [
+    () => engine.part("crane", { module: "transformer.wte", rows: [0.5, 1], columns: [0, 5] }),
+    "rows must be",
+  ],
+  [
+    () => run({ ids: [1], edits: { embd: { set: [["length", 1]] } } }),
+    'embd has no number "length"',
+  ],
+  [() => run({ ids: [1], edits: { embd: { set: [[0, "x"]] } } }), "gives no numbers"],
   [() => engine.run("other", { ids: [1] }), 'there is no model "other": load it first'],
   [() => run({ ids: [] }), "start from at least one"],
   [() => run({ ids: [1], edits: { x: { scale: 1 } } }), 'noted as "x"'],
