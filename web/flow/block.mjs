@@ -7,7 +7,7 @@ import { dial, heat, lengthOf, press, rowOf, spreadOf } from "./cells.mjs";
 import { LIT } from "./pass.mjs";
 import { colour } from "./whole.mjs";
 
-/** @import { Scene, View } from "./flow.mjs" */
+/** @import { Scene, View } from "./scenes.mjs" */
 
 const WIDE = 700;
 

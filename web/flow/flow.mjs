@@ -3,66 +3,24 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
-import { block } from "./block.mjs";
-import { head, STEPS } from "./head.mjs";
-import { mlp } from "./mlp.mjs";
+import { STEPS } from "./head.mjs";
+import { Shelf } from "./parts.mjs";
 import { asTable, inSentences, outcome, readPass, sensesOf, wholeWords } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
 import { Player } from "./player.mjs";
-import { product } from "./product.mjs";
+import { sceneOf } from "./scenes.mjs";
 import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs } from "./stored.mjs";
 import { Tour } from "./tour.mjs";
-import { whole } from "./whole.mjs";
 import { Writer } from "./writer.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
-/** @import { Box } from "./layout.mjs" */
-
-/**
- * What a scene is given.
- * @typedef {object} View
- * @property {Pass} pass
- * @property {Pass | null} was  what was shown before, so that it changes rather than appears
- * @property {number} width  px
- * @property {number} at  the token that is followed: the query
- * @property {Place} place
- * @property {string[]} cut  heads, block.head
- * @property {{nLayer: number, nHead: number, nEmbd: number, vocabSize: number}} sizes
- * @property {number} step  of a head: score, scale, mask, share, mix
- * @property {(step: number) => void} setStep
- * @property {(place: Place) => void} go
- * @property {(at: number) => void} pick  another token
- * @property {(head: string) => void} toggle  cut a head, or put it back
- * @property {(id: number) => void} append  a token to the text
- */
-/**
- * What a scene makes of it: a picture, `height` px high.
- * @typedef {object} Scene
- * @property {number} height
- * @property {import("lit/html.js").TemplateResult} body
- * @property {(place: Place) => Box | null} boxes  where a deeper place lies in it
- * @property {string} [says]  in a sentence
- * @property {((depth: number) => number)} [along]  px along the way; without it nothing is played
- * @property {{points: [number, number][], many: number, from: number, to: number}[]} [beads]
- * @property {boolean} [vertical]
- */
+/** @import { View } from "./scenes.mjs" */
 
 const MOST = 128; // tokens
 const STORED =
   "GPT-2’s attention and next words are stored with the page, its stream is not: lanes stay grey, and heads cannot be cut. ";
-
-/**
- * @param {Place} place
- * @returns {(view: View) => Scene}
- */
-function sceneOf(place) {
-  if (place.block === undefined) return whole;
-  if (place.mlp) return mlp;
-  if (place.query !== undefined) return product;
-  return place.head === undefined ? block : head;
-}
 
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function flow(page) {
@@ -90,6 +48,10 @@ export function flow(page) {
   let answered = ""; // what the pass answers
   /** @type {string | null} */
   let shownPlace = null;
+  const shelf = new Shelf(model);
+  /** @type {import("./parts.mjs").Parts & {of?: string}} */
+  let parts = {}; // of the weights, for the place
+  let [hover, filling] = [-1, false]; // an output of a matrix
 
   /** @param {Record<string, any>} changes */
   const begin = (changes) => {
@@ -139,6 +101,7 @@ export function flow(page) {
   };
   const go = (/** @type {Place} */ to) => {
     player.stop();
+    hover = -1;
     state.set({ place: addressOf(to) });
   };
   const toggle = (/** @type {string} */ name) => {
@@ -170,8 +133,8 @@ export function flow(page) {
     return true;
   };
 
-  /** @param {() => boolean} latest */
-  const compute = async (latest) => {
+  /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
+  const compute = async (latest, open) => {
     const text = state.get("text");
     const asked = JSON.stringify([text, 0, cut()]);
     const { config, tokenizer } = await model.ready();
@@ -186,6 +149,7 @@ export function flow(page) {
       ids,
       key: "flow",
       switches: { headsOff: cut() },
+      open,
       senses: sensesOf(text, tokenizer, senses),
     });
     if (!computed || !latest()) return false;
@@ -206,6 +170,14 @@ export function flow(page) {
       width,
       at: at(),
       place: here,
+      parts: parts.of === addressOf(here) ? parts : {},
+      hover,
+      filling,
+      setHover: (output, fills = false) => {
+        if (hover === output && filling === fills) return;
+        [hover, filling] = [output, fills && output >= 0];
+        paint();
+      },
       cut: cut(),
       sizes,
       step: state.get("step"),
@@ -269,8 +241,13 @@ export function flow(page) {
     ],
     show: async (latest) => {
       if (!(await find(latest)) || !latest()) return;
-      const deep = levelOf(place()) > 0 && !state.get("run");
-      if (deep && !pass?.tensor && !(await compute(latest))) return;
+      const { block: open } = place();
+      const deep = open !== undefined && !state.get("run");
+      const known = pass?.tensor?.(`transformer.h.${open}.ln_1`);
+      if (deep && !known && !(await compute(latest, open))) return;
+      const wanted = pass && (await shelf.wanted(pass, place(), at()));
+      if (!wanted || !latest()) return;
+      parts = { ...wanted, of: addressOf(place()) };
       paint();
       writer.next();
       if (!pass?.tensor || pass.whole) return;

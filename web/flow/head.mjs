@@ -4,7 +4,7 @@ import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { headOf, heat, press, steps } from "./cells.mjs";
 
-/** @import { Scene, View } from "./flow.mjs" */
+/** @import { Scene, View } from "./scenes.mjs" */
 
 const WIDE = 700;
 const MOST = 12; // tokens that are shown
@@ -111,7 +111,13 @@ export function head(view) {
     /** @type {string} */ letter,
     /** @type {string} */ told,
     /** @type {number} */ y,
-  ) => svg`<text class=${`letter ${letter}`} x=${strips.x} y=${y - 6}>${told}</text>`;
+  ) => {
+    const open = () =>
+      go({ block: n, head: h, weight: letter === "proj" ? "c_proj" : letter, token: at });
+    return svg`<text class=${`letter opens ${letter}`} x=${strips.x} y=${y - 6} role="button" tabindex="0"
+      aria-label="${told}: open its matrix" @click=${open}
+      @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>${told} ▸</text>`;
+  };
   const line = (/** @type {number} */ t, /** @type {number} */ y) =>
     svg`<text class="token-name" x=${strips.x - 6} y=${y + high - 5} text-anchor="end">${tokens[t].slice(0, 9)}</text>`;
   const yk = start + high + 36;
@@ -150,10 +156,23 @@ export function head(view) {
       ${names}${grid}
       <rect class="row-frame" x=${mx - 1} y=${my + row * size - 1} width=${shown.length * size + 1} height=${size + 1}></rect>
       <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${body}`,
-    boxes: ({ query, key }) =>
-      query === undefined || key === undefined || query < from || key < from
-        ? null
-        : { x: mx + (key - from) * size, y: my + (query - from) * size, width: size, height: size },
+    boxes: ({ query, key, weight }) =>
+      weight && known
+        ? {
+            x: strips.x,
+            y: { q: start, k: yk, v: yv, c_proj: ym }[weight] ?? start,
+            width: strips.width,
+            height: high,
+          }
+        : query === undefined || key === undefined || query < from || key < from
+          ? null
+          : {
+              x: mx + (key - from) * size,
+              y: my + (query - from) * size,
+              width: size,
+              height: size,
+            },
+    path: path + ["scores", "scores", "masked_scores", "weights", "heads"][step],
     says: `${TELLS[step].replace("32", String(D || "D"))}. ${look(view, values)}${old}`,
   };
 }

@@ -5,7 +5,7 @@ import { fixed } from "../exhibits/dom.mjs";
 import { press } from "./cells.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
-/** @import { View } from "./flow.mjs" */
+/** @import { View } from "./scenes.mjs" */
 
 const UNITS = 24; // lights of an MLP
 

@@ -3,10 +3,10 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { heat, rowOf } from "./cells.mjs";
+import { button, heat, rowOf } from "./cells.mjs";
 import { LIT } from "./pass.mjs";
 
-/** @import { Scene, View } from "./flow.mjs" */
+/** @import { Scene, View } from "./scenes.mjs" */
 
 const WIDE = 700;
 const REACH = 4; // of the curve, on both sides
@@ -94,6 +94,7 @@ export function mlp(view) {
   return {
     height: Math.max(fy + rows * high, gy + gh) + 50,
     body: svg`<text class="name" x=${fx} y="22">${act.length} units of ${pass.tokens[at]}, ${lit} of them lit</text>
+      ${["c_fc", "c_proj"].map((weight, i) => button(`${weight} ▸`, { x: fx + room - 176 + 90 * i, y: 4, width: 86, label: `${weight}: open its matrix`, act: () => go({ block: n, mlp: true, weight, token: at }) }))}
       <g class="field" role="slider" tabindex="0" aria-label="unit" aria-valuemin="0" aria-valuemax=${act.length - 1}
         aria-valuenow=${unit} aria-valuetext=${told} @click=${pick} @keydown=${step}>
         <rect class="touch" x=${fx} y=${fy} width=${columns * cell} height=${rows * high}></rect>
@@ -116,6 +117,7 @@ export function mlp(view) {
             width: cell,
             height: high,
           },
+    path: `transformer.h.${n}.mlp.act`,
     says: `The MLP sees one token at a time. At ${quoted(pass.tokens[at])} ${lit} of ${act.length} units are above ${LIT}. Unit ${unit} gets ${fixed(pre[unit], 2)}, and GELU makes ${fixed(act[unit], 2)} of it.`,
   };
 }

@@ -1,16 +1,35 @@
 // Places in the picture of the whole, as its address names them: "" is the model, "1" its block 1,
 // "1.0" a head, "1.0.6.3" the score of query 6 and key 3, "1.0.6.3.16" its sixteenth product;
-// "1.mlp" is the MLP, "1.mlp.17" a unit of it.
+// "1.mlp" is the MLP, "1.mlp.17" a unit of it. "1.0.q.6" is the matrix that makes q of token 6,
+// "1.0.q.6.17" its output 17, "1.0.q.6.17.5" a product of that; "1.mlp.c_fc.6" is the MLP's first.
 
 /** @typedef {{block?: number, head?: number, query?: number, key?: number,
- *   number?: number, mlp?: boolean, unit?: number}} Place */
+ *   number?: number, mlp?: boolean, unit?: number, weight?: string, token?: number,
+ *   output?: number}} Place */
+/** @typedef {{nLayer: number, nHead: number, T: number, D: number, units: number}} Sizes */
+
+const OF_HEAD = ["q", "k", "v", "c_proj"];
+const OF_MLP = ["c_fc", "c_proj"];
+
+/**
+ * How many numbers go into a matrix, and how many come out.
+ * @param {Place} place
+ * @param {{nHead: number, D: number, units: number}} sizes
+ */
+export function sizeOf({ mlp, weight }, { nHead, D, units }) {
+  const C = nHead * D;
+  if (weight === "c_fc") return { inputs: C, outputs: units };
+  if (weight === "c_proj") return { inputs: mlp ? units : D, outputs: C };
+  return { inputs: C, outputs: D };
+}
 
 /**
  * @param {string} text
- * @param {{nLayer: number, nHead: number, T: number, D: number, units: number}} sizes
+ * @param {Sizes} sizes
  * @returns {Place}  as deep as it makes sense
  */
-export function placeOf(text, { nLayer, nHead, T, D, units }) {
+export function placeOf(text, sizes) {
+  const { nLayer, nHead, T, D, units } = sizes;
   const parts = text.split(".");
   const number = (/** @type {number} */ i, /** @type {number} */ below) => {
     const value = Number(parts[i] || NaN);
@@ -18,9 +37,24 @@ export function placeOf(text, { nLayer, nHead, T, D, units }) {
   };
   const block = number(0, nLayer);
   if (block === undefined) return {};
-  if (parts[1] === "mlp") return { block, mlp: true, unit: number(2, units) };
-  const head = number(1, nHead);
-  if (head === undefined) return { block };
+  const mlp = parts[1] === "mlp";
+  const head = mlp ? undefined : number(1, nHead);
+  if (!mlp && head === undefined) return { block };
+  const around = mlp ? { block, mlp } : { block, head };
+  const weight = parts[2];
+  if ((mlp ? OF_MLP : OF_HEAD).includes(weight)) {
+    const { inputs, outputs } = sizeOf({ mlp, weight }, sizes);
+    const token = number(3, T);
+    const output = number(4, token === undefined ? 0 : outputs);
+    return {
+      ...around,
+      weight,
+      token,
+      output,
+      number: output === undefined ? output : number(5, inputs),
+    };
+  }
+  if (mlp) return { block, mlp, unit: number(2, units) };
   const query = number(2, T);
   const key = number(3, query === undefined ? 0 : query + 1);
   if (query === undefined || key === undefined) return { block, head };
@@ -31,19 +65,21 @@ export function placeOf(text, { nLayer, nHead, T, D, units }) {
  * @param {Place} place
  * @returns {string}
  */
-export function addressOf({ block, head, query, key, number, mlp, unit }) {
-  const parts = mlp ? [block, "mlp", unit] : [block, head, query, key, number];
+export function addressOf({ block, head, query, key, number, mlp, unit, weight, token, output }) {
+  const inner = weight ? [weight, token, output] : mlp ? [unit] : [query, key];
+  const parts = [block, mlp ? "mlp" : head, ...inner, number];
   return parts.filter((part) => part !== undefined).join(".");
 }
 
 /**
- * How deep a place is: 0 the model, 1 a block, 2 a head or an MLP, 3 a unit, 4 one score.
+ * How deep a place is: 0 the model, 1 a block, 2 a head or an MLP, 3 a matrix or a unit, 4 one sum
+ * of products.
  * @param {Place} place
  */
-export function levelOf({ block, head, query, mlp, unit }) {
+export function levelOf({ block, head, query, number, mlp, unit, weight }) {
   if (block === undefined) return 0;
-  if (query !== undefined) return 4;
-  if (unit !== undefined) return 3;
+  if (query !== undefined || number !== undefined) return 4;
+  if (unit !== undefined || weight) return 3;
   return head !== undefined || mlp ? 2 : 1;
 }
 
@@ -52,10 +88,11 @@ export function levelOf({ block, head, query, mlp, unit }) {
  * @param {Place} place
  * @returns {Place}
  */
-export function outOf({ block, head, query, key, number, mlp, unit }) {
-  if (number !== undefined) return { block, head, query, key };
-  if (query !== undefined) return { block, head };
-  if (unit !== undefined) return { block, mlp };
+export function outOf({ number, ...place }) {
+  const { block, head, query, mlp, unit, weight } = place;
+  if (number !== undefined) return place;
+  const part = mlp ? { block, mlp } : { block, head };
+  if (query !== undefined || unit !== undefined || weight) return part;
   return head !== undefined || mlp ? { block } : {};
 }
 
@@ -66,12 +103,13 @@ export function outOf({ block, head, query, key, number, mlp, unit }) {
  * @returns {{name: string, place: Place}[]}
  */
 export function wayTo(place, tokens) {
-  const { block, head, query = 0, key = 0, number, unit } = place;
+  const { block, head, query = 0, key = 0, number, unit, weight, token, output, mlp } = place;
   if (block === undefined) return [{ name: "model", place }];
+  const matrix = token === undefined ? `${weight}` : `${weight}, ${tokens[token]}`;
   const names = [
     `block ${block}`,
-    place.mlp ? "MLP" : `head ${block}.${head}`,
-    `unit ${unit}`,
+    mlp ? "MLP" : `head ${block}.${head}`,
+    weight ? matrix + (output === undefined ? "" : `, output ${output}`) : `unit ${unit}`,
     `score ${tokens[query]} → ${tokens[key]}`,
   ];
   const name = number === undefined ? names[levelOf(place) - 1] : `number ${number}`;

@@ -25,6 +25,7 @@ export class Player {
     this.began = 0; // milliseconds; 0: it rests
     this.frame = 0;
     this.byItself = false; // nobody asked for it
+    this.end = () => {}; // of what is played
     this.button = make(
       "button",
       {
@@ -52,6 +53,9 @@ export class Player {
     this.began = 0;
     this.byItself = false;
     this.button.textContent = "play";
+    const { end } = this;
+    this.end = () => {};
+    end();
   }
 
   /**
@@ -81,12 +85,14 @@ export class Player {
    */
   play(speed = 1) {
     const { state, stage, way } = this;
-    if (still()) {
+    if (still() && !stage.shown?.fills) {
       const now = state.get("station");
       state.set({ station: now === way.length - 2 ? -1 : now + 1 });
       return;
     }
     this.stop();
+    const fills = stage.shown?.fills;
+    if (fills) return this.fill(fills);
     if (state.get("place")) state.set({ place: "" });
     const times = timetable(this.nLayer);
     this.button.textContent = "stop";
@@ -106,6 +112,26 @@ export class Player {
   }
 
   /**
+   * One output of a matrix after the other; those who want nothing to move have the arrow keys.
+   * @param {{count: number, show: (nth: number) => void}} fills
+   */
+  fill({ count, show }) {
+    if (still()) return;
+    this.button.textContent = "stop";
+    this.began = performance.now();
+    this.end = () => show(-1);
+    const takes = Math.min(8000, 160 * count);
+    const tick = (/** @type {number} */ now) => {
+      if (!this.began) return;
+      const nth = Math.max(0, Math.floor(((now - this.began) / takes) * count));
+      if (nth >= count || !this.stage.element.isConnected) return this.stop();
+      show(nth);
+      this.frame = requestAnimationFrame(tick);
+    };
+    this.frame = requestAnimationFrame(tick);
+  }
+
+  /**
    * What the state says, for a pass through so many blocks.
    * @param {number} nLayer
    * @param {boolean} whole  whether the picture is that of the whole pass
@@ -120,7 +146,8 @@ export class Player {
     if (!this.began) this.stage.showDepth(whole && at < end ? way[at].depth : Infinity);
     slider.max = String(end);
     slider.value = String(at);
-    const { code, path, chapter } = way[at];
+    const shown = this.stage.shown?.path;
+    const { code, path, chapter } = way.find((one) => one.path === shown) ?? way[at];
     const [href, name] = [this.chapters[chapter - 1], `chapter ${chapter}`];
     const where = href ? make("a", { href }, name) : name;
     this.line.replaceChildren(

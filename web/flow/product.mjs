@@ -1,10 +1,11 @@
 // Level 4: one score, product by product, and what becomes of it: divided, and made a share.
 
-import { nothing, svg } from "lit/html.js";
+import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { button, headOf } from "./cells.mjs";
+import { sourceOf, worked } from "./parts.mjs";
 
-/** @import { Scene, View } from "./flow.mjs" */
+/** @import { Scene, View } from "./scenes.mjs" */
 
 const WIDE = 700;
 
@@ -48,57 +49,115 @@ export function multiplyAdds({ nLayer, nEmbd: C, vocabSize: V }, T) {
 }
 
 /**
+ * What stands around the products: the two numbers' names and colours, what becomes of the sum.
+ * @typedef {{a: ArrayLike<number>, b: ArrayLike<number>, products: number[], colours: string[],
+ *   title: (number: number) => string, chain: [string, string, string][], says: string}} Facts
+ */
+
+/**
+ * @param {View} view
+ * @returns {Facts | null}
+ */
+function ofScore({ pass, place }) {
+  const at = /** @type {{block: number, head: number, query: number, key: number}} */ (place);
+  const all = productsOf(pass, at);
+  if (!all) return null;
+  const [asks, gives] = [pass.tokens[at.query], pass.tokens[at.key]];
+  const D = all.products.length;
+  return {
+    ...all,
+    colours: ["q", "k"],
+    title: (n) =>
+      `number ${n} of ${asks}’s query × number ${n} of ${gives}’s key, in head ${at.block}.${at.head}`,
+    chain: [
+      [`sum of ${D} products`, fixed(all.sum, 2), "scores = q @ k.transpose(-2, -1)"],
+      [`÷ √${D}`, fixed(all.scaled, 2), "… / math.sqrt(D)"],
+      [
+        "e to it, over the row’s sum",
+        `${all.power.toPrecision(4)} ÷ ${all.total.toPrecision(4)}`,
+        "masked_scores.softmax(dim=-1)",
+      ],
+      ["the share", fixed(all.share), "weights"],
+    ],
+    says: `${quoted(asks)} asks, ${quoted(gives)} answers: ${D} products sum to ${fixed(all.sum, 2)}. Divided by √${D} that is ${fixed(all.scaled, 2)}, and of all that ${quoted(asks)} may look at it gets the share ${fixed(all.share)}.`,
+  };
+}
+
+/**
+ * @param {View} view
+ * @returns {Facts | null}
+ */
+function ofOutput({ pass, place, parts, sizes }) {
+  const { weight, token: t = 0, output: o = 0 } = place;
+  const work = parts.matrix && worked(pass, place, parts.matrix, sizes, t);
+  if (!parts.matrix || !work) return null;
+  const { x, K, outputs, bias } = work;
+  const products = work.products(o);
+  const sum = products.reduce((all, p) => all + p, 0);
+  const { input, module } = sourceOf(place, sizes);
+  const [from, by] = [input, module].map((path) => path.replace(/^transformer\.h\.\d+\./, ""));
+  /** @type {[string, string, string][]} */
+  const more = bias ? [["+ bias", fixed(bias[o], 2), `${by}.bias`]] : [];
+  return {
+    a: x,
+    b: parts.matrix.weight.subarray(o * K, (o + 1) * K),
+    products,
+    colours: ["plain", ["q", "k", "v"].includes(String(weight)) ? String(weight) : "plain"],
+    title: (n) =>
+      `number ${n} of ${from} at ${pass.tokens[t]} × its weight in column ${o} of ${by}`,
+    chain: [
+      [`sum of ${K} products`, fixed(sum, 2), `${by}.weight`],
+      ...more,
+      [`output ${o}`, fixed(outputs[o], 2), String(weight)],
+    ],
+    says: `${K} products sum to ${fixed(sum, 2)}${bias ? `; with the bias ${fixed(bias[o], 2)} output ${o} is ${fixed(outputs[o], 2)}` : ""}.`,
+  };
+}
+
+/**
  * @param {View} view
  * @returns {Scene}
  */
 export function product(view) {
   const { pass, place, width, go, sizes } = view;
-  const at = /** @type {{block: number, head: number, query: number, key: number}} */ (place);
-  const all = productsOf(pass, at);
+  const facts = place.weight ? ofOutput(view) : ofScore(view);
   const wide = width >= WIDE;
-  const [asks, gives] = [pass.tokens[at.query], pass.tokens[at.key]];
-  if (!all) {
+  if (!facts) {
+    const says = pass.tensor ? "The weights are fetched." : "Queries and keys are not stored.";
     return {
-      height: 100,
-      body: svg`<text class="axis" x="12" y="40">Queries and keys are not stored.</text>`,
+      height: 400,
+      body: svg`<text class="axis" x="12" y="40">${says}</text>`,
       boxes: () => null,
-      says: "Queries and keys are not stored.",
+      says,
     };
   }
-  const D = all.products.length;
-  const first = all.products.indexOf(Math.max(...all.products));
+  const { a, b, products, colours, title, says } = facts;
+  const D = products.length;
+  const first = products.indexOf(Math.max(...products));
   const number = place.number ?? first;
-  const to = (/** @type {number} */ n) => go({ ...at, number: (n + D) % D });
+  const to = (/** @type {number} */ n) => go({ ...place, number: (n + D) % D });
+  const told = (/** @type {number} */ i, times = " × ", is = " = ") =>
+    `${fixed(a[i], 2)}${times}${fixed(b[i], 2)}${is}${fixed(products[i], 2)}`;
 
   // A waterfall: each product goes on where the one before it ended.
-  const ends = all.products.reduce((sums, p) => [...sums, sums[sums.length - 1] + p], [0]);
+  const ends = products.reduce((sums, p) => [...sums, sums[sums.length - 1] + p], [0]);
   const [low, most] = [Math.min(...ends), Math.max(...ends)];
   const [x0, y0, w, h] = wide ? [16, 150, width - 32, 190] : [16, 190, width - 32, 150];
   const each = w / D;
   const py = (/** @type {number} */ v) => y0 + h - ((v - low) / (most - low || 1)) * h;
-  const bars = all.products.map((p, i) => {
-    const [a, b] = [py(ends[i]), py(ends[i + 1])];
-    return svg`<g class=${`fall${p < 0 ? " minus" : ""}${i === number ? " chosen" : ""}`} style="--n:${i}" role="button"
-      data-rove="products" tabindex=${i === number ? 0 : -1} aria-label="number ${i}: ${fixed(all.a[i], 2)} times ${fixed(all.b[i], 2)} is ${fixed(p, 2)}"
+  const bars = products.map((p, i) => {
+    const [from, end] = [py(ends[i]), py(ends[i + 1])];
+    return svg`<g class=${`fall${p < 0 ? " minus" : ""}${i === number ? " chosen" : ""}`} style="--n:${(32 * i) / D}" role="button"
+      data-rove="products" tabindex=${i === number ? 0 : -1} aria-label="number ${i}: ${told(i, " times ", " is ")}"
       @click=${() => to(i)} @focus=${() => i !== number && to(i)}>
       <rect class="touch" x=${x0 + i * each} y=${y0} width=${each} height=${h}></rect>
-      <rect class="drop" x=${x0 + i * each + 1} y=${Math.min(a, b)} width=${Math.max(1, each - 2)} height=${Math.max(1, Math.abs(a - b))}></rect>
-      <title>number ${i}: ${fixed(all.a[i], 2)} × ${fixed(all.b[i], 2)} = ${fixed(p, 2)}</title></g>`;
+      <rect class="drop" x=${x0 + i * each + Math.min(1, each / 4)} y=${Math.min(from, end)} width=${Math.max(1, each - 2)} height=${Math.max(1, Math.abs(from - end))}></rect>
+      <title>number ${i}: ${told(i)}</title></g>`;
   });
   const large = wide ? 40 : 28;
-  const flow = [
-    [`sum of ${D} products`, fixed(all.sum, 2), "scores = q @ k.transpose(-2, -1)"],
-    [`÷ √${D}`, fixed(all.scaled, 2), "… / math.sqrt(D)"],
-    [
-      "e to it, over the row’s sum",
-      `${all.power.toPrecision(4)} ÷ ${all.total.toPrecision(4)}`,
-      "masked_scores.softmax(dim=-1)",
-    ],
-    ["the share", fixed(all.share), "weights"],
-  ];
   const fy = y0 + h + 40;
   const column = wide ? (width - 32) / 4 : 0;
-  const chain = flow.map(([name, value, code], i) => {
+  const chain = facts.chain.map(([name, value, code], i) => {
     const [x, y] = wide ? [16 + i * column, fy] : [16, fy + i * 62];
     return svg`<text class="axis" x=${x} y=${y}>${name}</text><text class="figure" x=${x} y=${y + 28}>${value}</text>
       <text class="code" x=${x} y=${y + 46}>${code}</text>`;
@@ -106,13 +165,14 @@ export function product(view) {
   const many = multiplyAdds(sizes, pass.tokens.length);
   return {
     height: fy + (wide ? 70 : 270),
-    body: svg`<text class="axis" x="16" y="20">number ${number} of ${asks}’s query × number ${number} of ${gives}’s key, in head ${at.block}.${at.head}</text>
-      <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class="q">${fixed(all.a[number], 2)}</tspan> × <tspan class="k">${fixed(all.b[number], 2)}</tspan> = ${fixed(all.products[number], 2)}</text>
+    body: svg`<text class="axis" x="16" y="20">${title(number)}</text>
+      <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${fixed(a[number], 2)}</tspan> × <tspan class=${colours[1]}>${fixed(b[number], 2)}</tspan> = ${fixed(products[number], 2)}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
       ${button("next ▸", { x: 62, y: 48 + large, width: 76, act: () => to(number + 1) })}
       <text class="axis" x="150" y=${67 + large}>1 of ${many.toLocaleString("en")} multiply-adds of this pass</text>
-      <path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${chain}${nothing}`,
+      <path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${chain}`,
     boxes: () => null,
-    says: `${quoted(asks)} asks, ${quoted(gives)} answers: ${D} products sum to ${fixed(all.sum, 2)}. Divided by √${D} that is ${fixed(all.scaled, 2)}, and of all that ${quoted(asks)} may look at it gets the share ${fixed(all.share)}.`,
+    path: place.weight ? sourceOf(place, sizes).output : `transformer.h.${place.block}.attn.scores`,
+    says,
   };
 }

@@ -6,7 +6,7 @@ import { render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
 import { onCurve } from "./layout.mjs";
 
-/** @import { Scene } from "./flow.mjs" */
+/** @import { Scene } from "./scenes.mjs" */
 /** @import { Box } from "./layout.mjs" */
 
 const ZOOM = 600; // milliseconds from one level to the next

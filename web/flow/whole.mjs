@@ -11,7 +11,7 @@ import { stageName } from "./pass.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
-/** @import { Scene, View } from "./flow.mjs" */
+/** @import { Scene, View } from "./scenes.mjs" */
 
 const DRAWN = 0.08; // a weight below this has no ribbon
 const THICK = 9; // px of a ribbon of weight 1 into the chosen lane

@@ -77,6 +77,26 @@ test("its places have addresses, and a way out", () => {
   expect(odd.map((address) => addressOf(placeOf(address, size)))).toEqual(kept);
   const out = (address) => addressOf(outOf(placeOf(address, size)));
   expect(all.map(out)).toEqual(["", "", "1", "1.0", "1.0.6.3", "1", "1.mlp"]);
+  const matrices = ["1.0.q", "1.0.q.6", "1.0.q.6.17", "1.0.q.6.17.5", "1.0.c_proj.6.127.31"];
+  matrices.push("1.mlp.c_fc.6.511.127", "1.mlp.c_proj.0.127.511");
+  for (const address of matrices) expect(addressOf(placeOf(address, size))).toBe(address);
+  expect(matrices.map((address) => levelOf(placeOf(address, size)))).toEqual([3, 3, 3, 4, 4, 4, 4]);
+  expect(out("1.0.q.6.17.5")).toBe("1.0.q.6.17");
+  expect([out("1.0.q.6.17"), out("1.mlp.c_fc")]).toEqual(["1.0", "1.mlp"]);
+  const beyond = ["1.0.q.7.3", "1.0.q.6.32", "1.0.c_fc.1", "1.mlp.q.1", "1.0.c_proj.6.1.32"];
+  expect(beyond.map((address) => addressOf(placeOf(address, size)))).toEqual([
+    "1.0.q",
+    "1.0.q.6",
+    "1.0",
+    "1.mlp",
+    "1.0.c_proj.6.1",
+  ]);
+  const deep = wayTo(placeOf("1.mlp.c_fc.6.17.5", size), passes[0].tokens);
+  expect(deep.map(({ name }) => name).slice(2)).toEqual([
+    "MLP",
+    "c_fc, ␣crane, output 17",
+    "number 5",
+  ]);
   const names = wayTo(placeOf("1.0.6.3.16", size), passes[0].tokens).map(({ name }) => name);
   expect(names).toEqual(["model", "block 1", "head 1.0", "score ␣crane → ␣marsh", "number 16"]);
 });

@@ -2,16 +2,19 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { lengthsOf } from "../flow/block.mjs";
-import { lengthOf } from "../flow/cells.mjs";
+import { lengthOf, spreadOf } from "../flow/cells.mjs";
 import { STEPS, stepOf } from "../flow/head.mjs";
 import { gelu, unitsOf } from "../flow/mlp.mjs";
 import { readPass } from "../flow/pass.mjs";
+import { placeOf } from "../flow/place.mjs";
+import { Shelf, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
 import { multiplyAdds, productsOf } from "../flow/product.mjs";
 import { pageModel } from "./page.mjs";
 
-let pass, T, D;
+let model, pass, T, D, shelf;
 beforeAll(async () => {
-  const model = await pageModel();
+  model = await pageModel();
+  shelf = new Shelf(model);
   const text = "In the marsh, the crane";
   const { ids } = await model.encode(text, 128);
   pass = await readPass(model, { text, ids, key: "test" });
@@ -89,4 +92,81 @@ test("multiply-adds are counted as the book counts them", () => {
   const crane = { nLayer: 3, nEmbd: 128, vocabSize: 1024 };
   expect(multiplyAdds(crane, 7)).toBe(7 * 3 * 12 * 128 ** 2 + 1024 * 128 + 3 * 128 * 56);
   expect((multiplyAdds(crane, 8) / 1e6).toFixed(1)).toBe("4.9"); // chapter 16
+});
+
+test.each(["0.1.q", "1.0.q", "1.0.k", "2.3.v", "1.mlp.c_fc", "2.mlp.c_proj"])(
+  "matrix %s makes of its input what is on the tape",
+  async (address) => {
+    const { config } = model.present;
+    const place = placeOf(address, { nLayer: 3, nHead: 4, T, D, units: 512 });
+    const { output } = sourceOf(place, config);
+    for (const t of [0, T - 1]) {
+      const { matrix } = await shelf.wanted(pass, place, t);
+      const { outputs, products, bias, R } = worked(pass, place, matrix, config, t);
+      const made = vectorOf(pass.tensor(output), t, place.head);
+      expect(outputs).toHaveLength(made.length);
+      outputs.forEach((value, o) => expect(value).toBeCloseTo(made[o], 3));
+      const sum = products(R - 1).reduce((a, b) => a + b, bias[R - 1]);
+      expect(sum).toBeCloseTo(made[R - 1], 3);
+    }
+  },
+);
+
+test("what the heads' parts of c_proj add is what attention adds, but for the bias", async () => {
+  const { config } = model.present;
+  const sum = new Float64Array(128);
+  for (const head of every(4)) {
+    const place = { block: 1, head, weight: "c_proj" };
+    const { matrix } = await shelf.wanted(pass, place, 6);
+    const { outputs, bias } = worked(pass, place, matrix, config, 6);
+    expect(bias).toBeNull();
+    outputs.forEach((value, c) => (sum[c] += value + (head ? 0 : matrix.bias[c])));
+  }
+  vectorOf(pass.tensor("transformer.h.1.attn.out"), 6).forEach((value, c) => {
+    expect(value).toBeCloseTo(sum[c], 3);
+  });
+});
+
+test("a unit pushes tokens by its own part of the lens's logits", async () => {
+  const [block, t, id] = [1, 6, 0];
+  const { act } = unitsOf(pass, block, t);
+  const C = 128;
+  const stream = vectorOf(pass.tensor(`transformer.h.${block}.resid_post`), t);
+  const [{ weight: gain, bias }, table] = await Promise.all([
+    model.part({ module: "transformer.ln_f", rows: [0, C], columns: [0, 1] }),
+    model.part({ module: "transformer.wte", rows: [0, 1024], columns: [0, C] }),
+  ]);
+  const { column, up, down, row, bias: own } = await shelf.unit(pass, { block, unit: 26 }, t);
+  const mean = column.reduce((a, b) => a + b) / C;
+  const spread = Math.sqrt(spreadOf(stream) ** 2 + 1e-5);
+  const push = (name) => {
+    const word = every(1024).find((one) => model.show(one) === name);
+    return column.reduce(
+      (sum, x, c) => sum + ((x - mean) / spread) * gain[c] * table.weight[word * C + c],
+      0,
+    );
+  };
+  for (const { name, by } of [...up, ...down]) expect(push(name)).toBeCloseTo(by, 3);
+  expect(up[0].by).toBeGreaterThan(up[2].by);
+  expect(down[0].by).toBeLessThan(down[2].by);
+  const normed = vectorOf(pass.tensor(`transformer.h.${block}.ln_2`), t);
+  const { pre } = unitsOf(pass, block, t);
+  expect(row.reduce((sum, w, c) => sum + w * normed[c], own)).toBeCloseTo(pre[26], 3);
+  // The lens, part by part: the units, c_proj's bias, the stream before, ln_f's bias.
+  const all = await model.part({
+    module: "transformer.h.1.mlp.c_proj",
+    rows: [0, C],
+    columns: [0, 512],
+  });
+  const before = vectorOf(pass.tensor(`transformer.h.${block}.resid_mid`), t);
+  const parts = before.map(
+    (x, c) => x + all.bias[c] + act.reduce((sum, a, u) => sum + a * all.weight[c * 512 + u], 0),
+  );
+  const centre = parts.reduce((a, b) => a + b) / C;
+  const logit = parts.reduce(
+    (sum, x, c) => sum + (((x - centre) / spread) * gain[c] + bias[c]) * table.weight[id * C + c],
+    0,
+  );
+  const read = await model.read(stream.slice(), "test, lens");
+  expect(logit).toBeCloseTo(read[id], 2);
 });

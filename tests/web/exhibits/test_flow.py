@@ -67,7 +67,18 @@ def test_models_of_other_sizes_are_drawn(picture, tmp_path, sizes):
     shown = picture()
     choose(shown, path)
     assert shown.ready().element.locator(".room").count() == sizes["n_layer"] + 2
-    for place in ("0", "0.0", "0.0.0.0", "0.mlp", ""):
+    places = (
+        "0",
+        "0.0",
+        "0.0.0.0",
+        "0.mlp",
+        "0.mlp.0",
+        "0.0.q.0.0",
+        "0.0.q.0.0.0",
+        "0.mlp.c_proj",
+        "",
+    )
+    for place in places:
         shown.element.evaluate("(element, place) => element.state.set({ place })", place)
         shown.stands()
 
@@ -106,3 +117,42 @@ def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
         assert slider.input_value() == station
     timed = "document.getAnimations().filter((one) => one.timeline === document.timeline).length"
     assert shown.page.evaluate(timed) == 0
+
+
+def test_from_a_head_to_a_product_of_its_query_and_out_again(picture, crane):
+    shown = picture(query={"place": "1.0"})
+    crumbs = shown.element.locator(".flow-crumbs")
+    shown.element.get_by_role("button", name="q of ␣crane: open its matrix").click()
+    field = shown.ready().element.get_by_role("slider", name="output")
+    assert crumbs.inner_text().endswith("q, ␣crane")
+    field.focus()
+    first = int(field.get_attribute("aria-valuenow") or "")
+    shown.press("ArrowRight")
+    at = (first + 1) % 32
+    q = crane.trace("In the marsh, the crane")["transformer.h.1.attn.q"][0, 0, 6]
+    assert field.get_attribute("aria-valuetext") == f"output {at}: {q[at]:.2f}".replace("-", "−")
+    shown.press("Enter")
+    assert f"output {at}" in crumbs.inner_text() and "number" in crumbs.inner_text()
+    figures = shown.element.locator(".figure").all_text_contents()
+    assert figures[-1] == f"{q[at]:.2f}".replace("-", "−")
+    assert "q = split_heads(c_attn(normed)[..., :C])" in shown.element.inner_text()
+    shown.element.get_by_role("button", name="next ▸").focus()
+    ends = []
+    for _ in range(4):
+        shown.press("Escape")
+        ends.append(crumbs.inner_text().split("›")[-1].strip())
+        crumbs.locator("button, b").last.evaluate("e => (e.tabIndex = 0, e.focus())")
+    assert ends == [f"q, ␣crane, output {at}", "head 1.0", "block 1", "model"]
+
+
+def test_outputs_fill_one_by_one_when_played(picture):
+    shown = picture(query={"place": "1.0.v.6"})
+    blank = shown.element.locator(".blank")
+    shown.element.get_by_role("button", name="play", exact=True).click()
+    blank.wait_for(state="attached")
+    wide = blank.evaluate("e => e.width.baseVal.value")
+    shown.page.wait_for_function(
+        "wide => document.querySelector('.blank')?.width.baseVal.value < wide", arg=wide
+    )
+    shown.element.get_by_role("button", name="stop", exact=True).click()
+    assert blank.count() == 0

@@ -1,0 +1,177 @@
+// Level 3: a matrix of weights. What goes in stands at its left, what comes out below; an output is
+// the sum of the inputs, each times its weight in the output's column.
+
+import { nothing, svg } from "lit/html.js";
+import { fixed, quoted } from "../exhibits/dom.mjs";
+import { heat } from "./cells.mjs";
+import { sourceOf, worked } from "./parts.mjs";
+
+/** @import { Scene, View } from "./scenes.mjs" */
+
+const WIDE = 700;
+const MARKED = 3; // products with their numbers
+/** Of the picture's pixels, by role: in both themes. @type {Record<string, number[]>} */
+const PLUS = { q: [40, 130, 200], k: [220, 110, 40], v: [28, 155, 105], plain: [75, 115, 170] };
+const MINUS = [160, 145, 125];
+
+/** The last map that was drawn. @type {{of: Float32Array, href: string} | null} */
+let drawn = null;
+
+/**
+ * The weights as a picture: a pixel for each, inputs downwards, outputs to the right.
+ * @param {Float32Array} weight  a row for each output
+ * @param {number} K  inputs
+ * @param {string} role
+ */
+function mapOf(weight, K, role) {
+  if (drawn?.of === weight) return drawn.href;
+  const R = weight.length / K;
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [R, K];
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const image = context.createImageData(R, K);
+  const full = fullColour(weight);
+  weight.forEach((value, n) => {
+    const [o, i] = [Math.floor(n / K), n % K];
+    const alpha = Math.min(1, Math.abs(value) / full);
+    image.data.set([...(value < 0 ? MINUS : PLUS[role]), 255 * alpha], 4 * (i * R + o));
+  });
+  context.putImageData(image, 0, 0);
+  drawn = { of: weight, href: canvas.toDataURL() };
+  return drawn.href;
+}
+
+/**
+ * The weight that has the full colour.
+ * @param {Float32Array} weight
+ */
+function fullColour(weight) {
+  return 2.5 * Math.sqrt(weight.reduce((sum, w) => sum + w * w, 0) / weight.length) || 1;
+}
+
+/**
+ * @param {View} view
+ * @returns {Scene}
+ */
+export function matrix(view) {
+  const { pass, place, parts, width, at, sizes, hover, setHover, filling, go } = view;
+  const t = place.token ?? at;
+  const work = parts.matrix && worked(pass, place, parts.matrix, sizes, t);
+  if (!parts.matrix || !work) {
+    const says = pass.tensor ? "The weights are fetched." : "The vectors are not stored.";
+    return {
+      height: 500,
+      body: svg`<text class="axis" x="12" y="40">${says}</text>`,
+      boxes: () => null,
+      says,
+    };
+  }
+  const { weight } = parts.matrix;
+  const { x, K, R, outputs, bias } = work;
+  const wide = width >= WIDE;
+  const role = place.mlp ? "plain" : place.weight === "c_proj" ? "v" : String(place.weight);
+  const largest = outputs.reduce(
+    (best, v, o) => (Math.abs(v) > Math.abs(outputs[best]) ? o : best),
+    0,
+  );
+  const chosen = hover >= 0 && hover < R ? hover : (place.output ?? largest);
+  const { module, input, output } = sourceOf(place, sizes);
+  const short = (/** @type {string} */ path) => path.replace(/^transformer\.h\.\d+\./, "");
+  const token = pass.tokens[t];
+
+  // The map, the input at its left, the running sum at its right, the outputs below.
+  const [top, high] = [64, wide ? 384 : 320];
+  const [left, sum] = wide ? [84, 270] : [34, 92];
+  const cell = Math.min(24, (width - left - sum - 36) / R);
+  const across = cell * R;
+  const row = high / K;
+  const bottom = top + high;
+  const cx = left + chosen * cell;
+
+  const products = work.products(chosen);
+  const sums = products.reduce((ends, p) => [...ends, ends[ends.length - 1] + p], [0]);
+  const total = sums[K];
+  const [low, most] = [Math.min(...sums, outputs[chosen]), Math.max(...sums, outputs[chosen])];
+  const sx = left + across + 24; // of the running sum
+  const px = (/** @type {number} */ v) =>
+    sx + ((v - low) / (most - low || 1)) * (sum - (wide ? 160 : 6));
+  const line = sums.map(
+    (v, i) => `${i ? "L" : "M"}${px(v).toFixed(1)} ${(top + i * row).toFixed(1)}`,
+  );
+  const order = products
+    .map((p, i) => ({ p, i }))
+    .sort((a, b) => Math.abs(b.p) - Math.abs(a.p))
+    .slice(0, MARKED)
+    .sort((a, b) => a.i - b.i);
+  let below = top - 8;
+  const marks = order.map(({ p, i }) => {
+    const y = top + (i + 0.5) * row;
+    below = Math.max(below + 16, y + 4);
+    return svg`<path class="mark" d="M${left - 30} ${y}h${wide ? 6 : 3}M${cx - 4} ${y}h4M${cx + cell} ${y}h4"></path>
+      ${wide ? svg`<text class="axis" x=${sx + sum - 146} y=${below}>${fixed(x[i], 2)} × ${fixed(weight[chosen * K + i], 2)} = ${fixed(p, 2)}</text>` : nothing}`;
+  });
+
+  const outputAt = (/** @type {MouseEvent} */ event) => {
+    const picture = /** @type {SVGElement} */ (event.currentTarget).ownerSVGElement;
+    const box = /** @type {SVGElement} */ (picture).getBoundingClientRect();
+    const o = Math.floor(((event.clientX - box.left) * (width / box.width) - left) / cell);
+    return Math.min(R - 1, Math.max(0, o));
+  };
+  const choose = (/** @type {number} */ o) => go({ ...place, token: t, output: (o + R) % R });
+  const open = () =>
+    go({
+      ...place,
+      token: t,
+      output: chosen,
+      number: order.reduce((best, one) => (Math.abs(one.p) > Math.abs(best.p) ? one : best)).i,
+    });
+  const step = (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!by && event.key !== "Enter") return;
+    event.preventDefault();
+    if (by) choose(chosen + by);
+    else open();
+  };
+  const click = (/** @type {MouseEvent} */ event) => {
+    const o = outputAt(event);
+    if (o === place.output) open();
+    else choose(o);
+  };
+  const told = `output ${chosen}: ${fixed(outputs[chosen], 2)}`;
+  const field = { y: bottom + 26, high: wide ? 26 : 22 };
+  const shade = (/** @type {number} */ from, /** @type {number} */ to) =>
+    svg`<rect class="aside" x=${left + from * cell} y=${top} width=${Math.max(0, to - from) * cell} height=${high}></rect>`;
+  const [end, anchor] = wide ? [sx, "start"] : [width - 4, "end"];
+  const whole = bias ? ` + bias ${fixed(bias[chosen], 2)}` : "";
+  return {
+    height: field.y + field.high + 34,
+    body: svg`<text class="axis" x=${left - 30} y="20">${short(input)} of ${token}: ${K} numbers</text>
+      <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight, ${place.mlp || !wide ? "" : "the part of this head: "}${K} × ${R}</text>
+      ${heat(x, { x: left - 24, y: top, columns: 1, cell: 18, high: row, scale: fullColour(x) })}
+      <image href=${mapOf(weight, K, role)} x=${left} y=${top} width=${across} height=${high} preserveAspectRatio="none"></image>
+      ${shade(0, chosen)}${shade(chosen + 1, R)}
+      <rect class="chosen-cell" x=${cx - 1} y=${top - 1} width=${cell + 2} height=${high + 2}></rect>${marks}
+      <path class="axes" d="M${px(0)} ${top}V${bottom}"></path><path class="curve" d=${line.join("")}></path>
+      <circle class="point" cx=${px(total)} cy=${bottom} r="5"></circle>
+      <path class="detour" d="M${cx + cell / 2} ${bottom + 3}V${field.y - 3}m-4 -5l4 5l4 -5"></path>
+      ${heat(outputs, { x: left, y: field.y, columns: R, cell, high: field.high, gap: cell > 5 ? 1 : 0, role, scale: fullColour(outputs) })}
+      ${filling ? svg`<rect class="blank" x=${cx + cell} y=${field.y - 1} width=${across - (chosen + 1) * cell} height=${field.high + 2}></rect>` : nothing}
+      <rect class="chosen-cell" x=${cx - 1} y=${field.y - 1} width=${cell + 1} height=${field.high + 1}></rect>
+      <g class="field" role="slider" tabindex="0" aria-label="output" aria-valuemin="0" aria-valuemax=${R - 1}
+        aria-valuenow=${chosen} aria-valuetext=${told} @click=${click} @keydown=${step}
+        @pointermove=${(/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && setHover(outputAt(event))}
+        @pointerleave=${() => setHover(-1)}>
+        <rect class="touch" x=${left} y=${top} width=${across} height=${field.y + field.high - top}></rect>
+        <title>click to choose an output, once more to see its products</title></g>
+      <text class="name" x=${end} y=${field.y + 2} text-anchor=${anchor}>${fixed(total, 2)}${whole} =</text>
+      <text class="figure" x=${end} y=${field.y + 28} text-anchor=${anchor}>${fixed(outputs[chosen], 2)}</text>
+      <text class="axis" x=${left} y=${field.y + field.high + 18}>${place.mlp ? short(output) : place.weight === "c_proj" ? `what head ${place.block}.${place.head} adds to the stream` : `${place.weight} of ${token}`}: ${R} numbers</text>`,
+    boxes: ({ number, output: o }) =>
+      number === undefined || o === undefined
+        ? null
+        : { x: left + o * cell, y: top, width: Math.max(cell, 12), height: high },
+    path: output,
+    fills: { count: R, show: (nth) => setHover(nth, true) },
+    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. Output ${chosen} at ${quoted(token)}: each number times its weight in column ${chosen}, summed, is ${fixed(total, 2)}${bias ? `; with the bias ${fixed(bias[chosen], 2)} that is ${fixed(outputs[chosen], 2)}` : ". The bias is added once, for all heads together"}.`,
+  };
+}

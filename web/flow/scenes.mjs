@@ -1,0 +1,61 @@
+// What the picture can show: a scene for each kind of place.
+
+import { block } from "./block.mjs";
+import { head } from "./head.mjs";
+import { matrix } from "./matrix.mjs";
+import { mlp } from "./mlp.mjs";
+import { product } from "./product.mjs";
+import { whole } from "./whole.mjs";
+
+/** @import { Pass } from "./pass.mjs" */
+/** @import { Place } from "./place.mjs" */
+/** @import { Box } from "./layout.mjs" */
+/** @import { Parts } from "./parts.mjs" */
+
+/**
+ * What a scene is given.
+ * @typedef {object} View
+ * @property {Pass} pass
+ * @property {Pass | null} was  what was shown before, so that it changes rather than appears
+ * @property {Parts} parts  of the weights, as far as the place wants them
+ * @property {number} width  px
+ * @property {number} at  the token that is followed: the query
+ * @property {Place} place
+ * @property {string[]} cut  heads, block.head
+ * @property {{nLayer: number, nHead: number, nEmbd: number, vocabSize: number}} sizes
+ * @property {number} step  of a head: score, scale, mask, share, mix
+ * @property {number} hover  an output of a matrix; -1: none
+ * @property {(step: number) => void} setStep
+ * @property {(output: number, filled?: boolean) => void} setHover  `filled`: those behind it are still to come
+ * @property {boolean} filling
+ * @property {(place: Place) => void} go
+ * @property {(at: number) => void} pick  another token
+ * @property {(head: string) => void} toggle  cut a head, or put it back
+ * @property {(id: number) => void} append  a token to the text
+ */
+/**
+ * What a scene makes of it: a picture, `height` px high.
+ * @typedef {object} Scene
+ * @property {number} height
+ * @property {import("lit/html.js").TemplateResult} body
+ * @property {(place: Place) => Box | null} boxes  where a deeper place lies in it
+ * @property {string} [says]  in a sentence
+ * @property {string} [path]  the tensor that it shows
+ * @property {((depth: number) => number)} [along]  px along the way; without it nothing is played
+ * @property {{points: [number, number][], many: number, from: number, to: number}[]} [beads]
+ * @property {boolean} [vertical]
+ * @property {{count: number, show: (nth: number) => void}} [fills]  what is played instead, one after
+ *   the other
+ */
+
+/**
+ * @param {Place} place
+ * @returns {(view: View) => Scene}
+ */
+export function sceneOf(place) {
+  if (place.block === undefined) return whole;
+  if (place.query !== undefined || place.number !== undefined) return product;
+  if (place.weight) return matrix;
+  if (place.mlp) return mlp;
+  return place.head === undefined ? block : head;
+}
