@@ -1,10 +1,11 @@
 // Level 2: the MLP of a token. Every unit is a number that GELU lets through or not; level 3 is one
 // unit, which is the same picture with that unit spelled out.
 
-import { nothing, svg } from "lit/html.js";
+import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { button, heat, rowOf } from "./cells.mjs";
 import { LIT } from "./pass.mjs";
+import { unitOf } from "./unit.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
@@ -90,10 +91,12 @@ export function mlp(view) {
     "",
   );
   const lit = act.reduce((sum, x) => sum + Number(x > LIT), 0);
+  const bottom = Math.max(fy + rows * high, gy + gh) + 50;
+  const more = unitOf(view, bottom, act[unit]);
   const told = `unit ${unit}: ${fixed(pre[unit], 2)} → ${fixed(act[unit], 2)}`;
   return {
-    height: Math.max(fy + rows * high, gy + gh) + 50,
-    body: svg`<text class="name" x=${fx} y="22">${act.length} units of ${pass.tokens[at]}, ${lit} of them lit</text>
+    height: bottom + more.height,
+    body: svg`<text class="name" x=${fx} y="22">${wide ? `${act.length} units of ${pass.tokens[at]}, ${lit} of them lit` : `${lit} of ${act.length} units lit`}</text>
       ${["c_fc", "c_proj"].map((weight, i) => button(`${weight} ▸`, { x: fx + room - 176 + 90 * i, y: 4, width: 86, label: `${weight}: open its matrix`, act: () => go({ block: n, mlp: true, weight, token: at }) }))}
       <g class="field" role="slider" tabindex="0" aria-label="unit" aria-valuemin="0" aria-valuemax=${act.length - 1}
         aria-valuenow=${unit} aria-valuetext=${told} @click=${pick} @keydown=${step}>
@@ -107,7 +110,7 @@ export function mlp(view) {
       <text class="name" x=${gx} y=${gy - 12}>GELU: ${told}</text>
       <text class="axis" x=${gx + gw} y=${py(0) + 16} text-anchor="end">pre, what comes in</text>
       <text class="axis" x=${px(0) + 6} y=${gy + 10}>act, what goes on</text>
-      ${nothing}`,
+      ${more.body}`,
     boxes: ({ unit: to }) =>
       to === undefined
         ? null
@@ -118,6 +121,6 @@ export function mlp(view) {
             height: high,
           },
     path: `transformer.h.${n}.mlp.act`,
-    says: `The MLP sees one token at a time. At ${quoted(pass.tokens[at])} ${lit} of ${act.length} units are above ${LIT}. Unit ${unit} gets ${fixed(pre[unit], 2)}, and GELU makes ${fixed(act[unit], 2)} of it.`,
+    says: `The MLP sees one token at a time. At ${quoted(pass.tokens[at])} ${lit} of ${act.length} units are above ${LIT}. Unit ${unit} gets ${fixed(pre[unit], 2)}, and GELU makes ${fixed(act[unit], 2)} of it.${more.says}`,
   };
 }

@@ -156,3 +156,19 @@ def test_outputs_fill_one_by_one_when_played(picture):
     )
     shown.element.get_by_role("button", name="stop", exact=True).click()
     assert blank.count() == 0
+
+
+def test_a_unit_shows_which_tokens_it_pushes(picture, crane):
+    shown = picture(query={"place": "1.mlp.26"})
+    stream = crane.trace("In the marsh, the crane")["transformer.h.1.resid_post"][0, 6]
+    parts = crane.model.transformer
+    column = parts.h[1].mlp.c_proj.weight[:, 26].detach()
+    spread = (stream.var(correction=0) + 1e-5).sqrt()
+    pushes = (column - column.mean()) / spread * parts.ln_f.weight @ parts.wte.weight.T
+    order = pushes.argsort(descending=True).tolist()
+    ids = [*order[:3], *reversed(order[-3:])]
+    expected = [f"{name} {pushes[i]:+.2f}" for name, i in zip(crane.show(ids), ids, strict=True)]
+    bars = shown.element.locator(".push")
+    told = "e => `${e.previousElementSibling.textContent} ${e.nextElementSibling.textContent}`"
+    found = [bars.nth(i).evaluate(told).replace("−", "-") for i in range(6)]
+    assert found == expected

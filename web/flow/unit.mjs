@@ -1,0 +1,73 @@
+// Level 3: what a unit of the MLP reads, and what it writes into the stream.
+
+import { nothing, svg } from "lit/html.js";
+import { fixed, quoted } from "../exhibits/dom.mjs";
+import { heat, spreadOf } from "./cells.mjs";
+import { vectorOf } from "./parts.mjs";
+
+/** @import { View } from "./scenes.mjs" */
+
+const HIGH = 16; // of a strip
+
+/**
+ * Below the field and the curve.
+ * @param {View} view
+ * @param {number} y  where it begins
+ * @param {number} act  the unit's result
+ */
+export function unitOf({ pass, place, parts, width, at }, y, act) {
+  const { unit } = parts;
+  const [normed, stream] = ["ln_2", "resid_post"].map((name) =>
+    pass.tensor?.(`transformer.h.${place.block}.${name}`),
+  );
+  if (!unit || !normed || !stream) return { height: 0, body: nothing, says: "" };
+  const { row, bias, column, up, down } = unit;
+  const wide = width >= 700;
+  const x = vectorOf(normed, at);
+  const products = row.map((w, c) => w * x[c]);
+  const sum = products.reduce((all, p) => all + p, 0);
+  const C = x.length;
+  const cell = (width - 20) / C;
+  /** @param {ArrayLike<number>} values @param {string} told @param {number} nth */
+  const strip = (values, told, nth) => {
+    const top = y + 44 * nth;
+    return svg`<text class="axis" x="10" y=${top}>${told}</text>
+      ${heat(values, { x: 10, y: top + 7, columns: C, cell, high: HIGH, gap: cell > 4 ? 1 : 0 })}`;
+  };
+  const strips = [
+    strip(x, `reads ln_2 of ${pass.tokens[at]}, ${C} numbers,`, 0),
+    strip(
+      row,
+      `times its row of c_fc: ${wide ? "the products sum to " : ""}${fixed(sum, 2)}, + bias ${fixed(bias, 2)}${wide ? ` = ${fixed(sum + bias, 2)}` : ""}`,
+      1,
+    ),
+    strip(column, `writes its column of c_proj, times its result ${fixed(act, 2)}`, 2),
+  ];
+
+  // The tokens, likeliest first on both sides.
+  const top = y + 142;
+  const most = Math.max(...[...up, ...down].map(({ by }) => Math.abs(by))) || 1;
+  const half = (width - 20) / 2;
+  const words = [up, down].map((list, side) =>
+    list.map(({ name, by }, i) => {
+      const [left, line] = [10 + side * half, top + 20 + i * 22];
+      const long = (Math.abs(by) / most) * (half - (wide ? 220 : 120));
+      return svg`<text class="token-name" x=${left} y=${line + 12}>${name.slice(0, wide ? 16 : 9)}</text>
+        <rect class=${side ? "push minus" : "push"} x=${left + (wide ? 130 : 66)} y=${line} width=${long} height="16" rx="2"></rect>
+        <text class="axis" x=${left + (wide ? 138 : 70) + long} y=${line + 12}>${by < 0 ? "" : "+"}${fixed(by, 2)}</text>`;
+    }),
+  );
+  const spread = fixed(spreadOf(vectorOf(stream, at)), 2);
+  const how = [
+    "What a result of 1 adds to a token’s logit, as the lens reads the stream after this block:",
+    `the column, less its mean, ÷ ${spread} (the stream’s σ), × the gain of ln_f, × the token’s row of wte.`,
+  ];
+  const [best] = up;
+  return {
+    height: 142 + 20 + 66 + 12 + (wide ? 18 : 0) + 18,
+    body: svg`${strips}<text class="name" x="10" y=${top + 8}>raises</text>
+      <text class="name" x=${10 + half} y=${top + 8}>lowers</text>${words}
+      ${wide ? how.map((line, i) => svg`<text class="axis" x="10" y=${top + 104 + 17 * i}>${line}</text>`) : nothing}`,
+    says: ` It raises ${quoted(best.name)} most: a result of 1 by ${fixed(best.by, 2)} in the lens’s logits, here, times ${fixed(act, 2)}, by ${fixed(act * best.by, 2)}.${wide ? "" : ` ${how.join(" ")}`}`,
+  };
+}
