@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import tiktoken
 
 from .crane import story
+from .crane.grammar import cell, crane_world
 from .tokenizer import load_tokenizer
 from .weights import config_to_hugging_face, save_tensors, to_hugging_face
 
@@ -54,20 +55,22 @@ def files_script(name: str) -> str:
     """A script with the files of the model "crane", of the tokenizer "gpt2", or "gpt2_runs".
 
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
-    has all words of Crane World, so that a page can report words that the model has not seen.
+    has all words of Crane World, so that a page can report words that the model has not seen, and
+    what a crane does in either sense.
     Raises ValueError for other names.
     """
     if name == "gpt2_runs":
         return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(_published_passes())};\n"
     if name not in ("crane", "gpt2"):
         raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
-    files = {"merges": _compressed_merges(load_tokenizer(name))}
+    files: dict[str, Any] = {"merges": _compressed_merges(load_tokenizer(name))}
     if name == "crane":
         folder = ASSETS / name
         files["config.json"] = (folder / "config.json").read_text(encoding="utf-8")
         weights = (folder / "model.safetensors").read_bytes()
         files["model.safetensors"] = base64.b64encode(weights).decode()
         files["words"] = " ".join(sorted(_crane_words()))
+        files["deeds"] = crane_deeds()
     return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"
 
 
@@ -111,6 +114,17 @@ def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
         "gpt2-edu.merges": _compressed_merges(encoding),
     }
     save_tensors(to_hugging_face(model.state_dict()), path, metadata)
+
+
+def crane_deeds() -> dict[str, list[str]]:
+    """The first words of what a crane does, as a bird and as a machine."""
+    lists = crane_world().lists
+    return {
+        name: list(
+            dict.fromkeys(one.items[0] for one in lists[cell("sense", "does", f"crane-{name}")])
+        )
+        for name in ("bird", "machine")
+    }
 
 
 def _crane_words() -> set[str]:

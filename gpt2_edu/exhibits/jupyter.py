@@ -45,13 +45,13 @@ def script() -> str:
     def static(name: str) -> str:
         return (STATIC / name).read_text(encoding="utf-8")
 
-    css = "".join(map(static, ("base.css", "live.css")))
+    css = "".join(map(static, ("base.css", "live.css", "flow.css")))
     css = css.replace(PAGE_DARK, f":is({PAGE_DARK}, {LAB_DARK})") + COLOURS
     style = f'document.createElement("style"), {{ textContent: {json.dumps(css)} }}'
     parts = [
         f"document.head.append(Object.assign({style}));",
         *(files_script(name) for name in ("crane", "gpt2")),
-        *(static(name) for name in ("gpt2.js", "base.js", "live.js")),
+        *(static(name) for name in ("gpt2.js", "base.js", "flow.js", "live.js")),
     ]
     return "\n".join(["if (!globalThis.gpt2) {", *parts, "}"])
 

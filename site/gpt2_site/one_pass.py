@@ -7,14 +7,13 @@ from html import escape
 from typing import Any
 
 from gpt2_edu.analysis.published import published_runs
-from gpt2_edu.crane.grammar import cell, crane_world
+from gpt2_edu.web import crane_deeds
 from gpt2_site import front_facts as facts
 from gpt2_site.chapters import chapters
 
 SHOWN = 6  # bars
 FIRST = 9  # numbers of a token's vector
 LIT = 0.5  # a unit of the MLP is lit above this
-SENSES = {"bird": "crane-bird", "machine": "crane-machine"}
 CHIPS = (
     "In the marsh, the crane",
     "In the city, the crane",
@@ -30,7 +29,6 @@ def settings() -> dict[str, Any]:
     return {
         "text": first,
         "chips": CHIPS,
-        "senses": deeds(),
         "chapters": [f"../notebooks/{chapter.name}.html" for chapter in chapters()],
         "sizes": {
             "nLayer": config.n_layer,
@@ -51,19 +49,12 @@ def element(**more: Any) -> str:
     )
 
 
-def deeds() -> dict[str, list[str]]:
-    """The first words of what a crane does, in either sense."""
-    lists = crane_world().lists
-    return {
-        name: list(dict.fromkeys(one.items[0] for one in lists[cell("sense", "does", sense)]))
-        for name, sense in SENSES.items()
-    }
-
-
 def stored(text: str) -> dict[str, Any]:
     """A pass as web/flow/stored.mjs reads it, rounded to six decimals."""
     tape, config, ids = facts.tape(text), facts.model().config, facts.ids(text)
-    first = {sense: {facts.ids(f" {deed}")[1] for deed in all_} for sense, all_ in deeds().items()}
+    first = {
+        sense: {facts.ids(f" {deed}")[1] for deed in deeds} for sense, deeds in crane_deeds().items()
+    }
     blocks = [f"transformer.h.{n}." for n in range(config.n_layer)]
     final = facts.shares(text).argmax().item()
     stages = ["embd", *(h + part for h in blocks for part in ("resid_mid", "resid_post"))]

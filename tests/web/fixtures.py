@@ -42,7 +42,7 @@ def all_fixtures() -> dict[str, Any]:
         "host": host(),
         "text": text(),
         "answers": answers(),
-        "flow": one_pass.settings(),
+        "flow": {**one_pass.settings(), "deeds": web.crane_deeds()},
     }
 
 

@@ -47,6 +47,7 @@ def test_files_travel_in_scripts_unchanged(name):
         weights = base64.b64decode(files.pop("model.safetensors"))
         assert weights == (folder / "model.safetensors").read_bytes()
         assert "marsh" in files.pop("words").split()
+        assert "ate" in files["deeds"]["bird"] and "lifted" in files.pop("deeds")["machine"]
     assert files == {}
 
 

@@ -54,6 +54,8 @@ export function bundleScript(name) {
     files["model.safetensors"] = read("crane/model.safetensors", "base64");
     const { tokens } = fromRanks(read(RANKS.crane, "latin1"));
     files.words = tokens.filter((token) => /^ ?[a-z]+$/i.test(token)).join(" "); // nearly all words
+    const flow = new URL("../test/fixtures/flow.json", import.meta.url);
+    files.deeds = JSON.parse(readFileSync(flow, "utf8")).deeds;
   }
   return `(globalThis.gpt2Files ??= {}).${name} = ${JSON.stringify(files)};\n`;
 }

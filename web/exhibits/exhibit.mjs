@@ -41,7 +41,8 @@ export class Exhibit extends HTMLElement {
   /** @type {Kind} */
   static kind = () => ({ nodes: [], show: () => {}, table: noTable });
   static needsModel = true;
-  static waits = true; // for the model, before anything is shown
+  /** @type {(settings: Record<string, any>) => boolean} */
+  static waits = () => true; // for the model, before anything is shown
 
   constructor() {
     super();
@@ -98,7 +99,7 @@ export class Exhibit extends HTMLElement {
     this.dataset.state = "waking";
     try {
       this.settings = JSON.parse(this.dataset.settings ?? "{}");
-      if (this.own.waits) await this.model.ready();
+      if (this.own.waits(this.settings)) await this.model.ready();
       this.printed ??= [...this.childNodes];
       this.begin();
     } catch (error) {
@@ -282,10 +283,11 @@ function noTable() {
 /**
  * @param {string} name  <gpt2-name>
  * @param {Kind} kind
- * @param {{needsModel?: boolean, waits?: boolean}} [options]  needsModel false: it answers without
- *   the model; waits false: it begins without, and asks for it when it needs it
+ * @param {{needsModel?: boolean, waits?: (settings: Record<string, any>) => boolean}} [options]
+ *   needsModel false: it answers without the model; waits: whether it begins only once the model is
+ *   there, or asks for it when it needs it
  */
-export function define(name, kind, { needsModel = true, waits = needsModel } = {}) {
+export function define(name, kind, { needsModel = true, waits = () => needsModel } = {}) {
   const one = class extends Exhibit {};
   Object.assign(one, { kind, needsModel, waits });
   customElements.define(`gpt2-${name}`, one);

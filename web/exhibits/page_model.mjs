@@ -139,6 +139,12 @@ class PageModel {
     this.coming = null;
   }
 
+  /** The first words of what a crane does, as a bird and as a machine; null for another language. */
+  get deeds() {
+    if (TOKENIZERS.get(this.present.config.vocabSize) !== "crane") return null;
+    return /** @type {any} */ (globalThis).gpt2Files?.crane?.deeds ?? null;
+  }
+
   /**
    * The words of a text that the book's model has never met; none for another model, of whose
    * language nothing is known. The last word may still be growing.

@@ -3,4 +3,4 @@
 import { define } from "../exhibits/exhibit.mjs";
 import { flow } from "./flow.mjs";
 
-define("flow", flow, { waits: false });
+define("flow", flow, { waits: ({ passes }) => !passes });

@@ -25,7 +25,7 @@ const STORED =
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function flow(page) {
   const { settings, state, model, say, element, complain } = page;
-  const sizes = model.loaded?.config ?? settings.sizes;
+  const sizes = model.loaded?.config ?? settings.sizes; // it waits where no passes are stored
   const { nLayer, nHead, nEmbd, vocabSize: V } = sizes;
   const heads = Array.from({ length: nLayer * nHead }, (_, i) => {
     return `${Math.floor(i / nHead)}.${i % nHead}`;
@@ -143,14 +143,13 @@ export function flow(page) {
       return false;
     }
     const { ids, cut: missing } = await model.encode(text, MOST);
-    const senses = V === settings.sizes.vocabSize ? settings.senses : null;
     const computed = await readPass(model, {
       text,
       ids,
       key: "flow",
       switches: { headsOff: cut() },
       open,
-      senses: sensesOf(text, tokenizer, senses),
+      senses: sensesOf(text, tokenizer, model.deeds),
     });
     if (!computed || !latest()) return false;
     [was, pass, answered] = [pass, computed, asked];

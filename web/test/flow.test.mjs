@@ -1,7 +1,7 @@
 // The picture of the whole shows the numbers of the tape, whether it was computed or stored.
 
 import { beforeAll, expect, test } from "vitest";
-import { asTable, inSentences, readPass, stagePaths, wholeWords } from "../flow/pass.mjs";
+import { asTable, inSentences, readPass, sensesOf, stagePaths, wholeWords } from "../flow/pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";
 import { timetable } from "../flow/player.mjs";
@@ -10,7 +10,7 @@ import { Layout } from "../flow/layout.mjs";
 import { fixture } from "./files.mjs";
 import { pageModel } from "./page.mjs";
 
-const { passes, senses, sizes } = fixture("flow");
+const { passes, deeds, sizes } = fixture("flow");
 let model;
 beforeAll(async () => (model = await pageModel()));
 
@@ -18,14 +18,11 @@ beforeAll(async () => (model = await pageModel()));
 async function computed(text) {
   const { ids } = await model.encode(text, 128);
   const { tokenizer } = model.present;
-  const firsts = Object.entries(senses).map(([sense, deeds]) => {
-    return [sense, deeds.map((deed) => tokenizer.encode(` ${deed}`)[0])];
-  });
   const pass = await readPass(model, {
     text,
     ids,
     key: "test",
-    senses: Object.fromEntries(firsts),
+    senses: sensesOf(text, tokenizer, deeds),
   });
   return wholeWords(model, pass);
 }

@@ -7,12 +7,12 @@ import { wayThrough } from "../flow/way.mjs";
 import { fixture } from "./files.mjs";
 import { pageModel } from "./page.mjs";
 
-const { senses, passes } = fixture("flow");
+const { deeds, passes } = fixture("flow");
 const [{ text }] = passes;
 let model, whole;
 const run = async (off = []) => {
   const { ids } = await model.encode(text, 128);
-  const own = sensesOf(text, model.present.tokenizer, senses);
+  const own = sensesOf(text, model.present.tokenizer, deeds);
   return readPass(model, { text, ids, key: "test", senses: own, switches: { headsOff: off } });
 };
 beforeAll(async () => {
