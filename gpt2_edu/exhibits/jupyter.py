@@ -25,7 +25,9 @@ COLOURS = """.jp-OutputArea .g2-live {
   --g2-muted: var(--jp-ui-font-color2);
   --g2-accent: var(--jp-brand-color1);
   --g2-mono: var(--jp-code-font-family);
-}"""
+  color-scheme: light;
+}
+body[data-jp-theme-light="false"] .g2-live { color-scheme: dark; }"""
 
 
 def in_live_kernel() -> bool:

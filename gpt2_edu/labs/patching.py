@@ -30,7 +30,7 @@ class Patching(Lab):
     def __init__(
         self, model: nn.Module, encoding: tiktoken.Encoding, *, texts: tuple[str, str], **live: Any
     ) -> None:
-        super().__init__("inside", **live)
+        super().__init__("flow", **live)
         self.model, self.encoding, self.texts = model, encoding, texts
 
     def controls(self) -> Mapping[str, Any]:

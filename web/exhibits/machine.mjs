@@ -60,7 +60,7 @@ export function machine({ model, state, update, complain }) {
 
   const element = make(
     "div",
-    { class: "machine" },
+    { class: "engine" },
     facts,
     labelled("arithmetic", backend),
     make("button", { type: "button", onclick: () => measure().catch(complain) }, "how fast?"),

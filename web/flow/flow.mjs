@@ -6,6 +6,7 @@ import { Strip } from "../exhibits/strip.mjs";
 import { STEPS } from "./head.mjs";
 import { Shelf } from "./parts.mjs";
 import { asTable, inSentences, outcome, readPass, sensesOf, wholeWords } from "./pass.mjs";
+import { panels } from "./panels.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
 import { Player } from "./player.mjs";
 import { sceneOf } from "./scenes.mjs";
@@ -89,6 +90,8 @@ export function flow(page) {
     chapters: settings.chapters,
   });
   const told = make("ol", { class: "aloud" });
+  const switches = () => ({ headsOff: cut() });
+  const { patch, ...below } = panels(page, { switches, forget: () => (answered = "") });
 
   const cut = () => (state.get("run") ? [] : heads.filter((one) => state.get("off").includes(one)));
   const at = () => {
@@ -121,10 +124,10 @@ export function flow(page) {
    */
   const find = async (latest) => {
     const [text, nth] = [state.get("text"), state.get("run")];
-    const asked = JSON.stringify([text, nth, cut()]);
+    const asked = JSON.stringify([text, nth, cut(), patch?.asked]);
     if (asked === answered && pass) return true;
     const own = nth ? (await gpt2Runs())[nth - 1] : null;
-    const here = !model.loaded && !cut().length;
+    const here = !model.loaded && !cut().length && !patch;
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
     if (!latest()) return false;
@@ -136,19 +139,22 @@ export function flow(page) {
   /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
   const compute = async (latest, open) => {
     const text = state.get("text");
-    const asked = JSON.stringify([text, 0, cut()]);
+    const asked = JSON.stringify([text, 0, cut(), patch?.asked]);
     const { config, tokenizer } = await model.ready();
     if (config.nLayer !== nLayer || config.nHead !== nHead || config.vocabSize !== V) {
       page.again(); // the reader's own model has come
       return false;
     }
     const { ids, cut: missing } = await model.encode(text, MOST);
+    const edits = patch ? await patch.edits(switches()) : {};
+    if (!edits) return false;
     const computed = await readPass(model, {
       text,
       ids,
       key: "flow",
-      switches: { headsOff: cut() },
       open,
+      edits,
+      switches: switches(),
       senses: sensesOf(text, tokenizer, model.deeds),
     });
     if (!computed || !latest()) return false;
@@ -185,6 +191,7 @@ export function flow(page) {
       pick: (t) => state.set({ at: t }),
       toggle,
       append,
+      patch,
     };
     const [address, before, old] = [addressOf(here), shownPlace, stage.shown];
     const scene = sceneOf(here)(view);
@@ -207,7 +214,8 @@ export function flow(page) {
     player.set(pass.nLayer, !levelOf(here));
     tour.set(pass);
     tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
-    say(scene.says ?? (state.get("run") ? STORED : "") + outcome(pass, at(), cut()));
+    const known = state.get("run") ? STORED : "";
+    say(scene.says ?? known + (patch?.says(pass) || outcome(pass, at(), cut())));
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
 
@@ -236,6 +244,7 @@ export function flow(page) {
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,
       writer.forks,
+      ...below.nodes,
       told,
     ],
     show: async (latest) => {
@@ -248,6 +257,7 @@ export function flow(page) {
       if (!wanted || !latest()) return;
       parts = { ...wanted, of: addressOf(place()) };
       paint();
+      if (pass) await below.set(pass, at(), latest);
       writer.next();
       if (!pass?.tensor || pass.whole) return;
       const whole = await wholeWords(model, pass);

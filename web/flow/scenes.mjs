@@ -32,6 +32,7 @@ import { whole } from "./whole.mjs";
  * @property {(at: number) => void} pick  another token
  * @property {(head: string) => void} toggle  cut a head, or put it back
  * @property {(id: number) => void} append  a token to the text
+ * @property {import("./patch.mjs").Patch | null} patch  where another text can give a vector
  */
 /**
  * What a scene makes of it: a picture, `height` px high.

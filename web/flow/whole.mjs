@@ -23,7 +23,7 @@ const BEADS = 4; // on a ribbon of weight 1
  * @returns {Scene}
  */
 export function whole(view) {
-  const { pass, was, width, at, cut, go, pick, toggle, append } = view;
+  const { pass, was, width, at, cut, go, pick, toggle, append, patch } = view;
   const { tokens, nLayer, nHead, lens, lit } = pass;
   const layout = new Layout(width, tokens.length, nLayer);
   const { wide, folded, first, across } = layout;
@@ -89,23 +89,32 @@ export function whole(view) {
     },
   );
 
-  const plus = (/** @type {number} */ depth, /** @type {number} */ lane) => {
-    const [x, y] = layout.point(depth, lane);
+  /** @param {number} lane @param {number} stage  that it ends */
+  const plus = (lane, stage) => {
+    const [x, y] = layout.point(stage ? stageFrom(stage) : 0.93, lane);
     const r = folded ? 4 : 7;
-    return svg`<g class=${lane === chosen ? "plus chosen" : "plus"}><circle cx=${x} cy=${y} r=${r}></circle>
-      <path d="M${x - r / 2} ${y}h${r}M${x} ${y - r / 2}v${r}"></path></g>`;
+    const gift = first && !lane ? null : patch?.gift(stage, lanes[lane]);
+    const kind = `plus${lane === chosen ? " chosen" : ""}${gift ? ` gift${gift.chosen ? " given" : ""}` : ""}`;
+    const sign = svg`<circle cx=${x} cy=${y} r=${gift?.chosen ? r + 3 : r} style=${gift && patch?.theirs ? colour(gift.said, patch.theirs) : nothing}></circle>
+      <path d="M${x - r / 2} ${y}h${r}M${x} ${y - r / 2}v${r}"></path>`;
+    if (!gift) return svg`<g class=${kind}>${sign}</g>`;
+    return svg`<g class=${kind} role="button" data-rove="gifts" tabindex=${stage + lane ? -1 : 0} aria-pressed=${String(gift.chosen)}
+      aria-label=${gift.told} @click=${gift.put} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, gift.put)}>
+      <circle class="touch" cx=${x} cy=${y} r="14"></circle>${sign}<title>${gift.told}</title></g>`;
   };
   const parts = Array.from({ length: nLayer }, (_, block) => {
-    if (folded) return lanes.map((_, lane) => plus(block + 1.96, lane));
+    if (folded) return lanes.map((_, lane) => plus(lane, 2 * block + 2));
     return lanes.map((t, lane) => [
-      plus(block + 1.5, lane),
+      plus(lane, 2 * block + 1),
       hexagon(layout, block, lane, lit && !(first && !lane) ? lit[block][t] / pass.units : null, {
         chosen: lane === chosen,
         open: () => (pick(t), go({ block, mlp: true })),
       }),
-      plus(block + 1.96, lane),
+      plus(lane, 2 * block + 2),
     ]);
   });
+
+  const gifts = patch ? lanes.map((_, lane) => plus(lane, 0)) : nothing;
 
   const heads = Array.from({ length: nLayer }, (_, block) => {
     if (folded) return nothing;
@@ -156,7 +165,7 @@ export function whole(view) {
     }));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
