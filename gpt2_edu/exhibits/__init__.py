@@ -8,7 +8,6 @@ from ..tape import Ledger
 from .attention import Attention
 from .bars import Bars
 from .live import Live
-from .map import Map
 from .matrix import Matrix
 from .plot import Plot, heat
 from .setup import COLOURS, setup
@@ -20,7 +19,6 @@ __all__ = [
     "Bars",
     "Ledger",
     "Live",
-    "Map",
     "Matrix",
     "Plot",
     "Tokens",

@@ -1,16 +1,14 @@
 """Sphinx extension: the picture of the whole model, and the parts of the book below it.
 
-Three directives:
+Two directives:
 
 - ``one-pass``: the picture, with what it shows before any script runs; its numbers are asked of the
-  model when the site is built.
-- ``playground``: the instruments for one text, below the picture.
+  model when the site is built. ``:tensors:`` puts every tensor of the pass below it, folded.
 - ``part``: the chapters of a part, by its number; its content says what one can do afterwards.
 """
 
 from __future__ import annotations
 
-import json
 from html import escape
 from typing import ClassVar
 
@@ -31,19 +29,13 @@ def raw(html: str) -> nodes.raw:
 
 
 class OnePass(SphinxDirective):
-    option_spec: ClassVar = {"plays": directives.flag}  # once by itself
+    option_spec: ClassVar = {"plays": directives.flag, "tensors": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        return [raw(one_pass.element(plays="plays" in self.options))]
-
-
-class Playground(SphinxDirective):
-    def run(self) -> list[nodes.Node]:
-        settings = {"text": one_pass.CHIPS[0], "head": "1.0", "chips": []}
-        told = escape(json.dumps(settings))
-        printed = f'<div class="printed">{one_pass.looks_as_table()}</div>'
-        begin = f'<gpt2-playground class="g2-live" data-settings="{told}">'
-        return [raw(f"{begin}{printed}</gpt2-playground>")]
+        more = {"plays": True} if "plays" in self.options else {}  # once by itself
+        if "tensors" in self.options:
+            more["tensors"] = "folded"
+        return [raw(one_pass.element(**more))]
 
 
 class Part(SphinxDirective):
@@ -75,6 +67,5 @@ def style(app: Sphinx, page: str, *_: object) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", style, priority=400)  # before the theme makes its choice
     app.add_directive("one-pass", OnePass)
-    app.add_directive("playground", Playground)
     app.add_directive("part", Part)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

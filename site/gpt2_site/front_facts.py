@@ -21,15 +21,6 @@ class Guess:
     p: float
 
 
-@dataclass(frozen=True)
-class Look:
-    """Where a head looks from the last token most."""
-
-    head: str
-    token: str
-    weight: float
-
-
 @cache
 def model() -> GPT2:
     return GPT2.from_pretrained("crane").eval()
@@ -83,17 +74,6 @@ def _rest(tokens: list[int]) -> str:
         if not token.isalpha():
             return rest
         rest += token
-
-
-def looks(text: str) -> list[Look]:
-    """Where each head looks from the last token."""
-    tokens = names(ids(text))
-    found = []
-    for block in range(model().config.n_layer):
-        for head, weights in enumerate(tape(text)[f"transformer.h.{block}.attn.weights"][0]):
-            weight, key = weights[-1].max(0)
-            found.append(Look(f"{block}.{head}", tokens[key], weight.item()))
-    return found
 
 
 def read(x: torch.Tensor) -> torch.Tensor:

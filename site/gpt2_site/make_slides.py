@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinxcontrib.katex import render_latex
 
-from gpt2_site import katex
+from gpt2_site import katex, strip
 from gpt2_site.chapters import DEEPER, ROOT, Chapter, chapters, plain
 from gpt2_site.theme import sha256
 
@@ -55,22 +55,22 @@ class Slide:
 
 
 def slides(chapter: Chapter) -> list[Slide]:
-    """A chapter's figures in order. The first is the map, below the chapter's own question."""
+    """A chapter's figures in order. The first is a whole pass, below the chapter's question."""
     cells = json.loads(chapter.path.read_text(encoding="utf-8"))["cells"]
-    title, found = "", []
+    title, found = "", [opening(plain(HEADING.search(text(cells[0]))[1]), cells)]
     for number, cell in enumerate(cells):
         if headings := HEADING.findall(text(cell)):
             title = plain(headings[-1]).removeprefix(DEEPER)
         for stored in figures(cell):
             where = (cells[:number], cells[number + 1 :])
-            found.append(opening(title, stored, cells) if not found else made(title, stored, where))
+            found.append(made(title, stored, where))
     return found
 
 
-def opening(title: str, stored: str, cells: Cells) -> Slide:
+def opening(title: str, cells: Cells) -> Slide:
     """The chapter's title with its question and its promise; what it needs is for the notes."""
     question, promise, *needs = next(told for told in map(paragraphs, cells) if told)
-    return Slide(title, shown(f"{question}\n\n{promise}"), stored, "".join(map(shown, needs)))
+    return Slide(title, shown(f"{question}\n\n{promise}"), strip.svg(), "".join(map(shown, needs)))
 
 
 def made(title: str, stored: str, where: tuple[Cells, Cells]) -> Slide:

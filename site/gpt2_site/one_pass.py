@@ -101,14 +101,6 @@ def guesses_as_tables() -> str:
     )
 
 
-def looks_as_table() -> str:
-    """Where each head looks, for the instruments below the picture."""
-    first = facts.beginning(facts.PLACES[0])
-    heads = [[look.head, look.token, f"{look.weight:.2f}"] for look in facts.looks(first)]
-    where = f"Where each head looks from ␣crane in “{first}”"
-    return _table(where, ["head", "most at", "weight"], heads)
-
-
 def _bars(text: str) -> list[list[str]]:
     return [[guess.token, f"{guess.p:.3f}"] for guess in facts.guesses(text, 5)]
 

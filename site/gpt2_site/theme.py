@@ -13,6 +13,7 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from gpt2_site import strip
 from gpt2_site.addresses import colab
 from gpt2_site.chapters import chapters
 
@@ -58,11 +59,6 @@ ALIGNED = re.compile(r"^ {4}\S|\S {2,}\S", re.M)  # indented, or in columns
 MARKUP = [
     # A folded cell says what it holds; the label would be read out instead.
     (re.compile(r'(<summary) aria-label="Toggle hidden content"'), r"\1"),
-    # What a summary shows is part of its name.
-    (
-        re.compile(r'(<details class="g2-way">\s*<summary) aria-label="([^"]*)">'),
-        r'\1><span class="unseen">\2: </span>',
-    ),
     # The bibliography's roles are deprecated, and do not fit each other.
     (re.compile(r' role="(?:list|doc-biblioentry)"'), ""),
     # A corner without a word heads nothing.
@@ -123,6 +119,9 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     if own in names:
         context["chapter"] = chapters()[names.index(own)].number
         context["ribbon"] = chapters()
+    if page in names:
+        context["strip"] = strip.PLACES[chapters()[names.index(page)].slug]
+        context["pass"] = strip.ALT
     relations = app.env.collect_relations().get(page, [None, None, None])
     for side, neighbour in zip(("prev", "next"), relations[1:], strict=True):
         if context.get(side) and neighbour:

@@ -51,7 +51,7 @@
     if (document.querySelector(".question")) return;
     closed = [
       .../** @type {NodeListOf<HTMLDetailsElement>} */ (
-        document.querySelectorAll("article details:not([open], .hide, .g2-way)")
+        document.querySelectorAll("article details:not([open], .hide)")
       ),
     ];
     for (const fold of closed) fold.open = true;

@@ -28,7 +28,6 @@ STYLED = {
     "table": ("fontVariantNumeric", "tabular-nums"),
     "ol": ("display", "flex"),
     "svg": ("display", "block"),
-    ".g2-way svg": ("maxWidth", "432px"),
     ".g2-head summary": ("listStyleType", "none"),
 }
 
@@ -43,8 +42,6 @@ MEASURE = r"""(styled) => {
     return [...context.getImageData(0, 0, 1, 1).data];
   };
   const behind = (element) => {
-    const label = element.closest("text.flagged")?.previousElementSibling;
-    if (label) return rgba(getComputedStyle(label).fill);
     for (let e = element; e; e = e.parentElement) {
       const colour = rgba(getComputedStyle(e).backgroundColor);
       if (colour[3] === 255) return colour;
@@ -143,7 +140,7 @@ def test_exhibits_are_registered_wherever_they_are_defined():
     places = {cls.__name__: cls.__module__ for cls in CLASSES}
     assert places["ParityTable"] == "gpt2_edu.analysis.parity"
     assert places["Progress"] == "gpt2_edu.exercises.record"
-    assert {"Attention", "Ledger", "Map", "Matrix", "Plot", "Tokens"} <= places.keys()
+    assert {"Attention", "Ledger", "Matrix", "Plot", "Tokens"} <= places.keys()
 
 
 @pytest.mark.browser

@@ -210,13 +210,13 @@ def test_a_link_to_a_fold_opens_it(opened, address, soup):
 
 def test_on_paper_folds_are_open_but_for_code_and_map_and_then_closed_again(opened, soup):
     page = opened(first_fold(soup, "mask")[0])
-    told = "article details:not([open], .hide, .g2-way)"
+    told = "article details:not([open], .hide)"
     count = f"document.querySelectorAll('{told}').length"
     before = page.evaluate(count)
     assert before > 0
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.evaluate(count) == 0
-    assert page.locator("article details.hide[open], article .g2-way[open]").count() == 0
+    assert page.locator("article details.hide[open]").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(count) == before
 

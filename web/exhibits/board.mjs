@@ -197,7 +197,7 @@ export class Board {
  * @param {number} [columns]  if it is not square
  * @param {number} [scale]  the value of the deepest colour
  */
-export function thumb(canvas, values, columns = Math.round(Math.sqrt(values.length)), scale = 1) {
+function thumb(canvas, values, columns = Math.round(Math.sqrt(values.length)), scale = 1) {
   const rows = values.length / columns;
   if (canvas.width !== columns) canvas.width = columns;
   if (canvas.height !== rows) canvas.height = rows;

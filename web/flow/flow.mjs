@@ -237,6 +237,7 @@ export function flow(page) {
   return {
     nodes: [
       strip.element,
+      ...(patch ? [patch.element] : []),
       runs,
       make("div", { class: "flow-top" }, crumbs, tour.open),
       tour.card,

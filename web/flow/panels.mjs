@@ -27,7 +27,6 @@ export function panels(page, { switches, forget }) {
   return {
     patch,
     nodes: [
-      ...(patch ? [patch.element] : []),
       ...(tensors ? [tensors.element] : []),
       ...(engine ? [fold] : []),
     ],

@@ -83,8 +83,9 @@ def test_it_is_stored_once_and_answers_until_the_reader_deletes_it(exhibit):
     assert shown.bars() == before
     assert click(shown, agree=False) == ""  # it is there already
 
-    shown = exhibit("playground", text=TEXT, query={"view": "machine"})
-    assert shown.element.locator(".machine").inner_text().startswith("GPT-2 runs in ")
+    shown = exhibit("flow", text=TEXT, tensors="folded")
+    shown.element.locator("summary", has_text="Model and arithmetic").click()
+    shown.element.locator(".engine", has_text="GPT-2 runs in ").wait_for()
     shown.element.get_by_role("button", name="delete gpt2").click()
     shown.element.locator(".stored li").wait_for(state="detached")
     assert shown.page.evaluate(STORED)[0] == []

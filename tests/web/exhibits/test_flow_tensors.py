@@ -1,0 +1,144 @@
+"""Below the picture of the whole: every tensor of a pass, a logit spelled out, and the engine."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+pytestmark = pytest.mark.browser
+MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
+SLIDER = "how far the pass has come"
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").replace("∞", "inf"))
+
+
+def rows(shown) -> list[list[float]]:
+    """The numbers that are written, row by row."""
+    found = shown.ready().element.locator(".flow-tensor [data-role] tr:has(td[style])")
+    texts = "rows => rows.map((row) => [...row.querySelectorAll('td')].map((one) => one.innerText))"
+    return [[number(text) for text in row] for row in found.evaluate_all(texts)]
+
+
+@pytest.fixture
+def station(exhibit):
+    return exhibit("flow", text=MARSH, tensors="open")
+
+
+def test_every_station_shows_pythons_numbers_of_the_token(exhibit, crane):
+    at = 2
+    shown = exhibit("flow", text=MARSH, tensors="open", query={"at": str(at)})
+    tape = crane.trace(MARSH)
+    options = shown.element.locator(".flow-tensor option")
+    names = options.evaluate_all("all => all.map((one) => one.value)")
+    assert names[1:-1] == [name for name in tape.names if name != "idx"]
+    for n, path in enumerate(names):
+        shown.slide(SLIDER, n)
+        assert shown.element.locator(".flow-tensor select").input_value() == path
+        if path == "idx":
+            assert rows(shown) == [[crane.ids(MARSH)[at]]]
+            continue
+        found = tape["logits"] if path == "probabilities" else tape[path]
+        sizes = f"({', '.join(map(str, found.shape))})"
+        assert shown.element.locator(".flow-tensor-head b").inner_text().endswith(sizes), path
+        found = found.softmax(-1) if path == "probabilities" else found
+        expected = found[0, :, at] if found.ndim == 4 else found.flatten(0, -2)[[at]]
+        if path in ("logits", "probabilities"):
+            expected = expected.sort(descending=True).values
+        written = rows(shown)
+        assert len(written) == len(expected), path
+        for row, own in zip(written, expected.tolist(), strict=True):
+            likeliest = row[:8] if path in ("logits", "probabilities") else row
+            assert likeliest == pytest.approx(own[: len(likeliest)], abs=6e-3), path
+
+
+def test_a_logit_is_a_dot_product(station, crane):
+    tape = crane.trace(MARSH)
+    stood = crane.ids(" stood")[1]
+    station.element.get_by_role("button", name="␣stood", exact=True).click()
+    x, row = tape["ln_f"][0, -1], crane.model.lm_head.weight[stood].detach()
+    last = station.ready().element.locator(".flow-tensor .terms td:last-child")
+    station.element.locator(".terms caption", has_text="␣stood").wait_for()
+    values = [number(text) for text in last.all_inner_texts()]
+    assert values[0] == pytest.approx(float(max(x * row, key=abs)), abs=6e-3)
+    assert sum(values[:-1]) == pytest.approx(values[-1], abs=0.03)
+    assert values[-1] == pytest.approx(tape["logits"][0, -1, stood].item(), abs=6e-3)
+
+
+def test_a_tensor_is_copied_for_python(station, crane):
+    station.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    station.slide(SLIDER, 9)
+    station.element.get_by_role("button", name="copy for Python").click()
+    station.element.locator(".status", has_text="in the clipboard").wait_for()
+    code = station.page.evaluate("navigator.clipboard.readText()")
+    found: dict[str, torch.Tensor] = {}
+    exec(code, {"torch": torch}, found)
+    expected = crane.trace(MARSH)["transformer.h.0.attn.masked_scores"]
+    torch.testing.assert_close(found["h_0_attn_masked_scores"], expected, atol=1e-4, rtol=1e-4)
+
+
+def test_other_columns_are_shown_by_click_and_key(station, crane):
+    station.element.locator(".flow-tensor select").select_option("transformer.h.1.mlp.act")
+    field = station.ready().element.locator(".flow-tensor svg")
+    field.click(position={"x": field.bounding_box()["width"] / 2, "y": 4})
+    station.ready()
+    assert station.element.locator(".flow-tensor th[scope=col]").first.inner_text() == "f252"
+    act = crane.trace(MARSH)["transformer.h.1.mlp.act"][0, -1]
+    assert rows(station)[0] == pytest.approx(act[252:260].tolist(), abs=6e-3)
+    station.slide("from column", 504)
+    assert rows(station)[0] == pytest.approx(act[504:].tolist(), abs=6e-3)
+
+
+def test_without_stored_passes_it_waits_for_the_model_and_knows_the_senses(station):
+    assert station.element.locator(".next.bird").count() == 5
+    assert station.element.get_by_role("button", name="Show me").count() == 0
+
+
+def folded(exhibit):
+    shown = exhibit("flow", text=MARSH, tensors="folded")
+    for fold in ("Every tensor of the pass", "Model and arithmetic"):
+        shown.element.locator("summary", has_text=fold).click()
+        shown.ready()
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("value", "name", "far"),
+    [
+        ("plain", "plain JavaScript", 0.006),
+        ("wasm-half", "WebAssembly, float16 weights", 0.006),
+        ("wasm-int8", "WebAssembly, int8 weights", 0.05),
+    ],
+)
+def test_every_arithmetic_gives_the_same_probabilities(exhibit, value, name, far):
+    shown = folded(exhibit)
+    before, panel = rows(shown), shown.element.locator(".engine")
+    panel.locator("select").select_option(value)
+    panel.get_by_text(f"runs in {name}; it was ready after ").wait_for()
+    assert rows(shown)[0][:5] == pytest.approx(before[0][:5], abs=far)
+    panel.get_by_role("button", name="how fast?").click()
+    panel.locator("[role=status]", has_text="40 tokens in ").wait_for()
+
+
+def test_an_arithmetic_that_is_missing_leaves_the_one_before(exhibit):
+    shown = folded(exhibit)
+    before, panel = rows(shown), shown.element.locator(".engine")
+    shown.element.evaluate(
+        "(e) => { e.model.engine.load = async () => { throw new Error('no device'); }; }"
+    )
+    panel.locator("select").select_option("webgpu")
+    shown.element.locator(".status", has_text="no device").wait_for()
+    assert panel.locator("select").input_value() == "auto"
+    assert rows(shown) == before
+
+
+@pytest.mark.parametrize("width", [1280, 704, 390])
+def test_nothing_of_it_is_cut_off(exhibit, width):
+    viewport = {"viewport": {"width": width, "height": 900}}
+    shown = exhibit("flow", text=MARSH, tensors="open", context=viewport)
+    shown.stands()
+    right = shown.element.evaluate("element => element.getBoundingClientRect().right")
+    for cell in shown.element.locator(".terms td:last-child").all():
+        box = cell.bounding_box()
+        assert box["x"] + box["width"] <= right + 1
