@@ -46,12 +46,12 @@ declare var gpt2Judge: (task: Task, typed: string[]) => Judgement;
 /** What the reader has done, as progress.json has it. */
 interface Progress {
   passed: Record<string, { on: string; source: string | null }>;
-  questions: Record<string, { on: string; first: boolean; right: boolean }>;
+  questions: Record<string, { on: string; first: boolean; right: boolean; chosen?: string }>;
 }
 declare var gpt2Progress: {
   read(): Progress;
   pass(name: string): void;
-  answer(id: string, right: boolean): void;
+  answer(id: string, right: boolean, chosen: string): void;
   merge(file: string): number;
   forget(): void;
   text(): string;

@@ -1,6 +1,7 @@
 """Sphinx extension: practice on the site, without a kernel.
 
-- A question is a card; its answers are folds of which one is open at a time.
+- A question is a card; its answers are folds of which one is open at a time. So is a guess in a
+  chapter, and what was guessed is told again above the exhibit that follows.
 - An exercise whose answer is a value gets fields to type it in (practice_tasks.py); one whose
   answer is code, where to run it.
 - The directive ``progress`` lists all exercises and questions, for "My progress".
@@ -20,6 +21,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 from html import escape, unescape
+from pathlib import Path
 
 from docutils import nodes
 from myst_parser.mdit_to_docutils.base import default_slugify
@@ -36,13 +38,19 @@ from gpt2_site.practice_tasks import answered_in_page, form
 from gpt2_site.theme import linkable
 
 PROGRESS = "book/progress"
+CARDS = ("progress.js", "cards.js")
 SCRIPTS = {
-    "practice": ("progress.js", "answers.js", "judge.js", "practice.js"),
+    "practice": (*CARDS, "answers.js", "judge.js", "practice.js"),
     "progress": ("progress.js", "progress-page.js"),
+    "cards": CARDS,
 }
 NUMBERS = "No One Two Three Four Five Six Seven Eight Nine Ten".split()
 ASKED = "Questions people ask"  # before a chapter's summary
 GUESS = '<details class="guess"'
+GUESSES = re.compile(rf"(?:{GUESS}.*?</details>\s*)+", re.S)
+PREDICT = "Predict before you look."
+RIGHT = re.compile(r"Right\.|Yes\b")  # begins what is said to a right answer
+UNFILLED = re.compile(r"Not yet: |parts are the book's: my_gpt2.py has none of them yet")
 EXHIBIT = re.compile(r'<gpt2-[\w-]+ id="([^"]+)" class="g2-live" data-settings="([^"]*)"')
 ON_PAPER = ("paper", "recall")  # the cell only repeats what the fields are for
 
@@ -72,13 +80,17 @@ class Practice(SphinxPostTransform):
             opening = [c for c in top[:start] if not isinstance(c, nodes.paragraph)]
             top.children[:start] = [*opening, raw(here(chapter))]
             for section in list(self.document.findall(nodes.section)):
-                title = section.next_node(nodes.title).astext()
-                if title == "Questions":
-                    dress_questions(section, asked_in(chapter))
-                elif exercise := exercise_of(section, chapter):
+                if exercise := exercise_of(section, chapter):
                     dress_exercise(section, exercise, chapter, opens)
         ended = next((c for c in chapters() if page == f"notebooks/{c.name}"), None)
+        if chapter:
+            dress_questions(self.document, asked_in(chapter))
+        elif ended or page.startswith("book/"):
+            source = self.env.doc2path(page)
+            text = ended.markdown if ended else Path(source).read_text(encoding="utf-8")
+            dress_questions(self.document, guesses(text))
         if ended:
+            leave_out_unfilled(self.document)
             sections = list(self.document.findall(nodes.section))
             asked = (s for s in sections if s.next_node(nodes.title).astext() == ASKED)
             place = next(asked, sections[0])
@@ -94,6 +106,13 @@ class Practice(SphinxPostTransform):
 def cells_of(section: nodes.section) -> list[int]:
     """The places of a section's code cells among its children."""
     return [i for i, c in enumerate(section.children) if c.get("nb_element") == "cell_code"]
+
+
+def leave_out_unfilled(within: nodes.Element) -> None:
+    """Without what a cell prints that nobody has filled in: a page's reader cannot."""
+    for cell in within.findall(nodes.container):
+        if cell.get("nb_element") == "cell_code_output":
+            cell.children = [c for c in cell.children if not UNFILLED.search(c.astext())]
 
 
 def where_to_run(opens: str, notebook: str) -> str:
@@ -150,43 +169,93 @@ def asked_in(chapter: Chapter) -> tuple[Question, ...]:
     return tuple(Question(question_id(q["text"]), q["text"].strip()) for q in questions(chapter))
 
 
-def dress_questions(section: nodes.section, asked: tuple[Question, ...]) -> None:
-    """A card around each question. Raises ValueError if the page has others than its file."""
-    starts = [i for i, child in enumerate(section.children) if numbered(child)]
-    if len(starts) != len(asked):
-        raise ValueError(f"{len(starts)} questions on the page, {len(asked)} in the file")
-    found = section.children[: starts[0]]
-    ends = [*starts[1:], len(section.children)]
-    for number, (start, end, question) in enumerate(zip(starts, ends, asked, strict=True), 1):
-        first, *rest = section.children[start:end]
-        said = first.children
-        del said[: said.index(first.next_node(nodes.strong)) + 1]  # the number
-        if isinstance(said[0], nodes.Text):
-            said[0] = nodes.Text(said[0].lstrip())
-        count = f"{number} of {len(asked)}"
-        found.append(
-            raw(
-                f'<section class="question" id="{question.anchor}" data-question="{question.id}" '
-                f'aria-label="Question {count}">\n<p class="count">{count}</p>'
-            )
+def guesses(markdown: str) -> tuple[Question, ...]:
+    """What a page lets its reader guess: the last line in bold before each list of answers."""
+    before = GUESSES.split(markdown)[:-1]
+    asked = [re.findall(r"^\*\*.*", text, re.M)[-1] for text in before]
+    texts = [text.removeprefix(f"**{PREDICT}**").strip(" *") for text in asked]
+    return tuple(Question(question_id(text), text) for text in texts)
+
+
+@cache
+def guessed_in(chapter: Chapter) -> tuple[Question, ...]:
+    return guesses(chapter.markdown)
+
+
+def dress_questions(document: nodes.document, asked: tuple[Question, ...]) -> None:
+    """A card around each question. Raises ValueError if the page has others than its source."""
+    sections = list(document.findall(nodes.section))
+    places = [(section, *place) for section in sections for place in lists_in(section)]
+    if len(places) != len(asked):
+        raise ValueError(f"{len(places)} questions on the page, {len(asked)} in its source")
+    cards = [
+        (section, start, end, card(section.children[start:end], question, number, len(asked)))
+        for number, ((section, start, end), question) in enumerate(
+            zip(places, asked, strict=True), 1
         )
-        found += [first, *options(rest, question), raw("</section>\n")]
-    section.children = found
+    ]
+    for section, start, end, made in reversed(cards):
+        section[start:end] = made
 
 
-def numbered(child: nodes.Node) -> bool:
-    """Whether a question begins here: with its number, in bold."""
+def lists_in(section: nodes.section) -> list[tuple[int, int]]:
+    """Where a question begins among a section's children, and where its last answer ends."""
+    found: list[tuple[int, int]] = []
+    children = section.children
+    start = i = 0
+    while i < len(children):
+        if GUESS not in markup(children[i]):
+            start = i if begins(children[i]) else start
+            i += 1
+            continue
+        depth = 0
+        while depth or (i < len(children) and GUESS in markup(children[i])):
+            depth += markup(children[i]).count("<details") - markup(children[i]).count("</details>")
+            i += 1
+        found.append((start, i))
+    return found
+
+
+def markup(child: nodes.Node) -> str:
+    return child.astext() if isinstance(child, nodes.raw) else ""
+
+
+def begins(child: nodes.Node) -> bool:
+    """Whether a question may begin here: with its number or another word in bold."""
     if not isinstance(child, nodes.paragraph):
         return False
-    first = next(part for part in child.children if part.astext())  # MyST begins with ""
-    return isinstance(first, nodes.strong) and re.fullmatch(r"\d+\.", first.astext()) is not None
+    return isinstance(next((c for c in child.children if c.astext()), None), nodes.strong)
+
+
+def card(
+    children: list[nodes.Node], question: Question, number: int, count: int
+) -> list[nodes.Node]:
+    """A question with its answers. Its number, or that it is a guess, becomes its head."""
+    first, *rest = children
+    begins = first.next_node(nodes.strong)
+    head, name = "", "Question"
+    if re.fullmatch(r"\d+\.", begins.astext()):
+        head = f"{number} of {count}"
+        name = f"Question {head}"
+    elif begins.astext() == PREDICT:
+        head = name = PREDICT.rstrip(".")
+    if head:
+        said = first.children
+        del said[: said.index(begins) + 1]
+        if isinstance(said[0], nodes.Text):
+            said[0] = nodes.Text(said[0].lstrip())
+    opening = (
+        f'<section class="question" id="{question.anchor}" data-question="{question.id}" '
+        f'aria-label="{name}">\n<p class="count">{head}</p>'
+    )
+    return [raw(opening), first, *options(rest, question), raw("</section>\n")]
 
 
 def options(children: list[nodes.Node], question: Question) -> list[nodes.Node]:
     """The answers, one open at a time; each knows whether it is the right one."""
     for child, following in zip(children, [*children[1:], None], strict=True):
         if isinstance(child, nodes.raw) and GUESS in child.astext():
-            right = following is not None and following.astext().startswith("Right")
+            right = following is not None and RIGHT.match(following.astext()) is not None
             opened = f'<details class="guess {"right" if right else "wrong"}" name="{question.id}"'
             child.children = []
             child += nodes.Text(child.rawsource.replace(GUESS, opened))
@@ -216,8 +285,7 @@ def dress_exercise(
         return
     at = cells[0]
     cell = section.children[at]
-    # That nothing is solved yet, says the notebook. It goes without saying here.
-    cell.children = [c for c in cell.children if "Not yet: " not in c.astext()]
+    leave_out_unfilled(cell)
     links = where_to_run(
         f"{opens}#scrollTo={anchor(exercise)}", f"practice/{chapter.practice.name}"
     )
@@ -318,27 +386,36 @@ def listed(chapter: Chapter, page: str) -> str:
         f"<small>{KINDS[e.kind]}</small></li>"
         for e in checked
     )
-    asked = several(asked_in(chapter), "question")
+    asked = several([*asked_in(chapter), *guessed_in(chapter)], "question")
     sum_ = f"{several(checked, 'exercise')}, {asked}"
-    questions = "".join(
-        f'<li data-question="{q.id}"><a href="{page}#{q.anchor}">{plain(q.text)}</a></li>'
-        for q in asked_in(chapter)
-    )
+    story = page.replace("practice/", "")
+    folds = [
+        (several(asked_in(chapter), "question"), page, asked_in(chapter)),
+        (f"{several(guessed_in(chapter), 'question')} in the chapter", story, guessed_in(chapter)),
+    ]
     return (
         f'<section class="stage"><h3><a href="{page}">{chapter.number}. {escape(chapter.title)}'
         f'</a> <small class="sum">{sum_}</small></h3><ul class="tasks">{exercises}</ul>'
-        f"<details><summary>{asked}</summary>"
-        f"<ol>{questions}</ol></details></section>"
+        f"{''.join(listed_questions(*fold) for fold in folds)}</section>"
     )
 
 
-def load(app: Sphinx, page: str, *_: object) -> None:
+def listed_questions(title: str, page: str, asked: tuple[Question, ...]) -> str:
+    items = "".join(
+        f'<li data-question="{q.id}"><a href="{page}#{q.anchor}">{plain(q.text)}</a></li>'
+        for q in asked
+    )
+    return f"<details><summary>{title}</summary><ol>{items}</ol></details>"
+
+
+def load(app: Sphinx, page: str, template: str, context: dict, *_: object) -> None:
     """Scripts and styles, on the pages that need them."""
-    kind = "practice" if practised(page) else "progress" if page == PROGRESS else ""
-    if kind:
+    asks = 'class="question"' in context.get("body", "")
+    kind = "practice" if practised(page) else "progress" if page == PROGRESS else "cards" * asks
+    if kind in ("practice", "progress"):
         app.add_css_file("practice.css", priority=900)
-        for script in SCRIPTS[kind]:
-            app.add_js_file(script, priority=900, loading_method="defer")
+    for script in SCRIPTS.get(kind, ()):
+        app.add_js_file(script, priority=900, loading_method="defer")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

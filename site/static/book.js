@@ -48,10 +48,10 @@
   /** @type {HTMLDetailsElement[]} */
   let closed = [];
   addEventListener("beforeprint", () => {
-    if (document.querySelector(".question")) return;
+    if (document.querySelector(".here")) return;
     closed = [
       .../** @type {NodeListOf<HTMLDetailsElement>} */ (
-        document.querySelectorAll("article details:not([open], .hide)")
+        document.querySelectorAll("article details:not([open], .hide, .wrong)")
       ),
     ];
     for (const fold of closed) fold.open = true;

@@ -1,5 +1,5 @@
-// A practice page: which questions and exercises are done, and the fields for answers by hand.
-// judge.js says what is right, progress.js keeps it.
+// A practice page: which exercises are done, and the fields for answers by hand. judge.js says what is
+// right, progress.js keeps it, cards.js has the questions.
 
 "use strict";
 
@@ -14,32 +14,6 @@
     element.textContent = text;
     return element;
   };
-  const tell = made("p", "progress-note");
-  tell.setAttribute("role", "status");
-  article.querySelector("h1")?.after(tell);
-
-  // ---- Questions
-
-  /** @param {{first: boolean, right: boolean} | undefined} entry */
-  function stateOf(entry) {
-    if (!entry) return "";
-    if (entry.first) return "✓ Right at once";
-    return entry.right ? "✓ Right, not at once" : "Not yet right";
-  }
-
-  /** @type {NodeListOf<HTMLElement>} */
-  const cards = article.querySelectorAll(".question");
-  for (const card of cards) {
-    const state = made("span", "state");
-    state.setAttribute("role", "status");
-    card.querySelector(".count")?.append(state);
-    card.addEventListener("click", (event) => {
-      const summary = /** @type {Element} */ (event.target).closest("summary");
-      const option = /** @type {HTMLDetailsElement | null | undefined} */ (summary?.parentElement);
-      if (!option?.matches(".guess") || option.open) return; // it is being closed
-      progress.answer(String(card.dataset.question), option.matches(".right"));
-    });
-  }
 
   // ---- Exercises
 
@@ -117,15 +91,10 @@
   }
 
   function show() {
-    const { passed, questions } = progress.read();
-    for (const card of cards) {
-      const state = /** @type {HTMLElement} */ (card.querySelector(".state"));
-      state.textContent = stateOf(questions[String(card.dataset.question)]);
-    }
+    const { passed } = progress.read();
     for (const [name, done] of sections) {
       done.textContent = passed[name] ? `✓ done ${passed[name].on.slice(0, 10)}` : "";
     }
-    tell.textContent = progress.problem();
   }
   progress.changed(show);
   show();

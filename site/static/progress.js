@@ -50,8 +50,11 @@
     const known = ({ on, source = null }) =>
       isDate(on) && (source === null || typeof source === "string");
     /** @param {Record<string, any>} entry */
-    const answered = ({ on, first, right }) =>
-      isDate(on) && typeof first === "boolean" && typeof right === "boolean";
+    const answered = ({ on, first, right, chosen = "" }) =>
+      isDate(on) &&
+      typeof first === "boolean" &&
+      typeof right === "boolean" &&
+      typeof chosen === "string";
     /** @type {(value: unknown, fits: (entry: Record<string, any>) => boolean) => boolean} */
     const all = (value, fits) =>
       isTable(value) && Object.values(value).every((entry) => isTable(entry) && fits(entry));
@@ -117,13 +120,14 @@
     write(progress);
   }
 
-  // Note an answer to a question: whether the first one was right, and whether one was since.
-  /** @type {(id: string, right: boolean) => void} */
-  function answer(id, right) {
+  // Note an answer to a question: the first one, whether it was right, and whether one was since.
+  /** @type {(id: string, right: boolean, chosen: string) => void} */
+  function answer(id, right, chosen) {
     const progress = read();
     const before = progress.questions[id];
     if (before && (before.right || !right)) return;
-    progress.questions[id] = { on: now(), first: before ? before.first : right, right };
+    const first = before ?? { first: right, chosen };
+    progress.questions[id] = { ...first, on: now(), right };
     write(progress);
   }
 

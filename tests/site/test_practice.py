@@ -17,7 +17,7 @@ from gpt2_site.chapters import chapters, find
 from gpt2_site.execute_notebooks import STEP
 from gpt2_site.make_colab import for_colab
 from gpt2_site.make_practice import anchor, exercises_of, questions
-from gpt2_site.practice import asked_in
+from gpt2_site.practice import asked_in, guessed_in
 from gpt2_site.practice_tasks import answered_in_page, task
 from tests.site.conftest import ROOT
 from tests.site.waiting import until
@@ -104,6 +104,40 @@ def test_a_card_says_what_was_chosen_and_remembers(opened):
     assert told == ["✓ Right, not at once", "✓ Right at once"]
     first = stored(page)["questions"][asked_in(MASK)[0].id]
     assert (first["first"], first["right"]) == (False, True)
+
+
+# ---- Guesses in the chapters
+
+
+def test_every_guess_of_a_chapter_is_a_card_with_one_right_answer(soup, chapter):
+    cards = soup(f"notebooks/{chapter.name}").select(".question")
+    assert [card["id"] for card in cards] == [q.anchor for q in guessed_in(chapter)]
+    for card in cards:
+        assert len(card.select("details.right")) == 1, card["id"]
+        assert 3 <= len(card.select("details.guess")) <= 4, card["id"]
+
+
+def test_a_guess_is_told_again_above_the_exhibit_and_counted(opened):
+    chapter = find("crane")
+    page = opened(f"notebooks/{chapter.name}.html", viewport={"width": 390, "height": 800})
+    card = page.locator(".question:has(~ .cell .g2-live)").first
+    wrong = card.locator("details.wrong summary").first
+    chosen, right = (one.inner_text() for one in (wrong, card.locator("details.right summary")))
+    wrong.press("Enter")
+    told = f"You said: {chosen}. It is: {right}."
+    assert page.locator(".guessed + .cell .g2-live").count() == 1
+    page.reload()
+    assert page.locator(".guessed").inner_text() == told
+    assert card.locator(".state").inner_text() == "Not yet right"
+    card.locator("details.right summary").click()
+    assert page.locator(".guessed").inner_text() == told, "what counts is the first guess"
+    list_ = progress(opened)
+    assert ", 1 of " in list_.locator(".total").inner_text()
+
+
+def test_no_chapter_shows_what_its_reader_could_not_fill_in(soup, chapter):
+    text = soup(f"notebooks/{chapter.name}").find("article").get_text()
+    assert "Not yet: " not in text and "has none of them yet" not in text
 
 
 # ---- Answers by hand
