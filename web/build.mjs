@@ -12,12 +12,15 @@ const SCRIPTS = {
   gpt2: "site.mjs", // the engine, as the global `gpt2`
   base: "exhibits/base.mjs", // what all exhibits stand on, as `gpt2Base`
   flow: "flow/all.mjs",
+  scale: "scale/all.mjs",
   live: "exhibits/all.mjs",
 };
 
 const BUILT = "// Built from web/ by `npm run build`.";
 const LICENCES = {
   gpt2: "SHA-256 from @noble/hashes (MIT, (c) 2022 Paul Miller).",
+  scale:
+    "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
   flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
 };
 
@@ -42,7 +45,7 @@ const onBase = {
   external: ["gpt2", "base"],
   output: { format: "iife", globals: { gpt2: "gpt2", base: "gpt2Base" } },
 };
-const HOW = { gpt2: engine, base: onEngine, flow: onBase, live: onBase };
+const HOW = { gpt2: engine, base: onEngine, flow: onBase, scale: onBase, live: onBase };
 
 // The shaders are text, whose comments and indentation no minifier removes.
 const shaders = {

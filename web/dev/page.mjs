@@ -4,5 +4,7 @@ import "../../gpt2_edu/exhibits/static/exhibits.css";
 import "../../gpt2_edu/exhibits/static/base.css";
 import "../../gpt2_edu/exhibits/static/live.css";
 import "../../gpt2_edu/exhibits/static/flow.css";
+import "../../gpt2_edu/exhibits/static/scale.css";
 import "../exhibits/all.mjs";
 import "../flow/all.mjs";
+import "../scale/all.mjs";
