@@ -6,6 +6,7 @@ import { Strip } from "../exhibits/strip.mjs";
 import { STEPS } from "./head.mjs";
 import { Shelf } from "./parts.mjs";
 import { asTable, inSentences, outcome, readPass, sensesOf, wholeWords } from "./pass.mjs";
+import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
 import { Player } from "./player.mjs";
@@ -77,6 +78,7 @@ export function flow(page) {
   const crumbs = make("nav", { class: "flow-crumbs", "aria-label": "where you are in the model" });
   const stage = new Stage();
   const player = new Player(state, stage, settings.chapters);
+  const mine = settings.tensors ? new Mine(stage.element, complain) : null;
   const writer = new Writer(page, stage, async () => {
     if (state.get("run")) complain(STORED);
     else if (!pass?.shares) await compute(() => true);
@@ -211,7 +213,7 @@ export function flow(page) {
           : make("b", { "aria-current": "location" }, name),
       ]),
     );
-    player.set(pass.nLayer, !levelOf(here));
+    mine?.set(player.set(pass.nLayer, !levelOf(here)));
     tour.set(pass);
     tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
     const known = state.get("run") ? STORED : "";
@@ -244,6 +246,7 @@ export function flow(page) {
       stage.element,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,
+      ...(mine ? [mine.element] : []),
       writer.forks,
       ...below.nodes,
       told,

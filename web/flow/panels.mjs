@@ -26,10 +26,7 @@ export function panels(page, { switches, forget }) {
   if (engine) fold.append(make("summary", {}, "Model and arithmetic"), engine.element);
   return {
     patch,
-    nodes: [
-      ...(tensors ? [tensors.element] : []),
-      ...(engine ? [fold] : []),
-    ],
+    nodes: [...(tensors ? [tensors.element] : []), ...(engine ? [fold] : [])],
     /**
      * @param {Pass} pass
      * @param {number} at

@@ -135,6 +135,7 @@ export class Player {
    * What the state says, for a pass through so many blocks.
    * @param {number} nLayer
    * @param {boolean} whole  whether the picture is that of the whole pass
+   * @returns {string}  the tensor at which it is
    */
   set(nLayer, whole) {
     if (nLayer !== this.nLayer) this.way = wayThrough(nLayer);
@@ -155,6 +156,7 @@ export class Player {
       ` ${path.replace("transformer.", "")}, `,
       where,
     );
+    return path;
   }
 }
 
