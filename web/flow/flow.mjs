@@ -3,6 +3,7 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
+import { editsOf, Hand } from "./hand.mjs";
 import { STEPS } from "./head.mjs";
 import { Shelf } from "./parts.mjs";
 import { asTable, inSentences, outcome, readPass, sensesOf, wholeWords } from "./pass.mjs";
@@ -48,6 +49,8 @@ export function flow(page) {
   /** @type {Pass | null} */
   let was = null;
   let answered = ""; // what the pass answers
+  /** @type {{of: string, pass: Pass} | null} */
+  let clean = null; // the last pass without a number set by hand
   /** @type {string | null} */
   let shownPlace = null;
   const shelf = new Shelf(model);
@@ -58,8 +61,9 @@ export function flow(page) {
   /** @param {Record<string, any>} changes */
   const begin = (changes) => {
     player.stop();
-    state.set({ at: -1, place: "", station: -1, ...changes });
+    state.set({ at: -1, place: "", station: -1, set: [], ...changes });
   };
+  const hand = new Hand(state, sizes);
   const strip = new Strip({
     value: state.get("text"),
     chips: settings.chips,
@@ -126,10 +130,10 @@ export function flow(page) {
    */
   const find = async (latest) => {
     const [text, nth] = [state.get("text"), state.get("run")];
-    const asked = JSON.stringify([text, nth, cut(), patch?.asked]);
+    const asked = JSON.stringify([text, nth, cut(), patch?.asked, state.get("set")]);
     if (asked === answered && pass) return true;
     const own = nth ? (await gpt2Runs())[nth - 1] : null;
-    const here = !model.loaded && !cut().length && !patch;
+    const here = !model.loaded && !cut().length && !patch && !state.get("set").length;
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
     if (!latest()) return false;
@@ -141,25 +145,35 @@ export function flow(page) {
   /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
   const compute = async (latest, open) => {
     const text = state.get("text");
-    const asked = JSON.stringify([text, 0, cut(), patch?.asked]);
+    const asked = JSON.stringify([text, 0, cut(), patch?.asked, state.get("set")]);
     const { config, tokenizer } = await model.ready();
     if (config.nLayer !== nLayer || config.nHead !== nHead || config.vocabSize !== V) {
       page.again(); // the reader's own model has come
       return false;
     }
     const { ids, cut: missing } = await model.encode(text, MOST);
-    const edits = patch ? await patch.edits(switches()) : {};
-    if (!edits) return false;
-    const computed = await readPass(model, {
+    const given = patch ? await patch.edits(switches()) : {};
+    if (!given) return false;
+    const cells = hand.cells(ids.length);
+    const request = {
       text,
       ids,
       key: "flow",
       open,
-      edits,
       switches: switches(),
       senses: sensesOf(text, tokenizer, model.deeds),
-    });
+    };
+    const edits = { ...given, ...editsOf(cells, sizes, ids.length) };
+    const computed = await readPass(model, { ...request, edits });
     if (!computed || !latest()) return false;
+    const untouched = JSON.stringify([text, cut(), open]);
+    if (!cells.length) clean = { of: untouched, pass: computed };
+    else if (clean?.of !== untouched) {
+      const without = await readPass(model, { ...request, key: "flow, clean" });
+      if (!without || !latest()) return false;
+      clean = { of: untouched, pass: without };
+    }
+    if (cells.length) computed.base = clean?.pass;
     [was, pass, answered] = [pass, computed, asked];
     strip.set([], { text, cut: missing });
     return true;
@@ -186,6 +200,7 @@ export function flow(page) {
         paint();
       },
       cut: cut(),
+      cells: hand.cells(pass.ids.length),
       sizes,
       step: state.get("step"),
       setStep: (step) => state.set({ step }),
@@ -216,8 +231,11 @@ export function flow(page) {
     mine?.set(player.set(pass.nLayer, !levelOf(here)));
     tour.set(pass);
     tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
+    hand.set(pass, here, at());
     const known = state.get("run") ? STORED : "";
-    say(scene.says ?? known + (patch?.says(pass) || outcome(pass, at(), cut())));
+    const byHand = hand.says(pass);
+    const came = known + (byHand || patch?.says(pass) || outcome(pass, at(), cut()));
+    say(scene.says ? `${scene.says} ${byHand}` : came);
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
 
@@ -244,6 +262,7 @@ export function flow(page) {
       make("div", { class: "flow-top" }, crumbs, tour.open),
       tour.card,
       stage.element,
+      hand.element,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,
       ...(mine ? [mine.element] : []),

@@ -25,6 +25,7 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
  * @property {Float64Array | null} shares  of every token, after the last
  * @property {ArrayLike<number>[]} vectors  the first numbers of each token's
  * @property {boolean} [stored]  it was not computed here
+ * @property {Pass} [base]  the same without what is set by hand
  * @property {boolean} [whole]  each of `next` has its whole word
  * @property {((path: string) => Noted) | null} tensor  everything else, by its path
  */

@@ -3,6 +3,7 @@
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { button, headOf } from "./cells.mjs";
+import { cellOf, written } from "./hand.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
@@ -58,12 +59,14 @@ export function multiplyAdds({ nLayer, nEmbd: C, vocabSize: V }, T) {
  * @param {View} view
  * @returns {Facts | null}
  */
-function ofScore({ pass, place }) {
+function ofScore({ pass, place, cells }) {
   const at = /** @type {{block: number, head: number, query: number, key: number}} */ (place);
   const all = productsOf(pass, at);
   if (!all) return null;
   const [asks, gives] = [pass.tokens[at.query], pass.tokens[at.key]];
   const D = all.products.length;
+  const own = written({ .../** @type {any} */ (cellOf(place, 0)), value: all.share });
+  const set = cells.some((cell) => written({ ...cell, value: all.share }) === own);
   return {
     ...all,
     colours: ["q", "k"],
@@ -77,7 +80,7 @@ function ofScore({ pass, place }) {
         `${all.power.toPrecision(4)} ÷ ${all.total.toPrecision(4)}`,
         "masked_scores.softmax(dim=-1)",
       ],
-      ["the share", fixed(all.share), "weights"],
+      [set ? "the share, set by hand" : "the share", fixed(all.share), "weights"],
     ],
     says: `${quoted(asks)} asks, ${quoted(gives)} answers: ${D} products sum to ${fixed(all.sum, 2)}. Divided by √${D} that is ${fixed(all.scaled, 2)}, and of all that ${quoted(asks)} may look at it gets the share ${fixed(all.share)}.`,
   };

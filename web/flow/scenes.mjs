@@ -22,6 +22,7 @@ import { whole } from "./whole.mjs";
  * @property {number} at  the token that is followed: the query
  * @property {Place} place
  * @property {string[]} cut  heads, block.head
+ * @property {import("./hand.mjs").Cell[]} cells  that are set by hand
  * @property {{nLayer: number, nHead: number, nEmbd: number, vocabSize: number}} sizes
  * @property {number} step  of a head: score, scale, mask, share, mix
  * @property {number} hover  an output of a matrix; -1: none

@@ -8,6 +8,7 @@ import { press } from "./cells.mjs";
 import { barsOf, hexagon, loop, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
+import { wayThrough } from "./way.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
@@ -23,7 +24,7 @@ const BEADS = 4; // on a ribbon of weight 1
  * @returns {Scene}
  */
 export function whole(view) {
-  const { pass, was, width, at, cut, go, pick, toggle, append, patch } = view;
+  const { pass, was, width, at, cut, cells, go, pick, toggle, append, patch } = view;
   const { tokens, nLayer, nHead, lens, lit } = pass;
   const layout = new Layout(width, tokens.length, nLayer);
   const { wide, folded, first, across } = layout;
@@ -67,7 +68,7 @@ export function whole(view) {
         s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.02 + (t === at && wide ? 0.04 : 0);
       const { x, y, width: w, height: h } = layout.bar(stageFrom(s), end, lane, thick);
       const said = isFolded ? null : lens[s][t];
-      return svg`<rect class="stream" style=${colour(said, pass)} x=${x} y=${y} width=${Math.max(0, w)}
+      return svg`<rect class="stream" style=${`${colour(said, pass)};--d:${s}`} x=${x} y=${y} width=${Math.max(0, w)}
         height=${Math.max(0, h)}><title>${told(tokens[t], s, said)}</title></rect>`;
     });
   });
@@ -141,6 +142,12 @@ export function whole(view) {
     return [label, pills];
   });
 
+  const way = wayThrough(nLayer);
+  const byHand = cells.map(({ path, index }) => {
+    const depth = way.find((one) => one.path === `transformer.h.${path}`)?.depth ?? 0;
+    const [x, y] = layout.point(depth, layout.lane(index[index.length - 2]), -12);
+    return svg`<text class="by-hand" x=${x} y=${y} text-anchor="middle">✎<title>set by hand</title></text>`;
+  });
   const begin = lanes.map((t, lane) => tokenBox(view, layout, t, lane, lane === chosen));
   const bars = barsOf(view, layout, append);
   const words = stages.map((s) => {
@@ -165,7 +172,7 @@ export function whole(view) {
     }));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}${byHand}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);

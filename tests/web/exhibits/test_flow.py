@@ -15,6 +15,9 @@ SETTINGS = one_pass.settings()
 LONG = " ".join(world.story(seed) for seed in range(8))
 
 
+TEXT = "In the marsh, the crane"
+
+
 @pytest.fixture
 def picture(exhibit):
     def show(**more):
@@ -99,6 +102,7 @@ def test_of_two_hundred_quick_changes_the_last_one_stands(picture):
 
 def test_odd_addresses_are_read_as_far_as_they_make_sense(picture):
     odd = {"place": "9.9.9.9.9", "at": "99", "station": "1e9", "run": "-3", "off": "1.0 7.7 x"}
+    odd["set"] = "1.attn.weights:0.3.6=1 9.mlp.act:6.1=1 x"
     shown = picture(query=odd)
     shown.stands()
     assert shown.element.locator(".head.cut").count() == 1
@@ -129,7 +133,7 @@ def test_from_a_head_to_a_product_of_its_query_and_out_again(picture, crane):
     first = int(field.get_attribute("aria-valuenow") or "")
     shown.press("ArrowRight")
     at = (first + 1) % 32
-    q = crane.trace("In the marsh, the crane")["transformer.h.1.attn.q"][0, 0, 6]
+    q = crane.trace(TEXT)["transformer.h.1.attn.q"][0, 0, 6]
     assert field.get_attribute("aria-valuetext") == f"output {at}: {q[at]:.2f}".replace("-", "−")
     shown.press("Enter")
     assert f"output {at}" in crumbs.inner_text() and "number" in crumbs.inner_text()
@@ -160,7 +164,7 @@ def test_outputs_fill_one_by_one_when_played(picture):
 
 def test_a_unit_shows_which_tokens_it_pushes(picture, crane):
     shown = picture(query={"place": "1.mlp.26"})
-    stream = crane.trace("In the marsh, the crane")["transformer.h.1.resid_post"][0, 6]
+    stream = crane.trace(TEXT)["transformer.h.1.resid_post"][0, 6]
     parts = crane.model.transformer
     column = parts.h[1].mlp.c_proj.weight[:, 26].detach()
     spread = (stream.var(correction=0) + 1e-5).sqrt()
@@ -172,3 +176,26 @@ def test_a_unit_shows_which_tokens_it_pushes(picture, crane):
     told = "e => `${e.previousElementSibling.textContent} ${e.nextElementSibling.textContent}`"
     found = [bars.nth(i).evaluate(told).replace("−", "-") for i in range(6)]
     assert found == expected
+
+
+def test_a_share_is_set_by_hand_and_all_that_follows_is_computed(picture, crane):
+    def without(weights):
+        weights[0, 0, 6, 3] = 0.1
+        return weights
+
+    edits = {"transformer.h.1.attn.weights": without}
+    expected = crane.next(crane.trace(TEXT, edits)["logits"])
+    shown = picture(query={"place": "1.0.6.3"})
+    slider = shown.element.get_by_role("slider", name="set what ␣crane takes from ␣marsh")
+    assert shown.ready().element.get_by_role("button", name="undo").count() == 0
+    slider.evaluate("(e) => { e.value = 0.1; e.dispatchEvent(new Event('input')); }")
+    assert "head 1.0 is 0.10 instead of 0.98 (the shares sum to 0.12 now)" in shown.sentence
+    assert f"now it has {expected['␣ate']:.2f}" in shown.sentence
+    assert "set by hand" in (shown.element.locator(".flow-picture").text_content() or "")
+    assert "1.attn.weights%3A0.6.3%3D0.1" in shown.query
+    shown.element.evaluate("element => element.state.set({ place: '' })")
+    assert shown.ready().element.locator(".by-hand").count() == 1
+    assert shown.element.locator(".next .p").first.text_content() == f"{expected['␣ate']:.2f}"
+    shown.element.get_by_role("button", name="undo").click()
+    assert "By hand" not in shown.sentence
+    assert shown.element.locator(".by-hand").count() == 0
