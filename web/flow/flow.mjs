@@ -14,6 +14,7 @@ import { Player } from "./player.mjs";
 import { sceneOf } from "./scenes.mjs";
 import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs } from "./stored.mjs";
+import { Swap } from "./swap.mjs";
 import { Tour } from "./tour.mjs";
 import { Writer } from "./writer.mjs";
 
@@ -83,11 +84,13 @@ export function flow(page) {
   const stage = new Stage();
   const player = new Player(state, stage, settings.chapters);
   const mine = settings.tensors ? new Mine(stage.element, complain) : null;
-  const writer = new Writer(page, stage, async () => {
+  const latestPass = async () => {
     if (state.get("run")) complain(STORED);
     else if (!pass?.shares) await compute(() => true);
     return state.get("run") ? null : pass;
-  });
+  };
+  const writer = new Writer(page, stage, latestPass);
+  const swap = new Swap(model, { latest: latestPass, begin, complain });
   if (settings.plays) player.playOnce();
   const tour = new Tour(state, {
     text: settings.passes?.[0].text ?? "",
@@ -206,6 +209,7 @@ export function flow(page) {
       setStep: (step) => state.set({ step }),
       go,
       pick: (t) => state.set({ at: t }),
+      exchange: (t) => swap.open(t),
       toggle,
       append,
       patch,
@@ -232,6 +236,7 @@ export function flow(page) {
     tour.set(pass);
     tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
     hand.set(pass, here, at());
+    swap.set(pass, !levelOf(here));
     const known = state.get("run") ? STORED : "";
     const byHand = hand.says(pass);
     const came = known + (byHand || patch?.says(pass) || outcome(pass, at(), cut()));
@@ -261,6 +266,7 @@ export function flow(page) {
       runs,
       make("div", { class: "flow-top" }, crumbs, tour.open),
       tour.card,
+      swap.element,
       stage.element,
       hand.element,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),

@@ -17,7 +17,7 @@ const UNITS = 24; // lights of an MLP
  * @param {number} lane
  * @param {boolean} chosen
  */
-export function tokenBox({ pass, pick }, layout, t, lane, chosen) {
+export function tokenBox({ pass, pick, exchange }, layout, t, lane, chosen) {
   const { wide, first, across } = layout;
   const folded = Boolean(first) && !lane;
   const name = folded ? `+${first}` : pass.tokens[t];
@@ -36,13 +36,16 @@ export function tokenBox({ pass, pick }, layout, t, lane, chosen) {
       x=${cell.x + (wide ? c * part : 0)} y=${cell.y + (wide ? 0 : c * part)}
       width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
   });
+  const act = () => (folded ? undefined : chosen && t ? exchange(t) : pick(t));
+  const offer = chosen && t ? "exchange it" : "follow it";
   return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button" data-rove="tokens"
-    aria-label=${folded ? `+${first} older tokens` : `${shown} ${pass.ids[t]}: follow it`} aria-pressed=${String(chosen)}
-    @click=${() => folded || pick(t)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => folded || pick(t))}>
+    aria-label=${folded ? `+${first} older tokens` : `${shown} ${pass.ids[t]}: ${offer}`} aria-pressed=${String(chosen)}
+    @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
     <text class="name" x=${x + width / 2} y=${y + (wide ? 15 : 17)} textLength=${nothing}>${shown}</text>
     <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : pass.ids[t]}</text>
-    <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}`}</title></g>`;
+    ${chosen && t ? svg`<text class="swap" x=${x + width - 9} y=${y + height - 5}>⇄</text>` : nothing}
+    <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
 }
 
 /**

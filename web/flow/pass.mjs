@@ -170,25 +170,38 @@ const LARGE = 10_000; // tokens of a vocabulary in which nearly every word is on
  * @returns {Promise<Pass | null>}  null: a newer request took its place
  */
 export async function wholeWords(model, pass) {
-  const { tokenizer, config } = model.present;
-  if (config.vocabSize > LARGE) return { ...pass, whole: true };
+  if (model.present.config.vocabSize > LARGE) return { ...pass, whole: true };
   const next = [];
   for (const one of pass.next) {
-    let rest = "";
-    let ids = [...pass.ids, one.id].slice(-config.blockSize);
-    const begun = /[a-z]$/i.test(one.name) && one.p >= 0.005;
-    for (let n = 0; begun && n < LONGEST; n++) {
-      const run = await model.run({ ids, key: "flow, words", lastOnly: true });
-      if (!run) return null;
-      const [{ id }] = model.best(model.probabilities(run.logits), 1);
-      const more = id === tokenizer.eot ? "" : tokenizer.decode([id]);
-      if (!/^[a-z]+$/i.test(more)) break;
-      rest += more;
-      ids = [...ids, id].slice(-config.blockSize);
-    }
+    const rest = one.p < 0.005 ? "" : await restOf(model, pass.ids, one);
+    if (rest === null) return null;
     next.push({ ...one, rest });
   }
   return { ...pass, next, whole: true };
+}
+
+/**
+ * What makes a word of a token, as the model goes on with it.
+ * @param {typeof PageModel} model
+ * @param {number[]} before  ids
+ * @param {{id: number, name: string}} one
+ * @returns {Promise<string | null>}  null: a newer request took its place
+ */
+export async function restOf(model, before, { id: first, name }) {
+  const { tokenizer, config } = model.present;
+  let rest = "";
+  let ids = [...before, first].slice(-config.blockSize);
+  const begun = /[a-z]$/i.test(name) && config.vocabSize <= LARGE;
+  for (let n = 0; begun && n < LONGEST; n++) {
+    const run = await model.run({ ids, key: "flow, words", lastOnly: true });
+    if (!run) return null;
+    const [{ id }] = model.best(model.probabilities(run.logits), 1);
+    const more = id === tokenizer.eot ? "" : tokenizer.decode([id]);
+    if (!/^[a-z]+$/i.test(more)) break;
+    rest += more;
+    ids = [...ids, id].slice(-config.blockSize);
+  }
+  return rest;
 }
 
 /**

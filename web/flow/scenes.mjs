@@ -31,6 +31,7 @@ import { whole } from "./whole.mjs";
  * @property {boolean} filling
  * @property {(place: Place) => void} go
  * @property {(at: number) => void} pick  another token
+ * @property {(at: number) => void} exchange  that token for another
  * @property {(head: string) => void} toggle  cut a head, or put it back
  * @property {(id: number) => void} append  a token to the text
  * @property {import("./patch.mjs").Patch | null} patch  where another text can give a vector

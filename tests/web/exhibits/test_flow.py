@@ -199,3 +199,27 @@ def test_a_share_is_set_by_hand_and_all_that_follows_is_computed(picture, crane)
     shown.element.get_by_role("button", name="undo").click()
     assert "By hand" not in shown.sentence
     assert shown.element.locator(".by-hand").count() == 0
+
+
+def test_a_token_is_exchanged_in_its_lane(picture):
+    shown = picture()
+    token = shown.element.locator(".token").nth(3)
+    token.click()
+    shown.ready()
+    assert "exchange it" in (token.get_attribute("aria-label") or "")
+    token.press("Enter")
+    offers = shown.element.locator(".flow-swap button")
+    offers.first.wait_for()
+    assert "instead of ␣marsh" in shown.element.locator(".flow-swap").inner_text()
+    assert offers.count() == 6 + 1
+    word = offers.first.inner_text()
+    offers.first.click()
+    field = shown.ready().element.locator("input[type=text]").first
+    assert field.input_value() == f"In the {word}, the crane"
+    assert lanes(shown)[3] == f"␣{word}"
+    shown.element.locator(".token").nth(3).click()
+    shown.ready().element.locator(".token").nth(3).click()
+    shown.element.get_by_label("another word").fill("city")
+    shown.element.get_by_label("another word").press("Enter")
+    assert lanes(shown)[3] == "␣city" and shown.element.locator(".flow-swap").is_hidden()
+    assert "lifted" in shown.sentence
