@@ -3,6 +3,7 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
+import { Crumbs } from "./crumbs.mjs";
 import { editsOf, Hand } from "./hand.mjs";
 import { STEPS } from "./head.mjs";
 import { Shelf } from "./parts.mjs";
@@ -16,6 +17,7 @@ import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs } from "./stored.mjs";
 import { Swap } from "./swap.mjs";
 import { Tour } from "./tour.mjs";
+import { saysOf, Versus } from "./versus.mjs";
 import { Writer } from "./writer.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
@@ -55,6 +57,9 @@ export function flow(page) {
   /** @type {string | null} */
   let shownPlace = null;
   const shelf = new Shelf(model);
+  const versus = new Versus(model, state, stored, settings.chips ?? []);
+  /** @type {Pass | null} */
+  let other = null; // that the pass is compared with
   /** @type {import("./parts.mjs").Parts & {of?: string}} */
   let parts = {}; // of the weights, for the place
   let [hover, filling] = [-1, false]; // an output of a matrix
@@ -62,7 +67,7 @@ export function flow(page) {
   /** @param {Record<string, any>} changes */
   const begin = (changes) => {
     player.stop();
-    state.set({ at: -1, place: "", station: -1, set: [], ...changes });
+    state.set({ at: -1, place: "", station: -1, set: [], versus: "", ...changes });
   };
   const hand = new Hand(state, sizes);
   const strip = new Strip({
@@ -80,7 +85,7 @@ export function flow(page) {
     ),
   );
   runs.hidden = !settings.gpt2;
-  const crumbs = make("nav", { class: "flow-crumbs", "aria-label": "where you are in the model" });
+  const crumbs = new Crumbs((to) => go(to));
   const stage = new Stage();
   const player = new Player(state, stage, settings.chapters);
   const mine = settings.tensors ? new Mine(stage.element, complain) : null;
@@ -145,11 +150,17 @@ export function flow(page) {
     return true;
   };
 
+  /** @param {string} text @param {number[]} ids @param {string} key @param {string[]} [off] */
+  const ask = (text, ids, key, off = cut()) => {
+    const senses = sensesOf(text, model.present.tokenizer, model.deeds);
+    return { text, ids, key, switches: { headsOff: off }, senses };
+  };
+
   /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
   const compute = async (latest, open) => {
     const text = state.get("text");
     const asked = JSON.stringify([text, 0, cut(), patch?.asked, state.get("set")]);
-    const { config, tokenizer } = await model.ready();
+    const { config } = await model.ready();
     if (config.nLayer !== nLayer || config.nHead !== nHead || config.vocabSize !== V) {
       page.again(); // the reader's own model has come
       return false;
@@ -158,14 +169,7 @@ export function flow(page) {
     const given = patch ? await patch.edits(switches()) : {};
     if (!given) return false;
     const cells = hand.cells(ids.length);
-    const request = {
-      text,
-      ids,
-      key: "flow",
-      open,
-      switches: switches(),
-      senses: sensesOf(text, tokenizer, model.deeds),
-    };
+    const request = { ...ask(text, ids, "flow"), open };
     const edits = { ...given, ...editsOf(cells, sizes, ids.length) };
     const computed = await readPass(model, { ...request, edits });
     if (!computed || !latest()) return false;
@@ -191,6 +195,7 @@ export function flow(page) {
     const view = {
       pass,
       was,
+      other,
       width,
       at: at(),
       place: here,
@@ -223,23 +228,18 @@ export function flow(page) {
       around: outer ? scene.boxes(place(before)) : null,
     });
     shownPlace = address;
-    const trail = wayTo(here, pass.tokens);
-    crumbs.replaceChildren(
-      ...trail.flatMap(({ name, place: to }, i) => [
-        ...(i ? [" › "] : []),
-        i + 1 < trail.length
-          ? make("button", { type: "button", onclick: () => go(to) }, name)
-          : make("b", { "aria-current": "location" }, name),
-      ]),
-    );
+    crumbs.show(wayTo(here, pass.tokens));
     mine?.set(player.set(pass.nLayer, !levelOf(here)));
     tour.set(pass);
     tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
     hand.set(pass, here, at());
     swap.set(pass, !levelOf(here));
-    const known = state.get("run") ? STORED : "";
+    const touched = cut().length + hand.cells(pass.ids.length).length > 0;
+    versus.set(pass, { other, whole: !levelOf(here), touched });
     const byHand = hand.says(pass);
-    const came = known + (byHand || patch?.says(pass) || outcome(pass, at(), cut()));
+    const differs = other && saysOf(pass, other, at());
+    const known = state.get("run") ? STORED : "";
+    const came = differs || known + (byHand || patch?.says(pass) || outcome(pass, at(), cut()));
     say(scene.says ? `${scene.says} ${byHand}` : came);
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
@@ -264,9 +264,10 @@ export function flow(page) {
       strip.element,
       ...(patch ? [patch.element] : []),
       runs,
-      make("div", { class: "flow-top" }, crumbs, tour.open),
+      make("div", { class: "flow-top" }, crumbs.element, tour.open),
       tour.card,
       swap.element,
+      versus.element,
       stage.element,
       hand.element,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
@@ -279,11 +280,13 @@ export function flow(page) {
     show: async (latest) => {
       if (!(await find(latest)) || !latest()) return;
       const { block: open } = place();
-      const deep = open !== undefined && !state.get("run");
-      const known = pass?.tensor?.(`transformer.h.${open}.ln_1`);
+      const deep = (open !== undefined || state.get("versus")) && !state.get("run");
+      const known = pass?.tensor?.(open === undefined ? "embd" : `transformer.h.${open}.ln_1`);
       if (deep && !known && !(await compute(latest, open))) return;
       const wanted = pass && (await shelf.wanted(pass, place(), at()));
       if (!wanted || !latest()) return;
+      other = await versus.find(/** @type {Pass} */ (pass), ask);
+      if (!latest()) return;
       parts = { ...wanted, of: addressOf(place()) };
       paint();
       if (pass) await below.set(pass, at(), latest);

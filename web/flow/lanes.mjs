@@ -3,6 +3,7 @@
 import { nothing, svg } from "lit/html.js";
 import { fixed } from "../exhibits/dom.mjs";
 import { press } from "./cells.mjs";
+import { bothNext } from "./versus.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
 /** @import { View } from "./scenes.mjs" */
@@ -17,7 +18,7 @@ const UNITS = 24; // lights of an MLP
  * @param {number} lane
  * @param {boolean} chosen
  */
-export function tokenBox({ pass, pick, exchange }, layout, t, lane, chosen) {
+export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chosen) {
   const { wide, first, across } = layout;
   const folded = Boolean(first) && !lane;
   const name = folded ? `+${first}` : pass.tokens[t];
@@ -43,7 +44,7 @@ export function tokenBox({ pass, pick, exchange }, layout, t, lane, chosen) {
     @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
     <text class="name" x=${x + width / 2} y=${y + (wide ? 15 : 17)} textLength=${nothing}>${shown}</text>
-    <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : pass.ids[t]}</text>
+    <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : other && other.ids[t] !== pass.ids[t] ? `or ${other.tokens[t]}` : pass.ids[t]}</text>
     ${chosen && t ? svg`<text class="swap" x=${x + width - 9} y=${y + height - 5}>⇄</text>` : nothing}
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
 }
@@ -95,21 +96,26 @@ export function loop(layout) {
  * @param {Layout} layout
  * @param {(id: number) => void} append
  */
-export function barsOf({ pass: { next, nLayer } }, layout, append) {
-  const { x, y, width } = layout.zone(nLayer + 1);
+export function barsOf({ pass, other: versus }, layout, append) {
+  const next = versus ? bothNext(pass, versus) : pass.next;
+  const { x, y, width } = layout.zone(pass.nLayer + 1);
   const [height, top] = layout.wide
     ? [Math.min(36, (layout.height - 70) / Math.max(6, next.length)), layout.top]
     : [36, y + 32];
-  return next.map(({ id, name, p, rest = "", sense = "" }, i) => {
+  const share = (/** @type {number} */ p) => (p < 0.005 ? "< 0.01" : fixed(p, 2));
+  return next.map(({ id, name, p, rest = "", sense = "", other }, i) => {
     const word = name.replace("␣", "");
     const py = top + i * (height + 4);
     const [px, w] = [x + 8, width - 16];
-    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest} ${p < 0.005 ? "< 0.01" : fixed(p, 2)}: append it"
+    const high = other === undefined ? height : height / 2;
+    const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;
+    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest} ${both}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
       <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="4"></rect>
-      <rect class="bar" x=${px} y=${py} height=${height} rx="4" style="width:${(w * p).toFixed(1)}px"></rect>
+      <rect class="bar" x=${px} y=${py} height=${high} rx="4" style="width:${(w * p).toFixed(1)}px"></rect>
+      <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="4" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
       <text class="name" x=${px + 8} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
-      <text class="p" x=${px + w - 6} y=${py + height / 2 + 5}>${p < 0.005 ? "< 0.01" : fixed(p, 2)}</text>
+      <text class="p" x=${px + w - 6} y=${py + height / 2 + 5}>${both}</text>
       <title>append ${name}</title></g>`;
   });
 }

@@ -25,7 +25,7 @@ export class Layout {
     this.across = this.wide ? 46 : Math.min(52, (width - 12) / this.lanes);
     const [begin, end] = this.wide
       ? [Math.max(150, width * 0.15), Math.max(170, width * 0.16)]
-      : [92, 250];
+      : [92, 276];
     const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 96 : 270;
     this.folded = room < OPEN;
     this.starts = [0, ...Array.from({ length: nLayer + 1 }, (_, n) => begin + n * room)];

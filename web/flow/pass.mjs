@@ -25,12 +25,13 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
  * @property {Float64Array | null} shares  of every token, after the last
  * @property {ArrayLike<number>[]} vectors  the first numbers of each token's
  * @property {boolean} [stored]  it was not computed here
+ * @property {string[]} [off]  heads that are cut
  * @property {Pass} [base]  the same without what is set by hand
  * @property {boolean} [whole]  each of `next` has its whole word
  * @property {((path: string) => Noted) | null} tensor  everything else, by its path
  */
-/** @typedef {{id: number, name: string, p: number, rest?: string, sense?: "bird" | "machine"}} Next
- *   `rest`: what makes a word of it */
+/** @typedef {{id: number, name: string, p: number, rest?: string, sense?: "bird" | "machine",
+ *   other?: number}} Next  `rest`: what makes a word of it; `other`: its share in a second pass */
 /** @typedef {Record<string, number[]>} Senses  ids of the first tokens of the deeds of either */
 
 export const LIT = 0.5; // a unit is lit above this
@@ -94,6 +95,7 @@ export async function readPass(model, { text, ids, key, edits, switches, senses,
       });
     }),
     units: 4 * C,
+    off: switches?.headsOff,
     shares: p,
     vectors: ids.map((_, t) => {
       const { values } = run.tensor("embd");

@@ -17,6 +17,7 @@ import { whole } from "./whole.mjs";
  * @typedef {object} View
  * @property {Pass} pass
  * @property {Pass | null} was  what was shown before, so that it changes rather than appears
+ * @property {Pass | null} other  that it is compared with
  * @property {Parts} parts  of the weights, as far as the place wants them
  * @property {number} width  px
  * @property {number} at  the token that is followed: the query

@@ -14,7 +14,7 @@ import { fixed, make } from "../exhibits/dom.mjs";
  *   set: Record<string, any>, chapter: number, guess?: Guess, act?: string}} Step
  */
 
-const KEYS = ["text", "run", "off", "set", "at", "place", "station"];
+const KEYS = ["text", "run", "off", "set", "versus", "at", "place", "station"];
 const two = (/** @type {number} */ value) => fixed(value, 2);
 const [CRANE, MARSH] = [6, 3]; // tokens
 
@@ -170,7 +170,16 @@ export class Tour {
     }
     const { state } = this;
     this.before ??= Object.fromEntries(KEYS.map((key) => [key, state.get(key)]));
-    const first = { text: this.text, run: 0, off: [], set: [], at: CRANE, place: "", station: -1 };
+    const first = {
+      text: this.text,
+      run: 0,
+      off: [],
+      set: [],
+      versus: "",
+      at: CRANE,
+      place: "",
+      station: -1,
+    };
     state.set({ ...first, ...STEPS[n - 1].set, tour: n });
     this.card.focus({ preventScroll: true });
   }

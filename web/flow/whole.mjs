@@ -8,13 +8,14 @@ import { press } from "./cells.mjs";
 import { barsOf, hexagon, loop, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
+import { DRAWN, path, ribbonsOf } from "./ribbons.mjs";
+import { gapsOf } from "./versus.mjs";
 import { wayThrough } from "./way.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const DRAWN = 0.08; // a weight below this has no ribbon
 const THICK = 9; // px of a ribbon of weight 1 into the chosen lane
 const THIN = 5; // into the others
 const BEADS = 4; // on a ribbon of weight 1
@@ -24,7 +25,7 @@ const BEADS = 4; // on a ribbon of weight 1
  * @returns {Scene}
  */
 export function whole(view) {
-  const { pass, was, width, at, cut, cells, go, pick, toggle, append, patch } = view;
+  const { pass, was, other, width, at, cut, cells, go, pick, toggle, append, patch } = view;
   const { tokens, nLayer, nHead, lens, lit } = pass;
   const layout = new Layout(width, tokens.length, nLayer);
   const { wide, folded, first, across } = layout;
@@ -32,6 +33,8 @@ export function whole(view) {
     first ? first + lane - 1 : lane,
   );
   const chosen = layout.lane(at);
+
+  const gaps = other && gapsOf(pass, other);
 
   const zones = Array.from({ length: nLayer + 2 }, (_, zone) => {
     const { x, y, width: w, height: h } = layout.zone(zone);
@@ -66,27 +69,33 @@ export function whole(view) {
     return stages.map((s) => {
       const end =
         s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.02 + (t === at && wide ? 0.04 : 0);
-      const { x, y, width: w, height: h } = layout.bar(stageFrom(s), end, lane, thick);
-      const said = isFolded ? null : lens[s][t];
-      return svg`<rect class="stream" style=${`${colour(said, pass)};--d:${s}`} x=${x} y=${y} width=${Math.max(0, w)}
-        height=${Math.max(0, h)}><title>${told(tokens[t], s, said)}</title></rect>`;
+      const box = layout.bar(stageFrom(s), end, lane, thick);
+      const passes = gaps && other ? [pass, other] : [pass];
+      return passes.map((one, half) => {
+        const { x, y, width: w, height: h } = gaps ? halfOf(box, half, wide) : box;
+        const said = isFolded ? null : one.lens[s][t];
+        const style = gaps ? apart(said, one, gaps.lane(s, t)) : colour(said, pass);
+        return svg`<rect class="stream" style=${`${style};--d:${s}`} x=${x} y=${y} width=${Math.max(0, w)}
+          height=${Math.max(0, h)}><title>${told(one.tokens[t], s, said)}</title></rect>`;
+      });
     });
   });
 
   const ribbons = ribbonsOf(view, layout, [
     pass,
-    ...(was && was.tokens.length === tokens.length ? [was] : []),
+    ...[was, other].flatMap((one) => (one?.tokens.length === tokens.length ? [one] : [])),
   ]);
   const drawn = repeat(
     ribbons,
     ({ name }) => name,
-    ({ block, head, query, key, points, weight, into }) => {
+    ({ block, head, query, key, points, weight: share, into }) => {
+      const weight = gaps ? gaps.ribbon(block, head, query, key) : share;
       const off = cut.includes(`${block}.${head}`);
       const size = weight < DRAWN ? 0 : Math.max(1, weight * (into ? THICK : THIN));
       const strength = weight < DRAWN ? 0 : (into ? 0.85 : 0.16) * (0.35 + 0.65 * weight);
       return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}`} d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
-        @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${tokens[query]} takes ${fixed(weight, 2)} from ${key < 0 ? "older tokens" : tokens[key]}; click to ${off ? "put it back" : "cut it"}</title></path>`;
+        @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${tokens[query]} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : tokens[key]}; click to ${off ? "put it back" : "cut it"}</title></path>`;
     },
   );
 
@@ -156,8 +165,11 @@ export function whole(view) {
     const depth = s ? stageFrom(s) : 0.88;
     const [x, y] = layout.point(depth, layout.lanes - 1, across / 2 + 12);
     const place = wide ? { x, y } : { x: layout.over(chosen) - 10, y: layout.along(depth) + 16 };
+    const names = [said.name, other?.lens[s][at]?.name ?? said.name].map((one) =>
+      one.replace("␣", ""),
+    );
     return svg`<text class="word" style=${colour(said, pass, 0.25)} x=${place.x} y=${place.y}
-      text-anchor=${wide ? "middle" : "end"}>${said.name.replace("␣", "")}</text>`;
+      text-anchor=${wide ? "middle" : "end"}>${[...new Set(names)].join(" / ")}</text>`;
   });
 
   const beads = ribbons
@@ -192,56 +204,6 @@ export function whole(view) {
 }
 
 /**
- * The ribbons that one of the passes draws: those that only the other draws are thin now, so that
- * they grow or shrink where the text changes.
- * @param {View} view
- * @param {Layout} layout
- * @param {Pass[]} passes  what is shown now, and what was
- */
-function ribbonsOf({ at }, layout, passes) {
-  const [{ weights, tokens }] = passes;
-  const T = tokens.length;
-  const { first, folded } = layout;
-  /** @type {{name: string, block: number, head: number, query: number, key: number, weight: number,
-   *   into: boolean, points: [number, number][]}[]} */
-  const ribbons = [];
-  weights.forEach((block, b) =>
-    block.forEach((_, h) => {
-      for (let query = first; query < T; query++) {
-        if (folded && query !== at) continue;
-        const row = passes.map(({ weights }) => {
-          const values = weights[b][h];
-          const old = Array.from({ length: first }, (_, k) => values[query * T + k]);
-          const own = Array.from(
-            { length: query - first + 1 },
-            (_, k) => values[query * T + first + k],
-          );
-          return [...(first ? [old.reduce((sum, w) => sum + w, 0)] : []), ...own];
-        });
-        row[0].forEach((weight, i) => {
-          const lane = layout.lane(query);
-          if (i === lane || !row.some((one) => one[i] >= (folded ? 0.3 : DRAWN))) return;
-          const spread = [(h - 1.5) * 3, (h - 1.5) * 2];
-          const shift = /** @type {[number, number]} */ (folded ? [0, 0] : spread);
-          const [from, to] = folded ? [b + 1.05, b + 1.9] : [b + 1.08, b + 1.45];
-          ribbons.push({
-            name: `${b}.${h}.${T - query}.${lane - i}`,
-            block: b,
-            head: h,
-            query,
-            key: first && !i ? -1 : first ? first + i - 1 : i,
-            weight,
-            into: query === at,
-            points: layout.curve(from, to, i, lane, shift),
-          });
-        });
-      }
-    }),
-  );
-  return ribbons.sort((a, b) => Number(a.into) - Number(b.into)); // those into the chosen lane on top
-}
-
-/**
  * The colour of a place of the stream, from what the model would say there.
  * @param {Said | null} said
  * @param {Pass} pass
@@ -259,6 +221,30 @@ export function colour(said, pass, least = 0) {
 }
 
 /**
+ * Half of a lane, for one of two passes.
+ * @param {import("./layout.mjs").Box} box
+ * @param {number} half
+ * @param {boolean} wide
+ */
+function halfOf({ x, y, width, height }, half, wide) {
+  const gap = half ? 0.5 : -0.5;
+  if (wide) return { x, y: y + (half * height) / 2 + gap, width, height: height / 2 };
+  return { x: x + (half * width) / 2 + gap, y, width: width / 2, height };
+}
+
+/**
+ * The colour of a place of the stream that differs: that of its meaning, where it has one.
+ * @param {Said | null} said
+ * @param {Pass} pass
+ * @param {number} gap
+ */
+function apart(said, pass, gap) {
+  const strength = `--strength:${(100 * Math.min(1, gap)).toFixed(0)}%`;
+  const meant = said && said.bird + said.machine > 0.25;
+  return meant ? `${colour(said, pass)};${strength}` : `${strength};--sense:var(--winner)`;
+}
+
+/**
  * @param {string} token
  * @param {number} stage
  * @param {Said | null} said
@@ -266,10 +252,4 @@ export function colour(said, pass, least = 0) {
 function told(token, stage, said) {
   if (!said) return `${token}: what it would say here was not read`;
   return `${token}, after ${stageName(stage)}: ${said.name} ${fixed(said.p, 2)}`;
-}
-
-/** @param {[number, number][]} points  of a cubic curve */
-function path([p0, p1, p2, p3]) {
-  const text = (/** @type {[number, number]} */ [x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
-  return `M${text(p0)}C${text(p1)} ${text(p2)} ${text(p3)}`;
 }

@@ -223,3 +223,22 @@ def test_a_token_is_exchanged_in_its_lane(picture):
     shown.element.get_by_label("another word").press("Enter")
     assert lanes(shown)[3] == "␣city" and shown.element.locator(".flow-swap").is_hidden()
     assert "lifted" in shown.sentence
+
+
+def test_two_texts_are_compared_in_one_picture(picture):
+    shown = picture()
+    shown.element.get_by_role("group", name="comparison").get_by_role(
+        "button", name="In the city, the crane"
+    ).click()
+    assert "head 1.0 from ␣marsh and head 1.2 from ␣marsh" in shown.sentence
+    assert "␣ate (0.53) or ␣lifted (0.51)" in shown.sentence
+    assert shown.element.locator(".token .id").nth(3).text_content() == "or ␣city"
+    names = shown.element.locator(".next .name").all_text_contents()
+    assert names[0] == "ate" and "lifted" in names
+    streams = shown.element.locator(".stream")
+    assert streams.count() == 2 * 7 * 7
+    grey = "bars => bars.every((one) => one.style.getPropertyValue('--strength') === '0%')"
+    assert streams.evaluate_all(f"bars => ({grey})(bars.slice(0, 3 * 14))")  # before the marsh
+    assert not streams.evaluate_all(grey)
+    shown.element.get_by_role("button", name="show all").click()
+    assert shown.ready().element.locator(".stream").count() == 7 * 7
