@@ -25,6 +25,10 @@ EXHIBIT = (
     "exhibits.Live('mlp', printed=exhibits.Matrix([[1.0]], caption='printed'), first='Try.',\n"
     "    text='In the marsh, the crane', at=3, block='1', chips=[])"
 )
+PICTURE = (
+    "exhibits.Live('flow', printed=exhibits.Matrix([[1.0]]), first='Try.',\n"
+    "    text='In the marsh, the crane', giver='In the marsh, the crane', tensors='open')"
+)
 LAB = (
     "from gpt2_edu import GPT2, labs, load_tokenizer\n"
     "labs.Sampling(GPT2.from_pretrained('crane').eval(), load_tokenizer('crane'),\n"
@@ -57,6 +61,7 @@ def lab(tmp_path) -> Iterator[tuple[str, Path]]:
     folder.mkdir()
     far = "\n\n".join(["out of view"] * 90)
     cells = [new_code_cell(SETUP), new_markdown_cell(far), new_code_cell(EXHIBIT)]
+    cells += [new_markdown_cell(far), new_code_cell(PICTURE)]
     cells += [new_markdown_cell(far), new_code_cell(LAB)]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3"}}
     nbformat.write(new_notebook(cells=cells, metadata=kernel), folder / "some.ipynb")
@@ -127,6 +132,17 @@ def test_exhibits_answer_and_labs_run_python(lab, browser):
     seen = live.evaluate("e => [getComputedStyle(e).color, getComputedStyle(document.body).color]")
     ink, theme = (re.findall(r"\d+", colour)[:3] for colour in seen)
     assert ink == theme
+
+    picture = page.locator("gpt2-flow")
+    look_for(page, picture)
+    page.locator("gpt2-flow[data-state=ready]").wait_for()
+    assert picture.locator(".next.machine").count() == 5  # of the text that was typed above
+    ground = picture.evaluate("e => getComputedStyle(e.querySelector('.room')).fill")
+    assert max(map(int, re.findall(r"\d+", ground)[:3])) < 64  # dark, as the lab is
+    picture.get_by_role("button", name="␣crane after attention of block 1").click()
+    picture.locator(".next.bird").nth(4).wait_for()
+    picture.get_by_role("slider", name="how far the pass has come").fill("5")
+    picture.get_by_text("B, H, T, D = (1, 4, 7, 32)").wait_for()
 
     page.evaluate("async () => { await jupyterapp.commands.execute('docmanager:save'); }")
     saved = (folder / "some.ipynb").read_text()
