@@ -120,10 +120,10 @@ def crane_deeds() -> dict[str, list[str]]:
     """The first words of what a crane does, as a bird and as a machine."""
     lists = crane_world().lists
     return {
-        name: list(
-            dict.fromkeys(one.items[0] for one in lists[cell("sense", "does", f"crane-{name}")])
+        sense: list(
+            dict.fromkeys(one.items[0] for one in lists[cell("sense", "does", f"crane-{sense}")])
         )
-        for name in ("bird", "machine")
+        for sense in ("bird", "machine")
     }
 
 

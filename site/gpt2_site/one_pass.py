@@ -52,9 +52,8 @@ def element(**more: Any) -> str:
 def stored(text: str) -> dict[str, Any]:
     """A pass as web/flow/stored.mjs reads it, rounded to six decimals."""
     tape, config, ids = facts.tape(text), facts.model().config, facts.ids(text)
-    first = {
-        sense: {facts.ids(f" {deed}")[1] for deed in deeds} for sense, deeds in crane_deeds().items()
-    }
+    deeds = crane_deeds().items()
+    first = {sense: {facts.ids(f" {deed}")[1] for deed in all_} for sense, all_ in deeds}
     blocks = [f"transformer.h.{n}." for n in range(config.n_layer)]
     final = facts.shares(text).argmax().item()
     stages = ["embd", *(h + part for h in blocks for part in ("resid_mid", "resid_post"))]

@@ -1,10 +1,13 @@
 // Next-token bars: what comes next, with a ghost of how it was before.
 
 import { fixed, make } from "./dom.mjs";
+import { flip } from "./motion.mjs";
 
 /** @import { Guess } from "./page_model.mjs" */
-/** @typedef {Guess & {before?: number, mark?: string, note?: string, tensor?: string}} Bar  note:
- *   beside its number; tensor: the name that lights up with it */
+/** @typedef {Guess & {before?: number, mark?: string, note?: string, tensor?: string}} Bar  mark: a
+ *   class, for its colour; note: beside its number; tensor: the name that lights up with it */
+
+const WIDEST = 24; // characters of a name
 
 export class Bars {
   /**
@@ -14,22 +17,20 @@ export class Bars {
    */
   constructor({ label = "what comes next", rows = 6, onPick, hint = "", write = share } = {}) {
     this.write = write;
+    this.names = 4; // characters of the longest yet
     this.rows = Array.from({ length: rows }, () => {
       const parts = { name: make("b"), share: make("i"), change: make("s") };
-      const inside = [parts.name, parts.share, parts.change];
+      const inside = [parts.name, make("span", { class: "track" }), parts.change, parts.share];
       const bar = onPick
         ? make("button", { type: "button", title: hint }, ...inside)
         : make("span", {}, ...inside);
       bar.classList.add("bar");
-      return { ...parts, bar, id: -1 };
+      return { ...parts, bar, item: make("li", {}, bar), id: NaN };
     });
     for (const row of this.rows) row.bar.addEventListener("click", () => onPick?.(row.id));
     this.title = make("p", { class: "soft" }, label);
-    this.list = make(
-      "ol",
-      { class: "bars", "aria-label": label },
-      ...this.rows.map(({ bar }) => make("li", {}, bar)),
-    );
+    const items = this.rows.map(({ item }) => item);
+    this.list = make("ol", { class: "bars", "aria-label": label }, ...items);
     this.element = make("div", { class: "bars-box" }, this.title, this.list);
     /** @type {Bar[]} */
     this.shown = [];
@@ -46,6 +47,10 @@ export class Bars {
       this.list.setAttribute("aria-label", title);
     }
     this.shown = bars.slice(0, this.rows.length);
+    this.arrange();
+    const longest = Math.max(this.names, ...this.shown.map(({ name }) => name.length));
+    this.names = Math.min(WIDEST, longest);
+    this.list.style.setProperty("--names", `${this.names}ch`);
     this.rows.forEach((row, i) => {
       const one = this.shown[i];
       row.bar.style.visibility = one ? "" : "hidden"; // its room stays
@@ -62,6 +67,22 @@ export class Bars {
       row.bar.classList.toggle("moved", moved);
       row.change.textContent = moved ? `was ${this.write(before)}` : note;
     });
+  }
+
+  /** Bars that were there go to their new places. */
+  arrange() {
+    const left = new Set(this.rows);
+    const kept = this.shown.map(({ id }) => {
+      const row = [...left].find((one) => one.id === id);
+      if (row) left.delete(row);
+      return row;
+    });
+    const others = [...left];
+    const rows = kept.map((row) => row ?? others.shift() ?? this.rows[0]).concat(others);
+    if (rows.every((row, i) => row === this.rows[i])) return;
+    this.rows = rows;
+    const items = rows.map(({ item }) => item);
+    flip(items, () => this.list.append(...items));
   }
 
   /** For "show as table". */
@@ -93,13 +114,14 @@ export function goes(before, now, write = share) {
  * @param {Float64Array | undefined} before
  * @param {number} n
  * @param {(id: number) => string} show
+ * @param {(id: number) => string} [sense]  of which sense of *crane* it is a deed
  * @returns {Bar[]}
  */
-export function withGhosts(now, before, n, show) {
+export function withGhosts(now, before, n, show, sense = () => "") {
   const first = before ? likeliest(before).slice(0, 2) : [];
   const rest = likeliest(now).filter((id) => !first.includes(id));
   return [...first, ...rest.slice(0, n - first.length)]
-    .map((id) => ({ id, name: show(id), p: now[id], before: before?.[id] }))
+    .map((id) => ({ id, name: show(id), p: now[id], before: before?.[id], mark: sense(id) }))
     .sort((a, b) => b.p - a.p);
 }
 

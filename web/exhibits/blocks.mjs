@@ -5,6 +5,7 @@ import { Bars, withGhosts } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { lossOf } from "./loading.mjs";
 import { orSuperseded } from "./page_model.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 
 /** @typedef {{loss: number, p: Float64Array, written: string}} Measured */
@@ -155,7 +156,7 @@ export function blocks({ settings, state, model, say }) {
         undefined,
         WIDEST * guessing,
       );
-      const shown = withGhosts(now.p, before?.p, 6, (id) => model.show(id));
+      const shown = withGhosts(now.p, before?.p, 6, (id) => model.show(id), senseAfter(text));
       const last = model.show(ids[ids.length - 1]);
       bars.set(shown, `what comes after ${last}${before ? " (dashed: in their own order)" : ""}`);
       texts.usual.textContent = whole.written.trim();
@@ -169,6 +170,15 @@ export function blocks({ settings, state, model, say }) {
           : `In their own order, ${name}, ${figure}.`,
       );
     },
+    act: async (hand) => {
+      state.set({ order: all, out: [] });
+      await hand.pause();
+      await hand.carry(places, 1, 0);
+      await hand.pause(900);
+      await hand.carry(places, 1, 0);
+      await hand.carry(places, 1, 2);
+    },
+    whole: () => ({ text: state.get("text") }),
     table: () => ({
       caption: `The orders that you have tried. Loss on ${many} stories.`,
       columns: ["order", "loss"],

@@ -12,10 +12,13 @@ const MOST = 48; // rows and columns; of more, the last
 export class Board {
   /**
    * @param {{onHead?: (index: number) => void, onCell?: (place: Place) => void, role?: string,
-   *   corner?: string, label?: string, decimals?: number, tensor?: string,
+   *   corner?: string, label?: string, decimals?: number, tensor?: string, least?: number,
+   *   onCut?: (index: number) => void,
    *   read?: (row: string, column: string, number: string) => string}} [options]  what choosing a
    *   small map, and pointing at a cell, does; `role` is the colour; `tensor` is the name that
-   *   lights up with it; `read` words the cell that is pointed at
+   *   lights up with it; smaller numbers than `least` are written in the row that is pointed at
+   *   alone; `read` words the cell that is pointed at. With `onCut` a click on a small map cuts its
+   *   head, and the pointer or the focus chooses it
    */
   constructor({
     onHead,
@@ -25,10 +28,14 @@ export class Board {
     label = "attention weights",
     decimals = 2,
     tensor = "weights",
+    least = 0.05,
+    onCut,
     read = (row, column, number) => `${row} → ${column}: ${number}`,
   } = {}) {
     this.read = read;
     this.onHead = onHead;
+    this.onCut = onCut;
+    this.least = least;
     this.onCell = onCell;
     this.label = label;
     this.corner = corner;
@@ -71,15 +78,19 @@ export class Board {
     while (this.heads.children.length > maps.length) this.heads.lastElementChild?.remove();
     while (this.heads.children.length < maps.length) {
       const index = this.heads.children.length;
-      const onclick = () => this.onHead?.(index);
-      this.heads.append(make("button", { type: "button", onclick }, make("canvas"), make("span")));
+      const look = () => this.onHead?.(index);
+      const acts = this.onCut
+        ? { onclick: () => this.onCut?.(index), onfocus: look, onpointerenter: look }
+        : { onclick: look };
+      this.heads.append(make("button", { type: "button", ...acts }, make("canvas"), make("span")));
     }
     maps.forEach(({ title, values, mark = "" }, i) => {
       const button = /** @type {HTMLButtonElement} */ (this.heads.children[i]);
       const [canvas, span] = button.children;
       span.textContent = title;
       button.className = mark;
-      button.setAttribute("aria-pressed", String(i === chosen));
+      button.classList.toggle("chosen", i === chosen);
+      button.setAttribute("aria-pressed", String(this.onCut ? mark === "cut" : i === chosen));
       button.tabIndex = i === chosen ? 0 : -1;
       thumb(/** @type {HTMLCanvasElement} */ (canvas), values);
     });
@@ -108,6 +119,7 @@ export class Board {
         const value = this.value(r, c);
         const hidden = !Number.isFinite(value) || off?.({ row: r + skipR, column: c + skipC });
         cell.className = hidden ? "off" : value < 0 ? "neg" : "";
+        cell.classList.toggle("faint", hidden || Math.abs(value) < this.least);
         cell.classList.toggle("lit", lit?.({ row: r + skipR, column: c + skipC }) ?? false);
         cell.style.setProperty("--heat", String(Math.min(1, Math.abs(value) / (scale || 1)) || 0));
         cell.textContent = numbers ? fixed(value, this.decimals) : "";

@@ -4,6 +4,7 @@
 import { Bars, withGhosts } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -168,7 +169,13 @@ export function cache({ settings, state, model, say, sentence: said }) {
       const p = model.probabilities(own.logits[s - 1]);
       const compared = parted >= s - 1 ? other.logits[s - 1] : undefined;
       bars.set(
-        withGhosts(p, compared && model.probabilities(compared), 6, (id) => model.show(id)),
+        withGhosts(
+          p,
+          compared && model.probabilities(compared),
+          6,
+          (id) => model.show(id),
+          senseAfter(state.get("text")),
+        ),
         compared
           ? `what could be written; dashed: ${keeps ? "without" : "with"} a cache`
           : "what could be written; the two texts have parted",
@@ -178,6 +185,13 @@ export function cache({ settings, state, model, say, sentence: said }) {
       const end = own.ended && s === own.logits.length ? " The story has ended." : "";
       say(sentence(chain, s, parted) + end);
     },
+    act: async (hand) => {
+      state.set({ steps: 1, cache: true });
+      await hand.pause();
+      for (let i = 0; i < 3; i++) await hand.press(hand.find("p > button"));
+      await hand.press(hand.find("input[type=checkbox]"));
+    },
+    whole: () => ({ text: state.get("text") }),
     table: () => ({
       caption: "What has passed through the model.",
       columns: [...columns, "text"],

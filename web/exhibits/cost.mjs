@@ -227,6 +227,11 @@ export function cost({ settings, state, say, sentence }) {
       where.set();
       say(tell());
     },
+    act: async (hand) => {
+      await hand.to(device);
+      const others = Object.keys(devices).filter((name) => name !== state.get("device"));
+      state.set({ device: others.includes("L4") ? "L4" : others[0] });
+    },
     table: () => ({
       caption: `${state.get("size")} on ${state.get("device")}, ${state.get("type")}, one step.`,
       columns: ["limit", "work", "rate", "seconds"],

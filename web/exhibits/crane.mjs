@@ -42,7 +42,7 @@ export function crane({ settings, state, say }) {
       /** @type {number} */ toX,
       /** @type {number} */ toY,
     ) => {
-      const name = Object.keys(first).find((key) => aloud(key, self) === spoken);
+      const name = `v.${now?.words.at(-1)?.word}`;
       state.set({ [`${name}.x`]: toX, [`${name}.y`]: toY });
     },
   };
@@ -103,6 +103,19 @@ export function crane({ settings, state, say }) {
     },
     concerns: (changed) =>
       [...changed].some((name) => switches.includes(name) || name.slice(0, -2) in first),
+    act: async (hand) => {
+      const name = `v.${now?.words.at(-1)?.word}`;
+      const [fromX, fromY] = [state.get(`${name}.x`), state.get(`${name}.y`)];
+      const group = right.groups.get(aloud(name, self));
+      const tip = group?.querySelector(".handle");
+      await hand.to(tip);
+      await hand.tween(1600, (share) => {
+        const [x, y] = [fromX + share * (-0.2 - fromX), fromY + share * (1.2 - fromY)];
+        state.set({ [`${name}.x`]: x, [`${name}.y`]: y });
+        if (tip) hand.point(tip, 0);
+      });
+    },
+    whole: () => ({ place: "1.0" }),
     table: () => ({
       caption: `What the ${self} takes, and what becomes of it.`,
       columns: ["word", "score", "share", x, y],
@@ -155,7 +168,7 @@ export function crane({ settings, state, say }) {
     bars.set(
       words.map(({ word, share: p }, i) => {
         const old = same ? was.words[i] : was?.words.find((one) => one.word === word);
-        return { id: i, name: word, p, before: old?.share };
+        return { id: i, name: word, p, before: old?.share, mark: "weights" };
       }),
     );
     flip.set();

@@ -1,6 +1,7 @@
 // What every exhibit is: an element that holds the notebook's own output until it comes into view,
 // and then answers. It shares the page's state and model with all others.
 
+import { firstLine } from "./acts.mjs";
 import { asTable } from "./as_table.mjs";
 import { make } from "./dom.mjs";
 import { modelFromDrop } from "./files.mjs";
@@ -24,9 +25,12 @@ import { state } from "./state.mjs";
 /**
  * What a kind makes of it. `show` computes and paints what the state asks for; `latest()` is false
  * when the state has changed again meanwhile: then nothing more should be painted. `table` is what
- * is shown, as a table. `concerns` tells which changes of the state matter; all, if not given.
+ * is shown, as a table. `concerns` tells which changes of the state matter; all, if not given. `act`
+ * does what the sentence above asks for; `whole` is the place in the picture of the whole, as its
+ * address names it.
  * @typedef {{nodes: (Node | string)[], show: (latest: () => boolean) => Promise<void> | void,
- *   table: () => Table, concerns?: (changed: Set<string>) => boolean}} Parts
+ *   table: () => Table, concerns?: (changed: Set<string>) => boolean,
+ *   act?: import("./hand.mjs").Act, whole?: () => Record<string, string>}} Parts
  */
 
 /** @typedef {(page: Page) => Parts} Kind */
@@ -148,12 +152,13 @@ export class Exhibit extends HTMLElement {
       again: () => this.again(),
       complain: (error) => this.complain(error),
     });
-    this.replaceChildren(...this.frame(this.parts.nodes));
+    this.replaceChildren(...this.frame(this.parts));
   }
 
-  /** @param {(Node | string)[]} nodes */
-  frame(nodes) {
-    const { first = "" } = this.settings;
+  /** @param {Parts} parts */
+  frame(parts) {
+    const { nodes } = parts;
+    this.first = firstLine(this, this.settings.first ?? "", parts);
     const placed = nodes.some((node) => node instanceof Node && node.contains(this.sentence));
     this.tableFold = make(
       "details",
@@ -165,7 +170,7 @@ export class Exhibit extends HTMLElement {
     const own = this.own.needsModel ? choices(this) : [];
     const again = make("button", { type: "button", onclick: () => this.reset() }, "reset");
     return [
-      ...(first ? [make("p", { class: "first" }, first)] : []),
+      ...(this.settings.first ? [this.first.element] : []),
       ...nodes,
       ...(placed ? [] : [this.sentence]),
       this.status,
@@ -202,6 +207,7 @@ export class Exhibit extends HTMLElement {
       this.complain(this.remark());
       this.dataset.state = "ready";
       this.took = performance.now() - began;
+      this.first?.follow();
       this.writeTable();
     } catch (error) {
       if (!latest()) return;

@@ -1,12 +1,15 @@
-// Chapter 6: cut heads, and see what the next token loses. Bright maps are not those that matter.
+// Chapter 6: cut heads by a click on their maps, and see what the next token loses. Bright maps are
+// not those that matter.
 
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
 
 const MOST = 24; // tokens
+
+/** @import { Result } from "./page_model.mjs" */
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function heads({ settings, state, model, say }) {
@@ -27,21 +30,22 @@ export function heads({ settings, state, model, say }) {
     onText: (text) => state.set({ text, at: -1 }),
     onPick: (at) => state.set({ at }),
   });
-  const board = new Board({ onHead: (i) => state.set({ head: names[i] }) });
+  const board = new Board({
+    onHead: (i) => state.set({ head: names[i] }),
+    onCut: (i) => {
+      const off = areOff();
+      const less = off.filter((name) => name !== names[i]);
+      state.set({ head: names[i], off: less.length < off.length ? less : [...off, names[i]] });
+    },
+  });
   const title = make("p", { class: "soft" });
-  board.heads.before(make("p", { class: "soft" }, "look at a head (block.head)"));
+  const how = "heads (block.head): point at one to look closer, click it to cut it";
+  board.heads.before(make("p", { class: "soft" }, how));
   board.heads.after(title);
   board.heads.style.setProperty("--columns", String(columns(nHead, 6)));
   const bars = new Bars();
-  const controls = new Switchboard(state, [
-    {
-      kind: "many",
-      key: "off",
-      label: "cut heads",
-      options: names.map((name) => [name, name]),
-    },
-  ]);
-  controls.element.style.setProperty("--columns", String(columns(nHead, 4)));
+  /** @type {{asked: string, whole: Result | null, now: Result | null}} */
+  let known = { asked: "", whole: null, now: null }; // another head of it needs no pass
 
   const { tokenizer } = model.present;
   const rivals = (settings.rivals ?? []).map((/** @type {string} */ w) => tokenizer.encode(w)[0]);
@@ -74,15 +78,7 @@ export function heads({ settings, state, model, say }) {
   };
 
   return {
-    nodes: [
-      strip.element,
-      make(
-        "div",
-        { class: "sides" },
-        board.element,
-        make("div", {}, bars.element, controls.element),
-      ),
-    ],
+    nodes: [strip.element, make("div", { class: "sides" }, board.element, bars.element)],
     show: async (latest) => {
       const [text, head] = ["text", "head"].map((key) => state.get(key));
       const off = areOff();
@@ -90,15 +86,18 @@ export function heads({ settings, state, model, say }) {
       const last = ids.length - 1;
       const at = state.get("at") < 0 ? last : Math.min(state.get("at"), last);
       const lastOnly = at === last;
-      const whole = off.length && (await model.run({ ids, key: "heads, whole", lastOnly }));
-      const now = await model.run({
-        ids,
-        key: "heads",
-        record: paths,
-        switches: { headsOff: off },
-        lastOnly,
-      });
-      if (!now || whole === null || !latest()) return;
+      const asked = JSON.stringify([model.present.name, ids, off, lastOnly]);
+      if (known.asked !== asked) {
+        const request = { ids, record: paths, switches: { headsOff: off }, lastOnly };
+        const [all, cutting] = await Promise.all([
+          off.length ? model.run({ ids, key: "heads, whole", lastOnly }) : null,
+          model.run({ ...request, key: "heads" }),
+        ]);
+        if (!cutting || (off.length && !all) || !latest()) return;
+        known = { asked, whole: all, now: cutting };
+      }
+      const { whole, now } = known;
+      if (!now) return;
       const tokens = ids.map((id) => model.show(id));
       strip.set(
         ids.map((id, i) => ({ name: tokens[i], id })),
@@ -129,10 +128,21 @@ export function heads({ settings, state, model, say }) {
       const t = lastOnly ? -1 : at;
       const p = model.probabilities(now.logits, { t });
       const before = whole ? model.probabilities(whole.logits, { t }) : undefined;
-      const shown = withGhosts(p, before, 6, (id) => model.show(id));
+      const shown = withGhosts(p, before, 6, (id) => model.show(id), senseAfter(text));
       bars.set(shown, `what comes after ${tokens[at]}`);
-      controls.set();
       say(sentence(p, before, off, look));
+    },
+    act: async (hand) => {
+      state.set({ off: [], at: -1 });
+      await hand.pause();
+      const map = (/** @type {string} */ name) => {
+        return /** @type {HTMLElement} */ (board.heads.children[names.indexOf(name)]);
+      };
+      for (const name of ["1.0", "1.0", "1.2"]) await hand.press(map(name)); // put back between
+    },
+    whole: () => {
+      const at = String(state.get("at"));
+      return { text: state.get("text"), place: state.get("head"), at, off: areOff().join(" ") };
     },
     table: () => ({
       caption: `What comes next. Heads that are cut: ${areOff().join(", ") || "none"}.`,

@@ -4,6 +4,7 @@
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { Dots } from "./dots.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -125,7 +126,7 @@ export function layernorm({ settings, state, model, say }) {
         {
           title: norm ? "what the next layer reads, before γ and β" : "what the next layer reads",
           values: read,
-          role: "weights",
+          role: "read",
         },
       ]);
       numbers.textContent = norm
@@ -133,7 +134,7 @@ export function layernorm({ settings, state, model, say }) {
         : `mean ${written(before.mean)}, σ ${written(before.std)}; nothing is subtracted, nothing divided`;
       const p = model.probabilities(now.logits);
       const was = changed ? model.probabilities(trained.logits) : undefined;
-      const shown = withGhosts(p, was, 6, (id) => model.show(id));
+      const shown = withGhosts(p, was, 6, (id) => model.show(id), senseAfter(text));
       const last = tokens[tokens.length - 1];
       bars.set(shown, `what comes after ${last}${was ? " (dashed: as trained)" : ""}`);
       first.set();
@@ -170,6 +171,17 @@ export function layernorm({ settings, state, model, say }) {
         ],
         ...bars.table,
       ];
+    },
+    act: async (hand) => {
+      state.set({ volume: 1, norm: true });
+      await hand.pause();
+      await hand.slide("volume ×", 2);
+      await hand.press(hand.find("input[type=checkbox]"));
+      await hand.slide("volume ×", 0);
+    },
+    whole: () => {
+      const n = stages.indexOf(state.get("stage")) - 1;
+      return { text: state.get("text"), place: n < 0 ? "0" : String(n) };
     },
     table: () => ({
       caption: `The stream after ${state.get("stage")} at volume ${written(state.get("volume"))}, and what comes next.`,

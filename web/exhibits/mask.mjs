@@ -4,6 +4,7 @@
 import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -42,6 +43,8 @@ export function mask({ settings, state, model, say }) {
   const which = make("span");
   const choose = make("p", { class: "soft" }, "Choose a token. In place of ", which, " stands:");
   const board = new Board({
+    role: "plain",
+    tensor: "",
     label: "largest changes",
     corner: "stage ↓ token →",
     decimals: 1,
@@ -153,7 +156,7 @@ export function mask({ settings, state, model, say }) {
       }
       const names = [ids[first], changed[first]].map((id) => model.show(id));
       const [p, now] = [was, is].map(({ logits }) => model.probabilities(logits, { t }));
-      const shown = withGhosts(now, p, 4, (id) => model.show(id));
+      const shown = withGhosts(now, p, 4, (id) => model.show(id), senseAfter(text));
       const title =
         ids[t] === changed[t]
           ? `what comes after ${tokens[t]}, with ${names[1]} (dashed: with ${names[0]})`
@@ -169,6 +172,14 @@ export function mask({ settings, state, model, say }) {
           : "";
       say(kept + sentence(first, names, logits, seen));
     },
+    act: async (hand) => {
+      state.set({ mask: true });
+      await hand.pause();
+      await hand.to(board.cells[board.columns + Math.max(0, state.get("at") - 2)]);
+      await hand.pause(600);
+      await hand.press(hand.find("input[type=checkbox]"));
+    },
+    whole: () => ({ text: state.get("text"), place: "1.0", step: "2" }),
     table: () => ({
       caption: `Largest changes at every stage. Mask: ${state.get("mask") ? "on" : "off"}.`,
       ...board.table,

@@ -143,6 +143,16 @@ export function mistakes({ settings, state, model, say }) {
           : `All right: no module differs, and the loss is ${fixed(right.loss, 4)}.`,
       );
     },
+    act: async (hand) => {
+      state.set({ wrong: [] });
+      await hand.pause();
+      for (const { box } of boxes.slice(0, 3)) {
+        await hand.press(box);
+        await hand.pause(700);
+        state.set({ wrong: [] });
+      }
+    },
+    whole: () => ({ text: state.get("text") || settings.chips?.[0] || "" }),
     table: () => ({
       caption: `What you have tried. The text is written after: ${state.get("text")}`,
       columns: ["mistake", "first module that differs", "loss", "it writes"],

@@ -30,6 +30,8 @@ export function mlp({ settings, state, model, say }) {
     onPick: (at) => state.set({ at }),
   });
   const board = new Board({
+    role: "plain",
+    tensor: "",
     label: "how far results move",
     corner: "result of ↓ at →",
     read: (row, column, number) => `${row}, its result at ${column}: moves by ${number}`,
@@ -79,7 +81,7 @@ export function mlp({ settings, state, model, say }) {
    */
   const paint = (act) => {
     const brush = /** @type {CanvasRenderingContext2D} */ (field.getContext("2d"));
-    const hue = getComputedStyle(field).getPropertyValue("--thumb").trim() || "139 74 156";
+    const hue = getComputedStyle(field).getPropertyValue("--up").trim();
     brush.clearRect(0, 0, field.width, field.height);
     const loudest = Math.max(...act);
     act.forEach((value, i) => {
@@ -175,6 +177,19 @@ export function mlp({ settings, state, model, say }) {
           `${ids.length} tokens, the MLP's ${which}.`
         : "Nothing is added, and nothing moves.";
       say(`${change} Unit ${i} there: GELU(${fixed(b, 2)}) = ${fixed(gb, 2)}.`);
+    },
+    act: async (hand) => {
+      const at = state.get("at");
+      await hand.press(strip.buttons[at > 1 ? at - 1 : at + 1]);
+      await hand.pause(600);
+      const next = (state.get("unit") + 5 * WIDE + 7) % F;
+      const [x, y] = [next % WIDE, Math.floor(next / WIDE)];
+      await hand.to(field, (x + 0.5) / WIDE, (y + 0.5) / Math.ceil(F / WIDE));
+      state.set({ unit: next });
+    },
+    whole: () => {
+      const [text, at, block, unit] = ["text", "at", "block", "unit"].map((key) => state.get(key));
+      return { text, at: String(at), place: `${block}.mlp.${unit}` };
     },
     table: () => ({ caption: "How far the results move.", ...board.table }),
   };

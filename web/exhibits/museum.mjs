@@ -7,6 +7,7 @@ import { make } from "./dom.mjs";
 import { rove } from "./keys.mjs";
 import { BUGS, chance, meet } from "./museum_bugs.mjs";
 import { Curve, Signs, signs } from "./museum_signs.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 
 /** @import { Case, Sign } from "./museum_signs.mjs" */
@@ -190,7 +191,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       board.set(maps[names.indexOf(head)], { rows: tokens, columns: tokens });
       const [p, before] = [result, right.result].map(({ logits }) => model.probabilities(logits));
       const ghost = on.name in BUGS ? before : undefined;
-      bars.set(withGhosts(p, ghost, 5, (id) => model.show(id)));
+      bars.set(withGhosts(p, ghost, 5, (id) => model.show(id), senseAfter(text)));
       list.set(shown);
       curve.set(on, healthy, /** @type {any} */ (settings));
       small.textContent = on.error ? "" : `Stored: the small model writes “${on.text}”`;
@@ -206,6 +207,13 @@ export function museum({ settings, state, model, say, sentence, element }) {
       say(tell(shown));
       writeBoth(on.name, ids, latest).catch((error) => (wrote.textContent = error.message));
     },
+    act: async (hand) => {
+      if (!state.get("mystery")) await hand.press(hide);
+      await hand.to(list.element.querySelector(".lit"));
+      await hand.pause(600);
+      await hand.press(switches[all.indexOf(now().on)]);
+    },
+    whole: () => ({ text: state.get("text"), place: state.get("head") }),
     table: () => ({
       caption: now().known ? `Signs of ${now().on.name}.` : "Signs of an unknown bug.",
       columns: ["sign", "where from", "lit", "value"],

@@ -4,6 +4,7 @@
 import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -45,6 +46,9 @@ export function order({ settings, state, model, say }) {
     "as typed",
   );
   const board = new Board({
+    role: "plain",
+    tensor: "",
+    least: 0,
     label: "largest change of a probability",
     corner: "largest change",
     decimals: 3,
@@ -159,13 +163,29 @@ export function order({ settings, state, model, say }) {
         rows: ["positions", "no positions"],
         columns: ["mask", "no mask"],
         lit: ({ row, column }) => 2 * row + column === at,
+        place: { row: at >> 1, column: at & 1 },
       });
       const last = tokens[tokens.length - 1];
-      const shown = withGhosts(p, same ? undefined : before, 5, (id) => model.show(id));
+      const shown = withGhosts(
+        p,
+        same ? undefined : before,
+        5,
+        (id) => model.show(id),
+        senseAfter(text),
+      );
       bars.set(shown, `what comes after ${last}${same ? "" : " (dashed: as typed)"}`);
       controls.set();
       say(sentence(p, before, changes[at], same));
     },
+    act: async (hand) => {
+      state.set({ order: [], positions: true, mask: true });
+      await hand.pause();
+      const city = strip.pieces.findIndex(({ name }) => name === "␣city");
+      await hand.carry(strip, city < 0 ? now.length - 2 : city, start);
+      await hand.press(hand.find("input[type=checkbox]"));
+      await hand.press(hand.find("input[type=checkbox]", 1));
+    },
+    whole: () => ({ text: state.get("text") }),
     table: () => ({
       caption: `What the order of "${state.get("text")}" changes: the largest change of a probability.`,
       ...board.table,

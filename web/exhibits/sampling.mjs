@@ -235,6 +235,12 @@ export function sampling({ settings, state, model, say }) {
       say(sentence(p, before, order));
       goOn(ids, result.logits).catch(() => {}); // what fails here has failed, and been said, above
     },
+    act: async (hand) => {
+      await hand.slide("temperature τ", 3);
+      await hand.slide("temperature τ", 0.2);
+      await hand.slide("temperature τ", 1, 600);
+    },
+    whole: () => ({ text: state.get("text") || settings.chips?.[0] || "" }),
     table: () => ({
       caption: `What comes next, and what ${drawn} darts hit.`,
       columns: ["token", "now", "as predicted", "darts"],

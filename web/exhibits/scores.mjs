@@ -32,15 +32,15 @@ function product({ settings, state, say }) {
     state.set({ cell: `${row} ${column}` });
   };
   const left = new Board({
-    ...{ role: "q", tensor: "q", corner: "Q", label: "queries" },
+    ...{ role: "q", tensor: "q", corner: "Q", label: "queries", least: 0 },
     onCell: ({ row }) => choose({ row }),
   });
   const top = new Board({
-    ...{ role: "k", tensor: "k", corner: "Kᵀ", label: "keys, on their side" },
+    ...{ role: "k", tensor: "k", corner: "Kᵀ", label: "keys, on their side", least: 0 },
     onCell: ({ column }) => choose({ column }),
   });
   const board = new Board({
-    ...{ tensor: "scores", corner: "Q Kᵀ", label: "scores" },
+    ...{ role: "plain", tensor: "scores", corner: "Q Kᵀ", label: "scores", least: 0 },
     onCell: choose,
   });
   const table = q.map((a) => k.map((b) => dot(a, b)));
@@ -73,6 +73,15 @@ function product({ settings, state, say }) {
       const sum = `${terms.join(" + ")} = ${fixed(table[row][column], 2)}`;
       say(`${words[row]} looks at ${words[column]}: ${whose}, ${sum}.`);
     },
+    act: async (hand) => {
+      for (const at of [1, words.length, words.length + 2]) {
+        const cell = board.cells[at % board.cells.length];
+        await hand.to(cell);
+        state.set({ cell: cell.dataset.place ?? cells[0] });
+        await hand.pause(700);
+      }
+    },
+    whole: () => ({ place: "1.0.6.3" }),
     table: () => ({ caption: "Every query's product with every key.", ...board.table }),
     concerns: (changed) => changed.has("cell"),
   };
@@ -129,7 +138,13 @@ function saturation({ settings, state, say }) {
         { rows: names("q"), columns: names("k"), place },
       );
       bars.set(
-        withGhosts(now[query], root ? plain[query] : undefined, 5, (id) => `k${id}`),
+        withGhosts(
+          now[query],
+          root ? plain[query] : undefined,
+          5,
+          (id) => `k${id}`,
+          () => "weights",
+        ),
         `weights of q${query}: 5 of ${KEYS}${root ? " (dashed: not divided)" : ""}`,
       );
       const size =
@@ -145,6 +160,12 @@ function saturation({ settings, state, say }) {
         `${how} have a typical size of ${fixed(size, 1)}: ${takes}. When a score changes a little, the weights of its row change ${moves} times as much (${than}). Random vectors, seed ${seed}.`,
       );
     },
+    act: async (hand) => {
+      state.set({ root: false });
+      await hand.slide("d, numbers of a vector", Math.log10(LONGEST));
+      await hand.press(hand.find("input[type=checkbox]"));
+    },
+    whole: () => ({ place: "1.0", step: "1" }),
     table: () => ({
       caption: `Weights of random queries and keys of ${whole(state.get("d"))} numbers, ${state.get("root") ? "divided by √d" : "not divided"}.`,
       ...board.table,

@@ -156,7 +156,7 @@ export function snapshots({ settings, state, say, element }) {
       share.set([
         { points: here(1), kind: "here" },
         { points: good, kind: "ghost" },
-        { points: good.slice(0, i + 1), kind: "bird", dots: true, name: percent(now.good) },
+        { points: good.slice(0, i + 1), kind: "now", dots: true, name: percent(now.good) },
       ]);
       title.textContent = `What the model writes after ${count(now.step)} steps; ⟦ stands where it leaves the language.`;
       const { story: text, fails } = now;
@@ -180,6 +180,17 @@ export function snapshots({ settings, state, say, element }) {
       say(sentence(i));
       if (timer && i === last) stop();
     },
+    act: async (hand) => {
+      stop();
+      state.set({ shot: 0 });
+      await hand.pause();
+      const there = shots.findIndex(({ step }) => step >= 500);
+      await hand.slide("step", there < 0 ? last : there, 1600);
+    },
+    whole: () => ({
+      place: state.get("head"),
+      text: tokens.join(" ").replace(" .", "."),
+    }),
     table: () => ({
       caption: `The stored run. Its floor is ${fixed(floor, 2)}.`,
       columns: ["step", "loss", "grammatical"],

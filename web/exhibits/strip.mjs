@@ -3,6 +3,7 @@
 
 import { make } from "./dom.mjs";
 import { rove } from "./keys.mjs";
+import { flip } from "./motion.mjs";
 
 /** @typedef {{name: string, id?: number | string, mark?: string, share?: number, fixed?: boolean}} Piece
  *   `mark` is a class for its colour, `share` (0 to 1) how much of it; `fixed` stays in its place */
@@ -22,6 +23,9 @@ export class Strip {
     this.pieces = [];
     /** @type {HTMLElement[]} */
     this.buttons = []; // where nothing can be done with them, plain ones
+    /** @type {HTMLElement | null} */
+    this.held = null; // the one that is dragged
+    this.late = () => {}; // what came meanwhile
     this.input = make("input", {
       type: "text",
       spellcheck: "false",
@@ -68,6 +72,11 @@ export class Strip {
    *   tokens before them did not fit
    */
   set(pieces, { chosen = -1, text, note = "", cut = 0 } = {}) {
+    if (this.held) {
+      this.late = () => this.set(pieces, { chosen, text, note, cut });
+      return;
+    }
+    if (this.onMove) this.follow(pieces);
     if (text !== undefined && text !== this.input.value && document.activeElement !== this.input) {
       this.input.value = text;
     }
@@ -76,7 +85,7 @@ export class Strip {
     const gone = cut === 1 ? "the first token is" : `the first ${cut} tokens are`;
     this.note.textContent = (cut > 0 ? `So that all can be seen, ${gone} left out. ` : "") + note;
     while (this.buttons.length > pieces.length) this.buttons.pop()?.parentElement?.remove();
-    while (this.buttons.length < pieces.length) this.buttons.push(this.button(this.buttons.length));
+    while (this.buttons.length < pieces.length) this.buttons.push(this.button());
     pieces.forEach(({ name, id, mark = "", share, fixed = false }, i) => {
       const button = this.buttons[i];
       const [title, number] = button.children;
@@ -91,18 +100,64 @@ export class Strip {
     });
   }
 
-  /** @param {number} index */
-  button(index) {
+  button() {
     const onclick = () => {
       if (this.dragged) this.dragged = false;
-      else this.onPick?.(index);
+      else this.onPick?.(this.buttons.indexOf(button));
     };
     const button = this.plain
       ? make("span", {}, make("b"), make("i"))
       : make("button", { type: "button", onclick }, make("b"), make("i"));
-    if (this.onMove) this.drag(button, index);
+    if (this.onMove) this.drag(button);
     this.list.append(make("li", {}, button));
     return button;
+  }
+
+  /**
+   * The same pieces in another order go to their new places.
+   * @param {Piece[]} pieces
+   */
+  follow(pieces) {
+    const left = this.pieces.map((_, i) => i);
+    const order = pieces.map(({ name }) => {
+      const at = left.findIndex((i) => this.pieces[i].name === name);
+      return at < 0 ? -1 : left.splice(at, 1)[0];
+    });
+    if (!left.length && !order.includes(-1)) this.reorder(order);
+  }
+
+  /**
+   * The one that is dragged, or has the focus, stays in the document, and the others go around it.
+   * @param {number[]} order  where each stood before
+   */
+  reorder(order) {
+    if (order.every((from, i) => from === i)) return;
+    this.buttons = order.map((i) => this.buttons[i]);
+    this.pieces = order.map((i) => this.pieces[i]);
+    const rest = this.buttons.indexOf(
+      this.held ?? /** @type {HTMLElement} */ (document.activeElement),
+    );
+    const items = this.buttons.map(
+      ({ parentElement }) => /** @type {HTMLElement} */ (parentElement),
+    );
+    flip(
+      this.buttons.filter((one) => one !== this.held),
+      () => {
+        if (rest > 0) items[rest].before(...items.slice(0, rest));
+        this.list.append(...items.slice(rest + 1));
+      },
+    );
+  }
+
+  /**
+   * The order in which one piece has moved.
+   * @param {number} from
+   * @param {number} to
+   */
+  moved(from, to) {
+    const order = this.buttons.map((_, i) => i);
+    order.splice(to, 0, ...order.splice(from, 1));
+    return order;
   }
 
   /**
@@ -114,33 +169,44 @@ export class Strip {
     if (from === to || !pieces[from] || !pieces[to] || pieces[from].fixed || pieces[to].fixed) {
       return;
     }
+    this.reorder(this.moved(from, to));
     this.onMove?.(from, to);
-    this.buttons[to]?.focus();
+    this.buttons[to]?.focus({ preventScroll: true });
   }
 
   /**
+   * A piece follows the pointer, and the others step aside.
    * @param {HTMLElement} button
-   * @param {number} index
    */
-  drag(button, index) {
+  drag(button) {
     button.style.touchAction = "none";
     button.addEventListener("pointerdown", (down) => {
-      if (down.button !== 0 || this.pieces[index]?.fixed) return;
+      const first = this.buttons.indexOf(button);
+      if (down.button !== 0 || this.held || this.pieces[first]?.fixed) return;
+      const item = /** @type {HTMLElement} */ (button.parentElement);
+      const { offsetLeft: x0, offsetTop: y0 } = item;
       button.setPointerCapture(down.pointerId);
+      this.held = button;
       const shift = (/** @type {PointerEvent} */ event) => {
+        const here = this.buttons.indexOf(button);
+        this.reorder(this.moved(here, this.landing(here, event.clientX, event.clientY)));
         const [x, y] = [event.clientX - down.clientX, event.clientY - down.clientY];
-        button.style.translate = `${x}px ${y}px`;
-        this.mark(index, this.landing(index, event.clientX, event.clientY));
+        button.style.translate = `${x0 + x - item.offsetLeft}px ${y0 + y - item.offsetTop}px`;
       };
       const end = (/** @type {PointerEvent} */ event) => {
         button.removeEventListener("pointermove", shift);
         button.removeEventListener("pointerup", end);
         button.removeEventListener("pointercancel", end);
-        button.style.translate = "";
-        this.mark(index, index);
-        const [x, y] = [event.clientX, event.clientY];
-        this.dragged = Math.hypot(x - down.clientX, y - down.clientY) > 6;
-        if (this.dragged && event.type === "pointerup") this.move(index, this.landing(index, x, y));
+        const to = this.buttons.indexOf(button);
+        flip([button], () => (button.style.translate = ""));
+        const [x, y] = [event.clientX - down.clientX, event.clientY - down.clientY];
+        this.dragged = Math.hypot(x, y) > 6;
+        const done = this.dragged && event.type === "pointerup";
+        if (!done) this.reorder(this.moved(to, first));
+        this.held = null;
+        this.late();
+        this.late = () => {};
+        if (done && to !== first) this.onMove?.(first, to);
       };
       button.addEventListener("pointermove", shift);
       button.addEventListener("pointerup", end);
@@ -156,25 +222,17 @@ export class Strip {
    * @param {number} y
    */
   landing(index, x, y) {
-    const boxes = [...this.list.children].map((item) => item.getBoundingClientRect());
-    const far = boxes.map((box) => Math.abs(y - box.y - box.height / 2));
-    const row = boxes[far.indexOf(Math.min(...far))].y;
-    const before = boxes.filter(
-      (box, i) => i !== index && (box.y < row || (box.y === row && box.x + box.width / 2 < x)),
+    const origin = this.list.getBoundingClientRect();
+    const [right, down] = [x - origin.x - 1, y - origin.y]; // offsets are whole numbers
+    const items = /** @type {HTMLElement[]} */ ([...this.list.children]); // where they come to rest
+    const far = items.map((one) => Math.abs(down - one.offsetTop - one.offsetHeight / 2));
+    const row = items[far.indexOf(Math.min(...far))].offsetTop;
+    const before = items.filter(
+      ({ offsetTop, offsetLeft, offsetWidth }, i) =>
+        i !== index &&
+        (offsetTop < row || (offsetTop === row && offsetLeft + offsetWidth / 2 < right)),
     );
     const free = this.pieces.flatMap((piece, i) => (piece.fixed ? [] : [i]));
     return Math.min(free[free.length - 1], Math.max(free[0], before.length));
-  }
-
-  /**
-   * Show where a piece would land.
-   * @param {number} from
-   * @param {number} to
-   */
-  mark(from, to) {
-    [...this.list.children].forEach((item, i) => {
-      item.classList.toggle("lands-before", i === to && to < from);
-      item.classList.toggle("lands-behind", i === to && to > from);
-    });
   }
 }

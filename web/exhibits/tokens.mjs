@@ -3,6 +3,8 @@
 
 import { loadTokenizer } from "../page.mjs";
 import { make, visible } from "./dom.mjs";
+import { glue } from "./glue.mjs";
+import { COPY, still } from "./motion.mjs";
 import { Strip } from "./strip.mjs";
 
 /** @import { Tokenizer } from "../tokenizer.mjs" */
@@ -22,7 +24,7 @@ const STOPS = [0, 1, 2, 3, 4, 5, 6, 8, CRANE.merges]
 const number = (/** @type {number} */ n) => n.toLocaleString("en");
 
 /** @type {import("./exhibit.mjs").Kind} */
-export function tokens({ settings, state, say }) {
+export function tokens({ settings, state, say, element }) {
   state.declare("text", settings.text);
   state.declare("merges", GPT2.merges, { min: 0, max: GPT2.merges, whole: true });
   state.declare("token", ""); // "gpt2 3": the one whose making is shown
@@ -41,6 +43,7 @@ export function tokens({ settings, state, say }) {
   });
   const range = make("input", {
     type: "range",
+    "aria-label": "merges",
     min: "0",
     max: String(STOPS.length - 1),
     step: "1",
@@ -49,6 +52,10 @@ export function tokens({ settings, state, say }) {
   const output = make("output");
   const heads = LISTS.map(() => make("p", { class: "soft" }));
   const steps = make("p", { class: "soft steps" });
+  const maker = new Strip({ what: "piece" });
+  /** @type {number[][]} */
+  const lengths = [[], []]; // bytes of the pieces that are shown
+  let made = ""; // whose making is shown
   const [first] = strips;
   /** @type {(string | number)[][][]} */
   let rows = [];
@@ -62,17 +69,41 @@ export function tokens({ settings, state, say }) {
     const [key, at] = state.get("token").split(" ");
     const which = LISTS.findIndex((list) => list.key === key);
     const id = ids[which]?.[Number(at)];
+    if (id === undefined) play([]);
     if (id === undefined) return "Choose a token to see how it was made.";
     const list = lists[which];
     const bytes = list.tokens[id];
     const name = visible(list.show(id));
-    if (id < BYTES) return `${name} is a single byte, number ${bytes.charCodeAt(0)}.`;
-    /** @type {string[]} */
+    /** @type {number[][]} */
     const rounds = [];
-    list.merge(bytes, (round) =>
-      rounds.push(round.map((part) => visible(list.show(part))).join(" | ")),
+    if (id >= BYTES) list.merge(bytes, (round) => rounds.push([...round]));
+    const pieces = rounds.map((round) =>
+      round.map((part) => ({ name: visible(list.show(part)), bytes: list.tokens[part].length })),
     );
-    return `${name}, made by merge ${number(id - BYTES + 1)}: ${rounds.join(" → ")}`;
+    play(pieces);
+    if (id < BYTES) return `${name} is a single byte, number ${bytes.charCodeAt(0)}.`;
+    const told = pieces.map((round) => round.map((part) => part.name).join(" | "));
+    return `${name}, made by merge ${number(id - BYTES + 1)}: ${told.join(" → ")}`;
+  };
+
+  /**
+   * The merges that made a token, one after the other.
+   * @param {{name: string, bytes: number}[][]} rounds
+   */
+  const play = async (rounds) => {
+    const mine = JSON.stringify(rounds);
+    if (made === mine) return;
+    made = mine;
+    maker.set([]);
+    /** @type {number[]} */
+    let before = [];
+    for (const round of still() ? rounds.slice(-1) : rounds) {
+      const after = round.map(({ bytes }) => bytes);
+      glue(element, maker, before, after, () => maker.set(round));
+      before = after;
+      await new Promise((done) => setTimeout(done, 2 * COPY));
+      if (made !== mine || !element.isConnected) return;
+    }
   };
 
   return {
@@ -84,6 +115,7 @@ export function tokens({ settings, state, say }) {
         { class: "halves" },
         ...strips.map((strip, i) => make("div", {}, heads[i], strip.list, strip.note)),
       ),
+      maker.list,
       steps,
     ],
     show: async (latest) => {
@@ -109,7 +141,11 @@ export function tokens({ settings, state, say }) {
           share: parts[t] ? 0.45 : 0,
         }));
         const chosen = key === LISTS[i].key ? Number(at) : -1;
-        strips[i].set(pieces, { chosen: pieces[chosen] ? chosen : -1, text, note });
+        const fresh = ids.slice(0, MOST).map((id) => lists[i].tokens[id].length);
+        glue(element, strips[i], lengths[i], fresh, () =>
+          strips[i].set(pieces, { chosen: pieces[chosen] ? chosen : -1, text, note }),
+        );
+        lengths[i] = fresh;
       });
       steps.textContent = bytes
         ? making(
@@ -131,6 +167,12 @@ export function tokens({ settings, state, say }) {
         }),
       ]),
     }),
+    act: async (hand) => {
+      const top = STOPS.length - 1;
+      await hand.slide("merges", 0);
+      await hand.slide("merges", top, 2400);
+    },
+    whole: () => ({ text: state.get("text") }),
     concerns: (changed) => ["text", "merges", "token"].some((key) => changed.has(key)),
   };
 }

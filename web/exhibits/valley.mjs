@@ -172,6 +172,13 @@ export function valley({ settings, state, say }) {
       controls.set();
       say(sentence());
     },
+    act: async (hand) => {
+      state.set({ method: "adamw", rate: 0.1, turn: 0 });
+      await hand.press(hand.find(".choice button"));
+      await hand.slide("learning rate", Math.log10(0.19), 800);
+      await hand.press(hand.find(".choice button", 2));
+      await hand.slide("turn the valley by", 45);
+    },
     table: () => ({
       caption: "The path. The loss at the start is " + fixed(loss(START), 2) + ".",
       columns: ["step", "rate", "steep", "flat", "loss"],

@@ -4,6 +4,7 @@
 
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -115,12 +116,13 @@ export function writers({ settings, state, model, say }) {
       const full = Math.max(...long, ...was);
       lengths.set(shown, `how long a vector each writes at ${tokens[at]}`, full);
       const ghosts = off.length ? p : undefined;
-      bars.set(withGhosts(q, ghosts, 6, (id) => model.show(id)));
+      bars.set(withGhosts(q, ghosts, 6, (id) => model.show(id), senseAfter(text)));
       controls.set();
 
       const [first] = model.best(p, 1);
       const [then] = model.best(q, 1);
       const [a, b] = [was, long].map((row) => row[names.length]);
+      const total = was.slice(0, -1).reduce((sum, one) => sum + one);
       const plain = (/** @type {number} */ value) => fixed(value, 0);
       const other =
         then.id === first.id
@@ -129,7 +131,8 @@ export function writers({ settings, state, model, say }) {
       const said = `${quoted(first.name)} ${goes(first.p, q[first.id])}${other}`;
       if (!off.length) {
         say(
-          `${names.length} writers, one sum, ${plain(a)} long: it says ${quoted(first.name)}, with ${share(first.p)}.`,
+          `${names.length} writers, one sum, ${plain(a)} long: it says ${quoted(first.name)}, with ${share(first.p)}. ` +
+            `Their lengths add up to more, ${plain(total)}, because the vectors do not all point the same way.`,
         );
       } else if (off.length === names.length) {
         say(
@@ -139,6 +142,15 @@ export function writers({ settings, state, model, say }) {
         say(`Without ${off.join(", ")} the length of the sum ${goes(a, b, plain)}, and ${said}.`);
       }
     },
+    act: async (hand) => {
+      state.set({ off: [] });
+      await hand.pause();
+      const long = lengths.shown.slice(0, -1).map(({ p }) => p);
+      await hand.press(lengths.rows[long.indexOf(Math.max(...long))].bar);
+      await hand.pause(900);
+      await hand.press(lengths.rows[0].bar);
+    },
+    whole: () => ({ text: state.get("text"), at: String(state.get("at")) }),
     table: () => ({
       caption: `Length of what each writes. Silent: ${areOff().join(", ") || "none"}.`,
       columns: ["writer", "now", "with all"],

@@ -32,7 +32,7 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
  */
 /** @typedef {{id: number, name: string, p: number, rest?: string, sense?: "bird" | "machine",
  *   other?: number}} Next  `rest`: what makes a word of it; `other`: its share in a second pass */
-/** @typedef {Record<string, number[]>} Senses  ids of the first tokens of the deeds of either */
+/** @import { Senses } from "../exhibits/senses.mjs" */
 
 export const LIT = 0.5; // a unit is lit above this
 const FULL = 4e6; // numbers on a tape: a larger model's is read in part
@@ -260,19 +260,6 @@ export function asTable({ tokens, lens }) {
       ...lens.map((row) => (row[t] ? `${row[t].name} ${fixed(row[t].p)}` : "not read")),
     ]),
   };
-}
-
-/**
- * What a crane does in either sense, by the first tokens; null where the text has no crane.
- * @param {string} text
- * @param {{encode: (text: string) => number[]}} tokenizer
- * @param {Record<string, string[]> | false | undefined} deeds
- * @returns {Senses | null}
- */
-export function sensesOf(text, tokenizer, deeds) {
-  if (!deeds || !/\bcrane\b/i.test(text)) return null;
-  const first = (/** @type {string} */ deed) => tokenizer.encode(` ${deed}`)[0];
-  return Object.fromEntries(Object.entries(deeds).map(([sense, all]) => [sense, all.map(first)]));
 }
 
 /**

@@ -3,7 +3,8 @@
 
 import { fixed, make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
-import { readPass, sensesOf, stageName, stagePaths } from "./pass.mjs";
+import { readPass, stageName, stagePaths } from "./pass.mjs";
+import { sensesOf } from "../exhibits/senses.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Pass, Said } from "./pass.mjs" */

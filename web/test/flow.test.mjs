@@ -1,7 +1,8 @@
 // The picture of the whole shows the numbers of the tape, whether it was computed or stored.
 
 import { beforeAll, expect, test } from "vitest";
-import { asTable, inSentences, readPass, sensesOf, stagePaths, wholeWords } from "../flow/pass.mjs";
+import { asTable, inSentences, readPass, stagePaths, wholeWords } from "../flow/pass.mjs";
+import { sensesOf } from "../exhibits/senses.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";
 import { timetable } from "../flow/player.mjs";

@@ -1,7 +1,8 @@
 // The tour tells the numbers of the pass, in few words.
 
 import { beforeAll, expect, test } from "vitest";
-import { readPass, sensesOf } from "../flow/pass.mjs";
+import { readPass } from "../flow/pass.mjs";
+import { sensesOf } from "../exhibits/senses.mjs";
 import { STEPS } from "../flow/tour.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { fixture } from "./files.mjs";

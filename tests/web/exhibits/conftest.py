@@ -71,6 +71,13 @@ READY = """async (element, wait) => {
 }"""
 
 
+REST = """(element) => Promise.all(
+  element.getAnimations({ subtree: true })
+    .filter((one) => one.timeline === document.timeline) // others follow the reader's scrolling
+    .map((one) => one.finished.catch(() => {}))
+).then(() => {})"""
+
+
 @dataclass
 class Shown:
     """An exhibit on its page."""
@@ -81,6 +88,11 @@ class Shown:
     def ready(self) -> Shown:
         """Wait until it shows what the state asks for."""
         self.element.evaluate(READY, WAIT)
+        return self
+
+    def rest(self) -> Shown:
+        """Wait until nothing moves."""
+        self.ready().element.evaluate(REST)
         return self
 
     @property

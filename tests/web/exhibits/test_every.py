@@ -62,7 +62,7 @@ KEYS = [
     ("cache", "p > button", "Enter", "?steps=2"),
     ("cost", ".choice button", "ArrowRight Enter", "?job=train"),
     ("crane", "[aria-label^='query of crane']", "ArrowRight ArrowUp", "?q.x=0.8&q.y=0.8"),
-    ("heads", ".thumbs button", "ArrowRight Enter", "?head=1.1"),
+    ("heads", ".thumbs button", "ArrowRight Enter", "?head=1.1&off=1.1"),
     ("layernorm", ".strip button", "ArrowLeft Enter", "?at=5"),
     ("mask", "input[type=checkbox]", "Space", "?mask=false"),
     ("mistakes", "input[type=checkbox]", "Space", "?wrong=nothing"),

@@ -33,9 +33,10 @@ def test_maps_and_bars_are_pythons(exhibit, crane):
 
 
 def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
-    shown = exhibit("heads", text=RIVER, rivals=[" ate", " lifted"])
+    shown = exhibit("heads", text=RIVER, head="1.0", rivals=[" ate", " lifted"])
     before = shown.bars()
-    shown.element.get_by_role("button", name="1.2", exact=True).last.click()
+    shown.element.get_by_role("button", name="1.2", exact=True).click()
+    assert shown.element.locator(".thumbs [aria-pressed=true]").all_inner_texts() == ["1.2"]
     after = shown.bars()
     expected = crane.next(crane.trace(RIVER, cut("1.2"))["logits"], 1024)
     assert after == pytest.approx({name: expected[name] for name in after}, abs=1e-3)
@@ -53,7 +54,7 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     assert f"over ␣lifted goes from {leads[0]:.2f} to {leads[1]:.2f} nats, and" in shown.sentence
     share = f"its share goes from {before[first]:.3f} to {expected[first]:.3f}."
     assert shown.sentence.endswith(share)
-    assert shown.query == "?off=1.2"
+    assert shown.query == "?head=1.2&off=1.2"
 
 
 def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
