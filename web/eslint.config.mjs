@@ -11,7 +11,9 @@ const restricted = asMarkup.map((property) => ({
 export default [
   js.configs.recommended,
   {
-    languageOptions: { globals: { ...globals.browser, ...globals.worker, packed: false } },
+    languageOptions: {
+      globals: { ...globals.browser, ...globals.worker, packed: false, gpt2Picture: false },
+    },
     rules: {
       eqeqeq: "error",
       "no-var": "error",

@@ -43,6 +43,14 @@ interface Judgement {
 }
 declare var gpt2Judge: (task: Task, typed: string[]) => Judgement;
 
+/** What take-svg.js leaves: a figure as the text of an SVG file. */
+declare var gpt2Picture: {
+  picture(
+    figure: HTMLElement,
+    words: { title: string; source: string; about: string },
+  ): Promise<string>;
+};
+
 /** What the reader has done, as progress.json has it. */
 interface Progress {
   passed: Record<string, { on: string; source: string | null }>;

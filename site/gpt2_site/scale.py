@@ -46,9 +46,7 @@ def shapes(config: GPT2Config) -> dict[str, tuple[int, ...]]:
 def settings() -> dict[str, Any]:
     """What the picture is told."""
     first = "Drag the slider from the crane to 175 billion. Every matrix keeps its true area."
-    models = [
-        drawn(name, config) | {"says": told(name, config)} for name, config in MODELS.items()
-    ]
+    models = [drawn(name, config) | {"says": told(name, config)} for name, config in MODELS.items()]
     return {"first": first, "models": models, "table": table()}
 
 

@@ -72,6 +72,11 @@ MARKUP = [
 ]
 
 
+# A figure of a notebook, and what it says of itself.
+FIGURE = re.compile(r'(<(figure|div) class="g2 [^"]*")>')
+CAPTION = re.compile(r"<(?:strong|caption)>(.*?)</(?:strong|caption)>", re.S)
+
+
 def described(doctree: nodes.document | None) -> str:
     """The first paragraph of a page, at most 160 characters: what a search engine shows."""
     text = opening(doctree)
@@ -104,7 +109,19 @@ def linkable(body: str) -> str:
         number = f"-{count[tag[1]]}" if count[tag[1]] > 1 else ""
         return f'<{tag[1]} id="{tag[1]}{number}" class="g2-live"'
 
-    return re.sub(r'<(gpt2-[\w-]+) class="g2-live"', named, body)
+    body = re.sub(r'<(gpt2-[\w-]+) class="g2-live"', named, body)
+    return FIGURE.sub(lambda found: f'{found[1]} id="{figure_name(found, count)}">', body)
+
+
+def figure_name(found: re.Match[str], count: Counter[str]) -> str:
+    """After its caption's first words: the address stays when figures come before it."""
+    inside = found.string[found.end() : found.string.find(f"</{found[2]}>", found.end())]
+    caption = CAPTION.search(inside)
+    text = re.sub(r"<[^>]+>|&[^;]+;", " ", caption[1] if caption else "")
+    words = re.findall(r"[a-z0-9]+", text.lower())
+    name = "-".join(["figure", *words[:6]])
+    count[name] += 1
+    return f"{name}-{count[name]}" if count[name] > 1 else name
 
 
 def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document) -> None:
@@ -137,7 +154,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     copied = dict.fromkeys(
         ("copybutton", "clipboard", "documentation_options"), context["notebook"]
     )
-    used = {"katex": 'class="katex"' in body, **copied}
+    used = {"katex": 'class="katex"' in body, "take.js": 'class="g2' in body, **copied}
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context[kind] if loaded(str(file.filename), used)]
     for script in context["script_files"]:

@@ -168,6 +168,7 @@ export class Exhibit extends HTMLElement {
     );
     const link = make("button", { type: "button", onclick: () => this.link() }, "link to this");
     const own = this.own.needsModel ? choices(this) : [];
+    const take = document.createElement("g2-take"); // the site makes something of it: take.js
     const again = make("button", { type: "button", onclick: () => this.reset() }, "reset");
     return [
       ...(this.settings.first ? [this.first.element] : []),
@@ -175,7 +176,7 @@ export class Exhibit extends HTMLElement {
       ...(placed ? [] : [this.sentence]),
       this.status,
       this.aloud,
-      make("div", { class: "foot" }, this.tableFold, make("span", {}, ...own, link, again)),
+      make("div", { class: "foot" }, this.tableFold, make("span", {}, ...own, take, link, again)),
     ];
   }
 
