@@ -173,7 +173,8 @@ def guesses(markdown: str) -> tuple[Question, ...]:
     """What a page lets its reader guess: the last line in bold before each list of answers."""
     before = GUESSES.split(markdown)[:-1]
     asked = [re.findall(r"^\*\*.*", text, re.M)[-1] for text in before]
-    texts = [text.removeprefix(f"**{PREDICT}**").strip(" *") for text in asked]
+    texts = [re.sub(r"^\*\*|\*\*$", "", text.removeprefix(f"**{PREDICT}** ")) for text in asked]
+    texts = [re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", text).replace("$", "") for text in texts]
     return tuple(Question(question_id(text), text) for text in texts)
 
 
