@@ -23,8 +23,9 @@ READ = """take => {
     const range = document.createRange();
     range.selectNodeContents(all.currentNode);
     const hidden = at.closest(
-      "g2-take, title, label, .unseen, .foot, .first, .chips, .switchboard, .status, .aloud, .flow-top, " +
-        ".flow-controls, .flow-line, .flow-forks, .flow-tour, .scale-controls, .choice, .console",
+      "g2-take, title, label, .unseen, .foot, .first, .chips, .choice, .switchboard, .status, " +
+        ".aloud, .console, .flow-top, .flow-controls, .flow-line, .flow-forks, .flow-tour, " +
+        ".scale-controls",
     );
     const control = at.closest("button") && !at.closest(".strip, .bars, .thumbs, table");
     if (hidden || control || !range.getClientRects().length) continue;
