@@ -16,7 +16,7 @@ NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYT
 
 .NOTPARALLEL:
 .PHONY: help book serve lab test quick lint unit nbval nbval-capped site links fuzz notebooks real web bench \
-        wheel pdf bundle slides assignment colab colab-test newest lowest sphinx grading gpu crane requirements clean
+        wheel pdf bundle slides films assignment colab colab-test newest lowest sphinx grading gpu crane requirements clean
 
 help:
 	@awk -F ' *:.*## *' '/^##@/ { print substr($$0, 5) } /^[a-z -]+:.*## / { printf "  %-46s %s\n", $$1, $$2 }' Makefile
@@ -72,6 +72,8 @@ wheel: $(READY)  ## the package, as wheel and as sources
 bundle: wheel
 pdf bundle slides assignment colab real crane: $(READY)  ## site/gpt2_site/make_….py says what
 	@$(SITE)make_$@ $(NB)
+films: $(READY)  ## twelve silent films of the built site
+	@$(SITE)make_films $(NB)
 bench: $(READY)  ## measure beside transformers
 	for name in cpu_generation cpu_training memory speed_ladder; do \
 	    $(BIN)/python -m benchmarks.$$name || exit 1; done
