@@ -12,7 +12,13 @@ export default [
   js.configs.recommended,
   {
     languageOptions: {
-      globals: { ...globals.browser, ...globals.worker, packed: false, gpt2Picture: false },
+      globals: {
+        ...globals.browser,
+        ...globals.worker,
+        packed: false,
+        gpt2Base: false,
+        gpt2Picture: false,
+      },
     },
     rules: {
       eqeqeq: "error",

@@ -43,6 +43,9 @@ interface Judgement {
 }
 declare var gpt2Judge: (task: Task, typed: string[]) => Judgement;
 
+/** What the exhibits share, which base.js defines. */
+declare var gpt2Base: any;
+
 /** What take-svg.js leaves: a figure as the text of an SVG file. */
 declare var gpt2Picture: {
   picture(
