@@ -10,6 +10,21 @@
   /** @type {any} */
   const base64 = (/** @type {any} */ bytes) => bytes.toBase64();
 
+  /** @type {HTMLElement} */
+  let filmed = document.body;
+  let widest = 1;
+
+  /**
+   * What has grown is seen from further away.
+   * @param {number} share  of the way there
+   */
+  function fit(share) {
+    if (innerWidth < 640) return;
+    const now = Number(filmed.style.zoom || 1);
+    const goal = Math.min(widest, (0.96 * innerHeight) / filmed.scrollHeight);
+    if (share === 1 || goal < 0.99 * now) filmed.style.zoom = String(now + share * (goal - now));
+  }
+
   const encoder = new VideoEncoder({
     output(chunk, { decoderConfig } = {}) {
       const data = new Uint8Array(chunk.byteLength);
@@ -27,11 +42,11 @@
        * As large as fits; a phone scrolls.
        * @param {HTMLElement} element
        */
-      fit(element) {
+      begin(element) {
         element.classList.add("filmed");
-        const most = element.localName === "gpt2-flow" ? 1 : innerWidth / element.offsetWidth;
-        const high = (0.96 * innerHeight) / element.scrollHeight;
-        if (innerWidth > 640) element.style.zoom = String(Math.min(most, high));
+        filmed = element;
+        widest = element.localName === "gpt2-flow" ? 1 : innerWidth / element.offsetWidth;
+        fit(1);
       },
 
       /**
@@ -41,7 +56,9 @@
       act([element, what]) {
         if (typeof what !== "string") return gpt2Base.state.set(what);
         const buttons = [...element.querySelectorAll("button")];
-        buttons.find(({ textContent }) => textContent?.trim().startsWith(what))?.click();
+        const button = buttons.find(({ textContent }) => textContent?.trim().startsWith(what));
+        if (!button) throw new Error(`There is no button ${what}.`);
+        button.click();
       },
 
       /**
@@ -49,6 +66,7 @@
        * @param {number} ms
        */
       move(ms) {
+        fit(0.15);
         for (const one of document.getAnimations()) {
           if (!(one.timeline instanceof DocumentTimeline) || !one.effect) continue;
           const time = held.has(one) ? (held.get(one) ?? 0) + ms : 0;
