@@ -15,7 +15,7 @@ import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
 import { Player } from "./player.mjs";
 import { sceneOf } from "./scenes.mjs";
 import { Stage } from "./stage.mjs";
-import { fromStored, gpt2Runs } from "./stored.mjs";
+import { fromStored, gpt2Runs, runsAsChips } from "./stored.mjs";
 import { Swap } from "./swap.mjs";
 import { Tour } from "./tour.mjs";
 import { saysOf, Versus } from "./versus.mjs";
@@ -77,15 +77,7 @@ export function flow(page) {
     onText: (text) => begin({ text, run: 0 }),
   });
   strip.chips.before(strip.input); // the field first
-  const runs = make(
-    "div",
-    { class: "chips", role: "group", "aria-label": "what GPT-2 124M did" },
-    make("span", { class: "soft" }, "GPT-2 itself:"),
-    ...(settings.gpt2 ?? []).map((/** @type {string} */ text, /** @type {number} */ i) =>
-      make("button", { type: "button", onclick: () => begin({ run: i + 1, off: [] }) }, text),
-    ),
-  );
-  runs.hidden = !settings.gpt2;
+  const runs = runsAsChips(settings.gpt2, (nth) => begin({ run: nth, off: [] }));
   const crumbs = new Crumbs((to) => go(to));
   const stage = new Stage();
   const player = new Player(state, stage, settings.chapters);
@@ -194,7 +186,7 @@ export function flow(page) {
     const width = Math.max(280, Math.floor(stage.element.clientWidth || 960));
     /** @type {View} */
     const view = {
-      pass,
+      pass: writer.dart.seen(pass),
       was,
       other,
       width,
@@ -268,20 +260,22 @@ export function flow(page) {
       make("div", { class: "flow-top" }, crumbs.element, tour.open),
       tour.card,
       swap.element,
-      versus.element,
       stage.element,
+      versus.element,
       hand.element,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,
-      ...(mine ? [mine.element] : []),
+      writer.dart.element,
       writer.forks,
+      ...(mine ? [mine.element] : []),
       ...below.nodes,
       told,
     ],
     show: async (latest) => {
       if (!(await find(latest)) || !latest()) return;
       const { block: open } = place();
-      const deep = (open !== undefined || state.get("versus")) && !state.get("run");
+      const more = open !== undefined || state.get("versus") || writer.dart.turned;
+      const deep = more && !state.get("run");
       const known = pass?.tensor?.(open === undefined ? "embd" : `transformer.h.${open}.ln_1`);
       if (deep && !known && !(await compute(latest, open))) return;
       const wanted = pass && (await shelf.wanted(pass, place(), at()));

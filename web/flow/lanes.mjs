@@ -102,7 +102,7 @@ export function barsOf({ pass, other: versus }, layout, append) {
   const [height, top] = layout.wide
     ? [Math.min(36, (layout.height - 70) / Math.max(6, next.length)), layout.top]
     : [36, y + 32];
-  const share = (/** @type {number} */ p) => (p < 0.005 ? "< 0.01" : fixed(p, 2));
+  const share = (/** @type {number} */ p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
   return next.map(({ id, name, p, rest = "", sense = "", other }, i) => {
     const word = name.replace("␣", "");
     const py = top + i * (height + 4);

@@ -1,6 +1,7 @@
 // Passes that a page holds: the first frame needs no weights, and what OpenAI's GPT-2 did with five
 // prompts needs no download.
 
+import { make } from "../exhibits/dom.mjs";
 import { bundle } from "../page.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
@@ -73,4 +74,21 @@ export function gpt2Runs() {
   });
   runs.catch(() => (runs = null));
   return runs;
+}
+
+/**
+ * @param {string[] | undefined} prompts  of these runs
+ * @param {(nth: number) => void} pick  from 1
+ */
+export function runsAsChips(prompts, pick) {
+  const chips = make(
+    "div",
+    { class: "chips", role: "group", "aria-label": "what GPT-2 124M did" },
+    make("span", { class: "soft" }, "GPT-2 itself:"),
+    ...(prompts ?? []).map((text, i) =>
+      make("button", { type: "button", onclick: () => pick(i + 1) }, text),
+    ),
+  );
+  chips.hidden = !prompts;
+  return chips;
 }

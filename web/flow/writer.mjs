@@ -3,6 +3,7 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { hit, ranked, thrower } from "../exhibits/knobs.mjs";
+import { Dart } from "./dart.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Pass } from "./pass.mjs" */
@@ -33,6 +34,7 @@ export class Writer {
     this.write = button("write on", () => this.begin(this.left ? 0 : LONG));
     this.fork = button("another way", () => this.again());
     this.buttons = [button("one token", () => this.begin(1)), this.write, this.fork];
+    this.dart = new Dart(state);
     this.forks = make("ol", { class: "flow-forks", "aria-label": "continuations" });
     this.set();
   }
@@ -53,7 +55,8 @@ export class Writer {
     if (!this.left || !pass?.shares) return;
     this.left--;
     const dart = thrower(1000 * this.state.get("seed") + pass.ids.length)(); // the same for the same text
-    await this.append(hit(dart, pass.shares, ranked(pass.shares)));
+    const shares = this.dart.shares(pass.shares);
+    await this.append(hit(dart, shares, ranked(shares)));
   }
 
   /** @param {number} id */

@@ -242,3 +242,16 @@ def test_two_texts_are_compared_in_one_picture(picture):
     assert not streams.evaluate_all(grey)
     shown.element.get_by_role("button", name="show all").click()
     assert shown.ready().element.locator(".stream").count() == 7 * 7
+
+
+def test_the_dart_has_knobs(picture, crane):
+    shown = picture(query={"temperature": "0.5"})
+    assert shown.element.locator(".flow-dart").get_attribute("open") is not None
+    shares = crane.next(2 * crane.trace(TEXT)["logits"])
+    told = shown.element.locator(".next .p").first.text_content()
+    assert told == f"{shares['␣ate']:.2f} / 0.53"
+    shown.slide("temperature", 0)
+    assert shown.element.locator(".next .p").nth(1).text_content() == "0.00 / 0.12"
+    shown.element.get_by_role("button", name="one token").click()
+    shown.page.wait_for_function("document.querySelectorAll('.token').length === 8")
+    assert lanes(shown)[-1] == "␣ate"

@@ -1,0 +1,69 @@
+// The knobs of the dart: what temperature, top-k and top-p make of the shares before it is thrown.
+
+import { fixed, make } from "../exhibits/dom.mjs";
+import { turn } from "../exhibits/knobs.mjs";
+import { Switchboard } from "../exhibits/switchboard.mjs";
+
+/** @import { State } from "../exhibits/state.mjs" */
+/** @import { Pass } from "./pass.mjs" */
+
+const MOST_K = 100;
+
+export class Dart {
+  /** @param {State} state */
+  constructor(state) {
+    this.state = state;
+    state.declare("temperature", 1, { min: 0, max: 3 });
+    state.declare("k", 0, { min: 0, max: MOST_K, whole: true }); // 0: no top-k
+    state.declare("p", 1, { min: 0.05, max: 1 });
+    const all = (/** @type {number} */ off) => (/** @type {number} */ value) =>
+      value === off ? "all" : String(Number(value.toFixed(2)));
+    this.board = new Switchboard(
+      state,
+      [
+        {
+          kind: "slider",
+          key: "temperature",
+          label: "temperature",
+          max: 3,
+          step: 0.05,
+          show: (value) => (value ? fixed(value, 2) : "0 (greedy)"),
+        },
+        { kind: "slider", key: "k", label: "top-k", max: MOST_K, step: 1, show: all(0) },
+        { kind: "slider", key: "p", label: "top-p", min: 0.05, step: 0.05, show: all(1) },
+      ],
+      "the dart",
+    );
+    const told = make("summary", {}, "How the dart is thrown");
+    this.element = make("details", { class: "flow-dart" }, told, this.board.element);
+    this.element.open = this.turned;
+  }
+
+  /** Whether a knob is turned. */
+  get turned() {
+    const { state } = this;
+    return state.get("temperature") !== 1 || state.get("k") > 0 || state.get("p") < 1;
+  }
+
+  /**
+   * What the dart is thrown at.
+   * @param {Float64Array} shares  of every token
+   */
+  shares(shares) {
+    if (!this.turned) return shares;
+    const [temperature, k, p] = ["temperature", "k", "p"].map((key) => this.state.get(key));
+    return turn(shares.map(Math.log), { temperature, k: k || shares.length, p });
+  }
+
+  /**
+   * The pass with what the dart sees, beside the model's own shares.
+   * @param {Pass} pass
+   * @returns {Pass}
+   */
+  seen(pass) {
+    this.board.set();
+    if (!this.turned || !pass.shares) return pass;
+    const shares = this.shares(pass.shares);
+    return { ...pass, next: pass.next.map((one) => ({ ...one, p: shares[one.id], other: one.p })) };
+  }
+}
