@@ -7,7 +7,7 @@
 const WIDE = 700; // px: below it the picture is turned
 const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
-const OPEN = 170; // px that a block needs to show its MLP
+const OPEN = 120; // px that a block needs to show its MLP
 
 export class Layout {
   /**

@@ -19,6 +19,7 @@ import { wayThrough } from "./way.mjs";
 const THICK = 9; // px of a ribbon of weight 1 into the chosen lane
 const THIN = 5; // into the others
 const BEADS = 4; // on a ribbon of weight 1
+const NAMED = 220; // px of a block
 
 /**
  * @param {View} view
@@ -130,15 +131,16 @@ export function whole(view) {
     if (folded) return nothing;
     const { x, y, width: w } = layout.zone(block + 1);
     const mlp = layout.along(block + 1.735);
+    const named = w > NAMED; // there is room for the name of attention
     const label = wide
-      ? svg`<text class="part" x=${x + 8} y=${y + 20}>attention</text>
+      ? svg`${named ? svg`<text class="part" x=${x + 8} y=${y + 20}>attention</text>` : nothing}
           <text class="part" x=${mlp} y=${y + 20} text-anchor="middle">MLP</text>`
       : nothing;
     const pills = Array.from({ length: nHead }, (_, head) => {
       const name = `${block}.${head}`;
       const off = cut.includes(name);
       const size = Math.min(24, w / 2 / nHead);
-      const px = (wide ? x + 74 : x + w - nHead * size - 8) + head * size;
+      const px = (wide ? x + (named ? 74 : 6) : x + w - nHead * size - 8) + head * size;
       const py = y + 6;
       return svg`<g class=${`head h${head % 4}${off ? " cut" : ""}`} tabindex=${head || block ? -1 : 0} role="button"
         aria-pressed=${String(off)} aria-label="${head}: cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
