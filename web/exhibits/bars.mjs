@@ -20,7 +20,7 @@ export class Bars {
     this.names = 4; // characters of the longest yet
     this.rows = Array.from({ length: rows }, () => {
       const parts = { name: make("b"), share: make("i"), change: make("s") };
-      const inside = [parts.name, make("span", { class: "track" }), parts.change, parts.share];
+      const inside = [parts.name, make("span", { class: "slot" }), parts.change, parts.share];
       const bar = onPick
         ? make("button", { type: "button", title: hint }, ...inside)
         : make("span", {}, ...inside);

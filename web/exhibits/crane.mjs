@@ -42,7 +42,7 @@ export function crane({ settings, state, say }) {
       /** @type {number} */ toX,
       /** @type {number} */ toY,
     ) => {
-      const name = `v.${now?.words.at(-1)?.word}`;
+      const name = Object.keys(first).find((key) => aloud(key, self) === spoken);
       state.set({ [`${name}.x`]: toX, [`${name}.y`]: toY });
     },
   };

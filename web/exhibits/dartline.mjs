@@ -1,6 +1,12 @@
 // The probabilities end to end on a line from 0 to 1, and the dart that a reader throws at it.
 
 import { make } from "./dom.mjs";
+import { GATHER, LOOK_UP, move } from "./motion.mjs";
+
+const FALL = [
+  { opacity: 0, translate: "0 -2.5rem" },
+  { opacity: 1, translate: "0 0" },
+];
 
 export class DartLine {
   /**
@@ -11,8 +17,8 @@ export class DartLine {
     this.onThrow = onThrow;
     this.dart = make("span", { class: "dart", "aria-hidden": "true" }, "▼");
     this.pieces = Array.from({ length: n }, () => make("span", { class: "piece" }));
-    this.pieces[n - 1].classList.add("rest");
     this.track = make("div", { class: "track", "aria-hidden": "true" }, ...this.pieces);
+    this.rain = make("div", { class: "rain", "aria-hidden": "true" });
     this.element = make(
       "div",
       {
@@ -32,6 +38,7 @@ export class DartLine {
           if (this.element.hasPointerCapture(event.pointerId)) this.land(event);
         },
       },
+      this.rain,
       this.dart,
       this.track,
       make(
@@ -74,12 +81,30 @@ export class DartLine {
   }
 
   /**
-   * @param {{name: string, p: number}[]} pieces
+   * Darts that were drawn, the newest of which fall now.
+   * @param {number[]} darts
+   * @param {number} fall
+   */
+  drop(darts, fall) {
+    const drops = darts.map((dart, i) => {
+      const drop = make("i");
+      drop.style.left = `${100 * dart}%`;
+      const nth = i - darts.length + fall;
+      const options = { duration: LOOK_UP, delay: (nth / fall) * GATHER };
+      queueMicrotask(() => nth >= 0 && move(drop, FALL, options));
+      return drop;
+    });
+    this.rain.replaceChildren(...drops);
+  }
+
+  /**
+   * @param {{name: string, p: number, mark?: string}[]} pieces
    * @param {number} chosen
    * @param {number} dart
    */
   set(pieces, chosen, dart) {
-    pieces.forEach(({ name, p }, i) => {
+    pieces.forEach(({ name, p, mark = "" }, i) => {
+      this.pieces[i].className = i < pieces.length - 1 ? `piece ${mark}` : "piece rest";
       this.pieces[i].style.width = `${100 * p}%`;
       this.pieces[i].textContent = p > 0.05 ? name : "";
       this.pieces[i].classList.toggle("hit", i === chosen);

@@ -5,7 +5,7 @@
 /**
  * @typedef {[number, number]} Pair
  * @typedef {{method: string, rate: number, turn: number, schedule: boolean, clip: boolean,
- *   wild: boolean}} Run  `turn` in degrees
+ *   wild: boolean, start?: Pair}} Run  `turn` in degrees; `start`: steep, flat
  * @typedef {{at: Pair, along: Pair, loss: number, rate: number}} Step  where it has led: the two
  *   numbers, and how far from home that is in the steep and in the flat direction
  */
@@ -53,10 +53,11 @@ function rateOf(step, { rate, schedule }) {
  * @returns {Step[]}
  */
 export function descend(run) {
-  let at = turned(START, run.turn);
+  const { start = START } = run;
+  let at = turned(start, run.turn);
   const m = [0, 0];
   const v = [0, 0];
-  const path = [{ at, along: START, loss: loss(START), rate: 0 }];
+  const path = [{ at, along: start, loss: loss(start), rate: 0 }];
   for (let step = 0; step < STEPS; step++) {
     const [steep, flat] = path[step].along;
     const wild = run.wild && step + 1 === WILD.step;

@@ -71,9 +71,11 @@ export class Dots {
       row.group.dataset.name = tensor;
       row.title.textContent = title;
       for (let i = 0; i < values.length; i++) {
-        const [dot, out] = [row.group.children[i], Math.abs(values[i]) > this.reach];
-        dot.setAttribute("visibility", out || Number.isNaN(values[i]) ? "hidden" : "");
-        if (!out) dot.setAttribute("cx", this.place(values[i]).toFixed(1));
+        const dot = /** @type {SVGElement} */ (row.group.children[i]);
+        const edge = 1.2 * this.reach; // those beyond an end fly there, and are gone
+        const seen = Math.min(edge, Math.max(-edge, values[i] || 0));
+        dot.style.opacity = Math.abs(values[i]) <= this.reach ? "" : "0";
+        dot.style.translate = `${this.place(seen).toFixed(1)}px`;
       }
       const [less, more] = [this.beyond(values, -1), this.beyond(values, 1)];
       row.less.textContent = less ? `◂ ${less}` : "";

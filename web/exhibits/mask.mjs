@@ -4,6 +4,7 @@
 import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
+import { LOOK_UP, move } from "./motion.mjs";
 import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
@@ -93,6 +94,23 @@ export function mask({ settings, state, model, say }) {
     return `${begin} ${how}. From there on logits change by up to ${short(Math.max(...changes))}.`;
   };
 
+  let rippled = ""; // the exchange that was shown last
+
+  /**
+   * The change runs through the map, from the exchanged token to where it has an effect.
+   * @param {number} first
+   * @param {number[][]} table
+   */
+  const ripple = (first, table) => {
+    board.cells.forEach((cell, i) => {
+      const [row, column] = [Math.floor(i / board.columns), i % board.columns];
+      if (!table[row]?.[column]) return;
+      const far = Math.abs(column - first) + (table.length - 1 - row) / 2;
+      const from = { background: "rgb(var(--up))", scale: 0.4, opacity: 0.2 };
+      move(cell, [from, {}], { delay: (far * LOOK_UP) / 4 });
+    });
+  };
+
   return {
     nodes: [
       strip.element,
@@ -147,6 +165,9 @@ export function mask({ settings, state, model, say }) {
         place: { row: board.place.row, column: t },
       });
       controls.set();
+      const exchange = JSON.stringify([ids, changed, state.get("mask")]);
+      if (rippled && rippled !== exchange) ripple(first, table);
+      rippled = exchange;
       if (first < 1) {
         bars.set([], "");
         if (!at) say("No word stands before another: type some.");

@@ -5,6 +5,7 @@ import { loadTokenizer } from "../page.mjs";
 import { MISTAKES } from "./broken.mjs";
 import { fixed, make, short, visible } from "./dom.mjs";
 import { Loading } from "./loading.mjs";
+import { LOOK_UP, move } from "./motion.mjs";
 import { Strip } from "./strip.mjs";
 
 /** @import { Parity } from "./loading.mjs" */
@@ -42,6 +43,15 @@ export function mistakes({ settings, state, model, say }) {
   const tried = new Map();
   let asked = ""; // the text that they continue
 
+  let marked = ""; // what differed before
+
+  /** What differs turns red one after the other, as it spreads through the model. */
+  const spread = () => {
+    [...rows.querySelectorAll(".differs")].forEach((row, i) => {
+      move(row, [{ opacity: 0.1, translate: "0 -0.5rem" }, {}], { delay: (i * LOOK_UP) / 5 });
+    });
+  };
+
   /** @param {Parity} parity */
   const paintParity = (parity) => {
     const first = parity.find(({ far }) => far > 0);
@@ -53,6 +63,9 @@ export function mistakes({ settings, state, model, say }) {
         return make("tr", { class: mark }, make("th", { scope: "row" }, name), ...inside);
       }),
     );
+    const marks = [...rows.children].map(({ className }) => className).join();
+    if (marked && marked !== marks) spread();
+    marked = marks;
     return first?.name;
   };
 

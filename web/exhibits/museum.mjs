@@ -5,6 +5,7 @@ import { Bars, withGhosts } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { make } from "./dom.mjs";
 import { rove } from "./keys.mjs";
+import { move } from "./motion.mjs";
 import { BUGS, chance, meet } from "./museum_bugs.mjs";
 import { Curve, Signs, signs } from "./museum_signs.mjs";
 import { senseAfter } from "./senses.mjs";
@@ -17,6 +18,8 @@ import { Strip } from "./strip.mjs";
 const MOST = 24; // tokens
 const WRITTEN = 12;
 const SEED = 1;
+
+const SHAKEN = [0, -6, 6, -4, 4, 0].map((x) => ({ translate: `${x}px` }));
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function museum({ settings, state, model, say, sentence, element }) {
@@ -66,6 +69,9 @@ export function museum({ settings, state, model, say, sentence, element }) {
     const on = mystery ? named(draws[mystery - 1]) : guess;
     return { guess, mystery, on, known: on === guess };
   };
+  let riddle = 0; // that is being solved
+  /** @type {Set<string>} */
+  const struck = new Set(); // suspects that were guessed in vain
   /** @type {Sign[]} */
   let shown = [];
   /** @type {{key: string, result: Result | null, text: string}} */
@@ -77,7 +83,9 @@ export function museum({ settings, state, model, say, sentence, element }) {
     const { guess, mystery, on, known } = now();
     const lit = found.filter((sign) => sign.lit).map(({ name, value }) => `${name} (${value})`);
     const count = `${lit.length} of ${found.length} signs`;
-    if (mystery && known) return `Yes, it is ${on.name}. ${on.symptom}`;
+    const tries = struck.size + 1;
+    const took = tries === 1 ? "at the first guess" : `at guess ${tries}`;
+    if (mystery && known) return `Yes, it is ${on.name}, ${took}. ${on.symptom}`;
     if (mystery && guess !== healthy) {
       return `Not ${guess.name}. There you would see this: ${guess.symptom} Look again.`;
     }
@@ -196,8 +204,15 @@ export function museum({ settings, state, model, say, sentence, element }) {
       curve.set(on, healthy, /** @type {any} */ (settings));
       small.textContent = on.error ? "" : `Stored: the small model writes “${on.text}”`;
       line.textContent = known && on !== healthy ? `right  ${on.right}\nwrong  ${on.wrong}` : "";
+      if (riddle !== mystery) struck.clear();
+      riddle = mystery;
+      if (mystery && !known && guess !== healthy) struck.add(guess.name);
       switches.forEach((button, i) => {
         const pressed = all[i] === guess;
+        const out = struck.has(all[i].name);
+        if (out && !button.classList.contains("struck")) move(button, SHAKEN);
+        button.classList.toggle("struck", out);
+        button.title = out ? "it is not this one" : "";
         button.setAttribute("aria-pressed", String(pressed));
         button.tabIndex = pressed ? 0 : -1;
       });

@@ -1,10 +1,13 @@
 // A plot: curves over two axes, with their names beside them.
 
+import { COPY, GATHER, move } from "./motion.mjs";
+
 /**
  * @typedef {{from: number, to: number, name?: string, ticks?: [number, string][],
  *   warp?: (value: number) => number}} Axis  `warp` bends it, such as Math.log10
  * @typedef {{points: [number, number][], kind?: string, name?: string, at?: number,
- *   dots?: boolean}} Curve  `kind` is a class for its look; its name stands at point `at`
+ *   dots?: boolean, grows?: boolean, slides?: boolean}} Curve  `kind` is a class for its look; its name
+ *   stands at point `at`; it is drawn point by point, or its end slides to where it now is
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -34,11 +37,15 @@ function share({ from, to, warp = (one) => one }, value) {
 
 export class Plot {
   /**
-   * @param {{label: string, x: Axis, y: Axis, width?: number, height?: number}} options
+   * @param {{label: string, x: Axis, y: Axis, width?: number, height?: number,
+   *   onPoint?: (x: number, y: number) => void}} options  what pressing and dragging in it do
    */
-  constructor({ label, x, y, width = 340, height = 200 }) {
+  constructor({ label, x, y, width = 340, height = 200, onPoint }) {
     this.x = x;
     this.y = y;
+    this.whole = width;
+    /** @type {number[][]} */
+    this.ends = []; // where the curves ended
     this.width = width - ROOM.left - ROOM.right;
     this.height = height - ROOM.top - ROOM.bottom;
     const { left, top } = ROOM;
@@ -49,6 +56,7 @@ export class Plot {
       role: "img",
       "aria-label": label,
     });
+    if (onPoint) this.take(onPoint);
     this.inside = draw("svg", { x: left, y: top, width: this.width, height: this.height });
     this.names = draw("g", {});
     this.element.append(
@@ -90,22 +98,62 @@ export class Plot {
     ].map((value) => Math.round(value * 10) / 10);
   }
 
+  /**
+   * Where the pointer is pressed, or dragged to: how far along each axis, 0 to 1.
+   * @param {(x: number, y: number) => void} onPoint
+   */
+  take(onPoint) {
+    this.element.classList.add("free");
+    const tell = (/** @type {MouseEvent} */ { clientX, clientY }) => {
+      const box = this.element.getBoundingClientRect();
+      const unit = box.width / this.whole;
+      const [x, y] = [
+        (clientX - box.left) / unit - ROOM.left,
+        (clientY - box.top) / unit - ROOM.top,
+      ];
+      onPoint(x / this.width, 1 - y / this.height);
+    };
+    this.element.addEventListener("pointerdown", (down) => {
+      if (down.button !== 0) return;
+      this.element.setPointerCapture(down.pointerId);
+      tell(down);
+    });
+    this.element.addEventListener("pointermove", (event) => {
+      if (this.element.hasPointerCapture(event.pointerId)) tell(event);
+    });
+  }
+
   /** @param {Curve[]} curves  the last on top */
   set(curves) {
     this.inside.replaceChildren();
     this.names.replaceChildren();
-    for (const { points, kind = "", name = "", at = points.length - 1, dots = false } of curves) {
+    curves.forEach((curve, nth) => {
+      const { points, kind = "", name = "", at = points.length - 1, dots = false } = curve;
       const places = points.map((point) => this.place(point));
-      this.inside.append(draw("path", { class: kind, d: `M${places.join("L")}` }));
-      if (dots) {
-        for (const [cx, cy] of places) {
-          this.inside.append(draw("circle", { class: kind, cx, cy, r: 3 }));
-        }
+      const path = draw("path", { class: kind, d: `M${places.join("L")}` });
+      const circles = (dots ? places : []).map(([cx, cy]) =>
+        draw("circle", { class: kind, cx, cy, r: 3 }),
+      );
+      this.inside.append(path, ...circles);
+      if (curve.grows) {
+        path.setAttribute("pathLength", "1");
+        const none = { strokeDasharray: "0 1" };
+        move(path, [none, { strokeDasharray: "1 0" }], { duration: GATHER, easing: "linear" });
+        circles.forEach((one, i) => {
+          const delay = (i / circles.length) * GATHER;
+          move(one, [{ opacity: 0 }, { opacity: 1 }], { duration: 1, delay });
+        });
       }
+      const [end, was] = [places.at(-1) ?? [0, 0], this.ends[nth]];
+      if (curve.slides && was) {
+        const from = { translate: `${was[0] - end[0]}px ${was[1] - end[1]}px` };
+        move(circles.at(-1) ?? path, [from, { translate: "0 0" }], { duration: COPY });
+      }
+      this.ends[nth] = end;
       const [x, y] = places[at] ?? [0, 0];
       const anchor = x > this.width / 2 ? "end" : "start";
       const beside = { x: x + ROOM.left, y: y + ROOM.top - 6, "text-anchor": anchor, class: kind };
       if (name) this.names.append(draw("text", beside, name));
-    }
+    });
   }
 }

@@ -4,6 +4,8 @@ import { Bars, share } from "./bars.mjs";
 import { DartLine } from "./dartline.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
+import { GATHER, LOOK_UP, still } from "./motion.mjs";
+import { senseAfter } from "./senses.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -12,6 +14,7 @@ const SHOWN = 8; // tokens with a bar and a piece of the line of their own
 const TEXTS = 4; // continuations
 const LONG = 16; // tokens of each
 const REST = -1;
+const RAIN = 100; // darts that are to be seen
 const ALL = 1_000_000; // tokens: more than any model has
 
 /** @type {import("./exhibit.mjs").Kind} */
@@ -88,6 +91,10 @@ export function sampling({ settings, state, model, say }) {
   const read = () => Object.fromEntries(names.map((name) => [name, state.get(name)]));
   let chosen = 0; // the token that the dart hits
   let drawn = 0; // how many of the darts count
+  let thrown = { draws: 0, seed: 0 }; // when it was shown last
+  let frame = 0; // while darts fall
+  /** @type {(n: number) => void} */
+  let count = () => {}; // shows the first so many of them
   /** @type {(string | number)[][]} */
   let rows = [];
   let writing = ""; // what the continuations are of
@@ -159,6 +166,29 @@ export function sampling({ settings, state, model, say }) {
     list.ariaBusy = "false";
   };
 
+  /**
+   * The new darts fall, and the counts grow with them.
+   * @param {number[]} darts
+   * @param {number} seed
+   */
+  const rain = (darts, seed) => {
+    const { length: draws } = darts;
+    const fall = Math.min(RAIN, seed === thrown.seed ? draws - thrown.draws : draws);
+    if (fall === 0 && frame) return; // they are on their way
+    thrown = { draws, seed };
+    cancelAnimationFrame(frame);
+    frame = 0;
+    line.drop(darts.slice(-RAIN), Math.max(0, fall));
+    if (fall <= 0 || still()) return;
+    const began = performance.now() + LOOK_UP;
+    const tick = () => {
+      const share = Math.max(0, (performance.now() - began) / GATHER);
+      count(Math.min(draws, draws - fall + Math.floor(share * fall)));
+      frame = share < 1 && line.element.isConnected ? requestAnimationFrame(tick) : 0;
+    };
+    frame = requestAnimationFrame(tick);
+  };
+
   return {
     nodes: [
       strip.element,
@@ -191,43 +221,49 @@ export function sampling({ settings, state, model, say }) {
       const p = turn(result.logits, { temperature, k, p: part, m }, turned);
       const order = ranked(before);
       chosen = hit(dart, p, order);
-      /** @type {Map<number, number>} */
-      const counts = new Map();
-      const random = thrower(seed);
-      for (drawn = 0; drawn < draws; drawn++) {
-        const id = hit(random(), p, order);
-        counts.set(id, (counts.get(id) ?? 0) + 1);
-      }
-      const own = order.slice(0, SHOWN);
+      const darts = Array.from({ length: draws }, thrower(seed));
+      drawn = draws;
+      const [own, sense] = [order.slice(0, SHOWN), senseAfter(text)];
+      const pieceOf = (/** @type {number} */ id) => (own.includes(id) ? own.indexOf(id) : SHOWN);
+      const hits = darts.map((one) => pieceOf(hit(one, p, order)));
+      /** Of the first n darts. */
+      const counts = (n = draws) => {
+        const all = Array(SHOWN + 1).fill(0);
+        for (const piece of hits.slice(0, n)) all[piece]++;
+        return all;
+      };
       const sum = (/** @type {(id: number) => number} */ of) =>
         order.slice(SHOWN).reduce((total, id) => total + of(id), 0);
-      const count = (/** @type {number} */ id) => counts.get(id) ?? 0;
       const pieces = own.map((id) => ({
         id,
         name: model.show(id),
         p: p[id],
         before: before[id],
-        count: count(id),
+        mark: sense(id),
       }));
       pieces.push({
         id: REST,
         name: `${(V - SHOWN).toLocaleString("en")} others`,
         p: sum((id) => p[id]),
         before: sum((id) => before[id]),
-        count: sum(count),
+        mark: "",
       });
-      const at = own.indexOf(chosen);
-      line.set(pieces, at < 0 ? SHOWN : at, dart);
+      const at = pieceOf(chosen);
+      line.set(pieces, at, dart);
       bars.set(pieces, draws ? `what comes next, and what ${draws} darts hit` : "what comes next");
-      pieces.forEach((piece, i) => {
-        const { bar, change } = bars.rows[i];
-        bar.classList.toggle("hit", i === (at < 0 ? SHOWN : at));
-        bar.classList.toggle("counted", draws > 0);
-        bar.style.setProperty("--drawn", String(piece.count / Math.max(1, draws)));
-        if (draws)
-          change.textContent = `${change.textContent} · ${piece.count}×`.replace(/^ · /, "");
-      });
-      rows = pieces.map((one) => [one.name, share(one.p), share(one.before), String(one.count)]);
+      const were = bars.rows.map(({ change }) => change.textContent);
+      count = (n) =>
+        counts(n).forEach((many, i) => {
+          const { bar, change } = bars.rows[i];
+          bar.classList.toggle("hit", i === at);
+          bar.classList.toggle("counted", draws > 0);
+          bar.style.setProperty("--drawn", String(many / Math.max(1, draws)));
+          if (draws) change.textContent = `${were[i]} · ${many}×`.replace(/^ · /, "");
+        });
+      count(draws);
+      rain(darts, seed);
+      const all = counts();
+      rows = pieces.map((one, i) => [one.name, share(one.p), share(one.before), String(all[i])]);
       const ends = chosen === tokenizer.eot;
       write.textContent = ends ? "the story ends here" : `write ${model.show(chosen)}`;
       write.disabled = ends || tokenizer.decode([chosen]).includes("\ufffd");

@@ -5,6 +5,7 @@ import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
 import { thrower } from "./knobs.mjs";
+import { LOOK_UP, WRITE, fly } from "./motion.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 const KEYS = 16; // and as many queries
@@ -20,7 +21,7 @@ export function scores(page) {
  * The chapter's own small vectors: settings have `words`, `names` of the numbers, `q` and `k`.
  * @type {import("./exhibit.mjs").Kind}
  */
-function product({ settings, state, say }) {
+function product({ settings, state, say, element }) {
   const { words, names } = settings;
   const [q, k] = /** @type {number[][][]} */ ([settings.q, settings.k]);
   const cells = words.flatMap((/** @type {string} */ _, /** @type {number} */ i) =>
@@ -47,6 +48,38 @@ function product({ settings, state, say }) {
   const longest = Math.max(...[...words, ...names].map(({ length }) => length));
   const style = `--names: ${longest}ch`; // of both tables that stand one above the other
   const boards = [top.element, left.element, board.element];
+  let met = ""; // the cell whose row and column have met
+
+  /**
+   * The row is lifted, turns and meets the column; their products fall into the score.
+   * @param {number} row
+   * @param {number} column
+   */
+  const meet = async (row, column) => {
+    const before = met;
+    met = `${row} ${column}`;
+    if (!before || before === met) return;
+    for (const one of element.querySelectorAll(":scope > .flies")) one.remove();
+    const origin = element.getBoundingClientRect();
+    const at = (/** @type {HTMLElement} */ cell, x = 0) => {
+      const { left, top } = cell.getBoundingClientRect();
+      return `${left - origin.left + x}px ${top - origin.top}px`;
+    };
+    const score = board.cells[row * words.length + column];
+    const pairs = names.map((/** @type {string} */ _, /** @type {number} */ c) => {
+      const [from, to] = [left.cells[row * names.length + c], top.cells[c * words.length + column]];
+      const beside = at(to, from.offsetWidth * 0.7);
+      const frames = [{ translate: at(from) }, { translate: beside, rotate: "360deg" }];
+      const chip = make("span", { class: "term q" }, from.textContent ?? "");
+      return { beside, c, lands: fly(element, chip, frames, { duration: LOOK_UP }) };
+    });
+    await Promise.all(pairs.map((/** @type {{lands: Promise<void>}} */ { lands }) => lands));
+    if (met !== `${row} ${column}`) return;
+    for (const { beside, c } of pairs) {
+      const chip = make("span", { class: "term" }, fixed(q[row][c] * k[column][c], 2));
+      fly(element, chip, [{ translate: beside }, { translate: at(score) }], { duration: WRITE });
+    }
+  };
   return {
     nodes: [make("div", { class: "product", style }, make("span"), ...boards)],
     show: () => {
@@ -70,6 +103,7 @@ function product({ settings, state, say }) {
       board.set(table.flat(), { ...both, place: { row, column } });
       const terms = q[row].map((a, c) => `${fixed(a, 2)} · ${fixed(k[column][c], 2)}`);
       const whose = `row ${words[row]} of Q times column ${words[column]} of Kᵀ`;
+      meet(row, column);
       const sum = `${terms.join(" + ")} = ${fixed(table[row][column], 2)}`;
       say(`${words[row]} looks at ${words[column]}: ${whose}, ${sum}.`);
     },

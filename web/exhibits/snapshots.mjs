@@ -3,6 +3,7 @@
 
 import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
+import { move } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -45,6 +46,7 @@ export function snapshots({ settings, state, say, element }) {
     label: "loss of the stored run against step",
     x,
     y: { from: 0, to: 8, name: "loss", ticks: [0, 2, 4, 6, 8].map((n) => [n, String(n)]) },
+    onPoint: (x) => take(x),
   });
   const share = new Plot({
     label: "share of grammatical stories against step",
@@ -56,6 +58,7 @@ export function snapshots({ settings, state, say, element }) {
       ticks: [0, 0.5, 1].map((n) => [n, percent(n)]),
     },
     height: 140,
+    onPoint: (x) => take(x),
   });
   const title = make("p", { class: "soft" });
   const story = make("p", { class: "story" });
@@ -86,6 +89,12 @@ export function snapshots({ settings, state, say, element }) {
   const step = () => {
     if (!element.isConnected || state.get("shot") === last) stop();
     else state.set({ shot: state.get("shot") + 1 });
+  };
+  /** @param {number} x  how far along the axis the reader points */
+  const take = (x) => {
+    stop();
+    const far = shots.map(({ step }) => Math.abs(warp(step) / warp(shots[last].step) - x));
+    state.set({ shot: far.indexOf(Math.min(...far)) });
   };
   stop();
   controls.element.addEventListener("input", stop); // the reader has taken the slider
@@ -138,7 +147,7 @@ export function snapshots({ settings, state, say, element }) {
       );
       const past = losses.filter(([n]) => n <= now.step);
       curve.set([
-        { points: here(8), kind: "here" },
+        { points: here(8), kind: "here", slides: true },
         {
           points: [
             [0, floor],
@@ -150,24 +159,36 @@ export function snapshots({ settings, state, say, element }) {
         },
         { points: losses, kind: "ghost" },
         { points: past, kind: "now" },
-        { points: [[now.step, now.loss]], kind: "now", dots: true, name: fixed(now.loss, 2) },
+        {
+          points: [[now.step, now.loss]],
+          kind: "now",
+          dots: true,
+          name: fixed(now.loss, 2),
+          slides: true,
+        },
       ]);
       const good = shots.map((shot) => /** @type {[number, number]} */ ([shot.step, shot.good]));
       share.set([
-        { points: here(1), kind: "here" },
+        { points: here(1), kind: "here", slides: true },
         { points: good, kind: "ghost" },
-        { points: good.slice(0, i + 1), kind: "now", dots: true, name: percent(now.good) },
+        {
+          points: good.slice(0, i + 1),
+          kind: "now",
+          dots: true,
+          name: percent(now.good),
+          slides: true,
+        },
       ]);
       title.textContent = `What the model writes after ${count(now.step)} steps; ⟦ stands where it leaves the language.`;
       const { story: text, fails } = now;
-      story.replaceChildren(
-        ...(text === null
-          ? ["(No story was kept: there were no words yet.)"]
-          : [
-              text.slice(0, fails ?? undefined),
-              ...(fails === null ? [] : [make("mark", {}, `⟦${text.slice(fails)}`)]),
-            ]),
-      );
+      const told = text ?? "(No story was kept: there were no words yet.)";
+      const right = words(told.slice(0, fails ?? undefined));
+      const wrong = words(fails === null ? "" : `⟦${told.slice(fails)}`);
+      const old = [...story.querySelectorAll("span")].map(({ textContent }) => textContent);
+      story.replaceChildren(...right, ...(wrong.length ? [make("mark", {}, ...wrong)] : []));
+      [...right, ...wrong].forEach((one, n) => {
+        if (old.length && one.textContent !== old[n]) move(one, [{ opacity: 0 }, { opacity: 1 }]);
+      });
       const maps = now.heads.map((rows) => square(rows, tokens.length));
       const chosen = titles.indexOf(state.get("head"));
       board.setHeads(
@@ -197,6 +218,14 @@ export function snapshots({ settings, state, say, element }) {
       rows: shots.map(({ step, loss, good }) => [count(step), loss, percent(good)]),
     }),
   };
+}
+
+/**
+ * Each word by itself, so that those that stay can stay.
+ * @param {string} text
+ */
+function words(text) {
+  return (text.match(/\s*\S+\s*$|\s*\S+/g) ?? []).map((word) => make("span", {}, word));
 }
 
 /** @param {number} n */

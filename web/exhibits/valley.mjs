@@ -1,7 +1,7 @@
 // Chapter 14: a steep and a flat direction, and one learning rate for both. No rate is right for
 // plain descent. AdamW's step suits the valley that lies along the axes; it can be turned.
 
-import { CURVES, LIMIT, START, STEPS, WILD, descend, loss, turned } from "./descent.mjs";
+import { CURVES, LIMIT, START, STEPS, WILD, descend, turned } from "./descent.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { Switchboard } from "./switchboard.mjs";
@@ -13,6 +13,9 @@ const NAMES = /** @type {Record<string, string>} */ ({
   momentum: "Momentum",
   adamw: "AdamW",
 });
+const FAR = 3; // where a start may be
+const [RIGHT, UP] = [2.6, 1.7]; // of the map
+const QUIET = 250; // milliseconds
 const HOME = 0.05; // so near to 0 it has arrived in a direction
 const LEVELS = [0.02, 0.2, 1, 3, 7, 13]; // of the loss, whose lines are drawn
 
@@ -21,22 +24,44 @@ export function valley({ settings, state, say }) {
   state.declare("method", "adamw", { among: Object.keys(NAMES) });
   state.declare("rate", settings.rate ?? 0.1, { min: 0.001, max: 2 });
   state.declare("turn", 0, { min: 0, max: 45 });
+  state.declare("steep", START[0], { min: -FAR, max: FAR });
+  state.declare("flat", START[1], { min: -FAR, max: FAR });
   for (const name of ["schedule", "clip", "wild"]) state.declare(name, false);
   const plane = new Plot({
-    label: "the path from above, with lines of equal loss",
+    label: "the path from above, with lines of equal loss; arrow keys move the start",
     x: {
-      from: -2.6,
-      to: 2.6,
+      from: -RIGHT,
+      to: RIGHT,
       name: "second number",
       ticks: [-2, -1, 0, 1, 2].map((n) => [n, fixed(n, 0)]),
     },
     y: {
-      from: -1.7,
-      to: 1.7,
+      from: -UP,
+      to: UP,
       name: "first number",
       ticks: [-1, 0, 1].map((n) => [n, fixed(n, 0)]),
     },
     height: 260,
+    onPoint: (x, y) => begin([UP * (2 * y - 1), RIGHT * (2 * x - 1)]),
+  });
+  /** @param {Pair} at  where the path is to begin: the two numbers */
+  const begin = (at) => {
+    const [steep, flat] = turned(at, -state.get("turn")).map((value) => Number(value.toFixed(2)));
+    state.set({ steep, flat });
+  };
+  plane.element.setAttribute("tabindex", "0");
+  plane.element.setAttribute("role", "application");
+  plane.element.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const by = /** @type {Record<string, Pair>} */ ({
+      ArrowUp: [0.1, 0],
+      ArrowDown: [-0.1, 0],
+      ArrowRight: [0, 0.1],
+      ArrowLeft: [0, -0.1],
+    })[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const [first, second] = path[0].at;
+    begin([first + by[0], second + by[1]]);
   });
   const curve = new Plot({
     label: "the loss against the step",
@@ -101,6 +126,7 @@ export function valley({ settings, state, say }) {
     }));
   /** @type {Step[]} */
   let path = [];
+  let shownAt = 0; // milliseconds: while a slider moves, the path is not drawn anew each time
 
   const read = () => ({
     method: state.get("method"),
@@ -109,6 +135,7 @@ export function valley({ settings, state, say }) {
     schedule: state.get("schedule"),
     clip: state.get("clip"),
     wild: state.get("wild"),
+    start: /** @type {Pair} */ ([state.get("steep"), state.get("flat")]),
   });
 
   const helped = () => state.get("schedule") || state.get("clip");
@@ -145,6 +172,7 @@ export function valley({ settings, state, say }) {
 
   return {
     nodes: [
+      make("p", { class: "soft" }, "Click where the path is to begin, or drag the start."),
       make("div", { class: "sides valleys" }, plane.element, curve.element),
       controls.element,
     ],
@@ -153,21 +181,23 @@ export function valley({ settings, state, say }) {
       path = descend(run);
       const plain = { ...run, method: "plain", schedule: false, clip: false, wild: false };
       const ghost = descend(plain);
-      const differs = Object.entries(plain).some(([name, value]) => state.get(name) !== value);
+      const differs = run.method !== "plain" || run.schedule || run.clip || run.wild;
+      const grows = performance.now() - shownAt > QUIET;
+      shownAt = performance.now();
       const seenAll = (/** @type {Step[]} */ steps) => steps.map(({ at }) => seen(at));
       const losses = (/** @type {Step[]} */ steps) =>
         steps.map((one, i) => /** @type {[number, number]} */ ([i, Math.max(one.loss, 1e-9)]));
       plane.set([
         ...levels(run.turn),
         ...(differs ? [{ points: seenAll(ghost), kind: "ghost" }] : []),
-        { points: seenAll(path), kind: "now", dots: true },
+        { points: seenAll(path), kind: "now", dots: true, grows },
         { points: [seen(path[0].at)], kind: "now", dots: true, name: "start" },
         { points: [[0, 0]], kind: "goal", dots: true },
         { points: [[0.1, -0.8]], name: "home" },
       ]);
       curve.set([
         ...(differs ? [{ points: losses(ghost), kind: "ghost", name: "plain" }] : []),
-        { points: losses(path), kind: "now" },
+        { points: losses(path), kind: "now", grows },
       ]);
       controls.set();
       say(sentence());
@@ -180,7 +210,7 @@ export function valley({ settings, state, say }) {
       await hand.slide("turn the valley by", 45);
     },
     table: () => ({
-      caption: "The path. The loss at the start is " + fixed(loss(START), 2) + ".",
+      caption: `The path. The loss at the start is ${fixed(path[0]?.loss ?? 0, 2)}.`,
       columns: ["step", "rate", "steep", "flat", "loss"],
       rows: path
         .map(({ along: [steep, flat], loss, rate }, i) => [

@@ -46,8 +46,8 @@ def dots(shown, row):
     """Where the dots of a row stand that are seen, in numbers of the line."""
     places = shown.ready().element.locator(f".dots > g >> nth={row}").locator("circle")
     seen = places.evaluate_all(
-        "dots => dots.filter((d) => d.getAttribute('visibility') !== 'hidden')"
-        ".map((d) => Number(d.getAttribute('cx')))"
+        "dots => dots.filter((d) => d.style.opacity !== '0')"
+        ".map((d) => parseFloat(d.style.translate))"
     )
     return torch.tensor([(x - 180) * 4 / 150 for x in seen])
 

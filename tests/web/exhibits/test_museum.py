@@ -154,9 +154,11 @@ def test_a_riddle_names_nothing_until_it_is_guessed(museum):
     assert "x.view(B, H, T, D)" not in shown.element.inner_text()
     choose(shown, "no mask")
     assert shown.sentence.startswith("Not no mask. There you would see this: The loss falls")
+    assert shown.element.locator(".struck").all_inner_texts() == ["no mask"]
     choose(shown, "wrong view")
-    assert shown.sentence.startswith("Yes, it is wrong view.")
+    assert shown.sentence.startswith("Yes, it is wrong view, at guess 2.")
     assert "x.view(B, H, T, D)" in shown.element.inner_text()
     shown.element.get_by_role("button", name="end the riddle").click()
+    assert shown.ready().element.locator(".struck").count() == 0
     assert shown.sentence == "No bug is on: nothing is lit."
     assert shown.query == "?mystery=0"
