@@ -110,7 +110,7 @@ export function blocks({ settings, state, model, say }) {
   return {
     nodes: [
       strip.element,
-      places.element,
+      make("div", { class: "stack" }, places.element),
       make(
         "div",
         { class: "sides" },

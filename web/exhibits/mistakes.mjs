@@ -2,6 +2,7 @@
 // in the loss, in what the model writes. That it loaded does not mean that it is right.
 
 import { loadTokenizer } from "../page.mjs";
+import { Bars } from "./bars.mjs";
 import { MISTAKES } from "./broken.mjs";
 import { fixed, make, short, visible } from "./dom.mjs";
 import { Loading } from "./loading.mjs";
@@ -36,8 +37,11 @@ export function mistakes({ settings, state, model, say }) {
     return { key, box, label: make("label", { class: "switch" }, box, name) };
   });
   const rows = make("tbody");
-  const loss = { now: make("i"), right: make("s") };
-  const bar = make("div", { class: "bar" }, make("b", {}, "loss"), loss.right, loss.now);
+  const bar = new Bars({
+    label: `on a story that is new to it; guessing: ${fixed(BLIND, 2)}`,
+    rows: 1,
+    write: (value) => fixed(value, 4),
+  });
   const texts = { right: make("q"), now: make("q") };
   /** @type {Map<string, string[]>} */
   const tried = new Map();
@@ -69,18 +73,6 @@ export function mistakes({ settings, state, model, say }) {
     return first?.name;
   };
 
-  /**
-   * @param {number} now
-   * @param {number} right
-   */
-  const paintLoss = (now, right) => {
-    bar.style.setProperty("--share", String(now / BLIND / 1.5));
-    bar.style.setProperty("--before", String(right / BLIND / 1.5));
-    bar.classList.toggle("moved", now !== right);
-    loss.now.textContent = fixed(now, 4);
-    loss.right.textContent = now === right ? "" : `right: ${fixed(right, 4)}`;
-  };
-
   return {
     nodes: [
       make(
@@ -102,12 +94,7 @@ export function mistakes({ settings, state, model, say }) {
         make(
           "div",
           {},
-          make(
-            "p",
-            { class: "soft" },
-            `on a story that is new to it; guessing: ${fixed(BLIND, 2)}`,
-          ),
-          bar,
+          bar.element,
           make("p", { class: "soft" }, "the right model writes"),
           make("p", {}, texts.right),
           make("p", { class: "soft" }, "this one writes"),
@@ -135,7 +122,8 @@ export function mistakes({ settings, state, model, say }) {
       const now = await loading.measure(wrong, story);
       if (!latest()) return;
       const first = paintParity(now.parity);
-      paintLoss(now.loss, right.loss);
+      const row = { id: 0, name: "loss", p: now.loss, before: right.loss };
+      bar.set([row], undefined, 1.5 * BLIND);
       const written = await loading.write(wrong, ids, WRITTEN);
       if (!latest()) return;
       const inWords = (/** @type {number[]} */ list) =>
