@@ -111,7 +111,8 @@ export function crane({ settings, state, say }) {
       await hand.to(tip);
       await hand.tween(1600, (share) => {
         const [x, y] = [fromX + share * (-0.2 - fromX), fromY + share * (1.2 - fromY)];
-        state.set({ [`${name}.x`]: x, [`${name}.y`]: y });
+        const [toX, toY] = [x, y].map((value) => Number(value.toFixed(2)));
+        state.set({ [`${name}.x`]: toX, [`${name}.y`]: toY });
         if (tip) hand.point(tip, 0);
       });
     },
