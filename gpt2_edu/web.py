@@ -119,11 +119,10 @@ def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
 def crane_deeds() -> dict[str, list[str]]:
     """The first words of what a crane does, as a bird and as a machine."""
     lists = crane_world().lists
+    deeds = {sense: lists[cell("sense", "does", f"crane-{sense}")] for sense in ("bird", "machine")}
     return {
-        sense: list(
-            dict.fromkeys(one.items[0] for one in lists[cell("sense", "does", f"crane-{sense}")])
-        )
-        for sense in ("bird", "machine")
+        sense: list(dict.fromkeys(str(one.items[0]) for one in all_))
+        for sense, all_ in deeds.items()
     }
 
 

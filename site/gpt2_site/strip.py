@@ -1,8 +1,8 @@
 """The strip at the head of a chapter: a whole pass, drawn small, with the chapter's part of it lit.
 
 One drawing for all chapters (`_static/strip.svg`), from the numbers of the crane that one_pass.py
-stores; `strip.svg#dark` is the same for a dark page. What is lit is told here, and marked by the page
-itself.
+stores; `strip.svg#dark` is the same for a dark page. What is lit is told here, and marked by the
+page itself.
 """
 
 from __future__ import annotations
@@ -30,10 +30,19 @@ ALT = (
     "turns ochre, the machine's colour, after block 0, and teal, the bird's, in block 1."
 )
 COLOURS = """
-svg.pass { --bird: #0a6a72; --machine: #c48a20; --stream: #c9ced4; --zone: #f5f6f8; --paper: #fff; --line: #98a4b0; --ribbon: #8a4b9b; }
-svg.pass:target { --bird: #4fb3ba; --machine: #dcae3c; --stream: #4a545f; --zone: #1b2027; --paper: #14181d; --line: #66717c; --ribbon: #c48bd6; }
+svg.pass {
+  --bird: #0a6a72; --machine: #c48a20; --stream: #c9ced4; --zone: #f5f6f8; --paper: #fff;
+  --line: #98a4b0; --ribbon: #8a4b9b;
+}
+svg.pass:target {
+  --bird: #4fb3ba; --machine: #dcae3c; --stream: #4a545f; --zone: #1b2027; --paper: #14181d;
+  --line: #66717c; --ribbon: #c48bd6;
+}
 .pass .zone { fill: var(--zone); }
-.pass .lane { fill: color-mix(in oklab, color-mix(in oklab, var(--bird) var(--side), var(--machine)) var(--strength), var(--stream)); }
+.pass .lane {
+  --sense: color-mix(in oklab, var(--bird) var(--side), var(--machine));
+  fill: color-mix(in oklab, var(--sense) var(--strength), var(--stream));
+}
 .pass path { fill: none; stroke: var(--ribbon); }
 .pass circle, .pass .mlp { fill: var(--paper); stroke: var(--line); }
 .pass .lit { fill: var(--line); }
@@ -102,10 +111,15 @@ def svg() -> str:
     """The drawing; stretched to the room that it is given."""
     stored = one_pass.stored(facts.beginning(facts.PLACES[0]))
     parts = [*_zones(), *_lanes(stored), *_ribbons(stored), *_writers(stored), *_next(stored)]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="pass" id="dark" role="img" aria-label="{ALT}" '
-        f'viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none"><style>{COLOURS}</style>{"".join(parts)}</svg>\n'
-    )
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none"'
+    says = f'class="pass" id="dark" role="img" aria-label="{ALT}"'
+    inside = f"<style>{COLOURS}</style>{''.join(parts)}"
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {says} {size}>{inside}</svg>\n'
+
+
+def _rect(kind: str, x: float, y: float, width: float, height: float, rest: str) -> str:
+    box = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+    return f'<rect class="{kind}" {box} {rest}/>'
 
 
 def _over(lane: int, lanes: int) -> float:
@@ -115,7 +129,7 @@ def _over(lane: int, lanes: int) -> float:
 def _zones() -> Iterator[str]:
     for zone in range(BLOCKS + 2):
         x, end = along(zone) + 1.5, along(zone + 1) - 1.5
-        yield f'<rect class="zone" x="{x:.1f}" y="0" width="{end - x:.1f}" height="{HEIGHT}" rx="4"/>'
+        yield _rect("zone", x, 0, end - x, HEIGHT, 'rx="4"')
 
 
 def _lanes(stored: dict[str, Any]) -> Iterator[str]:
@@ -128,15 +142,10 @@ def _lanes(stored: dict[str, Any]) -> Iterator[str]:
             _, _, bird, machine, _ = said[lane]
             strength = min(1, bird + machine)
             side = bird / (bird + machine) if strength else 0.5
-            yield (
-                f'<rect class="lane" style="--strength:{100 * strength:.0f}%;--side:{100 * side:.0f}%" '
-                f'x="{along(begin):.1f}" y="{y:.1f}" width="{along(end) - along(begin):.1f}" '
-                f'height="{thick}"/>'
-            )
-        yield (
-            f'<rect class="mlp" x="{along(0.1):.1f}" y="{_over(lane, many) - 3:.1f}" '
-            f'width="{along(0.5) - along(0.1):.1f}" height="6" rx="2"/>'
-        )
+            style = f'style="--strength:{100 * strength:.0f}%;--side:{100 * side:.0f}%"'
+            yield _rect("lane", along(begin), y, along(end) - along(begin), thick, style)
+        x = along(0.1)
+        yield _rect("mlp", x, _over(lane, many) - 3, along(0.5) - x, 6, 'rx="2"')
 
 
 def _ribbons(stored: dict[str, Any]) -> Iterator[str]:
@@ -169,19 +178,17 @@ def _writers(stored: dict[str, Any]) -> Iterator[str]:
             for depth in (1.5, 1.96):
                 yield f'<circle cx="{along(block + depth):.1f}" cy="{y:.1f}" r="2.5"/>'
             share = units / stored["units"]
-            yield f'<rect class="mlp" x="{x:.1f}" y="{y - 3:.1f}" width="{width:.1f}" height="6" rx="3"/>'
-            yield f'<rect class="lit" x="{x + 3:.1f}" y="{y - 1:.1f}" width="{share * (width - 6):.1f}" height="2"/>'
+            yield _rect("mlp", x, y - 3, width, 6, 'rx="3"')
+            yield _rect("lit", x + 3, y - 1, share * (width - 6), 2, "")
 
 
 def _next(stored: dict[str, Any]) -> Iterator[str]:
     x, room = along(BLOCKS + 1.12), along(BLOCKS + 1.95) - along(BLOCKS + 1.12)
     for i, one in enumerate(stored["next"]):
         sides = {"bird": 100, "machine": 0}
-        style = f"--strength:{60 if one['sense'] else 0}%;--side:{sides.get(one['sense'], 50)}%"
-        yield (
-            f'<rect class="lane" style="{style}" x="{x:.1f}" y="{TOP + 2 + 12 * i}" '
-            f'width="{max(1.5, room * one["p"]):.1f}" height="8" rx="1"/>'
-        )
+        strength, side = 60 if one["sense"] else 0, sides.get(one["sense"], 50)
+        style = f'style="--strength:{strength}%;--side:{side}%" rx="1"'
+        yield _rect("lane", x, TOP + 2 + 12 * i, max(1.5, room * one["p"]), 8, style)
 
 
 def write(app: Sphinx, error: Exception | None) -> None:

@@ -25,10 +25,11 @@ def test_it_is_drawn_from_the_models_numbers():
     drawn = BeautifulSoup(strip.svg(), "html.parser")
     weights = [w for heads in stored["attention"] for packed in heads for w in packed[-7:-1]]
     strong = sum(w >= strip.CHOSEN for w in weights)
-    assert len([p for p in drawn.select("path") if p["d"].endswith(f"{strip._over(6, 7):.0f}")]) == strong
+    last = f" {strip._over(6, 7):.0f}"
+    assert sum(path["d"].endswith(last) for path in drawn.select("path")) == strong
     thickest = max(drawn.select("path"), key=lambda path: float(path["stroke-width"]))
     assert float(thickest["stroke-width"]) == pytest.approx(4 * max(weights), abs=0.06)
-    lanes = drawn.select(".lane[height='5']")  # of the crane
+    lanes = drawn.select(".lane[height='5.0']")  # of the crane
     sides = [float(re.search(r"side:(\d+)%", lane["style"])[1]) for lane in lanes]
     strengths = [float(re.search(r"strength:(\d+)%", lane["style"])[1]) for lane in lanes]
     for said, side, strength in zip((row[-1] for row in stored["lens"]), sides, strengths):
