@@ -181,6 +181,7 @@ export class Tour {
       station: -1,
     };
     state.set({ ...first, ...STEPS[n - 1].set, tour: n });
+    this.card.hidden = false; // what is hidden takes no focus
     this.card.focus({ preventScroll: true });
   }
 
