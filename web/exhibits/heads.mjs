@@ -42,6 +42,7 @@ export function heads({ settings, state, model, say }) {
   const how = "heads (block.head): point at one to look closer, click it to cut it";
   board.heads.before(make("p", { class: "soft" }, how));
   board.heads.after(title);
+  board.heads.setAttribute("aria-label", "heads; those that are pressed are cut");
   board.heads.style.setProperty("--columns", String(columns(nHead, 6)));
   const bars = new Bars();
   /** @type {{asked: string, whole: Result | null, now: Result | null}} */

@@ -52,7 +52,11 @@ export function order({ settings, state, model, say }) {
     label: "largest change of a probability",
     corner: "largest change",
     decimals: 3,
-    read: (row, column, number) => `${row}, ${column}: the largest change is ${number}`,
+    read: (row, column, number) => {
+      if (isSame(now)) return `${row}, ${column}: no word has moved yet`;
+      const kept = Number(number) < ROUNDING ? "✗ the order is lost" : "✓ the order matters";
+      return `${row}, ${column}: ${kept}, the largest change is ${number}`;
+    },
   });
   const bars = new Bars({ rows: 5 });
   let start = 0; // places before it hold no word

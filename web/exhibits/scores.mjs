@@ -41,7 +41,7 @@ function product({ settings, state, say, element }) {
     onCell: ({ column }) => choose({ column }),
   });
   const board = new Board({
-    ...{ role: "plain", tensor: "scores", corner: "Q Kᵀ", label: "scores", least: 0 },
+    ...{ tensor: "scores", corner: "Q Kᵀ", label: "scores", least: 0 },
     onCell: choose,
   });
   const table = q.map((a) => k.map((b) => dot(a, b)));
