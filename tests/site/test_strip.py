@@ -25,17 +25,18 @@ def test_it_is_drawn_from_the_models_numbers():
     drawn = BeautifulSoup(strip.svg(), "html.parser")
     weights = [w for heads in stored["attention"] for packed in heads for w in packed[-7:-1]]
     strong = sum(w >= strip.CHOSEN for w in weights)
-    last = f" {strip._over(6, 7):.0f}"
-    assert sum(path["d"].endswith(last) for path in drawn.select("path")) == strong
-    thickest = max(drawn.select("path"), key=lambda path: float(path["stroke-width"]))
-    assert float(thickest["stroke-width"]) == pytest.approx(4 * max(weights), abs=0.06)
+    end = f" {strip._over(6, 7):.0f}"
+    widths = [float(p["stroke-width"]) for p in drawn.select("path") if p["d"].endswith(end)]
+    assert len(widths) == strong
+    assert max(widths) == pytest.approx(4 * max(weights), abs=0.06)
     lanes = drawn.select(".lane[height='5.0']")  # of the crane
     sides = [float(re.search(r"side:(\d+)%", lane["style"])[1]) for lane in lanes]
     strengths = [float(re.search(r"strength:(\d+)%", lane["style"])[1]) for lane in lanes]
     for said, side, strength in zip((row[-1] for row in stored["lens"]), sides, strengths):
         _, _, bird, machine, _ = said
         assert strength == pytest.approx(100 * min(1, bird + machine), abs=0.6)
-        assert side == pytest.approx(100 * bird / (bird + machine), abs=0.6)
+        if bird + machine:
+            assert side == pytest.approx(100 * bird / (bird + machine), abs=0.6)
     assert sides[2] < 50 < sides[3]  # block 1 turns the crane
     assert len(drawn.select("circle")) == 2 * 3 * 7
 

@@ -54,7 +54,7 @@ export class Patch {
     );
     this.undo = make(
       "button",
-      { type: "button", onclick: () => state.set({ stage: -1, back: 0 }) },
+      { type: "button", hidden: true, onclick: () => state.set({ stage: -1, back: 0 }) },
       "take it out again",
     );
     this.element = make("div", { class: "flow-patch" }, chips, this.strip.element, this.undo);
