@@ -12,6 +12,6 @@ export * from "./motion.mjs";
 export * from "./own.mjs";
 export * from "./page_model.mjs";
 export * from "./published.mjs";
-export * from "./senses.mjs";
 export * from "./state.mjs";
 export * from "./strip.mjs";
+export * from "./world.mjs";

@@ -8,6 +8,7 @@ import { modelFromDrop } from "./files.mjs";
 import { model } from "./page_model.mjs";
 import { bookButton, choices, inWords } from "./model_choice.mjs";
 import { state } from "./state.mjs";
+import { remarkOn } from "./world.mjs";
 
 /** @import { State } from "./state.mjs" */
 /** @import { Table } from "./as_table.mjs" */
@@ -205,7 +206,7 @@ export class Exhibit extends HTMLElement {
     try {
       await this.parts?.show(latest);
       if (!latest()) return;
-      this.complain(this.remark());
+      this.complain(this.own.needsModel ? remarkOn(this.state.texts) : "");
       this.dataset.state = "ready";
       this.took = performance.now() - began;
       this.first?.follow();
@@ -217,17 +218,6 @@ export class Exhibit extends HTMLElement {
     } finally {
       slow.forEach(clearTimeout);
     }
-  }
-
-  /** What a reader should know of what was typed. */
-  remark() {
-    const words = this.own.needsModel ? this.state.texts.flatMap((t) => this.model.unknown(t)) : [];
-    if (!words.length) return "";
-    const names = words.slice(0, 3).map((word) => `“${word.slice(0, 20)}”`);
-    return (
-      `Not in Crane World: ${names.join(", ")}${words.length > 3 ? " …" : ""}. ` +
-      "The model has never met this, so its answer means little."
-    );
   }
 
   /** Everything as in the beginning; an engine that does not answer is replaced. */

@@ -4,7 +4,7 @@
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
-import { senseAfter } from "./senses.mjs";
+import { senseAfter } from "./world.mjs";
 import { Strip } from "./strip.mjs";
 
 const MOST = 24; // tokens

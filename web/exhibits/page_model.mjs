@@ -19,15 +19,13 @@ import { forget, keep, kept } from "./own.mjs";
 /** @typedef {{logits: Float32Array, tensor: (path: string) => Noted}} Result  of one pass */
 /** @typedef {{id: number, name: string, p: number}} Guess */
 
-const BOOKS = "Crane World's model";
+export const BOOKS = "Crane World's model";
 const GPT2_SIZE = 50257;
 const TOKENIZERS = new Map([
   [1024, "crane"],
   [GPT2_SIZE, "gpt2"],
 ]);
 const END = "⟨end⟩"; // <|endoftext|>
-const WORDS = /[^\s\p{P}\p{Sm}]+/gu;
-const WORD_AT_END = /[^\s\p{P}\p{Sm}]+$/u;
 
 class PageModel {
   constructor() {
@@ -40,8 +38,6 @@ class PageModel {
     /** @type {Files | null} */
     this.files = null; // of what is loaded
     this.backend = "auto"; // what was asked for
-    /** @type {Set<string>} */
-    this.words = new Set(); // of Crane World
     /** @type {Set<() => void>} */
     this.listeners = new Set(); // are told that another model is here
   }
@@ -137,28 +133,6 @@ class PageModel {
     this.engine?.fail("it was started anew");
     this.engine = null;
     this.coming = null;
-  }
-
-  /** The first words of what a crane does, as a bird and as a machine; null for another language. */
-  get deeds() {
-    if (TOKENIZERS.get(this.present.config.vocabSize) !== "crane") return null;
-    return /** @type {any} */ (globalThis).gpt2Files?.crane?.deeds ?? null;
-  }
-
-  /**
-   * The words of a text that the book's model has never met; none for another model, of whose
-   * language nothing is known. The last word may still be growing.
-   * @param {string} text
-   * @returns {string[]}
-   */
-  unknown(text) {
-    if (this.loaded?.name !== BOOKS) return [];
-    const known = (/** @type {string} */ word) =>
-      this.words.has(word) || this.words.has(word[0].toLowerCase() + word.slice(1));
-    const begun = text.match(WORD_AT_END)?.[0];
-    const growing = begun && [...this.words].some((word) => word.startsWith(begun));
-    const all = new Set(growing ? text.slice(0, -begun.length).match(WORDS) : text.match(WORDS));
-    return [...all].filter((word) => !known(word));
   }
 
   /**
@@ -270,10 +244,7 @@ class PageModel {
 
 /** @returns {Promise<Files>} */
 async function theBooks() {
-  const files = await bundledModel("crane");
-  const { words } = /** @type {any} */ (globalThis).gpt2Files.crane;
-  model.words = new Set(words.split(" "));
-  return { name: BOOKS, ...files };
+  return { name: BOOKS, ...(await bundledModel("crane")) };
 }
 
 /**

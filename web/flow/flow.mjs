@@ -8,7 +8,7 @@ import { editsOf, Hand } from "./hand.mjs";
 import { STEPS } from "./head.mjs";
 import { Shelf } from "./parts.mjs";
 import { asTable, inSentences, outcome, readPass, wholeWords } from "./pass.mjs";
-import { sensesOf } from "../exhibits/senses.mjs";
+import { sensesOf } from "../exhibits/world.mjs";
 import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
@@ -145,7 +145,7 @@ export function flow(page) {
 
   /** @param {string} text @param {number[]} ids @param {string} key @param {string[]} [off] */
   const ask = (text, ids, key, off = cut()) => {
-    const senses = sensesOf(text, model.present.tokenizer, model.deeds);
+    const senses = sensesOf(text);
     return { text, ids, key, switches: { headsOff: off }, senses };
   };
 

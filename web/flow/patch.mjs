@@ -4,7 +4,7 @@
 import { fixed, make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { readPass, stageName, stagePaths } from "./pass.mjs";
-import { sensesOf } from "../exhibits/senses.mjs";
+import { sensesOf } from "../exhibits/world.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Pass, Said } from "./pass.mjs" */
@@ -76,7 +76,7 @@ export class Patch {
     const asked = JSON.stringify([text, switches, model.present.name]);
     if (this.known[of]?.asked === asked) return this.known[of].pass;
     const { ids } = await model.encode(text, MOST);
-    const senses = sensesOf(text, model.present.tokenizer, model.deeds);
+    const senses = sensesOf(text);
     const pass = await readPass(model, { text, ids, key: `flow, ${of}`, switches, senses });
     if (pass) this.known[of] = { asked, pass };
     return pass;

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { asTable, inSentences, readPass, stagePaths, wholeWords } from "../flow/pass.mjs";
-import { sensesOf } from "../exhibits/senses.mjs";
+import { sensesOf } from "../exhibits/world.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";
 import { timetable } from "../flow/player.mjs";
@@ -11,19 +11,18 @@ import { Layout } from "../flow/layout.mjs";
 import { fixture } from "./files.mjs";
 import { pageModel } from "./page.mjs";
 
-const { passes, deeds, sizes } = fixture("flow");
+const { passes, sizes } = fixture("flow");
 let model;
 beforeAll(async () => (model = await pageModel()));
 
 /** @param {string} text */
 async function computed(text) {
   const { ids } = await model.encode(text, 128);
-  const { tokenizer } = model.present;
   const pass = await readPass(model, {
     text,
     ids,
     key: "test",
-    senses: sensesOf(text, tokenizer, deeds),
+    senses: sensesOf(text),
   });
   return wholeWords(model, pass);
 }

@@ -2,18 +2,18 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { readPass } from "../flow/pass.mjs";
-import { sensesOf } from "../exhibits/senses.mjs";
+import { sensesOf } from "../exhibits/world.mjs";
 import { STEPS } from "../flow/tour.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { fixture } from "./files.mjs";
 import { pageModel } from "./page.mjs";
 
-const { deeds, passes } = fixture("flow");
+const { passes } = fixture("flow");
 const [{ text }] = passes;
 let model, whole;
 const run = async (off = []) => {
   const { ids } = await model.encode(text, 128);
-  const own = sensesOf(text, model.present.tokenizer, deeds);
+  const own = sensesOf(text);
   return readPass(model, { text, ids, key: "test", senses: own, switches: { headsOff: off } });
 };
 beforeAll(async () => {
