@@ -174,10 +174,7 @@ class PageModel {
     return { logits: answer.logits, tensor: (path) => noted.get(path) };
   }
 
-  /**
-   * A part of a module's weights, by rows (outputs) and columns: [first, end].
-   * @param {{module: string, rows: number[], columns: number[]}} request
-   */
+  /** @param {{module: string, rows: number[], columns: number[]}} request  a part of its weights */
   async part(request) {
     await this.ready();
     return /** @type {Engine} */ (this.engine).part("page", request);

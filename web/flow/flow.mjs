@@ -117,11 +117,18 @@ export function flow(page) {
   const toggle = (/** @type {string} */ name) => {
     if (state.get("run")) return complain(STORED);
     const off = cut();
-    state.set({ off: off.includes(name) ? off.filter((one) => one !== name) : [...off, name] });
+    const less = off.filter((one) => one !== name);
+    state.set({ bug: "", off: less.length < off.length ? less : [...off, name] });
   };
   const append = (/** @type {number} */ id) => {
     if (state.get("run")) complain(STORED);
     else writer.append(id).catch(complain);
+  };
+
+  /** What a pass depends on. @param {number} nth  of GPT-2's own; 0: none */
+  const askedFor = (nth) => {
+    const changed = [cut(), patch?.asked, state.get("set"), state.get("bug")];
+    return JSON.stringify([state.get("text"), nth, ...changed]);
   };
 
   /**
@@ -131,10 +138,11 @@ export function flow(page) {
    */
   const find = async (latest) => {
     const [text, nth] = [state.get("text"), state.get("run")];
-    const asked = JSON.stringify([text, nth, cut(), patch?.asked, state.get("set")]);
+    const asked = askedFor(nth);
     if (asked === answered && pass) return true;
     const own = nth ? (await gpt2Runs())[nth - 1] : null;
-    const here = !model.loaded && !cut().length && !patch && !state.get("set").length;
+    const plain = !cut().length && !patch && !state.get("set").length && !state.get("bug");
+    const here = !model.loaded && plain;
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
     if (!latest()) return false;
@@ -144,15 +152,15 @@ export function flow(page) {
   };
 
   /** @param {string} text @param {number[]} ids @param {string} key @param {string[]} [off] */
-  const ask = (text, ids, key, off = cut()) => {
-    const senses = sensesOf(text);
-    return { text, ids, key, switches: { headsOff: off }, senses };
+  const ask = (text, ids, key, off) => {
+    const bug = off ? "" : state.get("bug");
+    return { text, ids, key, switches: { headsOff: off ?? cut() }, senses: sensesOf(text), bug };
   };
 
   /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
   const compute = async (latest, open) => {
     const text = state.get("text");
-    const asked = JSON.stringify([text, 0, cut(), patch?.asked, state.get("set")]);
+    const asked = askedFor(0);
     const { config } = await model.ready();
     if (config.nLayer !== nLayer || config.nHead !== nHead || config.vocabSize !== V) {
       page.again(); // the reader's own model has come
@@ -161,7 +169,7 @@ export function flow(page) {
     const { ids, cut: missing } = await model.encode(text, MOST);
     const given = patch ? await patch.edits(switches()) : {};
     if (!given) return false;
-    const cells = hand.cells(ids.length);
+    const cells = state.get("bug") ? [] : hand.cells(ids.length);
     const request = { ...ask(text, ids, "flow"), open };
     const edits = { ...given, ...editsOf(cells, sizes, ids.length) };
     const computed = await readPass(model, { ...request, edits });
@@ -227,12 +235,15 @@ export function flow(page) {
     tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
     hand.set(pass, here, at());
     swap.set(pass, !levelOf(here));
-    const touched = cut().length + hand.cells(pass.ids.length).length > 0;
+    const bug = state.get("bug");
+    const touched = bug || cut().length + hand.cells(pass.ids.length).length > 0;
     versus.set(pass, { other, whole: !levelOf(here), touched });
     const byHand = hand.says(pass);
     const differs = other && saysOf(pass, other, at());
-    const known = state.get("run") ? STORED : "";
-    const came = differs || known + (byHand || patch?.says(pass) || outcome(pass, at(), cut()));
+    const wrong = bug && `With the bug “${bug}”. `;
+    const known = state.get("run") ? STORED : wrong;
+    const changed = differs || byHand || patch?.says(pass);
+    const came = known + (changed || outcome(pass, at(), cut()));
     say(scene.says ? `${scene.says} ${byHand}` : came);
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };

@@ -137,7 +137,7 @@ export class Hand {
     if (!cell) return;
     const own = written({ ...cell, value: 0 }).slice(0, -1);
     const others = state.get("set").filter((/** @type {string} */ one) => !one.startsWith(own));
-    state.set({ set: [...others, own + Number(this.slider.value)] });
+    state.set({ bug: "", set: [...others, own + Number(this.slider.value)] });
   }
 
   /**

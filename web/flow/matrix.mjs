@@ -9,6 +9,7 @@ import { sourceOf, worked } from "./parts.mjs";
 /** @import { Scene, View } from "./scenes.mjs" */
 
 const WIDE = 700;
+const LARGEST = 1024; // pixels of a side
 const MARKED = 3; // products with their numbers
 /** Of the picture's pixels, by role: in both themes. @type {Record<string, number[]>} */
 const PLUS = { q: [40, 130, 200], k: [220, 110, 40], v: [28, 155, 105], plain: [75, 115, 170] };
@@ -26,19 +27,33 @@ let drawn = null;
 function mapOf(weight, K, role) {
   if (drawn?.of === weight) return drawn.href;
   const R = weight.length / K;
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [R, K];
-  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const [canvas, context] = canvasOf(R, K);
   const image = context.createImageData(R, K);
   const full = fullColour(weight);
-  weight.forEach((value, n) => {
-    const [o, i] = [Math.floor(n / K), n % K];
-    const alpha = Math.min(1, Math.abs(value) / full);
-    image.data.set([...(value < 0 ? MINUS : PLUS[role]), 255 * alpha], 4 * (i * R + o));
-  });
+  for (let o = 0; o < R; o++) {
+    for (let i = 0; i < K; i++) {
+      const value = weight[o * K + i];
+      const at = 4 * (i * R + o);
+      image.data.set(value < 0 ? MINUS : PLUS[role], at);
+      image.data[at + 3] = 255 * Math.min(1, Math.abs(value) / full);
+    }
+  }
   context.putImageData(image, 0, 0);
-  drawn = { of: weight, href: canvas.toDataURL() };
+  const [small, reduced] = canvasOf(Math.min(R, LARGEST), Math.min(K, LARGEST));
+  reduced.drawImage(canvas, 0, 0, small.width, small.height);
+  drawn = { of: weight, href: small.toDataURL() };
   return drawn.href;
+}
+
+/**
+ * @param {number} width
+ * @param {number} height
+ * @returns {[HTMLCanvasElement, CanvasRenderingContext2D]}
+ */
+function canvasOf(width, height) {
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width, height });
+  return [canvas, /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"))];
 }
 
 /**

@@ -16,7 +16,7 @@ import { headOf, rowOf, spreadOf } from "./cells.mjs";
 /** @typedef {{name: string, by: number}} Pushed */
 /** @typedef {{matrix?: Part, unit?: Unit}} Parts */
 
-const MOST = 16; // parts that are kept
+const MOST = 8; // parts that are kept
 const WORDS = 3;
 
 /**
@@ -79,9 +79,12 @@ export function worked(pass, place, { weight, bias }, sizes, t) {
   const own = place.weight === "c_proj" && !place.mlp ? null : bias;
   const products = (/** @type {number} */ o) =>
     Array.from(x, (value, i) => value * weight[o * K + i]);
-  const outputs = Float32Array.from({ length: R }, (_, o) =>
-    products(o).reduce((sum, p) => sum + p, own?.[o] ?? 0),
-  );
+  const outputs = new Float32Array(R);
+  for (let o = 0; o < R; o++) {
+    let sum = own?.[o] ?? 0;
+    for (let i = 0; i < K; i++) sum += x[i] * weight[o * K + i];
+    outputs[o] = sum;
+  }
   return { x, K, R, outputs, products, bias: own };
 }
 

@@ -2,6 +2,7 @@
 // in the page, so that the first frame needs no weights.
 
 import { fixed, quoted } from "../exhibits/dom.mjs";
+import { runWith } from "./bug.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
@@ -61,16 +62,18 @@ export function stageName(stage) {
 /**
  * @param {typeof PageModel} model
  * @param {{text: string, ids: number[], key: string, edits?: Record<string, any>,
- *   switches?: Record<string, any>, senses?: Senses | null, open?: number}} request
- *   `open`: the block whose every tensor is wanted, of a large model
+ *   switches?: Record<string, any>, senses?: Senses | null, bug?: string, open?: number}} request
+ *   `bug`: instead of edits and switches; `open`: the block whose every tensor is wanted, of a large model
  * @returns {Promise<Pass | null>}  null: a newer request took its place
  */
-export async function readPass(model, { text, ids, key, edits, switches, senses, open = -1 }) {
+export async function readPass(model, { text, ids, key, edits, switches, senses, bug, open = -1 }) {
   const { nLayer, nHead, nEmbd: C } = model.present.config;
   const T = ids.length;
   const small = T * nLayer * (16 * C + 4 * nHead * T) < FULL;
   const record = small ? true : recorded(nLayer, open);
-  const run = await model.run({ ids, key, record, edits, switches });
+  const run = await (bug
+    ? runWith(model, bug, { ids, key, record })
+    : model.run({ ids, key, record, edits, switches }));
   if (!run) return null;
   const lens = await readLens(model, run.tensor, { T, key, senses, logits: run.logits });
   if (!lens) return null;

@@ -115,7 +115,11 @@ export function saysOf(a, b, at) {
     ? ` To ${quoted(a.tokens[at])} the difference comes most by ${come.join(" and ")}.`
     : "";
   const [x, y] = [a.next[0], b.next[0]];
-  return `${begins}${comes} What comes next: ${quoted(x.name)} (${fixed(x.p, 2)}) or ${quoted(y.name)} (${fixed(y.p, 2)}).`;
+  const next =
+    x.id === y.id
+      ? `${quoted(x.name)} in both (${fixed(x.p, 2)} and ${fixed(y.p, 2)})`
+      : `${quoted(x.name)} (${fixed(x.p, 2)}) or ${quoted(y.name)} (${fixed(y.p, 2)})`;
+  return `${begins}${comes} What comes next: ${next}.`;
 }
 
 export class Versus {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu import crane as world
@@ -255,3 +256,19 @@ def test_the_dart_has_knobs(picture, crane):
     shown.element.get_by_role("button", name="one token").click()
     shown.page.wait_for_function("document.querySelectorAll('.token').length === 8")
     assert lanes(shown)[-1] == "␣ate"
+
+
+def test_a_bug_of_the_museum_is_met(picture, crane):
+    expected = crane.next(crane.trace(TEXT, {"pos_emb": torch.zeros_like})["logits"])
+    shown = picture()
+    shown.element.get_by_text("and bugs").click()
+    shown.element.get_by_label("a bug of chapter 19").select_option("positions forgotten")
+    assert shown.sentence.startswith("With the bug “positions forgotten”. ")
+    (first, share), *_ = expected.items()
+    assert shown.element.locator(".next .p").first.text_content() == f"{share:.2f}"
+    assert shown.element.locator(".next .name").first.text_content()[0] == first.strip("␣")[0]
+    shown.element.get_by_role("button", name="itself, untouched").click()
+    assert shown.ready().element.locator(".stream").count() == 2 * 7 * 7
+    shown.element.locator(".head").first.click()
+    assert shown.ready().element.locator(".head.cut").count() == 1
+    assert shown.element.get_by_label("a bug of chapter 19").input_value() == ""

@@ -1,0 +1,35 @@
+// The museum's bugs (chapter 19) in the picture: one at a time, without cuts and numbers set by hand.
+
+import { choice, labelled } from "../exhibits/dom.mjs";
+import { BUGS, meet } from "../exhibits/museum_bugs.mjs";
+
+/** @import { model as PageModel } from "../exhibits/page_model.mjs" */
+/** @import { State } from "../exhibits/state.mjs" */
+
+/** Those that show in one pass. */
+export const NAMES = Object.keys(BUGS).filter((name) => name !== "cache with the wrong mask");
+
+/**
+ * A pass of the model with a bug.
+ * @param {typeof PageModel} model
+ * @param {string} bug
+ * @param {{ids: number[], key: string, record: boolean | string[]}} request
+ */
+export function runWith(model, bug, { ids, key, record }) {
+  const run = (/** @type {any} */ part) => model.run({ ...part, key });
+  const pass = { ids, prompt: ids.length, seed: 0, config: model.present.config };
+  return meet(run, bug, pass, { record });
+}
+
+/**
+ * A choice among them.
+ * @param {State} state
+ */
+export function bugChoice(state) {
+  state.declare("bug", "", { among: ["", ...NAMES] });
+  const options = Object.fromEntries(["", ...NAMES].map((name) => [name, name || "none"]));
+  const select = choice(options, () => state.set({ bug: select.value, off: [], set: [] }));
+  state.subscribe(() => (select.value = state.get("bug")));
+  select.value = state.get("bug");
+  return labelled("a bug of chapter 19", select);
+}
