@@ -11,7 +11,8 @@ const [folder = `${web}../gpt2_edu/exhibits/static`] = process.argv.slice(2);
 const SCRIPTS = {
   gpt2: "site.mjs", // the engine, as the global `gpt2`
   base: "exhibits/base.mjs", // what all exhibits stand on, as `gpt2Base`
-  flow: "flow/all.mjs",
+  flow: "flow/all.mjs", // the picture of the whole; what the next needs of it, as `gpt2Flow`
+  deep: "flow/deep.mjs", // the levels below the whole, when somebody is near
   scale: "scale/all.mjs",
   live: "exhibits/all.mjs",
 };
@@ -45,7 +46,25 @@ const onBase = {
   external: ["gpt2", "base"],
   output: { format: "iife", globals: { gpt2: "gpt2", base: "gpt2Base" } },
 };
-const HOW = { gpt2: engine, base: onEngine, flow: onBase, scale: onBase, live: onBase };
+const FLOW = readFileSync(`${web}flow/all.mjs`, "utf8").match(/(?<=from "\.\/)\w+(?=\.mjs)/g);
+const flow = {
+  ...onBase,
+  alias: [{ find: "./deeper.mjs", replacement: `${web}flow/packed_deeper.mjs` }, ...onBase.alias],
+  output: { ...onBase.output, name: "gpt2Flow" },
+};
+const deep = {
+  alias: [
+    { find: new RegExp(`^\\./(${FLOW.join("|")})\\.mjs$|^lit/.*`), replacement: "flow" },
+    ...onBase.alias,
+  ],
+  external: ["gpt2", "base", "flow"],
+  output: {
+    ...onBase.output,
+    globals: { ...onBase.output.globals, flow: "gpt2Flow" },
+    name: "gpt2Deep",
+  },
+};
+const HOW = { gpt2: engine, base: onEngine, flow, deep, scale: onBase, live: onBase };
 
 // The shaders are text, whose comments and indentation no minifier removes.
 const shaders = {

@@ -16,8 +16,8 @@ const LARGEST_MERGES = 256 + 4 * (2 ** 16 - 257); // bytes of 65,536 tokens; ids
  * @typedef {Record<string, string>} Files
  */
 
-const script = /** @type {HTMLScriptElement?} */ (globalThis.document?.currentScript);
-const HERE = script?.src ?? globalThis.document?.baseURI;
+const loaded = /** @type {HTMLScriptElement?} */ (globalThis.document?.currentScript);
+const HERE = loaded?.src ?? globalThis.document?.baseURI;
 
 /** A worker with the engine. Each has its own models; one is enough for a page. */
 export function startEngine() {
@@ -53,10 +53,19 @@ function once(what, load) {
  * @returns {Promise<Files>}
  */
 export function bundle(name) {
-  const path = `files/${name}.js`;
+  return script(`files/${name}.js`, () => /** @type {any} */ (globalThis).gpt2Files?.[name]);
+}
+
+/**
+ * What a script beside this one brings.
+ * @template T
+ * @param {string} path
+ * @param {() => T | undefined} there
+ * @returns {Promise<T>}
+ */
+export function script(path, there) {
   return once(path, async () => {
-    const files = () => /** @type {any} */ (globalThis).gpt2Files?.[name];
-    if (!files()) {
+    if (!there()) {
       const script = document.createElement("script");
       script.src = new URL(path, HERE).href;
       await new Promise((settled) => {
@@ -64,10 +73,9 @@ export function bundle(name) {
         document.head.append(script);
       });
     }
-    if (files()) return files();
-    throw new Error(
-      `the files of "${name}" did not come: is the site complete, the network there?`,
-    );
+    const found = there();
+    if (found) return found;
+    throw new Error(`${path} did not come: is the site complete, the network there?`);
   });
 }
 

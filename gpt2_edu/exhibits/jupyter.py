@@ -53,7 +53,7 @@ def script() -> str:
     parts = [
         f"document.head.append(Object.assign({style}));",
         *(files_script(name) for name in ("crane", "gpt2")),
-        *(static(name) for name in ("gpt2.js", "base.js", "flow.js", "live.js")),
+        *(static(name) for name in ("gpt2.js", "base.js", "flow.js", "deep.js", "live.js")),
     ]
     return "\n".join(["if (!globalThis.gpt2) {", *parts, "}"])
 

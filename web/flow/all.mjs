@@ -1,6 +1,15 @@
-// The picture of the whole, as an element. Packed into flow.js (npm run build).
+// The picture of the whole, as an element, and what its deeper levels need of it. Packed into flow.js
+// (npm run build).
 
 import { define } from "../exhibits/exhibit.mjs";
 import { flow } from "./flow.mjs";
 
+export { html, nothing, render, svg } from "lit/html.js";
+export * from "./cells.mjs";
+export * from "./lanes.mjs";
+export * from "./pass.mjs";
+export * from "./place.mjs";
+export * from "./whole.mjs";
+
+// Without stored passes it waits for the model, whose sizes it needs.
 define("flow", flow, { waits: ({ passes }) => !passes });

@@ -10,15 +10,18 @@ import { BUGS, meet } from "../exhibits/museum_bugs.mjs";
 export const NAMES = Object.keys(BUGS).filter((name) => name !== "cache with the wrong mask");
 
 /**
- * A pass of the model with a bug.
+ * What runs a pass with a bug; without one, nothing does instead of the model.
  * @param {typeof PageModel} model
  * @param {string} bug
- * @param {{ids: number[], key: string, record: boolean | string[]}} request
+ * @returns {((asked: {ids: number[], key: string, record: any}) => Promise<any>) | undefined}
  */
-export function runWith(model, bug, { ids, key, record }) {
-  const run = (/** @type {any} */ part) => model.run({ ...part, key });
-  const pass = { ids, prompt: ids.length, seed: 0, config: model.present.config };
-  return meet(run, bug, pass, { record });
+export function throughBug(model, bug) {
+  if (!bug) return undefined;
+  return ({ ids, key, record }) => {
+    const run = (/** @type {any} */ part) => model.run({ ...part, key });
+    const pass = { ids, prompt: ids.length, seed: 0, config: model.present.config };
+    return meet(run, bug, pass, { record });
+  };
 }
 
 /**
@@ -26,7 +29,6 @@ export function runWith(model, bug, { ids, key, record }) {
  * @param {State} state
  */
 export function bugChoice(state) {
-  state.declare("bug", "", { among: ["", ...NAMES] });
   const options = Object.fromEntries(["", ...NAMES].map((name) => [name, name || "none"]));
   const select = choice(options, () => state.set({ bug: select.value, off: [], set: [] }));
   state.subscribe(() => (select.value = state.get("bug")));

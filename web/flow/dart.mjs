@@ -1,9 +1,8 @@
-// The knobs of the dart, and the bugs: what temperature, top-k and top-p make of the shares before it is thrown.
+// The knobs of the dart: what temperature, top-k and top-p make of the shares before it is thrown.
 
 import { fixed, make } from "../exhibits/dom.mjs";
 import { turn } from "../exhibits/knobs.mjs";
 import { Switchboard } from "../exhibits/switchboard.mjs";
-import { bugChoice } from "./bug.mjs";
 
 /** @import { State } from "../exhibits/state.mjs" */
 /** @import { Pass } from "./pass.mjs" */
@@ -35,15 +34,9 @@ export class Dart {
       ],
       "the dart",
     );
-    const told = make("summary", {}, "Knobs of the dart, and bugs");
-    this.element = make(
-      "details",
-      { class: "flow-dart" },
-      told,
-      this.board.element,
-      bugChoice(state),
-    );
-    this.element.open = this.turned || state.get("bug") !== "";
+    const told = make("summary", {}, "Knobs of the dart");
+    this.element = make("details", { class: "flow-dart" }, told, this.board.element);
+    this.element.open = this.turned;
   }
 
   /** Whether a knob is turned. */

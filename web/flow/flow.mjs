@@ -3,22 +3,16 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
-import { Crumbs } from "./crumbs.mjs";
-import { editsOf, Hand } from "./hand.mjs";
-import { STEPS } from "./head.mjs";
-import { Shelf } from "./parts.mjs";
-import { asTable, inSentences, outcome, readPass, wholeWords } from "./pass.mjs";
 import { sensesOf } from "../exhibits/world.mjs";
-import { Mine } from "./mine.mjs";
-import { panels } from "./panels.mjs";
-import { addressOf, levelOf, outOf, placeOf, wayTo } from "./place.mjs";
+import { Crumbs } from "./crumbs.mjs";
+import { deeper } from "./deeper.mjs";
+import { asTable, inSentences, outcome, readPass, wholeWords } from "./pass.mjs";
+import { addressOf, levelOf, outOf, placeOf, STEPS, wayTo } from "./place.mjs";
 import { Player } from "./player.mjs";
-import { sceneOf } from "./scenes.mjs";
 import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs, runsAsChips } from "./stored.mjs";
-import { Swap } from "./swap.mjs";
 import { Tour } from "./tour.mjs";
-import { saysOf, Versus } from "./versus.mjs";
+import { whole } from "./whole.mjs";
 import { Writer } from "./writer.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
@@ -28,6 +22,12 @@ import { Writer } from "./writer.mjs";
 const MOST = 128; // tokens
 const STORED =
   "GPT-2’s attention and next words are stored with the page, its stream is not: lanes stay grey, and heads cannot be cut. ";
+
+/** What a scene is given where nothing was changed. @param {Pass} pass */
+const untouched = (pass) => {
+  const nothing = { other: null, gaps: null, parts: {}, cells: [], patch: null };
+  return { ...nothing, next: pass.next, hover: -1, filling: false, setHover: () => {} };
+};
 
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function flow(page) {
@@ -47,30 +47,27 @@ export function flow(page) {
   state.declare("run", 0, { min: 0, max: 5, whole: true }); // of GPT-2's own; 0: none
   state.declare("step", 3, { min: 0, max: STEPS.length - 1, whole: true }); // of a head
   state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
+  state.declare("set", []); // numbers that are set by hand
+  state.declare("versus", "", { typed: false }); // the text that is compared with
+  state.declare("bug", "", { typed: false }); // of chapter 19
 
   /** @type {Pass | null} */
   let pass = null;
   /** @type {Pass | null} */
   let was = null;
   let answered = ""; // what the pass answers
-  /** @type {{of: string, pass: Pass} | null} */
-  let clean = null; // the last pass without a number set by hand
   /** @type {string | null} */
   let shownPlace = null;
-  const shelf = new Shelf(model);
-  const versus = new Versus(model, state, stored, settings.chips ?? []);
-  /** @type {Pass | null} */
-  let other = null; // that the pass is compared with
-  /** @type {import("./parts.mjs").Parts & {of?: string}} */
-  let parts = {}; // of the weights, for the place
-  let [hover, filling] = [-1, false]; // an output of a matrix
+  /** @type {Awaited<ReturnType<typeof deeper>> | null} */
+  let deep = null;
+  /** @type {import("./tools.mjs").Tools | null} */
+  let tools = null;
 
   /** @param {Record<string, any>} changes */
   const begin = (changes) => {
     player.stop();
     state.set({ at: -1, place: "", station: -1, set: [], versus: "", ...changes });
   };
-  const hand = new Hand(state, sizes);
   const strip = new Strip({
     value: state.get("text"),
     chips: settings.chips,
@@ -81,14 +78,12 @@ export function flow(page) {
   const crumbs = new Crumbs((to) => go(to));
   const stage = new Stage();
   const player = new Player(state, stage, settings.chapters);
-  const mine = settings.tensors ? new Mine(stage.element, complain) : null;
   const latestPass = async () => {
     if (state.get("run")) complain(STORED);
     else if (!pass?.shares) await compute(() => true);
     return state.get("run") ? null : pass;
   };
   const writer = new Writer(page, stage, latestPass);
-  const swap = new Swap(model, { latest: latestPass, begin, complain });
   if (settings.plays) player.playOnce();
   const tour = new Tour(state, {
     text: settings.passes?.[0].text ?? "",
@@ -97,9 +92,28 @@ export function flow(page) {
     chapters: settings.chapters,
   });
   const told = make("ol", { class: "aloud" });
-  const switches = () => ({ headsOff: cut() });
-  const { patch, ...below } = panels(page, { switches, forget: () => (answered = "") });
+  const [above, under, below] = ["above", "under", "below"].map((name) =>
+    make("div", { class: `flow-${name}` }),
+  );
 
+  /** What goes deeper than the whole, and what changes a pass: it comes when somebody is near. */
+  const arrive = async () => {
+    deep ??= await deeper();
+    if (tools) return tools;
+    const repaint = () => paint();
+    const forget = () => (answered = "");
+    const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass };
+    tools = new deep.Tools(page, { ...more, forget, repaint });
+    above.append(...tools.above);
+    under.append(...tools.under);
+    below.append(...tools.below);
+    return tools;
+  };
+  const wanted = () =>
+    settings.tensors ||
+    settings.giver !== undefined ||
+    state.get("set").length ||
+    ["place", "versus", "bug"].some((name) => state.get(name));
   const cut = () => (state.get("run") ? [] : heads.filter((one) => state.get("off").includes(one)));
   const at = () => {
     const last = /** @type {Pass} */ (pass).ids.length - 1;
@@ -111,7 +125,7 @@ export function flow(page) {
   };
   const go = (/** @type {Place} */ to) => {
     player.stop();
-    hover = -1;
+    if (tools) tools.hover = -1;
     state.set({ place: addressOf(to) });
   };
   const toggle = (/** @type {string} */ name) => {
@@ -126,10 +140,7 @@ export function flow(page) {
   };
 
   /** What a pass depends on. @param {number} nth  of GPT-2's own; 0: none */
-  const askedFor = (nth) => {
-    const changed = [cut(), patch?.asked, state.get("set"), state.get("bug")];
-    return JSON.stringify([state.get("text"), nth, ...changed]);
-  };
+  const askedFor = (nth) => JSON.stringify([state.get("text"), nth, cut(), tools?.asked]);
 
   /**
    * The pass that the state asks for: stored, or computed by the model.
@@ -141,8 +152,7 @@ export function flow(page) {
     const asked = askedFor(nth);
     if (asked === answered && pass) return true;
     const own = nth ? (await gpt2Runs())[nth - 1] : null;
-    const plain = !cut().length && !patch && !state.get("set").length && !state.get("bug");
-    const here = !model.loaded && plain;
+    const here = !model.loaded && !cut().length && !wanted();
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
     if (!latest()) return false;
@@ -152,9 +162,8 @@ export function flow(page) {
   };
 
   /** @param {string} text @param {number[]} ids @param {string} key @param {string[]} [off] */
-  const ask = (text, ids, key, off) => {
-    const bug = off ? "" : state.get("bug");
-    return { text, ids, key, switches: { headsOff: off ?? cut() }, senses: sensesOf(text), bug };
+  const ask = (text, ids, key, off = cut()) => {
+    return { text, ids, key, switches: { headsOff: off }, senses: sensesOf(text) };
   };
 
   /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
@@ -167,21 +176,9 @@ export function flow(page) {
       return false;
     }
     const { ids, cut: missing } = await model.encode(text, MOST);
-    const given = patch ? await patch.edits(switches()) : {};
-    if (!given) return false;
-    const cells = state.get("bug") ? [] : hand.cells(ids.length);
     const request = { ...ask(text, ids, "flow"), open };
-    const edits = { ...given, ...editsOf(cells, sizes, ids.length) };
-    const computed = await readPass(model, { ...request, edits });
+    const computed = await (tools ? tools.pass(request) : readPass(model, request));
     if (!computed || !latest()) return false;
-    const untouched = JSON.stringify([text, cut(), open]);
-    if (!cells.length) clean = { of: untouched, pass: computed };
-    else if (clean?.of !== untouched) {
-      const without = await readPass(model, { ...request, key: "flow, clean" });
-      if (!without || !latest()) return false;
-      clean = { of: untouched, pass: without };
-    }
-    if (cells.length) computed.base = clean?.pass;
     [was, pass, answered] = [pass, computed, asked];
     strip.set([], { text, cut: missing });
     return true;
@@ -192,36 +189,27 @@ export function flow(page) {
     if (!pass) return;
     const here = place();
     const width = Math.max(280, Math.floor(stage.element.clientWidth || 960));
+    const seen = writer.dart.seen(pass);
     /** @type {View} */
     const view = {
-      pass: writer.dart.seen(pass),
+      pass: seen,
       was,
-      other,
       width,
       at: at(),
       place: here,
-      parts: parts.of === addressOf(here) ? parts : {},
-      hover,
-      filling,
-      setHover: (output, fills = false) => {
-        if (hover === output && filling === fills) return;
-        [hover, filling] = [output, fills && output >= 0];
-        paint();
-      },
       cut: cut(),
-      cells: hand.cells(pass.ids.length),
       sizes,
       step: state.get("step"),
       setStep: (step) => state.set({ step }),
       go,
       pick: (t) => state.set({ at: t }),
-      exchange: (t) => swap.open(t),
+      exchange: (t) => void arrive().then(({ swap }) => swap.open(t), complain),
       toggle,
       append,
-      patch,
+      ...(tools?.view(seen, here) ?? untouched(seen)),
     };
     const [address, before, old] = [addressOf(here), shownPlace, stage.shown];
-    const scene = sceneOf(here)(view);
+    const scene = (deep && here.block !== undefined ? deep.sceneOf(here) : whole)(view);
     const deeper = before !== null && address.startsWith(before) && address !== before;
     const outer = before !== null && before.startsWith(address) && address !== before;
     stage.set(scene, width, {
@@ -230,21 +218,14 @@ export function flow(page) {
     });
     shownPlace = address;
     crumbs.show(wayTo(here, pass.tokens));
-    mine?.set(player.set(pass.nLayer, !levelOf(here)));
+    const path = player.set(pass.nLayer, !levelOf(here));
     tour.set(pass);
     tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
-    hand.set(pass, here, at());
-    swap.set(pass, !levelOf(here));
-    const bug = state.get("bug");
-    const touched = bug || cut().length + hand.cells(pass.ids.length).length > 0;
-    versus.set(pass, { other, whole: !levelOf(here), touched });
-    const byHand = hand.says(pass);
-    const differs = other && saysOf(pass, other, at());
-    const wrong = bug && `With the bug “${bug}”. `;
-    const known = state.get("run") ? STORED : wrong;
-    const changed = differs || byHand || patch?.says(pass);
-    const came = known + (changed || outcome(pass, at(), cut()));
-    say(scene.says ? `${scene.says} ${byHand}` : came);
+    tools?.set(pass, here, at(), path);
+    const wrong = tools?.bug && `With the bug “${tools.bug}”. `;
+    const changed = tools?.says(pass, at()) ?? "";
+    const known = state.get("run") ? STORED : wrong || "";
+    say(scene.says ? `${scene.says} ${changed}` : known + (changed || outcome(pass, at(), cut())));
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
 
@@ -254,7 +235,10 @@ export function flow(page) {
     go(outOf(place()));
   };
   // Who comes near may want more than what is stored; an error is told where the model is needed.
-  const warm = () => model.ready().catch(() => {});
+  const warm = () => {
+    model.ready().catch(() => {});
+    arrive().then(paint, () => {});
+  };
   for (const near of ["pointerenter", "focusin"]) {
     element.addEventListener(near, warm, { once: true });
   }
@@ -266,36 +250,30 @@ export function flow(page) {
   return {
     nodes: [
       strip.element,
-      ...(patch ? [patch.element] : []),
       runs,
       make("div", { class: "flow-top" }, crumbs.element, tour.open),
       tour.card,
-      swap.element,
+      above,
       stage.element,
-      versus.element,
-      hand.element,
+      under,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,
       writer.dart.element,
       writer.forks,
-      ...(mine ? [mine.element] : []),
-      ...below.nodes,
+      below,
       told,
     ],
     show: async (latest) => {
+      if (wanted()) await arrive();
       if (!(await find(latest)) || !latest()) return;
       const { block: open } = place();
       const more = open !== undefined || state.get("versus") || writer.dart.turned;
-      const deep = more && !state.get("run");
       const known = pass?.tensor?.(open === undefined ? "embd" : `transformer.h.${open}.ln_1`);
-      if (deep && !known && !(await compute(latest, open))) return;
-      const wanted = pass && (await shelf.wanted(pass, place(), at()));
-      if (!wanted || !latest()) return;
-      other = await versus.find(/** @type {Pass} */ (pass), ask);
-      if (!latest()) return;
-      parts = { ...wanted, of: addressOf(place()) };
+      if (more && !state.get("run") && !known && !(await compute(latest, open))) return;
+      const ready = !tools || (pass && (await tools.prepare(pass, place(), at(), ask)));
+      if (!ready || !latest()) return;
       paint();
-      if (pass) await below.set(pass, at(), latest);
+      if (pass) await tools?.panels.set(pass, at(), latest);
       writer.next();
       if (!pass?.tensor || pass.whole) return;
       const whole = await wholeWords(model, pass);

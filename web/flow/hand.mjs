@@ -115,7 +115,6 @@ export class Hand {
   constructor(state, sizes) {
     this.state = state;
     this.sizes = sizes;
-    state.declare("set", []);
     /** @type {{path: string, index: number[]} | null} */
     this.cell = null; // that the slider sets
     this.name = make("span");

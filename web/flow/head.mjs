@@ -3,12 +3,12 @@
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { headOf, heat, press, steps } from "./cells.mjs";
+import { STEPS } from "./place.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
 const WIDE = 700;
 const MOST = 12; // tokens that are shown
-export const STEPS = ["score", "scale", "mask", "share", "mix"];
 const TELLS = [
   "score: q of the row times k of the column, 32 products and their sum",
   "scale: the score, divided by √D",

@@ -3,7 +3,6 @@
 import { nothing, svg } from "lit/html.js";
 import { fixed } from "../exhibits/dom.mjs";
 import { press } from "./cells.mjs";
-import { bothNext } from "./versus.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
 /** @import { View } from "./scenes.mjs" */
@@ -96,8 +95,7 @@ export function loop(layout) {
  * @param {Layout} layout
  * @param {(id: number) => void} append
  */
-export function barsOf({ pass, other: versus }, layout, append) {
-  const next = versus ? bothNext(pass, versus) : pass.next;
+export function barsOf({ pass, next }, layout, append) {
   const { x, y, width } = layout.zone(pass.nLayer + 1);
   const [height, top] = layout.wide
     ? [Math.min(36, (layout.height - 70) / Math.max(6, next.length)), layout.top]

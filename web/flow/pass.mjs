@@ -2,7 +2,6 @@
 // in the page, so that the first frame needs no weights.
 
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { runWith } from "./bug.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
@@ -62,18 +61,19 @@ export function stageName(stage) {
 /**
  * @param {typeof PageModel} model
  * @param {{text: string, ids: number[], key: string, edits?: Record<string, any>,
- *   switches?: Record<string, any>, senses?: Senses | null, bug?: string, open?: number}} request
- *   `bug`: instead of edits and switches; `open`: the block whose every tensor is wanted, of a large model
+ *   switches?: Record<string, any>, senses?: Senses | null, open?: number,
+ *   through?: (asked: any) => Promise<import("../exhibits/page_model.mjs").Result | null>}} request  `open`: the block whose every tensor is wanted, of a
+ *   large model; `through`: what runs it instead of the model
  * @returns {Promise<Pass | null>}  null: a newer request took its place
  */
-export async function readPass(model, { text, ids, key, edits, switches, senses, bug, open = -1 }) {
+export async function readPass(model, request) {
+  const { text, ids, key, edits, switches, senses, open = -1 } = request;
+  const { through = (/** @type {any} */ asked) => model.run(asked) } = request;
   const { nLayer, nHead, nEmbd: C } = model.present.config;
   const T = ids.length;
   const small = T * nLayer * (16 * C + 4 * nHead * T) < FULL;
   const record = small ? true : recorded(nLayer, open);
-  const run = await (bug
-    ? runWith(model, bug, { ids, key, record })
-    : model.run({ ids, key, record, edits, switches }));
+  const run = await through({ ids, key, record, edits, switches });
   if (!run) return null;
   const lens = await readLens(model, run.tensor, { T, key, senses, logits: run.logits });
   if (!lens) return null;

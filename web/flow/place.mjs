@@ -3,6 +3,9 @@
 // "1.mlp" is the MLP, "1.mlp.17" a unit of it. "1.0.q.6" is the matrix that makes q of token 6,
 // "1.0.q.6.17" its output 17, "1.0.q.6.17.5" a product of that; "1.mlp.c_fc.6" is the MLP's first.
 
+/** The steps of a head. */
+export const STEPS = ["score", "scale", "mask", "share", "mix"];
+
 /** @typedef {{block?: number, head?: number, query?: number, key?: number,
  *   number?: number, mlp?: boolean, unit?: number, weight?: string, token?: number,
  *   output?: number}} Place */

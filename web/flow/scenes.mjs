@@ -5,7 +5,6 @@ import { head } from "./head.mjs";
 import { matrix } from "./matrix.mjs";
 import { mlp } from "./mlp.mjs";
 import { product } from "./product.mjs";
-import { whole } from "./whole.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
@@ -18,6 +17,8 @@ import { whole } from "./whole.mjs";
  * @property {Pass} pass
  * @property {Pass | null} was  what was shown before, so that it changes rather than appears
  * @property {Pass | null} other  that it is compared with
+ * @property {import("./versus.mjs").Gaps | null} gaps  how far the two are apart
+ * @property {import("./pass.mjs").Next[]} next  the bars, of one pass or of both
  * @property {Parts} parts  of the weights, as far as the place wants them
  * @property {number} width  px
  * @property {number} at  the token that is followed: the query
@@ -53,11 +54,11 @@ import { whole } from "./whole.mjs";
  */
 
 /**
+ * A place within the whole.
  * @param {Place} place
  * @returns {(view: View) => Scene}
  */
 export function sceneOf(place) {
-  if (place.block === undefined) return whole;
   if (place.query !== undefined || place.number !== undefined) return product;
   if (place.weight) return matrix;
   if (place.mlp) return mlp;

@@ -134,7 +134,6 @@ export class Versus {
     this.state = state;
     this.stored = stored;
     this.texts = texts;
-    state.declare("versus", "", { typed: false });
     this.before = ""; // the text that was shown before
     this.now = "";
     /** @type {{of: string, pass: Pass} | null} */
@@ -150,15 +149,16 @@ export class Versus {
    * The pass that is compared; null where there is none.
    * @param {Pass} pass
    * @param {(text: string, ids: number[], key: string, off?: string[]) => Parameters<typeof readPass>[1]} ask
+   * @param {string} bug
    * @returns {Promise<Pass | null>}
    */
-  async find(pass, ask) {
+  async find(pass, ask, bug) {
     const text = this.state.get("versus");
     if (!text || !pass.tensor) return null;
     const { ids } = await this.model.encode(text, 128);
     if (ids.length !== pass.ids.length) return null;
     const request = ask(text, ids, "flow, other", text === pass.text ? [] : undefined);
-    const of = JSON.stringify([request, this.model.loaded?.name]);
+    const of = JSON.stringify([request, bug, this.model.loaded?.name]);
     if (this.kept?.of === of) return this.kept.pass;
     const other = await readPass(this.model, request);
     const whole = other && (await wholeWords(this.model, other));

@@ -9,7 +9,6 @@ import { barsOf, hexagon, loop, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
 import { DRAWN, path, ribbonsOf } from "./ribbons.mjs";
-import { gapsOf } from "./versus.mjs";
 import { wayThrough } from "./way.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
@@ -26,7 +25,7 @@ const NAMED = 220; // px of a block
  * @returns {Scene}
  */
 export function whole(view) {
-  const { pass, was, other, width, at, cut, cells, go, pick, toggle, append, patch } = view;
+  const { pass, was, other, gaps, width, at, cut, cells, go, pick, toggle, append, patch } = view;
   const { tokens, nLayer, nHead, lens, lit } = pass;
   const layout = new Layout(width, tokens.length, nLayer);
   const { wide, folded, first, across } = layout;
@@ -34,8 +33,6 @@ export function whole(view) {
     first ? first + lane - 1 : lane,
   );
   const chosen = layout.lane(at);
-
-  const gaps = other && gapsOf(pass, other);
 
   const zones = Array.from({ length: nLayer + 2 }, (_, zone) => {
     const { x, y, width: w, height: h } = layout.zone(zone);

@@ -1,7 +1,7 @@
 // A pass with one of the museum's bugs.
 
 import { beforeAll, expect, test } from "vitest";
-import { NAMES } from "../flow/bug.mjs";
+import { NAMES, throughBug } from "../flow/bug.mjs";
 import { readPass } from "../flow/pass.mjs";
 import { gapsOf, waysTo } from "../flow/versus.mjs";
 import { pageModel } from "./page.mjs";
@@ -11,7 +11,7 @@ let run, right;
 beforeAll(async () => {
   const model = await pageModel();
   const { ids } = await model.encode(text, 128);
-  run = (bug) => readPass(model, { text, ids, key: "test", bug });
+  run = (bug) => readPass(model, { text, ids, key: "test", through: throughBug(model, bug) });
   right = await run();
 });
 

@@ -3,7 +3,8 @@
 import { beforeAll, expect, test } from "vitest";
 import { lengthsOf } from "../flow/block.mjs";
 import { lengthOf, spreadOf } from "../flow/cells.mjs";
-import { STEPS, stepOf } from "../flow/head.mjs";
+import { stepOf } from "../flow/head.mjs";
+import { STEPS } from "../flow/place.mjs";
 import { gelu, unitsOf } from "../flow/mlp.mjs";
 import { readPass } from "../flow/pass.mjs";
 import { placeOf } from "../flow/place.mjs";

@@ -1,0 +1,164 @@
+// What changes a pass and compares passes, what is read of weights, and the panels below the picture.
+
+import { bugChoice, NAMES, throughBug } from "./bug.mjs";
+import { editsOf, Hand } from "./hand.mjs";
+import { Mine } from "./mine.mjs";
+import { panels } from "./panels.mjs";
+import { Shelf } from "./parts.mjs";
+import { readPass } from "./pass.mjs";
+import { addressOf, levelOf } from "./place.mjs";
+import { Swap } from "./swap.mjs";
+import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
+
+/** @import { Page } from "../exhibits/exhibit.mjs" */
+/** @import { Parts } from "./parts.mjs" */
+/** @import { Pass } from "./pass.mjs" */
+/** @import { Place } from "./place.mjs" */
+/** @typedef {Parameters<typeof readPass>[1]} Request */
+
+export class Tools {
+  /**
+   * @param {Page} page
+   * @param {{sizes: any, stage: HTMLElement, stored: Pass[], cut: () => string[],
+   *   begin: (changes: Record<string, any>) => void, latest: () => Promise<Pass | null>,
+   *   forget: () => void, repaint: () => void}} more  `latest`: the pass of the present text, computed
+   *   here; `forget`: what was computed
+   */
+  constructor(page, { sizes, stage, stored, cut, begin, latest, forget, repaint }) {
+    const { settings, state, model, complain } = page;
+    this.state = state;
+    this.model = model;
+    this.sizes = sizes;
+    this.cut = cut;
+    this.repaint = repaint;
+    this.shelf = new Shelf(model);
+    this.hand = new Hand(state, sizes);
+    this.versus = new Versus(model, state, stored, settings.chips ?? []);
+    this.swap = new Swap(model, { latest, begin, complain });
+    this.mine = settings.tensors ? new Mine(stage, complain) : null;
+    this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
+    this.patch = this.panels.patch;
+    const bugs = bugChoice(state);
+    this.above = [...(this.patch ? [this.patch.element] : []), this.swap.element];
+    this.under = [this.versus.element, this.hand.element];
+    this.below = [bugs, ...(this.mine ? [this.mine.element] : []), ...this.panels.nodes];
+    /** @type {{of: string, pass: Pass} | null} */
+    this.clean = null; // the last pass without a number set by hand
+    /** @type {Pass | null} */
+    this.other = null; // that the pass is compared with
+    /** @type {Parts & {of?: string}} */
+    this.parts = {}; // of the weights, for the place
+    this.hover = -1; // an output of a matrix
+    this.filling = false; // those behind it are still to come
+  }
+
+  get bug() {
+    const bug = this.state.get("bug");
+    return NAMES.includes(bug) ? bug : "";
+  }
+
+  /** What a pass depends on, beside its text and cuts. */
+  get asked() {
+    return [this.patch?.asked, this.state.get("set"), this.bug];
+  }
+
+  /** @param {number} T  tokens */
+  cells(T) {
+    return this.bug ? [] : this.hand.cells(T);
+  }
+
+  /**
+   * The pass that was asked for, with what is set, put in or broken.
+   * @param {Request} asked
+   * @returns {Promise<Pass | null>}  null: a newer request took its place
+   */
+  async pass(asked) {
+    const { model, bug, patch, sizes } = this;
+    const given = patch ? await patch.edits({ headsOff: this.cut() }) : {};
+    if (!given) return null;
+    const cells = this.cells(asked.ids.length);
+    const edits = { ...given, ...editsOf(cells, sizes, asked.ids.length) };
+    const pass = await readPass(model, { ...asked, edits, through: throughBug(model, bug) });
+    if (!pass) return null;
+    const of = JSON.stringify([asked, bug]);
+    if (!cells.length) this.clean = { of, pass };
+    else if (this.clean?.of !== of) {
+      const clean = await readPass(model, { ...asked, key: "flow, clean" });
+      if (!clean) return null;
+      this.clean = { of, pass: clean };
+    }
+    if (cells.length) pass.base = this.clean?.pass;
+    return pass;
+  }
+
+  /**
+   * What a place wants, and the pass that is compared with.
+   * @param {Pass} pass
+   * @param {Place} place
+   * @param {number} at
+   * @param {(text: string, ids: number[], key: string, off?: string[]) => Request} ask
+   * @returns {Promise<boolean>}  false: a newer request took its place
+   */
+  async prepare(pass, place, at, ask) {
+    const parts = await this.shelf.wanted(pass, place, at);
+    if (!parts) return false;
+    const request = (/** @type {Parameters<typeof ask>} */ ...asked) => {
+      const through = asked[3] ? undefined : throughBug(this.model, this.bug);
+      return { ...ask(...asked), through };
+    };
+    this.other = await this.versus.find(pass, request, this.bug);
+    this.parts = { ...parts, of: addressOf(place) };
+    return true;
+  }
+
+  /**
+   * What a scene is given of it.
+   * @param {Pass} pass
+   * @param {Place} place
+   */
+  view(pass, place) {
+    const { other, parts, hover, filling, patch } = this;
+    const gaps = other && gapsOf(pass, other);
+    return {
+      other,
+      gaps,
+      next: other ? bothNext(pass, other) : pass.next,
+      parts: parts.of === addressOf(place) ? parts : {},
+      hover,
+      filling,
+      setHover: (/** @type {number} */ output, fills = false) => {
+        if (this.hover === output && this.filling === fills) return;
+        [this.hover, this.filling] = [output, fills && output >= 0];
+        this.repaint();
+      },
+      cells: this.cells(pass.ids.length),
+      patch,
+    };
+  }
+
+  /**
+   * After a pass is painted.
+   * @param {Pass} pass
+   * @param {Place} place
+   * @param {number} at
+   * @param {string} path  the tensor at which it is
+   */
+  set(pass, place, at, path) {
+    const whole = !levelOf(place);
+    const touched = Boolean(this.bug || this.cut().length || this.cells(pass.ids.length).length);
+    this.mine?.set(path);
+    this.hand.set(pass, place, at);
+    this.swap.set(pass, whole);
+    this.versus.set(pass, { other: this.other, whole, touched });
+  }
+
+  /**
+   * What was changed, and what came of it; empty where nothing was.
+   * @param {Pass} pass
+   * @param {number} at
+   */
+  says(pass, at) {
+    const differs = this.other && saysOf(pass, this.other, at);
+    return differs || this.hand.says(pass) || this.patch?.says(pass) || "";
+  }
+}
