@@ -1,6 +1,6 @@
 // The museum's bugs (chapter 19) in the picture: one at a time, without cuts and numbers set by hand.
 
-import { choice, labelled } from "../exhibits/dom.mjs";
+import { choice, labelled, make } from "../exhibits/dom.mjs";
 import { BUGS, meet } from "../exhibits/museum_bugs.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
@@ -33,5 +33,8 @@ export function bugChoice(state) {
   const select = choice(options, () => state.set({ bug: select.value, off: [], set: [] }));
   state.subscribe(() => (select.value = state.get("bug")));
   select.value = state.get("bug");
-  return labelled("a bug of chapter 19", select);
+  const fold = make("details", {}, make("summary", {}, "Bugs"));
+  fold.append(labelled("a bug of chapter 19", select));
+  fold.open = Boolean(select.value);
+  return fold;
 }

@@ -228,6 +228,7 @@ def test_a_token_is_exchanged_in_its_lane(picture):
 
 def test_two_texts_are_compared_in_one_picture(picture):
     shown = picture()
+    shown.element.hover()  # what compares comes when somebody is near
     shown.element.get_by_role("group", name="comparison").get_by_role(
         "button", name="In the city, the crane"
     ).click()
@@ -261,7 +262,8 @@ def test_the_dart_has_knobs(picture, crane):
 def test_a_bug_of_the_museum_is_met(picture, crane):
     expected = crane.next(crane.trace(TEXT, {"pos_emb": torch.zeros_like})["logits"])
     shown = picture()
-    shown.element.get_by_text("and bugs").click()
+    shown.element.hover()
+    shown.element.get_by_text("Bugs", exact=True).click()
     shown.element.get_by_label("a bug of chapter 19").select_option("positions forgotten")
     assert shown.sentence.startswith("With the bug “positions forgotten”. ")
     (first, share), *_ = expected.items()
