@@ -235,13 +235,13 @@ export function flow(page) {
     go(outOf(place()));
   };
   // Who comes near may want more than what is stored; an error is told where the model is needed.
+  const near = ["pointerenter", "focusin"];
   const warm = () => {
+    for (const sign of near) element.removeEventListener(sign, warm);
     model.ready().catch(() => {});
     arrive().then(paint, () => {});
   };
-  for (const near of ["pointerenter", "focusin"]) {
-    element.addEventListener(near, warm, { once: true });
-  }
+  for (const sign of near) element.addEventListener(sign, warm);
   new ResizeObserver(() => {
     const width = Math.floor(stage.element.clientWidth);
     if (pass && width && width !== stage.width) paint();

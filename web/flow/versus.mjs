@@ -136,6 +136,7 @@ export class Versus {
     this.texts = texts;
     this.before = ""; // the text that was shown before
     this.now = "";
+    this.offered = "";
     /** @type {{of: string, pass: Pass} | null} */
     this.kept = null;
     this.element = make("div", {
@@ -196,6 +197,9 @@ export class Versus {
       ...texts.slice(0, MOST).map((text) => button(text, text)),
     ];
     const told = `Coloured is what differs from “${other?.text}”, the lower half of a lane. A ribbon is as wide as what is taken there differs.`;
+    const offered = JSON.stringify([other?.text, touched, texts]);
+    if (offered === this.offered) return; // a button that is being pressed stays
+    this.offered = offered;
     const shown = other ? [make("span", { class: "soft" }, told), button("show all", "")] : offers;
     this.element.replaceChildren(...shown);
   }
