@@ -25,16 +25,17 @@ export function throughBug(model, bug) {
 }
 
 /**
- * A choice among them.
+ * A choice among them; `set` shows the state.
  * @param {State} state
  */
 export function bugChoice(state) {
   const options = Object.fromEntries(["", ...NAMES].map((name) => [name, name || "none"]));
   const select = choice(options, () => state.set({ bug: select.value, off: [], set: [] }));
-  state.subscribe(() => (select.value = state.get("bug")));
-  select.value = state.get("bug");
   const fold = make("details", {}, make("summary", {}, "Bugs"));
   fold.append(labelled("a bug of chapter 19", select));
-  fold.open = Boolean(select.value);
-  return fold;
+  const set = () => {
+    select.value = state.get("bug");
+    fold.open ||= Boolean(select.value);
+  };
+  return { element: fold, set };
 }

@@ -26,6 +26,7 @@ export class Player {
     this.frame = 0;
     this.byItself = false; // nobody asked for it
     this.end = () => {}; // of what is played
+    this.nth = -1; // output of a matrix
     this.button = make(
       "button",
       {
@@ -112,11 +113,14 @@ export class Player {
   }
 
   /**
-   * One output of a matrix after the other; those who want nothing to move have the arrow keys.
+   * One output of a matrix after the other; one at a time for those who want nothing to move.
    * @param {{count: number, show: (nth: number) => void}} fills
    */
   fill({ count, show }) {
-    if (still()) return;
+    if (still()) {
+      this.nth = this.nth + 1 < count ? this.nth + 1 : -1;
+      return show(this.nth);
+    }
     this.button.textContent = "stop";
     this.began = performance.now();
     this.end = () => show(-1);

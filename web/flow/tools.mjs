@@ -38,10 +38,14 @@ export class Tools {
     this.mine = settings.tensors ? new Mine(stage, complain) : null;
     this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
     this.patch = this.panels.patch;
-    const bugs = bugChoice(state);
+    this.bugs = bugChoice(state);
     this.above = [...(this.patch ? [this.patch.element] : []), this.swap.element];
     this.under = [this.versus.element, this.hand.element];
-    this.below = [bugs, ...(this.mine ? [this.mine.element] : []), ...this.panels.nodes];
+    this.below = [
+      this.bugs.element,
+      ...(this.mine ? [this.mine.element] : []),
+      ...this.panels.nodes,
+    ];
     /** @type {{of: string, pass: Pass} | null} */
     this.clean = null; // the last pass without a number set by hand
     /** @type {Pass | null} */
@@ -146,6 +150,7 @@ export class Tools {
   set(pass, place, at, path) {
     const whole = !levelOf(place);
     const touched = Boolean(this.bug || this.cut().length || this.cells(pass.ids.length).length);
+    this.bugs.set();
     this.mine?.set(path);
     this.hand.set(pass, place, at);
     this.swap.set(pass, whole);

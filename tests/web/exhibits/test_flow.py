@@ -163,6 +163,24 @@ def test_outputs_fill_one_by_one_when_played(picture):
     assert blank.count() == 0
 
 
+def test_an_output_under_the_pointer_is_shown_until_it_leaves(picture):
+    shown = picture(query={"place": "1.0.q.6.17"}, context={"reduced_motion": "reduce"})
+    field = shown.element.get_by_role("slider", name="output")
+    box = field.locator(".touch").bounding_box()
+    assert box and field.get_attribute("aria-valuenow") == "17"
+    shown.page.mouse.move(box["x"] + box["width"] * 3.5 / 32, box["y"] + 20)
+    assert field.get_attribute("aria-valuenow") == "3"
+    shown.page.mouse.move(0, 0)
+    assert field.get_attribute("aria-valuenow") == "17"
+    for nth in ("0", "1"):
+        shown.element.get_by_role("button", name="play", exact=True).click()
+        assert field.get_attribute("aria-valuenow") == nth
+    shown.page.mouse.click(box["x"] + box["width"] * 5.5 / 32, box["y"] + 20)
+    assert "1.0.q.6.5" in shown.query
+    shown.page.mouse.click(box["x"] + box["width"] * 5.5 / 32, box["y"] + 20)
+    assert "number" in shown.ready().element.locator(".flow-crumbs").inner_text()
+
+
 def test_a_unit_shows_which_tokens_it_pushes(picture, crane):
     shown = picture(query={"place": "1.mlp.26"})
     stream = crane.trace(TEXT)["transformer.h.1.resid_post"][0, 6]
