@@ -37,13 +37,15 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
       width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
   });
   const act = () => (folded ? undefined : chosen && t ? exchange(t) : pick(t));
+  const differs = other && other.ids[t] !== pass.ids[t];
+  const under = differs ? `or ${other.tokens[t]}` : pass.ids[t];
   const offer = chosen && t ? "exchange it" : "follow it";
   return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button" data-rove="tokens"
-    aria-label=${folded ? `+${first} older tokens` : `${shown} ${pass.ids[t]}: ${offer}`} aria-pressed=${String(chosen)}
+    aria-label=${folded ? `+${first} older tokens` : `${shown} ${under}: ${offer}`} aria-pressed=${String(chosen)}
     @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
     <text class="name" x=${x + width / 2} y=${y + (wide ? 15 : 17)} textLength=${nothing}>${shown}</text>
-    <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : other && other.ids[t] !== pass.ids[t] ? `or ${other.tokens[t]}` : pass.ids[t]}</text>
+    <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : under}</text>
     ${chosen && t ? svg`<text class="swap" x=${x + width - 9} y=${y + height - 5}>⇄</text>` : nothing}
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
 }
