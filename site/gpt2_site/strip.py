@@ -1,14 +1,14 @@
 """The strip at the head of a chapter: a whole pass, drawn small, with the chapter's part of it lit.
 
 One drawing for all chapters (`_static/strip.svg`), from the numbers of the crane that one_pass.py
-stores; `strip.svg#dark` is the same for a dark page. What is lit is told here, and marked by the
-page itself.
+stores; `strip.svg#dark` is the same for a dark page. The page marks the part that is lit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +29,18 @@ ALT = (
     "attention and MLP, write into the stream; then comes the next token. The lane of ␣crane "
     "turns ochre, the machine's colour, after block 0, and teal, the bird's, in block 1."
 )
-COLOURS = """
-svg.pass {
-  --bird: #0a6a72; --machine: #c48a20; --stream: #c9ced4; --zone: #f5f6f8; --paper: #fff;
-  --line: #98a4b0; --ribbon: #8a4b9b;
+PALETTES = {  # as flow.css has them
+    "svg.pass": "#0a6a72 #c48a20 #c9ced4 #f5f6f8 #fff #98a4b0 #8a4b9b",
+    "svg.pass:target": "#4fb3ba #dcae3c #4a545f #1b2027 #14181d #66717c #c48bd6",
 }
-svg.pass:target {
-  --bird: #4fb3ba; --machine: #dcae3c; --stream: #4a545f; --zone: #1b2027; --paper: #14181d;
-  --line: #66717c; --ribbon: #c48bd6;
-}
-.pass .zone { fill: var(--zone); }
-.pass .lane {
-  --sense: color-mix(in oklab, var(--bird) var(--side), var(--machine));
-  fill: color-mix(in oklab, var(--sense) var(--strength), var(--stream));
-}
-.pass path { fill: none; stroke: var(--ribbon); }
-.pass circle, .pass .mlp { fill: var(--paper); stroke: var(--line); }
-.pass .lit { fill: var(--line); }
+ROLES = "bird machine stream zone paper line ribbon".split()
+SENSE = "color-mix(in oklab, var(--bird) var(--side), var(--machine))"
+LOOK = f"""
+.pass .zone {{ fill: var(--zone); }}
+.pass .lane {{ fill: color-mix(in oklab, {SENSE} var(--strength), var(--stream)); }}
+.pass path {{ fill: none; stroke: var(--ribbon); }}
+.pass circle, .pass .mlp {{ fill: var(--paper); stroke: var(--line); }}
+.pass .lit {{ fill: var(--line); }}
 """
 
 
@@ -111,41 +106,53 @@ def svg() -> str:
     """The drawing; stretched to the room that it is given."""
     stored = one_pass.stored(facts.beginning(facts.PLACES[0]))
     parts = [*_zones(), *_lanes(stored), *_ribbons(stored), *_writers(stored), *_next(stored)]
-    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none"'
-    says = f'class="pass" id="dark" role="img" aria-label="{ALT}"'
-    inside = f"<style>{COLOURS}</style>{''.join(parts)}"
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {says} {size}>{inside}</svg>\n'
-
-
-def _rect(kind: str, x: float, y: float, width: float, height: float, rest: str) -> str:
-    box = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
-    return f'<rect class="{kind}" {box} {rest}/>'
+    palettes = []
+    for where, hues in PALETTES.items():
+        pairs = zip(ROLES, hues.split(), strict=True)
+        palettes.append(f"{where} {{ {' '.join(f'--{role}: {hue};' for role, hue in pairs)} }}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="pass" id="dark" role="img" '
+        f'aria-label="{ALT}" viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none">'
+        f"<style>{' '.join(palettes)}{LOOK}</style>{''.join(parts)}</svg>\n"
+    )
 
 
 def _over(lane: int, lanes: int) -> float:
     return TOP + (lane + 0.5) * (HEIGHT - TOP - FOOT) / lanes
 
 
+def _box(kind: str, x: float, y: float, width: float, height: float, rx: float, style="") -> str:
+    look = f' style="{style}"' if style else ""
+    return (
+        f'<rect class="{kind}"{look} x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
+        f'height="{height:g}" rx="{rx:g}"/>'
+    )
+
+
+def _coloured(bird: float, machine: float) -> str:
+    """By what the model would say there."""
+    both = bird + machine
+    side = bird / both if both else 0.5
+    return f"--strength:{100 * min(1, both):.0f}%;--side:{100 * side:.0f}%"
+
+
 def _zones() -> Iterator[str]:
     for zone in range(BLOCKS + 2):
         x, end = along(zone) + 1.5, along(zone + 1) - 1.5
-        yield _rect("zone", x, 0, end - x, HEIGHT, 'rx="4"')
+        yield _box("zone", x, 0, end - x, HEIGHT, 4)
 
 
 def _lanes(stored: dict[str, Any]) -> Iterator[str]:
-    lens, many = stored["lens"], len(stored["tokens"])
+    """Each token, and its lane of the stream."""
+    many = len(stored["tokens"])
     ends = [0.55, *(1 + n + part for n in range(BLOCKS) for part in (0.5, 0.96)), BLOCKS + 1.05]
+    stages = [(along(begin), along(end)) for begin, end in pairwise(ends)]
     for lane in range(many):
-        thick = 5 if lane == many - 1 else 3
-        y = _over(lane, many) - thick / 2
-        for said, begin, end in zip(lens, ends, ends[1:], strict=False):
+        y, thick = _over(lane, many), 5 if lane == many - 1 else 3
+        for said, (x, end) in zip(stored["lens"], stages, strict=True):
             _, _, bird, machine, _ = said[lane]
-            strength = min(1, bird + machine)
-            side = bird / (bird + machine) if strength else 0.5
-            style = f'style="--strength:{100 * strength:.0f}%;--side:{100 * side:.0f}%"'
-            yield _rect("lane", along(begin), y, along(end) - along(begin), thick, style)
-        x = along(0.1)
-        yield _rect("mlp", x, _over(lane, many) - 3, along(0.5) - x, 6, 'rx="2"')
+            yield _box("lane", x, y - thick / 2, end - x, thick, 0, _coloured(bird, machine))
+        yield _box("mlp", along(0.1), y - 3, along(0.5) - along(0.1), 6, 2)
 
 
 def _ribbons(stored: dict[str, Any]) -> Iterator[str]:
@@ -157,7 +164,8 @@ def _ribbons(stored: dict[str, Any]) -> Iterator[str]:
             weights = iter(packed)
             for query in range(many):
                 last = query == many - 1
-                for key, weight in zip(range(query + 1), weights, strict=False):
+                for key in range(query + 1):
+                    weight = next(weights)
                     if key == query or weight < (CHOSEN if last else FAINT):
                         continue
                     y0, y1 = _over(key, many), _over(query, many)
@@ -177,18 +185,15 @@ def _writers(stored: dict[str, Any]) -> Iterator[str]:
             y = _over(lane, many)
             for depth in (1.5, 1.96):
                 yield f'<circle cx="{along(block + depth):.1f}" cy="{y:.1f}" r="2.5"/>'
-            share = units / stored["units"]
-            yield _rect("mlp", x, y - 3, width, 6, 'rx="3"')
-            yield _rect("lit", x + 3, y - 1, share * (width - 6), 2, "")
+            yield _box("mlp", x, y - 3, width, 6, 3)
+            yield _box("lit", x + 3, y - 1, units / stored["units"] * (width - 6), 2, 0)
 
 
 def _next(stored: dict[str, Any]) -> Iterator[str]:
     x, room = along(BLOCKS + 1.12), along(BLOCKS + 1.95) - along(BLOCKS + 1.12)
     for i, one in enumerate(stored["next"]):
-        sides = {"bird": 100, "machine": 0}
-        strength, side = 60 if one["sense"] else 0, sides.get(one["sense"], 50)
-        style = f'style="--strength:{strength}%;--side:{side}%" rx="1"'
-        yield _rect("lane", x, TOP + 2 + 12 * i, max(1.5, room * one["p"]), 8, style)
+        look = _coloured(0.6 * (one["sense"] == "bird"), 0.6 * (one["sense"] == "machine"))
+        yield _box("lane", x, TOP + 2 + 12 * i, max(1.5, room * one["p"]), 8, 1, look)
 
 
 def write(app: Sphinx, error: Exception | None) -> None:

@@ -29,7 +29,7 @@ def test_it_is_drawn_from_the_models_numbers():
     widths = [float(p["stroke-width"]) for p in drawn.select("path") if p["d"].endswith(end)]
     assert len(widths) == strong
     assert max(widths) == pytest.approx(4 * max(weights), abs=0.06)
-    lanes = drawn.select(".lane[height='5.0']")  # of the crane
+    lanes = drawn.select(".lane[height='5']")  # of the crane
     sides = [float(re.search(r"side:(\d+)%", lane["style"])[1]) for lane in lanes]
     strengths = [float(re.search(r"strength:(\d+)%", lane["style"])[1]) for lane in lanes]
     for said, side, strength in zip((row[-1] for row in stored["lens"]), sides, strengths):

@@ -77,7 +77,9 @@ export function flow(page) {
   const runs = runsAsChips(settings.gpt2, (nth) => begin({ run: nth, off: [] }));
   const crumbs = new Crumbs((to) => go(to));
   const stage = new Stage();
-  const player = new Player(state, stage, settings.chapters);
+  /** @type {string[]} */
+  const chapters = settings.chapters ?? Array.from(document.querySelectorAll(".ribbon a"), String);
+  const player = new Player(state, stage, chapters);
   const latestPass = async () => {
     if (state.get("run")) complain(STORED);
     else if (!pass?.shares) await compute(() => true);
@@ -89,7 +91,7 @@ export function flow(page) {
     text: settings.passes?.[0].text ?? "",
     field: strip.input,
     writer,
-    chapters: settings.chapters,
+    chapters,
   });
   const told = make("ol", { class: "aloud" });
   const [above, under, below] = ["above", "under", "below"].map((name) =>
