@@ -50,7 +50,7 @@ export class Bars {
     this.arrange();
     const longest = Math.max(this.names, ...this.shown.map(({ name }) => name.length));
     this.names = Math.min(WIDEST, longest);
-    this.list.style.setProperty("--names", `${this.names}ch`);
+    this.list.style.setProperty("--names", `${this.names + 1}ch`); // ␣ may be wider than a letter
     this.rows.forEach((row, i) => {
       const one = this.shown[i];
       row.bar.style.visibility = one ? "" : "hidden"; // its room stays
