@@ -16,7 +16,8 @@ export function firstLine(exhibit, first, { act, whole }) {
   const perform = async () => {
     if (hand) hand.taken = true;
     const mine = (hand = new Hand(exhibit));
-    await mine.perform(/** @type {import("./hand.mjs").Act} */ (act));
+    const done = mine.perform(/** @type {import("./hand.mjs").Act} */ (act));
+    await done.catch((error) => exhibit.complain(error));
     if (hand === mine) hand = null;
   };
   const button = make("button", { type: "button", onclick: perform }, "Do it for me");

@@ -1,6 +1,7 @@
 // Chapter 6: cut heads by a click on their maps, and see what the next token loses. Bright maps are
 // not those that matter.
 
+import { Arcs } from "./arcs.mjs";
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
@@ -30,6 +31,7 @@ export function heads({ settings, state, model, say }) {
     onText: (text) => state.set({ text, at: -1 }),
     onPick: (at) => state.set({ at }),
   });
+  const arcs = new Arcs(strip);
   const board = new Board({
     onHead: (i) => state.set({ head: names[i] }),
     onCut: (i) => {
@@ -122,6 +124,8 @@ export function heads({ settings, state, model, say }) {
       );
       const after = ({ row = 0, column = 0 }) => column > row;
       const { key } = most(chosen);
+      const own = maps[chosen].subarray(at * ids.length, at * ids.length + at + 1);
+      arcs.set(at, off.includes(head) ? own.map(() => 0) : own);
       const lit = ({ row = 0, column = 0 }) => row === at && column === key;
       title.textContent = `head ${head}${off.includes(head) ? ", which is cut" : ""}`;
       const place = { row: at, column: key };

@@ -71,3 +71,13 @@ def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
     pointed = shown.element.locator(".board output").inner_text()
     assert pointed == f"␣river → {shown.tokens()[most]}: {row[most]:.4f}"
     assert shown.query == f"?at={at}"
+
+
+def test_arcs_over_the_text_are_as_wide_as_the_weights(exhibit, crane):
+    shown = exhibit("heads", text=RIVER, head="1.0")
+    row = crane.trace(RIVER)["transformer.h.1.attn.weights"][0, 0, -1]
+    widths = "paths => paths.map((path) => parseFloat(path.style.strokeWidth) / 9)"
+    arcs = shown.element.locator(".arcs path").evaluate_all(widths)
+    assert arcs == pytest.approx([w if w >= 0.02 else 0 for w in row.tolist()], abs=1e-3)
+    shown.element.get_by_role("button", name="1.0", exact=True).click()
+    assert not any(shown.ready().element.locator(".arcs path").evaluate_all(widths))

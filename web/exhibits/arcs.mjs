@@ -1,0 +1,54 @@
+// Arcs over a sentence: where its tokens are looked at from one of them, the wider the more.
+
+/** @import { Strip } from "./strip.mjs" */
+
+const SVG = "http://www.w3.org/2000/svg";
+const [WIDEST, LEAST, HIGHEST] = [9, 0.02, 38]; // px; weight; px
+
+export class Arcs {
+  /** @param {Strip} strip */
+  constructor(strip) {
+    this.strip = strip;
+    this.element = document.createElementNS(SVG, "svg");
+    this.element.setAttribute("class", "arcs");
+    this.element.ariaHidden = "true";
+    strip.list.before(this.element);
+    this.at = 0;
+    /** @type {ArrayLike<number>} */
+    this.weights = [];
+    new ResizeObserver(() => this.draw()).observe(strip.list);
+  }
+
+  /**
+   * @param {number} at  the token that looks
+   * @param {ArrayLike<number>} weights  what it gives to each
+   */
+  set(at, weights) {
+    Object.assign(this, { at, weights });
+    this.draw();
+  }
+
+  draw() {
+    const { element, at, weights } = this;
+    const { list, buttons } = this.strip;
+    if (!buttons[at]) return;
+    while (element.children.length > weights.length) element.lastElementChild?.remove();
+    while (element.children.length < weights.length) {
+      element.append(document.createElementNS(SVG, "path"));
+    }
+    const top = (/** @type {number} */ i) => {
+      const { offsetLeft, offsetTop, offsetWidth } = /** @type {HTMLElement} */ (
+        buttons[i].parentElement
+      );
+      return [list.offsetLeft + offsetLeft + offsetWidth / 2, list.offsetTop + offsetTop - 2];
+    };
+    [...element.children].forEach((path, key) => {
+      const [[x0, y0], [x1, y1]] = [top(at), top(key)];
+      const high = Math.min(y0, y1) - Math.min(HIGHEST, 14 + Math.abs(x0 - x1) / 5) * 1.33;
+      const [from, to] = key === at ? [x0 - 9, x0 + 9] : [x0, x1];
+      path.setAttribute("d", `M${from} ${y0}C${from} ${high} ${to} ${high} ${to} ${y1}`);
+      const seen = weights[key] >= LEAST;
+      /** @type {SVGElement} */ (path).style.strokeWidth = `${seen ? WIDEST * weights[key] : 0}px`;
+    });
+  }
+}
