@@ -64,8 +64,8 @@
       guess.textContent = !chosen
         ? ""
         : entry.first
-          ? `✓ You said: ${chosen}. So it is.`
-          : `You said: ${chosen}. It is: ${right}.`;
+          ? `✓ You said “${chosen}”, and so it is.`
+          : `You said “${chosen}”. The answer is “${right}”.`;
     }
     trouble.textContent = progress.problem();
   }

@@ -124,7 +124,7 @@ def test_a_guess_is_told_again_above_the_exhibit_and_counted(opened):
     wrong = card.locator("details.wrong summary").first
     chosen, right = (one.inner_text() for one in (wrong, card.locator("details.right summary")))
     wrong.press("Enter")
-    told = f"You said: {chosen}. It is: {right}."
+    told = f"You said “{chosen}”. The answer is “{right}”."
     assert page.locator(".guessed + .cell .g2-live").count() == 1
     page.reload()
     assert page.locator(".guessed").inner_text() == told
