@@ -49,7 +49,7 @@ ASKED = "Questions people ask"  # before a chapter's summary
 GUESS = '<details class="guess"'
 GUESSES = re.compile(rf"(?:{GUESS}.*?</details>\s*)+", re.S)
 PREDICT = "Predict before you look."
-RIGHT = re.compile(r"Right\.|Yes\b")  # begins what is said to a right answer
+RIGHT = re.compile(r"(?:Right|Yes)\b")  # begins what is said to a right answer
 UNFILLED = re.compile(r"Not yet: |parts are the book's: my_gpt2.py has none of them yet")
 EXHIBIT = re.compile(r'<gpt2-[\w-]+ id="([^"]+)" class="g2-live" data-settings="([^"]*)"')
 ON_PAPER = ("paper", "recall")  # the cell only repeats what the fields are for
