@@ -20,7 +20,7 @@ CHAPTERS = sorted(
     for path in (ROOT / "notebooks").glob("*.ipynb")
     if "g2-live" in path.read_text(encoding="utf-8")
 )
-PAGES = [*(f"notebooks/{name}" for name in CHAPTERS), "book/model"]
+PAGES = [*(f"notebooks/{name}" for name in CHAPTERS), "book/model", "book/scale"]
 VIOLATIONS = """async () => {
   for (const details of document.querySelectorAll(".g2-live details")) details.open = true;
   const { violations } = await axe.run({ include: [".g2-live"] }, { resultTypes: ["violations"] });
