@@ -10,7 +10,14 @@ import { Engine } from "./client.mjs";
 import { readConfig } from "./config.mjs";
 import { PUBLISHED, describe } from "./hub.mjs";
 import { SUPERSEDED } from "./messages.mjs";
-import { bundle, bundledModel, loadTokenizer, startEngine, unpackTokenizer } from "./page.mjs";
+import {
+  bundle,
+  bundledModel,
+  loadTokenizer,
+  script,
+  startEngine,
+  unpackTokenizer,
+} from "./page.mjs";
 import { nextProbabilities } from "./sampling.mjs";
 import { list, open, remove } from "./storage.mjs";
 import { END_OF_TEXT } from "./tokenizer.mjs";
@@ -28,6 +35,7 @@ import { END_OF_TEXT } from "./tokenizer.mjs";
   nextProbabilities,
   open,
   readConfig,
+  script,
   remove,
   startEngine,
   unpackTokenizer,
