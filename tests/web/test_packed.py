@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -55,3 +56,10 @@ def test_files_travel_in_scripts_unchanged(name):
 def test_other_names_are_refused():
     with pytest.raises(ValueError, match="bert"):
         web.files_script("bert")
+
+
+def test_a_module_of_the_base_is_known_by_its_name_alone():
+    """The bundler takes ./NAME.mjs for the base's, in whichever folder it is imported."""
+    base = re.findall(r"\./(\w+)\.mjs", (WEB / "exhibits" / "base.mjs").read_text("utf-8"))
+    others = [path.stem for folder in ("flow", "scale") for path in (WEB / folder).glob("*.mjs")]
+    assert base and not set(base) & set(others)

@@ -3,7 +3,7 @@
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { button, headOf } from "./cells.mjs";
-import { cellOf, written } from "./hand.mjs";
+import { cellOf, written } from "./by_hand.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */

@@ -24,7 +24,7 @@ import { product } from "./product.mjs";
  * @property {number} at  the token that is followed: the query
  * @property {Place} place
  * @property {string[]} cut  heads, block.head
- * @property {import("./hand.mjs").Cell[]} cells  that are set by hand
+ * @property {import("./by_hand.mjs").Cell[]} cells  that are set by hand
  * @property {{nLayer: number, nHead: number, nEmbd: number, vocabSize: number}} sizes
  * @property {number} step  of a head: score, scale, mask, share, mix
  * @property {number} hover  an output of a matrix; -1: none

@@ -1,7 +1,7 @@
 // What changes a pass and compares passes, what is read of weights, and the panels below the picture.
 
 import { bugChoice, NAMES, throughBug } from "./bug.mjs";
-import { editsOf, Hand } from "./hand.mjs";
+import { editsOf, Hand } from "./by_hand.mjs";
 import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
 import { Shelf } from "./parts.mjs";

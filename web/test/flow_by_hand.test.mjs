@@ -1,7 +1,7 @@
 // A number that is set by hand is the tape's, and changes only what follows.
 
 import { beforeAll, expect, test } from "vitest";
-import { cellOf, editsOf, readCell, written } from "../flow/hand.mjs";
+import { cellOf, editsOf, readCell, written } from "../flow/by_hand.mjs";
 import { readPass } from "../flow/pass.mjs";
 import { placeOf } from "../flow/place.mjs";
 import { wayThrough } from "../flow/way.mjs";
