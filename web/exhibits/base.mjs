@@ -3,6 +3,7 @@
 
 export * from "./acts.mjs";
 export * from "./as_table.mjs";
+export * from "./crane_world.mjs";
 export * from "./dom.mjs";
 export * from "./exhibit.mjs";
 export * from "./hand.mjs";
@@ -14,4 +15,3 @@ export * from "./page_model.mjs";
 export * from "./published.mjs";
 export * from "./state.mjs";
 export * from "./strip.mjs";
-export * from "./world.mjs";

@@ -5,7 +5,7 @@ import { Bars, withGhosts } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { lossOf } from "./loading.mjs";
 import { orSuperseded } from "./page_model.mjs";
-import { senseAfter } from "./world.mjs";
+import { senseAfter } from "./crane_world.mjs";
 import { Strip } from "./strip.mjs";
 
 /** @typedef {{loss: number, p: Float64Array, written: string}} Measured */

@@ -4,7 +4,7 @@
 import { Bars, withGhosts } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
-import { senseAfter } from "./world.mjs";
+import { senseAfter } from "./crane_world.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 

@@ -8,7 +8,7 @@ import { modelFromDrop } from "./files.mjs";
 import { model } from "./page_model.mjs";
 import { bookButton, choices, inWords } from "./model_choice.mjs";
 import { state } from "./state.mjs";
-import { remarkOn } from "./world.mjs";
+import { remarkOn } from "./crane_world.mjs";
 
 /** @import { State } from "./state.mjs" */
 /** @import { Table } from "./as_table.mjs" */

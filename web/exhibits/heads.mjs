@@ -5,7 +5,7 @@ import { Arcs } from "./arcs.mjs";
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
-import { senseAfter } from "./world.mjs";
+import { senseAfter } from "./crane_world.mjs";
 import { Strip } from "./strip.mjs";
 
 const MOST = 24; // tokens

@@ -5,7 +5,7 @@ import { Bars, share, withGhosts } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { LOOK_UP, move } from "./motion.mjs";
-import { senseAfter } from "./world.mjs";
+import { senseAfter } from "./crane_world.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 

@@ -8,7 +8,7 @@ import { rove } from "./keys.mjs";
 import { move } from "./motion.mjs";
 import { BUGS, chance, meet } from "./museum_bugs.mjs";
 import { Curve, Signs, signs } from "./museum_signs.mjs";
-import { senseAfter } from "./world.mjs";
+import { senseAfter } from "./crane_world.mjs";
 import { Strip } from "./strip.mjs";
 
 /** @import { Case, Sign } from "./museum_signs.mjs" */

@@ -5,7 +5,7 @@ import { DartLine } from "./dartline.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
 import { GATHER, LOOK_UP, still } from "./motion.mjs";
-import { senseAfter } from "./world.mjs";
+import { senseAfter } from "./crane_world.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 

@@ -4,7 +4,7 @@
 
 import { Bars, goes, share, withGhosts } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
-import { senseAfter } from "./world.mjs";
+import { senseAfter } from "./crane_world.mjs";
 import { Strip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 

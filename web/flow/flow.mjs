@@ -3,7 +3,7 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
-import { sensesOf } from "../exhibits/world.mjs";
+import { sensesOf } from "../exhibits/crane_world.mjs";
 import { Crumbs } from "./crumbs.mjs";
 import { deeper } from "./deeper.mjs";
 import { asTable, inSentences, outcome, readPass, wholeWords } from "./pass.mjs";

@@ -32,7 +32,7 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
  */
 /** @typedef {{id: number, name: string, p: number, rest?: string, sense?: "bird" | "machine",
  *   other?: number}} Next  `rest`: what makes a word of it; `other`: its share in a second pass */
-/** @import { Senses } from "../exhibits/world.mjs" */
+/** @import { Senses } from "../exhibits/crane_world.mjs" */
 
 export const LIT = 0.5; // a unit is lit above this
 const FULL = 4e6; // numbers on a tape: a larger model's is read in part

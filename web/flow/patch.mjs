@@ -4,7 +4,7 @@
 import { fixed, make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { readPass, stageName, stagePaths } from "./pass.mjs";
-import { sensesOf } from "../exhibits/world.mjs";
+import { sensesOf } from "../exhibits/crane_world.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Pass, Said } from "./pass.mjs" */

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { asTable, inSentences, readPass, stagePaths, wholeWords } from "../flow/pass.mjs";
-import { sensesOf } from "../exhibits/world.mjs";
+import { sensesOf } from "../exhibits/crane_world.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";
 import { timetable } from "../flow/player.mjs";

@@ -1,7 +1,7 @@
 // Another token in a lane's place: the rest of the text stays as it is.
 
 import { beforeAll, expect, test } from "vitest";
-import { unknown } from "../exhibits/world.mjs";
+import { unknown } from "../exhibits/crane_world.mjs";
 import { readPass } from "../flow/pass.mjs";
 import { exchanged, likely } from "../flow/swap.mjs";
 import { pageModel } from "./page.mjs";

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { readPass } from "../flow/pass.mjs";
-import { sensesOf } from "../exhibits/world.mjs";
+import { sensesOf } from "../exhibits/crane_world.mjs";
 import { STEPS } from "../flow/tour.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { fixture } from "./files.mjs";
