@@ -61,7 +61,6 @@ const deep = {
   output: {
     ...onBase.output,
     globals: { ...onBase.output.globals, flow: "gpt2Flow" },
-    name: "gpt2Deep",
   },
 };
 const HOW = { gpt2: engine, base: onEngine, flow, deep, scale: onBase, live: onBase };

@@ -1,5 +1,9 @@
 // What a reader needs who goes into the picture or changes it. Packed into deep.js, which a page asks
 // for when somebody is near.
 
-export { sceneOf } from "./scenes.mjs";
-export { Tools } from "./tools.mjs";
+import { sceneOf } from "./scenes.mjs";
+import { Tools } from "./tools.mjs";
+
+/** @typedef {{sceneOf: typeof sceneOf, Tools: typeof Tools}} Deep */
+
+/** @type {any} */ (globalThis).gpt2Deep = /** @type {Deep} */ ({ sceneOf, Tools });

@@ -2,5 +2,5 @@
 
 import { script } from "../page.mjs";
 
-/** @returns {Promise<typeof import("./deep.mjs")>} */
+/** @returns {Promise<import("./deep.mjs").Deep>} */
 export const deeper = () => script("deep.js", () => /** @type {any} */ (globalThis).gpt2Deep);

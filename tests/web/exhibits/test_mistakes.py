@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -38,7 +39,7 @@ def chapter() -> SimpleNamespace:
     space |= {"encoding": load_tokenizer("crane"), "crane": crane_world, "generate": generate}
     space |= {"model": GPT2.from_pretrained("crane")}
     for cell in nbformat.read(NOTEBOOK, 4).cells:
-        if cell.source.startswith(("from torch import nn", "def beginning")):
+        if re.search(r"^def (square_not_transposed|beginning)\(", cell.source, re.M):
             exec(cell.source.split("\nwith torch.no_grad")[0], space)
     return SimpleNamespace(**space)
 
