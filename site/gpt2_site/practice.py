@@ -246,10 +246,10 @@ def card(
         if isinstance(said[0], nodes.Text):
             said[0] = nodes.Text(said[0].lstrip())
     opening = (
-        f'<section class="question" id="{question.anchor}" data-question="{question.id}" '
+        f'<div class="question" role="group" id="{question.anchor}" data-question="{question.id}" '
         f'aria-label="{name}">\n<p class="count">{head}</p>'
     )
-    return [raw(opening), first, *options(rest, question), raw("</section>\n")]
+    return [raw(opening), first, *options(rest, question), raw("</div>\n")]
 
 
 def options(children: list[nodes.Node], question: Question) -> list[nodes.Node]:

@@ -92,7 +92,7 @@ def test_what_a_link_leads_to_is_below_the_bars(page):
 
 
 def test_what_copies_code_is_seen_by_keyboard_and_keeps_the_focus(page):
-    button = page.locator("button.copybtn").first
+    button = page.locator("button.copybtn").filter(visible=True).first
     button.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Shift+Tab")
@@ -156,7 +156,7 @@ def test_without_storage_the_frame_works(opened):
 
 def test_scripts_of_exhibits_come_when_one_is_near_or_linked(opened, address):
     asked: list[str] = []
-    page = opened("robots.txt", viewport=WIDE)
+    page = opened("robots.txt", viewport={"width": 1280, "height": 300})
     page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
     page.goto(f"{address}/{HEADS}", wait_until="networkidle")
     assert "live.js" not in asked
@@ -210,7 +210,7 @@ def test_a_link_to_a_fold_opens_it(opened, address, soup):
 
 def test_on_paper_folds_are_open_but_for_code_and_map_and_then_closed_again(opened, soup):
     page = opened(first_fold(soup, "mask")[0])
-    told = "article details:not([open], .hide)"
+    told = "article details:not([open], .hide, .wrong)"
     count = f"document.querySelectorAll('{told}').length"
     before = page.evaluate(count)
     assert before > 0
@@ -252,7 +252,8 @@ def lit(page: Page) -> set[str]:
 
 @pytest.mark.parametrize("place", [".g2-ledger tr:nth-child(2) th", "p code", ".highlight"])
 def test_a_name_lights_up_wherever_it_is(attention, place):
-    at = attention.locator(f":is({place}) [data-name], :is({place})[data-name]").first
+    named = attention.locator(f":is({place}) [data-name], :is({place})[data-name]")
+    at = named.filter(visible=True).first
     at.hover()
     assert lit(attention) >= {"ledger", "code"}
     names = attention.locator(".lit-name").evaluate_all("all => all.map((o) => o.dataset.name)")

@@ -60,7 +60,8 @@ export function museum({ settings, state, model, say, sentence, element }) {
     });
   };
   const open = () => state.set({ mystery: 0, bug: healthy.name });
-  const hide = make("button", { type: "button", onclick: another });
+  const invites = "a riddle: one bug, unseen";
+  const hide = make("button", { type: "button", onclick: another }, invites);
   const end = make("button", { type: "button", onclick: open }, "end the riddle");
 
   /** What is on, what is guessed, whether the guess is right. */
@@ -217,7 +218,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
         button.tabIndex = pressed ? 0 : -1;
       });
       switches[0].textContent = mystery ? "no guess" : healthy.name;
-      hide.textContent = mystery ? "another riddle" : "a riddle: one bug, unseen";
+      hide.textContent = mystery ? "another riddle" : invites;
       end.hidden = !mystery;
       say(tell(shown));
       writeBoth(on.name, ids, latest).catch((error) => (wrote.textContent = error.message));

@@ -102,6 +102,7 @@ function draw(tag, attributes, text = "") {
 export class Curve {
   constructor() {
     this.svg = draw("svg", { class: "curve", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img" });
+    this.svg.setAttribute("aria-label", "the loss");
     this.title = make("p", { class: "soft" });
     this.element = make("div", {}, this.title, this.svg);
   }
