@@ -154,7 +154,8 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     copied = dict.fromkeys(
         ("copybutton", "clipboard", "documentation_options"), context["notebook"]
     )
-    used = {"katex": 'class="katex"' in body, "take.js": 'class="g2' in body, **copied}
+    needs = {"katex": 'class="katex"', "take.js": 'class="g2', "names.js": "g2-ledger"}
+    used = {name: has in body for name, has in needs.items()} | copied
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context[kind] if loaded(str(file.filename), used)]
     for script in context["script_files"]:

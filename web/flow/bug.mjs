@@ -1,6 +1,6 @@
 // The museum's bugs (chapter 19) in the picture: one at a time, without cuts and numbers set by hand.
 
-import { choice, labelled, make } from "../exhibits/dom.mjs";
+import { choice, labelled } from "../exhibits/dom.mjs";
 import { BUGS, meet } from "../exhibits/museum_bugs.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
@@ -31,11 +31,7 @@ export function throughBug(model, bug) {
 export function bugChoice(state) {
   const options = Object.fromEntries(["", ...NAMES].map((name) => [name, name || "none"]));
   const select = choice(options, () => state.set({ bug: select.value, off: [], set: [] }));
-  const fold = make("details", {}, make("summary", {}, "Bugs"));
-  fold.append(labelled("a bug of chapter 19", select));
-  const set = () => {
-    select.value = state.get("bug");
-    fold.open ||= Boolean(select.value);
-  };
-  return { element: fold, set };
+  const set = () => (select.value = state.get("bug"));
+  set();
+  return { element: labelled("a bug of chapter 19", select), set };
 }

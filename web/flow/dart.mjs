@@ -34,9 +34,9 @@ export class Dart {
       ],
       "the dart",
     );
-    const told = make("summary", {}, "Knobs of the dart");
+    const told = make("summary", {}, "Knobs of the dart, and bugs");
     this.element = make("details", { class: "flow-dart" }, told, this.board.element);
-    this.element.open = this.turned;
+    this.element.open = this.turned || state.get("bug") !== "";
   }
 
   /** Whether a knob is turned. */

@@ -11,7 +11,6 @@ import { addressOf, levelOf, outOf, placeOf, STEPS, wayTo } from "./place.mjs";
 import { Player } from "./player.mjs";
 import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs, runsAsChips } from "./stored.mjs";
-import { Tour } from "./tour.mjs";
 import { whole } from "./whole.mjs";
 import { Writer } from "./writer.mjs";
 
@@ -50,6 +49,7 @@ export function flow(page) {
   state.declare("set", []); // numbers that are set by hand
   state.declare("versus", "", { typed: false }); // the text that is compared with
   state.declare("bug", "", { typed: false }); // of chapter 19
+  state.declare("tour", 0, { min: 0, max: 99, whole: true }); // its step; 0: none
 
   /** @type {Pass | null} */
   let pass = null;
@@ -87,12 +87,15 @@ export function flow(page) {
   };
   const writer = new Writer(page, stage, latestPass);
   if (settings.plays) player.playOnce();
-  const tour = new Tour(state, {
-    text: settings.passes?.[0].text ?? "",
-    field: strip.input,
-    writer,
-    chapters,
-  });
+  const tour = make(
+    "button",
+    {
+      type: "button",
+      class: "flow-tour-open",
+      onclick: () => void arrive().then((tools) => tools.tour.go(1), complain),
+    },
+    "Show me: two minutes",
+  );
   const told = make("ol", { class: "aloud" });
   const [above, under, below] = ["above", "under", "below"].map((name) =>
     make("div", { class: `flow-${name}` }),
@@ -104,8 +107,16 @@ export function flow(page) {
     if (tools) return tools;
     const repaint = () => paint();
     const forget = () => (answered = "");
-    const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass };
-    tools = new deep.Tools(page, { ...more, forget, repaint });
+    const knobs = writer.dart.element;
+    const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass, knobs };
+    const guided = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
+    tools = new deep.Tools(page, {
+      ...more,
+      forget,
+      repaint,
+      tour: { ...guided, writer, chapters },
+    });
+    above.before(tools.tour.card);
     above.append(...tools.above);
     under.append(...tools.under);
     below.append(...tools.below);
@@ -115,7 +126,7 @@ export function flow(page) {
     settings.tensors ||
     settings.giver !== undefined ||
     state.get("set").length ||
-    ["place", "versus", "bug"].some((name) => state.get(name));
+    ["place", "versus", "bug", "tour"].some((name) => state.get(name));
   const cut = () => (state.get("run") ? [] : heads.filter((one) => state.get("off").includes(one)));
   const at = () => {
     const last = /** @type {Pass} */ (pass).ids.length - 1;
@@ -221,8 +232,8 @@ export function flow(page) {
     shownPlace = address;
     crumbs.show(wayTo(here, pass.tokens));
     const path = player.set(pass.nLayer, !levelOf(here));
-    tour.set(pass);
-    tour.open.hidden ||= !settings.passes || Boolean(model.loaded?.own);
+    tour.hidden = !settings.passes || Boolean(model.loaded?.own);
+    tools?.tour.set(pass);
     tools?.set(pass, here, at(), path);
     const wrong = tools?.bug && `With the bug “${tools.bug}”. `;
     const changed = tools?.says(pass, at()) ?? "";
@@ -253,8 +264,7 @@ export function flow(page) {
     nodes: [
       strip.element,
       runs,
-      make("div", { class: "flow-top" }, crumbs.element, tour.open),
-      tour.card,
+      make("div", { class: "flow-top" }, crumbs.element, tour),
       above,
       stage.element,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),

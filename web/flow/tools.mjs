@@ -8,6 +8,7 @@ import { Shelf } from "./parts.mjs";
 import { readPass } from "./pass.mjs";
 import { addressOf, levelOf } from "./place.mjs";
 import { Swap } from "./swap.mjs";
+import { Tour } from "./tour.mjs";
 import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
@@ -21,10 +22,10 @@ export class Tools {
    * @param {Page} page
    * @param {{sizes: any, stage: HTMLElement, stored: Pass[], cut: () => string[],
    *   begin: (changes: Record<string, any>) => void, latest: () => Promise<Pass | null>,
-   *   forget: () => void, repaint: () => void}} more  `latest`: the pass of the present text, computed
+   *   knobs: HTMLElement, forget: () => void, repaint: () => void, tour: ConstructorParameters<typeof Tour>[1]}} more  `latest`: the pass of the present text, computed
    *   here; `forget`: what was computed
    */
-  constructor(page, { sizes, stage, stored, cut, begin, latest, forget, repaint }) {
+  constructor(page, { sizes, stage, stored, cut, begin, latest, knobs, forget, repaint, tour }) {
     const { settings, state, model, complain } = page;
     this.state = state;
     this.model = model;
@@ -39,13 +40,11 @@ export class Tools {
     this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
     this.patch = this.panels.patch;
     this.bugs = bugChoice(state);
+    knobs.append(this.bugs.element);
+    this.tour = new Tour(state, tour);
     this.above = [...(this.patch ? [this.patch.element] : []), this.swap.element];
     this.under = [this.versus.element, this.hand.element];
-    this.below = [
-      this.bugs.element,
-      ...(this.mine ? [this.mine.element] : []),
-      ...this.panels.nodes,
-    ];
+    this.below = [...(this.mine ? [this.mine.element] : []), ...this.panels.nodes];
     /** @type {{of: string, pass: Pass} | null} */
     this.clean = null; // the last pass without a number set by hand
     /** @type {Pass | null} */

@@ -126,11 +126,12 @@ export const STEPS = [
 export class Tour {
   /**
    * @param {State} state
-   * @param {{text: string, field: HTMLInputElement, writer: Writer, chapters?: string[]}} more
-   *   `text`: of the tour; `chapters`: their addresses
+   * @param {{open: HTMLElement, text: string, field: HTMLInputElement, writer: Writer,
+   *   chapters?: string[]}} more  `open`: the button that begins it; `chapters`: their addresses
    */
-  constructor(state, { text, field, writer, chapters = [] }) {
+  constructor(state, { open, text, field, writer, chapters = [] }) {
     this.state = state;
+    this.open = open;
     this.text = text;
     this.field = field;
     this.writer = writer;
@@ -138,12 +139,6 @@ export class Tour {
     /** @type {Record<string, any> | null} */
     this.before = null; // what was shown before the tour
     this.guessed = "";
-    state.declare("tour", 0, { min: 0, max: STEPS.length, whole: true });
-    this.open = make(
-      "button",
-      { type: "button", class: "flow-tour-open", onclick: () => this.go(1) },
-      "Show me: two minutes",
-    );
     this.card = make("section", {
       class: "flow-tour",
       "aria-label": "tour",
@@ -192,8 +187,8 @@ export class Tour {
 
   /** @param {Pass} pass  that is shown */
   set(pass) {
-    const n = this.state.get("tour");
-    this.open.hidden = n > 0;
+    const n = Math.min(this.state.get("tour"), STEPS.length);
+    this.open.hidden ||= n > 0;
     this.card.hidden = !n;
     if (!n) return;
     const { title, task, answer, guess, act, chapter } = STEPS[n - 1];
