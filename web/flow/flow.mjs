@@ -122,11 +122,12 @@ export function flow(page) {
     below.append(...tools.below);
     return tools;
   };
-  const wanted = () =>
-    settings.tensors ||
+  /** Whether the pass is another than the model's own, or not to be seen from outside. */
+  const changed = () =>
     settings.giver !== undefined ||
     state.get("set").length ||
     ["place", "versus", "bug", "tour"].some((name) => state.get(name));
+
   const cut = () => (state.get("run") ? [] : heads.filter((one) => state.get("off").includes(one)));
   const at = () => {
     const last = /** @type {Pass} */ (pass).ids.length - 1;
@@ -165,7 +166,7 @@ export function flow(page) {
     const asked = askedFor(nth);
     if (asked === answered && pass) return true;
     const own = nth ? (await gpt2Runs())[nth - 1] : null;
-    const here = !model.loaded && !cut().length && !wanted();
+    const here = !model.loaded && !cut().length && !changed();
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
     if (!latest()) return false;
@@ -236,9 +237,9 @@ export function flow(page) {
     tools?.tour.set(pass);
     tools?.set(pass, here, at(), path);
     const wrong = tools?.bug && `With the bug “${tools.bug}”. `;
-    const changed = tools?.says(pass, at()) ?? "";
+    const came = tools?.says(pass, at()) ?? "";
     const known = state.get("run") ? STORED : wrong || "";
-    say(scene.says ? `${scene.says} ${changed}` : known + (changed || outcome(pass, at(), cut())));
+    say(scene.says ? `${scene.says} ${came}` : known + (came || outcome(pass, at(), cut())));
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
 
@@ -276,7 +277,7 @@ export function flow(page) {
       told,
     ],
     show: async (latest) => {
-      if (wanted()) await arrive();
+      if (changed()) await arrive();
       if (!(await find(latest)) || !latest()) return;
       const { block: open } = place();
       const more = open !== undefined || state.get("versus") || writer.dart.turned;
@@ -285,6 +286,7 @@ export function flow(page) {
       const ready = !tools || (pass && (await tools.prepare(pass, place(), at(), ask)));
       if (!ready || !latest()) return;
       paint();
+      if (settings.tensors && !tools) await arrive().then(paint);
       if (pass) await tools?.panels.set(pass, at(), latest);
       writer.next();
       if (!pass?.tensor || pass.whole) return;
