@@ -78,7 +78,7 @@ def test_a_pass_plays_to_its_end_and_can_be_scrubbed(opened):
     until(page, "!document.querySelector('.flow-veil').hidden")
     until(page, "document.querySelector('.flow-veil').hidden", timeout=WAIT)
     page.get_by_role("slider", name="how far the pass has come").fill("10")
-    assert "attn.weights" in page.locator(".flow-line").text_content()
+    page.locator(".flow-line").filter(has_text="attn.weights").wait_for(timeout=WAIT)
     assert page.locator(".flow-veil").is_visible()
 
 
