@@ -1,7 +1,7 @@
 // A pass that plays: the five verbs in their time, and a slider over all stations.
 
 import { make } from "../exhibits/dom.mjs";
-import { still } from "./stage.mjs";
+import { still } from "../exhibits/motion.mjs";
 import { wayThrough } from "./way.mjs";
 
 /** @import { State } from "../exhibits/state.mjs" */

@@ -4,6 +4,7 @@
 import { interpolateZoom } from "d3-interpolate";
 import { render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
+import { still } from "../exhibits/motion.mjs";
 import { onCurve } from "./layout.mjs";
 
 /** @import { Scene } from "./scenes.mjs" */
@@ -13,11 +14,6 @@ const ZOOM = 600; // milliseconds from one level to the next
 const FLIGHT = 500; // milliseconds of a token on its way to the text
 const STEPS = 16; // of the camera's way
 const NS = "http://www.w3.org/2000/svg";
-
-/** Whether the reader wants things to move. */
-export function still() {
-  return matchMedia("(prefers-reduced-motion: reduce)").matches;
-}
 
 export class Stage {
   constructor() {

@@ -3,6 +3,7 @@
 
 import { interpolateZoom } from "d3-interpolate";
 import { render, svg } from "lit/html.js";
+import { still } from "../exhibits/motion.mjs";
 import { make } from "../exhibits/dom.mjs";
 import { placed } from "./world.mjs";
 
@@ -59,7 +60,7 @@ export function scale({ settings, state, say, element }) {
    */
   const fly = (end) => {
     stop();
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return to(end);
+    if (still()) return to(end);
     const [from, began] = [at, performance.now()];
     const time = STOP * Math.max(1, Math.abs(end - from));
     const tick = (/** @type {number} */ now) => {
@@ -73,7 +74,7 @@ export function scale({ settings, state, say, element }) {
     play.textContent = "stop";
   };
   const run = () => {
-    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    if (still()) {
       return to(at >= last ? 0 : Math.floor(at) + 1);
     }
     if (at >= last) paint(0);
