@@ -137,7 +137,7 @@ export function tokens({ settings, state, say, element }) {
         const pieces = ids.slice(0, MOST).map((id, t) => ({
           name: visible(lists[i].show(id)),
           id,
-          mark: parts[t] === "on" ? "part" : "",
+          mark: `${parts[t] === "on" ? "part" : ""} ${parts[t + 1] === "on" ? "joined" : ""}`,
           share: parts[t] ? 0.45 : 0,
         }));
         const chosen = key === LISTS[i].key ? Number(at) : -1;
