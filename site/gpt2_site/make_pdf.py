@@ -87,7 +87,7 @@ def document(found: list[Page], numbers: dict[str, int]) -> str:
             for link in head.find_all("link", rel="stylesheet")
         }
         | {"_static/practice.css", "_static/front.css"}
-        | {f"_static/{name}.css" for name in ("base", "flow", "live")}
+        | {f"_static/{name}.css" for name in ("flow", "live")}
     )
     links = "".join(
         f'<link rel="stylesheet" href="{sheet}">'

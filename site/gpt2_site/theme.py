@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import sphinx_copybutton
 from docutils import nodes
 from sphinx.application import Sphinx
 
@@ -43,13 +44,24 @@ POLICY = "; ".join(
         "trusted-types default lit-html",
     ]
 )
+# The styles of all pages are one file, so that a page waits for one answer instead of six.
+ROOT = THEME.parent.parent
+STYLES = "".join(
+    path.read_text("utf-8")
+    for path in (
+        Path(sphinx_copybutton.__file__).parent / "_static" / "copybutton.css",
+        *(THEME.parent / "static" / f"{name}.css" for name in ("page", "code", "book")),
+        *(ROOT / "gpt2_edu/exhibits/static" / f"{name}.css" for name in ("exhibits", "base")),
+    )
+)
 # What Sphinx and extensions put on every page, and the book does without.
 UNUSED = (
     "doctools",
     "sphinx_highlight",
     "basic.css",
-    "mystnb",
+    "copybutton.css",
     "katex-math",
+    "mystnb",
     "pygments",
 )
 
@@ -145,6 +157,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
             context[side]["says"] = promised(app.env.get_doctree(neighbour))
     context["author"] = app.config.author
     context["policy"] = POLICY
+    context["styles"] = f"styles.css?v={hashlib.sha256(STYLES.encode()).hexdigest()[:8]}"
     context["notebook"] = page.startswith("notebooks/")
     context["colab"] = colab(page)
     body = context.get("body", "")
@@ -176,6 +189,11 @@ def loaded(name: str, used: dict[str, bool]) -> bool:
     )
 
 
+def join_styles(app: Sphinx, error: Exception | None) -> None:
+    if not error and app.builder.name == "html":
+        (Path(app.outdir) / "_static" / "styles.css").write_text(STYLES, encoding="utf-8")
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_theme("gpt2", str(THEME))
     app.add_config_value(
@@ -183,4 +201,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )  # Jupyter Book sets it for an extension that we leave out
     app.connect("html-page-context", frame)
     app.connect("doctree-resolved", keep_columns)
+    app.connect("build-finished", join_styles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

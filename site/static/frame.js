@@ -102,7 +102,12 @@
   // The present chapter is in view, in the ribbon and in the contents.
   /** @type {HTMLElement | null} */
   const here = document.querySelector(".ribbon .here");
-  here?.closest("nav")?.scrollTo({ left: here.offsetLeft - innerWidth / 2 + here.offsetWidth / 2 });
+  // After the first paint: asked earlier, the browser would lay the page out twice.
+  requestAnimationFrame(() =>
+    here?.closest("nav")?.scrollTo({
+      left: here.offsetLeft - innerWidth / 2 + here.offsetWidth / 2,
+    }),
+  );
   contents.addEventListener("focusout", ({ relatedTarget: to }) => {
     if (to && !contents.contains(/** @type {Node} */ (to))) contents.open = false;
   });
