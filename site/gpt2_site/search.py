@@ -23,7 +23,7 @@ QUESTIONS = "Questions people ask"
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.S)
 CARD = re.compile(r'class="question" id="([^"]+)"')
 DEFINED = re.compile(r"^(?:def|class) (\w+)", re.M)
-NEVER = ("search", "genindex", "book/contents")  # lists of what stands elsewhere
+NEVER = ("search", "book/contents")  # lists of what stands elsewhere
 ASSETS = ("searchtools.js", "language_data.js", "doctools.js")
 
 
