@@ -10,10 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.site.test_browser import AXE, OVERFLOWING
-from tests.site.waiting import until
+from tests.site.waiting import wake
 
 pytestmark = pytest.mark.browser
-WAIT = 60_000  # milliseconds; there are many at once on a slow machine
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted(
     path.stem
@@ -38,17 +37,6 @@ def tab(browser: Browser, request) -> Iterator[Page]:
     yield page
     assert page.heard == []
     context.close()
-
-
-def wake(page: Page) -> int:
-    """Bring all exhibits of a page to life; how many there are."""
-    page.evaluate("document.querySelectorAll('article details').forEach((d) => (d.open = true))")
-    exhibits = page.locator(".g2-live")
-    for i in range(exhibits.count()):
-        exhibits.nth(i).scroll_into_view_if_needed()
-        element = exhibits.nth(i).element_handle()
-        until(page, "(e) => e.dataset.state === 'ready'", arg=element, timeout=WAIT)
-    return exhibits.count()
 
 
 def test_every_chapter_has_an_exhibit():

@@ -7,6 +7,13 @@ from typing import Any
 
 from playwright.sync_api import Error
 
+OPEN = """() => {
+  for (const details of document.querySelectorAll("article details")) {
+    details.removeAttribute("name"); // of one name only one would be open
+    details.open = true;
+  }
+}"""
+
 
 def until(page: Any, expression: str, arg: Any = None, timeout: float = 30_000) -> None:
     """Wait until a JavaScript expression, or function of ``arg``, is true; milliseconds."""
@@ -23,3 +30,14 @@ def _holds(page: Any, expression: str, arg: Any) -> bool:
         if "context was destroyed" in str(error):  # the page goes elsewhere
             return False
         raise
+
+
+def wake(page: Any, timeout: float = 60_000) -> int:
+    """Open all folds and bring all exhibits of a page to life; how many there are."""
+    page.evaluate(OPEN)
+    exhibits = page.locator(".g2-live")
+    for i in range(exhibits.count()):
+        exhibits.nth(i).scroll_into_view_if_needed()
+        element = exhibits.nth(i).element_handle()
+        until(page, "(e) => e.dataset.state === 'ready'", arg=element, timeout=timeout)
+    return exhibits.count()
