@@ -1,16 +1,16 @@
 // Arcs over a sentence: where its tokens are looked at from one of them, the wider the more.
 
+import { draw } from "./dom.mjs";
+
 /** @import { Strip } from "./strip.mjs" */
 
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDEST, LEAST, HIGHEST] = [9, 0.02, 38]; // px; weight; px
 
 export class Arcs {
   /** @param {Strip} strip */
   constructor(strip) {
     this.strip = strip;
-    this.element = document.createElementNS(SVG, "svg");
-    this.element.setAttribute("class", "arcs");
+    this.element = draw("svg", { class: "arcs" });
     this.element.ariaHidden = "true";
     strip.list.before(this.element);
     this.at = 0;
@@ -34,7 +34,7 @@ export class Arcs {
     if (!buttons[at]) return;
     while (element.children.length > weights.length) element.lastElementChild?.remove();
     while (element.children.length < weights.length) {
-      element.append(document.createElementNS(SVG, "path"));
+      element.append(draw("path"));
     }
     const top = (/** @type {number} */ i) => {
       const { offsetLeft, offsetTop, offsetWidth } = /** @type {HTMLElement} */ (

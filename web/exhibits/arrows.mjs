@@ -1,7 +1,7 @@
 // Plane of arrows: vectors of two numbers from one origin. Tips can be dragged, or moved by arrow
 // keys; the page's state takes the new numbers.
 
-import { fixed } from "./dom.mjs";
+import { draw, fixed } from "./dom.mjs";
 
 /**
  * @typedef {object} Arrow
@@ -14,22 +14,11 @@ import { fixed } from "./dom.mjs";
  * @property {string} [label]  what stands at its tip
  */
 
-const SVG = "http://www.w3.org/2000/svg";
 const SIZE = 320; // units of a side
 const STEP = 0.1; // of an arrow key; ten times as much with Shift
 const HOLD = 22; // units from a tip within which it can be taken
 const LINE = 15; // units from one label to the next
 const SAME = 0.02; // two tips within this stand in one place
-
-/**
- * @param {string} tag
- * @param {Record<string, string | number>} [attributes]
- */
-function draw(tag, attributes = {}) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  return element;
-}
 
 export class Arrows {
   /**

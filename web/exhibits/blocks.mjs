@@ -1,12 +1,12 @@
 // Chapter 10: put the blocks in another order, or leave one out: loss and text. They have one plan,
 // but each works on what those before it have written.
 
-import { Bars, withGhosts } from "./bars.mjs";
+import { nextAfter, pieces } from "./answers.mjs";
+import { Bars } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { lossOf } from "./loading.mjs";
 import { orSuperseded } from "./page_model.mjs";
-import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { Strip, textStrip } from "./strip.mjs";
 
 /** @typedef {{loss: number, p: Float64Array, written: string}} Measured */
 
@@ -27,18 +27,10 @@ export function blocks({ settings, state, model, say }) {
   /** All blocks, each once: what an address forgets comes last. */
   const inOrder = () => [...new Set([...state.get("order"), ...all])];
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => state.set({ text }),
-  });
+  const strip = textStrip(state, settings);
   const places = new Strip({
     what: "block",
-    onPick: (i) => {
-      const [out, block] = [state.get("out"), inOrder()[i]];
-      const rest = out.filter((/** @type {string} */ n) => n !== block);
-      state.set({ out: rest.length < out.length ? rest : [...out, block] });
-    },
+    onPick: (i) => state.toggle("out", inOrder()[i]),
     onMove: (from, to) => {
       const order = inOrder();
       order.splice(to, 0, ...order.splice(from, 1));
@@ -132,10 +124,7 @@ export function blocks({ settings, state, model, say }) {
       const { ids, cut } = await model.encode(text, MOST);
       const order = inOrder().filter((block) => !out.includes(block));
       const own = order.join() === all.join();
-      strip.set(
-        ids.map((id) => ({ name: model.show(id), id })),
-        { text, cut },
-      );
+      strip.set(pieces(ids), { text, cut });
       places.set(
         inOrder().map((block) => {
           const gone = out.includes(block);
@@ -156,7 +145,7 @@ export function blocks({ settings, state, model, say }) {
         undefined,
         WIDEST * guessing,
       );
-      const shown = withGhosts(now.p, before?.p, 6, (id) => model.show(id), senseAfter(text));
+      const shown = nextAfter(text, now.p, before?.p);
       const last = model.show(ids[ids.length - 1]);
       bars.set(shown, `what comes after ${last}${before ? " (dashed: in their own order)" : ""}`);
       texts.usual.textContent = whole.written.trim();

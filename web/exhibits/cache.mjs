@@ -1,11 +1,11 @@
 // Chapter 16: write token by token, with kept keys and values and without. A cache approximates
 // nothing: the logits are the same up to rounding. A forgotten position is another matter.
 
-import { Bars, withGhosts } from "./bars.mjs";
+import { nextAfter } from "./answers.mjs";
+import { Bars } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
-import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 const PROMPT = 24; // tokens at most
@@ -28,7 +28,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
   state.declare("restart", false);
 
   const onText = (/** @type {string} */ text) => state.set({ text, steps: 1 });
-  const strip = new Strip({ value: state.get("text"), chips: settings.chips, onText });
+  const strip = textStrip(state, settings, { onText });
   const next = () => state.set({ steps: state.get("steps") + 1 });
   const grid = make("ol", { class: "kv", "aria-label": "tokens, and who is computed" });
   const key = Object.entries(STATES).map(([mark, text]) =>
@@ -62,7 +62,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
   /** @type {Map<string, {chain: Chain, cut: number}>} */
   const chains = new Map(); // what was computed stays, for steps back
   const begin = async () => {
-    const [text, seed, restart] = ["text", "seed", "restart"].map((name) => state.get(name));
+    const [text, seed, restart] = state.all("text", "seed", "restart");
     const name = JSON.stringify([text, seed, restart]);
     const { ids, cut } = await model.encode(text, Math.min(PROMPT, Math.max(1, blockSize - 1)));
     const temperature = seed ? (settings.temperature ?? 0.8) : 0;
@@ -169,13 +169,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
       const p = model.probabilities(own.logits[s - 1]);
       const compared = parted >= s - 1 ? other.logits[s - 1] : undefined;
       bars.set(
-        withGhosts(
-          p,
-          compared && model.probabilities(compared),
-          6,
-          (id) => model.show(id),
-          senseAfter(state.get("text")),
-        ),
+        nextAfter(state.get("text"), p, compared && model.probabilities(compared)),
         compared
           ? `what could be written; dashed: ${keeps ? "without" : "with"} a cache`
           : "what could be written; the two texts have parted",

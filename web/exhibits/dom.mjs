@@ -18,6 +18,32 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * A part of a drawing.
+ * @param {string} tag
+ * @param {Record<string, string | number>} [attributes]
+ * @param {string} [words]
+ * @returns {SVGElement}
+ */
+export function draw(tag, attributes = {}, words = "") {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+  element.textContent = words;
+  return element;
+}
+
+/**
+ * A number, or the nearest one within the limits.
+ * @param {number} value
+ * @param {number} least
+ * @param {number} most
+ */
+export function within(value, least, most) {
+  return Math.min(most, Math.max(least, value));
+}
+
 /**
  * A control below its name.
  * @param {string} name

@@ -1,25 +1,12 @@
 // Number line: the numbers of a vector as dots, row below row. Those beyond its ends are counted.
 
-import { fixed } from "./dom.mjs";
+import { draw, fixed } from "./dom.mjs";
 
 /** @typedef {{title: string, values: ArrayLike<number>, role?: string, tensor?: string}} Row  `role` is
  *   its colour, `tensor` the name that lights up with it */
 
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDE, HIGH, MARGIN] = [360, 76, 30]; // units; of the line with its margins, and of a row
 const GOLDEN = 0.618; // spreads the dots of a row, so that many can be told apart
-
-/**
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
- * @param {string} [words]
- */
-function draw(tag, attributes, words) {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  if (words) element.textContent = words;
-  return element;
-}
 
 export class Dots {
   /** @param {{rows: number, reach?: number}} options  the line goes from −reach to reach */

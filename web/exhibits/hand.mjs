@@ -1,12 +1,12 @@
 // "Do it for me": a hand that does, for all to see, what the sentence above an exhibit asks for. A
 // reader who takes over stops it.
 
+import { draw } from "./dom.mjs";
 import { COPY, LOOK_UP, WRITE, still } from "./motion.mjs";
 
 /** @import { Strip } from "./strip.mjs" */
 /** @typedef {(hand: Hand) => Promise<void>} Act */
 
-const SVG = "http://www.w3.org/2000/svg";
 const ARROW = "M2 1v19l5-5 3 7 3-1-3-7h7z";
 const PAUSE = 250; // milliseconds after each act
 const TAKEN = "the reader has taken over";
@@ -15,13 +15,9 @@ export class Hand {
   /** @param {HTMLElement} element  the exhibit */
   constructor(element) {
     this.element = element;
-    this.picture = document.createElementNS(SVG, "svg");
-    this.picture.setAttribute("class", "hand");
-    this.picture.setAttribute("viewBox", "0 0 20 24");
+    this.picture = draw("svg", { class: "hand", viewBox: "0 0 20 24" });
     this.picture.ariaHidden = "true";
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("d", ARROW);
-    this.picture.append(path);
+    this.picture.append(draw("path", { d: ARROW }));
     this.taken = false;
   }
 

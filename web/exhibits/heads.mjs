@@ -1,12 +1,12 @@
 // Chapter 6: cut heads by a click on their maps, and see what the next token loses. Bright maps are
 // not those that matter.
 
+import { nextAfter, pieces } from "./answers.mjs";
 import { Arcs } from "./arcs.mjs";
-import { Bars, goes, share, withGhosts } from "./bars.mjs";
+import { Bars, goes, share } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
-import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 
 const MOST = 24; // tokens
 
@@ -25,9 +25,7 @@ export function heads({ settings, state, model, say }) {
 
   const areOff = () => names.filter((name) => state.get("off").includes(name));
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
+  const strip = textStrip(state, settings, {
     onText: (text) => state.set({ text, at: -1 }),
     onPick: (at) => state.set({ at }),
   });
@@ -35,9 +33,8 @@ export function heads({ settings, state, model, say }) {
   const board = new Board({
     onHead: (i) => state.set({ head: names[i] }),
     onCut: (i) => {
-      const off = areOff();
-      const less = off.filter((name) => name !== names[i]);
-      state.set({ head: names[i], off: less.length < off.length ? less : [...off, names[i]] });
+      state.toggle("off", names[i]);
+      state.set({ head: names[i] });
     },
   });
   const title = make("p", { class: "soft" });
@@ -83,7 +80,7 @@ export function heads({ settings, state, model, say }) {
   return {
     nodes: [strip.element, make("div", { class: "sides" }, board.element, bars.element)],
     show: async (latest) => {
-      const [text, head] = ["text", "head"].map((key) => state.get(key));
+      const [text, head] = state.all("text", "head");
       const off = areOff();
       const { ids, cut } = await model.encode(text, MOST);
       const last = ids.length - 1;
@@ -102,10 +99,7 @@ export function heads({ settings, state, model, say }) {
       const { whole, now } = known;
       if (!now) return;
       const tokens = ids.map((id) => model.show(id));
-      strip.set(
-        ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, cut, chosen: at },
-      );
+      strip.set(pieces(ids), { text, cut, chosen: at });
       const maps = paths.flatMap((path) => mapsOf(now.tensor(path)));
       const chosen = names.indexOf(head);
       const most = (/** @type {number} */ of) => {
@@ -133,7 +127,7 @@ export function heads({ settings, state, model, say }) {
       const t = lastOnly ? -1 : at;
       const p = model.probabilities(now.logits, { t });
       const before = whole ? model.probabilities(whole.logits, { t }) : undefined;
-      const shown = withGhosts(p, before, 6, (id) => model.show(id), senseAfter(text));
+      const shown = nextAfter(text, p, before);
       bars.set(shown, `what comes after ${tokens[at]}`);
       say(sentence(p, before, off, look));
     },

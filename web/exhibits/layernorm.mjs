@@ -1,11 +1,11 @@
 // Chapter 9: turn the volume of the stream, take the norms out. With them the dots and the next
 // token stay; without them both fly.
 
-import { Bars, goes, share, withGhosts } from "./bars.mjs";
+import { nextAfter, pieces } from "./answers.mjs";
+import { Bars, goes, share } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { Dots } from "./dots.mjs";
-import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 const MOST = 24; // tokens
@@ -29,12 +29,7 @@ export function layernorm({ settings, state, model, say }) {
   state.declare("norm", true);
   state.declare("eps", "inside", { among: ["inside", "outside"] });
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => state.set({ text }),
-    onPick: (at) => state.set({ at }),
-  });
+  const strip = textStrip(state, settings, { onPick: (at) => state.set({ at }) });
   const dots = new Dots({ rows: 2 });
   const numbers = make("p", { class: "soft" });
   const bars = new Bars();
@@ -108,10 +103,7 @@ export function layernorm({ settings, state, model, say }) {
       if (!now || !latest()) return;
       const tokens = ids.map((id) => model.show(id));
       const at = state.get("at") < 0 ? ids.length - 1 : Math.min(state.get("at"), ids.length - 1);
-      strip.set(
-        ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, chosen: at, cut },
-      );
+      strip.set(pieces(ids), { text, chosen: at, cut });
       const x = now.tensor(path).values.subarray(at * C, (at + 1) * C);
       const before = measure(x);
       const divisor = {
@@ -134,7 +126,7 @@ export function layernorm({ settings, state, model, say }) {
         : `mean ${written(before.mean)}, σ ${written(before.std)}; nothing is subtracted, nothing divided`;
       const p = model.probabilities(now.logits);
       const was = changed ? model.probabilities(trained.logits) : undefined;
-      const shown = withGhosts(p, was, 6, (id) => model.show(id), senseAfter(text));
+      const shown = nextAfter(text, p, was);
       const last = tokens[tokens.length - 1];
       bars.set(shown, `what comes after ${last}${was ? " (dashed: as trained)" : ""}`);
       first.set();

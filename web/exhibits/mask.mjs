@@ -1,12 +1,12 @@
 // Chapter 5: change a later word, and see which earlier positions notice. Behind the mask none
 // does; without it all do, and no error tells.
 
-import { Bars, share, withGhosts } from "./bars.mjs";
+import { nextAfter } from "./answers.mjs";
+import { Bars, share } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { LOOK_UP, move } from "./motion.mjs";
-import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { Strip, textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 /** @import { Bar } from "./bars.mjs" */
@@ -29,12 +29,7 @@ export function mask({ settings, state, model, say }) {
   state.declare("watch", settings.watch, { min: 0, max: MOST - 1, whole: true }); // of the bars
   state.declare("mask", true);
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => state.set({ text }),
-    onPick: (at) => state.set({ at }),
-  });
+  const strip = textStrip(state, settings, { onPick: (at) => state.set({ at }) });
   const other = new Strip({
     label: "in its place",
     value: state.get("word"),
@@ -177,7 +172,7 @@ export function mask({ settings, state, model, say }) {
       }
       const names = [ids[first], changed[first]].map((id) => model.show(id));
       const [p, now] = [was, is].map(({ logits }) => model.probabilities(logits, { t }));
-      const shown = withGhosts(now, p, 4, (id) => model.show(id), senseAfter(text));
+      const shown = nextAfter(text, now, p, 4);
       const title =
         ids[t] === changed[t]
           ? `what comes after ${tokens[t]}, with ${names[1]} (dashed: with ${names[0]})`

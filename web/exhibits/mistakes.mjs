@@ -7,7 +7,7 @@ import { MISTAKES } from "./broken.mjs";
 import { fixed, make, short, visible } from "./dom.mjs";
 import { Loading } from "./loading.mjs";
 import { LOOK_UP, move } from "./motion.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 
 /** @import { Parity } from "./loading.mjs" */
 
@@ -22,12 +22,7 @@ export function mistakes({ settings, state, model, say }) {
   state.declare("wrong", [], { among: all });
   const loading = new Loading(() => model.started());
 
-  const strip = new Strip({
-    label: "a beginning, which each model continues",
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => state.set({ text }),
-  });
+  const strip = textStrip(state, settings, { label: "a beginning, which each model continues" });
   const boxes = MISTAKES.map(([key, name]) => {
     const onchange = () => {
       const rest = state.get("wrong").filter((/** @type {string} */ one) => one !== key);

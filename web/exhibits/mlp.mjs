@@ -1,10 +1,11 @@
 // Chapter 7: change what one token brings to attention and to the MLP. Attention's results move from
 // there on, the MLP's at that token alone; and each of its units answers by itself.
 
+import { pieces } from "./answers.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 const MOST = 12; // tokens
@@ -23,12 +24,7 @@ export function mlp({ settings, state, model, say }) {
   state.declare("by", 1, { min: -3, max: 3 });
   state.declare("unit", settings.unit ?? 0, { min: 0, max: F - 1, whole: true });
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => state.set({ text }),
-    onPick: (at) => state.set({ at }),
-  });
+  const strip = textStrip(state, settings, { onPick: (at) => state.set({ at }) });
   const board = new Board({
     role: "plain",
     tensor: "",
@@ -113,7 +109,7 @@ export function mlp({ settings, state, model, say }) {
       ),
     ],
     show: async (latest) => {
-      const [text, by, i] = ["text", "by", "unit"].map((key) => state.get(key));
+      const [text, by, i] = state.all("text", "by", "unit");
       const { ids, cut } = await model.encode(text, MOST);
       const at = Math.min(state.get("at"), ids.length - 1);
       const h = `transformer.h.${state.get("block")}.`;
@@ -147,10 +143,7 @@ export function mlp({ settings, state, model, say }) {
         return ids.map((_, t) => distance(a, b, t * C, C));
       });
       const tokens = ids.map((id) => model.show(id));
-      strip.set(
-        ids.map((id, t) => ({ name: tokens[t], id })),
-        { text, chosen: at, cut },
-      );
+      strip.set(pieces(ids), { text, chosen: at, cut });
       controls.set();
       unit.set();
       const scale = Math.max(...moved.flat());
@@ -188,7 +181,7 @@ export function mlp({ settings, state, model, say }) {
       state.set({ unit: next });
     },
     whole: () => {
-      const [text, at, block, unit] = ["text", "at", "block", "unit"].map((key) => state.get(key));
+      const [text, at, block, unit] = state.all("text", "at", "block", "unit");
       return { text, at: String(at), place: `${block}.mlp.${unit}` };
     },
     table: () => ({ caption: "How far the results move.", ...board.table }),

@@ -1,15 +1,15 @@
 // Chapter 19: one console for all bugs of the museum. Hardly any raises an error: they are known by
 // what lights up. What needs training with the bug was stored; maps, bars and text answer.
 
-import { Bars, withGhosts } from "./bars.mjs";
+import { nextAfter, pieces } from "./answers.mjs";
+import { Bars } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { make } from "./dom.mjs";
 import { rove } from "./keys.mjs";
 import { move } from "./motion.mjs";
 import { BUGS, chance, meet } from "./museum_bugs.mjs";
 import { Curve, Signs, signs } from "./museum_signs.mjs";
-import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 
 /** @import { Case, Sign } from "./museum_signs.mjs" */
 /** @import { Pass } from "./museum_bugs.mjs" */
@@ -36,11 +36,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
   state.declare("bug", healthy.name, { among: all.map(({ name }) => name) });
   state.declare("mystery", settings.mystery ?? 0, { min: 0, max: draws.length, whole: true });
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => state.set({ text }),
-  });
+  const strip = textStrip(state, settings);
   const board = new Board({ onHead: (i) => state.set({ head: names[i] }) });
   const bars = new Bars({ rows: 5 });
   const [curve, list] = [new Curve(), new Signs()];
@@ -189,10 +185,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
         expected,
       });
       const tokens = ids.map((id) => model.show(id));
-      strip.set(
-        ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, cut },
-      );
+      strip.set(pieces(ids), { text, cut });
       board.setHeads(
         maps.map((values, i) => ({ title: names[i], values })),
         names.indexOf(head),
@@ -200,7 +193,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       board.set(maps[names.indexOf(head)], { rows: tokens, columns: tokens });
       const [p, before] = [result, right.result].map(({ logits }) => model.probabilities(logits));
       const ghost = on.name in BUGS ? before : undefined;
-      bars.set(withGhosts(p, ghost, 5, (id) => model.show(id), senseAfter(text)));
+      bars.set(nextAfter(text, p, ghost, 5));
       list.set(shown);
       curve.set(on, healthy, /** @type {any} */ (settings));
       small.textContent = on.error ? "" : `Stored: the small model writes “${on.text}”`;

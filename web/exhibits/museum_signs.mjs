@@ -1,6 +1,6 @@
 // What betrays a bug: a stored curve of the loss, and a list of signs that light up.
 
-import { fixed, make } from "./dom.mjs";
+import { draw, fixed, make } from "./dom.mjs";
 
 /**
  * A bug and the stored run of the museum's small model with it. `losses` are of training, `use` of
@@ -19,7 +19,6 @@ import { fixed, make } from "./dom.mjs";
  */
 /** @typedef {{name: string, live: boolean, value: string, lit: boolean}} Sign */
 
-const SVG = "http://www.w3.org/2000/svg";
 const [WIDE, HIGH, LEFT, LOW] = [320, 130, 26, 112]; // units; where the axes stand
 const NOISE = 1e-4; // of logits; what is larger is no rounding
 
@@ -85,18 +84,6 @@ export class Signs {
     );
     this.element.replaceChildren(...items);
   }
-}
-
-/**
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
- * @param {string} [text]
- */
-function draw(tag, attributes, text = "") {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  element.textContent = text;
-  return element;
 }
 
 export class Curve {

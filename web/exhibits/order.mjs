@@ -1,11 +1,11 @@
 // Chapter 2: the same words in another order. What tells the model? Positions, and the mask; with
 // both off the last word gets the same answer, however the earlier ones stand.
 
-import { Bars, share, withGhosts } from "./bars.mjs";
+import { nextAfter } from "./answers.mjs";
+import { Bars, share } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
-import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 const MOST = 20; // tokens
@@ -21,9 +21,7 @@ export function order({ settings, state, model, say }) {
   state.declare("positions", true);
   state.declare("mask", true);
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
+  const strip = textStrip(state, settings, {
     onText: (text) => state.set({ text, order: [] }),
     onMove: (from, to) => {
       const next = places(now.length); // what is painted may be older
@@ -170,13 +168,7 @@ export function order({ settings, state, model, say }) {
         place: { row: at >> 1, column: at & 1 },
       });
       const last = tokens[tokens.length - 1];
-      const shown = withGhosts(
-        p,
-        same ? undefined : before,
-        5,
-        (id) => model.show(id),
-        senseAfter(text),
-      );
+      const shown = nextAfter(text, p, same ? undefined : before, 5);
       bars.set(shown, `what comes after ${last}${same ? "" : " (dashed: as typed)"}`);
       controls.set();
       say(sentence(p, before, changes[at], same));

@@ -1,5 +1,6 @@
 // A plot: curves over two axes, with their names beside them.
 
+import { draw, within } from "./dom.mjs";
 import { COPY, GATHER, move } from "./motion.mjs";
 
 /**
@@ -10,21 +11,8 @@ import { COPY, GATHER, move } from "./motion.mjs";
  *   stands at point `at`; it is drawn point by point, or its end slides to where it now is
  */
 
-const SVG = "http://www.w3.org/2000/svg";
 const ROOM = { left: 44, right: 10, top: 18, bottom: 30 };
 const FAR = 1e4; // units of the drawing, beyond any edge
-
-/**
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
- * @param {string} [words]
- */
-function draw(tag, attributes, words = "") {
-  const element = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  element.textContent = words;
-  return element;
-}
 
 /**
  * How far along its axis a value lies.
@@ -91,11 +79,9 @@ export class Plot {
    * @param {[number, number]} point
    */
   place([a, b]) {
-    const inSight = (/** @type {number} */ value) => Math.min(FAR, Math.max(-FAR, value));
-    return [
-      inSight(this.width * share(this.x, a)),
-      inSight(this.height * (1 - share(this.y, b))),
-    ].map((value) => Math.round(value * 10) / 10);
+    return [this.width * share(this.x, a), this.height * (1 - share(this.y, b))].map(
+      (value) => Math.round(within(value, -FAR, FAR) * 10) / 10,
+    );
   }
 
   /**

@@ -1,12 +1,13 @@
 // Chapter 15: the knobs, and the dart that decides. Temperature reranks nothing.
 
+import { pieces } from "./answers.mjs";
 import { Bars, share } from "./bars.mjs";
 import { DartLine } from "./dartline.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
 import { GATHER, LOOK_UP, still } from "./motion.mjs";
 import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 const MOST = 64; // tokens of a text
@@ -32,11 +33,7 @@ export function sampling({ settings, state, model, say }) {
   state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
   const names = ["temperature", "k", "p", "m", "order", "dart", "draws", "seed"];
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => state.set({ text }),
-  });
+  const strip = textStrip(state, settings);
   const line = new DartLine(SHOWN + 1, (dart) => state.set({ dart }));
   const bars = new Bars({ rows: SHOWN + 1 });
   const button = (/** @type {string} */ name, /** @type {() => void} */ onclick) =>
@@ -213,10 +210,7 @@ export function sampling({ settings, state, model, say }) {
       const { ids, cut } = await model.encode(text, MOST);
       const result = await model.run({ ids, key: "sampling", lastOnly: true });
       if (!result || !latest()) return;
-      strip.set(
-        ids.map((id) => ({ name: model.show(id), id })),
-        { text, cut },
-      );
+      strip.set(pieces(ids), { text, cut });
       const before = turn(result.logits, { temperature: 1, k: ALL, p: 1, m: 0 });
       const p = turn(result.logits, { temperature, k, p: part, m }, turned);
       const order = ranked(before);
@@ -234,14 +228,14 @@ export function sampling({ settings, state, model, say }) {
       };
       const sum = (/** @type {(id: number) => number} */ of) =>
         order.slice(SHOWN).reduce((total, id) => total + of(id), 0);
-      const pieces = own.map((id) => ({
+      const bits = own.map((id) => ({
         id,
         name: model.show(id),
         p: p[id],
         before: before[id],
         mark: sense(id),
       }));
-      pieces.push({
+      bits.push({
         id: REST,
         name: `${(V - SHOWN).toLocaleString("en")} others`,
         p: sum((id) => p[id]),
@@ -249,8 +243,8 @@ export function sampling({ settings, state, model, say }) {
         mark: "",
       });
       const at = pieceOf(chosen);
-      line.set(pieces, at, dart);
-      bars.set(pieces, draws ? `what comes next, and what ${draws} darts hit` : "what comes next");
+      line.set(bits, at, dart);
+      bars.set(bits, draws ? `what comes next, and what ${draws} darts hit` : "what comes next");
       const were = bars.rows.map(({ change }) => change.textContent);
       count = (n) =>
         counts(n).forEach((many, i) => {
@@ -263,7 +257,7 @@ export function sampling({ settings, state, model, say }) {
       count(draws);
       rain(darts, seed);
       const all = counts();
-      rows = pieces.map((one, i) => [one.name, share(one.p), share(one.before), String(all[i])]);
+      rows = bits.map((one, i) => [one.name, share(one.p), share(one.before), String(all[i])]);
       const ends = chosen === tokenizer.eot;
       write.textContent = ends ? "the story ends here" : `write ${model.show(chosen)}`;
       write.disabled = ends || tokenizer.decode([chosen]).includes("\ufffd");

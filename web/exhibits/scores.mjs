@@ -158,7 +158,7 @@ function saturation({ settings, state, say }) {
       make("div", { class: "sides many-keys" }, board.element, bars.element),
     ],
     show: () => {
-      const [d, root, seed, query] = ["d", "root", "seed", "query"].map((key) => state.get(key));
+      const [d, root, seed, query] = state.all("d", "root", "seed", "query");
       if (drawn.seed !== seed) drawn = { seed, vectors: draw(seed) };
       const [queries, keys] = [drawn.vectors.slice(0, KEYS), drawn.vectors.slice(KEYS)];
       const raw = queries.map((q) => keys.map((k) => dot(q.subarray(0, d), k)));

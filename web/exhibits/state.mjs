@@ -64,6 +64,14 @@ export class State {
     return this.values.get(name);
   }
 
+  /**
+   * @param {...string} names
+   * @returns {any[]}
+   */
+  all(...names) {
+    return names.map((name) => this.get(name));
+  }
+
   /** What was typed: the texts that may be any. */
   get texts() {
     const free = [...this.known].filter(
@@ -87,6 +95,17 @@ export class State {
       if (!this.changed.size) queueMicrotask(() => this.tell());
       this.changed.add(name);
     }
+  }
+
+  /**
+   * Put something into a list, or take it out.
+   * @param {string} name
+   * @param {string} item
+   */
+  toggle(name, item) {
+    const list = /** @type {string[]} */ (this.get(name));
+    const less = list.filter((other) => other !== item);
+    this.set({ [name]: less.length < list.length ? less : [...list, item] });
   }
 
   /** Everything as it was in the beginning. */

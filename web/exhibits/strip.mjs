@@ -8,12 +8,23 @@ import { flip } from "./motion.mjs";
 /** @typedef {{name: string, id?: number | string, mark?: string, share?: number, fixed?: boolean}} Piece
  *   `mark` is a class for its colour, `share` (0 to 1) how much of it; `fixed` stays in its place */
 
+/** @typedef {{label?: string, chips?: string[], value?: string, onText?: (text: string) => void,
+ *   onPick?: (index: number) => void, onMove?: (from: number, to: number) => void,
+ *   what?: string}} Options  what: its pieces are */
+
+/**
+ * The strip of the page's text.
+ * @param {import("./state.mjs").State} state
+ * @param {{chips?: string[]}} settings
+ * @param {Options} [more]
+ */
+export function textStrip(state, { chips }, more) {
+  const onText = (/** @type {string} */ text) => state.set({ text });
+  return new Strip({ value: state.get("text"), chips, onText, ...more });
+}
+
 export class Strip {
-  /**
-   * @param {{label?: string, chips?: string[], value?: string, onText?: (text: string) => void,
-   *   onPick?: (index: number) => void, onMove?: (from: number, to: number) => void,
-   *   what?: string}} options  what its pieces are
-   */
+  /** @param {Options} options */
   constructor({ label = "text", chips = [], value = "", onText, onPick, onMove, what = "token" }) {
     this.onPick = onPick;
     this.onMove = onMove;

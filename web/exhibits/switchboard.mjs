@@ -101,11 +101,7 @@ export class Switchboard {
         "button",
         {
           type: "button",
-          onclick: () => {
-            const list = /** @type {string[]} */ (this.state.get(key));
-            const less = list.filter((other) => other !== value);
-            this.state.set({ [key]: less.length < list.length ? less : [...list, value] });
-          },
+          onclick: () => this.state.toggle(key, value),
         },
         text,
       ),

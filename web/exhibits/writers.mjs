@@ -2,10 +2,10 @@
 // the loudest, the likeliest token stays but its probability is wrong; what was written first is read
 // by the others: layers add, they do not replace.
 
-import { Bars, goes, share, withGhosts } from "./bars.mjs";
+import { nextAfter, pieces } from "./answers.mjs";
+import { Bars, goes, share } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
-import { senseAfter } from "./crane_world.mjs";
-import { Strip } from "./strip.mjs";
+import { textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 /** @import { Result } from "./page_model.mjs" */
@@ -26,9 +26,7 @@ export function writers({ settings, state, model, say }) {
 
   const areOff = () => names.filter((name) => state.get("off").includes(name));
 
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
+  const strip = textStrip(state, settings, {
     onText: (text) => state.set({ text, at: -1 }),
     onPick: (at) => state.set({ at }),
   });
@@ -36,12 +34,8 @@ export function writers({ settings, state, model, say }) {
     rows: names.length + 1,
     hint: "silence it, or let it write",
     write: (value) => fixed(value, value < 10 ? 1 : 0),
-    onPick: (i) => {
-      const off = /** @type {string[]} */ (state.get("off"));
-      const rest = off.filter((name) => name !== names[i]);
-      const others = rest.length < off.length ? rest : [...off, names[i]];
-      state.set({ off: names[i] ? others : [] }); // below them stands their sum
-    },
+    // Below them stands their sum.
+    onPick: (i) => (names[i] ? state.toggle("off", names[i]) : state.set({ off: [] })),
   });
   const bars = new Bars();
   const controls = new Switchboard(state, [
@@ -94,10 +88,7 @@ export function writers({ settings, state, model, say }) {
       if (!latest()) return;
 
       const tokens = ids.map((id) => model.show(id));
-      strip.set(
-        ids.map((id, i) => ({ name: tokens[i], id })),
-        { text, chosen: at, cut },
-      );
+      strip.set(pieces(ids), { text, chosen: at, cut });
       const [long, was] = [now, before].map(({ each, sum }) => [...each, sum].map(length));
       const shown = [...names, "their sum"].map((name, id) => {
         const silent = off.includes(name);
@@ -116,7 +107,7 @@ export function writers({ settings, state, model, say }) {
       const full = Math.max(...long, ...was);
       lengths.set(shown, `how long a vector each writes at ${tokens[at]}`, full);
       const ghosts = off.length ? p : undefined;
-      bars.set(withGhosts(q, ghosts, 6, (id) => model.show(id), senseAfter(text)));
+      bars.set(nextAfter(text, q, ghosts));
       controls.set();
 
       const [first] = model.best(p, 1);
