@@ -17,6 +17,7 @@ import { sampling } from "./sampling.mjs";
 import { scores } from "./scores.mjs";
 import { snapshots } from "./snapshots.mjs";
 import { tokens } from "./tokens.mjs";
+import { units } from "./units.mjs";
 import { valley } from "./valley.mjs";
 import { writers } from "./writers.mjs";
 
@@ -34,6 +35,7 @@ define("sampling", sampling);
 define("scores", scores, { needsModel: false });
 define("snapshots", snapshots, { needsModel: false });
 define("tokens", tokens, { needsModel: false });
+define("units", units);
 define("valley", valley, { needsModel: false });
 define("order", order);
 define("writers", writers);

@@ -116,6 +116,11 @@ export class Exhibit extends HTMLElement {
         if (this.parts?.concerns?.(changed) ?? true) this.update();
       }),
     ];
+    const themed = new MutationObserver(() => this.update()); // a canvas keeps its colours
+    const [page, lab] = [document.documentElement, document.body];
+    themed.observe(page, { attributeFilter: ["data-theme"] });
+    themed.observe(lab, { attributeFilter: ["data-jp-theme-light"] });
+    ends.push(() => themed.disconnect());
     const other = () => this.again();
     if (this.own.needsModel) this.model.listeners.add(other);
     this.leave = () => {

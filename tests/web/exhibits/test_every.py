@@ -28,7 +28,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "layernorm": {},
     "mask": {"word": "city", "at": 3, "watch": 6, "words": []},
     "mistakes": {"story": STORY},
-    "mlp": {"at": 3, "block": "1", "unit": 493},
+    "mlp": {"at": 3, "block": "1"},
     "museum": {"cases": cases(), "head": "1.0", "floor": 0.4, "every": 1, "draws": ["no mask"]},
     "order": {},
     "sampling": {},
@@ -42,6 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "watch": {"row": 1, "column": 0},
     },
     "tokens": {},
+    "units": {"block": "1", "unit": 304},
     "valley": {},
     "writers": {},
 }
@@ -73,6 +74,7 @@ KEYS = [
     ("scores", "input[type=checkbox]", "Space", "?root=true"),
     ("snapshots", "input[type=range]", "End ArrowLeft", "?shot=1"),
     ("tokens", "input[type=range]", "Home ArrowRight", "?merges=1"),
+    ("units", "input[type=range]", "Home ArrowRight", "?unit=1"),
     ("valley", "input[type=range]", "Home", "?rate=0.001"),
     ("writers", "button.bar", "Enter", "?off=embd"),
 ]
@@ -99,6 +101,7 @@ TAPS = [
     ("museum", ".console button >> nth=1", "?bug=no+mask"),
     ("sampling", ".track", "?dart="),
     ("tokens", ".halves .strip button >> nth=0", "?token=gpt2+0"),
+    ("units", "canvas", "?unit="),
     ("writers", "button.bar >> nth=1", "?off=h.0.attn.out"),
 ]
 
