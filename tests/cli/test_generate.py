@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from importlib import import_module
 from pathlib import Path
 
@@ -83,23 +82,12 @@ def test_the_same_seed_gives_the_same_text(run, folder):
     assert text(1) == text(1) != text(2)
 
 
-def test_samples_are_told_apart(run, folder):
-    words = ["--max-new-tokens", 5, "--samples", 3, "--seed", 0]
-    out = run("generate", "A crane", "--model", folder, *words)
-    assert out.count("A crane") == 3
-    assert re.findall("^---.*", out, re.M) == ["--- 1", "--- 2", "--- 3"]
-
-
 def test_a_model_finds_its_own_tokenizer(run, tmp_path, make_model, small):
     make_model(dataclasses.replace(small, vocab_size=1024)).save_pretrained(tmp_path)
     out = run("generate", "A crane", "--model", tmp_path, "--max-new-tokens", 3, "--seed", 0)
     assert out.startswith("A crane")
     assert "transformer.wte.weight" not in out
     assert "tok_emb" in run("inspect", tmp_path, "--text", "A crane")
-
-
-def test_an_empty_prompt_begins_a_new_text(run, folder):
-    assert run("generate", "", "--model", folder, "--max-new-tokens", 3, "--seed", 0).strip()
 
 
 def test_a_text_that_outgrows_the_window_names_the_option(refused, run, folder):

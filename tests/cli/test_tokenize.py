@@ -22,7 +22,3 @@ def test_ids_become_text_again(run, refused):
     assert run("tokenize", "--decode", "32 41175, 15063 5916") == "A crane ate fish\n"
     for wrong in ("50257", "-1", "crane", "1.5"):
         assert f"{wrong!r} is no id of 'gpt2'" in refused("tokenize", "--decode", f"32 {wrong}")
-
-
-def test_an_unknown_tokenizer_is_refused_with_the_known_ones(refused):
-    assert "Known: gpt2" in refused("tokenize", "x", "--tokenizer", "gpt-2")

@@ -11,7 +11,6 @@ import torch
 from bs4 import BeautifulSoup
 
 from gpt2_edu import GPT2, course, exhibits, load_tokenizer, note, trace
-from gpt2_edu.exhibits.matrix import number
 from gpt2_edu.exhibits.setup import COLOURS, stylesheet
 from gpt2_edu.exhibits.tokens import token_label
 
@@ -94,12 +93,6 @@ def test_heat_is_the_share_of_the_scale_and_never_more_than_one():
     soup = parse(exhibits.Matrix([0.0, 1.0, -2.0, 4.0], scale=2.0))
     heats = [float(td["style"].removeprefix("--heat:")) for td in soup.find_all("td")]
     assert heats == [0.0, 0.5, 1.0, 1.0]
-
-
-def test_numbers_have_a_real_minus_and_no_negative_zero():
-    texts = [number(value, 2) for value in (-0.00001, -0.5, float("-inf"), 2)]
-    assert texts == ["0.00", "−0.50", "−∞", "2.00"]
-    assert "0.00" in exhibits.Matrix(torch.zeros(2, 2))._repr_html_()
 
 
 def test_attention_names_both_sides_and_hides_what_lies_ahead():
@@ -187,10 +180,6 @@ def test_no_token_has_an_invisible_label():
     encoding = load_tokenizer("gpt2")
     labels = [token_label(encoding.decode_single_token_bytes(i)) for i in range(50257)]
     assert all(label.strip() and label.isprintable() for label in labels)
-
-
-def test_a_ledger_lists_names_axes_and_shapes():
-    assert table(parse(ledger()))[1:] == [["q", "T D", "2 × 3"], ["<i>", "T", "2"]]
 
 
 # Text stands on the heat, so the two must be told apart at every heat, in both themes.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import pytest
@@ -34,10 +33,3 @@ from gpt2_edu.trainer import TrainConfig
 def test_a_setting_that_cannot_be_is_refused_by_name(changed, error, message):
     with pytest.raises(error, match=message):
         TrainConfig(**changed)
-
-
-def test_every_setting_has_a_default_and_a_line_of_help():
-    TrainConfig()
-    for field in dataclasses.fields(TrainConfig):
-        assert field.metadata["help"] and not field.metadata["help"].endswith(".")
-    assert TrainConfig.__dataclass_params__.frozen
