@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,18 +21,23 @@ CHAPTERS = sorted(
 PAGES = [*(f"notebooks/{name}" for name in CHAPTERS), "book/model", "book/scale"]
 VIOLATIONS = """async () => {
   for (const details of document.querySelectorAll(".g2-live details")) details.open = true;
-  const { violations } = await axe.run({ include: [".g2-live"] }, { resultTypes: ["violations"] });
+  const options = { preload: false, resultTypes: ["violations"] }; // no style sheet, from a disk
+  const { violations } = await axe.run({ include: [".g2-live"] }, options);
   return violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html).join(" | ")}`);
 }"""
 
 
-@pytest.fixture(params=["light", "dark"])
-def tab(browser: Browser, request) -> Iterator[Page]:
-    context = browser.new_context(color_scheme=request.param, reduced_motion="reduce")
+@pytest.fixture(params=[("light", "server"), ("dark", "disk")], ids="-".join)
+def tab(browser: Browser, request, address: str, site: Path) -> Iterator[Page]:
+    """From a server in light, from a disk in dark; where it came from is its ``home``."""
+    scheme, place = request.param
+    context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
     page = context.new_page()
-    page.heard = []
+    page.home = address if place == "server" else site.as_uri()
+    page.heard, page.asked = [], []
     page.on("pageerror", lambda error: page.heard.append(str(error)))
     page.on("console", lambda m: page.heard.append(m.text) if m.type == "error" else None)
+    page.on("request", lambda request: page.asked.append(request.url))
     yield page
     assert page.heard == []
     context.close()
@@ -45,9 +49,9 @@ def test_every_chapter_has_an_exhibit():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_an_exhibit_fits_both_widths_and_has_no_barriers(tab, address, name):
+def test_an_exhibit_wakes_fits_both_widths_has_no_barriers_and_asks_nobody(tab, name):
     tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.goto(f"{address}/{name}.html")
+    tab.goto(f"{tab.home}/{name}.html")
     assert wake(tab) > 0
     tab.evaluate(AXE.read_text(encoding="utf-8"))
     for width in (1280, 390):
@@ -56,17 +60,7 @@ def test_an_exhibit_fits_both_widths_and_has_no_barriers(tab, address, name):
         assert tab.evaluate(VIOLATIONS) == []
         overflow = tab.evaluate(OVERFLOWING)
         assert overflow["page"] <= overflow["width"], f"at {width} px: {overflow}"
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_an_exhibit_answers_from_a_disk_and_asks_nobody(browser, site, name):
-    page = browser.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{(site / name).as_uri()}.html")
-    wake(page)
-    assert [url for url in asked if not re.match("file:|data:|blob:", url)] == []
-    page.close()
+    assert [url for url in tab.asked if not url.startswith((tab.home, "data:", "blob:"))] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
