@@ -10,7 +10,7 @@ from torch import nn
 
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.analysis.bugs import EpsilonOutside
-from gpt2_edu.analysis.parity import MARGIN, Parity, ParityTable, order_of_magnitude, parity_table
+from gpt2_edu.analysis.parity import Parity, ParityTable, order_of_magnitude, parity_table
 
 
 @pytest.fixture
@@ -201,7 +201,3 @@ def test_without_transformers_the_error_says_what_to_install(model, folder, monk
     monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(ModuleNotFoundError, match="pip install transformers"):
         parity_table(model, folder)
-
-
-def test_the_docstring_states_the_margin():
-    assert f"``MARGIN`` = {MARGIN} times" in parity_table.__doc__
