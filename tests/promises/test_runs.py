@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from gpt2_edu.machine.files import locked
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
 from gpt2_edu.training.checkpoint import model_folder
-from gpt2_edu.training.config import LOG
+from gpt2_edu.training.config import LOG, SETTINGS
 from tests.training.small_run import (
     before_each_step,
     press_ctrl_c,
@@ -80,6 +81,13 @@ def test_two_trainers_do_not_mix_their_runs(data, tmp_path, undisturbed):
     go_on.set()
     thread.join()
     assert result(out) == result(undisturbed)
+
+
+def test_edited_settings_do_not_make_another_run_of_it(stopped):
+    settings = json.loads((stopped / SETTINGS).read_text())
+    (stopped / SETTINGS).write_text(json.dumps(settings | {"n_embd": 24}))
+    with pytest.raises(ValueError, match="n_embd was 21, is now 24"):
+        Trainer.resume(stopped).train()
 
 
 @pytest.mark.parametrize("damage", [b"\xff\xfe\n", b"[1]\n", b'{"step": "x"}\n', b"\0\n"])
@@ -189,6 +197,17 @@ def test_a_kill_before_pruning_leaves_no_checkpoint_too_many(data, tmp_path, mon
     many = len(ck.checkpoints(out))
     Trainer(small_config(data, out, keep=1, resume=True), on_log=press_ctrl_c(8)).train()
     assert len(ck.checkpoints(out)) <= 2 < many
+
+
+def test_a_damaged_state_is_named_and_leads_to_the_intact_checkpoint(stopped):
+    newest = ck.checkpoints(stopped)[-1]
+    for state in (b"[]", b"{}", b"[" * 99_999, b'{"sha256": 1}', b"\xed\xa0\x80"):
+        (newest / "state.json").write_bytes(state)
+        with pytest.raises(ValueError, match="is intact") as error:
+            Trainer.resume(stopped).train()
+        said = str(error.value)
+        assert str(newest / "state.json") in said
+        assert len(said) < 1000 and said.replace("\n", "").isprintable()
 
 
 def test_a_lock_that_its_process_left_is_free(tmp_path):
