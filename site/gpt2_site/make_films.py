@@ -1,23 +1,23 @@
 """Film the built site for slides: make films, or make films NB="pass to-scale" for some of them.
 
 Into _build/films: twelve silent films of seven to ten seconds as MP4, and of each a strip of eight
-pictures. The page's clock and animations go on by the time of a picture, however long it takes;
-Chromium encodes. Also site/static/one-pass.png, for the README and for those who link to a page.
+pictures. The page's clock and animations go on by the time of a picture, however long it takes.
+Also site/static/one-pass.png, for the README and for those who link to a page.
 """
 
 from __future__ import annotations
 
-import base64
 import io
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import av
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from benchmarks.chromium import served, starter
 from gpt2_site.chapters import ROOT
-from gpt2_site.mp4 import mp4
 
 SITE, FILMS = ROOT / "_build" / "html", ROOT / "_build" / "films"
 PICTURE = ROOT / "site" / "static" / "one-pass.png"
@@ -98,14 +98,15 @@ def pictures(page: Page, element: Any, film: Film, count: int) -> list[bytes]:
     return taken
 
 
-def encoded(page: Page, taken: list[bytes], size: tuple[int, int]) -> bytes:
-    for n, jpeg in enumerate(taken):
-        page.evaluate("one => film.add(one)", [base64.b64encode(jpeg).decode(), n, RATE])
-    made = page.evaluate("film.end()")
-    if made["error"]:
-        raise RuntimeError(f"this Chromium encodes no H.264: {made['error']}")
-    data = [(key, base64.b64decode(text)) for key, text in made["pictures"]]
-    return mp4(data, base64.b64decode(made["config"]), size, RATE)
+def encode(taken: list[bytes], path: Path) -> None:
+    """Write pictures as a film that every player and every program for slides takes."""
+    pictures = [Image.open(io.BytesIO(jpeg)) for jpeg in taken]
+    with av.open(path, "w") as film:
+        stream = film.add_stream("libx264", rate=RATE, options={"crf": "20"})
+        stream.width, stream.height = pictures[0].size
+        for picture in pictures:
+            film.mux(stream.encode(av.VideoFrame.from_image(picture)))
+        film.mux(stream.encode())
 
 
 def strip(taken: list[bytes]) -> Image.Image:
@@ -137,7 +138,7 @@ def main(names: list[str]) -> int:
             film = FILMED[name]
             page, element = opened(browser, address, film)
             taken = pictures(page, element, film, round(film.seconds * RATE))
-            (FILMS / f"{name}.mp4").write_bytes(encoded(page, taken, film.size))
+            encode(taken, FILMS / f"{name}.mp4")
             strip(taken).save(FILMS / f"{name}.png", optimize=True)
             page.context.close()
             print(f"{(FILMS / name).relative_to(ROOT)}.mp4", flush=True)

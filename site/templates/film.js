@@ -1,15 +1,10 @@
-// What make_films.py puts into a page that it films: acts, animations that wait, an encoder.
+// What make_films.py puts into a page that it films: acts, and animations that wait.
 
 "use strict";
 
 {
   /** @type {WeakMap<Animation, number>} */
   const held = new WeakMap(); // milliseconds of an animation
-  /** @type {{pictures: [boolean, string][], config: string, error: string}} */
-  const made = { pictures: [], config: "", error: "" };
-  /** @type {any} */
-  const base64 = (/** @type {any} */ bytes) => bytes.toBase64();
-
   /** @type {HTMLElement} */
   let filmed = document.body;
   let widest = 1;
@@ -24,17 +19,6 @@
     const goal = Math.min(widest, (0.96 * innerHeight) / filmed.scrollHeight);
     if (share === 1 || goal < 0.99 * now) filmed.style.zoom = String(now + share * (goal - now));
   }
-
-  const encoder = new VideoEncoder({
-    output(chunk, { decoderConfig } = {}) {
-      const data = new Uint8Array(chunk.byteLength);
-      chunk.copyTo(data);
-      made.pictures.push([chunk.type === "key", base64(data)]);
-      const config = /** @type {ArrayBuffer | undefined} */ (decoderConfig?.description);
-      if (config) made.config = base64(new Uint8Array(config));
-    },
-    error: (error) => (made.error = String(error)),
-  });
 
   Object.assign(globalThis, {
     film: {
@@ -75,27 +59,6 @@
           if (time >= Number(one.effect.getComputedTiming().endTime)) one.finish();
           else one.currentTime = time;
         }
-      },
-
-      /** @param {[string, number, number]} picture  JPEG, its number, how many make a second */
-      async add([jpeg, n, rate]) {
-        const blob = await (await fetch(`data:image/jpeg;base64,${jpeg}`)).blob();
-        const frame = new VideoFrame(await createImageBitmap(blob), {
-          timestamp: (n * 1e6) / rate,
-        });
-        const { displayWidth: width, displayHeight: height } = frame;
-        const how = { width, height, framerate: rate, bitrate: 2.5e6, avc: { format: "avc" } };
-        if (!n)
-          encoder.configure(
-            /** @type {any} */ ({ ...how, codec: "avc1.640028", latencyMode: "realtime" }),
-          );
-        encoder.encode(frame, { keyFrame: n % (2 * rate) === 0 });
-        frame.close();
-      },
-
-      async end() {
-        await encoder.flush();
-        return made;
       },
     },
   });
