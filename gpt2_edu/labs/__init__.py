@@ -6,11 +6,8 @@ cell is the same in the book and in Colab. They require ipywidgets 7.7 or newer.
 
 from .cost import Cost
 from .crane import Crane
-from .heads import Heads
 from .lab import Lab
-from .museum import Museum
-from .patching import Patching
-from .sampling import Sampling
+from .models import Heads, Museum, Patching, Sampling
 from .training import Training
 
 __all__ = ["Cost", "Crane", "Heads", "Lab", "Museum", "Patching", "Sampling", "Training"]
