@@ -57,7 +57,6 @@ def files_script(name: str) -> str:
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen, and
     what a crane does in either sense.
-    Raises ValueError for other names.
     """
     if name == "gpt2_runs":
         return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(_published_passes())};\n"
@@ -95,11 +94,7 @@ def _published_passes() -> list[dict[str, Any]]:
 
 
 def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
-    """Save a safetensors file for the book's pages, with config and tokenizer in its header.
-
-    Raises ValueError if the tokenizer's number of tokens differs from the model's, or exceeds
-    65,536, the most that pages can read.
-    """
+    """Save a safetensors file for the book's pages, with config and tokenizer in its header."""
     V = model.config.vocab_size
     if encoding.n_vocab != V:
         raise ValueError(

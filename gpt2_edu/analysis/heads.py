@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import tiktoken
@@ -21,7 +20,7 @@ from .. import crane
 from ..language_model import eval_mode
 from ..tape import trace
 from .evals import Choice, Grades, Score, choices, grade_choices
-from .interventions import Edits, mean_outputs, without
+from .interventions import Edits, without
 from .scoring import LogProbs, device_of, encode_words, model_log_probs, pad_right
 
 
@@ -29,7 +28,6 @@ def noted_heads(model: nn.Module) -> dict[str, Tensor]:
     """``attn.heads`` of every layer for a single token, (1, H, 1, D), by path.
 
     They show how many layers and heads the model has, and under which paths edits find them.
-    Raises ValueError if the model does not note them.
     """
     with eval_mode(model), torch.inference_mode(), trace(model) as t:
         model(torch.zeros(1, 1, dtype=torch.int64, device=device_of(model)))
@@ -70,34 +68,21 @@ class HeadEffects:
 
 
 def head_effects(
-    model: nn.Module,
-    tokenizer: tiktoken.Encoding,
-    seeds: Iterable[int],
-    *,
-    replacement: Literal["zero", "mean"] = "zero",
+    model: nn.Module, tokenizer: tiktoken.Encoding, seeds: Iterable[int]
 ) -> HeadEffects:
     """Forced choices on the stories of these seeds with one head removed at a time.
 
-    A removed head gives every token the same vector: zeros, or with ``replacement="mean"`` its own
-    mean over all tokens of these stories, which is closer to what the later layers are used to.
-    No drop does not mean that a head does nothing: another may be enough without it. Takes
-    N · H + 1 times as long as ``forced_choice``, whose errors it shares. Raises ValueError for
-    another ``replacement``, or a model that does not note its heads. Source: Michel et al. 2019,
-    "Are Sixteen Heads Really Better than One?".
+    A removed head gives zeros. No drop does not mean that a head does nothing: another may be
+    enough without it. Takes N · H + 1 times as long as ``forced_choice``. Source: Michel et al.
+    2019, "Are Sixteen Heads Really Better than One?".
     """
-    if replacement not in ("zero", "mean"):
-        raise ValueError(f'replacement must be "zero" or "mean", got {replacement!r}')
     seeds = list(seeds)
     intact = choices(_edited_log_probs(model, {}), tokenizer, seeds)
     grades, margins = grade_choices(intact), _mean_margins(intact)
-    means = None
-    if replacement == "mean":
-        rows = [encode_words(tokenizer, crane.annotated_story(s).words)[0] for s in seeds]
-        means = mean_outputs(model, rows)
     effects = []
     for layer, heads in enumerate(noted_heads(model).values()):
         for head in range(heads.size(1)):
-            edits = without(model, heads=[(layer, head)], means=means)
+            edits = without(model, heads=[(layer, head)])
             left = choices(_edited_log_probs(model, edits), tokenizer, seeds)
             now, now_margins = grade_choices(left), _mean_margins(left)
             drops = _points_lost(grades.phenomena, now.phenomena)
@@ -183,9 +168,7 @@ class AttentionStatistics:
 
 
 def attention_statistics(
-    model: nn.Module,
-    tokenizer: tiktoken.Encoding,
-    seeds: Iterable[int],
+    model: nn.Module, tokenizer: tiktoken.Encoding, seeds: Iterable[int]
 ) -> AttentionStatistics:
     """Where each head looks in the stories of these seeds. The patterns:
 
@@ -200,9 +183,8 @@ def attention_statistics(
                     decides its sense and stands before it
 
     A place's weight is the sum over the tokens that are looked at; a pattern's is the mean over
-    its places. Raises ValueError for no seeds, or a model that does not note its attention
-    weights, and what ``annotated_story`` and the model raise. Source of the last but
-    one: Olsson et al. 2022, "In-context Learning and Induction Heads".
+    its places. Source of the last but one: Olsson et al. 2022, "In-context Learning and Induction
+    Heads".
     """
     stories = [crane.annotated_story(seed) for seed in seeds]
     if not stories:

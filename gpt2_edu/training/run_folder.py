@@ -62,8 +62,7 @@ def open_folder(folder: Path, config: TrainConfig) -> None:
 def find_checkpoint(folder: Path, config: TrainConfig) -> Path | None:
     """The checkpoint to resume from, or None to start at the first step.
 
-    Raises ValueError if the settings would make it another run, and FileNotFoundError if there is
-    no run to resume.
+    Raises ValueError if the settings would make it another run.
     """
     if not config.resume:
         if has_run(folder):
