@@ -26,9 +26,10 @@ function share({ from, to, warp = (one) => one }, value) {
 export class Plot {
   /**
    * @param {{label: string, x: Axis, y: Axis, width?: number, height?: number,
-   *   onPoint?: (x: number, y: number) => void}} options  what pressing and dragging in it do
+   *   onPoint?: (x: number, y: number) => void, onKey?: (right: number, up: number) => void}} options
+   *   what pressing and dragging in it do, and what arrow keys do
    */
-  constructor({ label, x, y, width = 340, height = 200, onPoint }) {
+  constructor({ label, x, y, width = 340, height = 200, onPoint, onKey }) {
     this.x = x;
     this.y = y;
     this.whole = width;
@@ -45,6 +46,7 @@ export class Plot {
       "aria-label": label,
     });
     if (onPoint) this.take(onPoint);
+    if (onKey) this.listen(onKey);
     this.inside = draw("svg", { x: left, y: top, width: this.width, height: this.height });
     this.names = draw("g", {});
     this.element.append(
@@ -106,6 +108,19 @@ export class Plot {
     });
     this.element.addEventListener("pointermove", (event) => {
       if (this.element.hasPointerCapture(event.pointerId)) tell(event);
+    });
+  }
+
+  /** @param {(right: number, up: number) => void} onKey */
+  listen(onKey) {
+    this.element.setAttribute("tabindex", "0");
+    this.element.setAttribute("role", "application");
+    this.element.addEventListener("keydown", (event) => {
+      const ways = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowRight: [1, 0], ArrowLeft: [-1, 0] };
+      const way = /** @type {Record<string, number[]>} */ (ways)[event.key];
+      if (!way) return;
+      event.preventDefault();
+      onKey(way[0], way[1]);
     });
   }
 

@@ -43,26 +43,13 @@ export function valley({ settings, state, say }) {
     },
     height: 260,
     onPoint: (x, y) => begin([UP * (2 * y - 1), RIGHT * (2 * x - 1)]),
+    onKey: (right, up) => begin([path[0].at[0] + 0.1 * up, path[0].at[1] + 0.1 * right]),
   });
   /** @param {Pair} at  where the path is to begin: the two numbers */
   const begin = (at) => {
     const [steep, flat] = turned(at, -state.get("turn")).map((value) => Number(value.toFixed(2)));
     state.set({ steep, flat });
   };
-  plane.element.setAttribute("tabindex", "0");
-  plane.element.setAttribute("role", "application");
-  plane.element.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
-    const by = /** @type {Record<string, Pair>} */ ({
-      ArrowUp: [0.1, 0],
-      ArrowDown: [-0.1, 0],
-      ArrowRight: [0, 0.1],
-      ArrowLeft: [0, -0.1],
-    })[event.key];
-    if (!by) return;
-    event.preventDefault();
-    const [first, second] = path[0].at;
-    begin([first + by[0], second + by[1]]);
-  });
   const curve = new Plot({
     label: "the loss against the step",
     x: { from: 0, to: STEPS, name: "step", ticks: [0, 50, 100].map((n) => [n, String(n)]) },

@@ -12,6 +12,7 @@ from gpt2_edu import crane as world
 from gpt2_edu.web import save_for_page
 from tests.web.exhibits.test_cost import SETTINGS as COST
 from tests.web.exhibits.test_crane import SETTINGS as CRANE
+from tests.web.exhibits.test_downhill import SETTINGS as DOWNHILL
 from tests.web.exhibits.test_museum import cases
 from tests.web.exhibits.test_own_model import TOKENIZER, choose
 
@@ -24,6 +25,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cache": {},
     "cost": COST,
     "crane": CRANE,
+    "downhill": DOWNHILL,
     "heads": {"head": "1.0"},
     "layernorm": {},
     "mask": {"word": "city", "at": 3, "watch": 6, "words": []},
@@ -63,6 +65,7 @@ KEYS = [
     ("cache", "p > button", "Enter", "?steps=2"),
     ("cost", ".choice button", "ArrowRight Enter", "?job=train"),
     ("crane", "[aria-label^='query of crane']", "ArrowRight ArrowUp", "?q.x=0.8&q.y=0.8"),
+    ("downhill", "input[type=range]", "ArrowRight ArrowRight", "?steps=2"),
     ("heads", ".thumbs button", "ArrowRight Enter", "?head=1.1&off=1.1"),
     ("layernorm", ".strip button", "ArrowLeft Enter", "?at=5"),
     ("mask", "input[type=checkbox]", "Space", "?mask=false"),
