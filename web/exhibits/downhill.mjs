@@ -40,7 +40,7 @@ export function downhill({ settings, state, say }) {
     height: 250,
     onPoint: (/** @type {number} */ x, /** @type {number} */ y) =>
       begin([REACH * (2 * x - 1), REACH * (2 * y - 1)]),
-    onKey: (/** @type {number} */ right, /** @type {number} */ up) =>
+    onStep: (/** @type {number} */ right, /** @type {number} */ up) =>
       begin([path[0][0] + 0.1 * right, path[0][1] + 0.1 * up]),
   };
   const curve = new Plot({

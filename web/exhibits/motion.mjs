@@ -42,6 +42,27 @@ export function flip(elements, change, duration = COPY) {
   });
 }
 
+/**
+ * Numbers go to where they are to be.
+ * @param {number[]} from
+ * @param {number[]} to
+ * @param {(now: number[]) => void} paint
+ * @returns {() => void}  ends it where it is
+ */
+export function glide(from, to, paint, duration = WRITE) {
+  let frame = 0;
+  const began = performance.now();
+  const step = () => {
+    const done = Math.min(1, (performance.now() - began) / duration);
+    const share = done * done * (3 - 2 * done);
+    paint(to.map((value, i) => from[i] + share * (value - from[i])));
+    if (done < 1) frame = requestAnimationFrame(step);
+  };
+  if (still() || from.length !== to.length) paint(to);
+  else step();
+  return () => cancelAnimationFrame(frame);
+}
+
 /** @param {Element} element  what moves in it is at its end */
 export function stop(element) {
   for (const one of element.getAnimations()) one.cancel();

@@ -26,10 +26,10 @@ function share({ from, to, warp = (one) => one }, value) {
 export class Plot {
   /**
    * @param {{label: string, x: Axis, y: Axis, width?: number, height?: number,
-   *   onPoint?: (x: number, y: number) => void, onKey?: (right: number, up: number) => void}} options
-   *   what pressing and dragging in it do, and what arrow keys do
+   *   onPoint?: (x: number, y: number) => void, onStep?: (x: number, y: number) => void}} options
+   *   what pressing and dragging in it do; what arrow keys do, whose steps are 1, 0 or −1
    */
-  constructor({ label, x, y, width = 340, height = 200, onPoint, onKey }) {
+  constructor({ label, x, y, width = 340, height = 200, onPoint, onStep }) {
     this.x = x;
     this.y = y;
     this.whole = width;
@@ -46,7 +46,7 @@ export class Plot {
       "aria-label": label,
     });
     if (onPoint) this.take(onPoint);
-    if (onKey) this.listen(onKey);
+    if (onStep) this.heed(onStep);
     this.inside = draw("svg", { x: left, y: top, width: this.width, height: this.height });
     this.names = draw("g", {});
     this.element.append(
@@ -111,16 +111,20 @@ export class Plot {
     });
   }
 
-  /** @param {(right: number, up: number) => void} onKey */
-  listen(onKey) {
+  /** @param {(x: number, y: number) => void} onStep */
+  heed(onStep) {
     this.element.setAttribute("tabindex", "0");
     this.element.setAttribute("role", "application");
     this.element.addEventListener("keydown", (event) => {
-      const ways = { ArrowUp: [0, 1], ArrowDown: [0, -1], ArrowRight: [1, 0], ArrowLeft: [-1, 0] };
-      const way = /** @type {Record<string, number[]>} */ (ways)[event.key];
-      if (!way) return;
+      const by = /** @type {Record<string, [number, number]>} */ ({
+        ArrowUp: [0, 1],
+        ArrowDown: [0, -1],
+        ArrowRight: [1, 0],
+        ArrowLeft: [-1, 0],
+      })[event.key];
+      if (!by) return;
       event.preventDefault();
-      onKey(way[0], way[1]);
+      onStep(...by);
     });
   }
 

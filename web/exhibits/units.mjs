@@ -12,6 +12,7 @@ const MOST = 12; // tokens
 const WIDE = 32; // units in a row
 const SIDE = 9; // pixels of a unit
 const REACH = 6; // of the curve
+const SHOWN = 4; // tokens that come next
 const FAR = 40; // how far a unit's input can be moved
 
 /** @type {import("./exhibit.mjs").Kind} */
@@ -68,7 +69,7 @@ export function units({ settings, state, model, say }) {
     },
   });
   const curve = Array.from({ length: 121 }, (_, i) => REACH * (i / 60 - 1));
-  const bars = new Bars();
+  const bars = new Bars({ rows: SHOWN });
 
   /**
    * The units' answers, and a frame around the chosen one.
@@ -139,7 +140,7 @@ export function units({ settings, state, model, say }) {
       ]);
       const [p, q] = [was, now].map(({ logits }) => model.probabilities(logits));
       const dashed = push ? " (dashed: with the unit as it was)" : "";
-      bars.set(nextAfter(text, q, push ? p : undefined, 4), `what comes next${dashed}`);
+      bars.set(nextAfter(text, q, push ? p : undefined, SHOWN), `what comes next${dashed}`);
 
       const larger = answers.filter((value) => value > answers[unit]).length;
       const is = `Unit ${unit}: GELU(${fixed(input, 2)}) = ${answer}, and ${larger} of the ${F} answers are larger.`;

@@ -43,7 +43,7 @@ export function valley({ settings, state, say }) {
     },
     height: 260,
     onPoint: (x, y) => begin([UP * (2 * y - 1), RIGHT * (2 * x - 1)]),
-    onKey: (right, up) => begin([path[0].at[0] + 0.1 * up, path[0].at[1] + 0.1 * right]),
+    onStep: (x, y) => begin([path[0].at[0] + y / 10, path[0].at[1] + x / 10]),
   });
   /** @param {Pair} at  where the path is to begin: the two numbers */
   const begin = (at) => {
@@ -115,15 +115,12 @@ export function valley({ settings, state, say }) {
   let path = [];
   let shownAt = 0; // milliseconds: while a slider moves, the path is not drawn anew each time
 
-  const read = () => ({
-    method: state.get("method"),
-    rate: state.get("rate"),
-    turn: state.get("turn"),
-    schedule: state.get("schedule"),
-    clip: state.get("clip"),
-    wild: state.get("wild"),
-    start: /** @type {Pair} */ ([state.get("steep"), state.get("flat")]),
-  });
+  const read = () => {
+    const [method, rate, turn] = state.all("method", "rate", "turn");
+    const [schedule, clip, wild] = state.all("schedule", "clip", "wild");
+    const start = /** @type {Pair} */ (state.all("steep", "flat"));
+    return { method, rate, turn, schedule, clip, wild, start };
+  };
 
   const helped = () => state.get("schedule") || state.get("clip");
 

@@ -4,9 +4,18 @@
 
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars, goes, share } from "./bars.mjs";
+import { sensesOf } from "./crane_world.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
+import { glide } from "./motion.mjs";
+import { Plot } from "./plot.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
+
+const LEAST = 0.08; // of the drawing: shorter vectors have no name in it
+const [LEFT, RIGHT, UP] = [-0.1, 1.1, 0.45]; // its ends, where 1 is the length of the longest sum
+const WHY =
+  "The vectors head to tail, and their sum (thick). The way turns, so it is longer than the line " +
+  "from its beginning to its end. What a vector has beside this plane, others take back.";
 
 /** @import { Result } from "./page_model.mjs" */
 
@@ -38,6 +47,87 @@ export function writers({ settings, state, model, say }) {
     onPick: (i) => (names[i] ? state.toggle("off", names[i]) : state.set({ off: [] })),
   });
   const bars = new Bars();
+  const plane = new Plot({
+    label: "the vectors, head to tail",
+    x: { from: LEFT, to: RIGHT, name: "the rest of the sum" },
+    y: { from: -UP, to: UP },
+    height: 262,
+  });
+  const meaning = make("span");
+  /** @type {Map<string, Float32Array>} */
+  const directions = new Map();
+
+  /** @param {number[]} ids  the mean of their rows of the table, (C) */
+  const meanRow = async (ids) => {
+    const columns = [0, C];
+    const part = (/** @type {number} */ id) =>
+      model.part({ module: "transformer.wte", rows: [id, id + 1], columns });
+    const rows = await Promise.all(ids.map(part));
+    return add(
+      rows.map(({ weight }) => weight),
+      C,
+    ).map((value) => value / ids.length);
+  };
+
+  /**
+   * What raises the logits of some tokens and lowers those of others, as ln_f and the table read it.
+   * @param {number[][]} tokens  for, against
+   * @returns {Promise<Float32Array>} (C), of length 1
+   */
+  const direction = async (tokens) => {
+    const key = `${model.present.name} ${tokens.join(" against ")}`;
+    const known = directions.get(key);
+    if (known) return known;
+    const [up, down] = await Promise.all(tokens.map(meanRow));
+    const norm = { module: "transformer.ln_f", rows: [0, C], columns: [0, 1] };
+    const { weight } = await model.part(norm);
+    const raw = up.map((value, c) => weight[c] * (value - down[c]));
+    const middle = raw.reduce((sum, value) => sum + value) / C;
+    const found = unit(raw.map((value) => value - middle));
+    directions.set(key, found);
+    return found;
+  };
+
+  let path = /** @type {number[]} */ ([]); // of two numbers each: where the vectors end, one by one
+  let end = () => {};
+
+  /**
+   * @param {number[]} now
+   * @param {number[]} before
+   * @param {string[]} off
+   */
+  const bend = (now, before, off) => {
+    const far = Math.max(
+      1e-9,
+      ...[now, before].flat().map((v, i) => Math.abs(v) / (i % 2 ? UP : 1)),
+    );
+    const at = (/** @type {number[]} */ way, /** @type {number} */ n) =>
+      /** @type {[number, number]} */ (n ? [way[2 * n - 2] / far, way[2 * n - 1] / far] : [0, 0]);
+    end();
+    end = glide(path, now, (way) => {
+      path = way;
+      const N = names.length;
+      plane.set([
+        ...(off.length
+          ? [{ points: [...names, ""].map((_, n) => at(before, n)), kind: "ghost" }]
+          : []),
+        {
+          points: [
+            [LEFT, 0],
+            [RIGHT, 0],
+          ],
+          kind: "level",
+        },
+        { points: [at(way, 0), at(way, N)], kind: "sum" },
+        ...names.map((name, n) => {
+          const [from, to] = [at(way, n), at(way, n + 1)];
+          const long = Math.hypot(to[0] - from[0], to[1] - from[1]);
+          const kind = to[1] < from[1] ? "machine" : "bird";
+          return { points: [from, to], kind, dots: true, name: long > LEAST ? name : "" };
+        }),
+      ]);
+    });
+  };
   const controls = new Switchboard(state, [
     { kind: "switch", key: "kept", label: "the others still write what they wrote before" },
   ]);
@@ -55,8 +145,12 @@ export function writers({ settings, state, model, say }) {
   return {
     nodes: [
       strip.element,
-      make("div", { class: "sides" }, lengths.element, bars.element),
-      controls.element,
+      make(
+        "div",
+        { class: "sides" },
+        make("div", {}, lengths.element, controls.element),
+        make("div", {}, bars.element, plane.element, make("p", { class: "soft" }, meaning, WHY)),
+      ),
     ],
     show: async (latest) => {
       const text = state.get("text");
@@ -85,35 +179,48 @@ export function writers({ settings, state, model, say }) {
         now = parts(result, at);
         q = model.probabilities(result.logits, { t: at });
       }
+      const senses = sensesOf(text);
+      const [first, second] = model.best(p, 2);
+      const rivals = senses ? [senses.bird, senses.machine] : [[first.id], [second.id]];
+      const up = await direction(rivals);
       if (!latest()) return;
+      const along = unit(before.sum.map((value, c) => value - up[c] * dot(before.sum, up)));
+      const [way, was] = [now, before].map(({ each }) => {
+        let [x, y] = [0, 0];
+        return each.flatMap((part) => [(x += dot(part, along)), (y += dot(part, up))]);
+      });
+      bend(way, was, off);
+      const [high, low] = senses
+        ? ["the deeds of a bird", "those of a machine"]
+        : [first, second].map(({ name }) => quoted(name));
+      meaning.textContent = `Upward: what speaks for ${high} and against ${low}. `;
 
       const tokens = ids.map((id) => model.show(id));
       strip.set(pieces(ids), { text, chosen: at, cut });
-      const [long, was] = [now, before].map(({ each, sum }) => [...each, sum].map(length));
+      const [long, earlier] = [now, before].map(({ each, sum }) => [...each, sum].map(length));
       const shown = [...names, "their sum"].map((name, id) => {
         const silent = off.includes(name);
         const mark = silent ? "cut" : id === names.length ? "sum" : "";
-        const earlier = off.length ? was[id] : undefined;
+
         const tensor = record[id];
         return {
           id,
           name: silent ? `${name} (off)` : name,
           p: long[id],
-          before: earlier,
+          before: off.length ? earlier[id] : undefined,
           mark,
           tensor,
         };
       });
-      const full = Math.max(...long, ...was);
+      const full = Math.max(...long, ...earlier);
       lengths.set(shown, `how long a vector each writes at ${tokens[at]}`, full);
       const ghosts = off.length ? p : undefined;
       bars.set(nextAfter(text, q, ghosts));
       controls.set();
 
-      const [first] = model.best(p, 1);
       const [then] = model.best(q, 1);
-      const [a, b] = [was, long].map((row) => row[names.length]);
-      const total = was.slice(0, -1).reduce((sum, one) => sum + one);
+      const [a, b] = [earlier, long].map((row) => row[names.length]);
+      const total = earlier.slice(0, -1).reduce((sum, one) => sum + one);
       const plain = (/** @type {number} */ value) => fixed(value, 0);
       const other =
         then.id === first.id
@@ -156,6 +263,20 @@ export function writers({ settings, state, model, say }) {
  */
 function add(vectors, C) {
   return Float32Array.from({ length: C }, (_, c) => vectors.reduce((sum, v) => sum + v[c], 0));
+}
+
+/**
+ * @param {Float32Array} a
+ * @param {Float32Array} b
+ */
+function dot(a, b) {
+  return a.reduce((sum, value, c) => sum + value * b[c], 0);
+}
+
+/** @param {Float32Array} vector */
+function unit(vector) {
+  const long = length(vector) || 1;
+  return vector.map((value) => value / long);
 }
 
 /** @param {Float32Array} vector */

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 import torch
+
+from gpt2_edu.web import files_script
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
@@ -62,6 +67,39 @@ def test_the_last_writer_is_no_replacement_for_the_first(exhibit):
     for name in WRITERS:
         toggle(shown, name)
     assert shown.sentence.startswith("Nobody writes, and the sum is 0")
+
+
+def way(shown) -> list[tuple[float, float]]:
+    """Where the drawing's vectors end, one by one, as it has them; from their beginning."""
+    read = "all => all.map((path) => path.getAttribute('d'))"
+    paths = shown.rest().element.locator(".plot path:is(.bird, .machine)").evaluate_all(read)
+    places = [re.fullmatch(r"M(.+),(.+)L(.+),(.+)", path).groups() for path in paths]
+    x0, y0 = map(float, places[0][:2])
+    return [(float(x) - x0, y0 - float(y)) for *_, x, y in places]
+
+
+@pytest.mark.parametrize("off", ["", "h.1.mlp.out"])
+def test_the_vectors_lead_head_to_tail_to_the_sum(exhibit, crane, off):
+    query = {"off": off, "kept": "true"} if off else {}
+    shown = exhibit("writers", text=MARSH, query=query, context={"reduced_motion": "reduce"})
+    tape, model = crane.trace(MARSH), crane.model
+    each = torch.stack([tape[path(name)][0, -1] for name in WRITERS])
+    senses = json.loads(re.search('"deeds": ({[^}]*})', files_script("crane"))[1])
+    rows = [
+        model.lm_head.weight[[crane.ids(f" {deed}")[1] for deed in deeds]].mean(0)
+        for deeds in (senses["bird"], senses["machine"])
+    ]
+    up = model.transformer.ln_f.weight * (rows[0] - rows[1])
+    up = torch.nn.functional.normalize(up - up.mean(), dim=0).detach()
+    total = each.sum(0)
+    along = torch.nn.functional.normalize(total - (total @ up) * up, dim=0)
+    unit = 286 / 1.2 / (total @ along)  # the longest reaches 1 of 1.2
+    if off:
+        each[WRITERS.index(off)] = 0
+    ends = unit * (each @ torch.stack([along, up], dim=1)).cumsum(0)
+    assert way(shown) == [pytest.approx(end.tolist(), abs=0.3) for end in ends]
+    if not off:
+        assert (ends[-1].norm() / unit).item() == pytest.approx(total.norm().item(), rel=1e-4)
 
 
 def test_others_may_write_what_they_wrote_before(exhibit, crane):
