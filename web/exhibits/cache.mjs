@@ -3,8 +3,9 @@
 
 import { nextAfter } from "./answers.mjs";
 import { Bars } from "./bars.mjs";
-import { fixed, make } from "./dom.mjs";
+import { draw, fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
+import { move } from "./motion.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
@@ -15,6 +16,10 @@ const STATES = /** @type {Record<string, string>} */ ({
   kept: "kept",
   new: "written, not computed yet",
 });
+
+const AREAS =
+  `The tokens that pass in each step, ${STEPS} steps side by side. With a cache the area grows by ` +
+  "one token a step, without it by all tokens so far: as a line, and as a square.";
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function cache({ settings, state, model, say, sentence: said }) {
@@ -54,11 +59,16 @@ export function cache({ settings, state, model, say, sentence: said }) {
     const row = make("tr", {}, make("th", { scope: "row" }, name), ...cells);
     const [text, wrong] = [make("span"), make("mark")];
     const line = make("p", {}, make("b", {}, `${name}: …`), text, wrong);
-    return { name, cells, row, text, wrong, line };
+    const steps = ["", "last"].map((kind) => draw("path", { class: kind }));
+    const area = draw("svg", { class: "area", role: "img", preserveAspectRatio: "none" });
+    area.append(...steps);
+    const figure = make("div", {}, make("span", { class: "soft" }, name), area);
+    return { name, cells, row, text, wrong, line, figure, area, steps };
   });
   const headings = columns.map((name) => (name ? make("th", { scope: "col" }, name) : make("td")));
   const head = make("tr", {}, ...headings);
 
+  let shownSteps = 0;
   /** @type {Map<string, {chain: Chain, cut: number}>} */
   const chains = new Map(); // what was computed stays, for steps back
   const begin = async () => {
@@ -115,6 +125,8 @@ export function cache({ settings, state, model, say, sentence: said }) {
           "div",
           { class: "written" },
           make("table", { class: "counts" }, head, ...ways.map(({ row }) => row)),
+          make("p", { class: "soft" }, AREAS),
+          make("div", { class: "areas" }, ...ways.map(({ figure }) => figure)),
           said,
           ...ways.map(({ line }) => line),
         ),
@@ -147,7 +159,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
 
       let parted = 0;
       while (parted < s && own.ids[P + parted] === other.ids[P + parted]) parted++;
-      ways.forEach(({ cells, row, text, wrong }, i) => {
+      ways.forEach(({ cells, row, text, wrong, figure, area, steps }, i) => {
         const { logits, ids } = both[i];
         const passes = logits.slice(0, most).map((_, k) => ({ T: i || !k ? P + k : 1, S: P + k }));
         const total = passes.reduce((sum, pass) => sum + pass.T, 0);
@@ -158,7 +170,14 @@ export function cache({ settings, state, model, say, sentence: said }) {
         [passes.at(-1)?.T, total, `${fixed(work / 1e6, 1)} million`].forEach(
           (value, c) => (cells[c].textContent = (value ?? 0).toLocaleString("en")),
         );
-        row.className = keeps === !i ? "on" : "";
+        row.className = figure.className = keeps === !i ? "on" : "";
+        const high = P + STEPS;
+        area.setAttribute("viewBox", `0 0 ${STEPS} ${high}`);
+        area.setAttribute("aria-label", `${total} tokens in ${passes.length} steps`);
+        const columns = passes.map(({ T }, k) => `M${k + 0.06} ${high}v${-T}h.88v${T}z`);
+        steps[0].setAttribute("d", columns.slice(0, -1).join(""));
+        steps[1].setAttribute("d", columns.at(-1) ?? "");
+        if (passes.length > shownSteps) move(steps[1], [{ scale: "1 0" }, { scale: "1 1" }]);
         const end = tokenizer.decode([tokenizer.eot]);
         const read = (/** @type {number} */ from, /** @type {number} */ to) =>
           tokenizer.decode(ids.slice(P + from, P + to)).replace(end, " ⟨end⟩");
@@ -174,6 +193,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
           ? `what could be written; dashed: ${keeps ? "without" : "with"} a cache`
           : "what could be written; the two texts have parted",
       );
+      shownSteps = most;
       strip.set([], { text: state.get("text"), cut });
       controls.set();
       const end = own.ended && s === own.logits.length ? " The story has ended." : "";

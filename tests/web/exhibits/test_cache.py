@@ -16,7 +16,7 @@ RIVER = "By the river, the crane"
 
 def texts(shown):
     """What was written with a cache, and without."""
-    lines = shown.ready().element.locator(".written > p:not(.sentence)").all_inner_texts()
+    lines = shown.ready().element.locator(".written > p:has(b)").all_inner_texts()
     return [line.split(": …")[1] for line in lines]
 
 
@@ -61,6 +61,17 @@ def test_the_counters_count_what_python_counts(exhibit, crane):
     assert whole[:2] == [P + 2, 3 * P + 3]
     assert whole[2] == pytest.approx(sum(products(P + i) for i in range(3)), abs=0.06)
     assert products(P) < cached[2] < products(P) + 2 * products(2)
+
+
+def test_the_areas_are_as_large_as_the_counts(exhibit, crane):
+    shown = exhibit("cache", text=RIVER, query={"steps": "5"})
+    areas = shown.element.locator(".area").all()
+    for area, count in zip(areas, counts(shown), strict=True):
+        paths = area.locator("path").evaluate_all("all => all.map((p) => p.getAttribute('d'))")
+        heights = [int(high) for high in re.findall(r"v-(\d+)", "".join(paths))]
+        assert (len(heights), sum(heights), heights[-1]) == (5, count[1], count[0])
+    P = len(crane.ids(RIVER))
+    assert heights == list(range(P, P + 5))
 
 
 def test_positions_that_start_again_are_pythons_too(exhibit, crane):
