@@ -3,6 +3,7 @@
 
 import { Bars } from "./bars.mjs";
 import { choice, make } from "./dom.mjs";
+import { Plot } from "./plot.mjs";
 import { Switchboard } from "./switchboard.mjs";
 
 /**
@@ -18,6 +19,9 @@ const LIMITS = ["requests", "memory traffic", "arithmetic"];
 const BYTES = { float32: 4, tf32: 4, bfloat16: 2, float16: 2 };
 const JOBS = { write: "write a token for each text", train: "train one step" };
 const DOUBLE = Math.log10(2);
+const MOST = 10; // doublings of the batch
+const [FEWEST, MANY] = [0.1, 1e4]; // FLOP for each byte
+const [SLOWEST, FASTEST] = [1e9, 1e17]; // FLOP/s
 /** @type {[number, string][]} */
 const UNITS = [
   [1, "s"],
@@ -77,6 +81,10 @@ function time(seconds) {
   return seconds < 1e-6 ? "<1 µs" : short(seconds, UNITS);
 }
 
+const ROOF =
+  "The roof is what bytes/s (rising) and FLOP/s (flat) allow by the data sheet. No program quite " +
+  "reaches it. Dots: 1, 2, 4 … 1,024 texts at once. Where requests bind they hang below the roof.";
+
 const whole = (/** @type {number} */ value) => Number(value.toPrecision(3)).toLocaleString("en");
 
 /** @type {import("./exhibit.mjs").Kind} */
@@ -95,6 +103,32 @@ export function cost({ settings, state, say, sentence }) {
   state.declare("flops", 1, { min: 1, max: 16, whole: true });
   state.declare("bytes", 1, { min: 1, max: 16, whole: true });
 
+  /** @param {number} B */
+  const batch = (B) => state.set({ batch: B });
+  const roof = new Plot({
+    label: "FLOP/s against FLOP for each byte; drag, or press arrow keys, to change the batch",
+    x: {
+      from: FEWEST,
+      to: MANY,
+      warp: Math.log10,
+      name: "FLOP for each byte",
+      ticks: [0.1, 1, 10, 100, 1e3].map((n) => [n, n.toLocaleString("en")]),
+    },
+    y: {
+      from: SLOWEST,
+      to: FASTEST,
+      warp: Math.log10,
+      name: "FLOP/s",
+      ticks: [1e11, 1e13, 1e15].map((n) => [n, short(n, PREFIXES).replace(" ", "")]),
+    },
+    height: 220,
+    onPoint: (x) => {
+      const wanted = Math.log10(FEWEST) + x * Math.log10(MANY / FEWEST);
+      const away = batches.map((one) => Math.abs(Math.log10(one.intensity) - wanted));
+      batch(2 ** away.indexOf(Math.min(...away)));
+    },
+    onStep: (x) => x && batch(state.get("batch") * 2 ** x),
+  });
   const bars = new Bars({ label: "time of a step", rows: 3, write: time });
   const lines = make("pre", { class: "lines" });
   const names = Object.fromEntries(Object.keys(devices).map((name) => [name, name]));
@@ -118,7 +152,7 @@ export function cost({ settings, state, say, sentence }) {
       { kind: "choice", key: "job", label: "do", options: Object.entries(JOBS) },
       { kind: "choice", key: "size", label: "model", options: pairs(Object.keys(sizes)) },
       { kind: "choice", key: "type", label: "numbers", options: pairs(Object.keys(BYTES)) },
-      powers("batch", "texts at once, B", 0, 10, String),
+      powers("batch", "texts at once, B", 0, MOST, String),
       powers("T", "tokens of a text, T", 4, 10, String),
     ],
     "what is done",
@@ -145,13 +179,16 @@ export function cost({ settings, state, say, sentence }) {
   );
   where.element.prepend(make("label", { class: "labelled" }, make("span", {}, "device"), device));
 
-  /** What the state asks for. */
-  const read = () => {
+  /**
+   * What the state asks for.
+   * @param {number} B  texts
+   */
+  const read = (B = state.get("batch")) => {
     const of = (/** @type {string} */ key) => state.get(key);
     const chosen = sizes[of("size")];
     const T = Math.min(of("T"), chosen[4]);
     const chip = devices[of("device")];
-    const done = work(chosen, of("job"), of("batch"), T, BYTES[of("type")], requests[of("job")]);
+    const done = work(chosen, of("job"), B, T, BYTES[of("type")], requests[of("job")]);
     const rates = {
       flops: (chip.peak[of("type")] ?? NaN) * of("flops"),
       bytes: chip.memory * of("bytes"),
@@ -164,10 +201,13 @@ export function cost({ settings, state, say, sentence }) {
     ];
     const longest = Math.max(...seconds.map((one) => one || 0));
     const binds = seconds.indexOf(longest);
-    return { done, rates, seconds, longest, binds, speed: done.tokens / longest, T };
+    const [intensity, reached] = [done.flops / done.bytes, done.flops / longest];
+    const speed = done.tokens / longest;
+    return { done, rates, seconds, longest, binds, speed, T, intensity, reached };
   };
 
   let now = read();
+  let batches = [now]; // one text at once, two, four …
   /** @type {ReturnType<typeof read> | null} */
   let before = null; // the control that moves now
   let moved = "";
@@ -192,8 +232,50 @@ export function cost({ settings, state, say, sentence }) {
     return `${most} Against before: ${compared.join(", ")}.${lacks}`;
   };
 
+  /**
+   * What arithmetic and traffic allow: both rates, and where they meet.
+   * @param {typeof now.rates} rates
+   */
+  const roofOf = ({ flops, bytes }) => {
+    const bend = (flops || Infinity) / bytes;
+    const [left, right] = [FEWEST, MANY].map((x) => [x, Math.min(flops || Infinity, bytes * x)]);
+    const corner = bend > FEWEST && bend < MANY ? [[bend, flops]] : [];
+    return /** @type {[number, number][]} */ ([left, ...corner, right]);
+  };
+
+  const drawn = () => {
+    const { rates, intensity, reached } = now;
+    const was = before && roofOf(before.rates);
+    const same = String(was) === String(roofOf(rates));
+    batches = Array.from({ length: MOST + 1 }, (_, n) => read(2 ** n));
+    const points = batches.map(
+      (one) => /** @type {[number, number]} */ ([one.intensity, one.reached]),
+    );
+    roof.set([
+      ...(was && !same ? [{ points: was, kind: "ghost" }] : []),
+      { points: roofOf(rates), kind: "roof" },
+      { points, kind: "level", dots: true },
+      {
+        points: [[intensity, reached]],
+        kind: "now",
+        dots: true,
+        name: `B = ${state.get("batch")}`,
+      },
+    ]);
+  };
+
   return {
-    nodes: [bars.element, sentence, lines, what.element, where.element],
+    nodes: [
+      sentence,
+      make(
+        "div",
+        { class: "sides" },
+        make("div", {}, bars.element, lines),
+        make("div", {}, roof.element, make("p", { class: "soft" }, ROOF)),
+      ),
+      what.element,
+      where.element,
+    ],
     show: () => {
       const asked = keys.map((key) => `${key} ${state.get(key)}`);
       const changed = asked.filter((one) => !values.split("|").includes(one));
@@ -212,7 +294,9 @@ export function cost({ settings, state, say, sentence }) {
         undefined,
         full,
       );
-      const { done, rates } = now;
+      drawn();
+      const { done, rates, intensity } = now;
+      const bend = rates.flops ? `; the roof bends at ${whole(rates.flops / rates.bytes)}` : "";
       // A training step peaks below the sum of all: its gradients come while activations go.
       const held = state.get("job") === "train" ? "at most in" : "must fit into";
       const kept = state.get("T") > now.T ? `   (its window ends at T = ${now.T})` : "";
@@ -220,6 +304,7 @@ export function cost({ settings, state, say, sentence }) {
         `${done.requests.toLocaleString("en")} requests × ${time(rates.wait)}`,
         `${short(done.bytes, PREFIXES)}B ÷ ${short(rates.bytes, PREFIXES)}B/s`,
         `${short(done.flops, PREFIXES)}FLOP ÷ ${short(rates.flops || 0, PREFIXES)}FLOP/s${kept}`,
+        `${short(intensity, PREFIXES)}FLOP for each byte${bend}`,
         `${short(done.held, PREFIXES)}B ${held} the device's memory at once`,
       ].join("\n");
       device.value = state.get("device");

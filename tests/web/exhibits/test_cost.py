@@ -98,3 +98,45 @@ def test_more_flops_write_no_faster_and_more_bandwidth_does(cost):
     assert shown.sentence.endswith("Against before: FLOP/s × 16, tokens/s × 1.")
     slide(shown, "its bytes/s", ["ArrowRight"])
     assert shown.sentence.startswith("Bound by requests")
+
+
+def dots(shown) -> list[tuple[float, float]]:
+    """FLOP for each byte and FLOP/s of the dots in the roof's drawing; the last is the step."""
+    read = "all => all.map((c) => [c.getAttribute('cx'), c.getAttribute('cy')].map(Number))"
+    places = shown.ready().element.locator(".plot circle").evaluate_all(read)
+    return [(10 ** (5 * x / 286 - 1), 10 ** (17 - 8 * y / 172)) for x, y in places]
+
+
+@pytest.mark.parametrize(("size", "batch", "wait"), [("gpt2-xl", 4, 0.1), ("crane", 64, 5)])
+def test_the_dots_stand_where_python_puts_them(cost, size, batch, wait):
+    config, gpu = MODELS[size], find_device("A100-SXM4-80GB")
+    query = {"size": size, "type": "bfloat16", "batch": str(batch), "wait": str(wait)}
+    shown = cost(query={**query, "device": gpu.name})
+    outside, inside = REQUESTS["write"]
+    requests = (outside + inside * config.n_layer) * wait * 1e-6
+
+    def expected(B):
+        T = min(256, config.block_size)
+        work = B * flops.flops_per_token(config, 2 * T, training=False)
+        traffic = flops.bytes_read_per_step(config, B, T, "bfloat16")
+        limits = requests, traffic / gpu.memory_bytes_per_second, work / gpu.peak["bfloat16"]
+        return pytest.approx((work / traffic, work / max(limits)), rel=0.02)
+
+    *ladder, step = dots(shown)
+    assert len(ladder) == 11
+    assert all(dot == expected(2**n) for n, dot in enumerate(ladder))
+    assert step == expected(batch)
+
+
+def test_the_dot_is_dragged_and_moved_by_keys(cost):
+    shown = cost()
+    box = shown.element.locator(".plot").bounding_box()
+    circles = shown.element.locator(".plot circle")
+    last, fifth = circles.last.bounding_box(), circles.nth(4).bounding_box()
+    middle = [(one["x"] + one["width"] / 2, box["y"] + box["height"] / 2) for one in (last, fifth)]
+    shown.drag(*middle)
+    assert shown.query == "?batch=16"
+    shown.tab_to(".plot")
+    shown.press("ArrowRight", "ArrowRight", "ArrowLeft")
+    assert shown.query == "?batch=32"
+    assert shown.element.locator(".plot text").last.text_content() == "B = 32"
