@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from html import escape
+from importlib.resources import files
 from typing import Any
 
+from gpt2_edu import load_tokenizer
 from gpt2_edu.analysis.published import published_runs
 from gpt2_edu.web import crane_deeds
 from gpt2_site import front_facts as facts
@@ -43,10 +45,39 @@ def settings() -> dict[str, Any]:
 
 def element(**more: Any) -> str:
     """The picture with more settings, around what stands there without a script."""
+    if more.get("tensors") == "folded":  # where the model is opened
+        more["learned"] = learned()
     return (
         f'<gpt2-flow class="g2-live" data-settings="{escape(json.dumps(settings() | more))}">'
         f'<div class="printed">{guesses_as_tables()}</div></gpt2-flow>'
     )
+
+
+def learned() -> dict[str, Any]:
+    """The crane while it learned: what was kept at some steps, as web/flow/learned.mjs reads it."""
+    folder = files("gpt2_edu") / "assets" / "crane"
+    kept = json.loads((folder / "snapshots.json").read_text(encoding="utf-8"))
+    rows = map(json.loads, (folder / "log.jsonl").read_text(encoding="utf-8").splitlines())
+    losses = {row["step"]: row.get("loss", row.get("val_loss")) for row in rows if "step" in row}
+    ids = [load_tokenizer("crane").encode_ordinary(text) for text in kept["sentences"]]
+    return {
+        "texts": kept["sentences"],
+        "ids": ids,
+        "tokens": [facts.names(of) for of in ids],
+        "shots": [
+            {
+                "step": shot["step"],
+                "loss": round(losses[shot["step"]], 3),
+                "good": shot["grammatical"],
+                "story": shot["sample"],
+                "attention": [
+                    [[[w for row in head for w in row] for head in block] for block in text]
+                    for text in shot["attention"]
+                ],
+            }
+            for shot in kept["snapshots"]
+        ],
+    }
 
 
 def stored(text: str) -> dict[str, Any]:

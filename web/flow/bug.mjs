@@ -30,7 +30,9 @@ export function throughBug(model, bug) {
  */
 export function bugChoice(state) {
   const options = Object.fromEntries(["", ...NAMES].map((name) => [name, name || "none"]));
-  const select = choice(options, () => state.set({ bug: select.value, off: [], set: [] }));
+  const select = choice(options, () => {
+    state.set({ bug: select.value, off: [], set: [], run: 0, learned: 0 });
+  });
   const set = () => (select.value = state.get("bug"));
   set();
   return { element: labelled("a bug of chapter 19", select), set };

@@ -19,8 +19,6 @@ import { Writer } from "./writer.mjs";
 /** @import { View } from "./scenes.mjs" */
 
 const MOST = 128; // tokens
-const STORED =
-  "GPT-2’s attention and next words are stored with the page, its stream is not: lanes stay grey, and heads cannot be cut. ";
 
 /** What a scene is given where nothing was changed. @param {Pass} pass */
 const untouched = (pass) => {
@@ -44,6 +42,8 @@ export function flow(page) {
   state.declare("place", settings.place ?? "", { typed: false });
   state.declare("station", -1, { min: -1, max: 1e4, whole: true }); // -1: the whole way
   state.declare("run", 0, { min: 0, max: 5, whole: true }); // of GPT-2's own; 0: none
+  const most = settings.learned?.texts.length ?? 0;
+  state.declare("learned", 0, { min: 0, max: most, whole: true }); // text of the crane's training
   state.declare("step", 3, { min: 0, max: STEPS.length - 1, whole: true }); // of a head
   state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
   state.declare("set", []); // numbers that are set by hand
@@ -66,24 +66,30 @@ export function flow(page) {
   /** @param {Record<string, any>} changes */
   const begin = (changes) => {
     player.stop();
-    state.set({ at: -1, place: "", station: -1, set: [], versus: "", ...changes });
+    const whole = { at: -1, place: "", station: -1, set: [], versus: "", run: 0, learned: 0 };
+    state.set({ ...whole, ...changes });
   };
   const strip = new Strip({
     value: state.get("text"),
     chips: settings.chips,
-    onText: (text) => begin({ text, run: 0 }),
+    onText: (text) => begin({ text }),
   });
   strip.chips.before(strip.input); // the field first
-  const runs = runsAsChips(settings.gpt2, (nth) => begin({ run: nth, off: [] }));
+  const runs = [
+    runsAsChips("GPT-2 itself", settings.gpt2, (run) => begin({ run })),
+    runsAsChips("the crane while it learned", settings.learned?.texts, (learned) =>
+      begin({ learned }),
+    ),
+  ];
   const crumbs = new Crumbs((to) => go(to));
   const stage = new Stage();
   /** @type {string[]} */
   const chapters = settings.chapters ?? Array.from(document.querySelectorAll(".ribbon a"), String);
   const player = new Player(state, stage, chapters);
   const latestPass = async () => {
-    if (state.get("run")) complain(STORED);
+    if (elsewhere()) complain(pass?.only);
     else if (!pass?.shares) await compute(() => true);
-    return state.get("run") ? null : pass;
+    return elsewhere() ? null : pass;
   };
   const writer = new Writer(page, stage, latestPass);
   if (settings.plays) player.playOnce();
@@ -122,13 +128,15 @@ export function flow(page) {
     below.append(...tools.below);
     return tools;
   };
+  /** Whether the pass is a stored one of another model. */
+  const elsewhere = () => state.get("run") || state.get("learned");
   /** Whether the pass is another than the model's own, or not to be seen from outside. */
   const changed = () =>
     settings.giver !== undefined ||
     state.get("set").length ||
-    ["place", "versus", "bug", "tour"].some((name) => state.get(name));
+    ["place", "versus", "bug", "tour", "learned"].some((name) => state.get(name));
 
-  const cut = () => (state.get("run") ? [] : heads.filter((one) => state.get("off").includes(one)));
+  const cut = () => (elsewhere() ? [] : heads.filter((one) => state.get("off").includes(one)));
   const at = () => {
     const last = /** @type {Pass} */ (pass).ids.length - 1;
     return state.get("at") < 0 ? last : Math.min(state.get("at"), last);
@@ -143,13 +151,13 @@ export function flow(page) {
     state.set({ place: addressOf(to) });
   };
   const toggle = (/** @type {string} */ name) => {
-    if (state.get("run")) return complain(STORED);
+    if (elsewhere()) return complain(pass?.only);
     const off = cut();
     const less = off.filter((one) => one !== name);
     state.set({ bug: "", off: less.length < off.length ? less : [...off, name] });
   };
   const append = (/** @type {number} */ id) => {
-    if (state.get("run")) complain(STORED);
+    if (elsewhere()) complain(pass?.only);
     else writer.append(id).catch(complain);
   };
 
@@ -165,7 +173,7 @@ export function flow(page) {
     const [text, nth] = [state.get("text"), state.get("run")];
     const asked = askedFor(nth);
     if (asked === answered && pass) return true;
-    const own = nth ? (await gpt2Runs())[nth - 1] : null;
+    const own = nth ? (await gpt2Runs())[nth - 1] : tools?.learned?.pass;
     const here = !model.loaded && !cut().length && !changed();
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);
@@ -238,8 +246,8 @@ export function flow(page) {
     tools?.set(pass, here, at(), path);
     const wrong = tools?.bug && `With the bug “${tools.bug}”. `;
     const came = tools?.says(pass, at()) ?? "";
-    const known = state.get("run") ? STORED : wrong || "";
-    say(scene.says ? `${scene.says} ${came}` : known + (came || outcome(pass, at(), cut())));
+    const only = pass.only ? `${pass.only} ` : wrong || "";
+    say(scene.says ? `${scene.says} ${came}` : only + (came || outcome(pass, at(), cut())));
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
 
@@ -264,7 +272,7 @@ export function flow(page) {
   return {
     nodes: [
       strip.element,
-      runs,
+      ...runs,
       make("div", { class: "flow-top" }, crumbs.element, tour),
       above,
       stage.element,
@@ -282,7 +290,7 @@ export function flow(page) {
       const { block: open } = place();
       const more = open !== undefined || state.get("versus") || writer.dart.turned;
       const known = pass?.tensor?.(open === undefined ? "embd" : `transformer.h.${open}.ln_1`);
-      if (more && !state.get("run") && !known && !(await compute(latest, open))) return;
+      if (more && !elsewhere() && !known && !(await compute(latest, open))) return;
       const ready = !tools || (pass && (await tools.prepare(pass, place(), at(), ask)));
       if (!ready || !latest()) return;
       paint();

@@ -102,6 +102,7 @@ export function barsOf({ pass, next }, layout, append) {
   const [height, top] = layout.wide
     ? [Math.min(36, (layout.height - 70) / Math.max(6, next.length)), layout.top]
     : [36, y + 32];
+  if (!next.length) return svg`<text class="part" x=${x + 8} y=${top + 16}>not stored</text>`;
   const share = (/** @type {number} */ p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
   return next.map(({ id, name, p, rest = "", sense = "", other }, i) => {
     const word = name.replace("␣", "");

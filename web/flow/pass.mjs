@@ -25,6 +25,7 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
  * @property {Float64Array | null} shares  of every token, after the last
  * @property {ArrayLike<number>[]} vectors  the first numbers of each token's
  * @property {boolean} [stored]  it was not computed here
+ * @property {string} [only]  what is stored of a run of another model, in a sentence
  * @property {string[]} [off]  heads that are cut
  * @property {Pass} [base]  the same without what is set by hand
  * @property {boolean} [whole]  each of `next` has its whole word

@@ -1,5 +1,5 @@
 // Passes that a page holds: the first frame needs no weights, and what OpenAI's GPT-2 did with five
-// prompts needs no download.
+// prompts needs no download. Of GPT-2, and of the crane while it learned, only a part is stored.
 
 import { make } from "../exhibits/dom.mjs";
 import { bundle } from "../page.mjs";
@@ -20,7 +20,11 @@ import { bundle } from "../page.mjs";
  * @property {number} [units]
  * @property {number[][]} [vectors]  the first numbers of each token's
  * @property {import("./pass.mjs").Next[]} next
+ * @property {string} [only]
  */
+
+const ONLY =
+  "GPT-2’s attention and next words are stored with the page, its stream is not: lanes stay grey, and heads cannot be cut.";
 
 /**
  * @param {Stored} stored
@@ -70,21 +74,23 @@ let runs = null;
 /** What OpenAI's GPT-2 124M did with five prompts: fetched once, when it is asked for. */
 export function gpt2Runs() {
   runs ??= bundle("gpt2_runs").then((files) => {
-    return /** @type {Stored[]} */ (/** @type {any} */ (files)).map(fromStored);
+    const all = /** @type {Stored[]} */ (/** @type {any} */ (files));
+    return all.map((run) => fromStored({ ...run, only: ONLY }));
   });
   runs.catch(() => (runs = null));
   return runs;
 }
 
 /**
- * @param {string[] | undefined} prompts  of these runs
+ * @param {string} name  of these runs
+ * @param {string[] | undefined} prompts
  * @param {(nth: number) => void} pick  from 1
  */
-export function runsAsChips(prompts, pick) {
+export function runsAsChips(name, prompts, pick) {
   const chips = make(
     "div",
-    { class: "chips", role: "group", "aria-label": "what GPT-2 124M did" },
-    make("span", { class: "soft" }, "GPT-2 itself:"),
+    { class: "chips", role: "group", "aria-label": name },
+    make("span", { class: "soft" }, `${name}:`),
     ...(prompts ?? []).map((text, i) =>
       make("button", { type: "button", onclick: () => pick(i + 1) }, text),
     ),

@@ -72,7 +72,7 @@ export class Swap {
     this.text = pass.text;
     const put = (/** @type {string} */ word) => {
       this.element.hidden = true;
-      if (word.trim()) this.begin({ text: exchanged(tokenizer, pass.ids, t, word), run: 0 });
+      if (word.trim()) this.begin({ text: exchanged(tokenizer, pass.ids, t, word) });
     };
     const field = make("input", {
       type: "text",

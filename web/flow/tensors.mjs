@@ -47,6 +47,7 @@ export class Tensors {
   async set(pass, at, latest) {
     if (!this.open) return;
     const { state } = this;
+    if (pass.only) return render(html`<p>${pass.only}</p>`, this.body);
     const way = wayThrough(pass.nLayer);
     const nth = state.get("station");
     const station = way[nth < 0 ? way.length - 1 : Math.min(nth, way.length - 1)];

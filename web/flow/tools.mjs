@@ -2,6 +2,7 @@
 
 import { bugChoice, NAMES, throughBug } from "./bug.mjs";
 import { editsOf, Hand } from "./by_hand.mjs";
+import { Learned } from "./learned.mjs";
 import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
 import { Shelf } from "./parts.mjs";
@@ -34,6 +35,7 @@ export class Tools {
     this.repaint = repaint;
     this.shelf = new Shelf(model);
     this.hand = new Hand(state, sizes);
+    this.learned = settings.learned ? new Learned(page) : null;
     this.versus = new Versus(model, state, stored, settings.chips ?? []);
     this.swap = new Swap(model, { latest, begin, complain });
     this.mine = settings.tensors ? new Mine(stage, complain) : null;
@@ -42,7 +44,8 @@ export class Tools {
     this.bugs = bugChoice(state);
     knobs.append(this.bugs.element);
     this.tour = new Tour(state, tour);
-    this.above = [...(this.patch ? [this.patch.element] : []), this.swap.element];
+    const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
+    this.above = [...texts, this.swap.element];
     this.under = [this.versus.element, this.hand.element];
     this.below = [...(this.mine ? [this.mine.element] : []), ...this.panels.nodes];
     /** @type {{of: string, pass: Pass} | null} */
@@ -62,7 +65,7 @@ export class Tools {
 
   /** What a pass depends on, beside its text and cuts. */
   get asked() {
-    return [this.patch?.asked, this.state.get("set"), this.bug];
+    return [this.patch?.asked, this.learned?.asked, this.state.get("set"), this.bug];
   }
 
   /** @param {number} T  tokens */
@@ -151,6 +154,7 @@ export class Tools {
     const touched = Boolean(this.bug || this.cut().length || this.cells(pass.ids.length).length);
     this.bugs.set();
     this.mine?.set(path);
+    this.learned?.set();
     this.hand.set(pass, place, at);
     this.swap.set(pass, whole);
     this.versus.set(pass, { other: this.other, whole, touched });
@@ -163,6 +167,7 @@ export class Tools {
    */
   says(pass, at) {
     const differs = this.other && saysOf(pass, this.other, at);
-    return differs || this.hand.says(pass) || this.patch?.says(pass) || "";
+    const told = this.learned?.says(pass) || this.hand.says(pass) || this.patch?.says(pass);
+    return differs || told || "";
   }
 }

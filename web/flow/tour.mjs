@@ -14,7 +14,7 @@ import { fixed, make } from "../exhibits/dom.mjs";
  *   set: Record<string, any>, chapter: number, guess?: Guess, act?: string}} Step
  */
 
-const KEYS = ["text", "run", "off", "set", "bug", "versus", "at", "place", "station"];
+const KEYS = ["text", "run", "learned", "off", "set", "bug", "versus", "at", "place", "station"];
 const two = (/** @type {number} */ value) => fixed(value, 2);
 const [CRANE, MARSH] = [6, 3]; // tokens
 
@@ -168,6 +168,7 @@ export class Tour {
     const first = {
       text: this.text,
       run: 0,
+      learned: 0,
       off: [],
       set: [],
       versus: "",

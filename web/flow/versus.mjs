@@ -189,8 +189,7 @@ export class Versus {
     const texts = [...new Set([this.before, ...this.texts])].filter((text) => {
       return text && text !== pass.text && this.length(text) === pass.ids.length;
     });
-    this.element.hidden =
-      !whole || Boolean(state.get("run")) || !(texts.length || touched || other);
+    this.element.hidden = !whole || Boolean(pass.only) || !(texts.length || touched || other);
     const offers = [
       make("span", { class: "soft" }, "compare with:"),
       ...(touched ? [button("itself, untouched", pass.text)] : []),
