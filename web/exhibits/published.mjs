@@ -38,31 +38,55 @@ export async function storedGpt2() {
 }
 
 /**
- * A button that puts GPT-2 in the place of the present model; while it is fetched, it stops that.
+ * A button that puts GPT-2 in the place of the present model. Before the first time the question stands
+ * beside it, and then how much has come.
  * @param {(files: Promise<Files>) => void} use
  * @param {(said: unknown) => void} say  a sentence, or an error
  */
 export function gpt2Button(use, say) {
-  /** @type {(() => void) | null} */
-  let stop = null;
-  const onclick = () => (stop ? stop() : bring().catch(say));
-  const button = make("button", { type: "button", onclick }, "use GPT-2");
-  const bring = async () => {
+  const told = make("span");
+  const bar = make("progress", { "aria-label": "fetched" });
+  const yes = make("button", { type: "button", onclick: () => bring().catch(say) }, "fetch it");
+  const no = make("button", { type: "button", onclick: () => stop() });
+  const style =
+    "flex-basis: 100%; display: flex; flex-wrap: wrap; gap: 0.5rem; justify-content: end; align-items: center";
+  const question = make("div", { role: "group", "aria-label": "GPT-2", style }, told, bar, yes, no);
+  let stop = () => {
+    question.remove();
+    button.focus();
+  };
+
+  const ask = async () => {
     const stored = await list().catch(() => []);
-    if (!stored.some(({ name, complete }) => name === NAME && complete)) {
-      if (location.protocol === "file:") return say(NO_STORAGE);
-      if (!confirm(`${describe(PUBLISHED[NAME])}. Fetch it?`)) return;
-      const { answer, cancel } = fetchModel(NAME, PUBLISHED[NAME], say);
-      stop = cancel;
-      button.textContent = "stop fetching";
-      try {
-        await answer;
-      } finally {
-        stop = null;
-        button.textContent = "use GPT-2";
-      }
+    if (stored.some(({ name, complete }) => name === NAME && complete)) return use(storedGpt2());
+    if (location.protocol === "file:") return say(NO_STORAGE);
+    if (question.isConnected) return;
+    told.textContent = `${describe(PUBLISHED[NAME])}. Fetch it?`;
+    no.textContent = "no";
+    bar.hidden = true;
+    yes.hidden = false;
+    button.after(question);
+    yes.focus();
+  };
+  const bring = async () => {
+    const close = stop;
+    const { answer, cancel } = fetchModel(NAME, PUBLISHED[NAME], (sentence, share) => {
+      told.textContent = sentence;
+      bar.value = share;
+    });
+    stop = cancel;
+    no.textContent = "stop fetching";
+    bar.hidden = false;
+    yes.hidden = true;
+    no.focus();
+    try {
+      await answer;
+    } finally {
+      stop = close;
+      close();
     }
     use(storedGpt2());
   };
+  const button = make("button", { type: "button", onclick: () => ask().catch(say) }, "use GPT-2");
   return button;
 }

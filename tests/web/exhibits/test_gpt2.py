@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from playwright.sync_api import Dialog, Page
+from playwright.sync_api import Page
 
 from gpt2_edu.web import ASSETS
 
@@ -37,18 +37,19 @@ def publish(page: Page) -> None:
 
 
 def click(shown, *, agree: bool) -> str:
-    """Click on "use GPT-2", and answer the question; returns it."""
-    asked: list[str] = []
-
-    def answer(dialog: Dialog) -> None:
-        asked.append(dialog.message)
-        dialog.accept() if agree else dialog.dismiss()
-
-    shown.page.on("dialog", answer)
+    """Click on "use GPT-2", and answer the question beside it; returns it."""
     shown.element.get_by_role("button", name="use GPT-2").click()
+    question = shown.element.get_by_role("group", name="GPT-2", exact=True)
     shown.page.wait_for_timeout(100)
-    shown.page.remove_listener("dialog", answer)
-    return "".join(asked)
+    if not question.count():
+        return ""
+    asked = question.locator("span").inner_text()
+    answer = question.get_by_role("button", name="fetch it" if agree else "no")
+    assert question.get_by_role("button", name="fetch it").evaluate(
+        "button => button === document.activeElement"
+    )
+    answer.click()
+    return asked
 
 
 def test_it_is_fetched_only_if_the_reader_agrees(exhibit):
@@ -57,6 +58,7 @@ def test_it_is_fetched_only_if_the_reader_agrees(exhibit):
     question = click(shown, agree=False)
     assert question.startswith("GPT-2 (124M) by OpenAI: 548 MB from https://huggingface.co/")
     assert question.endswith("Fetch it?")
+    assert shown.element.get_by_role("group", name="GPT-2", exact=True).count() == 0
     assert shown.bars() == before  # and the fixture sees that nothing was asked of others
     assert shown.page.evaluate(STORED) == [[], None]
 
@@ -100,8 +102,11 @@ def test_fetching_can_be_stopped_and_says_what_went_wrong(exhibit):
     publish(shown.page)
     shown.page.context.route(RESOLVE, lambda route: None)  # it never answers
     click(shown, agree=True)
+    question = shown.element.get_by_role("group", name="GPT-2", exact=True)
+    assert "is asked" in question.inner_text() and question.locator("progress").is_visible()
     shown.element.get_by_role("button", name="stop fetching").click()
     shown.element.locator(".status", has_text="cancel").wait_for(timeout=WAIT)
+    assert question.count() == 0
     shown.page.context.unroute(RESOLVE)
     click(shown, agree=True)  # the server of the tests knows no such file
     shown.element.locator(".status", has_text="404").wait_for(timeout=WAIT)
