@@ -6,10 +6,11 @@ import { flow } from "./flow.mjs";
 
 export { html, nothing, render, svg } from "lit/html.js";
 export * from "./cells.mjs";
-export * from "./lanes.mjs";
+export * from "./layout.mjs";
 export * from "./pass.mjs";
 export * from "./place.mjs";
 export * from "./whole.mjs";
+export * from "./writer.mjs";
 
 // Without stored passes it waits for the model, whose sizes it needs.
 define("flow", flow, { waits: ({ passes }) => !passes });

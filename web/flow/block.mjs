@@ -4,12 +4,13 @@
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { dial, heat, lengthOf, press, rowOf, spreadOf } from "./cells.mjs";
+import { WIDE } from "./layout.mjs";
 import { LIT } from "./pass.mjs";
 import { colour } from "./whole.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const WIDE = 700;
+const NARROWEST = 82; // px of a map with its name
 
 /**
  * The lengths of the followed token's vectors in a block.
@@ -53,10 +54,11 @@ export function block(view) {
   // The stream lies above; on a phone at the left.
   const across = wide ? 64 : 26;
   const left = wide ? 86 : 76;
-  const columns = Math.min(nHead, wide ? Math.max(4, Math.ceil(nHead / 2)) : 4);
   const right = wide ? width * 0.52 - 30 : width - 8;
+  const most = wide ? Math.floor((right - left) / NARROWEST) : 4;
+  const columns = Math.min(nHead, most);
   const each = (right - left) / columns;
-  const map = Math.min(each - 14, wide && nHead > columns ? 76 : 110);
+  const map = Math.min(each - 14, 110);
   const top = wide ? 150 : 76;
   const mapsEnd = top + Math.ceil(nHead / columns) * (map + 42);
   const plus1 = wide ? width * 0.52 : mapsEnd + 14;

@@ -4,6 +4,7 @@ import { nothing, svg } from "lit/html.js";
 import { fixed } from "../exhibits/dom.mjs";
 
 const STEPS = 8; // shades of a colour
+const MOST_DECIMALS = 8; // one sum in four needs another: none needs so many
 
 /**
  * Numbers as colours: one path for each shade, however many numbers.
@@ -121,6 +122,33 @@ export function rowOf({ values }, t, n) {
 export function headOf({ values, shape }, head) {
   const size = shape.slice(-2).reduce((a, b) => a * b);
   return values.subarray(head * size, (head + 1) * size);
+}
+
+/**
+ * How many decimals terms need, so that their sum holds as it is printed: two, or more. Of a product
+ * only the factors get more than two.
+ * @param {number[]} terms
+ * @param {number} result
+ * @param {"sum" | "product"} [kind]
+ */
+export function decimals(terms, result, kind = "sum") {
+  for (let n = 2; n < MOST_DECIMALS; n++) {
+    const printed = terms.map((x) => Number(x.toFixed(n)));
+    const [made, shown] =
+      kind === "sum" ? [printed.reduce((a, b) => a + b), n] : [printed.reduce((a, b) => a * b), 2];
+    if (Number(made.toFixed(shown)) === Number(result.toFixed(shown))) return n;
+  }
+  return MOST_DECIMALS;
+}
+
+/**
+ * "1.86 × 2.68 = 4.98", part by part.
+ * @param {number} a
+ * @param {number} b
+ */
+export function asProduct(a, b) {
+  const n = decimals([a, b], a * b, "product");
+  return [fixed(a, n), fixed(b, n), fixed(a * b, 2)];
 }
 
 /**

@@ -3,19 +3,15 @@
 import { fixed, make } from "../exhibits/dom.mjs";
 import { turn } from "../exhibits/knobs.mjs";
 import { Switchboard } from "../exhibits/switchboard.mjs";
+import { turned } from "./writer.mjs";
 
 /** @import { State } from "../exhibits/state.mjs" */
 /** @import { Pass } from "./pass.mjs" */
-
-const MOST_K = 100;
 
 export class Dart {
   /** @param {State} state */
   constructor(state) {
     this.state = state;
-    state.declare("temperature", 1, { min: 0, max: 3 });
-    state.declare("k", 0, { min: 0, max: MOST_K, whole: true }); // 0: no top-k
-    state.declare("p", 1, { min: 0.05, max: 1 });
     const all = (/** @type {number} */ off) => (/** @type {number} */ value) =>
       value === off ? "all" : String(Number(value.toFixed(2)));
     this.board = new Switchboard(
@@ -29,7 +25,7 @@ export class Dart {
           step: 0.05,
           show: (value) => (value ? fixed(value, 2) : "0 (greedy)"),
         },
-        { kind: "slider", key: "k", label: "top-k", max: MOST_K, step: 1, show: all(0) },
+        { kind: "slider", key: "k", label: "top-k", max: 100, step: 1, show: all(0) },
         { kind: "slider", key: "p", label: "top-p", min: 0.05, step: 0.05, show: all(1) },
       ],
       "the dart",
@@ -41,8 +37,7 @@ export class Dart {
 
   /** Whether a knob is turned. */
   get turned() {
-    const { state } = this;
-    return state.get("temperature") !== 1 || state.get("k") > 0 || state.get("p") < 1;
+    return turned(this.state);
   }
 
   /**

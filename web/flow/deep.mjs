@@ -1,9 +1,14 @@
 // What a reader needs who goes into the picture or changes it. Packed into deep.js, which a page asks
 // for when somebody is near.
 
+import { STYLE } from "./deep_style.mjs";
+import { make } from "../exhibits/dom.mjs";
 import { sceneOf } from "./scenes.mjs";
+import { wholeWords } from "./read.mjs";
 import { Tools } from "./tools.mjs";
 
-/** @typedef {{sceneOf: typeof sceneOf, Tools: typeof Tools}} Deep */
+document.head.append(make("style", {}, STYLE));
 
-/** @type {any} */ (globalThis).gpt2Deep = /** @type {Deep} */ ({ sceneOf, Tools });
+/** @typedef {{sceneOf: typeof sceneOf, Tools: typeof Tools, wholeWords: typeof wholeWords}} Deep */
+
+/** @type {any} */ (globalThis).gpt2Deep = /** @type {Deep} */ ({ sceneOf, Tools, wholeWords });

@@ -3,16 +3,15 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
-import { sensesOf } from "../exhibits/crane_world.mjs";
 import { Crumbs } from "./crumbs.mjs";
 import { deeper } from "./deeper.mjs";
-import { asTable, inSentences, outcome, readPass, wholeWords } from "./pass.mjs";
+import { asTable, inSentences, outcome } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, STEPS, wayTo } from "./place.mjs";
 import { Player } from "./player.mjs";
 import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs, runsAsChips } from "./stored.mjs";
 import { whole } from "./whole.mjs";
-import { Writer } from "./writer.mjs";
+import { turned, Writer } from "./writer.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
@@ -113,8 +112,7 @@ export function flow(page) {
     if (tools) return tools;
     const repaint = () => paint();
     const forget = () => (answered = "");
-    const knobs = writer.dart.element;
-    const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass, knobs };
+    const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass };
     const guided = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
     tools = new deep.Tools(page, {
       ...more,
@@ -122,6 +120,7 @@ export function flow(page) {
       repaint,
       tour: { ...guided, writer, chapters },
     });
+    writer.dart = tools.dart;
     above.before(tools.tour.card);
     above.append(...tools.above);
     under.append(...tools.under);
@@ -133,6 +132,7 @@ export function flow(page) {
   /** Whether the pass is another than the model's own, or not to be seen from outside. */
   const changed = () =>
     settings.giver !== undefined ||
+    turned(state) ||
     state.get("set").length ||
     ["place", "versus", "bug", "tour", "learned"].some((name) => state.get(name));
 
@@ -183,35 +183,28 @@ export function flow(page) {
     return true;
   };
 
-  /** @param {string} text @param {number[]} ids @param {string} key @param {string[]} [off] */
-  const ask = (text, ids, key, off = cut()) => {
-    return { text, ids, key, switches: { headsOff: off }, senses: sensesOf(text) };
-  };
-
   /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
   const compute = async (latest, open) => {
-    const text = state.get("text");
-    const asked = askedFor(0);
     const { config } = await model.ready();
     if (config.nLayer !== nLayer || config.nHead !== nHead || config.vocabSize !== V) {
-      page.again(); // the reader's own model has come
+      if (stage.element.isConnected) page.again(); // the reader's own model has come
       return false;
     }
-    const { ids, cut: missing } = await model.encode(text, MOST);
-    const request = { ...ask(text, ids, "flow"), open };
-    const computed = await (tools ? tools.pass(request) : readPass(model, request));
+    const computer = await arrive();
+    const [text, asked] = [state.get("text"), askedFor(0)];
+    const computed = await computer.compute(text, open);
     if (!computed || !latest()) return false;
-    [was, pass, answered] = [pass, computed, asked];
-    strip.set([], { text, cut: missing });
+    [was, pass, answered] = [pass, computed.pass, asked];
+    strip.set([], { text, cut: computed.cut });
     return true;
   };
 
   /** Paint what is known: after a pass, another place, another width. */
   const paint = () => {
-    if (!pass) return;
+    if (!pass || !stage.element.isConnected) return;
     const here = place();
     const width = Math.max(280, Math.floor(stage.element.clientWidth || 960));
-    const seen = writer.dart.seen(pass);
+    const seen = tools?.dart.seen(pass) ?? pass;
     /** @type {View} */
     const view = {
       pass: seen,
@@ -228,6 +221,7 @@ export function flow(page) {
       exchange: (t) => void arrive().then(({ swap }) => swap.open(t), complain),
       toggle,
       append,
+      colour: (name) => stage.colour(name),
       ...(tools?.view(seen, here) ?? untouched(seen)),
     };
     const [address, before, old] = [addressOf(here), shownPlace, stage.shown];
@@ -244,10 +238,10 @@ export function flow(page) {
     tour.hidden = !settings.passes || Boolean(model.loaded?.own);
     tools?.tour.set(pass);
     tools?.set(pass, here, at(), path);
-    const wrong = tools?.bug && `With the bug “${tools.bug}”. `;
+    const wrong = tools?.bug && !pass.only ? `With the bug “${tools.bug}”. ` : "";
     const came = tools?.says(pass, at()) ?? "";
-    const only = pass.only ? `${pass.only} ` : wrong || "";
-    say(scene.says ? `${scene.says} ${came}` : only + (came || outcome(pass, at(), cut())));
+    const all = `${wrong}${came || outcome(pass, at(), cut())} ${pass.only ?? ""}`;
+    say(scene.says ? `${scene.says} ${came}` : all.trim());
     told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
 
@@ -264,10 +258,7 @@ export function flow(page) {
     arrive().then(paint, () => {});
   };
   for (const sign of near) element.addEventListener(sign, warm);
-  new ResizeObserver(() => {
-    const width = Math.floor(stage.element.clientWidth);
-    if (pass && width && width !== stage.width) paint();
-  }).observe(stage.element);
+  stage.watch(paint);
 
   return {
     nodes: [
@@ -279,7 +270,6 @@ export function flow(page) {
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,
       under,
-      writer.dart.element,
       writer.forks,
       below,
       told,
@@ -288,19 +278,19 @@ export function flow(page) {
       if (changed()) await arrive();
       if (!(await find(latest)) || !latest()) return;
       const { block: open } = place();
-      const more = open !== undefined || state.get("versus") || writer.dart.turned;
+      const more = open !== undefined || state.get("versus") || turned(state);
       const known = pass?.tensor?.(open === undefined ? "embd" : `transformer.h.${open}.ln_1`);
       if (more && !elsewhere() && !known && !(await compute(latest, open))) return;
-      const ready = !tools || (pass && (await tools.prepare(pass, place(), at(), ask)));
+      const ready = !tools || (pass && (await tools.prepare(pass, place(), at())));
       if (!ready || !latest()) return;
       paint();
       if (settings.tensors && !tools) await arrive().then(paint);
       if (pass) await tools?.panels.set(pass, at(), latest);
       writer.next();
       if (!pass?.tensor || pass.whole) return;
-      const whole = await wholeWords(model, pass);
-      if (!whole || !latest()) return;
-      pass = whole;
+      const withWords = await deep?.wholeWords(model, pass);
+      if (!withWords || !latest()) return;
+      pass = withWords;
       paint();
     },
     table: () => (pass ? asTable(pass) : { caption: "", columns: [], rows: [] }),

@@ -3,11 +3,11 @@
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { headOf, heat, press, steps } from "./cells.mjs";
+import { WIDE } from "./layout.mjs";
 import { STEPS } from "./place.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const WIDE = 700;
 const MOST = 12; // tokens that are shown
 const TELLS = [
   "score: q of the row times k of the column, 32 products and their sum",
@@ -78,7 +78,7 @@ export function head(view) {
     shown.map((c, j) => {
       const value = values[r * T + c];
       const later = c > r;
-      const hidden = masked && later;
+      const hidden = masked && later && (step > 2 ? !value : value === -Infinity); // a bug may hide none
       const [x, y] = [mx + j * size, my + i * size];
       const open = () =>
         later ? undefined : (pick(r), go({ block: n, head: h, query: r, key: c }));
@@ -183,9 +183,9 @@ export function head(view) {
  */
 function look({ pass: { tokens, weights }, place, at, step }, values) {
   const T = tokens.length;
-  const row = Array.from(
-    { length: at + 1 },
-    (_, c) => weights[Number(place.block)][Number(place.head)][at * T + c],
+  const row = Array.from(weights[Number(place.block)][Number(place.head)]).slice(
+    at * T,
+    (at + 1) * T,
   );
   const key = row.indexOf(Math.max(...row));
   return `From ${quoted(tokens[at])} to ${quoted(tokens[key])} it is ${fixed(values[at * T + key], step >= 3 ? 3 : 2)}.`;

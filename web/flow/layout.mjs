@@ -4,7 +4,7 @@
 
 /** @typedef {{x: number, y: number, width: number, height: number}} Box */
 
-const WIDE = 700; // px: below it the picture is turned
+export const WIDE = 640; // px: below it the picture is turned
 const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
 const OPEN = 120; // px that a block needs to show its MLP
@@ -24,7 +24,7 @@ export class Layout {
     this.nLayer = nLayer;
     this.across = this.wide ? 46 : Math.min(52, (width - 12) / this.lanes);
     const [begin, end] = this.wide
-      ? [Math.max(150, width * 0.15), Math.max(170, width * 0.16)]
+      ? [Math.max(130, width * 0.15), Math.max(150, width * 0.16)]
       : [92, 276];
     const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 96 : 270;
     this.folded = room < OPEN;

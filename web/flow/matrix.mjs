@@ -3,45 +3,43 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { heat } from "./cells.mjs";
+import { asProduct, decimals, heat } from "./cells.mjs";
+import { WIDE } from "./layout.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const WIDE = 700;
 const LARGEST = 1024; // pixels of a side
 const MARKED = 3; // products with their numbers
-/** Of the picture's pixels, by role: in both themes. @type {Record<string, number[]>} */
-const PLUS = { q: [40, 130, 200], k: [220, 110, 40], v: [28, 155, 105], plain: [75, 115, 170] };
-const MINUS = [160, 145, 125];
 
-/** The last map that was drawn. @type {{of: Float32Array, href: string} | null} */
+/** The last map that was drawn. @type {{of: Float32Array, inks: string, href: string} | null} */
 let drawn = null;
 
 /**
  * The weights as a picture: a pixel for each, inputs downwards, outputs to the right.
  * @param {Float32Array} weight  a row for each output
  * @param {number} K  inputs
- * @param {string} role
+ * @param {string[]} inks  of weights above and below zero
  */
-function mapOf(weight, K, role) {
-  if (drawn?.of === weight) return drawn.href;
+function mapOf(weight, K, inks) {
+  if (drawn?.of === weight && drawn.inks === inks.join()) return drawn.href;
   const R = weight.length / K;
   const [canvas, context] = canvasOf(R, K);
   const image = context.createImageData(R, K);
   const full = fullColour(weight);
+  const [plus, minus] = inks.map((ink) => (ink.match(/\d+/g) ?? []).map(Number).slice(0, 3));
   for (let o = 0; o < R; o++) {
     for (let i = 0; i < K; i++) {
       const value = weight[o * K + i];
       const at = 4 * (i * R + o);
-      image.data.set(value < 0 ? MINUS : PLUS[role], at);
+      image.data.set(value < 0 ? minus : plus, at);
       image.data[at + 3] = 255 * Math.min(1, Math.abs(value) / full);
     }
   }
   context.putImageData(image, 0, 0);
   const [small, reduced] = canvasOf(Math.min(R, LARGEST), Math.min(K, LARGEST));
   reduced.drawImage(canvas, 0, 0, small.width, small.height);
-  drawn = { of: weight, href: small.toDataURL() };
+  drawn = { of: weight, inks: inks.join(), href: small.toDataURL() };
   return drawn.href;
 }
 
@@ -69,7 +67,7 @@ function fullColour(weight) {
  * @returns {Scene}
  */
 export function matrix(view) {
-  const { pass, place, parts, width, at, sizes, hover, setHover, filling, go } = view;
+  const { pass, place, parts, width, at, sizes, hover, setHover, filling, go, colour } = view;
   const t = place.token ?? at;
   const work = parts.matrix && worked(pass, place, parts.matrix, sizes, t);
   if (!parts.matrix || !work) {
@@ -119,11 +117,12 @@ export function matrix(view) {
     .slice(0, MARKED)
     .sort((a, b) => a.i - b.i);
   let below = top - 8;
-  const marks = order.map(({ p, i }) => {
+  const marks = order.map(({ i }) => {
     const y = top + (i + 0.5) * row;
     below = Math.max(below + 16, y + 4);
+    const [a, b, c] = asProduct(x[i], weight[chosen * K + i]);
     return svg`<path class="mark" d="M${left - 30} ${y}h${wide ? 6 : 3}M${cx - 4} ${y}h4M${cx + cell} ${y}h4"></path>
-      ${wide ? svg`<text class="axis" x=${sx + sum - 146} y=${below}>${fixed(x[i], 2)} × ${fixed(weight[chosen * K + i], 2)} = ${fixed(p, 2)}</text>` : nothing}`;
+      ${wide ? svg`<text class="axis" x=${sx + sum - 146} y=${below}>${a} × ${b} = ${c}</text>` : nothing}`;
   });
 
   const outputAt = (/** @type {MouseEvent} */ event) => {
@@ -152,18 +151,21 @@ export function matrix(view) {
     if (o === place.output) open();
     else choose(o);
   };
+  const own = bias?.[chosen] ?? 0;
+  const n = decimals([total, own], total + own);
+  const [summed, added, made] = [total, own, total + own].map((value) => fixed(value, n));
   const told = `output ${chosen}: ${fixed(outputs[chosen], 2)}`;
   const field = { y: bottom + 26, high: wide ? 26 : 22 };
   const shade = (/** @type {number} */ from, /** @type {number} */ to) =>
     svg`<rect class="aside" x=${left + from * cell} y=${top} width=${Math.max(0, to - from) * cell} height=${high}></rect>`;
   const [end, anchor] = wide ? [sx, "start"] : [width - 4, "end"];
-  const whole = bias ? ` + bias ${fixed(bias[chosen], 2)}` : "";
+  const whole = bias ? ` + bias ${added}` : "";
   return {
     height: field.y + field.high + 34,
     body: svg`<text class="axis" x=${left - 30} y="20">${short(input)} of ${token}: ${K} numbers</text>
       <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight, ${place.mlp || !wide ? "" : "the part of this head: "}${K} × ${R}</text>
       ${heat(x, { x: left - 24, y: top, columns: 1, cell: 18, high: row, scale: fullColour(x) })}
-      <image href=${mapOf(weight, K, role)} x=${left} y=${top} width=${across} height=${high} preserveAspectRatio="none"></image>
+      <image href=${mapOf(weight, K, [colour(role), colour("minus")])} x=${left} y=${top} width=${across} height=${high} preserveAspectRatio="none"></image>
       ${shade(0, chosen)}${shade(chosen + 1, R)}
       <rect class="chosen-cell" x=${cx - 1} y=${top - 1} width=${cell + 2} height=${high + 2}></rect>${marks}
       <path class="axes" d="M${px(0)} ${top}V${bottom}"></path><path class="curve" d=${line.join("")}></path>
@@ -178,8 +180,8 @@ export function matrix(view) {
         @pointerleave=${() => setHover(-1)}>
         <rect class="touch" x=${left} y=${top} width=${across} height=${field.y + field.high - top}></rect>
         <title>click to choose an output, once more to see its products</title></g>
-      <text class="name" x=${end} y=${field.y + 2} text-anchor=${anchor}>${fixed(total, 2)}${whole} =</text>
-      <text class="figure" x=${end} y=${field.y + 28} text-anchor=${anchor}>${fixed(outputs[chosen], 2)}</text>
+      <text class="name" x=${end} y=${field.y + 2} text-anchor=${anchor}>${summed}${whole} =</text>
+      <text class="figure" x=${end} y=${field.y + 28} text-anchor=${anchor}>${made}</text>
       <text class="axis" x=${left} y=${field.y + field.high + 18}>${place.mlp ? short(output) : place.weight === "c_proj" ? `what head ${place.block}.${place.head} adds to the stream` : `${place.weight} of ${token}`}: ${R} numbers</text>`,
     boxes: ({ number, output: o }) =>
       number === undefined || o === undefined
@@ -187,6 +189,6 @@ export function matrix(view) {
         : { x: left + o * cell, y: top, width: Math.max(cell, 12), height: high },
     path: output,
     fills: { count: R, show: (nth) => setHover(nth, true) },
-    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. Output ${chosen} at ${quoted(token)}: each number times its weight in column ${chosen}, summed, is ${fixed(total, 2)}${bias ? `; with the bias ${fixed(bias[chosen], 2)} that is ${fixed(outputs[chosen], 2)}` : ". The bias is added once, for all heads together"}.`,
+    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. Output ${chosen} at ${quoted(token)}: each number times its weight in column ${chosen}, summed, is ${summed}${bias ? `; with the bias ${added} that is ${made}` : ". The bias is added once, for all heads together"}.`,
   };
 }

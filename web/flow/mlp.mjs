@@ -4,12 +4,12 @@
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { button, heat, rowOf } from "./cells.mjs";
+import { WIDE } from "./layout.mjs";
 import { LIT } from "./pass.mjs";
 import { unitOf } from "./unit.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const WIDE = 700;
 const REACH = 4; // of the curve, on both sides
 
 /** @param {number} x */
@@ -96,7 +96,7 @@ export function mlp(view) {
   const told = `unit ${unit}: ${fixed(pre[unit], 2)} → ${fixed(act[unit], 2)}`;
   return {
     height: bottom + more.height,
-    body: svg`<text class="name" x=${fx} y="22">${wide ? `${act.length} units of ${pass.tokens[at]}, ${lit} of them lit` : `${lit} of ${act.length} units lit`}</text>
+    body: svg`<text class="name" x=${fx} y="22">${room > 460 ? `${act.length} units of ${pass.tokens[at]}, ${lit} of them lit` : `${lit} of ${act.length} units lit`}</text>
       ${["c_fc", "c_proj"].map((weight, i) => button(`${weight} ▸`, { x: fx + room - 176 + 90 * i, y: 4, width: 86, label: `${weight}: open its matrix`, act: () => go({ block: n, mlp: true, weight, token: at }) }))}
       <g class="field" role="slider" tabindex="0" aria-label="unit" aria-valuemin="0" aria-valuemax=${act.length - 1}
         aria-valuenow=${unit} aria-valuetext=${told} @click=${pick} @keydown=${step}>

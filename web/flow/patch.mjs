@@ -3,7 +3,8 @@
 
 import { fixed, make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
-import { readPass, stageName, stagePaths } from "./pass.mjs";
+import { stageName } from "./pass.mjs";
+import { readPass, stagePaths } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */

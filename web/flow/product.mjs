@@ -2,13 +2,14 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { button, headOf } from "./cells.mjs";
+import { asProduct, button, decimals, headOf } from "./cells.mjs";
 import { cellOf, written } from "./by_hand.mjs";
+import { WIDE } from "./layout.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const WIDE = 700;
+const ROOMY = 960; // px in which four values stand beside each other
 
 /**
  * The products of a score, in their order, and what the softmax makes of it.
@@ -94,13 +95,16 @@ function ofOutput({ pass, place, parts, sizes }) {
   const { weight, token: t = 0, output: o = 0 } = place;
   const work = parts.matrix && worked(pass, place, parts.matrix, sizes, t);
   if (!parts.matrix || !work) return null;
-  const { x, K, outputs, bias } = work;
+  const { x, K, bias } = work;
   const products = work.products(o);
   const sum = products.reduce((all, p) => all + p, 0);
   const { input, module } = sourceOf(place, sizes);
   const [from, by] = [input, module].map((path) => path.replace(/^transformer\.h\.\d+\./, ""));
+  const own = bias?.[o] ?? 0;
+  const n = decimals([sum, own], sum + own);
+  const [summed, added, made] = [sum, own, sum + own].map((value) => fixed(value, n));
   /** @type {[string, string, string][]} */
-  const more = bias ? [["+ bias", fixed(bias[o], 2), `${by}.bias`]] : [];
+  const more = bias ? [["+ bias", added, `${by}.bias`]] : [];
   return {
     a: x,
     b: parts.matrix.weight.subarray(o * K, (o + 1) * K),
@@ -109,11 +113,11 @@ function ofOutput({ pass, place, parts, sizes }) {
     title: (n) =>
       `number ${n} of ${from} at ${pass.tokens[t]} × its weight in column ${o} of ${by}`,
     chain: [
-      [`sum of ${K} products`, fixed(sum, 2), `${by}.weight`],
+      [`sum of ${K} products`, summed, `${by}.weight`],
       ...more,
-      [`output ${o}`, fixed(outputs[o], 2), String(weight)],
+      [`output ${o}`, made, String(weight)],
     ],
-    says: `${K} products sum to ${fixed(sum, 2)}${bias ? `; with the bias ${fixed(bias[o], 2)} output ${o} is ${fixed(outputs[o], 2)}` : ""}.`,
+    says: `${K} products sum to ${summed}${bias ? `; with the bias ${added} output ${o} is ${made}` : ""}.`,
   };
 }
 
@@ -136,11 +140,13 @@ export function product(view) {
   }
   const { a, b, products, colours, title, says } = facts;
   const D = products.length;
-  const first = products.indexOf(Math.max(...products));
-  const number = place.number ?? first;
+  const number = place.number ?? products.indexOf(Math.max(...products));
   const to = (/** @type {number} */ n) => go({ ...place, number: (n + D) % D });
-  const told = (/** @type {number} */ i, times = " × ", is = " = ") =>
-    `${fixed(a[i], 2)}${times}${fixed(b[i], 2)}${is}${fixed(products[i], 2)}`;
+  const told = (/** @type {number} */ i, times = " × ", is = " = ") => {
+    const [x, y, p] = asProduct(a[i], b[i]);
+    return x + times + y + is + p;
+  };
+  const [first, second, result] = asProduct(a[number], b[number]);
 
   // A waterfall: each product goes on where the one before it ended.
   const ends = products.reduce((sums, p) => [...sums, sums[sums.length - 1] + p], [0]);
@@ -159,17 +165,20 @@ export function product(view) {
   });
   const large = wide ? 40 : 28;
   const fy = y0 + h + 40;
-  const column = wide ? (width - 32) / 4 : 0;
+  const columns = wide ? (width < ROOMY ? 2 : 4) : 1;
   const chain = facts.chain.map(([name, value, code], i) => {
-    const [x, y] = wide ? [16 + i * column, fy] : [16, fy + i * 62];
+    const [x, y] = [
+      16 + ((i % columns) * (width - 32)) / columns,
+      fy + Math.floor(i / columns) * 62,
+    ];
     return svg`<text class="axis" x=${x} y=${y}>${name}</text><text class="figure" x=${x} y=${y + 28}>${value}</text>
       <text class="code" x=${x} y=${y + 46}>${code}</text>`;
   });
   const many = multiplyAdds(sizes, pass.tokens.length);
   return {
-    height: fy + (wide ? 70 : 270),
+    height: fy + 8 + 62 * Math.ceil(facts.chain.length / columns),
     body: svg`<text class="axis" x="16" y="20">${title(number)}</text>
-      <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${fixed(a[number], 2)}</tspan> × <tspan class=${colours[1]}>${fixed(b[number], 2)}</tspan> = ${fixed(products[number], 2)}</text>
+      <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${first}</tspan> × <tspan class=${colours[1]}>${second}</tspan> = ${result}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
       ${button("next ▸", { x: 62, y: 48 + large, width: 76, act: () => to(number + 1) })}
       <text class="axis" x="150" y=${67 + large}>1 of ${many.toLocaleString("en")} multiply-adds of this pass</text>

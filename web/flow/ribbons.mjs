@@ -27,10 +27,7 @@ export function ribbonsOf({ at }, layout, passes) {
         const row = passes.map(({ weights }) => {
           const values = weights[b][h];
           const old = Array.from({ length: first }, (_, k) => values[query * T + k]);
-          const own = Array.from(
-            { length: query - first + 1 },
-            (_, k) => values[query * T + first + k],
-          );
+          const own = Array.from({ length: T - first }, (_, k) => values[query * T + first + k]);
           return [...(first ? [old.reduce((sum, w) => sum + w, 0)] : []), ...own];
         });
         row[0].forEach((weight, i) => {

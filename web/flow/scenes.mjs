@@ -36,6 +36,7 @@ import { product } from "./product.mjs";
  * @property {(at: number) => void} exchange  that token for another
  * @property {(head: string) => void} toggle  cut a head, or put it back
  * @property {(id: number) => void} append  a token to the text
+ * @property {(name: string) => string} colour  of the theme, for a canvas
  * @property {import("./patch.mjs").Patch | null} patch  where another text can give a vector
  */
 /**

@@ -29,6 +29,31 @@ export class Stage {
     /** @type {Scene | null} */
     this.shown = null;
     this.depth = Infinity; // how far the pass has come; Infinity: to the end
+    this.inks = ["", ""]; // of a bead
+  }
+
+  /**
+   * What is to be done where there is another width, or another theme, whose colours a canvas has.
+   * @param {() => void} paint
+   */
+  watch(paint) {
+    new ResizeObserver(() => {
+      const width = Math.floor(this.element.clientWidth);
+      if (this.shown && width && width !== this.width) paint();
+    }).observe(this.element);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+    new MutationObserver(paint).observe(document.documentElement, {
+      attributeFilter: ["data-theme"],
+    });
+  }
+
+  /**
+   * A colour of the theme, as a canvas wants it.
+   * @param {string} name
+   */
+  colour(name) {
+    this.veil.style.color = `var(--${name})`;
+    return getComputedStyle(this.veil).color;
   }
 
   /**
@@ -44,6 +69,7 @@ export class Stage {
     this.element.classList.toggle("turned", Boolean(scene.vertical));
     this.width = width;
     this.shown = scene;
+    this.inks = [this.colour("paper"), this.colour("h0")];
     render(svg`${scene.body}`, /** @type {any} */ (this.scene));
     if (old) this.fly(old, width, inside, around);
     this.showDepth(this.depth);
@@ -183,8 +209,7 @@ export class Stage {
     const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    context.fillStyle = "#fff";
-    context.strokeStyle = "#5b3a86";
+    [context.fillStyle, context.strokeStyle] = this.inks;
     for (const { points, many, from, to } of now) {
       for (let i = 0; i < many; i++) {
         const u = (depth - from) / (to - from) - i * 0.09;

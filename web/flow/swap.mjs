@@ -1,7 +1,7 @@
 // Another token in a lane's place: one that the model finds likely there, or one that is typed.
 
 import { make, quoted } from "../exhibits/dom.mjs";
-import { restOf } from "./pass.mjs";
+import { restOf } from "./read.mjs";
 
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 /** @import { Pass } from "./pass.mjs" */

@@ -1,13 +1,15 @@
 // What changes a pass and compares passes, what is read of weights, and the panels below the picture.
 
 import { bugChoice, NAMES, throughBug } from "./bug.mjs";
+import { Dart } from "./dart.mjs";
 import { editsOf, Hand } from "./by_hand.mjs";
 import { Learned } from "./learned.mjs";
 import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
 import { Shelf } from "./parts.mjs";
-import { readPass } from "./pass.mjs";
 import { addressOf, levelOf } from "./place.mjs";
+import { readPass } from "./read.mjs";
+import { sensesOf } from "../exhibits/crane_world.mjs";
 import { Swap } from "./swap.mjs";
 import { Tour } from "./tour.mjs";
 import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
@@ -18,15 +20,17 @@ import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 /** @import { Place } from "./place.mjs" */
 /** @typedef {Parameters<typeof readPass>[1]} Request */
 
+const MOST = 128; // tokens
+
 export class Tools {
   /**
    * @param {Page} page
    * @param {{sizes: any, stage: HTMLElement, stored: Pass[], cut: () => string[],
    *   begin: (changes: Record<string, any>) => void, latest: () => Promise<Pass | null>,
-   *   knobs: HTMLElement, forget: () => void, repaint: () => void, tour: ConstructorParameters<typeof Tour>[1]}} more  `latest`: the pass of the present text, computed
+   *   forget: () => void, repaint: () => void, tour: ConstructorParameters<typeof Tour>[1]}} more  `latest`: the pass of the present text, computed
    *   here; `forget`: what was computed
    */
-  constructor(page, { sizes, stage, stored, cut, begin, latest, knobs, forget, repaint, tour }) {
+  constructor(page, { sizes, stage, stored, cut, begin, latest, forget, repaint, tour }) {
     const { settings, state, model, complain } = page;
     this.state = state;
     this.model = model;
@@ -42,11 +46,12 @@ export class Tools {
     this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
     this.patch = this.panels.patch;
     this.bugs = bugChoice(state);
-    knobs.append(this.bugs.element);
+    this.dart = new Dart(state);
+    this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
     const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
     this.above = [...texts, this.swap.element];
-    this.under = [this.versus.element, this.hand.element];
+    this.under = [this.versus.element, this.hand.element, this.dart.element];
     this.below = [...(this.mine ? [this.mine.element] : []), ...this.panels.nodes];
     /** @type {{of: string, pass: Pass} | null} */
     this.clean = null; // the last pass without a number set by hand
@@ -71,6 +76,29 @@ export class Tools {
   /** @param {number} T  tokens */
   cells(T) {
     return this.bug ? [] : this.hand.cells(T);
+  }
+
+  /**
+   * What is asked of the model.
+   * @param {string} text
+   * @param {number[]} ids
+   * @param {string} key
+   * @param {string[]} [off]  heads that are cut
+   * @returns {Request}
+   */
+  request(text, ids, key, off = this.cut()) {
+    return { text, ids, key, switches: { headsOff: off }, senses: sensesOf(text) };
+  }
+
+  /**
+   * The pass of a text; `cut` says how many of its tokens did not fit.
+   * @param {string} text
+   * @param {number} [open]  the block that is looked into
+   */
+  async compute(text, open) {
+    const { ids, cut } = await this.model.encode(text, MOST);
+    const pass = await this.pass({ ...this.request(text, ids, "flow"), open });
+    return pass && { pass, cut }; // null: a newer request took its place
   }
 
   /**
@@ -102,15 +130,14 @@ export class Tools {
    * @param {Pass} pass
    * @param {Place} place
    * @param {number} at
-   * @param {(text: string, ids: number[], key: string, off?: string[]) => Request} ask
    * @returns {Promise<boolean>}  false: a newer request took its place
    */
-  async prepare(pass, place, at, ask) {
+  async prepare(pass, place, at) {
     const parts = await this.shelf.wanted(pass, place, at);
     if (!parts) return false;
-    const request = (/** @type {Parameters<typeof ask>} */ ...asked) => {
+    const request = (/** @type {Parameters<Tools["request"]>} */ ...asked) => {
       const through = asked[3] ? undefined : throughBug(this.model, this.bug);
-      return { ...ask(...asked), through };
+      return { ...this.request(...asked), through };
     };
     this.other = await this.versus.find(pass, request, this.bug);
     this.parts = { ...parts, of: addressOf(place) };

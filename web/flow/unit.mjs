@@ -2,7 +2,8 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { heat, spreadOf } from "./cells.mjs";
+import { asProduct, decimals, heat, spreadOf } from "./cells.mjs";
+import { WIDE } from "./layout.mjs";
 import { vectorOf } from "./parts.mjs";
 
 /** @import { View } from "./scenes.mjs" */
@@ -22,10 +23,11 @@ export function unitOf({ pass, place, parts, width, at }, y, act) {
   );
   if (!unit || !normed || !stream) return { height: 0, body: nothing, says: "" };
   const { row, bias, column, up, down } = unit;
-  const wide = width >= 700;
+  const wide = width >= WIDE;
   const x = vectorOf(normed, at);
   const products = row.map((w, c) => w * x[c]);
   const sum = products.reduce((all, p) => all + p, 0);
+  const n = decimals([sum, bias], sum + bias);
   const C = x.length;
   const cell = (width - 20) / C;
   /** @param {ArrayLike<number>} values @param {string} told @param {number} nth */
@@ -38,7 +40,7 @@ export function unitOf({ pass, place, parts, width, at }, y, act) {
     strip(x, `reads ln_2 of ${pass.tokens[at]}, ${C} numbers,`, 0),
     strip(
       row,
-      `times its row of c_fc: ${wide ? "the products sum to " : ""}${fixed(sum, 2)}, + bias ${fixed(bias, 2)}${wide ? ` = ${fixed(sum + bias, 2)}` : ""}`,
+      `times its row of c_fc: ${wide ? "the products sum to " : ""}${fixed(sum, n)}, + bias ${fixed(bias, n)}${wide ? ` = ${fixed(sum + bias, n)}` : ""}`,
       1,
     ),
     strip(column, `writes its column of c_proj, times its result ${fixed(act, 2)}`, 2),
@@ -63,11 +65,12 @@ export function unitOf({ pass, place, parts, width, at }, y, act) {
     `the column, less its mean, ÷ ${spread} (the stream’s σ), × the gain of ln_f, × the token’s row of wte.`,
   ];
   const [best] = up;
+  const [by, times, pushed] = asProduct(best.by, act);
   return {
     height: 142 + 20 + 66 + 12 + (wide ? 18 : 0) + 18,
     body: svg`${strips}<text class="name" x="10" y=${top + 8}>raises</text>
       <text class="name" x=${10 + half} y=${top + 8}>lowers</text>${words}
       ${wide ? how.map((line, i) => svg`<text class="axis" x="10" y=${top + 104 + 17 * i}>${line}</text>`) : nothing}`,
-    says: ` It raises ${quoted(best.name)} most: a result of 1 by ${fixed(best.by, 2)} in the lens’s logits, here, times ${fixed(act, 2)}, by ${fixed(act * best.by, 2)}.${wide ? "" : ` ${how.join(" ")}`}`,
+    says: ` It raises ${quoted(best.name)} most: a result of 1 by ${by} in the lens’s logits, here, times ${times}, by ${pushed}.${wide ? "" : ` ${how.join(" ")}`}`,
   };
 }

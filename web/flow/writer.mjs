@@ -3,14 +3,26 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { hit, ranked, thrower } from "../exhibits/knobs.mjs";
-import { Dart } from "./dart.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
+/** @import { State } from "../exhibits/state.mjs" */
+/** @import { Dart } from "./dart.mjs" */
 /** @import { Pass } from "./pass.mjs" */
 /** @import { Stage } from "./stage.mjs" */
 
 const LONG = 24; // tokens that are written in one go
 const PACE = 600; // milliseconds between them
+
+/** Where the dart's knobs rest: all, and all. */
+const KNOBS = { temperature: 1, k: 0, p: 1 };
+
+/**
+ * Whether a knob of the dart is turned.
+ * @param {State} state
+ */
+export function turned(state) {
+  return Object.entries(KNOBS).some(([key, rest]) => state.get(key) !== rest);
+}
 
 export class Writer {
   /**
@@ -34,7 +46,11 @@ export class Writer {
     this.write = button("write on", () => this.begin(this.left ? 0 : LONG));
     this.fork = button("another way", () => this.again());
     this.buttons = [button("one token", () => this.begin(1)), this.write, this.fork];
-    this.dart = new Dart(state);
+    state.declare("temperature", KNOBS.temperature, { min: 0, max: 3 });
+    state.declare("k", KNOBS.k, { min: 0, max: 100, whole: true }); // 0: no top-k
+    state.declare("p", KNOBS.p, { min: 0.05, max: 1 });
+    /** @type {Dart | null} */
+    this.dart = null; // comes with the rest of the picture
     this.forks = make("ol", { class: "flow-forks", "aria-label": "continuations" });
     this.set();
   }
@@ -55,7 +71,7 @@ export class Writer {
     if (!this.left || !pass?.shares) return;
     this.left--;
     const dart = thrower(1000 * this.state.get("seed") + pass.ids.length)(); // the same for the same text
-    const shares = this.dart.shares(pass.shares);
+    const shares = this.dart?.shares(pass.shares) ?? pass.shares;
     await this.append(hit(dart, shares, ranked(shares)));
   }
 

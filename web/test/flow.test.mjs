@@ -1,7 +1,8 @@
 // The picture of the whole shows the numbers of the tape, whether it was computed or stored.
 
 import { beforeAll, expect, test } from "vitest";
-import { asTable, inSentences, readPass, stagePaths, wholeWords } from "../flow/pass.mjs";
+import { asTable, inSentences } from "../flow/pass.mjs";
+import { readPass, stagePaths, wholeWords } from "../flow/read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";

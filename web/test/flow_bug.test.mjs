@@ -2,7 +2,9 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { NAMES, throughBug } from "../flow/bug.mjs";
-import { readPass } from "../flow/pass.mjs";
+import { Layout } from "../flow/layout.mjs";
+import { readPass } from "../flow/read.mjs";
+import { DRAWN, ribbonsOf } from "../flow/ribbons.mjs";
 import { gapsOf, waysTo } from "../flow/versus.mjs";
 import { pageModel } from "./page.mjs";
 
@@ -26,6 +28,29 @@ test.each(NAMES)("with the bug “%s” something else comes next", async (bug) 
   expect(Math.max(...lanes)).toBeGreaterThan(0);
   expect(waysTo(gaps, wrong, 6)[0].gap).toBeGreaterThan(0);
 });
+
+test.each([900, 360])(
+  "without a mask ribbons come from later tokens, too, %i px wide",
+  async (width) => {
+    const wrong = await run("no mask");
+    const layout = new Layout(width, 7, 3);
+    const ribbons = (pass) =>
+      ribbonsOf({ at: 3 }, layout, [pass]).filter((one) => one.key > one.query);
+    expect(ribbons(right)).toEqual([]);
+    const later = wrong.weights
+      .flat()
+      .flatMap((map) =>
+        Array.from(map).filter((weight, i) => i % 7 > Math.floor(i / 7) && weight >= DRAWN),
+      );
+    expect(later.length).toBeGreaterThan(5);
+    const drawn = ribbons(wrong);
+    expect(drawn.map(({ weight }) => weight).sort()).toEqual(later.sort());
+    for (const { query, key, points } of drawn) {
+      const across = (at) => points[at][width > 700 ? 1 : 0];
+      expect(across(0) - across(3)).toBeGreaterThan(layout.across * (key - query) - 12);
+    }
+  },
+);
 
 test("its tape is that of the bug", async () => {
   const { weights } = await run("no mask");

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { cellOf, editsOf, readCell, written } from "../flow/by_hand.mjs";
-import { readPass } from "../flow/pass.mjs";
+import { readPass } from "../flow/read.mjs";
 import { placeOf } from "../flow/place.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { pageModel } from "./page.mjs";

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { nextProbabilities } from "../sampling.mjs";
 import { Dart } from "../flow/dart.mjs";
-import { readPass } from "../flow/pass.mjs";
+import { readPass } from "../flow/read.mjs";
 import { pageModel } from "./page.mjs";
 
 let pass;

@@ -2,11 +2,11 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { lengthsOf } from "../flow/block.mjs";
-import { lengthOf, spreadOf } from "../flow/cells.mjs";
+import { asProduct, decimals, lengthOf, spreadOf } from "../flow/cells.mjs";
 import { stepOf } from "../flow/head.mjs";
 import { STEPS } from "../flow/place.mjs";
 import { gelu, unitsOf } from "../flow/mlp.mjs";
-import { readPass } from "../flow/pass.mjs";
+import { readPass } from "../flow/read.mjs";
 import { placeOf } from "../flow/place.mjs";
 import { Shelf, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
 import { multiplyAdds, productsOf } from "../flow/product.mjs";
@@ -63,6 +63,27 @@ test("the steps of a head follow from each other", () => {
     expect(share.slice(row * T, (row + 1) * T).reduce((a, b) => a + b)).toBeCloseTo(1, 5);
   }
   expect(mix).toEqual(share);
+});
+
+test("sums and products hold as they are printed, with no more decimals than they need", () => {
+  expect(decimals([0.2478, -0.5142], 0.2478 - 0.5142)).toBe(3); // 0.25 − 0.51 is not −0.27
+  expect(decimals([0.25, -0.51], -0.26)).toBe(2);
+  expect(decimals([-0.001, 0.0005], -0.0005)).toBe(2);
+  expect(asProduct(1.8582, 2.6801)).toEqual(["1.86", "2.68", "4.98"]);
+  const random = (() => {
+    let seed = 1;
+    return () => ((seed = (seed * 16807) % 2147483647) / 2147483647 - 0.5) * 6;
+  })();
+  const number = (text) => Number(text.replace("−", "-"));
+  for (let i = 0; i < 2000; i++) {
+    const [x, y] = [random(), random()];
+    const n = decimals([x, y], x + y);
+    const shown = [x, y, x + y].map((value) => Number(value.toFixed(n)));
+    expect(shown[0] + shown[1]).toBeCloseTo(shown[2], n + 2);
+    const [a, b, c] = asProduct(x, y).map(number);
+    expect(Number((a * b).toFixed(2)) + 0).toBe(c + 0);
+    expect(c).toBeCloseTo(x * y, 1);
+  }
 });
 
 test("a unit's result is GELU of what comes in", () => {

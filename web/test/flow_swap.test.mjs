@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { unknown } from "../exhibits/crane_world.mjs";
-import { readPass } from "../flow/pass.mjs";
+import { readPass } from "../flow/read.mjs";
 import { exchanged, likely } from "../flow/swap.mjs";
 import { pageModel } from "./page.mjs";
 

@@ -1,7 +1,7 @@
 // The tour tells the numbers of the pass, in few words.
 
 import { beforeAll, expect, test } from "vitest";
-import { readPass } from "../flow/pass.mjs";
+import { readPass } from "../flow/read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { STEPS } from "../flow/tour.mjs";
 import { wayThrough } from "../flow/way.mjs";

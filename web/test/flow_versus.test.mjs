@@ -1,7 +1,7 @@
 // Two passes in one picture: what differs, and where it crosses.
 
 import { beforeAll, expect, test } from "vitest";
-import { readPass } from "../flow/pass.mjs";
+import { readPass } from "../flow/read.mjs";
 import { bothNext, gapsOf, saysOf, waysTo } from "../flow/versus.mjs";
 import { pageModel } from "./page.mjs";
 

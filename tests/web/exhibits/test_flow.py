@@ -41,7 +41,7 @@ def lanes(shown) -> list[str]:
     ],
     ids=["nothing", "right to left", "markup", "too long"],
 )
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 704, 390])
 def test_any_text_is_drawn(picture, text, count, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = picture(query={"text": text}, context=viewport) if text else picture(context=viewport)
@@ -292,3 +292,35 @@ def test_a_bug_of_the_museum_is_met(picture, crane):
     shown.element.locator(".head").first.click()
     assert shown.ready().element.locator(".head.cut").count() == 1
     assert shown.element.get_by_label("a bug of chapter 19").input_value() == ""
+
+
+def test_a_canvas_has_the_colours_of_the_theme(picture):
+    shown = picture(query={"place": "1.0.q.6"}, context={"color_scheme": "light"})
+    light = shown.element.locator(".flow-picture image").get_attribute("href")
+
+    def repainted(sign: str) -> None:
+        href = "document.querySelector('.flow-picture image').href.baseVal"
+        shown.page.wait_for_function(f"light => {href} {sign} light", arg=light)
+
+    shown.page.evaluate("document.documentElement.style.colorScheme = 'light dark'")
+    for scheme, sign in (("dark", "!=="), ("light", "===")):
+        shown.page.emulate_media(color_scheme=scheme)
+        repainted(sign)
+    shown.page.evaluate("""() => {
+      document.documentElement.style.colorScheme = "dark";
+      document.documentElement.dataset.theme = "dark"; // the page's button
+    }""")
+    repainted("!==")
+
+
+def test_without_a_mask_ribbons_come_from_later_tokens(picture):
+    shown = picture(query={"bug": "no mask", "at": "2"})
+    told = shown.element.locator(".ribbon").evaluate_all(
+        "all => all.filter((one) => parseFloat(one.style.strokeWidth) > 0)"
+        ".map((one) => one.querySelector('title').textContent)"
+    )
+    assert any("␣the takes" in one and "from ␣crane" in one for one in told)
+    shown.element.evaluate("element => element.state.set({ place: '0.0' })")
+    assert shown.ready().element.locator(".cellbox.hidden").count() == 0
+    shown.element.evaluate("element => element.state.set({ bug: '' })")
+    assert shown.ready().element.locator(".cellbox.hidden").count() == 21

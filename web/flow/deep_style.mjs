@@ -1,0 +1,135 @@
+// How the deeper part of the picture looks: the rules come with it, so that a first page does not wait
+// for them. Colours and the whole are in flow.css.
+
+export const STYLE = `
+/* Deeper levels. */
+gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55); --v: light-dark(#148a5e, #43b892); --weights: light-dark(#7c468f, #b47fca); --plain: light-dark(#3d5a80, #8fb0d8); --minus: light-dark(#9a8f80, #8a8072); }
+.flow-picture .heat { --shade: var(--plain); fill: var(--shade); }
+.flow-picture .heat.q, .flow-picture tspan.q, .flow-picture .letter.q { --shade: var(--q); }
+.flow-picture .heat.k, .flow-picture tspan.k, .flow-picture .letter.k { --shade: var(--k); }
+.flow-picture .heat.v, .flow-picture .letter:is(.v, .proj) { --shade: var(--v); }
+.flow-picture .heat.weights { --shade: var(--weights); }
+.flow-picture .heat.minus { fill: var(--minus); }
+.flow-picture .heat.none { fill: var(--dim); fill-opacity: 0.5; }
+.flow-picture :is(tspan.q, tspan.k, .letter) { fill: var(--shade); font-weight: 600; }
+.flow-picture .map [role], .flow-picture .map[role], .flow-picture .field { cursor: zoom-in; }
+.flow-picture .frame { fill: var(--paper); stroke: var(--line); }
+.flow-picture .map.cut .heat { opacity: 0.25; }
+.flow-picture .map .row { fill: none; stroke: var(--ink); }
+.flow-picture .cutter { cursor: pointer; }
+.flow-picture .cutter text { font-size: 12px; text-decoration: underline; fill: var(--quiet); }
+.flow-picture :is(.length, .axis, .code, .token-name) { font-size: 12px; fill: var(--quiet); }
+.flow-picture :is(.code, .token-name) { font-family: ui-monospace, Menlo, Consolas, monospace; }
+.flow-picture .detour { fill: none; stroke: var(--stream); stroke-width: 3; }
+.flow-picture .dial circle { fill: var(--paper); stroke: var(--line); stroke-width: 2; }
+.flow-picture .dial path { stroke: var(--ink); stroke-width: 2; }
+.flow-picture .dial text { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; font-size: 12px; fill: var(--quiet); }
+.flow-picture .step { cursor: pointer; }
+.flow-picture .step rect { fill: var(--paper); stroke: var(--line); }
+.flow-picture .step.chosen rect { stroke: var(--g2-accent, var(--bird)); stroke-width: 2; fill: var(--zone); }
+.flow-picture .cellbox { cursor: zoom-in; }
+.flow-picture .cellbox rect { fill: color-mix(in oklab, var(--weights) calc(100% * var(--heat)), var(--zone)); transition: fill 0.3s; }
+.flow-picture .cellbox rect.minus { fill: color-mix(in oklab, var(--minus) calc(100% * var(--heat)), var(--zone)); }
+.flow-picture .cellbox.later { cursor: default; opacity: 0.55; }
+.flow-picture .cellbox.hidden rect { fill: var(--dim); opacity: 0.5; }
+.flow-picture .cellbox text { font-size: 12px; paint-order: stroke; stroke: var(--paper); stroke-width: 3px; stroke-opacity: 0.7; pointer-events: none; }
+.flow-picture .row-frame, .flow-picture .chosen-cell { fill: none; stroke: var(--ink); stroke-width: 2; pointer-events: none; }
+.flow-picture .share { fill: var(--weights); transition: width 0.3s; }
+.flow-picture .axes { fill: none; stroke: var(--line); }
+.flow-picture .curve { fill: none; stroke: var(--plain); stroke-width: 2; }
+.flow-picture .dots { fill: none; stroke: var(--plain); stroke-width: 4; stroke-linecap: round; stroke-opacity: 0.35; }
+.flow-picture .point { fill: var(--plain); }
+.flow-picture .guide { fill: none; stroke: var(--ink); stroke-dasharray: 3 3; }
+.flow-picture .figure { font-size: 22px; font-variant-numeric: tabular-nums; }
+.flow-picture .product { font-variant-numeric: tabular-nums; }
+.flow-picture .fall { cursor: pointer; }
+.flow-picture .fall .drop { fill: color-mix(in oklab, var(--plain) 55%, var(--dim)); }
+.flow-picture .fall.minus .drop { fill: var(--minus); }
+.flow-picture .fall.chosen .drop { fill: var(--plain); stroke: var(--ink); }
+@media (prefers-reduced-motion: no-preference) {
+  .flow-picture .fall .drop { animation: flow-fall 0.3s calc(var(--n) * 40ms) backwards; }
+}
+@keyframes flow-fall { from { opacity: 0; transform: translateY(-14px); } }
+
+/* Below the picture: the tensor at a station, a text that gives a vector, the engine. */
+.flow-tensor { margin: 0.5rem 0; font-variant-numeric: tabular-nums; }
+.flow-tensor-head { display: flex; flex-wrap: wrap; gap: 0.4rem 1rem; align-items: center; }
+gpt2-flow.g2-live .flow-tensor table { font-size: 0.85rem; border-spacing: 2px; border-collapse: separate; margin: 0.4rem 0; width: auto; }
+gpt2-flow.g2-live .flow-tensor :is(th, td) { padding: 0.15rem 0.45rem; text-align: right; font-weight: 400; border: 0; }
+gpt2-flow.g2-live .flow-tensor caption { text-align: left; color: var(--quiet); white-space: nowrap; }
+.flow-tensor th { font-family: ui-monospace, Menlo, Consolas, monospace; }
+.flow-tensor [data-role] td[style] { min-width: 3.4rem; background: color-mix(in oklab, var(--shade) calc(55% * var(--heat)), var(--paper)); }
+.flow-tensor [data-role] { --shade: var(--plain); }
+.flow-tensor [data-role="q"] { --shade: var(--q); }
+.flow-tensor [data-role="k"] { --shade: var(--k); }
+.flow-tensor [data-role="v"] { --shade: var(--v); }
+.flow-tensor [data-role="weights"] { --shade: var(--weights); }
+.flow-tensor td.minus { --shade: var(--minus); }
+gpt2-flow.g2-live .flow-tensor .terms { white-space: nowrap; }
+gpt2-flow.g2-live .flow-tensor .terms caption { white-space: normal; }
+.flow-tensor .terms tr:last-child > * { font-weight: 600; border-top: 1px solid var(--line) !important; }
+.flow-tensor svg { cursor: pointer; }
+.flow-picture .gift { cursor: copy; }
+.flow-picture .plus.gift circle:not(.touch) { fill: color-mix(in oklab, var(--sense, color-mix(in oklab, var(--bird) var(--side, 50%), var(--machine))) var(--strength, 0%), var(--paper)); }
+.flow-picture .plus.gift .touch { stroke: none; fill: transparent; }
+.flow-picture .plus.gift:hover circle:not(.touch) { stroke: var(--ink); stroke-width: 2; }
+.flow-picture .plus.given circle:not(.touch) { stroke: var(--ink); stroke-width: 3; }
+.flow-picture .plus.gift path { stroke: var(--ink); }
+.flow-patch { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 0.5rem; margin: 0.5rem 0; align-items: start; }
+.flow-patch > .chips { grid-column: 1 / -1; }
+gpt2-flow .engine button { margin-top: 0.6rem; }
+gpt2-flow .engine label { display: grid; width: fit-content; max-width: 100%; font-size: 0.875rem; }
+gpt2-flow .stored { padding: 0; list-style: none; }
+
+/* The tour stands above the picture, on a phone below everything. */
+.flow-tour { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 0 1.25rem; align-items: center; min-height: 4.5rem; padding: 0.5rem 1rem; background: var(--zone); border-left: 4px solid var(--g2-accent, var(--bird)); border-radius: 0 0.4rem 0.4rem 0; }
+.flow-tour h3 { margin: 0 !important; font-size: 1.1rem; grid-area: 1 / 1; }
+.flow-tour p { margin: 0 !important; }
+.flow-tour .flow-step { grid-area: 2 / 1; font-size: 0.85rem; color: var(--quiet); }
+.flow-tour [aria-live] { grid-area: 1 / 2 / 3; }
+.flow-tour-acts { grid-area: 1 / 3 / 3; display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; font-size: 0.9rem; }
+gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 0.7rem; }
+@media (max-width: 41.9rem) {
+  .flow-tour { position: sticky; bottom: 0; z-index: 5; grid-template-columns: minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
+  .flow-tour .flow-step { grid-area: 1 / 2; }
+  .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
+  .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; }
+  gpt2-flow:has(.flow-tour:not([hidden])) { display: flex; flex-direction: column; }
+  gpt2-flow:has(.flow-tour:not([hidden])) > .foot { order: 2; }
+}
+
+/* A matrix. */
+.flow-picture image { image-rendering: pixelated; }
+.flow-picture .aside { fill: var(--paper); fill-opacity: 0.55; pointer-events: none; }
+.flow-picture .blank { fill: var(--paper); }
+.flow-picture .mark { stroke: var(--ink); stroke-width: 2; }
+.flow-picture .letter.opens { cursor: zoom-in; text-decoration: underline; text-underline-offset: 3px; }
+.flow-picture .letter.plain { --shade: var(--plain); }
+.flow-picture .push { fill: color-mix(in oklab, var(--plain) 55%, var(--dim)); }
+.flow-picture .push.minus { fill: var(--minus); }
+
+/* The reader's my_gpt2.py: what is still the book's is grey. */
+.flow-mine { display: flex; flex-wrap: wrap; gap: 0.4rem 0.8rem; align-items: center; }
+.flow-mine details { flex-basis: 100%; }
+.flow-mine pre { max-height: 24rem; overflow: auto; font-size: 0.85rem; }
+.flow-stage[data-mine]:not([data-mine~="text"]) .token,
+.flow-stage[data-mine]:not([data-mine~="embeddings"]) .cell,
+.flow-stage[data-mine]:not([data-mine~="attention"]) .ribbon,
+.flow-stage[data-mine]:not([data-mine~="mlp"]) .mlp,
+.flow-stage[data-mine]:not([data-mine~="layernorm"]) .dial,
+.flow-stage[data-mine]:not([data-mine~="stream"]) :is(.stream, .plus),
+.flow-stage[data-mine]:not([data-mine~="logits"]) .next { filter: grayscale(1); opacity: 0.4; }
+.flow-picture .by-hand { font-size: 18px; fill: var(--g2-accent, #0969a8); paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
+.flow-hand { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: end; margin: 0.5rem 0; }
+.flow-hand .slider { flex: 1 1 18rem; }
+.g2-live .flow-swap input[type="text"] { width: 8rem; min-height: 2rem; padding: 0.1rem 0.7rem; font-size: 0.875rem; }
+.g2-live .flow-versus { flex-wrap: wrap; }
+.g2-live .flow-versus > .soft { flex: 0 1 auto; }
+.flow-picture .next .bar.other { fill: none; stroke: var(--quiet); stroke-dasharray: 3 2; }
+.flow-picture .next.bird .bar.other { stroke: var(--bird); fill: none; }
+.flow-picture .next.machine .bar.other { stroke: var(--machine); fill: none; }
+.flow-dart .slider { flex: 1 1 12rem; }
+.flow-dart > label { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
+.flow-learned { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0.25rem 1rem; align-items: end; margin: 0.5rem 0; }
+.flow-learned p { grid-column: 1 / -1; min-height: 5em; margin: 0 !important; }
+`;
