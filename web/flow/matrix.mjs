@@ -16,7 +16,8 @@ const MARKED = 3; // products with their numbers
 let drawn = null;
 
 /**
- * The weights as a picture: a pixel for each, inputs downwards, outputs to the right.
+ * The weights as a picture: a pixel for each, inputs downwards, outputs to the right. Of a matrix with
+ * more than LARGEST of either, so many, evenly spread.
  * @param {Float32Array} weight  a row for each output
  * @param {number} K  inputs
  * @param {string[]} inks  of weights above and below zero
@@ -24,34 +25,27 @@ let drawn = null;
 function mapOf(weight, K, inks) {
   if (drawn?.of === weight && drawn.inks === inks.join()) return drawn.href;
   const R = weight.length / K;
-  const [canvas, context] = canvasOf(R, K);
-  const image = context.createImageData(R, K);
+  const [width, height] = [Math.min(R, LARGEST), Math.min(K, LARGEST)];
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const image = context.createImageData(width, height);
+  const pixels = new Uint32Array(image.data.buffer); // of four bytes: alpha, blue, green, red
   const full = fullColour(weight);
-  const [plus, minus] = inks.map((ink) => (ink.match(/\d+/g) ?? []).map(Number).slice(0, 3));
-  for (let o = 0; o < R; o++) {
-    for (let i = 0; i < K; i++) {
-      const value = weight[o * K + i];
-      const at = 4 * (i * R + o);
-      image.data.set(value < 0 ? minus : plus, at);
-      image.data[at + 3] = 255 * Math.min(1, Math.abs(value) / full);
+  const [plus, minus] = inks.map((ink) => {
+    const [red, green, blue] = (ink.match(/\d+/g) ?? []).map(Number);
+    return (blue << 16) | (green << 8) | red;
+  });
+  for (let x = 0; x < width; x++) {
+    const row = K * Math.floor((x * R) / width);
+    for (let y = 0; y < height; y++) {
+      const value = weight[row + Math.floor((y * K) / height)];
+      const alpha = 255 * Math.min(1, Math.abs(value) / full);
+      pixels[y * width + x] = (alpha << 24) | (value < 0 ? minus : plus);
     }
   }
   context.putImageData(image, 0, 0);
-  const [small, reduced] = canvasOf(Math.min(R, LARGEST), Math.min(K, LARGEST));
-  reduced.drawImage(canvas, 0, 0, small.width, small.height);
-  drawn = { of: weight, inks: inks.join(), href: small.toDataURL() };
+  drawn = { of: weight, inks: inks.join(), href: canvas.toDataURL() };
   return drawn.href;
-}
-
-/**
- * @param {number} width
- * @param {number} height
- * @returns {[HTMLCanvasElement, CanvasRenderingContext2D]}
- */
-function canvasOf(width, height) {
-  const canvas = document.createElement("canvas");
-  Object.assign(canvas, { width, height });
-  return [canvas, /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"))];
 }
 
 /**

@@ -9,6 +9,7 @@ import { LIT } from "./pass.mjs";
 
 const FULL = 4e6; // numbers on a tape: a larger model's is read in part
 const LOGITS = 1.5e7; // that the lens reads at once
+const BREATH = 2e5; // that are worked on without a pause
 const FIRST = 9; // numbers of a token's vector that are shown
 const SHOWN = 6; // of what may come next
 
@@ -106,16 +107,19 @@ async function readLens(model, tensor, { T, key, senses, logits }) {
   const read = await model.read(stream, `${key}, lens`);
   if (!read) return null;
   const winner = model.best(model.probabilities(logits), 1)[0].id;
-  return paths.map((_, s) => [
-    ...Array(from).fill(null),
-    ...Array.from({ length: many }, (_, t) => {
+  const lens = [];
+  for (let s = 0; s < paths.length; s++) {
+    if (many * V > BREATH) await new Promise((done) => setTimeout(done)); // the page goes on meanwhile
+    const said = Array.from({ length: many }, (_, t) => {
       const p = model.probabilities(read, { t: s * many + t });
       const [{ name, p: most }] = model.best(p, 1);
       const sum = (/** @type {number[]} */ of = []) => of.reduce((all, id) => all + p[id], 0);
       const [bird, machine] = [sum(senses?.bird), sum(senses?.machine)];
       return { name, p: most, bird, machine, final: p[winner] };
-    }),
-  ]);
+    });
+    lens.push([...Array(from).fill(null), ...said]);
+  }
+  return lens;
 }
 
 /**

@@ -6,6 +6,8 @@
 
 export const DRAWN = 0.08; // a weight below this has no ribbon
 
+const ROOM = 10; // heads whose ribbons begin beside each other on a lane; more are closer
+
 /**
  * The ribbons that one of the passes draws: those that only the other draws are thin now, so that
  * they grow or shrink where the text changes.
@@ -14,7 +16,7 @@ export const DRAWN = 0.08; // a weight below this has no ribbon
  * @param {Pass[]} passes  what is shown now, and what was
  */
 export function ribbonsOf({ at }, layout, passes) {
-  const [{ weights, tokens }] = passes;
+  const [{ weights, tokens, nHead }] = passes;
   const T = tokens.length;
   const { first, folded } = layout;
   /** @type {{name: string, block: number, head: number, query: number, key: number, weight: number,
@@ -33,8 +35,8 @@ export function ribbonsOf({ at }, layout, passes) {
         row[0].forEach((weight, i) => {
           const lane = layout.lane(query);
           if (i === lane || !row.some((one) => one[i] >= (folded ? 0.3 : DRAWN))) return;
-          const spread = [(h - 1.5) * 3, (h - 1.5) * 2];
-          const shift = /** @type {[number, number]} */ (folded ? [0, 0] : spread);
+          const side = folded ? 0 : (h - (nHead - 1) / 2) * Math.min(1, ROOM / nHead);
+          const shift = /** @type {[number, number]} */ ([3 * side, 2 * side]);
           const [from, to] = folded ? [b + 1.05, b + 1.9] : [b + 1.08, b + 1.45];
           ribbons.push({
             name: `${b}.${h}.${T - query}.${lane - i}`,

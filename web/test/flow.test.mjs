@@ -167,3 +167,11 @@ test("the pass is told in sentences and as a table", async () => {
     "␣ate 0.528",
   ]);
 });
+
+test("the likeliest tokens are those of a full sort, the first of equal ones first", () => {
+  const shares = Float64Array.from({ length: 1024 }, (_, id) => ((id * 7919) % 50) / 50);
+  const order = Array.from(shares.keys()).sort((a, b) => shares[b] - shares[a] || a - b);
+  for (const n of [1, 6, 100, 2000]) {
+    expect(model.best(shares, n).map(({ id }) => id)).toEqual(order.slice(0, n));
+  }
+});
