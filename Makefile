@@ -6,6 +6,7 @@ BIN    := .venv/bin
 READY  := .venv/.ready
 NODE   := web/node_modules/.ready
 VENDOR := site/static/vendor/.ready
+PAGES  := _build/html/index.html
 SITE   := PYTHONPATH=site $(BIN)/python -m gpt2_site.
 NPM    := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web --silent
 PYTEST := $(BIN)/python -m pytest -q -n 2
@@ -26,8 +27,7 @@ book: $(READY) $(VENDOR)  ## build the site into _build/html
 	$(BIN)/jupyter-book build . --path-output _build/new --quiet --warningiserror --nitpick --keep-going
 	@rm -rf _build/html && mv _build/new/_build/html _build/html && rm -rf _build/new
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
-serve: $(READY)  ## serve it on this machine; PORT=8000
-	@test -f _build/html/index.html || $(MAKE) book
+serve: $(READY) $(PAGES)  ## serve it on this machine; PORT=8000
 	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 lab: $(READY)  ## open the notebooks in JupyterLab
 	@test -w "$$HOME" || { mkdir -p _build/home && export HOME="$(CURDIR)/_build/home"; }; \
@@ -70,6 +70,7 @@ requirements: $(READY)  ## pin what pyproject.toml names
 wheel: $(READY)  ## the package, as wheel and as sources
 	@rm -f _build/dist/gpt2_edu-* && $(BIN)/python -m hatchling build -d _build/dist
 bundle: wheel
+bundle pdf films: $(PAGES)
 pdf bundle slides assignment colab real crane: $(READY)  ## site/gpt2_site/make_….py says what
 	@$(SITE)make_$@ $(NB)
 films: $(READY)  ## twelve silent films of the built site
@@ -82,6 +83,7 @@ gpu: $(READY)  ## all that needs a GPU, in nine minutes
 clean:  ## remove what was built; .venv stays
 	rm -rf _build web/node_modules site/static/vendor .nox .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+$(PAGES): ; @$(MAKE) book
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info < (3, 11) and sys.exit("This needs Python 3.11 or newer: make PYTHON=/path/to/python3.12")'
 	@echo "Setting up .venv. The first time this takes minutes, and 3 to 6 GB."
