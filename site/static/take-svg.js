@@ -5,6 +5,9 @@
 "use strict";
 
 {
+  /** @typedef {{x: number, y: number, width: number, height: number}} Box */
+  /** @typedef {Record<string, string | number | undefined>} Attributes */
+  /** @typedef {Node | string} Child */
   const NS = "http://www.w3.org/2000/svg";
   const MARGIN = 16; // px
   const FOOT = 11; // px of the line that says where it is from
@@ -17,19 +20,17 @@
   ].join(", ");
   const COLOURS = ["fill", "stroke"];
   const PLAIN = [
-    ..."fill-opacity fill-rule stroke-opacity stroke-width stroke-dasharray stroke-linecap".split(
-      " ",
-    ),
-    ..."stroke-linejoin font-family font-size font-weight font-style text-anchor".split(" "),
-    ..."dominant-baseline paint-order visibility".split(" "),
-  ];
+    "fill-opacity fill-rule stroke-opacity stroke-width stroke-dasharray stroke-linecap",
+    "stroke-linejoin font-family font-size font-weight font-style text-anchor dominant-baseline",
+    "paint-order visibility",
+  ].flatMap((names) => names.split(" "));
   const COLOUR = String.raw`(?:[a-z-]+\([^()]*\)|#\w+|transparent)`;
   const SHARE = new RegExp(`^linear-gradient\\(to right, (${COLOUR}) ([\\d.]+)%`);
   const HATCH = new RegExp(
     `repeating-linear-gradient\\((-?\\d+)deg.*?(${COLOUR}) ([\\d.]+)px(?: [\\d.]+px|, \\2 ([\\d.]+)px)?\\)`,
   );
 
-  /** @type {(name: string, attributes?: Record<string, string | number | undefined>, ...children: (Node | string)[]) => SVGElement} */
+  /** @type {(name: string, attributes?: Attributes, ...children: Child[]) => SVGElement} */
   function make(name, attributes = {}, ...children) {
     const element = document.createElementNS(NS, name);
     for (const [key, value] of Object.entries(attributes)) {
@@ -45,10 +46,7 @@
   const known = new Map();
   const dot = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 
-  /**
-   * A colour as every program reads it.
-   * @param {string} css
-   */
+  /** A colour as every program reads it. @param {string} css */
   function colour(css) {
     let found = known.get(css);
     if (!found && dot) {
@@ -63,32 +61,65 @@
     return found ?? { hex: "#000000", alpha: 1 };
   }
 
-  /**
-   * @param {string} kind  "fill" or "stroke"
-   * @param {string} css
-   * @returns {Record<string, string | number>}
-   */
+  /** @type {(kind: "fill" | "stroke", css: string) => Attributes} */
   function paint(kind, css) {
     const { hex, alpha } = colour(css);
-    return alpha === 1 ? { [kind]: hex } : { [kind]: hex, [`${kind}-opacity`]: alpha };
+    return {
+      [kind]: hex,
+      [`${kind}-opacity`]: alpha === 1 ? undefined : alpha,
+    };
   }
 
+  // A border or an outline, if it is seen.
+  /** @type {(width: string, kind: string, css: string) => Attributes | null} */
+  function line(width, kind, css) {
+    const w = parseFloat(width);
+    if (!w || ["none", "auto"].includes(kind) || !colour(css).alpha) return null;
+    const gaps = { dashed: `${3 * w} ${2 * w}`, dotted: `${w} ${w}` }[kind];
+    return {
+      fill: "none",
+      ...paint("stroke", css),
+      "stroke-width": w,
+      "stroke-dasharray": gaps,
+    };
+  }
+
+  /** @type {(box: Box, by: number) => Box} */
+  function inner({ x, y, width, height }, by) {
+    const [w, h] = [width, height].map((side) => Math.max(0, side - 2 * by));
+    return { x: x + by, y: y + by, width: w, height: h };
+  }
+
+  /** What is drawn is appended to `into`, the innermost group. */
   class Drawing {
     /** @param {Element} root */
     constructor(root) {
-      const { left, top } = root.getBoundingClientRect();
       this.root = root;
-      this.origin = [left, top];
+      this.origin = root.getBoundingClientRect();
       this.defs = make("defs");
       this.right = this.bottom = this.left = this.top = 0;
-      this.body = make("g");
-      this.walk(root, this.body, "");
+      this.into = this.body = make("g");
+      this.walk(root, "none");
     }
 
-    /** @param {DOMRect} rect */
-    box(rect) {
-      const { width, height } = rect;
-      const [x, y] = [rect.left - this.origin[0], rect.top - this.origin[1]];
+    /** @type {(name: string, attributes: Attributes, ...children: Child[]) => SVGElement} */
+    draw(...made) {
+      const element = make(...made);
+      this.into.append(element);
+      return element;
+    }
+
+    // What is used by its name.
+    /** @type {(name: string, attributes: Attributes, child: Node) => string} */
+    define(name, attributes, child) {
+      const id = `${name.toLowerCase()}-${this.defs.childElementCount}`;
+      this.defs.append(make(name, { id, ...attributes }, child));
+      return `url(#${id})`;
+    }
+
+    /** @type {(rect: DOMRect) => Box} */
+    box({ left, top, width, height }) {
+      const [x, y] = [left - this.origin.left, top - this.origin.top];
       this.left = Math.min(this.left, x);
       this.top = Math.min(this.top, y);
       this.right = Math.max(this.right, x + width);
@@ -96,134 +127,105 @@
       return { x, y, width, height };
     }
 
-    /**
-     * An element and what is in it.
-     * @param {Element} element
-     * @param {SVGElement} into
-     * @param {string} decoration  of the text around it
-     */
-    walk(element, into, decoration) {
+    /** An element and what is in it. @type {(element: Element, decoration: string) => void} */
+    walk(element, decoration) {
       const style = getComputedStyle(element);
       if (style.display !== "contents" && !element.checkVisibility()) return;
-      if (style.opacity !== "1") into.append((into = make("g", { opacity: style.opacity })));
+      const around = this.into;
+      if (style.opacity !== "1") this.into = this.draw("g", { opacity: style.opacity });
       const rect = element.getBoundingClientRect();
-      if (element instanceof SVGSVGElement) return void into.append(this.svg(element, rect));
-      if (element instanceof HTMLCanvasElement) return this.image(element, rect, into);
-      if (style.visibility === "visible" && element !== this.root) {
-        this.surface(style, this.box(rect), into);
+      if (element instanceof SVGSVGElement) this.into.append(this.svg(element, rect));
+      else if (element instanceof HTMLCanvasElement) this.image(element, rect, style);
+      else {
+        if (style.visibility === "visible" && element !== this.root) {
+          this.surface(style, this.box(rect));
+        }
+        const cut =
+          element.scrollHeight > element.clientHeight + 1 && style.overflowY !== "visible";
+        if (cut && element.clientHeight) {
+          const within = this.define("clipPath", {}, make("rect", this.box(rect)));
+          this.into = this.draw("g", { "clip-path": within });
+        }
+        const own = style.textDecorationLine === "none" ? decoration : style.textDecorationLine;
+        for (const child of element.childNodes) {
+          if (child instanceof Element) this.walk(child, own);
+          else if (child instanceof Text) this.write(child, style, own);
+        }
+        for (const which of ["::before", "::after"]) this.behind(element, which, rect);
       }
-      const cut = element.scrollHeight > element.clientHeight + 1 && style.overflowY !== "visible";
-      if (cut && element.clientHeight) into.append((into = this.clipped(rect)));
-      const own = style.textDecorationLine;
-      const line = own === "none" ? decoration : own;
-      for (const child of element.childNodes) {
-        if (child instanceof Element) this.walk(child, into, line);
-        else if (child instanceof Text) this.write(child, style, into, line);
-      }
-      this.after(element, rect, into);
+      this.into = around;
     }
 
-    /** @param {DOMRect} rect */
-    clipped(rect) {
-      const id = `clip-${this.defs.childElementCount}`;
-      this.defs.append(make("clipPath", { id }, make("rect", this.box(rect))));
-      return make("g", { "clip-path": `url(#${id})` });
-    }
-
-    /**
-     * Background, border and outline.
-     * @param {CSSStyleDeclaration} style
-     * @param {{x: number, y: number, width: number, height: number}} box
-     * @param {SVGElement} into
-     */
-    surface(style, box, into) {
-      if (!box.width || !box.height) return;
-      const rx = parseFloat(style.borderTopLeftRadius) || 0;
-      const round = rx ? { rx: Math.min(rx, box.height / 2) } : {};
-      const image = style.backgroundImage;
-      if (colour(style.backgroundColor).alpha) {
-        into.append(make("rect", { ...box, ...round, ...paint("fill", style.backgroundColor) }));
-      }
-      const share = SHARE.exec(image);
-      if (share) {
-        const width = (box.width * Number(share[2])) / 100;
-        into.append(make("rect", { ...box, width, ...paint("fill", share[1]) }));
-      }
-      const hatch = HATCH.exec(image);
-      if (hatch) into.append(make("rect", { ...box, ...round, fill: this.hatch(hatch) }));
-      const sides = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]).map((side) => ({
-        width: parseFloat(style[`border${side}Width`]),
-        css: style[`border${side}Color`],
-        kind: style[`border${side}Style`],
-      }));
-      const drawn = sides.map(
-        ({ width, css, kind }) => width && kind !== "none" && colour(css).alpha,
-      );
+    /** Background, border and outline. @type {(style: CSSStyleDeclaration, box: Box) => void} */
+    surface(style, box) {
       const { x, y, width, height } = box;
-      if (drawn.every(Boolean)) {
-        const [{ width: w, css, kind }] = sides;
-        into.append(make("rect", { ...inner(box, w / 2), ...round, ...line(css, w, kind) }));
-      } else {
-        const ends = [
-          { x1: x, y1: y, x2: x + width, y2: y },
-          { x1: x + width, y1: y, x2: x + width, y2: y + height },
-          { x1: x, y1: y + height, x2: x + width, y2: y + height },
-          { x1: x, y1: y, x2: x, y2: y + height },
-        ];
-        sides.forEach(({ width: w, css, kind }, i) => {
-          if (drawn[i]) into.append(make("line", { ...ends[i], ...line(css, w, kind) }));
-        });
+      if (!width || !height) return;
+      const radius = parseFloat(style.borderTopLeftRadius);
+      const rx = radius ? Math.min(radius, height / 2) : undefined;
+      const fill = style.backgroundColor;
+      if (colour(fill).alpha) this.draw("rect", { ...box, rx, ...paint("fill", fill) });
+      const share = SHARE.exec(style.backgroundImage);
+      if (share) {
+        const wide = (width * Number(share[2])) / 100;
+        this.draw("rect", { ...box, width: wide, ...paint("fill", share[1]) });
       }
-      const w = parseFloat(style.outlineWidth);
-      if (w && style.outlineStyle !== "none" && style.outlineStyle !== "auto") {
-        const by = -parseFloat(style.outlineOffset) - w / 2;
-        into.append(
-          make("rect", { ...inner(box, by), ...line(style.outlineColor, w, style.outlineStyle) }),
-        );
+      const hatch = HATCH.exec(style.backgroundImage);
+      if (hatch) this.draw("rect", { ...box, rx, fill: this.hatch(hatch) });
+      const sides = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]).map((side) =>
+        line(style[`border${side}Width`], style[`border${side}Style`], style[`border${side}Color`]),
+      );
+      if (sides.every(Boolean)) {
+        const half = Number(sides[0]?.["stroke-width"]) / 2;
+        this.draw("rect", { ...inner(box, half), rx, ...sides[0] });
+      } else {
+        const [right, bottom] = [x + width, y + height];
+        const ends = [
+          { x1: x, y1: y, x2: right, y2: y },
+          { x1: right, y1: y, x2: right, y2: bottom },
+          { x1: x, y1: bottom, x2: right, y2: bottom },
+          { x1: x, y1: y, x2: x, y2: bottom },
+        ];
+        for (const [i, side] of sides.entries()) {
+          if (side) this.draw("line", { ...ends[i], ...side });
+        }
+      }
+      const outline = line(style.outlineWidth, style.outlineStyle, style.outlineColor);
+      if (outline) {
+        const by = parseFloat(style.outlineOffset) + Number(outline["stroke-width"]) / 2;
+        this.draw("rect", { ...inner(box, -by), ...outline });
       }
     }
 
     /** @param {RegExpExecArray} found  angle, colour, from, to */
     hatch([, angle, css, from, to]) {
-      const id = `hatch-${this.defs.childElementCount}`;
-      const wide = Number(to ?? from) || 6;
-      const across = to ? wide - Number(from) : 2;
-      const turned = { patternUnits: "userSpaceOnUse", patternTransform: `rotate(${angle})` };
+      const side = Number(to ?? from) || 6;
+      const across = Math.min(to ? side - Number(from) : 2, side);
       const stripe = make("rect", {
-        width: wide,
-        height: Math.min(across, wide),
+        width: side,
+        height: across,
         ...paint("fill", css),
       });
-      this.defs.append(make("pattern", { id, width: wide, height: wide, ...turned }, stripe));
-      return `url(#${id})`;
+      const turned = {
+        patternUnits: "userSpaceOnUse",
+        patternTransform: `rotate(${angle})`,
+      };
+      return this.define("pattern", { width: side, height: side, ...turned }, stripe);
     }
 
-    /**
-     * What a style puts behind an element, if it says where.
-     * @param {Element} element
-     * @param {DOMRect} rect
-     * @param {SVGElement} into
-     */
-    after(element, rect, into) {
-      for (const which of ["::before", "::after"]) {
-        const style = getComputedStyle(element, which);
-        if (style.content === "none" || style.position !== "absolute") continue;
-        const [left, top, width, height] = [style.left, style.top, style.width, style.height].map(
-          parseFloat,
-        );
-        const box = new DOMRect(rect.left + left, rect.top + top, width, height);
-        if (width && height) this.surface(style, this.box(box), into);
-      }
+    // What a style puts behind an element.
+    /** @type {(element: Element, which: string, rect: DOMRect) => void} */
+    behind(element, which, rect) {
+      const style = getComputedStyle(element, which);
+      if (style.content === "none" || style.position !== "absolute") return;
+      const [left, top] = [parseFloat(style.left), parseFloat(style.top)];
+      const [width, height] = [parseFloat(style.width), parseFloat(style.height)];
+      if (!width || !height) return;
+      this.surface(style, this.box(new DOMRect(rect.left + left, rect.top + top, width, height)));
     }
 
-    /**
-     * A text, line by line.
-     * @param {Text} node
-     * @param {CSSStyleDeclaration} style
-     * @param {SVGElement} into
-     * @param {string} decoration
-     */
-    write(node, style, into, decoration) {
+    // A text, line by line.
+    /** @type {(node: Text, style: CSSStyleDeclaration, decoration: string) => void} */
+    write(node, style, decoration) {
       if (!node.data.trim() || style.visibility !== "visible") return;
       const turned = style.writingMode !== "horizontal-tb";
       /** @type {{text: string, rect: DOMRect}[]} */
@@ -234,82 +236,68 @@
         const gap = node.data.slice(end, part.start).replace(/\s+/g, " ");
         if (run && !turned && Math.abs(run.rect.top - part.rect.top) < 2) {
           run.text += gap + part.text;
-          const { left, top, height } = run.rect;
-          run.rect = new DOMRect(left, top, part.rect.right - left, height);
+          run.rect.width = part.rect.right - run.rect.left;
         } else runs.push(part);
         end = part.start + part.text.length;
       }
+      const size = parseFloat(style.fontSize);
       for (const { text, rect } of runs) {
         const { x, y, width, height } = this.box(rect);
-        const size = parseFloat(style.fontSize);
-        const up = turned ? width : height;
-        const base = size * 0.35 + up / 2; // of the letters, from the top of their line
+        const base = size * 0.35 + (turned ? width : height) / 2; // from the top of its line
         const place = turned
-          ? { transform: `translate(${round(x + base)} ${round(y + height)}) rotate(-90)` }
+          ? {
+              transform: `translate(${round(x + base)} ${round(y + height)}) rotate(-90)`,
+            }
           : { x, y: y + base };
-        into.append(
-          make(
-            "text",
-            {
-              ...place,
-              ...paint("fill", style.color),
-              textLength: turned ? height : width,
-              lengthAdjust: "spacingAndGlyphs",
-              "font-family": style.fontFamily.replaceAll('"', "'"),
-              "font-size": size,
-              ...(style.fontWeight === "400" ? {} : { "font-weight": style.fontWeight }),
-              ...(style.fontStyle === "normal" ? {} : { "font-style": style.fontStyle }),
-              ...(decoration && decoration !== "none" ? { "text-decoration": decoration } : {}),
-            },
-            text,
-          ),
-        );
+        const look = {
+          "font-family": style.fontFamily.replaceAll('"', "'"),
+          "font-size": size,
+          "font-weight": style.fontWeight === "400" ? undefined : style.fontWeight,
+          "font-style": style.fontStyle === "normal" ? undefined : style.fontStyle,
+          "text-decoration": decoration === "none" ? undefined : decoration,
+        };
+        const set = {
+          textLength: turned ? height : width,
+          lengthAdjust: "spacingAndGlyphs",
+        };
+        this.draw("text", { ...place, ...paint("fill", style.color), ...set, ...look }, text);
       }
     }
 
-    /**
-     * @param {HTMLCanvasElement} canvas
-     * @param {DOMRect} rect
-     * @param {SVGElement} into
-     */
-    image(canvas, rect, into) {
+    /** @type {(canvas: HTMLCanvasElement, rect: DOMRect, style: CSSStyleDeclaration) => void} */
+    image(canvas, rect, style) {
       if (!canvas.width || !rect.width) return;
-      const crisp = { "image-rendering": getComputedStyle(canvas).imageRendering };
-      into.append(
-        make("image", {
-          ...this.box(rect),
-          ...crisp,
-          href: canvas.toDataURL(),
-          preserveAspectRatio: "none",
-        }),
-      );
+      const how = {
+        "image-rendering": style.imageRendering,
+        preserveAspectRatio: "none",
+      };
+      this.draw("image", {
+        ...this.box(rect),
+        ...how,
+        href: canvas.toDataURL(),
+      });
     }
 
-    /**
-     * A drawing within the figure, with what style sheets say of it.
-     * @param {SVGSVGElement} original
-     * @param {DOMRect} rect
-     */
+    // A drawing within the figure, with what style sheets say of it.
+    /** @type {(original: SVGSVGElement, rect: DOMRect) => Element} */
     svg(original, rect) {
       const copy = /** @type {SVGSVGElement} */ (original.cloneNode(true));
       const seen = [...original.querySelectorAll("*")];
       [...copy.querySelectorAll("*")].forEach((one, i) => written(seen[i], one, false));
       written(original, copy, true);
-      for (const [name, value] of Object.entries(this.box(rect)))
+      for (const [name, value] of Object.entries(this.box(rect))) {
         copy.setAttribute(name, String(round(value)));
+      }
       copy.setAttribute("overflow", getComputedStyle(original).overflow);
-      const walker = document.createTreeWalker(copy, NodeFilter.SHOW_COMMENT);
-      const comments = [];
-      while (walker.nextNode()) comments.push(walker.currentNode);
-      for (const comment of comments) /** @type {Comment} */ (comment).remove();
+      const comments = document.createNodeIterator(copy, NodeFilter.SHOW_COMMENT);
+      for (let one; (one = comments.nextNode());)
+        /** @type {Comment} */ (one).remove();
       return copy;
     }
   }
 
-  /**
-   * The words of a text where they stand; a word that is broken, letter by letter.
-   * @param {Text} node
-   */
+  // The words of a text where they stand; a word that is broken, letter by letter.
+  /** @param {Text} node */
   function* parts(node) {
     const range = document.createRange();
     for (const { 0: word, index } of node.data.matchAll(/\S+/g)) {
@@ -329,22 +317,18 @@
     }
   }
 
-  /**
-   * What style sheets say of an element, as its attributes.
-   * @param {Element} original
-   * @param {Element} copy
-   * @param {boolean} root
-   */
+  // What style sheets say of an element, as its attributes.
+  /** @type {(original: Element, copy: Element, root: boolean) => void} */
   function written(original, copy, root) {
     const style = getComputedStyle(original);
     const around = root ? null : getComputedStyle(/** @type {Element} */ (original.parentElement));
     const own = /** @type {SVGElement} */ (original).style;
-    const kept = original
-      .getAttributeNames()
-      .filter((name) => /^(class|style|role|tabindex|aria-.*|data-.*)$/.test(name));
-    for (const name of kept) copy.removeAttribute(name);
-    if (style.display === "none" && !original.closest("defs"))
+    for (const name of original.getAttributeNames()) {
+      if (/^(class|style|role|tabindex|aria-.*|data-.*)$/.test(name)) copy.removeAttribute(name);
+    }
+    if (style.display === "none" && !original.closest("defs")) {
       return copy.setAttribute("display", "none");
+    }
     for (const name of [...COLOURS, ...PLAIN]) {
       const value = style.getPropertyValue(name);
       const said = own.getPropertyValue(name) || original.hasAttribute(name);
@@ -359,33 +343,12 @@
       }
     }
     if (style.opacity !== "1") copy.setAttribute("opacity", style.opacity);
-    if (style.textDecorationLine !== "none")
-      copy.setAttribute("text-decoration", style.textDecorationLine);
-    if (original.localName === "circle")
-      copy.setAttribute("r", String(parseFloat(style.getPropertyValue("r"))));
-    if (own.transform && style.transform !== "none")
+    const decoration = style.textDecorationLine;
+    if (decoration !== "none") copy.setAttribute("text-decoration", decoration);
+    if (original.localName === "circle") copy.setAttribute("r", String(parseFloat(style.r)));
+    if (own.transform && style.transform !== "none") {
       copy.setAttribute("transform", style.transform);
-  }
-
-  /** @param {{x: number, y: number, width: number, height: number}} box @param {number} by */
-  function inner({ x, y, width, height }, by) {
-    return {
-      x: x + by,
-      y: y + by,
-      width: Math.max(0, width - 2 * by),
-      height: Math.max(0, height - 2 * by),
-    };
-  }
-
-  /** @param {string} css @param {number} width @param {string} kind */
-  function line(css, width, kind) {
-    const gaps = { dashed: `${3 * width} ${2 * width}`, dotted: `${width} ${width}` }[kind];
-    return {
-      fill: "none",
-      ...paint("stroke", css),
-      "stroke-width": width,
-      ...(gaps ? { "stroke-dasharray": gaps } : {}),
-    };
+    }
   }
 
   /**
@@ -417,31 +380,19 @@
     }
   }
 
-  /**
-   * @param {HTMLElement} figure
-   * @param {{title: string, source: string, about: string}} words
-   */
+  /** @type {(figure: HTMLElement, words: {title: string, source: string, about: string}) => string} */
   function drawn(figure, { title, source, about }) {
     const { body, defs, left, top, right, bottom } = new Drawing(figure);
     const captioned = figure.matches("figure, div") && figure.querySelector("figcaption, caption");
     const head = captioned ? 0 : 30;
     const wide = Math.max(right - left, 0.52 * FOOT * source.length);
     const [width, height] = [wide + 2 * MARGIN, bottom - top + head + 2 * MARGIN + 2 * FOOT];
-    const ink = colour(getComputedStyle(document.body).color).hex;
-    const face = { "font-family": "system-ui, sans-serif" };
-    body.setAttribute(
-      "transform",
-      `translate(${round(MARGIN - left)} ${round(MARGIN + head - top)})`,
-    );
-    const name = {
-      x: MARGIN,
-      y: MARGIN + 14,
-      ...face,
-      "font-size": 16,
-      "font-weight": "600",
-      fill: ink,
-    };
-    const from = { x: MARGIN, y: height - MARGIN, ...face, "font-size": FOOT, fill: "#56606b" };
+    const [across, down] = [round(MARGIN - left), round(MARGIN + head - top)];
+    body.setAttribute("transform", `translate(${across} ${down})`);
+    const face = { x: MARGIN, "font-family": "system-ui, sans-serif" };
+    const bold = { "font-size": 16, "font-weight": "600" };
+    const ink = paint("fill", getComputedStyle(document.body).color);
+    const grey = { "font-size": FOOT, fill: "#56606b" };
     const all = make(
       "svg",
       { width, height, viewBox: `0 0 ${round(width)} ${round(height)}` },
@@ -449,9 +400,9 @@
       make("desc", {}, about),
       defs,
       make("rect", { width, height, fill: "#ffffff" }),
-      ...(captioned ? [] : [make("text", name, title)]),
+      ...(captioned ? [] : [make("text", { y: MARGIN + 14, ...face, ...bold, ...ink }, title)]),
       body,
-      make("text", from, source),
+      make("text", { y: height - MARGIN, ...face, ...grey }, source),
     );
     return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(all)}\n`;
   }
