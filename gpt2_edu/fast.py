@@ -40,11 +40,9 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
     """A frozen copy of a model for inference: weights in ``dtype``, laid out for oneDNN on a CPU.
 
     Every ``nn.Linear`` becomes a ``PackedLinear``, except one that is a subclass or has hooks: it
-    is cast only, and so is everything where torch has no oneDNN kernel for the type. Later changes
-    of the model do not reach the copy, and packed weights are no parameters: count, save and train
-    the model itself. In half precision a text may differ with and without a
-    cache, even at temperature 0, because sums of one row and of many are rounded in another order.
-    Raises TypeError for a type that is not in FLOATS, and ValueError if a weight is not finite.
+    is cast only, and so is everything where torch has no oneDNN kernel for the type. Packed weights
+    are no parameters: count, save and train the model itself. In half precision a text may differ
+    with and without a cache, because sums of one row and of many are rounded in another order.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"pack takes a model, got {short_repr(model)}")
@@ -177,7 +175,6 @@ class Compiled(Cached):
     takes half a minute; the prompt is computed uncompiled. On a CUDA device the step is recorded
     as a CUDA graph. ``max_len`` tokens fit, by default the model's window; a longer text is
     recomputed, uncompiled. A Compiled serves one stream of texts at a time, and any number of them.
-    Raises ValueError if the compiler that torch needs is not installed.
     """
 
     def __init__(

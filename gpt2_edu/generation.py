@@ -299,8 +299,7 @@ def pad_left(prompts: Sequence[Sequence[int]], pad_id: int) -> tuple[Tensor, Ten
 
     Shorter prompts are filled with ``pad_id`` on the left, so that every text ends, and continues,
     at the same column. ``padding`` counts the padding tokens: the model hides them and starts a
-    text's positions after them, so any id of the vocabulary will do. Raises ValueError for no
-    prompt, or one without tokens.
+    text's positions after them, so any id of the vocabulary will do.
     """
     ids = [i for prompt in prompts for i in prompt]
     if not all(isinstance(i, int) for i in [pad_id, *ids]):

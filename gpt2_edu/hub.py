@@ -30,39 +30,31 @@ class Published:
     sha256: dict[str, str]  # file → digest
 
 
-PUBLISHED = {
-    "gpt2": Published(
-        "openai-community/gpt2",
+_PINNED = {  # name → commit, and the SHA-256 of CONFIG and WEIGHTS
+    "gpt2": (
         "607a30d783dfa663caf39e06633721c8d4cfcd7e",
-        {
-            CONFIG: "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4",
-            WEIGHTS: "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",
-        },
+        "0daed7749b4f02b8f76240d5444551d7b08712dab4d0adb8239c56ba823bb7b4",
+        "248dfc3911869ec493c76e65bf2fcf7f615828b0254c12b473182f0f81d3a707",
     ),
-    "gpt2-medium": Published(
-        "openai-community/gpt2-medium",
+    "gpt2-medium": (
         "6dcaa7a952f72f9298047fd5137cd6e4f05f41da",
-        {
-            CONFIG: "ef1a44d889ad1a0acc7731c78134f1b87d2d222f110e97dd10fd4117331caf22",
-            WEIGHTS: "fc5a354a19255ad494f3d71549390baca1ccf61d1d822b9408971705c687c9cd",
-        },
+        "ef1a44d889ad1a0acc7731c78134f1b87d2d222f110e97dd10fd4117331caf22",
+        "fc5a354a19255ad494f3d71549390baca1ccf61d1d822b9408971705c687c9cd",
     ),
-    "gpt2-large": Published(
-        "openai-community/gpt2-large",
+    "gpt2-large": (
         "32b71b12589c2f8d625668d2335a01cac3249519",
-        {
-            CONFIG: "7fccdcfd6622055342a734c663ee0b61ff4fd697f42467595df0bf4448c8c170",
-            WEIGHTS: "5f47f3e12f91cd33b662ce7e433b6150ad5512b5884a2cee961b50e9c3bbebce",
-        },
+        "7fccdcfd6622055342a734c663ee0b61ff4fd697f42467595df0bf4448c8c170",
+        "5f47f3e12f91cd33b662ce7e433b6150ad5512b5884a2cee961b50e9c3bbebce",
     ),
-    "gpt2-xl": Published(
-        "openai-community/gpt2-xl",
+    "gpt2-xl": (
         "15ea56dee5df4983c59b2538573817e1667135e2",
-        {
-            CONFIG: "be48115d52314bc27327e160bf10197760db02ea689d10adb24db4102edf7a8a",
-            WEIGHTS: "0f8b28eb05a8075f48b61b6f35332978c74fc7763fa9fb4051a1c30511736a6a",
-        },
+        "be48115d52314bc27327e160bf10197760db02ea689d10adb24db4102edf7a8a",
+        "0f8b28eb05a8075f48b61b6f35332978c74fc7763fa9fb4051a1c30511736a6a",
     ),
+}
+PUBLISHED = {
+    name: Published(f"openai-community/{name}", commit, {CONFIG: config, WEIGHTS: weights})
+    for name, (commit, config, weights) in _PINNED.items()
 }
 
 

@@ -22,9 +22,8 @@ from .machine.messages import join_some
 class LanguageModel(nn.Module):
     """The base of GPT2: ``model(idx, targets)`` returns logits (B, T, V) and the loss.
 
-    A subclass has a ``config``, token embeddings ``wte`` and a head ``lm_head``. The two share one
-    weight, and still do after ``to``, ``to_empty`` or ``load_state_dict(…, assign=True)`` of the
-    model.
+    Token embeddings ``wte`` and the head ``lm_head`` share one weight, and still do after ``to``,
+    ``to_empty`` or ``load_state_dict(…, assign=True)`` of the model.
     """
 
     lm_head: nn.Linear
@@ -73,9 +72,7 @@ class LanguageModel(nn.Module):
         ``name_or_path`` is a folder with config.json and model.safetensors, ours or Hugging
         Face's; or "crane", the small model of Crane World in this package; or "gpt2",
         "gpt2-medium", "gpt2-large" or "gpt2-xl", OpenAI's weights from the Hugging Face hub. A
-        folder with such a name comes first. Raises FileNotFoundError if something is missing or
-        cannot be fetched, and ValueError, naming all problems, if the folder does not hold a GPT-2
-        or is damaged.
+        folder with such a name comes first.
         """
         folder = weights.locate(name_or_path)
         config = weights.read_config(folder / weights.CONFIG)
@@ -86,11 +83,7 @@ class LanguageModel(nn.Module):
         return model.eval()
 
     def save_pretrained(self, path: str | PathLike[str]) -> None:
-        """Write config.json and model.safetensors so that ``transformers`` can load them too.
-
-        Each file is renamed to its final name when it is complete. Raises ValueError if the path
-        is a file, or if the model is no longer the GPT-2 that its config describes.
-        """
+        """Write config.json and model.safetensors so that ``transformers`` can load them too."""
         state = self.state_dict()
         if not self.is_tied():
             raise ValueError(

@@ -175,7 +175,6 @@ class Tape(dict[str, Tensor]):
         """The tensors called ``name`` in every module, by path, in the order of the pass.
 
         ``t.ending("attn.q")`` has ``h.0.attn.q``, ``h.1.attn.q`` … of any model that notes them.
-        Raises ValueError if there is none.
         """
         found = {path: t for path, t in self.items() if f".{path}".endswith(f".{name}")}
         if not found:
@@ -206,10 +205,7 @@ class Tape(dict[str, Tensor]):
 
 @contextmanager
 def trace(
-    model: nn.Module | None = None,
-    *,
-    edits: Mapping[str, Edit] | None = None,
-    grads: bool = False,
+    model: nn.Module | None = None, *, edits: Mapping[str, Edit] | None = None, grads: bool = False
 ) -> Iterator[Tape]:
     """Record, check and edit everything that is noted inside the ``with`` block.
 
@@ -217,9 +213,8 @@ def trace(
     has the model's last forward pass, and other models, copies included, are not recorded. Without
     one, tensors are recorded under the names that they are noted with. ``edits`` maps a path to a
     tensor, or to a function of the tensor; the pass continues from the edited value. A compiled
-    model runs uncompiled in here. When the block ends, also by an exception, everything is as
-    before. Raises ValueError for an edit that changes shape, type or device, or that was never
-    applied, TypeError for what is not a model, and RuntimeError if a tape is already recording.
+    model runs uncompiled in here. Raises ValueError for an edit that changes shape, type or device,
+    or that was never applied, and RuntimeError if a tape is already recording.
     """
     global _running
     if _running is not None:

@@ -168,8 +168,7 @@ def read_weights(path: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor
 
     ``expected`` has the names and shapes that the config asks for. The file is memory-mapped and
     its tensors are copied one at a time: the weights are in memory once, and later changes of the
-    file cannot reach them. Raises ValueError, naming all of them, if tensors are missing, unknown,
-    of the wrong shape or not finite.
+    file cannot reach them.
     """
     state: dict[str, Tensor] = {}
     try:

@@ -59,7 +59,6 @@ def broken(model: GPT2, name: str) -> Iterator[tuple[GPT2, Tape]]:
     """Context manager: a copy of the model with a bug, and the tape of its forward passes.
 
     The two bugs in the targets leave the copy unchanged, because targets are not part of a model.
-    Raises ValueError for an unknown name, and what ``trace`` raises.
     """
     bug, copy = find(name), deepcopy(model)
     with trace(copy, edits=bug.apply(copy) or {}) as tape:

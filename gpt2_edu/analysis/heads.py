@@ -20,7 +20,7 @@ from .. import crane
 from ..language_model import eval_mode
 from ..tape import trace
 from .evals import Choice, Grades, Score, choices, grade_choices
-from .interventions import Edits, without
+from .interventions import Edits, record, without
 from .scoring import LogProbs, device_of, encode_words, model_log_probs, pad_right
 
 
@@ -29,9 +29,7 @@ def noted_heads(model: nn.Module) -> dict[str, Tensor]:
 
     They show how many layers and heads the model has, and under which paths edits find them.
     """
-    with eval_mode(model), torch.inference_mode(), trace(model) as t:
-        model(torch.zeros(1, 1, dtype=torch.int64, device=device_of(model)))
-    return t.ending("attn.heads")
+    return record(model, [0]).ending("attn.heads")
 
 
 # ---- Removing a head ---------------------------------------------------------------------------

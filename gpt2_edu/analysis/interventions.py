@@ -23,7 +23,8 @@ from .scoring import device_of, model_log_probs
 Edits = dict[str, Callable[[Tensor], Tensor]]
 
 
-def _run(model: nn.Module, ids: Sequence[int]) -> Tape:
+def record(model: nn.Module, ids: Sequence[int]) -> Tape:
+    """The tape of one pass over a text."""
     with eval_mode(model), torch.inference_mode(), trace(model) as t:
         model(torch.tensor([ids], device=device_of(model)))
     return t
@@ -39,7 +40,7 @@ def mean_outputs(model: nn.Module, rows: Sequence[Sequence[int]]) -> dict[str, T
     """
     sums: dict[str, Tensor] = {}
     for row in rows:
-        for path, x in _run(model, row).items():
+        for path, x in record(model, row).items():
             if path.endswith(("attn.heads", "mlp.out")):
                 total = x[0].cpu().double().sum(dim=-2, keepdim=True)  # over T
                 sums[path] = sums[path] + total if path in sums else total
@@ -144,7 +145,7 @@ def causal_map(
             f"after both texts the log-odds of {followers!r} are {begin:.3f} nats, so no swap can "
             "move them from one to the other: choose other followers or texts"
         )
-    source = _run(model, ids[1])
+    source = record(model, ids[1])
     named = {path for stage in stages for path in source.ending(stage)}
     paths = [path for path in source if path in named]
     moved = torch.zeros(len(paths), T)

@@ -59,12 +59,9 @@ def record_run(model: GPT2, tokenizer: tiktoken.Encoding, prompt: str) -> Publis
 def differences(model: GPT2, runs: Sequence[PublishedRun] | None = None) -> list[str]:
     """Where a model differs from ``runs``, by default the published ones: an empty list if nowhere.
 
-    It sees only the runs' positions, and a wrong ε can be below ``TOLERANCE``. A difference just
-    above it need not be a mistake, because another runtime may have computed the runs.
-
     One line per run that differs by more than ``TOLERANCE``: the first head in the order of the
-    computation, the largest difference of an attention weight, and that of a log-probability.
-    Raises ValueError if the model has another number of layers or heads.
+    computation, the largest difference of an attention weight, and that of a log-probability. A
+    wrong ε can be below it, and another runtime just above.
     """
     lines = []
     for run in published_runs() if runs is None else runs:

@@ -136,10 +136,7 @@ def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
 
 
 def load(name: str, tokenizer_of: str | None) -> tuple[GPT2, tiktoken.Encoding]:
-    """A model and its tokenizer, by default the one of its size.
-
-    Raises ValueError if they differ in size.
-    """
+    """A model and its tokenizer, by default the one of its size."""
     model = GPT2.from_pretrained(model_folder(name))
     tokenizer = load_tokenizer(tokenizer_of or tokenizer_name(model.config.vocab_size))
     if model.config.vocab_size != tokenizer.n_vocab:

@@ -31,7 +31,6 @@ class Constraint:
     log-probability of the allowed tokens, log p(text) - log q(text) for the unconstrained p and the
     constrained q. It compares with the logits as handed in, and ``choose`` must draw from them as
     they are: apply temperature and cuts before, as in ``lambda logits: constraint(logits / 2)``.
-    Raises ValueError for a text that begins no story.
     """
 
     def __init__(

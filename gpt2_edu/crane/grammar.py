@@ -153,10 +153,7 @@ class Grammar:
         return distinct.index(table.cells[column][table.keys[value[1]]])
 
     def choice_name(self, slot: Slot) -> str | None:
-        """A slot's name in the table ``withheld``: its variable, or its rule.
-
-        None if the slot refers to a variable.
-        """
+        """A slot's name in the table ``withheld``: its variable or rule; None for a reference."""
         return slot.name or (None if slot.source[0] in self._variable_index else slot.source[0])
 
     # ---- Tests

@@ -48,8 +48,7 @@ def judge(text: str) -> Verdict:
     A grammatical text is a story or a single sentence that grammar.md generates, including pairs
     withheld from training; whitespace at either end is ignored. Otherwise ``fails_at`` is the
     first index at which it leaves the language, or its end if it is incomplete. Phenomena are
-    counted in the parse with the fewest mistakes, up to where only tested slots are wrong. Time is
-    linear in the length of that part. Raises TypeError if ``text`` is not a str.
+    counted in the parse with the fewest mistakes, up to where only tested slots are wrong.
     """
     if not isinstance(text, str):
         raise TypeError(f"judge takes a text, got {type(text).__name__}")

@@ -1,9 +1,8 @@
 """Interactive exhibits in JupyterLab and Notebook 7.
 
 The first cell outputs the bundled scripts and their data (2.5 MB), then immediately replaces that
-output by the stylesheet. Jupyter executes the script when it arrives, even out of view, and saves
-the last output only, so the notebook does not grow. After a reload, or in an untrusted notebook,
-exhibits show their static form until the first cell runs.
+output by the stylesheet. Jupyter executes the script when it arrives and saves only the last
+output, so the notebook does not grow. After a reload exhibits are static until the first cell runs.
 """
 
 from __future__ import annotations

@@ -17,8 +17,6 @@ class Live(Exhibit):
     ``printed`` is what stands there without JavaScript and on Colab: any exhibit, with the numbers
     of the notebook. ``first`` is one sentence that says what to try first; ``settings``
     go to the element as JSON.
-
-    Raises ValueError where the sentence is missing, TypeError for a setting that is no JSON.
     """
 
     def __init__(self, kind: str, printed: Exhibit, *, first: str, **settings: Any) -> None:

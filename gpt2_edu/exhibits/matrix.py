@@ -33,7 +33,7 @@ class Matrix(Exhibit):
     "weights" or "plain". ``rows`` and ``columns`` are labels; ``corner`` describes them
     ("query ↓ key →"). The heat is |value| / ``scale``, by default the largest |value|. Negative
     numbers are hatched, so that they do not depend on colour. ``causal`` hides the cells above the
-    diagonal. Raises ValueError for other shapes, an unknown role, or a wrong number of labels.
+    diagonal.
     """
 
     def __init__(

@@ -31,8 +31,7 @@ class Plot(Exhibit):
     """A matplotlib figure with a caption below it, and an alternative text for screen readers.
 
     Renders and closes the figure, so a cell ends with it and needs no ``plt.show()``. Black and
-    the book's colours follow the page's theme; other colours are unchanged. Raises ValueError for
-    an empty caption or an ``alt`` that is not a sentence.
+    the book's colours follow the page's theme; other colours are unchanged.
     """
 
     def __init__(self, fig: Figure, caption: str, *, alt: str) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any, ClassVar
 
 import ipywidgets as widgets
@@ -14,6 +12,7 @@ from torch import Tensor, nn
 
 from ..analysis.bugs import BUGS, broken, find
 from ..analysis.heads import noted_heads
+from ..analysis.interventions import without
 from ..analysis.scoring import device_of
 from ..exhibits import Attention, Bars, Tokens
 from ..generation import generate, last_logits, window_of
@@ -89,15 +88,8 @@ class Heads(ModelLab):
 
     def cutting(self, cut: tuple[str, ...]) -> dict[str, Any]:
         """Edits that zero the outputs of these heads, each named "block.head"."""
-        by_layer = defaultdict(list)
-        for n, h in (map(int, name.split(".")) for name in cut):
-            by_layer[n].append(h)
-
-        def without(heads: list[int], x: Tensor) -> Tensor:
-            return x.index_fill(1, torch.tensor(heads, device=x.device), 0)
-
-        paths = list(noted_heads(self.model))
-        return {paths[n]: partial(without, heads) for n, heads in by_layer.items()}
+        places = (name.split(".") for name in cut)
+        return without(self.model, heads=[(int(layer), int(head)) for layer, head in places])
 
 
 class Sampling(ModelLab):

@@ -218,8 +218,7 @@ def save(
     """Write the checkpoint after ``state["step"]`` steps.
 
     ``weights`` is the model's state dict, ``averages`` AdamW's under the parameters' names, and
-    ``state`` all else, in JSON's types, as ``Trainer.save`` makes it. Raises OSError if
-    the disk fails; the older checkpoints are then unchanged.
+    ``state`` all else, in JSON's types, as ``Trainer.save`` makes it.
     """
     folder = checkpoint_path(run_folder, state["step"])
     with explain_full_disk(folder), atomic_folder(folder) as part:
