@@ -25,6 +25,11 @@ def _config() -> dict:
     return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
 
 
+def title() -> str:
+    """What the book is called."""
+    return str(_config()["title"])
+
+
 def author() -> str:
     """Who the book is by."""
     return str(_config()["author"])

@@ -12,16 +12,17 @@ import sys
 from html import escape
 from pathlib import Path
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 from pypdf import PdfReader, PdfWriter
 
 from benchmarks.chromium import starter
-from gpt2_site.addresses import author, published, repository, version
+from gpt2_site.addresses import author, published, repository, title, version
 from gpt2_site.chapters import ROOT
 from gpt2_site.one_page import Page, pages, place
 
 SITE = ROOT / "_build" / "html"
 OUT = ROOT / "_build" / "dist"
+SHEETS = "styles vendor/katex/katex.min flow live front practice"
 STYLE = """
 @page { size: A4; margin: 20mm 18mm 22mm; }
 @page :first { margin: 0; }
@@ -51,8 +52,8 @@ def contents(found: list[Page], numbers: dict[str, int]) -> str:
     """The list of pages, with the numbers of the sheets on which they begin."""
     rows = []
     for page in found:
-        title = page.article.find("h1")
-        name = title.get_text(" ", strip=True) if title else page.name
+        heading = page.article.find("h1")
+        name = heading.get_text(" ", strip=True) if heading else page.name
         kind = "in" if "/practice/" in page.name else "of"
         if page.part:
             rows.append(f'<li class="part">{escape(page.part)}</li>')
@@ -79,26 +80,12 @@ def nest(found: list[Page]) -> None:
 
 def document(found: list[Page], numbers: dict[str, int]) -> str:
     """The whole book as HTML, to stand in the site's own folder."""
-    head = BeautifulSoup((SITE / "notebooks/01_tokens.html").read_text("utf-8"), "html.parser").head
-    assert head is not None and head.title is not None
-    sheets = (
-        {
-            str(link["href"]).removeprefix("../").partition("?")[0]
-            for link in head.find_all("link", rel="stylesheet")
-        }
-        | {"_static/practice.css", "_static/front.css"}
-        | {f"_static/{name}.css" for name in ("flow", "live")}
-    )
-    links = "".join(
-        f'<link rel="stylesheet" href="{sheet}">'
-        for sheet in sorted(sheets)
-        if (SITE / sheet).is_file()
-    )
-    title = escape(head.title.get_text().split(" · ")[-1])
+    links = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in SHEETS.split())
+    name = escape(title())
     return f"""<!doctype html>
-<html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{title}</title>
+<html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{name}</title>
 {links}<style>{STYLE}</style></head><body class="whole-book"><div class="page"><main>
-<article class="title-of-the-book"><h1>{title}</h1>
+<article class="title-of-the-book"><h1>{name}</h1>
 <p>Version {version()}. The pages that answer to you, and the newest version:
 <a href="{published("book/index")}">{published("book/index")}</a></p>
 <p>What is hidden on a page until you ask for it, hints, solutions, and what is right or wrong with
