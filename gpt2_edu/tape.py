@@ -57,10 +57,6 @@ class Ledger(Exhibit):
 
     entries: tuple[LedgerRow, ...]
 
-    @classmethod
-    def example(cls) -> Ledger:
-        return cls((("tok_emb", "B T C", (2, 5, 12)), ("pos_emb", "T C", (5, 12))))
-
     def rows(self) -> list[LedgerRow]:
         return list(self.entries)
 

@@ -63,13 +63,6 @@ class ParityTable(Exhibit):
     entries: tuple[Parity, ...]
     positions: int  # how many were run; nothing is known of later ones
 
-    @classmethod
-    def example(cls) -> ParityTable:
-        same = Parity("transformer.wte", 1.0, 0.0, 1e-6, 0.0, 1e-6)
-        wrong = Parity("transformer.h.0.mlp", 1.0, 1e-3, 1e-6, 1e-3, 1e-6)
-        inherited = Parity("lm_head", 1.0, 0.0, 1e-6, 1e-2, 1e-6)
-        return cls((same, wrong, inherited), positions=128)
-
     @property
     def ok(self) -> bool:
         """Whether all differences are within rounding error, for the ids that were run."""

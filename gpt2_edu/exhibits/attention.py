@@ -72,11 +72,6 @@ class Attention(Exhibit):
             for head, title in zip(maps, titles, strict=True)
         ]
 
-    @classmethod
-    def example(cls) -> Attention:
-        weights = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.3, 0.5]])
-        return cls(torch.stack([weights, weights]), ["A", "crane", "ate"], caption="Two heads.")
-
     def __repr__(self) -> str:
         heads = "1 head" if len(self.heads) == 1 else f"{len(self.heads)} heads"
         return f"Attention({heads}, {len(self.heads[0].values)} tokens)"

@@ -45,14 +45,6 @@ class Bars(Exhibit):
         earlier = before if before is None else dict(zip(names, before[ids].tolist(), strict=True))
         return cls(now, before=earlier, caption=caption)
 
-    @classmethod
-    def example(cls) -> Bars:
-        return cls(
-            {"ate": 0.53, "stood": 0.12},
-            before={"ate": 0.5, "stood": 0.0},
-            caption="What comes next.",
-        )
-
     def __repr__(self) -> str:
         return "Bars(" + ", ".join(f"{name} {p:.2f}" for name, p in self.now.items()) + ")"
 

@@ -8,7 +8,6 @@ from html import escape
 from typing import Any
 
 from ..machine.display import Exhibit
-from .matrix import Matrix
 
 
 class Live(Exhibit):
@@ -26,10 +25,6 @@ class Live(Exhibit):
             raise ValueError(f"first is a sentence that says what to try, got {first!r}")
         self.kind, self.printed = kind, printed
         self.settings = json.dumps({"first": first, **settings}, ensure_ascii=False)
-
-    @classmethod
-    def example(cls) -> Live:
-        return cls("example", Matrix.example(), first="Point at a number.")
 
     def __repr__(self) -> str:
         return f"Live({self.kind}, {self.printed!r})"

@@ -63,10 +63,6 @@ class Matrix(Exhibit):
         finite = table[table.isfinite()].abs()
         self.scale = scale or (float(finite.max()) if finite.numel() else 1.0)
 
-    @classmethod
-    def example(cls) -> Matrix:
-        return cls([[1.5, -2.0], [0.0, float("-inf")]], rows=["a", "b"], columns=["x", "y"])
-
     def __repr__(self) -> str:
         return f"Matrix({self.values.size(0)} × {self.values.size(1)})"
 

@@ -44,14 +44,6 @@ class Plot(Exhibit):
         self.drawing, self.box = _to_svg(fig)
         plt.close(fig)
 
-    @classmethod
-    def example(cls) -> Plot:
-        fig, ax = plt.subplots()
-        ax.plot([0, 1, 2], [4, 2, 1], color=COLOURS["q"])
-        ax.text(1, 2.2, "the loss")
-        ax.set_xlabel("step")
-        return cls(fig, "The loss falls.", alt="A line that falls from 4 to 1.")
-
     def __repr__(self) -> str:
         return f"Plot({self.caption})"
 

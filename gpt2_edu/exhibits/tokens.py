@@ -40,10 +40,6 @@ class Tokens(Exhibit):
         self.labels = [token_label(encoding.decode_single_token_bytes(i)) for i in self.ids]
         self.caption = caption
 
-    @classmethod
-    def example(cls) -> Tokens:
-        return cls("A crane ate fish.")
-
     def __repr__(self) -> str:
         return " | ".join(f"{label} {i}" for label, i in zip(self.labels, self.ids, strict=True))
 

@@ -38,9 +38,6 @@ class Lab(Live):
     controls: Callable[[], Mapping[str, Any]]
     show: Callable[..., Iterable[Exhibit | str]]
 
-    def __init_subclass__(cls) -> None:
-        """Do not register a lab as an exhibit: its static form is that of its ``Live``."""
-
     def panel(self) -> widgets.VBox:
         """The widgets with their callbacks."""
         self.widgets = dict(self.controls())

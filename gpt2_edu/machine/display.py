@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import ClassVar, Self
+from typing import ClassVar
 
 
 class Exhibit:
     """An object that a notebook shows as HTML, with the look of the book's stylesheet.
 
-    A subclass defines ``html()`` and ``example()``, and is registered by being defined: a test
-    shows the example of each as the site, Jupyter and Colab would. The HTML must be readable
-    without the stylesheet too.
+    A subclass defines ``html()``, which must be readable without the stylesheet too.
     """
 
-    classes: ClassVar[list[type[Exhibit]]] = []
     style: ClassVar[str] = ""  # a <style> before every output; set up where outputs are isolated
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        Exhibit.classes.append(cls)
-
-    @classmethod
-    def example(cls) -> Self:
-        """A small exhibit of this kind."""
-        raise NotImplementedError(f"{cls.__name__} has no example()")
 
     def html(self) -> str:
         """The exhibit as a <figure> or <div> of the class g2, without a stylesheet."""

@@ -29,7 +29,7 @@ WORDS = {
     "lifted": {"k": (0.5, 0.5), "v": (0.1, 0.9)},
 }
 SENTENCES = {"A": ("crane", "ate"), "B": ("crane", "lifted")}
-LIVE = {"printed": Matrix.example(), "first": FIRST}
+LIVE = {"printed": Matrix([[1.5, -2.0]]), "first": FIRST}
 
 
 @pytest.fixture
