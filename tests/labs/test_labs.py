@@ -208,7 +208,7 @@ def training(tmp_path) -> Training:
         n_head=2,
         n_embd=16,
         block_size=32,
-        steps=20,
+        steps=9,
         warmup_steps=5,
         batch_size=4,
         log_every=1,
@@ -233,15 +233,15 @@ def test_a_run_is_started_stopped_and_resumed_from_its_buttons(training, monkeyp
     training.widgets["begin"].click()
     training.widgets["begin"].click()  # a second click begins no second run
     training.thread.join(60)
-    assert "It is stopped, and can go on: step 6 of 20" in training.status.value
-    assert "Step 6 of 20" in training.shown.value and "<svg" in training.shown.value
+    assert "It is stopped, and can go on: step 6 of 9" in training.status.value
+    assert "Step 6 of 9" in training.shown.value and "<svg" in training.shown.value
     again = Training(training.config, training.encoding, text=MARSH, **LIVE)
     again.panel()
-    assert "Step 6 of 20" in again.shown.value  # what was is shown before it goes on
+    assert "Step 6 of 9" in again.shown.value  # what was is shown before it goes on
     again.widgets["begin"].click()
     again.thread.join(120)
-    assert "It is finished: step 20 of 20" in again.status.value
-    assert [row["step"] for row in again.rows if "loss" in row] == list(range(1, 21))
+    assert "It is finished: step 9 of 9" in again.status.value
+    assert [row["step"] for row in again.rows if "loss" in row] == list(range(1, 10))
 
 
 def test_a_run_that_cannot_begin_says_why(training):
