@@ -49,10 +49,7 @@ def test_what_is_wrong_with_a_run_is_said_in_a_sentence(refused, shards, tmp_pat
     out = tmp_path / "run"
     for words, part in [
         (["--data", tmp_path / "nowhere"], "no folder"),
-        (["--data", shards, "--n-embd", 9, "--n-head", 2], "n_embd=9 is not divisible"),
-        (["--data", shards, "--steps", 0], "steps must be at least 1"),
         (["--data", shards, "--model", "gpt3"], "Did you mean"),
-        (["--data", shards, "--device", "cuda:7"], "device 'cuda:7' is not on this machine"),
         (["--data", shards, "--block-size", 1000, *TINY[:6]], "1,000"),
     ]:
         said = refused("train", "--out", out, *words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -14,28 +13,21 @@ from unittest import mock
 
 import numpy as np
 
-from gpt2_edu import load_tokenizer
-from gpt2_edu.data.shards import HEADER, Header, Shard, tokenizer_hash
 from gpt2_edu.training.checkpoint import OPTIMIZER, WEIGHTS, checkpoints
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.run_log import TIMINGS, Row, read_log
 from gpt2_edu.training.trainer import TrainConfig, Trainer
+from tests.data import helpers
 
 VOCAB = 97  # of GPT-2's tokenizer, whose first ids are single characters
 
 
 def write_shards(folder: Path, train: int = 4999, val: int = 499) -> Path:
     """Ids that a model can learn to predict: each is the one before plus 0, 1, 2 or 3."""
-    folder.mkdir(parents=True)
-    random, shards = np.random.RandomState(0), []
+    random, ids = np.random.RandomState(0), {}
     for split, count in (("train", train), ("val", val)):
-        raw = (np.cumsum(random.randint(0, 4, count)) % VOCAB).astype("<u2").tobytes()
-        name = f"{split}-00000.bin"
-        (folder / name).write_bytes(raw)
-        shards.append(Shard(name, split, count, hashlib.sha256(raw).hexdigest()))
-    hashed = tokenizer_hash(load_tokenizer("gpt2"))
-    header = Header("gpt2", hashed, VOCAB, "uint16", 1, tuple(shards), {})
-    (folder / HEADER).write_text(header.to_json())
+        ids[f"{split}-00000.bin"] = np.cumsum(random.randint(0, 4, count)) % VOCAB
+    helpers.write_shards(folder, ids, vocab_size=VOCAB)
     return folder
 
 
