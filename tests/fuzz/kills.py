@@ -55,7 +55,7 @@ def fuzz(tries: int, seed: int = 0, steps: int = 60) -> Tally:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         data, text = write_shards(place / "shards"), place / "text.txt"
-        text.write_text("".join(f"Story {i}. A crane ate fish. " for i in range(30_000)))
+        text.write_text("".join(f"Story {i}. A crane ate fish. " for i in range(500 * steps)))
         for work, source, outcome in (
             (partial(train, steps=steps), data, result),
             (prepare, text, shards_of),
