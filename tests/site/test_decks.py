@@ -1,0 +1,47 @@
+"""The slides, read as files: every figure of a chapter is there, and each slide stands alone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+
+from gpt2_site.chapters import DEEPER, headings
+
+
+@pytest.fixture
+def deck(soup, chapter) -> BeautifulSoup:
+    return soup(f"slides/{chapter.name}")
+
+
+def test_every_figure_that_a_chapter_stores_is_on_a_slide(deck, chapter):
+    text = chapter.path.read_text(encoding="utf-8")
+    stored = len(re.findall(r'"<(?:figure|div|gpt2-[\w-]+) class=\\"g2[ -]', text))
+    assert len(deck.select("section .stage > .g2")) == stored > 1
+
+
+def test_a_slide_has_a_title_a_takeaway_notes_and_a_foot(deck, chapter):
+    sections = {title.removeprefix(DEEPER) for title in headings(chapter.markdown).values()}
+    for number, slide in enumerate(deck.select("section"), 1):
+        title = slide.select_one("h1, h2").get_text()
+        assert title == chapter.title if number == 1 else title in sections
+        for part in (".takeaway", ".notes"):
+            assert slide.select_one(part).get_text().strip()
+        foot = slide.select_one(".place").get_text()
+        assert f"Chapter {chapter.number}. {chapter.title}" in foot and "CC BY 4.0" in foot
+
+
+def test_a_slide_asks_no_file_of_anyone(deck):
+    """A deck is one file: it can be carried on a stick, and shown without a network."""
+    assert [link["href"] for link in deck.select("link")] == ["data:,"]
+    assert not deck.select("script[src], img[src], iframe, a[href], [id^=g2-] use[href^=http]")
+    style = deck.select_one("style").get_text()
+    assert "@import" not in style and "url(" not in style
+
+
+def test_formulas_are_set_and_no_markup_is_left(deck):
+    for words in deck.select(".notes, .takeaway"):
+        texts = words.find_all(string=True)
+        said = "".join(t for t in texts if not t.find_parent(["annotation", "code"]))
+        assert not re.search(r"\$|\]\(|\*\*|\\[a-z]+|<details", said)
