@@ -83,7 +83,7 @@ export function head(view) {
       const open = () =>
         later ? undefined : (pick(r), go({ block: n, head: h, query: r, key: c }));
       const heatOf = hidden || !Number.isFinite(value) ? 0 : Math.min(1, Math.abs(value) / scale);
-      const label = `${tokens[r]} looks at ${tokens[c]}: ${hidden ? "masked" : fixed(value, 2)}`;
+      const label = `${quoted(tokens[r])} looks at ${quoted(tokens[c])}: ${hidden ? "masked" : fixed(value, 2)}`;
       const text = !hidden && size >= 34 && (r === at || (step >= 3 && value >= 0.05));
       return svg`<g class=${`cellbox${later ? " later" : ""}${hidden ? " hidden" : ""}${r === at ? " lit" : ""}`}
         role="button" data-rove="scores" aria-label=${label} aria-disabled=${String(later)}
@@ -143,19 +143,19 @@ export function head(view) {
   });
   const known = q && k && v && mixed;
   const body = known
-    ? svg`${title("q", `q of ${tokens[at]}`, start)}${one(q, "q", start)}
+    ? svg`${title("q", `q of ${quoted(tokens[at])}`, start)}${one(q, "q", start)}
         ${title("k", "k of all tokens", yk)}${field(k, "k", yk)}
         ${title("v", "v of all tokens, and their shares", yv)}${field(v, "v", yv)}${widths}
-        ${title("proj", `mixed: what head ${n}.${h} brings to ${tokens[at]}`, ym)}${one(mixed, "v", ym)}`
+        ${title("proj", `mixed: what head ${n}.${h} brings to ${quoted(tokens[at])}`, ym)}${one(mixed, "v", ym)}`
     : nothing;
   const bottom = known ? ym + high + 14 : my + shown.length * size + 20;
   const old = from ? ` ${from} older tokens are not drawn.` : "";
   return {
     height: Math.max(bottom, my + shown.length * size + 40),
-    body: svg`${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep })}
+    body: svg`<g class=${`h${h % 4}`}>${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep })}
       ${names}${grid}
       <rect class="row-frame" x=${mx - 1} y=${my + row * size - 1} width=${shown.length * size + 1} height=${size + 1}></rect>
-      <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${body}`,
+      <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${body}</g>`,
     boxes: ({ query, key, weight }) =>
       weight && known
         ? {

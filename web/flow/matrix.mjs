@@ -84,7 +84,7 @@ export function matrix(view) {
   const chosen = hover >= 0 && hover < R ? hover : (place.output ?? largest);
   const { module, input, output } = sourceOf(place, sizes);
   const short = (/** @type {string} */ path) => path.replace(/^transformer\.h\.\d+\./, "");
-  const token = pass.tokens[t];
+  const token = quoted(pass.tokens[t]);
 
   // The map, the input at its left, the running sum at its right, the outputs below.
   const [top, high] = [64, wide ? 384 : 320];
@@ -183,6 +183,6 @@ export function matrix(view) {
         : { x: left + o * cell, y: top, width: Math.max(cell, 12), height: high },
     path: output,
     fills: { count: R, show: (nth) => setHover(nth, true) },
-    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. Output ${chosen} at ${quoted(token)}: each number times its weight in column ${chosen}, summed, is ${summed}${bias ? `; with the bias ${added} that is ${made}` : ". The bias is added once, for all heads together"}.`,
+    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. Output ${chosen} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${bias ? `; with the bias ${added} that is ${made}` : ". The bias is added once, for all heads together"}.`,
   };
 }

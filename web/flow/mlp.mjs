@@ -96,7 +96,7 @@ export function mlp(view) {
   const told = `unit ${unit}: ${fixed(pre[unit], 2)} → ${fixed(act[unit], 2)}`;
   return {
     height: bottom + more.height,
-    body: svg`<text class="name" x=${fx} y="22">${room > 460 ? `${act.length} units of ${pass.tokens[at]}, ${lit} of them lit` : `${lit} of ${act.length} units lit`}</text>
+    body: svg`<text class="name" x=${fx} y="22">${room > 460 ? `${act.length} units of ${quoted(pass.tokens[at])}, ${lit} of them lit` : `${lit} of ${act.length} units lit`}</text>
       ${["c_fc", "c_proj"].map((weight, i) => button(`${weight} ▸`, { x: fx + room - 176 + 90 * i, y: 4, width: 86, label: `${weight}: open its matrix`, act: () => go({ block: n, mlp: true, weight, token: at }) }))}
       <g class="field" role="slider" tabindex="0" aria-label="unit" aria-valuemin="0" aria-valuemax=${act.length - 1}
         aria-valuenow=${unit} aria-valuetext=${told} @click=${pick} @keydown=${step}>
@@ -109,7 +109,7 @@ export function mlp(view) {
       <path class="guide" d="M${px(pre[unit])} ${py(0)}V${py(act[unit])}H${px(0)}"></path>
       <text class="name" x=${gx} y=${gy - 12}>GELU: ${told}</text>
       <text class="axis" x=${gx + gw} y=${py(0) + 16} text-anchor="end">pre, what comes in</text>
-      <text class="axis" x=${px(0) + 6} y=${gy + 10}>act, what goes on</text>
+      <text class="axis" x=${px(0) - 6} y=${gy + 10} text-anchor="end">act, what goes on</text>
       ${more.body}`,
     boxes: ({ unit: to }) =>
       to === undefined

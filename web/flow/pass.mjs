@@ -58,15 +58,16 @@ export function inSentences(pass, at) {
     const strong = looks.filter(({ weight }) => weight >= 0.3);
     if (strong.length) {
       const list = strong.map(({ head, key, weight }) => {
-        return `head ${block}.${head} takes ${fixed(weight)} from ${tokens[key]}`;
+        return `head ${block}.${head} takes ${fixed(weight)} from ${quoted(tokens[key])}`;
       });
-      told.push(`For ${tokens[at]}, ${list.join(", ")}.`);
+      told.push(`For ${quoted(tokens[at])}, ${list.join(", ")}.`);
     }
     const said = pass.lens[2 * block + 2]?.[at];
     if (said) told.push(`If it ended after block ${block}: ${said.name} (${fixed(said.p)}).`);
   }
   const [first] = pass.next;
-  if (first) told.push(`What comes next: ${first.name}, with the probability ${fixed(first.p)}.`);
+  if (first)
+    told.push(`What comes next: ${quoted(first.name)}, with the probability ${fixed(first.p)}.`);
   return told;
 }
 

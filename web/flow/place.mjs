@@ -3,6 +3,8 @@
 // "1.mlp" is the MLP, "1.mlp.17" a unit of it. "1.0.q.6" is the matrix that makes q of token 6,
 // "1.0.q.6.17" its output 17, "1.0.q.6.17.5" a product of that; "1.mlp.c_fc.6" is the MLP's first.
 
+import { quoted } from "../exhibits/dom.mjs";
+
 /** The steps of a head. */
 export const STEPS = ["score", "scale", "mask", "share", "mix"];
 
@@ -108,12 +110,12 @@ export function outOf({ number, ...place }) {
 export function wayTo(place, tokens) {
   const { block, head, query = 0, key = 0, number, unit, weight, token, output, mlp } = place;
   if (block === undefined) return [{ name: "model", place }];
-  const matrix = token === undefined ? `${weight}` : `${weight}, ${tokens[token]}`;
+  const matrix = token === undefined ? `${weight}` : `${weight}, ${quoted(tokens[token])}`;
   const names = [
     `block ${block}`,
     mlp ? "MLP" : `head ${block}.${head}`,
     weight ? matrix + (output === undefined ? "" : `, output ${output}`) : `unit ${unit}`,
-    `score ${tokens[query]} → ${tokens[key]}`,
+    `score ${quoted(tokens[query])} → ${quoted(tokens[key])}`,
   ];
   const name = number === undefined ? names[levelOf(place) - 1] : `number ${number}`;
   return [...wayTo(outOf(place), tokens), { name, place }];

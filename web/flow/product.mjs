@@ -64,7 +64,7 @@ function ofScore({ pass, place, cells }) {
   const at = /** @type {{block: number, head: number, query: number, key: number}} */ (place);
   const all = productsOf(pass, at);
   if (!all) return null;
-  const [asks, gives] = [pass.tokens[at.query], pass.tokens[at.key]];
+  const [asks, gives] = [at.query, at.key].map((t) => quoted(pass.tokens[t]));
   const D = all.products.length;
   const own = written({ .../** @type {any} */ (cellOf(place, 0)), value: all.share });
   const set = cells.some((cell) => written({ ...cell, value: all.share }) === own);
@@ -83,7 +83,7 @@ function ofScore({ pass, place, cells }) {
       ],
       [set ? "the share, set by hand" : "the share", fixed(all.share), "weights"],
     ],
-    says: `${quoted(asks)} asks, ${quoted(gives)} answers: ${D} products sum to ${fixed(all.sum, 2)}. Divided by √${D} that is ${fixed(all.scaled, 2)}, and of all that ${quoted(asks)} may look at it gets the share ${fixed(all.share)}.`,
+    says: `${asks} asks, ${gives} answers: ${D} products sum to ${fixed(all.sum, 2)}. Divided by √${D} that is ${fixed(all.scaled, 2)}, and of all that ${asks} may look at it gets the share ${fixed(all.share)}.`,
   };
 }
 
@@ -111,7 +111,7 @@ function ofOutput({ pass, place, parts, sizes }) {
     products,
     colours: ["plain", ["q", "k", "v"].includes(String(weight)) ? String(weight) : "plain"],
     title: (n) =>
-      `number ${n} of ${from} at ${pass.tokens[t]} × its weight in column ${o} of ${by}`,
+      `number ${n} of ${from} at ${quoted(pass.tokens[t])} × its weight in column ${o} of ${by}`,
     chain: [
       [`sum of ${K} products`, summed, `${by}.weight`],
       ...more,

@@ -37,7 +37,7 @@ export function unitOf({ pass, place, parts, width, at }, y, act) {
       ${heat(values, { x: 10, y: top + 7, columns: C, cell, high: HIGH, gap: cell > 4 ? 1 : 0 })}`;
   };
   const strips = [
-    strip(x, `reads ln_2 of ${pass.tokens[at]}, ${C} numbers,`, 0),
+    strip(x, `reads ln_2 of ${quoted(pass.tokens[at])}, ${C} numbers,`, 0),
     strip(
       row,
       `times its row of c_fc: ${wide ? "the products sum to " : ""}${fixed(sum, n)}, + bias ${fixed(bias, n)}${wide ? ` = ${fixed(sum + bias, n)}` : ""}`,
