@@ -353,7 +353,7 @@
 
   /**
    * Do something while the page is light and at rest, and has nothing to use. Nobody sees it, but where
-   * a canvas has to be painted anew.
+   * a canvas is painted anew, or arcs follow what stands lower while the controls are there.
    * @template T
    * @param {any} figure
    * @param {() => T} act
@@ -366,11 +366,12 @@
     rest.textContent =
       "*, ::before, ::after { transition: none !important; animation: none !important; }" +
       `:is(.g2, .g2-live) :is(${SKIPPED}) { display: none !important; }`;
-    const repaint = theme === "dark" && figure.update && figure.querySelector("canvas");
+    const changing = theme === "dark" ? "canvas, .arcs" : ".arcs";
+    const repaint = figure.update && figure.querySelector(changing);
     root.dataset.theme = "light";
+    document.head.append(rest);
     try {
       if (repaint) await figure.update();
-      document.head.append(rest);
       return act();
     } finally {
       rest.remove();
