@@ -119,6 +119,7 @@ def test_a_hidden_test_has_other_inputs_and_the_same_solution(exercise):
 
 def test_an_answer_learned_by_heart_fails_the_hidden_test(capsys):
     exercise = exercises()["merge_heads"]
+    assert grading.draws(exercise)
     known = {str(case.args): exercise.right(*case.args) for case in exercise.cases()}
 
     def merge_heads(heads):
