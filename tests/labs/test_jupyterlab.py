@@ -159,7 +159,7 @@ def test_exhibits_answer_and_labs_run_python(lab, browser):
 def look_for(page: Page, element: Locator) -> None:
     """Scroll a notebook, which draws what is in view alone, until there is such an element."""
     notebook = page.locator(".jp-WindowedPanel-outer").first
-    for place in range(0, 20_000, 300):
+    for place in range(0, 20_000, 600):
         notebook.evaluate("(e, place) => e.scrollTo(0, place)", place)
         page.wait_for_timeout(50)
         if element.count():
