@@ -20,7 +20,7 @@ export function firstLine(exhibit, first, { act, whole }) {
     await done.catch((error) => exhibit.complain(error));
     if (hand === mine) hand = null;
   };
-  const button = make("button", { type: "button", onclick: perform }, "Do it for me");
+  const button = make("button", { onclick: perform }, "Do it for me");
   const root = document.documentElement.dataset.content_root; // a page of the book
   const link = make("a", {}, "See it in the whole");
   const follow = () => {

@@ -21,9 +21,7 @@ export class Bars {
     this.rows = Array.from({ length: rows }, () => {
       const parts = { name: make("b"), share: make("i"), change: make("s") };
       const inside = [parts.name, make("span", { class: "slot" }), parts.change, parts.share];
-      const bar = onPick
-        ? make("button", { type: "button", title: hint }, ...inside)
-        : make("span", {}, ...inside);
+      const bar = onPick ? make("button", { title: hint }, ...inside) : make("span", {}, ...inside);
       bar.classList.add("bar");
       return { ...parts, bar, item: make("li", {}, bar), id: NaN };
     });

@@ -82,7 +82,7 @@ export class Board {
       const acts = this.onCut
         ? { onclick: () => this.onCut?.(index), onfocus: look, onpointerenter: look }
         : { onclick: look };
-      this.heads.append(make("button", { type: "button", ...acts }, make("canvas"), make("span")));
+      this.heads.append(make("button", { ...acts }, make("canvas"), make("span")));
     }
     maps.forEach(({ title, values, mark = "" }, i) => {
       const button = /** @type {HTMLButtonElement} */ (this.heads.children[i]);

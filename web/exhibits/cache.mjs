@@ -7,7 +7,7 @@ import { draw, fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
 import { move } from "./motion.mjs";
 import { textStrip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, flag, slider } from "./switchboard.mjs";
 
 const PROMPT = 24; // tokens at most
 const STEPS = 48;
@@ -41,17 +41,10 @@ export function cache({ settings, state, model, say, sentence: said }) {
   );
   const bars = new Bars();
   const controls = new Switchboard(state, [
-    { kind: "switch", key: "cache", label: "keep keys and values" },
-    { kind: "switch", key: "restart", label: "positions start again (a bug)" },
-    { kind: "slider", key: "steps", label: "tokens written", ...whole, step: 1, decimals: 0 },
-    {
-      kind: "slider",
-      key: "seed",
-      label: "seed (0: the likeliest)",
-      max: 20,
-      step: 1,
-      decimals: 0,
-    },
+    flag("cache", "keep keys and values"),
+    flag("restart", "positions start again (a bug)"),
+    slider("steps", "tokens written", { ...whole, step: 1, decimals: 0 }),
+    slider("seed", "seed (0: the likeliest)", { max: 20, step: 1, decimals: 0 }),
   ]);
   const columns = ["", "tokens now", "in all", "multiply-adds in all"];
   const ways = ["with a cache", "without"].map((name) => {
@@ -115,7 +108,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
   return {
     nodes: [
       strip.element,
-      make("p", {}, make("button", { type: "button", onclick: next }, "next token")),
+      make("p", {}, make("button", { onclick: next }, "next token")),
       make("p", { class: "soft kv-key" }, ...key, `one cell a block: block ${N - 1} on top`),
       grid,
       make(

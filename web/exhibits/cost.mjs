@@ -4,7 +4,7 @@
 import { Bars } from "./bars.mjs";
 import { choice, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, choose, slider } from "./switchboard.mjs";
 
 /**
  * n_layer, n_embd, n_head, vocab_size, block_size.
@@ -133,25 +133,21 @@ export function cost({ settings, state, say, sentence }) {
   const lines = make("pre", { class: "lines" });
   const names = Object.fromEntries(Object.keys(devices).map((name) => [name, name]));
   const device = choice(names, () => state.set({ device: device.value }));
-  const pairs = (/** @type {string[]} */ list) =>
-    list.map((name) => /** @type {[string, string]} */ ([name, name]));
   const powers = (
     /** @type {string} */ key,
     /** @type {string} */ label,
     /** @type {number} */ least,
     /** @type {number} */ most,
     /** @type {(value: number) => string} */ show,
-  ) => ({
-    .../** @type {const} */ ({ kind: "slider", log: true }),
-    ...{ key, label, show, min: least * DOUBLE, max: most * DOUBLE, step: DOUBLE },
-  });
+  ) =>
+    slider(key, label, { show, log: true, min: least * DOUBLE, max: most * DOUBLE, step: DOUBLE });
   const times = (/** @type {number} */ value) => `× ${value}`;
   const what = new Switchboard(
     state,
     [
-      { kind: "choice", key: "job", label: "do", options: Object.entries(JOBS) },
-      { kind: "choice", key: "size", label: "model", options: pairs(Object.keys(sizes)) },
-      { kind: "choice", key: "type", label: "numbers", options: pairs(Object.keys(BYTES)) },
+      choose("job", "do", Object.entries(JOBS)),
+      choose("size", "model", Object.keys(sizes)),
+      choose("type", "numbers", Object.keys(BYTES)),
       powers("batch", "texts at once, B", 0, MOST, String),
       powers("T", "tokens of a text, T", 4, 10, String),
     ],
@@ -162,18 +158,13 @@ export function cost({ settings, state, say, sentence }) {
     [
       powers("flops", "its FLOP/s", 0, 4, times),
       powers("bytes", "its bytes/s", 0, 4, times),
-      {
-        kind: "slider",
-        ...{
-          key: "wait",
-          label: "a request takes, assumed",
-          log: true,
-          min: -1,
-          max: 2,
-          step: 0.05,
-        },
+      slider("wait", "a request takes, assumed", {
+        log: true,
+        min: -1,
+        max: 2,
+        step: 0.05,
         show: (value) => time(value * 1e-6),
-      },
+      }),
     ],
     "with what",
   );

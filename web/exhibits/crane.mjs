@@ -4,7 +4,7 @@
 import { Arrows } from "./arrows.mjs";
 import { Bars, goes } from "./bars.mjs";
 import { fixed, make } from "./dom.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, choose, flag } from "./switchboard.mjs";
 
 /** @import { Arrow } from "./arrows.mjs" */
 /** @typedef {[number, number]} Vector */
@@ -49,12 +49,10 @@ export function crane({ settings, state, say }) {
   const left = new Arrows({ label: "query and keys", ...plane });
   const right = new Arrows({ label: "values and the result", ...plane });
   const bars = new Bars({ label: `shares: what the ${self} takes`, rows: 4 });
-  const flip = new Switchboard(state, [
-    { kind: "choice", key: "sentence", label: "sentence", options: names.map((n) => [n, n]) },
-  ]);
+  const flip = new Switchboard(state, [choose("sentence", "sentence", names)]);
   const controls = new Switchboard(state, [
-    { kind: "switch", key: "rejected", label: `the ${rejected} stands beside it` },
-    { kind: "switch", key: "mask", label: `the ${self} sees only itself and back` },
+    flag("rejected", `the ${rejected} stands beside it`),
+    flag("mask", `the ${self} sees only itself and back`),
   ]);
 
   /** @returns {Seen} */

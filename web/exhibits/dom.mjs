@@ -9,6 +9,7 @@
  */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
+  if (element instanceof HTMLButtonElement) element.type = "button"; // it sends no form
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name.slice(2), value);
     else if (typeof value === "boolean") element.toggleAttribute(name, value);

@@ -172,10 +172,10 @@ export class Exhibit extends HTMLElement {
       make("summary", {}, "show as table"),
       (this.tablePlace = make("div", { class: "scroll", tabindex: "0" })),
     );
-    const link = make("button", { type: "button", onclick: () => this.link() }, "link to this");
+    const link = make("button", { onclick: () => this.link() }, "link to this");
     const own = this.own.needsModel ? choices(this) : [];
     const take = document.createElement("g2-take"); // the site makes something of it: take.js
-    const again = make("button", { type: "button", onclick: () => this.reset() }, "reset");
+    const again = make("button", { onclick: () => this.reset() }, "reset");
     return [
       ...(this.settings.first ? [this.first.element] : []),
       ...nodes,
@@ -254,7 +254,7 @@ export class Exhibit extends HTMLElement {
   fail(error) {
     this.leave();
     this.complain(`What is printed here does not answer: ${inWords(error)} `);
-    this.status.append(make("button", { type: "button", onclick: () => this.wake() }, "try again"));
+    this.status.append(make("button", { onclick: () => this.wake() }, "try again"));
     if (this.model.loaded?.own) this.status.append(" ", bookButton(this));
     if (this.printed) this.replaceChildren(...this.printed);
     this.append(this.status);

@@ -6,7 +6,7 @@ import { Bars, goes, share } from "./bars.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { Dots } from "./dots.mjs";
 import { textStrip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, choose, flag, slider } from "./switchboard.mjs";
 
 const MOST = 24; // tokens
 const UNSURE = 0.05; // below it nothing is said to come next
@@ -34,20 +34,15 @@ export function layernorm({ settings, state, model, say }) {
   const numbers = make("p", { class: "soft" });
   const bars = new Bars();
   const first = new Switchboard(state, [
-    { kind: "slider", key: "volume", label: "volume ×", log: true, min: -2, max: 2, step: 0.1 },
-    { kind: "switch", key: "norm", label: "LayerNorm" },
+    slider("volume", "volume ×", { log: true, min: -2, max: 2, step: 0.1 }),
+    flag("norm", "LayerNorm"),
   ]);
   const controls = new Switchboard(state, [
-    {
-      kind: "choice",
-      key: "eps",
-      label: "where ε stands, for the dots",
-      options: [
-        ["inside", "√(σ² + ε)"],
-        ["outside", "σ + ε"],
-      ],
-    },
-    { kind: "choice", key: "stage", label: "stream after", options: stages.map((s) => [s, s]) },
+    choose("eps", "where ε stands, for the dots", [
+      ["inside", "√(σ² + ε)"],
+      ["outside", "σ + ε"],
+    ]),
+    choose("stage", "stream after", stages),
   ]);
   /** @type {{name: string, result: import("./page_model.mjs").Result} | null} */
   let base = null; // the last text, as trained

@@ -52,7 +52,7 @@ export function machine({ model, state, update, complain }) {
       ...models.map(({ name, bytes, complete }) => {
         const size = `${Math.round(bytes / 1e6)} MB in this browser`;
         const onclick = () => remove(name).then(show, complain);
-        const gone = make("button", { type: "button", onclick }, `delete ${name}`);
+        const gone = make("button", { onclick }, `delete ${name}`);
         return make("li", {}, `${name}: ${size}${complete ? "" : ", unfinished"} `, gone);
       }),
     );
@@ -63,7 +63,7 @@ export function machine({ model, state, update, complain }) {
     { class: "engine" },
     facts,
     labelled("arithmetic", backend),
-    make("button", { type: "button", onclick: () => measure().catch(complain) }, "how fast?"),
+    make("button", { onclick: () => measure().catch(complain) }, "how fast?"),
     rate,
     stored,
   );

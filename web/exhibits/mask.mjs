@@ -7,7 +7,7 @@ import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { LOOK_UP, move } from "./motion.mjs";
 import { Strip, textStrip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, flag } from "./switchboard.mjs";
 
 /** @import { Bar } from "./bars.mjs" */
 /** @import { Result } from "./page_model.mjs" */
@@ -48,7 +48,7 @@ export function mask({ settings, state, model, say }) {
     onCell: ({ column }) => state.set({ watch: column }),
   });
   const bars = new Bars({ rows: 4 });
-  const controls = new Switchboard(state, [{ kind: "switch", key: "mask", label: "causal mask" }]);
+  const controls = new Switchboard(state, [flag("mask", "causal mask")]);
 
   /**
    * The two texts, of the same length: the chosen word exchanged, and what follows moved along; and

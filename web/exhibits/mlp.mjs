@@ -5,7 +5,7 @@ import { pieces } from "./answers.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
 import { textStrip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, choose, slider } from "./switchboard.mjs";
 
 const MOST = 12; // tokens
 
@@ -27,16 +27,13 @@ export function mlp({ settings, state, model, say }) {
     read: (row, column, number) => `${row}, its result at ${column}: moves by ${number}`,
   });
   const controls = new Switchboard(state, [
-    {
-      kind: "slider",
-      key: "by",
-      label: "added to each number of the chosen token",
+    slider("by", "added to each number of the chosen token", {
       min: -3,
       max: 3,
       step: 0.1,
       decimals: 1,
-    },
-    { kind: "choice", key: "block", label: "block", options: blocks.map((n) => [n, n]) },
+    }),
+    choose("block", "block", blocks),
   ]);
   const note = "Each number is the length of the change. Dashed: that result moves.";
 

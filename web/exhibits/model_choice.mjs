@@ -25,7 +25,7 @@ export function choices(exhibit) {
     input.value = "";
     input.click();
   };
-  const yours = make("button", { type: "button", onclick: choose }, "use your model");
+  const yours = make("button", { onclick: choose }, "use your model");
   const gpt2 = gpt2Button(
     (files) => exhibit.bring(files),
     (said) => exhibit.complain(said),
@@ -44,7 +44,7 @@ export function bookButton(exhibit) {
     await exhibit.model.back().catch((error) => exhibit.complain(error));
     await exhibit.wake(); // if it sleeps because it could not answer with the other
   };
-  return make("button", { type: "button", onclick }, "the book's model");
+  return make("button", { onclick }, "the book's model");
 }
 
 /**

@@ -43,7 +43,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
   const line = make("pre", { class: "lines" });
   const [small, wrote, rightly] = ["p", "p", "p"].map(() => make("p", { class: "soft" }));
   const switches = all.map(({ name }) =>
-    make("button", { type: "button", onclick: () => state.set({ bug: name }) }, name),
+    make("button", { onclick: () => state.set({ bug: name }) }, name),
   );
   const console = make("div", { class: "console", role: "group", "aria-label": "bugs" });
   console.append(...switches);
@@ -57,8 +57,8 @@ export function museum({ settings, state, model, say, sentence, element }) {
   };
   const open = () => state.set({ mystery: 0, bug: healthy.name });
   const invites = "a riddle: one bug, unseen";
-  const hide = make("button", { type: "button", onclick: another }, invites);
-  const end = make("button", { type: "button", onclick: open }, "end the riddle");
+  const hide = make("button", { onclick: another }, invites);
+  const end = make("button", { onclick: open }, "end the riddle");
 
   /** What is on, what is guessed, whether the guess is right. */
   const now = () => {

@@ -6,7 +6,7 @@ import { Bars, share } from "./bars.mjs";
 import { Board } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { textStrip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, flag } from "./switchboard.mjs";
 
 const MOST = 20; // tokens
 const CASES = [true, false].flatMap((positions) =>
@@ -30,19 +30,11 @@ export function order({ settings, state, model, say }) {
     },
   });
   const controls = new Switchboard(state, [
-    { kind: "switch", key: "positions", label: "positions" },
-    { kind: "switch", key: "mask", label: "causal mask" },
+    flag("positions", "positions"),
+    flag("mask", "causal mask"),
   ]);
-  const shuffle = make(
-    "button",
-    { type: "button", onclick: () => put(shuffled(now, start)) },
-    "shuffle",
-  );
-  const back = make(
-    "button",
-    { type: "button", onclick: () => state.set({ order: [] }) },
-    "as typed",
-  );
+  const shuffle = make("button", { onclick: () => put(shuffled(now, start)) }, "shuffle");
+  const back = make("button", { onclick: () => state.set({ order: [] }) }, "as typed");
   const board = new Board({
     role: "plain",
     tensor: "",

@@ -8,7 +8,7 @@ import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
 import { GATHER, LOOK_UP, still } from "./motion.mjs";
 import { senseAfter } from "./crane_world.mjs";
 import { textStrip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, choose, slider } from "./switchboard.mjs";
 
 const MOST = 64; // tokens of a text
 const SHOWN = 8; // tokens with a bar and a piece of the line of their own
@@ -37,7 +37,7 @@ export function sampling({ settings, state, model, say }) {
   const line = new DartLine(SHOWN + 1, (dart) => state.set({ dart }));
   const bars = new Bars({ rows: SHOWN + 1 });
   const button = (/** @type {string} */ name, /** @type {() => void} */ onclick) =>
-    make("button", { type: "button", onclick }, name);
+    make("button", { onclick }, name);
   const one = button("throw by chance", () => {
     const { draws, seed } = read();
     const dart = Array.from({ length: draws + 1 }, thrower(seed)).pop() ?? 0;
@@ -52,37 +52,20 @@ export function sampling({ settings, state, model, say }) {
   const texts = Array.from({ length: TEXTS }, () => make("li"));
   const list = make("ol", { class: "texts" }, ...texts);
   const controls = new Switchboard(state, [
-    {
-      kind: "slider",
-      key: "temperature",
-      label: "temperature τ",
+    slider("temperature", "temperature τ", {
       max: 3,
       step: 0.05,
       show: (tau) => (tau === 0 ? "0 (greedy)" : fixed(tau, 2)),
-    },
-    {
-      kind: "slider",
-      key: "k",
-      label: "top-k",
+    }),
+    slider("k", "top-k", {
       log: true,
       max: Math.log10(V),
       step: 0.001,
       show: (k) => (k >= V ? "all" : String(k)),
-    },
-    {
-      kind: "slider",
-      key: "p",
-      label: "top-p",
-      min: 0.01,
-      show: (p) => (p === 1 ? "all" : fixed(p, 2)),
-    },
-    {
-      kind: "slider",
-      key: "m",
-      label: "min-p",
-      show: (m) => (m === 0 ? "all" : fixed(m, 2)),
-    },
-    { kind: "choice", key: "order", label: "order", options: ORDERS },
+    }),
+    slider("p", "top-p", { min: 0.01, show: (p) => (p === 1 ? "all" : fixed(p, 2)) }),
+    slider("m", "min-p", { show: (m) => (m === 0 ? "all" : fixed(m, 2)) }),
+    choose("order", "order", ORDERS),
   ]);
 
   const read = () => Object.fromEntries(names.map((name) => [name, state.get(name)]));

@@ -6,7 +6,7 @@ import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
 import { thrower } from "./knobs.mjs";
 import { LOOK_UP, WRITE, fly } from "./motion.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, flag, slider } from "./switchboard.mjs";
 
 const KEYS = 16; // and as many queries
 const LONGEST = 1024; // numbers of a vector
@@ -133,20 +133,17 @@ function saturation({ settings, state, say }) {
   const board = new Board({ onCell: ({ row }) => state.set({ query: row }) });
   const bars = new Bars({ rows: 5 });
   const controls = new Switchboard(state, [
-    {
-      kind: "slider",
-      key: "d",
-      label: "d, numbers of a vector",
+    slider("d", "d, numbers of a vector", {
       min: 0,
       max: Math.log10(LONGEST),
       step: Math.log10(2),
       log: true,
       show: whole,
-    },
-    { kind: "switch", key: "root", label: "divide by √d" },
+    }),
+    flag("root", "divide by √d"),
   ]);
   const onclick = () => state.set({ seed: state.get("seed") + 1 });
-  controls.element.append(make("button", { type: "button", onclick }, "draw other random vectors"));
+  controls.element.append(make("button", { onclick }, "draw other random vectors"));
   const names = (/** @type {string} */ letter) =>
     Array.from({ length: KEYS }, (_, i) => `${letter}${i}`);
   /** @type {{seed: number, vectors: Float64Array[]}} */

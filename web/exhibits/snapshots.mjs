@@ -5,7 +5,7 @@ import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
 import { move } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, slider } from "./switchboard.mjs";
 
 /**
  * What was kept at a step. `fails` is where the story leaves the language, null if nowhere;
@@ -65,17 +65,10 @@ export function snapshots({ settings, state, say, element }) {
   const board = new Board({ onHead: (i) => state.set({ head: titles[i] }) });
   board.place = watch; // what is printed below the map
   const controls = new Switchboard(state, [
-    {
-      kind: "slider",
-      key: "shot",
-      label: "step",
-      max: last,
-      step: 1,
-      show: (i) => count(shots[i].step),
-    },
+    slider("shot", "step", { max: last, step: 1, show: (i) => count(shots[i].step) }),
   ]);
   let timer = 0;
-  const play = make("button", { type: "button", onclick: () => (timer ? stop() : start()) });
+  const play = make("button", { onclick: () => (timer ? stop() : start()) });
   const stop = () => {
     clearInterval(timer);
     timer = 0;

@@ -49,11 +49,7 @@ export class Strip {
       "div",
       { class: "chips", role: "group", "aria-label": "examples" },
       ...chips.map((text) =>
-        make(
-          "button",
-          { type: "button", onclick: () => ((this.input.value = text), onText?.(text)) },
-          text,
-        ),
+        make("button", { onclick: () => ((this.input.value = text), onText?.(text)) }, text),
       ),
     );
     this.note = make("p", { class: "soft" });
@@ -118,7 +114,7 @@ export class Strip {
     };
     const button = this.plain
       ? make("span", {}, make("b"), make("i"))
-      : make("button", { type: "button", onclick }, make("b"), make("i"));
+      : make("button", { onclick }, make("b"), make("i"));
     if (this.onMove) this.drag(button);
     this.list.append(make("li", {}, button));
     return button;

@@ -8,7 +8,7 @@ import { rove } from "./keys.mjs";
 
 /**
  * @typedef {object} Control
- * @property {"switch" | "slider" | "choice" | "many"} kind
+ * @property {"switch" | "slider" | "choice"} kind
  * @property {string} key  of the state
  * @property {string} label
  * @property {number} [min]
@@ -17,9 +17,38 @@ import { rove } from "./keys.mjs";
  * @property {boolean} [log]  a slider of powers: min, max and step are exponents of 10
  * @property {number} [decimals]
  * @property {(value: number) => string} [show]  how a slider writes its number, if not so
- * @property {[string, string][]} [options]  value, text; of a choice, or of things many of which
- *   can be chosen
+ * @property {Option[]} [options]  of a choice
  */
+/** @typedef {string | [string, string]} Option  value and text */
+
+/**
+ * @param {string} key
+ * @param {string} label
+ * @param {Partial<Control>} [more]
+ * @returns {Control}
+ */
+export function slider(key, label, more) {
+  return { kind: "slider", key, label, ...more };
+}
+
+/**
+ * @param {string} key
+ * @param {string} label
+ * @returns {Control}
+ */
+export function flag(key, label) {
+  return { kind: "switch", key, label };
+}
+
+/**
+ * @param {string} key
+ * @param {string} label
+ * @param {Option[]} options
+ * @returns {Control}
+ */
+export function choose(key, label, options) {
+  return { kind: "choice", key, label, options };
+}
 
 export class Switchboard {
   /**
@@ -79,11 +108,12 @@ export class Switchboard {
 
   /** @param {Control} control */
   choice({ key, label, options = [] }) {
-    const buttons = options.map(([value, text]) =>
-      make("button", { type: "button", onclick: () => this.state.set({ [key]: value }) }, text),
+    const pairs = options.map((one) => (typeof one === "string" ? [one, one] : one));
+    const buttons = pairs.map(([value, text]) =>
+      make("button", { onclick: () => this.state.set({ [key]: value }) }, text),
     );
     this.follow.push(() =>
-      options.forEach(([value], i) => {
+      pairs.forEach(([value], i) => {
         const on = this.state.get(key) === value;
         buttons[i].setAttribute("aria-pressed", String(on));
         buttons[i].tabIndex = on ? 0 : -1;
@@ -91,27 +121,6 @@ export class Switchboard {
     );
     const group = make("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
     rove(group, "button");
-    return make("div", { class: "labelled" }, make("span", {}, label), group);
-  }
-
-  /** @param {Control} control */
-  many({ key, label, options = [] }) {
-    const buttons = options.map(([value, text]) =>
-      make(
-        "button",
-        {
-          type: "button",
-          onclick: () => this.state.toggle(key, value),
-        },
-        text,
-      ),
-    );
-    this.follow.push(() =>
-      options.forEach(([value], i) =>
-        buttons[i].setAttribute("aria-pressed", String(this.state.get(key).includes(value))),
-      ),
-    );
-    const group = make("div", { class: "many", role: "group", "aria-label": label }, ...buttons);
     return make("div", { class: "labelled" }, make("span", {}, label), group);
   }
 }

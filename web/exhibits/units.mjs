@@ -6,7 +6,7 @@ import { Bars, goes } from "./bars.mjs";
 import { fixed, make, quoted, within } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
 import { textStrip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, choose, slider } from "./switchboard.mjs";
 
 const MOST = 12; // tokens
 const WIDE = 32; // units in a row
@@ -33,14 +33,11 @@ export function units({ settings, state, model, say }) {
   });
   const told = make("p", { class: "soft" });
   const controls = new Switchboard(state, [
-    { kind: "choice", key: "block", label: "block", options: blocks.map((n) => [n, n]) },
-    { kind: "slider", key: "unit", label: "unit", max: F - 1, step: 1, decimals: 0 },
+    choose("block", "block", blocks),
+    slider("unit", "unit", { max: F - 1, step: 1, decimals: 0 }),
   ]);
   const pushed = new Switchboard(state, [
-    {
-      kind: "slider",
-      ...{ key: "push", label: "added to its input", min: -FAR, max: FAR, step: 0.1, decimals: 1 },
-    },
+    slider("push", "added to its input", { min: -FAR, max: FAR, step: 0.1, decimals: 1 }),
   ]);
   const field = make("canvas", {
     class: "units",

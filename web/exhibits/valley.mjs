@@ -4,7 +4,7 @@
 import { CURVES, LIMIT, START, STEPS, WILD, descend, turned } from "./descent.mjs";
 import { fixed, make } from "./dom.mjs";
 import { Plot } from "./plot.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, choose, flag, slider } from "./switchboard.mjs";
 
 /** @import { Pair, Step } from "./descent.mjs" */
 
@@ -68,37 +68,26 @@ export function valley({ settings, state, say }) {
     height: 260,
   });
   const controls = new Switchboard(state, [
-    {
-      kind: "slider",
-      key: "rate",
-      label: "learning rate",
+    slider("rate", "learning rate", {
       log: true,
       min: -3,
       max: Math.log10(2),
       step: 0.01,
       show: precise,
-    },
-    {
-      kind: "choice",
-      key: "method",
-      label: "step",
-      options: [
-        ["plain", "plain"],
-        ["momentum", "momentum"],
-        ["adamw", "AdamW"],
-      ],
-    },
-    {
-      kind: "slider",
-      key: "turn",
-      label: "turn the valley by",
+    }),
+    choose("method", "step", [
+      ["plain", "plain"],
+      ["momentum", "momentum"],
+      ["adamw", "AdamW"],
+    ]),
+    slider("turn", "turn the valley by", {
       max: 45,
       step: 1,
       show: (degrees) => `${fixed(degrees, 0)}°`,
-    },
-    { kind: "switch", key: "schedule", label: "warm-up and cosine" },
-    { kind: "switch", key: "wild", label: `a wild batch at step ${WILD.step}` },
-    { kind: "switch", key: "clip", label: `clip gradients at ${LIMIT}` },
+    }),
+    flag("schedule", "warm-up and cosine"),
+    flag("wild", `a wild batch at step ${WILD.step}`),
+    flag("clip", `clip gradients at ${LIMIT}`),
   ]);
   /** @param {Pair} at  → right and up */
   const seen = ([first, second]) => /** @type {Pair} */ ([second, first]);

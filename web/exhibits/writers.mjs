@@ -9,7 +9,7 @@ import { fixed, make, quoted } from "./dom.mjs";
 import { glide } from "./motion.mjs";
 import { Plot } from "./plot.mjs";
 import { textStrip } from "./strip.mjs";
-import { Switchboard } from "./switchboard.mjs";
+import { Switchboard, flag } from "./switchboard.mjs";
 
 const LEAST = 0.08; // of the drawing: shorter vectors have no name in it
 const [LEFT, RIGHT, UP] = [-0.1, 1.1, 0.45]; // its ends, where 1 is the length of the longest sum
@@ -129,7 +129,7 @@ export function writers({ settings, state, model, say }) {
     });
   };
   const controls = new Switchboard(state, [
-    { kind: "switch", key: "kept", label: "the others still write what they wrote before" },
+    flag("kept", "the others still write what they wrote before"),
   ]);
 
   /**
