@@ -81,7 +81,7 @@ def learned() -> dict[str, Any]:
 
 
 def stored(text: str) -> dict[str, Any]:
-    """A pass as web/flow/stored.mjs reads it, rounded to six decimals."""
+    """A pass as web/flow/stored.mjs reads it, rounded to five decimals."""
     tape, config, ids = facts.tape(text), facts.model().config, facts.ids(text)
     deeds = crane_deeds().items()
     first = {sense: {facts.ids(f" {deed}")[1] for deed in all_} for sense, all_ in deeds}
@@ -147,4 +147,4 @@ def _table(caption: str, columns: list[str], rows: list[list[str]]) -> str:
 
 
 def _rounded(values: list[float]) -> list[float]:
-    return [round(value, 6) for value in values]
+    return [round(value, 5) for value in values]

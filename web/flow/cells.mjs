@@ -125,6 +125,16 @@ export function headOf({ values, shape }, head) {
 }
 
 /**
+ * A scene of which nothing is known but why.
+ * @param {string} says
+ * @returns {import("./scenes.mjs").Scene}
+ */
+export function unknown(says) {
+  const body = svg`<text class="axis" x="12" y="40">${says}</text>`;
+  return { height: 400, body, boxes: () => null, says };
+}
+
+/**
  * How many decimals terms need, so that their sum holds as it is printed: two, or more. Of a product
  * only the factors get more than two.
  * @param {number[]} terms

@@ -3,7 +3,7 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { asProduct, decimals, heat } from "./cells.mjs";
+import { asProduct, decimals, heat, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
@@ -64,15 +64,8 @@ export function matrix(view) {
   const { pass, place, parts, width, at, sizes, hover, setHover, filling, go, colour } = view;
   const t = place.token ?? at;
   const work = parts.matrix && worked(pass, place, parts.matrix, sizes, t);
-  if (!parts.matrix || !work) {
-    const says = pass.tensor ? "The weights are fetched." : "The vectors are not stored.";
-    return {
-      height: 500,
-      body: svg`<text class="axis" x="12" y="40">${says}</text>`,
-      boxes: () => null,
-      says,
-    };
-  }
+  if (!parts.matrix || !work)
+    return unknown(pass.tensor ? "The weights are fetched." : "The vectors are not stored.");
   const { weight } = parts.matrix;
   const { x, K, R, outputs, bias } = work;
   const wide = width >= WIDE;
@@ -152,10 +145,10 @@ export function matrix(view) {
   const field = { y: bottom + 26, high: wide ? 26 : 22 };
   const shade = (/** @type {number} */ from, /** @type {number} */ to) =>
     svg`<rect class="aside" x=${left + from * cell} y=${top} width=${Math.max(0, to - from) * cell} height=${high}></rect>`;
-  const [end, anchor] = wide ? [sx, "start"] : [width - 4, "end"];
+  const [ex, ey] = wide ? [sx, field.y] : [left, field.y + field.high + 42];
   const whole = bias ? ` + bias ${added}` : "";
   return {
-    height: field.y + field.high + 34,
+    height: Math.max(ey + 30, field.y + field.high) + 34,
     body: svg`<text class="axis" x=${left - 30} y="20">${short(input)} of ${token}: ${K} numbers</text>
       <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight, ${place.mlp || !wide ? "" : "the part of this head: "}${K} × ${R}</text>
       ${heat(x, { x: left - 24, y: top, columns: 1, cell: 18, high: row, scale: fullColour(x) })}
@@ -174,8 +167,8 @@ export function matrix(view) {
         @pointerleave=${() => setHover(-1)}>
         <rect class="touch" x=${left} y=${top} width=${across} height=${field.y + field.high - top}></rect>
         <title>click to choose an output, once more to see its products</title></g>
-      <text class="name" x=${end} y=${field.y + 2} text-anchor=${anchor}>${summed}${whole} =</text>
-      <text class="figure" x=${end} y=${field.y + 28} text-anchor=${anchor}>${made}</text>
+      <text class="name" x=${ex} y=${ey + 2}>${summed}${whole} =</text>
+      <text class="figure" x=${ex} y=${ey + 28}>${made}</text>
       <text class="axis" x=${left} y=${field.y + field.high + 18}>${place.mlp ? short(output) : place.weight === "c_proj" ? `what head ${place.block}.${place.head} adds to the stream` : `${place.weight} of ${token}`}: ${R} numbers</text>`,
     boxes: ({ number, output: o }) =>
       number === undefined || o === undefined

@@ -3,7 +3,7 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { button, heat, rowOf } from "./cells.mjs";
+import { button, heat, rowOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { LIT } from "./pass.mjs";
 import { unitOf } from "./unit.mjs";
@@ -39,14 +39,7 @@ export function mlp(view) {
   const n = Number(place.block);
   const units = unitsOf(pass, n, at);
   const wide = width >= WIDE;
-  if (!units) {
-    return {
-      height: 120,
-      body: svg`<text class="axis" x="12" y="40">What the MLP computes is not stored.</text>`,
-      boxes: () => null,
-      says: "What the MLP computes is not stored.",
-    };
-  }
+  if (!units) return unknown("What the MLP computes is not stored.");
   const { pre, act } = units;
   const columns = wide ? 32 * Math.ceil(act.length / 1024) : 32;
   const room = wide ? Math.min(560, width * 0.5) : width - 20;

@@ -2,13 +2,14 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { asProduct, button, decimals, headOf } from "./cells.mjs";
+import { asProduct, button, decimals, headOf, unknown } from "./cells.mjs";
 import { cellOf, written } from "./by_hand.mjs";
 import { WIDE } from "./layout.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
+const HIGH = 70; // px of a value with its name and its code
 const ROOMY = 960; // px in which four values stand beside each other
 
 /**
@@ -129,15 +130,8 @@ export function product(view) {
   const { pass, place, width, go, sizes } = view;
   const facts = place.weight ? ofOutput(view) : ofScore(view);
   const wide = width >= WIDE;
-  if (!facts) {
-    const says = pass.tensor ? "The weights are fetched." : "Queries and keys are not stored.";
-    return {
-      height: 400,
-      body: svg`<text class="axis" x="12" y="40">${says}</text>`,
-      boxes: () => null,
-      says,
-    };
-  }
+  if (!facts)
+    return unknown(pass.tensor ? "The weights are fetched." : "Queries and keys are not stored.");
   const { a, b, products, colours, title, says } = facts;
   const D = products.length;
   const number = place.number ?? products.indexOf(Math.max(...products));
@@ -169,14 +163,14 @@ export function product(view) {
   const chain = facts.chain.map(([name, value, code], i) => {
     const [x, y] = [
       16 + ((i % columns) * (width - 32)) / columns,
-      fy + Math.floor(i / columns) * 62,
+      fy + Math.floor(i / columns) * HIGH,
     ];
     return svg`<text class="axis" x=${x} y=${y}>${name}</text><text class="figure" x=${x} y=${y + 28}>${value}</text>
       <text class="code" x=${x} y=${y + 46}>${code}</text>`;
   });
   const many = multiplyAdds(sizes, pass.tokens.length);
   return {
-    height: fy + 8 + 62 * Math.ceil(facts.chain.length / columns),
+    height: fy + HIGH * Math.ceil(facts.chain.length / columns),
     body: svg`<text class="axis" x="16" y="20">${title(number)}</text>
       <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${first}</tspan> × <tspan class=${colours[1]}>${second}</tspan> = ${result}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
