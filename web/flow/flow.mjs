@@ -191,6 +191,7 @@ export function flow(page) {
       return false;
     }
     const computer = await arrive();
+    if (!latest()) return false; // else it would take the place of the newer request
     const [text, asked] = [state.get("text"), askedFor(0)];
     const computed = await computer.compute(text, open);
     if (!computed || !latest()) return false;
