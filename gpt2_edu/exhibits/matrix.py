@@ -91,7 +91,7 @@ class Matrix(Exhibit):
         if hidden or value == float("-inf"):
             return f'<td class="off">{"0" if value == 0 else text}</td>'
         heat = min(abs(value) / self.scale, 1.0) if self.scale > 0 else 0.0
-        sign = ' class="neg"' if value < 0 else ""
+        sign = ' class="neg"' if text.startswith("−") else ""
         return f'<td{sign} style="--heat:{heat:.2f}">{text}</td>'
 
     def plot(self, ax: Any = None) -> Figure:

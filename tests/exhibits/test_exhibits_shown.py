@@ -11,7 +11,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 import torch
-import yaml
 
 import gpt2_edu
 from gpt2_edu import exhibits
@@ -19,6 +18,7 @@ from gpt2_edu.analysis.parity import Parity, ParityTable
 from gpt2_edu.exercises.record import Progress
 from gpt2_edu.labs import Lab
 from gpt2_edu.machine.display import Exhibit
+from gpt2_site.theme import STYLES
 
 ROOT = Path(__file__).resolve().parents[2]
 JUPYTER = Path(sys.prefix) / "share" / "jupyter" / "nbconvert" / "templates" / "lab" / "static"
@@ -121,17 +121,9 @@ def css(*files: Path) -> str:
     return "".join(f"<style>{file.read_text(encoding='utf-8')}</style>" for file in files)
 
 
-def theme_css() -> str:
-    """The stylesheets of the book, in the order of _config.yml."""
-    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
-    folders = [ROOT / folder for folder in config["sphinx"]["config"]["html_static_path"]]
-    names = config["sphinx"]["config"]["html_css_files"]
-    return css(*(folder / name for name in names for folder in folders if (folder / name).exists()))
-
-
 def site(theme: str, output: str, displayed: str) -> str:
     return (
-        f'<html data-theme="{theme}"><head>{theme_css()}</head><body>'
+        f'<html data-theme="{theme}"><head><style>{STYLES}</style></head><body>'
         f'<main><article><div class="cell_output container">'
         f'<div class="output text_html">{output}</div></div></article></main></body></html>'
     )
