@@ -44,7 +44,7 @@ MARSH, CITY = {"text": "In the marsh, the crane"}, {"text": "In the city, the cr
 WAY = {0.6: "1", 2.2: "1.0", 3.8: "1.0.6.3", 7: "1.0", 8: "1", 9: ""}
 RIVER = "?text=By+the+river,+the+crane"
 HEAT = [(0.8, {"temperature": (1, 0.1)}, 3), (4.2, {"temperature": (0.1, 2.5)}, 4)]
-TOUR = [(0.5, "Show me"), *((at, "▶") for at in (2.5, 4.5, 6.5, 8))]
+TOUR = [(0.5, "Show me"), *((at, "next") for at in (2.5, 4.5, 6.5, 8))]
 TO_AND_FRO = [(0.8, {"q.x": (0.7, -0.2)}, 3), (4.2, {"q.x": (-0.2, 1)}, 3)]
 FILMED = {
     "pass": Film(FLOW, 9, [(0.4, "play")]),

@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from gpt2_edu import load_tokenizer
+from gpt2_edu import flops, load_tokenizer
 from gpt2_edu.analysis.published import published_runs
 from gpt2_edu.web import crane_deeds
 from gpt2_site import front_facts as facts
@@ -15,6 +15,7 @@ from gpt2_site.chapters import chapters
 
 SHOWN = 6  # bars
 FIRST = 9  # numbers of a token's vector
+DIGITS = 4  # decimals that a page holds
 LIT = 0.5  # a unit of the MLP is lit above this
 CHIPS = (
     "In the marsh, the crane",
@@ -38,6 +39,7 @@ def settings() -> dict[str, Any]:
             "nEmbd": config.n_embd,
             "vocabSize": config.vocab_size,
         },
+        "parameters": f"{flops.num_parameters(config):,}",
         "gpt2": [run.prompt for run in published_runs()],
         "passes": [stored(facts.beginning(place)) for place in facts.PLACES],
     }
@@ -81,7 +83,7 @@ def learned() -> dict[str, Any]:
 
 
 def stored(text: str) -> dict[str, Any]:
-    """A pass as web/flow/stored.mjs reads it, rounded to five decimals."""
+    """A pass as web/flow/stored.mjs reads it, rounded."""
     tape, config, ids = facts.tape(text), facts.model().config, facts.ids(text)
     deeds = crane_deeds().items()
     first = {sense: {facts.ids(f" {deed}")[1] for deed in all_} for sense, all_ in deeds}
@@ -147,4 +149,4 @@ def _table(caption: str, columns: list[str], rows: list[list[str]]) -> str:
 
 
 def _rounded(values: list[float]) -> list[float]:
-    return [round(value, 5) for value in values]
+    return [round(value, DIGITS) for value in values]

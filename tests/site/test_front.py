@@ -45,7 +45,7 @@ def test_the_picture_holds_the_models_numbers(soup, passes, place):
         weights = tape[f"transformer.h.{block}.attn.weights"][0]
         for head, packed in zip(weights, heads, strict=True):
             assert packed == pytest.approx(
-                [w for t, r in enumerate(head.tolist()) for w in r[: t + 1]], abs=1e-5
+                [w for t, r in enumerate(head.tolist()) for w in r[: t + 1]], abs=6e-5
             )
     model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
     birds = {encoding.encode(f" {deed}")[0] for deed in ("ate", "spread", "stood", "built", "flew")}
@@ -57,9 +57,9 @@ def test_the_picture_holds_the_models_numbers(soup, passes, place):
     name, most, bird, *_ = stored["lens"][3][-1]
     assert (name.replace("␣", " "), most) == (
         encoding.decode([p.argmax().item()]),
-        pytest.approx(p.max().item(), abs=1e-5),
+        pytest.approx(p.max().item(), abs=6e-5),
     )
-    assert bird == pytest.approx(sum(p[i].item() for i in birds), abs=1e-5)
+    assert bird == pytest.approx(sum(p[i].item() for i in birds), abs=6e-5)
     lit = (tape["transformer.h.1.mlp.act"][0] > 0.5).sum(-1).tolist()
     assert stored["lit"][1] == lit and len(tokens) == 7
 

@@ -125,6 +125,127 @@ def test_the_tour_leads_through_and_gives_back_what_was_there(opened):
     until(page, "document.querySelector('gpt2-flow .flow-tour').hidden")
 
 
+MOVES = {"reduced_motion": "no-preference"}
+PLAYS = "document.querySelector('.flow-veil')?.dataset.says"
+WATCH = """() => {
+  window.said = [];
+  const watch = () => {
+    const veil = document.querySelector(".flow-veil:not([hidden])");
+    if (veil && said.at(-1) !== veil.dataset.says) said.push(veil.dataset.says);
+    requestAnimationFrame(watch);
+  };
+  watch();
+}"""
+
+
+def test_on_arrival_the_pass_runs_once_a_visit_and_nobody_touches_it(opened):
+    page = opened(FRONT, before=f"({WATCH})()", **MOVES)
+    until(page, "window.said.length > 12 && !document.querySelector('.flow-veil').dataset.says")
+    said = page.evaluate("said.filter(Boolean)")
+    assert said[0] == "look up" and said[-1] == "choose"
+    assert "block 0: gather" in said and said.index("block 1: copy") < said.index("block 2: write")
+    assert page.locator(".flow-veil").is_hidden() and "station" not in page.url
+    page.reload()
+    page.locator(READY).wait_for(timeout=WAIT)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("said") == []
+
+
+def test_a_touch_ends_what_plays_by_itself(opened):
+    page = opened(FRONT, **MOVES)
+    until(page, f"{PLAYS} === 'block 0: gather'")
+    page.mouse.click(2, 2)
+    assert page.locator(".flow-veil").is_hidden()
+    page.wait_for_timeout(500)
+    assert page.locator(".flow-veil").is_hidden()
+    assert "probabilities" in page.locator(".flow-line").inner_text()
+
+
+def test_nothing_plays_for_a_reader_who_wants_no_motion(opened):
+    page = opened(FRONT, before=f"({WATCH})()")
+    page.locator(READY).wait_for(timeout=WAIT)
+    page.wait_for_timeout(1000)
+    assert page.evaluate("said") == []
+
+
+def test_the_caption_tells_what_happens_where_the_sweep_is(opened):
+    page = opened(FRONT, before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
+    page.locator(READY).wait_for(timeout=WAIT)
+    page.get_by_role("button", name="play", exact=True).click()
+    until(page, f"{PLAYS} === 'block 1: gather'", timeout=WAIT)
+    told = page.evaluate("document.querySelector('.flow-line').textContent")
+    assert told.startswith("block 1: gather: ") and " h.1.attn." in told
+    page.get_by_role("button", name="stop", exact=True).click()
+    until(page, "location.search.includes('station=')")
+
+
+def test_the_tour_goes_on_by_itself_and_waits_at_the_guess(opened):
+    page = opened(FRONT, before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
+    page.locator(READY).wait_for(timeout=WAIT)
+    page.get_by_role("button", name="Show me: two minutes").click()
+    card = page.get_by_role("region", name="tour")
+    card.get_by_text("2 of 10", exact=True).wait_for(timeout=WAIT)
+    pause, go_on = (card.get_by_role("button", name=name) for name in ("pause", "go on"))
+    pause.click()
+    go_on.wait_for()
+    until(page, "document.activeElement.textContent === 'go on'")
+    card.press("ArrowRight")
+    card.get_by_text("3 of 10", exact=True).wait_for(timeout=WAIT)
+    hidden = "getComputedStyle(document.querySelector('%s')).visibility === 'hidden'"
+    for spoils in (".flow-picture .word", ".flow-picture .next", "gpt2-flow .sentence"):
+        assert page.evaluate(hidden % spoils), spoils
+    go_on.click()
+    card.get_by_role("button", name="ate").click()
+    card.get_by_text("No: ␣lifted (0.44)").wait_for()
+    assert not page.evaluate(hidden % ".flow-picture .word")
+    card.get_by_text("4 of 10", exact=True).wait_for(timeout=WAIT)
+    card.get_by_role("button", name="next").click()
+    card.get_by_text("5 of 10", exact=True).wait_for(timeout=WAIT)
+    go_on.wait_for()  # a reader who steps takes over
+    card.get_by_role("button", name="close").click()
+    until(page, "document.querySelector('gpt2-flow .flow-tour').hidden")
+    assert page.locator(".flow-veil").is_hidden()
+
+
+def test_what_is_said_of_a_text_goes_with_it(opened):
+    page = opened(FRONT)
+    page.locator(READY).wait_for(timeout=WAIT)
+    who = page.locator(".flow-who")
+    assert "742,528 parameters" in who.inner_text()
+    page.locator("gpt2-flow input[type=text]").fill("My Python code throws an")
+    who.get_by_text("Not in Crane World: “Python”").wait_for(timeout=WAIT)
+    page.get_by_role("button", name="Artificial Intelligence is transforming the").click()
+    who.get_by_text("GPT-2 124M answered this once").wait_for(timeout=WAIT)
+    assert "Python" not in page.locator("gpt2-flow").inner_text()
+    page.get_by_role("button", name="In the city, the crane").first.click()
+    who.get_by_text("Crane World’s model answers").wait_for(timeout=WAIT)
+
+
+def test_what_writes_stops_where_a_stored_pass_is_opened(opened):
+    page = opened(FRONT)
+    page.locator(READY).wait_for(timeout=WAIT)
+    high = page.locator(".flow-picture").bounding_box()["height"]
+    page.get_by_role("button", name="write on", exact=True).click()
+    until(page, "document.querySelectorAll('gpt2-flow .token').length >= 9", timeout=WAIT)
+    assert page.locator(".flow-picture").bounding_box()["height"] == high
+    page.get_by_role("button", name="Artificial Intelligence is transforming the").click()
+    until(page, "document.querySelectorAll('gpt2-flow .room').length === 14", timeout=WAIT)
+    page.get_by_role("button", name="stop", exact=True).wait_for(state="detached", timeout=2000)
+    assert page.get_by_role("button", name="write on", exact=True).is_visible()
+
+
+def test_a_line_has_the_result_where_no_bars_are_seen(opened):
+    page = opened(f"{FRONT}?place=1")
+    page.locator(READY).wait_for(timeout=WAIT)
+    result = page.locator(".flow-result")
+    assert "ate 0.53" in result.inner_text()
+    for head in ("1.0", "1.2"):
+        page.get_by_role("button", name=f"cut head {head}").click()
+    until(page, "document.querySelector('.flow-result').textContent.includes('ate 0.32')")
+    page.get_by_role("button", name="model", exact=True).click()
+    result.wait_for(state="hidden")
+
+
 @pytest.mark.parametrize("blocked", ["**/files/crane.js"])
 def test_a_model_that_does_not_come_is_named_and_asked_again(browser, address, blocked):
     page = browser.new_page()

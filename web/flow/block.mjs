@@ -103,7 +103,7 @@ export function block(view) {
     const x = left + (head % columns) * each;
     const y = top + Math.floor(head / columns) * (map + 42);
     const open = () => go({ block: n, head });
-    return svg`<g class=${`map${off ? " cut" : ""}`}>
+    return svg`<g class=${`map h${head % 4}${off ? " cut" : ""}`}>
       <g role="button" tabindex=${head ? -1 : 0} data-rove="maps" aria-label="head ${name}: open it" @click=${open}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>
         <text class="name" x=${x} y=${y - 6}>head ${name}</text>

@@ -23,6 +23,7 @@ export class Crumbs {
         ? make("button", { type: "button", onclick: () => this.go(place) }, name)
         : make("b", { "aria-current": "location" }, name),
     ]);
+    this.element.hidden = !last; // it leads nowhere
     this.element.replaceChildren(...nodes);
   }
 }

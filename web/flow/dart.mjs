@@ -1,4 +1,4 @@
-// The knobs of the dart: what temperature, top-k and top-p make of the shares before it is thrown.
+// Sampling: what temperature, top-k and top-p make of the shares before it is thrown.
 
 import { fixed, make } from "../exhibits/dom.mjs";
 import { turn } from "../exhibits/knobs.mjs";
@@ -30,7 +30,7 @@ export class Dart {
       ],
       "the dart",
     );
-    const told = make("summary", {}, "Knobs of the dart, and bugs");
+    const told = make("summary", {}, "Sampling, bugs");
     this.element = make("details", { class: "flow-dart" }, told, this.board.element);
     this.element.open = this.turned || state.get("bug") !== "";
   }

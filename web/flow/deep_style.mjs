@@ -13,6 +13,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .heat.none { fill: var(--dim); fill-opacity: 0.5; }
 .flow-picture :is(tspan.q, tspan.k, .letter) { fill: var(--shade); font-weight: 600; }
 .flow-picture .map [role], .flow-picture .map[role], .flow-picture .field { cursor: zoom-in; }
+.flow-picture :is(.h0, .h1, .h2, .h3) { --weights: var(--hue); }
 .flow-picture .frame { fill: var(--paper); stroke: var(--line); }
 .flow-picture .map.cut .heat { opacity: 0.25; }
 .flow-picture .map .row { fill: none; stroke: var(--ink); }
@@ -36,6 +37,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .row-frame, .flow-picture .chosen-cell { fill: none; stroke: var(--ink); stroke-width: 2; pointer-events: none; }
 .flow-picture .share { fill: var(--weights); transition: width 0.3s; }
 .flow-picture .axes { fill: none; stroke: var(--line); }
+.flow-picture .axis { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
 .flow-picture .curve { fill: none; stroke: var(--plain); stroke-width: 2; }
 .flow-picture .dots { fill: none; stroke: var(--plain); stroke-width: 4; stroke-linecap: round; stroke-opacity: 0.35; }
 .flow-picture .point { fill: var(--plain); }
@@ -84,16 +86,21 @@ gpt2-flow .stored { padding: 0; list-style: none; }
 /* The tour stands above the picture, on a phone below everything. */
 .flow-tour { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 0 1.25rem; align-items: center; min-height: 4.5rem; padding: 0.5rem 1rem; background: var(--zone); border-left: 4px solid var(--g2-accent, var(--bird)); border-radius: 0 0.4rem 0.4rem 0; }
 .flow-tour h3 { margin: 0 !important; font-size: 1.1rem; grid-area: 1 / 1; }
+.flow-tour { position: relative; }
+.flow-read { position: absolute; inset: auto 0 0; height: 3px; background: var(--g2-accent, var(--bird)); scale: 0 1; transform-origin: left; }
+.flow-tour [name="pause"]::before { content: "▶ " / ""; }
+.flow-tour .runs::before { content: "❚❚ " / ""; }
 .flow-tour p { margin: 0 !important; }
 .flow-tour .flow-step { grid-area: 2 / 1; font-size: 0.85rem; color: var(--quiet); }
 .flow-tour [aria-live] { grid-area: 1 / 2 / 3; }
 .flow-tour-acts { grid-area: 1 / 3 / 3; display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; font-size: 0.9rem; }
 gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 0.7rem; }
 @media (max-width: 41.9rem) {
-  .flow-tour { position: sticky; bottom: 0; z-index: 5; grid-template-columns: minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
+  .flow-tour { position: sticky; bottom: 0; z-index: 5; padding-inline: 0.6rem; grid-template-columns: minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
   .flow-tour .flow-step { grid-area: 1 / 2; }
   .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
-  .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; }
+  .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; gap: 0.3rem; }
+  gpt2-flow.g2-live .flow-tour-acts button { padding: 0.1rem 0.4rem; }
   gpt2-flow:has(.flow-tour:not([hidden])) { display: flex; flex-direction: column; }
   gpt2-flow:has(.flow-tour:not([hidden])) > .foot { order: 2; }
 }

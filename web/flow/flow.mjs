@@ -5,8 +5,9 @@ import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { Crumbs } from "./crumbs.mjs";
 import { deeper } from "./deeper.mjs";
-import { asTable, inSentences, outcome } from "./pass.mjs";
+import { asTable, outcome } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, STEPS, wayTo } from "./place.mjs";
+import { Lines } from "./lines.mjs";
 import { Player } from "./player.mjs";
 import { Stage } from "./stage.mjs";
 import { fromStored, gpt2Runs, runsAsChips } from "./stored.mjs";
@@ -35,7 +36,7 @@ export function flow(page) {
   });
   /** @type {Pass[]} */
   const stored = (settings.passes ?? []).map(fromStored);
-  state.declare("text", settings.text);
+  state.declare("text", settings.text, { typed: false }); // what is unknown in it is told here
   state.declare("at", -1, { min: -1, max: MOST - 1, whole: true }); // -1: the last token
   state.declare("off", []); // heads that are cut
   state.declare("place", settings.place ?? "", { typed: false });
@@ -73,9 +74,9 @@ export function flow(page) {
     chips: settings.chips,
     onText: (text) => begin({ text }),
   });
-  strip.chips.before(strip.input); // the field first
+  const lines = new Lines(page, strip);
   const runs = [
-    runsAsChips("GPT-2 itself", settings.gpt2, (run) => begin({ run })),
+    runsAsChips("GPT-2’s stored passes", settings.gpt2, (run) => begin({ run, off: [] })),
     runsAsChips("the crane while it learned", settings.learned?.texts, (learned) =>
       begin({ learned }),
     ),
@@ -91,17 +92,16 @@ export function flow(page) {
     return elsewhere() ? null : pass;
   };
   const writer = new Writer(page, stage, latestPass);
-  if (settings.plays) player.playOnce();
+  player.plays = Boolean(settings.plays);
   const tour = make(
     "button",
     {
       type: "button",
       class: "flow-tour-open",
-      onclick: () => void arrive().then((tools) => tools.tour.go(1), complain),
+      onclick: () => void arrive().then((tools) => tools.tour.begin(), complain),
     },
     "Show me: two minutes",
   );
-  const told = make("ol", { class: "aloud" });
   const [above, under, below] = ["above", "under", "below"].map((name) =>
     make("div", { class: `flow-${name}` }),
   );
@@ -113,13 +113,9 @@ export function flow(page) {
     const repaint = () => paint();
     const forget = () => (answered = "");
     const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass };
-    const guided = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
-    tools = new deep.Tools(page, {
-      ...more,
-      forget,
-      repaint,
-      tour: { ...guided, writer, chapters },
-    });
+    const own = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
+    const guided = { ...own, writer, chapters, player, stage };
+    tools = new deep.Tools(page, { ...more, forget, repaint, tour: guided });
     writer.dart = tools.dart;
     above.before(tools.tour.card);
     above.append(...tools.above);
@@ -235,7 +231,10 @@ export function flow(page) {
     });
     shownPlace = address;
     crumbs.show(wayTo(here, pass.tokens));
-    const path = player.set(pass.nLayer, !levelOf(here));
+    const top = !levelOf(here);
+    const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
+    player.answer = lines.set(seen, how);
+    const path = player.set(pass.nLayer, top);
     tour.hidden = !settings.passes || Boolean(model.loaded?.own);
     tools?.tour.set(pass);
     tools?.set(pass, here, at(), path);
@@ -243,7 +242,6 @@ export function flow(page) {
     const came = tools?.says(pass, at()) ?? "";
     const all = `${wrong}${came || outcome(pass, at(), cut())} ${pass.only ?? ""}`;
     say(scene.says ? `${scene.says} ${came}` : all.trim());
-    told.replaceChildren(...inSentences(pass, at()).map((one) => make("li", {}, one)));
   };
 
   element.onkeydown = (event) => {
@@ -265,15 +263,16 @@ export function flow(page) {
     nodes: [
       strip.element,
       ...runs,
-      make("div", { class: "flow-top" }, crumbs.element, tour),
+      make("div", { class: "flow-top" }, crumbs.element, lines.legend, tour),
       above,
       stage.element,
+      player.result,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,
       under,
       writer.forks,
       below,
-      told,
+      lines.told,
     ],
     show: async (latest) => {
       if (changed()) await arrive();

@@ -1,7 +1,7 @@
 // What stands along the lanes of level 0: tokens, MLPs, what comes next, and the way back.
 
 import { nothing, svg } from "lit/html.js";
-import { fixed } from "../exhibits/dom.mjs";
+import { fixed, quoted } from "../exhibits/dom.mjs";
 import { press } from "./cells.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
@@ -21,7 +21,10 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
   const { wide, first, across } = layout;
   const folded = Boolean(first) && !lane;
   const name = folded ? `+${first}` : pass.tokens[t];
-  const [width, height] = wide ? [Math.min(96, layout.ends[0] * 0.58), 34] : [across - 3, 38];
+  const [width, height] = wide
+    ? [Math.min(96, layout.ends[0] * 0.58), Math.min(34, across - 3)]
+    : [across - 3, 38];
+  const low = height < 30; // the id stands beside the name, not below it
   const [x, y] = wide
     ? [6, layout.over(lane) - height / 2]
     : [layout.over(lane) - width / 2, layout.top - 6];
@@ -36,17 +39,18 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
       x=${cell.x + (wide ? c * part : 0)} y=${cell.y + (wide ? 0 : c * part)}
       width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
   });
-  const act = () => (folded ? undefined : chosen && t ? exchange(t) : pick(t));
+  const swaps = chosen && t > 0;
+  const act = () => (folded ? undefined : swaps ? exchange(t) : pick(t));
   const differs = other && other.ids[t] !== pass.ids[t];
   const under = differs ? `or ${other.tokens[t]}` : pass.ids[t];
-  const offer = chosen && t ? "exchange it" : "follow it";
+  const offer = swaps ? "exchange it" : "follow it";
   return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button" data-rove="tokens"
     aria-label=${folded ? `+${first} older tokens` : `${shown} ${under}: ${offer}`} aria-pressed=${String(chosen)}
     @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
-    <text class="name" x=${x + width / 2} y=${y + (wide ? 15 : 17)} textLength=${nothing}>${shown}</text>
-    <text class="id" x=${x + width / 2} y=${y + height - 5}>${folded ? "older" : under}</text>
-    ${chosen && t ? svg`<text class="swap" x=${x + width - 9} y=${y + height - 5}>⇄</text>` : nothing}
+    <text class="name" x=${x + width / 2} y=${y + (low && !differs ? height / 2 + 4 : wide ? Math.min(15, height / 2) : 17)}>${shown}</text>
+    ${low && !differs ? nothing : svg`<text class="id" x=${x + width / 2 - (swaps && !wide ? 6 : 0)} y=${y + height - (low ? 1 : 5)}>${folded ? "older" : under}</text>`}
+    ${swaps ? svg`<text class="swap" x=${x + width - 8} y=${y + height - 5}>⇄</text>` : nothing}
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
 }
 
@@ -60,17 +64,18 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
  */
 export function hexagon(layout, block, lane, share, { chosen, open }) {
   const { wide } = layout;
-  const half = Math.min(17, layout.across / 2 - 5);
+  const half = Math.min(17, layout.across / 2 - (wide ? 3 : 5));
   const [p, q] = [layout.point(block + 1.57, lane), layout.point(block + 1.9, lane)];
   const [cut1, cut2] = [layout.point(block + 1.66, lane), layout.point(block + 1.81, lane)];
   const side = (/** @type {[number, number]} */ [x, y], /** @type {number} */ s) =>
     wide ? `${x} ${y + s * half}` : `${x + s * half} ${y}`;
   const outline = `M${p}L${side(cut1, -1)}L${side(cut2, -1)}L${q}L${side(cut2, 1)}L${side(cut1, 1)}Z`;
   const [cx, cy] = layout.point(block + 1.735, lane);
+  const row = Math.min(6, half / 2); // px of a row of lights
   const lights = (/** @type {number} */ from, /** @type {number} */ to) =>
     Array.from({ length: to - from }, (_, i) => {
       const n = from + i;
-      return `M${cx - 15.5 + (n % 8) * 4} ${cy - 8.5 + (n >> 3) * 6}h3v5h-3z`;
+      return `M${cx - 15.5 + (n % 8) * 4} ${cy + ((n >> 3) - 1.5) * row}h3v${row - 1}h-3z`;
     }).join("");
   const on = share === null ? 0 : Math.min(UNITS, Math.ceil(share * UNITS));
   return svg`<g class=${chosen ? "mlp chosen" : "mlp"} @click=${open}>
@@ -117,6 +122,6 @@ export function barsOf({ pass, next }, layout, append) {
       <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="4" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
       <text class="name" x=${px + 8} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
       <text class="p" x=${px + w - 6} y=${py + height / 2 + 5}>${both}</text>
-      <title>append ${name}</title></g>`;
+      <title>${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${quoted(name)}</title></g>`;
   });
 }

@@ -7,6 +7,7 @@
 export const WIDE = 640; // px: below it the picture is turned
 const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
+const ROWS = 294; // px of all lanes, however many: what stands below stays in its place
 const OPEN = 120; // px that a block needs to show its MLP
 
 export class Layout {
@@ -22,7 +23,9 @@ export class Layout {
     this.first = T > most ? T - most + 1 : 0;
     this.lanes = T - this.first + (this.first ? 1 : 0);
     this.nLayer = nLayer;
-    this.across = this.wide ? 46 : Math.min(52, (width - 12) / this.lanes);
+    this.across = this.wide
+      ? ROWS / Math.max(7, this.lanes)
+      : Math.min(52, (width - 12) / this.lanes);
     const [begin, end] = this.wide
       ? [Math.max(130, width * 0.15), Math.max(150, width * 0.16)]
       : [92, 276];
@@ -32,9 +35,8 @@ export class Layout {
     this.ends = [...this.starts.slice(1), begin + nLayer * room + end];
     const depth = begin + nLayer * room + end;
     this.top = this.wide ? 62 : 44; // of the first lane's room: titles stand above
-    const lanes = this.lanes * this.across;
     this.width = width;
-    this.height = this.wide ? this.top + lanes + 58 : depth + this.top;
+    this.height = this.wide ? this.top + ROWS + 58 : depth + this.top;
   }
 
   /**

@@ -2,13 +2,14 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
+import { happens, timetable, TOLD } from "./timetable.mjs";
 import { wayThrough } from "./way.mjs";
 
 /** @import { State } from "../exhibits/state.mjs" */
 /** @import { Stage } from "./stage.mjs" */
 
-const SIGNS = ["pointermove", "touchstart", "scroll", "keydown"]; // that somebody is there
-const QUICK = 1.8;
+const TOUCHES = ["pointerdown", "wheel", "keydown"]; // a reader who takes over
+const QUICK = 2; // of what plays by itself: over in five seconds
 
 export class Player {
   /**
@@ -24,15 +25,21 @@ export class Player {
     this.nLayer = 1;
     this.began = 0; // milliseconds; 0: it rests
     this.frame = 0;
+    this.plays = false; // it is to play by itself
     this.byItself = false; // nobody asked for it
     this.end = () => {}; // of what is played
     this.nth = -1; // output of a matrix
+    this.covered = 0; // px of the window's end
     this.button = make(
       "button",
       {
         type: "button",
         class: "flow-play",
-        onclick: () => (this.began && !this.byItself ? this.stop() : this.play()),
+        onclick: () => {
+          if (!this.began || this.byItself) return void this.play();
+          this.stop();
+          if (stage.shown?.along) state.set({ station: Number(this.slider.value) });
+        },
       },
       "play",
     );
@@ -47,6 +54,9 @@ export class Player {
       },
     });
     this.line = make("p", { class: "soft flow-line" });
+    this.result = make("p", { class: "flow-result" });
+    /** @type {(Node | string)[]} */
+    this.answer = []; // that it holds where nothing is played
   }
 
   stop() {
@@ -54,62 +64,136 @@ export class Player {
     this.began = 0;
     this.byItself = false;
     this.button.textContent = "play";
+    this.stage.veil.dataset.says = "";
+    this.result.replaceChildren(...this.answer);
     const { end } = this;
     this.end = () => {};
     end();
   }
 
-  /**
-   * By itself once a visit, and quicker, when the reader first moves: a page at rest stays at rest.
-   */
+  /** By itself once a visit, and quicker, as soon as it can be seen; any touch ends it. */
   playOnce() {
     const visit = "gpt2-edu played";
-    const begin = () => {
-      for (const sign of SIGNS) removeEventListener(sign, begin);
-      if (this.began || still() || !this.stage.element.isConnected) return;
-      if (this.state.get("place") || this.state.get("station") >= 0) return;
+    const { element } = this.stage;
+    const begin = async () => {
+      if (this.began || still() || this.state.get("place") || this.state.get("station") >= 0)
+        return;
       try {
         if (sessionStorage[visit]) return;
         sessionStorage[visit] = "1";
       } catch {
         return; // without storage it would play on every page
       }
-      this.play(QUICK);
-      this.byItself = true;
+      const take = () => {
+        this.stop();
+        this.stage.showDepth(Infinity);
+        this.tell(Infinity);
+      };
+      for (const touch of TOUCHES) addEventListener(touch, take, { passive: true });
+      this.stage.drop();
+      if (await this.play(QUICK, true)) await this.stage.fling();
+      for (const touch of TOUCHES) removeEventListener(touch, take);
     };
-    for (const sign of SIGNS) addEventListener(sign, begin, { passive: true });
+    const seen = new IntersectionObserver((entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      seen.disconnect();
+      begin();
+    });
+    seen.observe(element);
   }
 
   /**
    * All of it; one station at a time for those who want nothing to move.
    * @param {number} [speed]
+   * @param {boolean} [byItself]  nobody asked for it
+   * @returns {Promise<boolean>}  whether it came to its end
    */
-  play(speed = 1) {
+  async play(speed = 1, byItself = false) {
     const { state, stage, way } = this;
     if (still() && !stage.shown?.fills) {
       const now = state.get("station");
       state.set({ station: now === way.length - 2 ? -1 : now + 1 });
-      return;
+      return false;
     }
     this.stop();
     const fills = stage.shown?.fills;
-    if (fills) return this.fill(fills);
+    if (fills) {
+      this.fill(fills);
+      return false;
+    }
     if (state.get("place")) state.set({ place: "" });
+    this.byItself = byItself;
+    if (!byItself) this.button.textContent = "stop"; // else a touch stops it, and the button plays
+    if (!(await this.sweep(0, Infinity, speed))) return false;
+    state.set({ station: -1 });
+    return true;
+  }
+
+  /**
+   * The pass from one depth to another.
+   * @param {number} from
+   * @param {number} to
+   * @param {number} [speed]
+   * @returns {Promise<boolean>}  false: it was stopped
+   */
+  sweep(from, to, speed = 1) {
+    const { stage } = this;
     const times = timetable(this.nLayer);
-    this.button.textContent = "stop";
-    this.began = performance.now();
-    const tick = (/** @type {number} */ now) => {
-      if (!this.began || !stage.element.isConnected) return;
-      const depth = times.at((now - this.began) * speed);
-      stage.showDepth(depth);
-      this.slider.value = String(Math.max(0, way.filter((one) => one.depth <= depth).length - 1));
-      if (Number.isFinite(depth)) this.frame = requestAnimationFrame(tick);
-      else {
-        this.stop();
-        state.set({ station: -1 });
-      }
-    };
-    this.frame = requestAnimationFrame(tick);
+    return new Promise((done) => {
+      this.end = () => done(false);
+      this.began = performance.now();
+      const start = this.began - times.when(from) / speed;
+      let follows = !this.byItself; // unless the reader scrolls
+      const leave = () => (follows = false);
+      for (const touch of TOUCHES) addEventListener(touch, leave, { passive: true, once: true });
+      const tick = (/** @type {number} */ now) => {
+        if (!this.began) return;
+        if (!stage.element.isConnected) return this.stop();
+        const depth = Math.min(to, times.at((now - start) * speed));
+        stage.showDepth(depth);
+        this.tell(depth);
+        if (follows) stage.follow(depth, this.covered);
+        if (depth < to) this.frame = requestAnimationFrame(tick);
+        else {
+          done(true);
+          this.stop();
+        }
+      };
+      this.frame = requestAnimationFrame(tick);
+    });
+  }
+
+  /**
+   * What happens at a depth: below the picture, at the edge of what has happened, on a phone below
+   * the screen.
+   * @param {number} depth
+   */
+  tell(depth) {
+    const { way, slider, stage } = this;
+    const at = Math.max(0, way.filter((one) => one.depth <= depth).length - 1);
+    slider.value = String(at);
+    this.write(way[at]);
+    const [where, verb] = happens(depth, this.nLayer);
+    const label = depth === Infinity ? "" : `${where}${verb}`;
+    if (stage.veil.dataset.says === label) return;
+    stage.veil.dataset.says = label;
+    if (label && verb === "choose") stage.grow();
+    this.result.replaceChildren(...(label ? [`${label}: ${TOLD[verb]}`] : this.answer));
+  }
+
+  /** @param {import("./way.mjs").Station} station */
+  write({ code, path, chapter, depth }) {
+    if (this.line.dataset.at === path) return;
+    this.line.dataset.at = path;
+    const [where, verb] = happens(depth, this.nLayer);
+    const [href, name] = [this.chapters[chapter - 1], `chapter ${chapter}`];
+    this.line.replaceChildren(
+      make("b", {}, `${where}${verb}`),
+      `: ${TOLD[verb]}. `,
+      make("code", {}, code),
+      ` ${path.replace("transformer.", "")}, `,
+      href ? make("a", { href }, name) : name,
+    );
   }
 
   /**
@@ -148,58 +232,20 @@ export class Player {
     const end = way.length - 1;
     const nth = this.state.get("station");
     const at = nth < 0 ? end : Math.min(nth, end);
-    if (!this.began) this.stage.showDepth(whole && at < end ? way[at].depth : Infinity);
     slider.max = String(end);
-    slider.value = String(at);
+    const { along, fills } = this.stage.shown ?? {};
+    [this.button.hidden, slider.hidden] = [!along && !fills, !along]; // where nothing is to be played
+    if (!this.began) {
+      this.result.replaceChildren(...this.answer);
+      this.stage.showDepth(whole && at < end ? way[at].depth : Infinity);
+      slider.value = String(at);
+    }
     const shown = this.stage.shown?.path;
-    const { code, path, chapter } = way.find((one) => one.path === shown) ?? way[at];
-    const [href, name] = [this.chapters[chapter - 1], `chapter ${chapter}`];
-    const where = href ? make("a", { href }, name) : name;
-    this.line.replaceChildren(
-      make("code", {}, code),
-      ` ${path.replace("transformer.", "")}, `,
-      where,
-    );
+    const station = way.find((one) => one.path === shown) ?? way[at];
+    if (!this.began) this.write(station);
+    if (this.plays) this.playOnce();
+    this.plays = false;
+    const { path } = station;
     return path;
   }
-}
-
-/** The five verbs: milliseconds, and how far the pass is at their end. Within a block, 0 to 1. */
-const LOOK_UP = 700;
-const BLOCK = [
-  { verb: "copy", to: 0.08, takes: 300 },
-  { verb: "gather", to: 0.45, takes: 900 },
-  { verb: "write", to: 0.55, takes: 400 },
-  { verb: "think", to: 0.9, takes: 400 },
-  { verb: "write", to: 1, takes: 300 },
-];
-const CHOOSE = 700;
-const LONGEST = 9000; // milliseconds of a pass, however many blocks
-
-/**
- * How far a pass has come after a time: depth by milliseconds.
- * @param {number} nLayer
- */
-export function timetable(nLayer) {
-  const ends = [{ time: LOOK_UP, depth: 1 }];
-  for (let n = 0; n < nLayer; n++) {
-    for (const { to, takes } of BLOCK) {
-      ends.push({ time: ends[ends.length - 1].time + takes, depth: n + 1 + to });
-    }
-  }
-  ends.push({ time: ends[ends.length - 1].time + CHOOSE, depth: nLayer + 2 });
-  const { time: all } = ends[ends.length - 1];
-  const pace = Math.max(1, all / LONGEST);
-  return {
-    length: all / pace,
-    /** @param {number} elapsed */
-    at(elapsed) {
-      const time = elapsed * pace;
-      const i = ends.findIndex((end) => time < end.time);
-      if (i < 0) return Infinity;
-      const before = ends[i - 1] ?? { time: 0, depth: 0 };
-      const share = (time - before.time) / (ends[i].time - before.time);
-      return before.depth + share * (ends[i].depth - before.depth);
-    },
-  };
 }

@@ -4,7 +4,7 @@
 import { interpolateZoom } from "d3-interpolate";
 import { render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
-import { still } from "../exhibits/motion.mjs";
+import { CHOOSE, move, still } from "../exhibits/motion.mjs";
 import { onCurve } from "./layout.mjs";
 
 /** @import { Scene } from "./scenes.mjs" */
@@ -13,6 +13,7 @@ import { onCurve } from "./layout.mjs";
 const ZOOM = 600; // milliseconds from one level to the next
 const FLIGHT = 500; // milliseconds of a token on its way to the text
 const STEPS = 16; // of the camera's way
+const STRIDE = 60; // px that the page goes along in a frame
 const NS = "http://www.w3.org/2000/svg";
 
 export class Stage {
@@ -158,11 +159,42 @@ export class Stage {
   }
 
   /**
-   * The chosen token flies from its bar to the text.
-   * @param {number} id
+   * Where the picture is turned, the page goes along.
+   * @param {number} depth
+   * @param {number} covered  px of the window's end
+   * @param {ScrollBehavior} [behavior]  of the whole way; else it goes one stride
+   */
+  follow(depth, covered, behavior) {
+    const { shown: scene, element } = this;
+    if (!scene?.along || !scene.vertical || !Number.isFinite(depth)) return;
+    const y = element.getBoundingClientRect().top + scene.along(depth);
+    const free = innerHeight - covered;
+    const by = y - Math.min(0.75 * free, Math.max(0.3 * free, y));
+    const stride = Math.max(-STRIDE, Math.min(STRIDE, by));
+    if (by) scrollBy({ top: behavior ? by : stride, behavior: behavior ?? "instant" });
+  }
+
+  /** Tokens drop in, one after the other. */
+  drop() {
+    this.scene.querySelectorAll(".token").forEach((one, i) => {
+      move(one, [{ translate: "0 -30px", opacity: 0 }, { translate: "0 0" }], { delay: 70 * i });
+    });
+  }
+
+  /** The bars of what comes next grow. */
+  grow() {
+    for (const bar of this.scene.querySelectorAll(".bar")) {
+      move(bar, [{ scale: "0 1" }, { scale: "1 1" }], { duration: CHOOSE });
+    }
+  }
+
+  /**
+   * The chosen token, or the likeliest, flies from its bar to the text.
+   * @param {number} [id]
    */
   async fling(id) {
-    const bar = this.scene.querySelector(`[data-id="${id}"] .name`);
+    const of = id === undefined ? ".next" : `[data-id="${id}"]`;
+    const bar = this.scene.querySelector(`${of} .name`);
     const lanes = [...this.scene.querySelectorAll(".token")];
     const last = lanes.at(-1);
     if (!bar || !last || still()) return;

@@ -89,10 +89,10 @@ export function gpt2Runs() {
 export function runsAsChips(name, prompts, pick) {
   const chips = make(
     "div",
-    { class: "chips", role: "group", "aria-label": name },
+    { class: "chips flow-runs", role: "group", "aria-label": name },
     make("span", { class: "soft" }, `${name}:`),
     ...(prompts ?? []).map((text, i) =>
-      make("button", { type: "button", onclick: () => pick(i + 1) }, text),
+      make("button", { type: "button", title: text, onclick: () => pick(i + 1) }, text),
     ),
   );
   chips.hidden = !prompts;

@@ -1,157 +1,101 @@
 // A tour of ten steps through the picture: each sets it by the page's state, so that it can be linked.
+// Begun by its button it goes on by itself, and waits at the guess; a reader who steps takes over.
 
-import { fixed, make } from "../exhibits/dom.mjs";
+import { make } from "../exhibits/dom.mjs";
+import { move, still } from "../exhibits/motion.mjs";
+import { CRANE, STEPS } from "./tour_steps.mjs";
 
 /** @import { State } from "../exhibits/state.mjs" */
 /** @import { Pass } from "./pass.mjs" */
+/** @import { Player } from "./player.mjs" */
+/** @import { Stage } from "./stage.mjs" */
 /** @import { Writer } from "./writer.mjs" */
-/** @typedef {{options: string[], right: string}} Guess */
-
-/**
- * `task` comes first; `answer` is told of the pass that is shown, after a guess or an act where the
- * step has one. `set` is what it shows. `chapter` explains it.
- * @typedef {{title: string, task: string, answer: (pass: Pass, done: boolean) => string,
- *   set: Record<string, any>, chapter: number, guess?: Guess, act?: string}} Step
- */
 
 const KEYS = ["text", "run", "learned", "off", "set", "bug", "versus", "at", "place", "station"];
-const two = (/** @type {number} */ value) => fixed(value, 2);
-const [CRANE, MARSH] = [6, 3]; // tokens
-
-/** @param {Pass} pass @param {number} stage */
-const saidAt = ({ lens }, stage) => lens[stage]?.[CRANE];
-/** @param {Pass} pass @param {number} block @param {number} head @param {number} key */
-const weight = ({ weights, tokens }, block, head, key) =>
-  two(weights[block][head][CRANE * tokens.length + key]);
-/** @param {Pass} pass */
-const ofAte = ({ next }) => two(next.find(({ name }) => name === "␣ate")?.p ?? 0);
-
-/** @type {Step[]} */
-export const STEPS = [
-  {
-    title: "Seven pieces",
-    task: "The text is cut into tokens.",
-    answer: ({ ids }) => `${ids.length} of them, one number each: ␣crane is ${ids[CRANE]}.`,
-    set: { station: 0 },
-    chapter: 1,
-  },
-  {
-    title: "Each fetches a vector",
-    task: "128 numbers for the token, from a table, plus 128 for its place.",
-    answer: () => "The first nine are drawn: blue above zero, ochre below.",
-    set: { station: 3 },
-    chapter: 2,
-  },
-  {
-    title: "Predict",
-    task: "After block 0, before ␣marsh has reached ␣crane: what would the model say next?",
-    answer: (pass) => {
-      const said = saidAt(pass, 2);
-      return said
-        ? `${said.name} (${two(said.p)}). It bets on the machine: ${two(said.machine)} against ${two(said.bird)} for the bird.`
-        : "";
-    },
-    guess: { options: ["crane", "ate", "lifted"], right: "lifted" },
-    set: { station: 19 },
-    chapter: 17,
-  },
-  {
-    title: "Tokens look back",
-    task: "In block 1 two heads look from ␣crane at ␣marsh.",
-    answer: (pass) =>
-      `They take ${weight(pass, 1, 0, MARSH)} and ${weight(pass, 1, 2, MARSH)} of what they bring from there.`,
-    set: { station: 27 },
-    chapter: 6,
-  },
-  {
-    title: "The stream turns",
-    task: "What they bring is added.",
-    answer: (pass) => {
-      const [before, after] = [2, 3].map((stage) => saidAt(pass, stage));
-      return before && after
-        ? `The bird had ${two(before.bird)}, now it has ${two(after.bird)}. Nothing was replaced; something was added.`
-        : "";
-    },
-    set: { station: 30 },
-    chapter: 8,
-  },
-  {
-    title: "Why so much?",
-    task: "A query meets a key: 32 products, one sum.",
-    answer: (pass) =>
-      `Divided by √32 and made a share, it is ${weight(pass, 1, 0, MARSH)}. Press next for the other products.`,
-    set: { place: "1.0.6.3.16" },
-    chapter: 4,
-  },
-  {
-    title: "Each thinks alone",
-    task: "The MLP sees one token at a time.",
-    answer: ({ lit, units }) =>
-      `Of its ${units} units ${lit?.[1][CRANE]} are lit at ␣crane. Click one.`,
-    set: { place: "1.mlp" },
-    chapter: 7,
-  },
-  {
-    title: "A look that carries little",
-    task: "Head 2.3 looks at the beginning.",
-    answer: (pass) =>
-      `It gives ⟨end⟩ ${weight(pass, 2, 3, 0)}: a place to look when there is nothing to look for.`,
-    set: { place: "2.3" },
-    chapter: 17,
-  },
-  {
-    title: "Cut it",
-    task: "Head 1.0, the thickest ribbon, is cut.",
-    answer: (pass, done) =>
-      done
-        ? `Without both ␣ate falls to ${ofAte(pass)}. Weights are not effects.`
-        : `Still ␣ate (${ofAte(pass)}). Cut 1.2, too.`,
-    act: "cut 1.2",
-    set: { off: ["1.0"] },
-    chapter: 17,
-  },
-  {
-    title: "Choose, and again",
-    task: "A dart picks one of the words, by their shares.",
-    answer: (_, done) =>
-      done
-        ? "It became the eighth lane. The seven others need not be computed again."
-        : "Throw it: the word becomes the eighth lane.",
-    act: "throw the dart",
-    set: {},
-    chapter: 15,
-  },
-];
+const READ = 330; // milliseconds for a word
+const LOOK = 1500; // for the picture
+const ZOOM = 2000; // until a place is reached, and its products have fallen
+const HEAD = 64; // px of the page's bar
 
 export class Tour {
   /**
    * @param {State} state
    * @param {{open: HTMLElement, text: string, field: HTMLInputElement, writer: Writer,
-   *   chapters?: string[]}} more  `open`: the button that begins it; `chapters`: their addresses
+   *   player: Player, stage: Stage, chapters?: string[]}} more  `open`: the button that begins it;
+   *   `chapters`: their addresses
    */
-  constructor(state, { open, text, field, writer, chapters = [] }) {
+  constructor(state, { open, text, field, writer, player, stage, chapters = [] }) {
     this.state = state;
     this.open = open;
     this.text = text;
     this.field = field;
     this.writer = writer;
+    this.player = player;
+    this.stage = stage;
     this.chapters = chapters;
     /** @type {Record<string, any> | null} */
     this.before = null; // what was shown before the tour
     this.guessed = "";
-    this.card = make("section", {
-      class: "flow-tour",
-      "aria-label": "tour",
-      tabindex: "-1",
-      onkeydown: (/** @type {KeyboardEvent} */ event) => {
-        const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-        if (by) this.go(this.state.get("tour") + by);
-        else if (event.key === "Escape") this.close();
-        else return;
-        event.preventDefault();
-        event.stopPropagation();
+    this.runs = false; // it goes on by itself
+    /** @type {Pass | null} */
+    this.pass = null;
+    this.begun = false; // what moves in this step
+    this.rests = false; // it has moved
+    this.round = 0;
+    this.key = ""; // of what is read
+    /** @type {Animation | null} */
+    this.reading = null; // when it ends, so does the step
+    const by = (/** @type {string} */ tag, more = {}) => make(/** @type {"p"} */ (tag), more);
+    this.count = by("p", { class: "flow-step" });
+    this.title = by("h3");
+    this.told = by("p", { "aria-live": "polite" });
+    this.acts = make("div", { class: "flow-tour-acts" });
+    this.bar = make("i", { class: "flow-read" });
+    this.card = make(
+      "section",
+      {
+        class: "flow-tour",
+        "aria-label": "tour",
+        tabindex: "-1",
+        onkeydown: (/** @type {KeyboardEvent} */ event) => {
+          const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+          if (by) this.step(by);
+          else if (event.key === "Escape") this.close();
+          else return;
+          event.preventDefault();
+          event.stopPropagation();
+        },
       },
-    });
+      this.count,
+      this.title,
+      this.told,
+      this.acts,
+      this.bar,
+    );
+    this.card.hidden = true;
+    stage.element.addEventListener("pointerdown", () => this.run(false));
+  }
+
+  /** It is begun by its button. */
+  begin() {
+    this.guessed = "";
+    this.runs = !still();
+    this.go(1);
+    this.card.hidden = false; // what is hidden takes no focus
+    this.card.focus({ preventScroll: true });
+  }
+
+  /** @param {number} by  a reader steps, and takes over */
+  step(by) {
+    this.runs = false;
+    this.go(this.state.get("tour") + by);
+  }
+
+  /** @param {boolean} runs */
+  run(runs) {
+    if (runs === this.runs || !this.state.get("tour") || !this.pass) return;
+    this.runs = runs;
+    this.set(this.pass);
   }
 
   /** @param {number} n  step, from 1 */
@@ -176,63 +120,159 @@ export class Tour {
       place: "",
       station: -1,
     };
+    this.player.stop();
+    [this.begun, this.rests] = [false, false];
+    this.round++;
     state.set({ ...first, ...STEPS[n - 1].set, tour: n });
-    this.card.hidden = false; // what is hidden takes no focus
-    this.card.focus({ preventScroll: true });
   }
 
   close() {
+    this.runs = false;
+    this.player.stop();
     this.state.set({ tour: 0, ...this.before });
     this.before = null;
+  }
+  get n() {
+    return Math.min(this.state.get("tour"), STEPS.length);
+  }
+
+  /** What the step asks for is done. */
+  get done() {
+    const { state, n } = this;
+    return n === 9 ? state.get("off").length > 1 : state.get("text") !== this.text;
+  }
+
+  act() {
+    if (this.n === 9) this.state.set({ off: ["1.0", "1.2"] });
+    else this.writer.begin(1);
   }
 
   /** @param {Pass} pass  that is shown */
   set(pass) {
-    const n = Math.min(this.state.get("tour"), STEPS.length);
+    this.pass = pass;
+    const { n, done, runs, guessed } = this;
     this.open.hidden ||= n > 0;
     this.card.hidden = !n;
-    if (!n) return;
-    const { title, task, answer, guess, act, chapter } = STEPS[n - 1];
+    const { title, task, answer, guess, act, chapter } = STEPS[Math.max(0, n - 1)];
+    const waits = Boolean(n && guess && !guessed);
+    this.card.parentElement?.classList.toggle("unsaid", waits); // it would answer the question
+    if (!n) return this.read("");
     const fits = pass.text.startsWith(this.text) && pass.ids.length > CRANE;
-    const done = n === 9 ? this.state.get("off").length > 1 : this.state.get("text") !== this.text;
-    const waits = guess && !this.guessed;
+    const verdict = guess && guessed ? (guessed === guess.right ? "Right: " : "No: ") : "";
+    write(this.count, `${n} of ${STEPS.length}`);
+    write(this.title, title);
+    write(this.told, `${task} ${fits && !waits ? verdict + answer(pass, done) : ""}`);
     const button = (/** @type {string} */ name, /** @type {() => void} */ onclick, more = {}) =>
-      make("button", { type: "button", onclick, ...more }, name);
+      make("button", { type: "button", name, onclick, ...more }, name);
     const say = (/** @type {string} */ option) => {
       this.guessed = option;
       this.set(pass);
     };
-    const verdict =
-      guess && this.guessed ? (this.guessed === guess.right ? "Right: " : "No: ") : "";
-    const acts = () => {
-      if (n === 9) this.state.set({ off: ["1.0", "1.2"] });
-      else this.writer.begin(1);
-    };
     const address = this.chapters[chapter - 1];
     const where = `chapter ${chapter}`;
-    const focused = this.card.contains(document.activeElement);
-    this.card.replaceChildren(
-      make("p", { class: "flow-step" }, `${n} of ${STEPS.length}`),
-      make("h3", {}, title),
-      make(
-        "p",
-        { "aria-live": "polite" },
-        `${task} `,
-        fits && !waits ? verdict + answer(pass, done) : "",
-      ),
-      make(
-        "div",
-        { class: "flow-tour-acts" },
-        button("◀", () => this.go(n - 1), { "aria-label": "back", disabled: n === 1 }),
-        ...(waits ? guess.options.map((one) => button(one, () => say(one))) : []),
-        ...(act && !done ? [button(act, acts)] : []),
-        button(n < STEPS.length ? "▶" : "type your own", () => this.go(n + 1), {
-          "aria-label": n < STEPS.length ? "on" : "type your own",
-        }),
-        ...(address ? [make("a", { href: address }, `${where} →`)] : [make("span", {}, where)]),
-        button("close", () => this.close()),
-      ),
+    const held = /** @type {HTMLButtonElement} */ (document.activeElement);
+    const focused = this.acts.contains(held);
+    const pause = button("pause", () => this.run(!runs), { class: runs ? "runs" : "" });
+    write(pause, runs ? "pause" : "go on");
+    this.acts.replaceChildren(
+      ...(still() ? [] : [pause]),
+      button("back", () => this.step(-1), { disabled: n === 1 }),
+      ...(waits && guess ? guess.options.map((one) => button(one, () => say(one))) : []),
+      ...(act && !done ? [button(act, () => this.act())] : []),
+      button(n < STEPS.length ? "next" : "type your own", () => this.step(1)),
+      ...(address ? [make("a", { href: address }, `${where} →`)] : [make("span", {}, where)]),
+      button("×", () => this.close(), { "aria-label": "close" }),
     );
-    if (focused) this.card.focus({ preventScroll: true }); // the button that had it is gone
+    if (focused) {
+      const again = [...this.acts.querySelectorAll("button")].find(
+        ({ name }) => name === held.name,
+      );
+      (again ?? this.card).focus({ preventScroll: true }); // the button that had it is gone
+    }
+    if (fits && !this.begun) this.move(n);
+    this.read(runs && fits && !waits && this.rests ? `${n}. ${this.told.textContent}` : "");
+  }
+
+  /**
+   * What moves in a step, from where the one before it ended.
+   * @param {number} n
+   */
+  async move(n) {
+    const { player, stage } = this;
+    const { set, look } = STEPS[n - 1];
+    const round = ++this.round;
+    this.begun = true;
+    const depthOf = (/** @type {number | undefined} */ station) =>
+      station === undefined ? undefined : player.way[station].depth;
+    const to = depthOf(set.station);
+    this.show(to ?? look);
+    if (to === undefined || still()) await wait(still() ? 0 : set.place ? ZOOM : LOOK / 2);
+    else {
+      if (n === 1) stage.drop();
+      if (n === 2) this.slide();
+      if (!(await player.sweep(depthOf(STEPS[n - 2]?.set.station) ?? 0, to))) return;
+      await wait(LOOK / 2);
+    }
+    if (round !== this.round || !this.pass) return;
+    this.rests = true;
+    this.set(this.pass);
+  }
+
+  /** The rows of the table come out of their tokens. */
+  slide() {
+    const turned = this.stage.element.classList.contains("turned");
+    for (const cell of this.stage.scene.querySelectorAll(".cell")) {
+      move(cell, [{ translate: turned ? "0 -40px" : "-70px 0", opacity: 0 }, {}], {
+        duration: LOOK,
+      });
+    }
+  }
+
+  /**
+   * What is explained comes where it can be seen.
+   * @param {number | undefined} depth
+   */
+  show(depth) {
+    const { stage, player, card } = this;
+    const turned = Boolean(stage.shown?.vertical);
+    const behavior = still() ? "instant" : "smooth";
+    player.covered = getComputedStyle(card).position === "sticky" ? card.offsetHeight : 0;
+    if (turned && depth !== undefined) return stage.follow(depth, player.covered, behavior);
+    const frame = stage.element.getBoundingClientRect();
+    const top = (player.covered ? frame.top : card.getBoundingClientRect().top) - HEAD;
+    const over = frame.bottom - innerHeight;
+    const by = player.covered || top < 0 ? top : Math.max(0, Math.min(top, over));
+    if (by) scrollBy({ top: by, behavior });
+  }
+
+  /** @param {string} key  of what is read; empty: nothing is */
+  read(key) {
+    if (key === this.key) return;
+    this.key = key;
+    this.reading?.cancel();
+    this.reading = null;
+    if (!key) return;
+    const duration = LOOK + READ * key.split(/\s+/).length;
+    const frames = [{ scale: "0 1" }, { scale: "1 1" }];
+    const reading = this.bar.animate(frames, { duration, fill: "forwards" });
+    this.reading = reading;
+    const on = () => reading === this.reading && this.on();
+    reading.finished.then(on, () => {});
+  }
+
+  /** A step was read. */
+  on() {
+    const { n, done } = this;
+    if (STEPS[n - 1].act && !done) this.act();
+    else if (n < STEPS.length) this.go(n + 1);
+    else this.run(false);
   }
 }
+
+/** @param {Element} element @param {string} text  set if it is another: it may be read aloud */
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** @param {number} time  milliseconds */
+const wait = (time) => new Promise((done) => setTimeout(done, time));

@@ -6,9 +6,9 @@
 
 /** @type {[string, string, number, number, string?][]} */
 const BEGIN = [
-  ["idx", "idx = encode(text)", 1, 0.2],
-  ["tok_emb", "tok_emb = wte(idx)", 2, 0.5],
-  ["pos_emb", "pos_emb = wpe(torch.arange(T))", 2, 0.7],
+  ["idx", "idx = encode(text)", 1, 0.64], // behind the tokens' boxes
+  ["tok_emb", "tok_emb = wte(idx)", 2, 0.75],
+  ["pos_emb", "pos_emb = wpe(torch.arange(T))", 2, 0.87],
   ["embd", "x = tok_emb + pos_emb", 2, 1],
 ];
 /** @type {[string, string, number, number, string?][]} */
@@ -23,12 +23,12 @@ const BLOCK = [
   ["attn.heads", "heads = weights @ v", 6, 0.38],
   ["attn.merged", "merged = heads.transpose(1, 2).flatten(start_dim=2)", 6, 0.42],
   ["attn.out", "out = c_proj(merged)", 6, 0.45],
-  ["resid_mid", "x = x + out", 8, 0.5],
-  ["ln_2", "normed = ln_2(x)", 9, 0.56],
+  ["resid_mid", "x = x + out", 8, 0.6],
+  ["ln_2", "normed = ln_2(x)", 9, 0.62],
   ["mlp.pre", "pre = c_fc(normed)", 7, 0.66],
   ["mlp.act", 'act = F.gelu(pre, approximate="tanh")', 7, 0.75],
   ["mlp.out", "out = c_proj(act)", 7, 0.88],
-  ["resid_post", "x = x + out", 8, 0.96],
+  ["resid_post", "x = x + out", 8, 0.995],
 ];
 /** @type {[string, string, number, number, string?][]} */
 const END = [

@@ -3,7 +3,7 @@
 
 import { nothing, svg } from "lit/html.js";
 import { repeat } from "lit/directives/repeat.js";
-import { fixed } from "../exhibits/dom.mjs";
+import { fixed, quoted } from "../exhibits/dom.mjs";
 import { press } from "./cells.mjs";
 import { barsOf, hexagon, loop, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
@@ -93,7 +93,7 @@ export function whole(view) {
       const strength = weight < DRAWN ? 0 : (into ? 0.85 : 0.16) * (0.35 + 0.65 * weight);
       return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}`} d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
-        @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${tokens[query]} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : tokens[key]}; click to ${off ? "put it back" : "cut it"}</title></path>`;
+        @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}; click to ${off ? "put it back" : "cut it"}</title></path>`;
     },
   );
 
@@ -158,17 +158,21 @@ export function whole(view) {
   });
   const begin = lanes.map((t, lane) => tokenBox(view, layout, t, lane, lane === chosen));
   const bars = barsOf(view, layout, append);
+  const { x: left, y: above } = layout.zone(nLayer + 1);
+  const bold = view.next.some(({ rest }) => rest) && wide ? "bold: the token itself" : nothing;
   const words = stages.map((s) => {
     const said = lens[s][at];
     if (!said || (folded && s % 2)) return nothing;
     const depth = s ? stageFrom(s) : 0.88;
     const [x, y] = layout.point(depth, layout.lanes - 1, across / 2 + 12);
-    const place = wide ? { x, y } : { x: layout.over(chosen) - 10, y: layout.along(depth) + 16 };
+    const place = wide
+      ? { x: x + 11, y }
+      : { x: layout.over(chosen) - 10, y: layout.along(depth) + (s % 2 ? 16 : s ? -11 : 6) };
     const names = [said.name, other?.lens[s][at]?.name ?? said.name].map((one) =>
       one.replace("␣", ""),
     );
     return svg`<text class="word" style=${colour(said, pass, 0.25)} x=${place.x} y=${place.y}
-      text-anchor=${wide ? "middle" : "end"}>${[...new Set(names)].join(" / ")}</text>`;
+      text-anchor="end">${[...new Set(names)].join(" / ")}</text>`;
   });
 
   const beads = ribbons
@@ -183,7 +187,7 @@ export function whole(view) {
     }));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}${byHand}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}<text class="part" x=${left + 8} y=${above + 20}>${bold}</text>${byHand}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
@@ -249,6 +253,6 @@ function apart(said, pass, gap) {
  * @param {Said | null} said
  */
 function told(token, stage, said) {
-  if (!said) return `${token}: what it would say here was not read`;
-  return `${token}, after ${stageName(stage)}: ${said.name} ${fixed(said.p, 2)}`;
+  if (!said) return `${quoted(token)}: what it would say here was not read`;
+  return `${quoted(token)}, after ${stageName(stage)}: ${said.name} ${fixed(said.p, 2)}`;
 }

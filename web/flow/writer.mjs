@@ -62,13 +62,26 @@ export class Writer {
     this.written = text;
     this.left = many;
     this.set();
-    this.choose().catch(this.complain);
+    this.go();
+  }
+
+  go() {
+    this.choose().catch((error) => {
+      this.end();
+      this.complain(error);
+    });
+  }
+
+  end() {
+    this.left = 0;
+    this.set();
   }
 
   async choose() {
     if (!this.left || !this.element.isConnected) return;
     const pass = await this.latest();
-    if (!this.left || !pass?.shares) return;
+    if (!this.left) return;
+    if (!pass?.shares) return this.set(); // a newer pass goes on, where one is computed
     this.left--;
     const dart = thrower(1000 * this.state.get("seed") + pass.ids.length)(); // the same for the same text
     const shares = this.dart?.shares(pass.shares) ?? pass.shares;
@@ -80,8 +93,7 @@ export class Writer {
     const { tokenizer } = await this.model.ready();
     const more = tokenizer.decode([id]);
     if (id === tokenizer.eot || more.includes("\ufffd")) {
-      this.left = 0;
-      this.set();
+      this.end();
       this.complain("Here the model would end its text.");
       return;
     }
@@ -105,7 +117,7 @@ export class Writer {
   /** After a pass is shown; a text that somebody else has typed ends what was written. */
   set() {
     const text = this.state.get("text");
-    if (text !== this.written) this.left = 0;
+    if (text !== this.written || this.state.get("run")) this.left = 0; // nobody writes on there
     this.write.textContent = this.left > 1 ? "stop" : "write on";
     this.fork.hidden = !this.prompt || text === this.prompt || !text.startsWith(this.prompt);
     this.forks.hidden = !this.forks.children.length;
@@ -114,6 +126,6 @@ export class Writer {
   next() {
     this.set();
     clearTimeout(this.timer);
-    if (this.left) this.timer = Number(setTimeout(() => this.choose().catch(this.complain), PACE));
+    if (this.left) this.timer = Number(setTimeout(() => this.go(), PACE));
   }
 }

@@ -6,7 +6,7 @@ import { readPass, stagePaths, wholeWords } from "../flow/read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";
-import { timetable } from "../flow/player.mjs";
+import { timetable } from "../flow/timetable.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { Layout } from "../flow/layout.mjs";
 import { fixture } from "./files.mjs";
@@ -35,21 +35,21 @@ test.each(passes.map((one) => [one.text, one]))(
     expect(ours.tokens).toEqual(theirs.tokens);
     expect(ours.ids).toEqual(theirs.ids);
     const flat = (all) => all.flat(1).flatMap((values) => Array.from(values));
-    const near = (a, b) => a.forEach((value, i) => expect(value).toBeCloseTo(b[i], 4));
+    const near = (a, b) => a.forEach((value, i) => expect(value).toBeCloseTo(b[i], 3));
     near(flat(ours.weights), flat(theirs.weights));
     near(flat(ours.vectors.map((v) => [v])), flat(theirs.vectors.map((v) => [v])));
     ours.lens.forEach((row, s) =>
       row.forEach((said, t) => {
         const { name, ...numbers } = theirs.lens[s][t];
         expect(said.name).toBe(name);
-        for (const [key, value] of Object.entries(numbers)) expect(said[key]).toBeCloseTo(value, 4);
+        for (const [key, value] of Object.entries(numbers)) expect(said[key]).toBeCloseTo(value, 3);
       }),
     );
     expect(ours.lit).toEqual(theirs.lit);
     ours.next.forEach(({ id, rest, sense, p }, i) => {
       const { p: other, ...same } = stored.next[i];
       expect({ id, rest, sense: sense ?? null, name: ours.next[i].name }).toEqual(same);
-      expect(p).toBeCloseTo(other, 4);
+      expect(p).toBeCloseTo(other, 3);
     });
   },
 );

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { readPass } from "../flow/read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
-import { STEPS } from "../flow/tour.mjs";
+import { STEPS } from "../flow/tour_steps.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { fixture } from "./files.mjs";
 import { pageModel } from "./page.mjs";

@@ -281,7 +281,7 @@ def test_a_bug_of_the_museum_is_met(picture, crane):
     expected = crane.next(crane.trace(TEXT, {"pos_emb": torch.zeros_like})["logits"])
     shown = picture()
     shown.element.hover()
-    shown.element.get_by_text("Knobs of the dart, and bugs").click()
+    shown.element.get_by_text("Sampling, bugs").click()
     shown.element.get_by_label("a bug of chapter 19").select_option("positions forgotten")
     assert shown.sentence.startswith("With the bug “positions forgotten”. ")
     (first, share), *_ = expected.items()

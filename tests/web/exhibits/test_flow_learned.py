@@ -35,8 +35,13 @@ def ribbons(shown) -> dict[tuple[int, int, str, str], str]:
     return {(int(b), int(h), query, key): w for b, h, query, w, key in map(re.Match.groups, found)}
 
 
+def quoted(token: str) -> str:
+    """As sentences name a token: what is no word stands in quotation marks."""
+    return token if re.search(r"\w", token) else f"“{token}”"
+
+
 def stored(shot: int, text: int) -> dict[tuple[int, int, str, str], str]:
-    tokens = [token.replace(" ", "␣") for token in STORED["tokens"][text]]
+    tokens = [quoted(token.replace(" ", "␣")) for token in STORED["tokens"][text]]
     return {
         (b, h, tokens[q], tokens[k]): f"{weight / 100:.2f}"
         for b, block in enumerate(SHOTS[shot]["attention"][text])

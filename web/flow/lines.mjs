@@ -1,0 +1,95 @@
+// What stands in a line beside the picture: which model answers, what its colours mean, what comes next.
+
+import { remarkOn } from "../exhibits/crane_world.mjs";
+import { fixed, make } from "../exhibits/dom.mjs";
+import { gpt2Button } from "../exhibits/published.mjs";
+import { inSentences } from "./pass.mjs";
+
+/** @import { Page } from "../exhibits/exhibit.mjs" */
+/** @import { Strip } from "../exhibits/strip.mjs" */
+/** @import { Pass } from "./pass.mjs" */
+
+const GPT2 = "GPT-2"; // the published one, when it answers
+const OWN_RUN =
+  "GPT-2 124M answered this once, and the page holds its answer. For a text of your own, use GPT-2.";
+const LEARNING = "This is Crane World’s model while it learned.";
+
+export class Lines {
+  /**
+   * @param {Page} page
+   * @param {Strip} strip  its field gets the first of them
+   */
+  constructor({ settings, state, model, element, complain }, { element: box, input }) {
+    this.settings = settings;
+    this.state = state;
+    this.model = model;
+    this.input = input;
+    this.told = make("ol", { class: "aloud" });
+    this.who = make("p", { class: "soft flow-who", role: "status" });
+    this.legend = make("p", { class: "soft flow-legend" });
+    const use = (/** @type {any} */ files) => /** @type {any} */ (element).bring(files);
+    this.gpt2 = gpt2Button(use, complain);
+    box.prepend(make("div", { class: "flow-field" }, input, this.gpt2), this.who); // the field first
+  }
+
+  /**
+   * @param {Pass} pass  that is shown
+   * @param {{at: number, top: boolean, other?: Pass | null, writes: boolean}} how  `top`: whether all
+   *   of it is shown; `other`: what it is compared with; `writes`: its text goes on
+   * @returns {(Node | string)[]}  what comes next
+   */
+  set(pass, { at, top, other, writes }) {
+    const { settings, state, input, who, legend } = this;
+    const { loaded } = this.model;
+    const answers = remarkOn([pass.text]) || whoAnswers(loaded, settings.parameters);
+    const told = state.get("run") ? OWN_RUN : state.get("learned") ? LEARNING : answers;
+    if (who.textContent !== told) who.textContent = told; // it is read aloud
+    this.gpt2.hidden = !settings.gpt2 || loaded?.name === GPT2;
+    legend.hidden = !top;
+    legend.replaceChildren(...legendOf(pass, Boolean(other)));
+    this.told.replaceChildren(...inSentences(pass, at).map((one) => make("li", {}, one)));
+    input.scrollLeft = writes ? input.scrollWidth : 0; // what was written last
+    return answerOf(pass, writes);
+  }
+}
+
+/**
+ * Which model answers.
+ * @param {import("../exhibits/page_model.mjs").Loaded | null} loaded
+ * @param {string} [parameters]  of the book's
+ */
+function whoAnswers(loaded, parameters) {
+  if (loaded?.own) return `${loaded.name} answers.`;
+  const size = parameters ? ` (${parameters} parameters)` : "";
+  return `Crane World’s model answers${size}. It knows only its small world.`;
+}
+
+/**
+ * What the colours and words of the whole mean.
+ * @param {Pass} pass
+ * @param {boolean} compared
+ */
+function legendOf({ next, lens }, compared) {
+  if (compared || !lens[0].at(-1)) return [];
+  const start = "What it would say if it stopped here: ";
+  const dot = (/** @type {string} */ sense) => make("i", { class: sense });
+  if (!next.some(({ sense }) => sense)) return [start, dot("winner"), " the word that wins."];
+  return [start, dot("bird"), " a bird’s deed, ", dot("machine"), " a machine’s."];
+}
+
+/**
+ * The end of the text and what comes next, in a line: more of the text while it is written.
+ * @param {Pass} pass
+ * @param {boolean} writes
+ */
+function answerOf({ text, next }, writes) {
+  const [words, most, many] = writes ? [-5, -24, 1] : [-2, -18, 3];
+  const shares = next.slice(0, many).filter(({ p }, i) => !i || p >= 0.005);
+  return [
+    `${text.split(/\s/).slice(words).join(" ").slice(most)} →`,
+    ...shares.map(({ name, rest = "", p, sense = "" }) => {
+      const of = { class: `share-of ${sense}`, style: `--share:${p.toFixed(3)}` };
+      return make("span", of, `${name.replace("␣", "")}${rest} ${fixed(p, 2)}`);
+    }),
+  ];
+}

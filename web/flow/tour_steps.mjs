@@ -1,0 +1,123 @@
+// What the tour tells and shows, step by step.
+
+import { fixed } from "../exhibits/dom.mjs";
+
+/** @import { Pass } from "./pass.mjs" */
+/** @typedef {{options: string[], right: string}} Guess */
+
+/**
+ * `task` comes first; `answer` is told of the pass that is shown, after a guess or an act where the
+ * step has one. `set` is what it shows, `look` the depth at which that is, where no station says it.
+ * `chapter` explains it.
+ * @typedef {{title: string, task: string, answer: (pass: Pass, done: boolean) => string,
+ *   set: Record<string, any>, look?: number, chapter: number, guess?: Guess, act?: string}} Step
+ */
+
+const two = (/** @type {number} */ value) => fixed(value, 2);
+export const [CRANE, MARSH] = [6, 3]; // tokens
+
+/** @param {Pass} pass @param {number} stage */
+const saidAt = ({ lens }, stage) => lens[stage]?.[CRANE];
+/** @param {Pass} pass @param {number} block @param {number} head @param {number} key */
+const weight = ({ weights, tokens }, block, head, key) =>
+  two(weights[block][head][CRANE * tokens.length + key]);
+/** @param {Pass} pass */
+const ofAte = ({ next }) => two(next.find(({ name }) => name === "␣ate")?.p ?? 0);
+
+/** @type {Step[]} */
+export const STEPS = [
+  {
+    title: "Seven pieces",
+    task: "The text is cut into tokens.",
+    answer: ({ ids }) => `${ids.length} of them, one number each: ␣crane is ${ids[CRANE]}.`,
+    set: { station: 0 },
+    chapter: 1,
+  },
+  {
+    title: "Each fetches a vector",
+    task: "128 numbers for the token, from a table, plus 128 for its place.",
+    answer: () => "The first nine are drawn: blue above zero, ochre below.",
+    set: { station: 3 },
+    chapter: 2,
+  },
+  {
+    title: "Predict",
+    task: "After block 0, before ␣marsh has reached ␣crane: what would the model say next?",
+    answer: (pass) => {
+      const said = saidAt(pass, 2);
+      return said
+        ? `${said.name} (${two(said.p)}). It bets on the machine: ${two(said.machine)} against ${two(said.bird)} for the bird.`
+        : "";
+    },
+    guess: { options: ["crane", "ate", "lifted"], right: "lifted" },
+    set: { station: 19 },
+    chapter: 17,
+  },
+  {
+    title: "Tokens look back",
+    task: "In block 1 two heads look from ␣crane at ␣marsh.",
+    answer: (pass) =>
+      `They take ${weight(pass, 1, 0, MARSH)} and ${weight(pass, 1, 2, MARSH)} of what they bring from there.`,
+    set: { station: 27 },
+    chapter: 6,
+  },
+  {
+    title: "The stream turns",
+    task: "What they bring is added.",
+    answer: (pass) => {
+      const [before, after] = [2, 3].map((stage) => saidAt(pass, stage));
+      return before && after
+        ? `The bird had ${two(before.bird)}, now it has ${two(after.bird)}. Nothing was replaced; something was added.`
+        : "";
+    },
+    set: { station: 30 },
+    chapter: 8,
+  },
+  {
+    title: "Why so much?",
+    task: "A query meets a key: 32 products, one sum.",
+    answer: (pass) => `Divided by √32 and made a share, it is ${weight(pass, 1, 0, MARSH)}.`,
+    set: { place: "1.0.6.3.16" },
+    chapter: 4,
+  },
+  {
+    title: "Each thinks alone",
+    task: "The MLP sees one token at a time.",
+    answer: ({ lit, units }) =>
+      `Of its ${units} units ${lit?.[1][CRANE]} are lit at ␣crane. Click one.`,
+    set: { place: "1.mlp" },
+    chapter: 7,
+  },
+  {
+    title: "A look that carries little",
+    task: "Head 2.3 looks at the beginning.",
+    answer: (pass) =>
+      `It gives ⟨end⟩ ${weight(pass, 2, 3, 0)}: a place to look when there is nothing to look for.`,
+    set: { place: "2.3" },
+    chapter: 17,
+  },
+  {
+    title: "Cut it",
+    task: "Head 1.0, the thickest ribbon, is cut.",
+    answer: (pass, done) =>
+      done
+        ? `Without both ␣ate falls to ${ofAte(pass)}. Weights are not effects.`
+        : `Still ␣ate (${ofAte(pass)}). Cut 1.2, too.`,
+    act: "cut 1.2",
+    set: { off: ["1.0"] },
+    look: 2.3,
+    chapter: 17,
+  },
+  {
+    title: "Choose, and again",
+    task: "A dart picks one of the words, by their shares.",
+    answer: (_, done) =>
+      done
+        ? "It became the eighth lane. The seven others need not be computed again."
+        : "Throw it: the word becomes the eighth lane.",
+    act: "throw the dart",
+    set: {},
+    look: 4.2,
+    chapter: 15,
+  },
+];
