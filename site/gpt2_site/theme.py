@@ -24,6 +24,11 @@ def sha256(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
+def digest(*texts: str) -> str:
+    """Eight characters that change when a text does."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
+
+
 THEME = Path(__file__).resolve().parent.parent / "theme"
 INLINE = re.search(r"<script>(.*?)</script>", (THEME / "layout.html").read_text("utf-8"), re.S)
 # A page may load the site's own files, over a network or from a disk, and ask Hugging Face's hub
@@ -54,6 +59,8 @@ STYLES = "".join(
         *(ROOT / "gpt2_edu/exhibits/static" / f"{name}.css" for name in ("exhibits", "base")),
     )
 )
+# So are the scripts of pages that load the same ones: the name of their file → their names.
+SCRIPTS: dict[str, list[str]] = {}
 # What Sphinx and extensions put on every page, and the book does without.
 UNUSED = (
     "doctools",
@@ -157,7 +164,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
             context[side]["says"] = promised(app.env.get_doctree(neighbour))
     context["author"] = app.config.author
     context["policy"] = POLICY
-    context["styles"] = f"styles.css?v={hashlib.sha256(STYLES.encode()).hexdigest()[:8]}"
+    context["styles"] = f"_static/styles.css?v={digest(STYLES)}"
     context["notebook"] = page.startswith("notebooks/")
     context["colab"] = colab(page)
     body = context.get("body", "")
@@ -171,8 +178,11 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     used = {name: has in body for name, has in needs.items()} | copied
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context[kind] if loaded(str(file.filename), used)]
-    for script in context["script_files"]:
-        script.attributes.setdefault("defer", "defer")
+    scripts = [str(file.filename) for file in context["script_files"]]
+    version = digest(*(path.read_text("utf-8") for path in (THEME.parent / "static").glob("*.js")))
+    context["scripts"] = f"_static/scripts-{digest(*scripts)}.js"
+    SCRIPTS[context["scripts"]] = scripts
+    context["scripts"] += f"?v={version}"
 
 
 def keep_columns(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -189,9 +199,15 @@ def loaded(name: str, used: dict[str, bool]) -> bool:
     )
 
 
-def join_styles(app: Sphinx, error: Exception | None) -> None:
-    if not error and app.builder.name == "html":
-        (Path(app.outdir) / "_static" / "styles.css").write_text(STYLES, encoding="utf-8")
+def join(app: Sphinx, error: Exception | None) -> None:
+    """Write the files that stand for several."""
+    if error or app.builder.name != "html":
+        return
+    out = Path(app.outdir)
+    (out / "_static" / "styles.css").write_text(STYLES, encoding="utf-8")
+    for name, scripts in SCRIPTS.items():
+        texts = [(out / script).read_text("utf-8") for script in scripts]
+        (out / name).write_text("\n;\n".join(texts), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -201,5 +217,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )  # Jupyter Book sets it for an extension that we leave out
     app.connect("html-page-context", frame)
     app.connect("doctree-resolved", keep_columns)
-    app.connect("build-finished", join_styles)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("build-finished", join)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}
