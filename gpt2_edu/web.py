@@ -13,7 +13,7 @@ import math
 import re
 import sys
 from array import array
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,14 +52,16 @@ def merges(encoding: tiktoken.Encoding) -> bytes:
 
 
 def files_script(name: str) -> str:
-    """A script with the files of the model "crane", of the tokenizer "gpt2", or "gpt2_runs".
+    """A script with the files of the model "crane", of the tokenizer "gpt2", or with stored passes:
+    "gpt2_runs", and "crane_learned", attention of the snapshots of its training.
 
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen, and
     what a crane does in either sense.
     """
-    if name == "gpt2_runs":
-        return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(_published_passes())};\n"
+    stored = {"gpt2_runs": _published_passes, "crane_learned": _attention_while_it_learned}
+    if name in stored:
+        return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(stored[name]())};\n"
     if name not in ("crane", "gpt2"):
         raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
     files: dict[str, Any] = {"merges": _compressed_merges(load_tokenizer(name))}
@@ -90,6 +92,15 @@ def _published_passes() -> list[dict[str, Any]]:
             ],
         }
         for run in runs
+    ]
+
+
+def _attention_while_it_learned() -> list[Any]:
+    """Of each snapshot and text, block and head: the weights row by row, in hundredths."""
+    kept = json.loads((ASSETS / "crane" / "snapshots.json").read_text(encoding="utf-8"))
+    return [
+        [[[list(chain(*head)) for head in block] for block in text] for text in shot["attention"]]
+        for shot in kept["snapshots"]
     ]
 
 

@@ -20,7 +20,7 @@ from gpt2_site.addresses import published
 from gpt2_site.chapters import Chapter, chapters
 from gpt2_site.theme import opening
 
-FILES = ("crane", "gpt2", "gpt2_runs")
+FILES = ("crane", "crane_learned", "gpt2", "gpt2_runs")
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s]+)\)")
 
 

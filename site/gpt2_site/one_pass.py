@@ -56,7 +56,9 @@ def element(**more: Any) -> str:
 
 
 def learned() -> dict[str, Any]:
-    """The crane while it learned: what was kept at some steps, as web/flow/learned.mjs reads it."""
+    """The crane while it learned: what was kept at some steps, as web/flow/learned.mjs reads it.
+
+    The attention comes when somebody asks for it."""
     folder = files("gpt2_edu") / "assets" / "crane"
     kept = json.loads((folder / "snapshots.json").read_text(encoding="utf-8"))
     rows = map(json.loads, (folder / "log.jsonl").read_text(encoding="utf-8").splitlines())
@@ -72,10 +74,6 @@ def learned() -> dict[str, Any]:
                 "loss": round(losses[shot["step"]], 3),
                 "good": shot["grammatical"],
                 "story": shot["sample"],
-                "attention": [
-                    [[[w for row in head for w in row] for head in block] for block in text]
-                    for text in shot["attention"]
-                ],
             }
             for shot in kept["snapshots"]
         ],

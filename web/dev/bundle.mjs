@@ -46,8 +46,17 @@ function gpt2Runs() {
   return JSON.stringify(runs);
 }
 
+/** Of each snapshot and text, block and head: the weights row by row. */
+function attentionWhileItLearned() {
+  const { snapshots } = JSON.parse(read("crane/snapshots.json", "utf8"));
+  const flat = (text) => text.map((block) => block.map((head) => head.flat()));
+  return JSON.stringify(snapshots.map(({ attention }) => attention.map(flat)));
+}
+
+const STORED = { gpt2_runs: gpt2Runs, crane_learned: attentionWhileItLearned };
+
 export function bundleScript(name) {
-  if (name === "gpt2_runs") return `(globalThis.gpt2Files ??= {}).${name} = ${gpt2Runs()};\n`;
+  if (STORED[name]) return `(globalThis.gpt2Files ??= {}).${name} = ${STORED[name]()};\n`;
   const files = { merges: gzipSync(merges(name)).toString("base64") };
   if (name === "crane") {
     files["config.json"] = read("crane/config.json", "utf8");

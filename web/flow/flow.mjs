@@ -169,7 +169,7 @@ export function flow(page) {
     const [text, nth] = [state.get("text"), state.get("run")];
     const asked = askedFor(nth);
     if (asked === answered && pass) return true;
-    const own = nth ? (await gpt2Runs())[nth - 1] : tools?.learned?.pass;
+    const own = nth ? (await gpt2Runs())[nth - 1] : await tools?.learned?.pass();
     const here = !model.loaded && !cut().length && !changed();
     const known = own ?? (here && stored.find((one) => one.text === text));
     if (!known) return compute(latest);

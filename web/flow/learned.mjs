@@ -3,12 +3,13 @@
 
 import { fixed, make } from "../exhibits/dom.mjs";
 import { Switchboard } from "../exhibits/switchboard.mjs";
+import { bundle } from "../page.mjs";
 import { fromStored } from "./stored.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Pass } from "./pass.mjs" */
-/** `attention`: of each text what stored.mjs reads. @typedef {{step: number, loss: number, good: number,
- *   story: string | null, attention: number[][][][]}} Shot */
+/** @typedef {{step: number, loss: number, good: number, story: string | null}} Shot */
+/** Of each text, block and head the weights row by row. @typedef {number[][][][]} Attention */
 
 const PAUSE = 1500; // milliseconds between two steps that are played
 const FORMED = 0.75; // of its weight lies where it lies in the end
@@ -62,6 +63,10 @@ export class Learned {
     );
     /** @type {Shot[]} */
     this.shots = settings.learned.shots;
+    /** @type {Promise<Attention[]> | null} */
+    this.asks = null;
+    /** @type {Attention[]} */
+    this.attention = []; // of each shot, once it is asked for
     const last = this.shots.length - 1;
     state.declare("shot", last, { min: 0, max: last, whole: true });
     const show = (/** @type {number} */ i) => this.count(i);
@@ -106,9 +111,13 @@ export class Learned {
   }
 
   /** The pass that is asked for. */
-  get pass() {
+  async pass() {
     const [nth, shot] = this.asked;
-    return nth ? this.at(nth - 1, shot) : null;
+    if (!nth) return null;
+    this.asks ??= /** @type {Promise<any>} */ (bundle("crane_learned"));
+    this.asks.catch(() => (this.asks = null));
+    this.attention = await this.asks;
+    return this.at(nth - 1, shot);
   }
 
   /**
@@ -116,7 +125,7 @@ export class Learned {
    * @param {number} shot
    */
   at(nth, shot) {
-    const attention = this.shots[shot].attention[nth];
+    const attention = this.attention[shot][nth];
     return fromStored({ ...this.texts[nth], attention, unit: 0.01, next: [], only: ONLY });
   }
 

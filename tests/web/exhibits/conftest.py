@@ -20,6 +20,7 @@ from benchmarks.chromium import served, starter
 from gpt2_edu import GPT2, load_tokenizer, trace
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.web import files_script
+from gpt2_site.extra_files import FILES
 
 ROOT = Path(__file__).resolve().parents[3]
 WAIT = 30_000  # milliseconds, for what takes long only on a busy machine
@@ -250,7 +251,7 @@ class Pages:
 
 @pytest.fixture(scope="package")
 def pages(missing: Callable[[str], Any]) -> Iterator[Pages]:
-    made = {f"/files/{name}.js": files_script(name) for name in ("crane", "gpt2", "gpt2_runs")}
+    made = {f"/files/{name}.js": files_script(name) for name in FILES}
     with starter(missing) as launch, served(ROOT, made) as address:
         yield Pages(launch(), address, made)
 
