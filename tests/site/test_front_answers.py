@@ -179,7 +179,7 @@ def test_the_caption_tells_what_happens_where_the_sweep_is(opened):
     until(page, "location.search.includes('station=')")
 
 
-def test_the_tour_goes_on_by_itself_and_waits_at_the_guess(opened):
+def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
     page = opened(FRONT, before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
     page.locator(READY).wait_for(timeout=WAIT)
     page.get_by_role("button", name="Show me: two minutes").click()
@@ -205,6 +205,32 @@ def test_the_tour_goes_on_by_itself_and_waits_at_the_guess(opened):
     card.get_by_role("button", name="close").click()
     until(page, "document.querySelector('gpt2-flow .flow-tour').hidden")
     assert page.locator(".flow-veil").is_hidden()
+
+
+def test_the_tour_answers_where_nobody_guesses(opened):
+    page = opened(f"{FRONT}?tour=3", before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
+    card = page.get_by_role("region", name="tour")
+    card.get_by_role("button", name="go on").click(timeout=WAIT)
+    reading = "document.querySelector('.flow-read')?.getAnimations().length"
+    until(page, reading)
+    page.evaluate("document.querySelector('.flow-read').getAnimations()[0].finish()")
+    card.get_by_text("say next? ␣lifted (0.44). It bets on the machine").wait_for()
+    card.get_by_text("4 of 10", exact=True).wait_for(timeout=WAIT)
+
+
+def test_stored_passes_are_not_written_on(opened):
+    page = opened(FRONT)
+    page.locator(READY).wait_for(timeout=WAIT)
+    page.get_by_role("button", name="Artificial Intelligence").click()
+    page.get_by_text("GPT-2 124M answered this once").wait_for(timeout=WAIT)
+    write = page.get_by_role("button", name="write on")
+    assert write.is_disabled()
+    page.get_by_role("button", name="In the city, the crane", exact=True).click()
+    until(
+        page,
+        "[...document.querySelectorAll('gpt2-flow button')]"
+        ".some((b) => b.textContent === 'write on' && !b.disabled)",
+    )
 
 
 def test_what_is_said_of_a_text_goes_with_it(opened):

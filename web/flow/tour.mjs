@@ -1,5 +1,5 @@
 // A tour of ten steps through the picture: each sets it by the page's state, so that it can be linked.
-// Begun by its button it goes on by itself, and waits at the guess; a reader who steps takes over.
+// Begun by its button it goes on by itself, and waits a while for the guess; a reader who steps takes over.
 
 import { make } from "../exhibits/dom.mjs";
 import { move, still } from "../exhibits/motion.mjs";
@@ -15,6 +15,8 @@ const KEYS = ["text", "run", "learned", "off", "set", "bug", "versus", "at", "pl
 const READ = 330; // milliseconds for a word
 const LOOK = 1500; // for the picture
 const ZOOM = 2000; // until a place is reached, and its products have fallen
+const GUESS = 6000; // for a guess
+const UNSAID = "unsaid"; // where nobody guesses, the answer comes all the same
 const HEAD = 64; // px of the page's bar
 
 export class Tour {
@@ -158,7 +160,8 @@ export class Tour {
     this.card.parentElement?.classList.toggle("unsaid", waits); // it would answer the question
     if (!n) return this.read("");
     const fits = pass.text.startsWith(this.text) && pass.ids.length > CRANE;
-    const verdict = guess && guessed ? (guessed === guess.right ? "Right: " : "No: ") : "";
+    const says = guess && guessed && guessed !== UNSAID;
+    const verdict = says ? (guessed === guess.right ? "Right: " : "No: ") : "";
     write(this.count, `${n} of ${STEPS.length}`);
     write(this.title, title);
     write(this.told, `${task} ${fits && !waits ? verdict + answer(pass, done) : ""}`);
@@ -190,7 +193,7 @@ export class Tour {
       (again ?? this.card).focus({ preventScroll: true }); // the button that had it is gone
     }
     if (fits && !this.begun) this.move(n);
-    this.read(runs && fits && !waits && this.rests ? `${n}. ${this.told.textContent}` : "");
+    this.read(runs && fits && this.rests ? `${n}. ${this.told.textContent}` : "", waits);
   }
 
   /**
@@ -245,14 +248,17 @@ export class Tour {
     if (by) scrollBy({ top: by, behavior });
   }
 
-  /** @param {string} key  of what is read; empty: nothing is */
-  read(key) {
+  /**
+   * @param {string} key  of what is read; empty: nothing is
+   * @param {boolean} [waits]  for a guess
+   */
+  read(key, waits = false) {
     if (key === this.key) return;
     this.key = key;
     this.reading?.cancel();
     this.reading = null;
     if (!key) return;
-    const duration = LOOK + READ * key.split(/\s+/).length;
+    const duration = LOOK + READ * key.split(/\s+/).length + (waits ? GUESS : 0);
     const frames = [{ scale: "0 1" }, { scale: "1 1" }];
     const reading = this.bar.animate(frames, { duration, fill: "forwards" });
     this.reading = reading;
@@ -262,8 +268,11 @@ export class Tour {
 
   /** A step was read. */
   on() {
-    const { n, done } = this;
-    if (STEPS[n - 1].act && !done) this.act();
+    const { n, done, pass } = this;
+    if (STEPS[n - 1].guess && !this.guessed && pass) {
+      this.guessed = UNSAID;
+      this.set(pass);
+    } else if (STEPS[n - 1].act && !done) this.act();
     else if (n < STEPS.length) this.go(n + 1);
     else this.run(false);
   }

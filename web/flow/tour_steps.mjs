@@ -110,11 +110,11 @@ export const STEPS = [
   },
   {
     title: "Choose, and again",
-    task: "A dart picks one of the words, by their shares.",
-    answer: (_, done) =>
+    task: "The last vector times each token’s row of the table: 1,024 scores. A softmax makes them shares.",
+    answer: (pass, done) =>
       done
-        ? "It became the eighth lane. The seven others need not be computed again."
-        : "Throw it: the word becomes the eighth lane.",
+        ? "The word became the eighth lane. The seven others need not be computed again."
+        : `␣ate has ${ofAte(pass)}. Throw the dart: it picks a word by its share.`,
     act: "throw the dart",
     set: {},
     look: 4.2,

@@ -117,7 +117,9 @@ export class Writer {
   /** After a pass is shown; a text that somebody else has typed ends what was written. */
   set() {
     const text = this.state.get("text");
-    if (text !== this.written || this.state.get("run")) this.left = 0; // nobody writes on there
+    const stored = this.state.get("run") || this.state.get("learned"); // nobody writes on there
+    if (text !== this.written || stored) this.left = 0;
+    for (const button of this.buttons) button.disabled = Boolean(stored);
     this.write.textContent = this.left > 1 ? "stop" : "write on";
     this.fork.hidden = !this.prompt || text === this.prompt || !text.startsWith(this.prompt);
     this.forks.hidden = !this.forks.children.length;
