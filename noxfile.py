@@ -12,7 +12,7 @@ nox.options.default_venv_backend = "uv"
 nox.options.envdir = "_build/nox"
 TORCH = os.environ.get("TORCH", "torch")
 # What the package's own tests leave out: the site, what runs in a browser or in Node.
-OTHERS = ("site", "web", "labs", "test_slides.py")
+OTHERS = ("site", "web", "labs", "exhibits/test_exhibits_shown.py", "test_generated.py")
 PACKAGE = ("-q", "-n", "2", "-m", "not browser", *(f"--ignore=tests/{name}" for name in OTHERS))
 
 
