@@ -27,9 +27,10 @@ def train_bpe(texts: Iterable[str], vocab_size: int) -> dict[bytes, int]:
     special. The order of the texts does not matter.
 
     Each round merges the pair of neighbours that occurs most often; of equals, the one whose first
-    id is lowest, then whose second is, as Hugging Face's ``tokenizers`` does. Source: Sennrich et
-    al. 2016, "Neural Machine Translation of Rare Words with Subword Units", algorithm 1; on bytes,
-    Radford et al. 2019, section 2.2.
+    id is lowest, then whose second is, as Hugging Face's ``tokenizers`` does. Raises TypeError for
+    texts that are not strings, ValueError for a ``vocab_size`` below 257 or beyond what the texts
+    can fill. Source: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with
+    Subword Units", algorithm 1; on bytes, Radford et al. 2019, section 2.2.
     """
     check_int("vocab_size", vocab_size, 257)  # 256 bytes and <|endoftext|>
     pieces = _count_pieces(texts)

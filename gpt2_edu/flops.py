@@ -67,8 +67,12 @@ def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
     Each weight of a matrix multiplies and adds once: 2 FLOPs. "attention" is q·k and weights·v,
     4·C for each key that a token looks at. Under the causal mask it looks at T/2 on average, so
     the table's other half is not counted. A kernel that computes it anyway does more work, but
-    no more that is useful. What is not a matrix product is left out: for "gpt2" at T = 1024 less
-    than half a percent of the FLOPs, but far more of the time, since such steps wait for memory.
+    no more that is useful.
+
+    What is not a matrix product is left out: biases, LayerNorm, softmax, GELU, dropout, sums, the
+    loss, the optimiser. That is about 70·C + 3·H·T FLOPs a token and block, for "gpt2" at
+    T = 1024 less than half a percent of what is counted. In time it is far more than that, since
+    such steps wait for memory.
     """
     _require_positive(T=T)
     N, C, V = config.n_layer, config.n_embd, config.vocab_size
@@ -84,7 +88,8 @@ def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
 def flops_per_token(config: GPT2Config, T: int, *, training: bool = True) -> int:
     """FLOPs per token at a context of T: 6·(12·N·C² + V·C) + 6·N·C·T to train, a third forward.
 
-    The backward pass costs twice the forward pass: a product is differentiated by both factors.
+    The backward pass costs twice the forward pass: each product is differentiated by both of
+    its factors. See ``forward_flops_by_part`` for what is counted.
     """
     return (3 if training else 1) * sum(forward_flops_by_part(config, T).values())
 
@@ -132,15 +137,22 @@ class TrainingMemory(Bytes):
 
 
 def memory(
-    config: GPT2Config, batch: int, T: int, precision: str = "float32", *, device_type: str = "cuda"
+    config: GPT2Config,
+    batch: int,
+    T: int,
+    precision: str = "float32",
+    *,
+    device_type: str = "cuda",
 ) -> TrainingMemory:
     """Bytes to train on one device with AdamW, B = batch sequences of T tokens at a time.
 
     ``precision`` is that of the matrix products: "float32", "tf32", or under autocast "bfloat16"
     or "float16". Weights, gradients and optimiser stay in float32. The peak is the start of the
-    backward pass, with gradients of an earlier micro-batch already there. ``torch.compile`` keeps
-    the same activations, but of ``logits`` only a quarter (bfloat16: two sevenths). Not counted:
-    what the allocator keeps in reserve, the CUDA context, workspaces of kernels.
+    backward pass, with gradients of an earlier micro-batch already there; without them it is
+    lower by up to their size. (Where B·T is smaller than C, the end of the backward pass can be
+    higher.) ``torch.compile`` keeps the same activations, but never writes the log-softmax, so of
+    ``logits`` only a quarter (bfloat16: two sevenths) remains. Not counted: what the allocator
+    keeps in reserve, the CUDA context (about half a gigabyte), workspaces of kernels.
     """
     _require_positive(batch=batch, T=T)
     P, C, V = num_parameters(config), config.n_embd, config.vocab_size
@@ -162,9 +174,10 @@ def memory(
 def _activation_bytes_per_token(config: GPT2Config, T: int, width: int, device_type: str) -> int:
     """What eager autograd saves, in the order of the forward pass; ``width`` bytes a product.
 
-    The residual stream and LayerNorm's statistics stay in float32 under autocast. The CPU has no
-    fused attention with dropout: torch falls back to the explicit way, in float32, and dropout
-    keeps what it multiplied by, where CUDA keeps a byte.
+    The residual stream and LayerNorm's statistics stay in float32 under autocast. The fused
+    attention kernel needs no table. The CPU has none with dropout: there torch falls back to the
+    explicit way, in float32, and dropout keeps what it multiplied by, where CUDA keeps a byte. In
+    half precision our model goes the explicit way there itself, unless T is long.
     """
     C, H = config.n_embd, config.n_head
     on_cpu = device_type == "cpu"

@@ -61,7 +61,9 @@ PUBLISHED = {
 def fetch(name: str) -> Path:
     """The folder in the hub's cache that holds a published checkpoint, downloaded if necessary.
 
-    A cached file that is not the published one is deleted and downloaded again, once.
+    A cached file that is not the published one is deleted and downloaded again, once. Raises
+    FileNotFoundError, with the alternatives, if a file is not in the cache and cannot be
+    downloaded; ValueError if the server sends another file; and OSError if the disk is full.
     """
     published = PUBLISHED[name]
     for filename, expected in published.sha256.items():

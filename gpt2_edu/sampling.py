@@ -19,7 +19,8 @@ def penalize(logits: Tensor, idx: Tensor, penalty: float) -> Tensor:
 
     The positive logits among them are divided by ``penalty``, the negative ones multiplied, as in
     transformers; Keskar et al. 2019, section 4.1, divide all. How often a token occurs does not
-    matter. Above 1 it discourages repetition, below 1 it encourages it.
+    matter. Above 1 it discourages repetition, below 1 it encourages it. Raises ValueError unless
+    the penalty is above 0.
     """
     check_knobs(repetition_penalty=penalty)
     check_logits(logits)
@@ -42,8 +43,9 @@ def next_probabilities(
     ``top_k`` keeps the k largest (Fan et al. 2018) and all that tie with the last of them.
     ``top_p`` keeps the fewest tokens whose probabilities sum to at least p (Holtzman et al. 2020).
     ``min_p`` keeps those with at least this share of the largest probability (Nguyen et al. 2024).
-    After each cut, the remaining probabilities are rescaled to sum to 1. Raises FloatingPointError
-    for logits that are not finite; a single -∞ is allowed, and never drawn.
+    After each cut, the remaining probabilities are rescaled to sum to 1. Raises ValueError for a
+    negative temperature, top_k below 1, top_p outside (0, 1] or min_p outside [0, 1], and
+    FloatingPointError for logits that are not finite; a single -∞ is allowed, and never drawn.
     """
     check_knobs(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
     check_logits(logits)

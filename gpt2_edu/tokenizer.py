@@ -39,7 +39,8 @@ def load_tokenizer(name: str = "gpt2") -> tiktoken.Encoding:
 
     ``load_tokenizer("gpt2")`` has 50,257 tokens: 256 bytes, 50,000 merges and ``<|endoftext|>``.
     It encodes exactly as ``tiktoken.get_encoding("gpt2")`` does, without the download.
-    ``load_tokenizer("crane")`` has 1,024, learned from stories of Crane World.
+    ``load_tokenizer("crane")`` has 1,024, learned from stories of Crane World. Raises ValueError
+    for an unknown name or a damaged file of ranks.
     """
     if name not in _RANKS:
         raise ValueError(f"unknown tokenizer {short_repr(name)}. {nearest(str(name), _RANKS)}")
@@ -52,7 +53,10 @@ def load_tokenizer(name: str = "gpt2") -> tiktoken.Encoding:
 
 
 def make_encoding(name: str, ranks: dict[bytes, int]) -> tiktoken.Encoding:
-    """A tokenizer from its ranks: GPT-2's split pattern, and ``<|endoftext|>`` as the last id."""
+    """A tokenizer from its ranks: GPT-2's split pattern, and ``<|endoftext|>`` as the last id.
+
+    Raises ValueError if a byte is missing, or if the ranks are not 0, 1, 2 … without a gap.
+    """
     missing = [b for b in range(256) if bytes([b]) not in ranks]
     if missing:
         raise ValueError(f"ranks must hold all 256 bytes, or some text has no ids; not {missing}")
@@ -76,7 +80,10 @@ def save_ranks(ranks: dict[bytes, int], path: str | Path) -> None:
 
 
 def tokenizer_name(vocab_size: int) -> str:
-    """The tokenizer of this package with so many tokens: "gpt2" or "crane"."""
+    """The tokenizer of this package with so many tokens: "gpt2" or "crane".
+
+    Raises ValueError if there is none.
+    """
     for name in _RANKS:
         if load_tokenizer(name).n_vocab == vocab_size:
             return name
@@ -105,7 +112,7 @@ def until(pieces: Iterable[str], stop: Sequence[str]) -> Iterator[str]:
     """Yield a text, given in pieces, up to the stop string that is complete first.
 
     A stop string may begin in one piece and end in another, so a tail that could be its beginning
-    is held back until the next piece decides.
+    is held back until the next piece decides. Raises ValueError for an empty stop string.
     """
     if isinstance(stop, str) or not all(isinstance(one, str) for one in stop):
         raise TypeError(f"stop takes a list of strings, got {short_repr(stop)}")

@@ -58,6 +58,7 @@ def files_script(name: str) -> str:
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen, and
     what a crane does in either sense.
+    Raises ValueError for other names.
     """
     stored = {"gpt2_runs": _published_passes, "crane_learned": _attention_while_it_learned}
     if name in stored:
@@ -105,7 +106,11 @@ def _attention_while_it_learned() -> list[Any]:
 
 
 def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
-    """Save a safetensors file for the book's pages, with config and tokenizer in its header."""
+    """Save a safetensors file for the book's pages, with config and tokenizer in its header.
+
+    Raises ValueError if the tokenizer's number of tokens differs from the model's, or exceeds
+    65,536, the most that pages can read.
+    """
     V = model.config.vocab_size
     if encoding.n_vocab != V:
         raise ValueError(

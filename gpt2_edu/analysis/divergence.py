@@ -38,7 +38,8 @@ def divergence(
     ``followers`` are two possible next words, such as (" ate", " lifted"), of which the first fits
     the left text. Their logits are computed at every stage by applying the final LayerNorm and the
     head to it (nostalgebraist 2020, "interpreting GPT: the logit lens"). Only the first token of
-    a follower is used.
+    a follower is used. Raises ValueError for texts of different lengths, and for followers that
+    are empty or begin with the same token.
     """
     ids, tokens = encode_pair(tokenizer, left, right)
     if followers is not None:
@@ -65,7 +66,10 @@ def divergence(
 def encode_pair(
     tokenizer: tiktoken.Encoding, left: str, right: str
 ) -> tuple[list[list[int]], tuple[tuple[str, str], ...]]:
-    """The ids of two texts, each after an <|endoftext|>, and the tokens (left, right) in pairs."""
+    """The ids of two texts, each after an <|endoftext|>, and the tokens (left, right) in pairs.
+
+    Raises ValueError if the texts have different numbers of tokens.
+    """
     ids = [[tokenizer.eot_token, *tokenizer.encode_ordinary(text)] for text in (left, right)]
     pieces = [[tokenizer.decode([i]) for i in row] for row in ids]
     if len(ids[0]) != len(ids[1]):
@@ -78,7 +82,7 @@ def encode_pair(
 
 
 def first_tokens(tokenizer: tiktoken.Encoding, followers: tuple[str, str]) -> list[int]:
-    """The ids that two possible next words begin with."""
+    """The ids that two possible next words begin with. Raises ValueError if they are equal."""
     first = [tokenizer.encode_ordinary(word)[:1] for word in followers]
     if not all(first) or first[0] == first[1]:
         raise ValueError(f"the two followers must begin with different tokens, got {followers!r}")

@@ -97,7 +97,8 @@ def sample_stories(
     """Sample n stories, each up to <|endoftext|>; None for one that exceeds the window.
 
     ``temperature`` and ``top_p`` are those of ``generate``. The result is determined by seed and
-    batch_size.
+    batch_size. Raises ValueError for n below 1, and if the tokenizer's <|endoftext|> is not in the
+    model's vocabulary.
     """
     if n < 1:
         raise ValueError(f"n must be at least 1 story, got {n}")
@@ -117,6 +118,7 @@ def grade(texts: Iterable[str | None]) -> Grades:
     """Count the texts that are complete stories, and the phenomena that are right.
 
     None (an unfinished text) and single sentences do not count as stories; None has no phenomena.
+    Raises ValueError if there are no texts.
     """
     verdicts = [None if text is None else crane.judge(text) for text in texts]
     if not verdicts:
@@ -159,7 +161,7 @@ def choices(
     """Every test in the stories of these seeds: the right words against the first distractor.
 
     The log-probabilities of a continuation's tokens are summed, so a uniform predictor prefers the
-    one with fewer tokens.
+    one with fewer tokens. Raises what ``crane.annotated_story`` raises.
     """
     texts: list[list[int]] = []  # scored once for the right words of all tests
     distractors: list[list[int]] = []
@@ -189,7 +191,10 @@ def _scores(choices: Sequence[Choice], name: str) -> dict[str, Score]:
 
 
 def grade_choices(choices: Sequence[Choice]) -> Grades:
-    """Grades of choices. A story counts as right if every choice in it is."""
+    """Grades of choices. A story counts as right if every choice in it is.
+
+    Raises ValueError if there are no choices.
+    """
     if not choices:
         raise ValueError("there are no choices: give at least one seed")
     stories = {choice.story for choice in choices}
@@ -210,7 +215,8 @@ def forced_choice(
 ) -> Grades:
     """Count how often the right words are more likely than the first distractor; see ``choices``.
 
-    With ``held_out`` the stories have pairs withheld from training.
+    With ``held_out`` the stories have pairs withheld from training. Raises ValueError if there are
+    no seeds, and what ``crane.annotated_story`` raises.
     """
     return grade_choices(choices(predictor, tokenizer, seeds, held_out=held_out))
 
@@ -242,13 +248,16 @@ class Validation:
 
 
 def validation(
-    predictor: GPT2 | LogProbs, tokenizer: tiktoken.Encoding, n_stories: int = 1000, seed: int = 0
+    predictor: GPT2 | LogProbs,
+    tokenizer: tiktoken.Encoding,
+    n_stories: int = 1000,
+    seed: int = 0,
 ) -> Validation:
     """The loss on the stories of ``crane.entropy(n_stories, seed)``, and the gap to that entropy.
 
     Each story has a window of its own, with an <|endoftext|> before it, and one after it that is
     predicted too. The gap is a paired difference, token by token, so its error is small; it is
-    negative only by chance.
+    negative only by chance. Raises ValueError for fewer than two stories.
     """
     if n_stories < 2:
         raise ValueError(f"n_stories must be at least 2, got {n_stories}")

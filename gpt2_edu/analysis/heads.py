@@ -71,8 +71,8 @@ def head_effects(
     """Forced choices on the stories of these seeds with one head removed at a time.
 
     A removed head gives zeros. No drop does not mean that a head does nothing: another may be
-    enough without it. Takes N · H + 1 times as long as ``forced_choice``. Source: Michel et al.
-    2019, "Are Sixteen Heads Really Better than One?".
+    enough without it. Takes N · H + 1 times as long as ``forced_choice``, whose errors it
+    shares. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
     """
     seeds = list(seeds)
     intact = choices(_edited_log_probs(model, {}), tokenizer, seeds)
@@ -181,7 +181,8 @@ def attention_statistics(
                     decides its sense and stands before it
 
     A place's weight is the sum over the tokens that are looked at; a pattern's is the mean over
-    its places. Source of the last but one: Olsson et al. 2022, "In-context Learning and Induction
+    its places. Raises ValueError for no seeds, or a model that does not note its attention
+    weights. Source of the last but one: Olsson et al. 2022, "In-context Learning and Induction
     Heads".
     """
     stories = [crane.annotated_story(seed) for seed in seeds]

@@ -36,7 +36,8 @@ def record(model: nn.Module, ids: Sequence[int]) -> Tape:
 def mean_outputs(model: nn.Module, rows: Sequence[Sequence[int]]) -> dict[str, Tensor]:
     """The mean output of each head and each MLP over all tokens of these texts, by path.
 
-    rows: the ids of each text. ``attn.heads`` of a layer is (H, 1, D), ``mlp.out`` (1, C).
+    rows: the ids of each text. ``attn.heads`` of a layer is (H, 1, D), ``mlp.out`` (1, C). Raises
+    ValueError for no rows, and what the model raises.
     """
     sums: dict[str, Tensor] = {}
     for row in rows:
@@ -59,7 +60,8 @@ def without(
     """Edits for ``trace`` that remove heads, (layer, head), and the MLPs of these layers.
 
     A removed part gives every token the same output: zeros, or its mean, if ``means`` are those of
-    ``mean_outputs``. Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
+    ``mean_outputs``. Raises ValueError for a part that the model does not have or does not note.
+    Source: Michel et al. 2019, "Are Sixteen Heads Really Better than One?".
     """
     if means is None:
         means = {p: torch.zeros_like(x) for p, x in mean_outputs(model, [[0]]).items()}
@@ -125,8 +127,12 @@ def causal_map(
     stream by default, or ("attn.out", "mlp.out") for what each attention and each MLP adds. Both
     texts follow an <|endoftext|> and must have the same number of tokens; only the first token of a
     follower is used. One forward pass of batch size T per stage.
-    Sources: Vig et al. 2020, "Investigating Gender Bias in Language Models Using Causal Mediation
-    Analysis"; Geiger et al. 2021, "Causal Abstractions of Neural Networks".
+
+    Raises ValueError for texts of different lengths, followers that are empty or begin with the
+    same token, a stage that the model does not note or that is not (B, T, C), and if both texts
+    give the followers the same log-odds. Sources: Vig et al. 2020, "Investigating Gender Bias in
+    Language Models Using Causal Mediation Analysis"; Geiger et al. 2021, "Causal Abstractions of
+    Neural Networks".
     """
     ids, tokens = encode_pair(tokenizer, left, right)
     first, second = first_tokens(tokenizer, followers)

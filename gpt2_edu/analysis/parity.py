@@ -145,12 +145,20 @@ def parity_table(
     window, but at most 128 positions. ``reference_folder`` is an argument of
     ``GPT2.from_pretrained``.
 
-    Two correct implementations differ by rounding, by an amount that depends on the weights, so it
-    is measured: as the distance of the reference's float32 outputs from its float64 outputs, at
-    least 2⁻²³ of the module's largest value, the largest over a few perturbed inputs. A difference
-    of up to ``MARGIN`` = 8 times this is "same". Correct models of 1 to 48 blocks needed up to 2.1;
-    in the crane the erf GELU needs hundreds, a wrong ε 500 in the first LayerNorm but only 2 after
-    the first block. The reference and its float64 copy need three times the memory of the model.
+    Two correct implementations differ by rounding: a sum of n products in another order differs
+    by about √n · 2⁻²⁴ of its size, and softmax and depth amplify that. The amount depends on the
+    weights, so it is measured: the rounding error is the distance of the reference's float32
+    outputs from its float64 outputs, at least 2⁻²³ of the module's largest value. It can be
+    accidentally small, so the largest over a few perturbed inputs is used. A difference of up to
+    ``MARGIN`` = 8 times this is "same". Correct models needed up to 2.1, with 1 to 48 blocks, C
+    from 21 to 768, and SSE4, AVX2 or AVX-512. In the crane the erf GELU needs hundreds. A wrong ε
+    shows only where the residual stream is small: 10⁻¹² for 10⁻⁵ needs 500 in the crane's first
+    LayerNorm, but about 2 after its first block, where it is indistinguishable from rounding.
+    OpenAI's weights were not tried. The reference and its float64 copy
+    need three times the memory of the model.
+
+    Raises ModuleNotFoundError without transformers, and ValueError if the model is not in float32
+    or has other sizes than the folder's.
     """
     folder = locate(reference_folder)
     config = read_config(folder / CONFIG)

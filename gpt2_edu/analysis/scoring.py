@@ -24,7 +24,10 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def model_log_probs(model: nn.Module) -> LogProbs:
-    """What a model predicts, a GPT2 or any module from ids to logits."""
+    """What a model predicts, a GPT2 or any module from ids to logits.
+
+    Called with more tokens than the window, it raises what the model raises, for a GPT2 ValueError.
+    """
 
     def log_probs(ids: Tensor) -> Tensor:
         with eval_mode(model), torch.inference_mode():
@@ -36,7 +39,11 @@ def model_log_probs(model: nn.Module) -> LogProbs:
 
 
 def window_log_probs(model: GPT2, n: int) -> LogProbs:
-    """A model's predictions from only the last n tokens, at positions 0 to n - 1."""
+    """A model's predictions from only the last n tokens, at positions 0 to n - 1.
+
+    A model trained on blocks from random offsets has seen such inputs. Raises ValueError for n
+    outside 1 … block_size.
+    """
     if not 1 <= n <= model.config.block_size:
         raise ValueError(
             f"a window must lie in 1 … block_size={model.config.block_size} tokens, got {n}"
@@ -65,7 +72,7 @@ class Bigram:
     """A bigram model: predicts from the last token by counts of adjacent pairs in a corpus.
 
     ids: (n,) int64, the concatenated texts. ``add`` is added to the count of every pair, so that
-    none has probability 0.
+    none has probability 0. Raises ValueError for fewer than two ids, or if ``add`` is not above 0.
     """
 
     def __init__(self, ids: Tensor, vocab_size: int, add: float = 0.01) -> None:
@@ -102,7 +109,8 @@ def pad_right(rows: Sequence[Sequence[int]]) -> Tensor:
 def score(model: GPT2, ids: Sequence[int]) -> Tensor:
     """The log-probability in nats of each token of a text but the first: T ids → (T - 1,).
 
-    Each is given all earlier ones.
+    Each is given all earlier ones. Raises ValueError for fewer than two ids, or more than fit into
+    the model's window and one.
     """
     if not 2 <= len(ids) <= model.config.block_size + 1:
         raise ValueError(

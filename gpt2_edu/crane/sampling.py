@@ -61,13 +61,14 @@ def story(seed: int, *, held_out: str | None = None) -> str:
 
     Without ``held_out``, a story from the training distribution. With "sense", "object" or "name",
     a story with a pair of choices of that kind that training never contains; see the grammar's
-    last table.
+    last table. Raises ValueError for another name or a seed out of range, and TypeError for a seed
+    that is not an int.
     """
     return _sample(crane_world(), seed, held_out, annotate=False).text
 
 
 def annotated_story(seed: int, *, held_out: str | None = None) -> AnnotatedStory:
-    """``story(seed)`` with its tests."""
+    """``story(seed)`` with its tests. Raises what ``story`` raises."""
     return _sample(crane_world(), seed, held_out, annotate=True)
 
 

@@ -34,7 +34,7 @@ def entropy(n_stories: int = 1000, seed: int = 0) -> EntropyEstimate:
 
     The surprisal of each story is exact, under the training distribution and including the
     <|endoftext|> after it. Only the sample of stories is random: it is determined by ``seed``, and
-    ``standard_error`` is the error it causes.
+    ``standard_error`` is the error it causes. Raises ValueError for fewer than two stories.
     """
     if n_stories < 2:
         raise ValueError(f"n_stories must be at least 2, got {n_stories}")
@@ -65,7 +65,9 @@ def mean_and_error(rows: Sequence[Sequence[float]]) -> tuple[float, float]:
     return mean, math.sqrt(residual * n / (n - 1)) / sum(lengths)
 
 
-def means_by_position(rows: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], tuple[int, ...]]:
+def means_by_position(
+    rows: Sequence[Sequence[float]],
+) -> tuple[tuple[float, ...], tuple[int, ...]]:
     """The mean over rows at each position, and the number of rows that long."""
     columns = [[row[i] for row in rows if i < len(row)] for i in range(max(map(len, rows)))]
     return tuple(sum(column) / len(column) for column in columns), tuple(map(len, columns))

@@ -28,6 +28,8 @@ class BatchLoader:
 
     With ``align``, an epoch has one window for each document, from its beginning. It suits
     documents that are shorter than a window.
+
+    Raises ValueError if the split is shorter than one window.
     """
 
     def __init__(
@@ -126,6 +128,8 @@ def validation_batches(
     a loss summed over ranks and divided by the number of windows does not depend on the number of
     ranks. The last batch of a rank may be smaller, and a rank may have fewer batches than another,
     or none. Windows share one token with the next; with ``align`` each begins with a document.
+
+    Raises ValueError if the split is shorter than one window.
     """
     _check_length(shards, block_size)
     if align:

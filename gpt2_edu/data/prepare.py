@@ -75,6 +75,9 @@ def prepare(config: PrepareConfig) -> Header:
     documents are for validation follows from (seed, number of the document); the first is always
     for training. Where none is drawn, as with a single file, the last val_fraction of all tokens is
     taken instead.
+
+    Raises FileNotFoundError for a missing source, and ValueError for input that cannot be read as
+    text, naming file and place, or for a folder that holds something else.
     """
     encoding = load_tokenizer(config.tokenizer)
     out = Path(config.out).expanduser()

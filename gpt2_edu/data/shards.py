@@ -89,7 +89,11 @@ class Header:
 
 
 def read_header(folder: str | PathLike[str]) -> Header:
-    """The header of a folder of shards."""
+    """The header of a folder of shards.
+
+    Raises FileNotFoundError if there is no such folder or no header in it, and ValueError if the
+    header is damaged or of another format.
+    """
     path = Path(folder).expanduser() / HEADER
     if not path.is_file():
         raise FileNotFoundError(_why_no_header(path.parent))
@@ -137,7 +141,9 @@ class TokenShards:
     """One split of a folder of shards, memory-mapped: opening reads nothing into memory.
 
     ``len(shards)`` is the number of tokens. Opening checks that every shard exists and has its
-    exact size and its SHA-256, for which each file is read once.
+    exact size and its SHA-256, for which each file is read once. Raises FileNotFoundError if the
+    folder, its header or a shard is missing, and ValueError if the split is unknown or empty or a
+    file is damaged, naming the file.
     """
 
     def __init__(self, folder: str | PathLike[str], split: str = "train") -> None:

@@ -69,7 +69,11 @@ def find_device(device: str | torch.device) -> Device | None:
 
 
 def device_peak(device: str | torch.device, precision: str) -> float | None:
-    """Peak FLOP/s of dense matrix products, or None without a figure from a data sheet."""
+    """Peak FLOP/s of dense matrix products, or None without a figure from a data sheet.
+
+    None means a GPU that is not in the table, a precision that its tensor cores lack (bfloat16 on
+    a T4), or a CPU, whose rate must be measured. Raises ValueError for an unknown precision.
+    """
     bytes_per_number(precision)
     found = find_device(device)
     return found.peak.get(precision) if found else None

@@ -34,7 +34,10 @@ def pick_device() -> torch.device:
 
 
 def named_device(name: str) -> torch.device:
-    """The device of this name; "auto" is the fastest one here."""
+    """The device of this name; "auto" is the fastest one here.
+
+    Raises ValueError if the name is unknown or this machine lacks the device.
+    """
     return pick_device() if name == "auto" else checked_device(name)
 
 
@@ -77,7 +80,7 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
 
     "auto" is bfloat16 where hardware has it: on CUDA since Ampere, on CPUs with AVX512-BF16 or
     AMX. Older CUDA devices get float16, all others float32, and so does the book, so that every
-    reader gets its numbers.
+    reader gets its numbers. Raises ValueError for a precision that the device lacks.
     """
     kind = device.type
     known = {"float32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -99,7 +102,10 @@ def pick_precision(precision: str, device: torch.device) -> torch.dtype:
 
 
 def pick_compile(choice: str, device: torch.device) -> bool:
-    """Whether to compile: on a CPU only with "on", where it takes half a minute."""
+    """Whether to compile: on a CPU only with "on", where half a minute saves a sixth of the time.
+
+    Raises ValueError for "on" if the compiler that it needs is not installed.
+    """
     if choice == "on":
         require_compiler(device)
     return choice == "on" or (choice == "auto" and device.type == "cuda" and has_compiler(device))
@@ -166,9 +172,10 @@ def peak_memory(device: torch.device) -> int | None:
 def keep_freed_memory() -> None:
     """Let the process keep the memory that it frees, on Linux with glibc; elsewhere do nothing.
 
-    By default glibc returns the large buffers that a step frees to the system, and every page
-    costs a page fault in the next step: a quarter of a small model's time. The setting holds until
-    the process ends. Source: the manual page mallopt(3).
+    A training step frees buffers of megabytes and allocates them again in the next. By default
+    glibc returns such buffers to the system each time, and every page costs a page fault when it
+    is allocated again: a quarter of the time of a small model's step. The setting holds until the
+    process ends. Source: the manual page mallopt(3).
     """
     if platform.libc_ver()[0] != "glibc":
         return

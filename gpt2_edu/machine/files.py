@@ -81,8 +81,9 @@ def write_text(path: Path, text: str) -> None:
 def locked(folder: Path, *, wait: float = 0.0) -> Iterator[int]:
     """Create a folder and lock it for this process. Yields a handle of the folder.
 
-    Waits up to ``wait`` seconds for another process, then raises BlockingIOError. Where folders
-    cannot be locked, as on Windows, nothing is locked, and the handle is -1.
+    Waits up to ``wait`` seconds for another process, then raises BlockingIOError. Raises ValueError
+    if the path is a file. The lock ends with the process at the latest. Where folders cannot be
+    locked, as on Windows, nothing is locked, and the handle is -1.
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: a folder is needed")
@@ -157,7 +158,11 @@ def file_sha256(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises ValueError, naming the file, if it is damaged."""
+    """The content of a JSON file.
+
+    Raises OSError if it cannot be read, and ValueError, naming the file, if it is not JSON in
+    UTF-8, is nested too deeply, or is larger than ``LARGEST``.
+    """
     if (size := path.stat().st_size) > LARGEST:
         raise ValueError(f"{path} is not what its name says: {size:,} bytes are too many")
     return parse_json(path.read_bytes(), str(path))

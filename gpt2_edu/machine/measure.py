@@ -1,7 +1,8 @@
 """Measured rates of this machine: the upper bounds that a model's speed is compared with.
 
-Each is the best of a few short runs, in FLOP/s or bytes/s: a data sheet knows neither the other
-programs on the machine nor its temperature.
+Each rate is the best of a few short runs, in FLOP/s or bytes/s without prefix. It is measured when
+it is needed, because a data sheet knows neither the other programs on the machine nor its
+temperature.
 """
 
 from __future__ import annotations

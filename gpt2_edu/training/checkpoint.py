@@ -54,7 +54,9 @@ UNFINISHED = ".unfinished-"  # begins the name of a folder that is being written
 def atomic_folder(final: Path) -> Iterator[Path]:
     """A temporary folder to fill. It is renamed to ``final`` when all its files are on the disk.
 
-    If the block fails, the folder is removed; if the process is killed, ``clean`` removes it.
+    If the block fails, the folder is removed. If the process is killed, it keeps its temporary
+    name, which no reader takes for a checkpoint, and ``clean`` removes it. The parent folder must
+    exist.
     """
     part = final.with_name(UNFINISHED + final.name)
     _delete(part)
@@ -129,7 +131,8 @@ def prune(run_folder: Path, keep: int) -> None:
 def newest_checkpoint(run_folder: Path) -> Path | None:
     """The checkpoint to resume from, every byte of it checked; None if the run has none.
 
-    Raises ValueError if it is damaged: an older checkpoint is never used silently.
+    Raises ValueError if it is damaged. The message names each damaged file, the newest intact
+    checkpoint and what to do. An older checkpoint is never used silently.
     """
     found = checkpoints(run_folder)
     if not found:
@@ -149,7 +152,11 @@ def newest_checkpoint(run_folder: Path) -> Path | None:
 
 
 def model_folder(name: str, which: Literal["best", "last"] = "best") -> str:
-    """The best or last checkpoint of a run folder; every other name is returned unchanged."""
+    """The best or last checkpoint of a run folder; every other name is returned unchanged.
+
+    Raises FileNotFoundError if the run has none, and ValueError if a checkpoint, found in a run or
+    given by its own path, has other bytes than were written.
+    """
     run = named_path(name)
     if (run / STATE).is_file():
         require_intact(run)

@@ -114,7 +114,10 @@ class TrainConfig:
         )
 
     def model_config(self, vocab_size: int) -> GPT2Config:
-        """The sizes of the model to train: the preset's with changes, or those of ``init_from``."""
+        """The sizes of the model to train: the preset's with changes, or those of ``init_from``.
+
+        Raises ValueError if that one has another vocabulary or sees fewer than block_size tokens.
+        """
         if self.init_from is None:
             sizes = replace(self._preset(), vocab_size=vocab_size)
         else:
@@ -142,7 +145,10 @@ def has_run(folder: Path) -> bool:
 
 
 def read_train_config(run: str | os.PathLike[str]) -> TrainConfig:
-    """The settings of the run in a folder."""
+    """The settings of the run in a folder.
+
+    Raises FileNotFoundError if there is no run, and ValueError if its run.json is damaged.
+    """
     path = Path(run).expanduser() / SETTINGS
     if not path.is_file():
         raise FileNotFoundError(

@@ -78,7 +78,9 @@ def process_group(device: torch.device) -> Iterator[Ranks]:
     """Inside the block, this process is one of the ranks that torchrun started.
 
     Rank r of a machine uses CUDA device r. Without torchrun there is one rank. An existing group is
-    used, and not destroyed. When a rank fails, torchrun ends the others.
+    used, and not destroyed. When a rank fails, its process ends, the next collective operation of
+    the others fails, and torchrun ends them. Raises ValueError if the device cannot be one of many,
+    or there are more ranks than devices.
     """
     if "RANK" not in os.environ or "WORLD_SIZE" not in os.environ:
         yield Ranks(0, 1, device)

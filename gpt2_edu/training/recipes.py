@@ -57,7 +57,8 @@ def train_crane(
     """Write stories to ``out/data`` and train on them in ``out/run``.
 
     ``settings`` of TrainConfig take the place of the recipe's, such as ``seed=1``.
-    ``on_log`` is called with each row of the log and the trainer.
+    ``on_log`` is called with each row of the log and the trainer. Raises ValueError for an unknown
+    recipe, and what ``prepare`` and ``Trainer.train`` raise.
     """
     if recipe not in RECIPES:
         raise ValueError(f"unknown recipe {recipe!r}. {nearest(recipe, RECIPES)}")

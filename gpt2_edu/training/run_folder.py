@@ -62,7 +62,8 @@ def open_folder(folder: Path, config: TrainConfig) -> None:
 def find_checkpoint(folder: Path, config: TrainConfig) -> Path | None:
     """The checkpoint to resume from, or None to start at the first step.
 
-    Raises ValueError if the settings would make it another run.
+    Raises ValueError if the settings would make it another run, and FileNotFoundError if there is
+    no run to resume.
     """
     if not config.resume:
         if has_run(folder):

@@ -95,7 +95,10 @@ def timings(
 
 
 def read_log(path: Path, *, skip_damaged: bool = False) -> list[Row]:
-    """The rows of a log, without a last line that a killed process left unfinished."""
+    """The rows of a log, without a last line that a killed process left unfinished.
+
+    Raises ValueError, naming file and line, if another line is damaged and is not to be skipped.
+    """
     rows = []
     lines = path.read_bytes().split(b"\n") if path.is_file() else [b""]
     for number, line in enumerate(lines[:-1], start=1):  # complete lines end with a newline
@@ -116,7 +119,8 @@ def cut_log(path: Path, step: int) -> str:
     """Remove the rows after ``step``, so that a resumed run reads as if it had never stopped.
 
     A damaged log does not end a run: a copy of it is kept under another name, and the rows that can
-    be read are used. Then a message is returned, otherwise "".
+    be read are used. Then a message is returned, otherwise "". If the log is a link, the file that
+    it points to is rewritten.
     """
     try:
         rows, message = read_log(path), ""

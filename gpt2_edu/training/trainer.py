@@ -72,8 +72,9 @@ class Summary:
 class Trainer:
     """Runs what a TrainConfig describes: ``Trainer(config).train()``.
 
-    ``on_log`` is called with each row of the log on rank 0; the random numbers that it draws do not
-    change the run. To be repeatable, a process trains one run at a time.
+    ``on_log`` is called with each row of the log on rank 0, for live plots; the random numbers that
+    it draws do not change the run. Dropout draws from torch's global generators, so a process
+    trains one run at a time if it is to be repeatable.
     """
 
     def __init__(self, config: TrainConfig, *, on_log: Listener | None = None) -> None:
@@ -143,7 +144,8 @@ class Trainer:
     def open(self, ranks: Ranks) -> None:
         """Make all parts of the run: new or, with ``config.resume``, from its newest checkpoint.
 
-        The run folder is written last, when everything is checked.
+        Seeds the random generators. The run folder is written last, when everything is checked.
+        Raises what ``train`` names.
         """
         config, device = self.config, ranks.device
         if config.fsdp and ranks.world_size == 1:
@@ -248,8 +250,9 @@ class Trainer:
     def train_step(self) -> Row:
         """One update of the weights: forward, loss, backward, clip, step. Returns its log row.
 
-        The loss, a mean over the batches of all ranks, is that before the update; the gradient's
-        norm is that before clipping.
+        The loss is that before the update, a mean over the batches of all ranks; the gradient's
+        norm is that before clipping. Raises FloatingPointError before the update if they are not
+        finite.
         """
         config, lr = self.config, self.config.learning_rate_at(self.step)
         for group in self.optimizer.param_groups:
@@ -327,9 +330,12 @@ class Trainer:
 
     @torch.no_grad()
     def evaluate(self) -> float:
-        """Mean loss over the validation windows, the same every time, without dropout."""
+        """Mean loss over the validation windows, the same every time, without dropout.
+
+        Ranks can differ by one batch. Under FSDP a forward pass needs all ranks, so those without a
+        batch pass one that does not count.
+        """
         batches, device = self.val_batches(), self.ranks.device
-        # Under FSDP a pass needs all ranks: one without a batch passes one that does not count.
         idle = torch.zeros(1, self.config.block_size, dtype=torch.int64, device=device)
         total = rows = 0.0
         with eval_mode(self.model), self._uncompiled():
@@ -364,7 +370,8 @@ class Trainer:
     def save(self, val_loss: float | None) -> None:
         """Write a checkpoint, on rank 0, then remove those that are no longer kept.
 
-        ``val_loss`` is that of the present weights. Every rank must call this.
+        ``val_loss`` is that of the present weights, None if it was not measured. Every rank must
+        call this. Raises OSError on all of them if the checkpoint cannot be written.
         """
         ranks, model = self.ranks, self.model
         data = {"val_fingerprint": self.val.fingerprint} if self.val is not None else {}
@@ -395,7 +402,11 @@ class Trainer:
             raise OSError(f"{problem}. The older checkpoints are intact: make room and resume.")
 
     def _restore(self, checkpoint: Path) -> None:
-        """Continue from a checkpoint, which may have been written by another number of ranks."""
+        """Continue from a checkpoint, which may have been written by another number of ranks.
+
+        Raises ValueError if the data is not the same, or a step would take another number of
+        sequences.
+        """
         weights, averages, state = ck.load(checkpoint)
         self.loader.load_state_dict(state["loader"])
         now: dict[str, Any] = {"sequences_per_step": self.sequences_per_step}
@@ -441,7 +452,8 @@ def torch_settings(device: torch.device) -> Iterator[None]:
 def stop_on_signals(stop: threading.Event) -> Iterator[None]:
     """Inside the block, Ctrl-C or SIGTERM sets ``stop``, and a second one raises KeyboardInterrupt.
 
-    Only the main thread can handle signals; in another one, only ``Trainer.stop`` sets it.
+    The training loop checks it after each step, saves and returns. Only the main thread can handle
+    signals; in another one, only ``Trainer.stop`` sets it.
     """
     first = time.monotonic()
 
