@@ -51,7 +51,7 @@ def sphinx(session: nox.Session) -> None:
 @nox.session
 def grading(session: nox.Session) -> None:
     """Grade the assignments with nbgrader: all, or those of one chapter, `-- 6`."""
-    session.install("--editable", ".[book]", "--group", "grading", TORCH)
+    session.install("--editable", ".[book]", "--group", "grading", "--group", "site", TORCH)
     place = session.virtualenv.location
     session.run("python", "-m", "tests.grading", place, *(session.posargs or ["all"]))
 

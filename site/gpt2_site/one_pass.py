@@ -58,7 +58,8 @@ def element(**more: Any) -> str:
 def learned() -> dict[str, Any]:
     """The crane while it learned: what was kept at some steps, as web/flow/learned.mjs reads it.
 
-    The attention comes when somebody asks for it."""
+    The attention comes when somebody asks for it.
+    """
     folder = files("gpt2_edu") / "assets" / "crane"
     kept = json.loads((folder / "snapshots.json").read_text(encoding="utf-8"))
     rows = map(json.loads, (folder / "log.jsonl").read_text(encoding="utf-8").splitlines())

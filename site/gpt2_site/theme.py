@@ -61,6 +61,7 @@ STYLES = "".join(
 )
 # So are the scripts of pages that load the same ones: the name of their file → their names.
 SCRIPTS: dict[str, list[str]] = {}
+VERSION = digest(*(p.read_text("utf-8") for p in sorted((THEME.parent / "static").glob("*.js"))))
 # What Sphinx and extensions put on every page, and the book does without.
 UNUSED = (
     "doctools",
@@ -179,10 +180,9 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context[kind] if loaded(str(file.filename), used)]
     scripts = [str(file.filename) for file in context["script_files"]]
-    version = digest(*(path.read_text("utf-8") for path in (THEME.parent / "static").glob("*.js")))
     context["scripts"] = f"_static/scripts-{digest(*scripts)}.js"
     SCRIPTS[context["scripts"]] = scripts
-    context["scripts"] += f"?v={version}"
+    context["scripts"] += f"?v={VERSION}"
 
 
 def keep_columns(app: Sphinx, doctree: nodes.document, page: str) -> None:
