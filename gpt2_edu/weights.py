@@ -21,7 +21,7 @@ from .config import GPT2Config
 from .hub import CONFIG as CONFIG
 from .hub import PUBLISHED, fetch
 from .hub import WEIGHTS as WEIGHTS
-from .machine.files import atomic_write, locked, read_json, write_text
+from .machine.files import atomic_write, locked, named_path, read_json, write_text
 from .machine.messages import escape_control, join_some, nearest, short_repr
 
 BUNDLED = {"crane": Path(__file__).parent / "assets" / "crane"}  # weights in this package
@@ -150,17 +150,6 @@ def locate(name_or_path: str | PathLike[str]) -> Path:
         f"there is no folder {str(folder)!r}. Give the path of a folder with {CONFIG} and "
         f"{WEIGHTS}, such as one written by save_pretrained, ours or that of transformers.{names}"
     )
-
-
-def named_path(path: str | PathLike[str]) -> Path:
-    """A path that a user gave. Raises TypeError for another type, ValueError for an empty name."""
-    if not isinstance(path, str | PathLike):
-        raise TypeError(f"a path must be a str or a Path, got {short_repr(path)}")
-    if not str(path) or "\0" in str(path):
-        raise ValueError(
-            f"{short_repr(str(path))} names no file or folder; the current folder is '.'"
-        )
-    return Path(path).expanduser()
 
 
 def read_weights(path: Path, expected: Mapping[str, Tensor]) -> dict[str, Tensor]:

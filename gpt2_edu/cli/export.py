@@ -7,13 +7,13 @@ from typing import Literal
 
 import torch
 
+from ..machine.files import named_path
 from ..machine.options import option
 from ..model import GPT2
 from ..tokenizer import load_tokenizer, tokenizer_name
 from ..training.checkpoint import model_folder
 from ..training.config import SETTINGS
 from ..web import save_for_page
-from ..weights import named_path
 from . import command
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import tiktoken
 from tqdm import tqdm
 
-from ..machine.files import explain_full_disk, file_sha256, locked, sync, write_text
+from ..machine.files import explain_full_disk, file_sha256, locked, named_path, sync, write_text
 from ..machine.messages import join_some, short_repr
 from ..machine.options import check_type, option
 from ..tokenizer import load_tokenizer
@@ -80,10 +80,10 @@ def prepare(config: PrepareConfig) -> Header:
     text, naming file and place, or for a folder that holds something else.
     """
     encoding = load_tokenizer(config.tokenizer)
-    out = Path(config.out).expanduser()
+    out = named_path(config.out)
     sources = find_sources(config.sources, ReadOptions(config.text_field, config.errors))
     for name in config.sources:  # its own shards would be read as text the next time
-        if out.resolve().is_relative_to(Path(name).expanduser().resolve()):
+        if out.resolve().is_relative_to(named_path(name).resolve()):
             raise ValueError(f"the output {out} lies inside the source {name}: move it elsewhere")
     names = ("sources", "val_fraction", "seed", "shard_tokens", "text_field", "errors")
     made = {name: getattr(config, name) for name in names} | {"sources": list(config.sources)}

@@ -24,7 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..machine.files import file_sha256, read_json
+from ..machine.files import file_sha256, named_path, read_json
 from ..machine.messages import escape_control, join_some, short_repr
 from ..machine.options import check_type
 from ..tokenizer import load_tokenizer
@@ -94,7 +94,7 @@ def read_header(folder: str | PathLike[str]) -> Header:
     Raises FileNotFoundError if there is no such folder or no header in it, and ValueError if the
     header is damaged or of another format.
     """
-    path = Path(folder).expanduser() / HEADER
+    path = named_path(folder) / HEADER
     if not path.is_file():
         raise FileNotFoundError(_why_no_header(path.parent))
     try:
@@ -147,7 +147,7 @@ class TokenShards:
     """
 
     def __init__(self, folder: str | PathLike[str], split: str = "train") -> None:
-        self.folder, self.split = Path(folder).expanduser(), split
+        self.folder, self.split = named_path(folder), split
         self.header = read_header(self.folder)
         if split not in SPLITS:
             raise ValueError(f"unknown split {split!r}. Known: {', '.join(SPLITS)}.")

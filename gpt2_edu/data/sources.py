@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from ..crane import story
+from ..machine.files import named_path
 from ..machine.messages import escape_control, join_some, short_repr
 
 BLOCK = 1 << 16  # characters read at a time from a text file
@@ -54,7 +55,7 @@ def find_sources(names: Iterable[str], options: ReadOptions) -> list[Source]:
         elif name.startswith(CRANE):
             found.append(_crane_source(name))
         else:
-            found += [_file_source(path, options) for path in _files(Path(name).expanduser())]
+            found += [_file_source(path, options) for path in _files(named_path(name))]
     return found
 
 
@@ -171,7 +172,7 @@ def _dataset_source(name: str, options: ReadOptions) -> Source:
     except ImportError as error:
         raise ValueError(f"to read {name} install datasets: pip install datasets") from error
     path, settings, split = (name.removeprefix(DATASET).split(":") + ["", ""])[:3]
-    folder = Path(path).expanduser()
+    folder = named_path(path)
     try:
         place = str(folder) if folder.is_dir() else path
         data = datasets.load_dataset(place, settings or None, split=split or "train")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..machine.display import Exhibit, text_table
-from ..machine.files import locked, read_json, write_text
+from ..machine.files import locked, named_path, read_json, write_text
 from ..machine.messages import short_repr
 from .exercise import exercises
 
@@ -91,7 +91,7 @@ def export(path: str | PathLike[str]) -> None:
     Raises FileNotFoundError if there is no such folder, IsADirectoryError for a folder, and other
     OSErrors if the file cannot be written.
     """
-    target = Path(path).expanduser()
+    target = named_path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder: name a file in it, such as progress.json")
     if not target.parent.is_dir():
@@ -107,7 +107,7 @@ def merge(path: str | PathLike[str]) -> Progress:
     Answers are code, which ``own`` executes: merge only files that you trust. Raises
     FileNotFoundError, ValueError for a file that is not a progress file, or OSError.
     """
-    other = Path(path).expanduser()
+    other = named_path(path)
     if not other.is_file():
         raise FileNotFoundError(f"there is no file {str(other)!r} to merge")
     try:

@@ -13,11 +13,33 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from .messages import short_repr
+
 PART = ".part"  # ends the name of a file that is being written
 LARGEST = 64 << 20  # bytes of a JSON file; ours have kilobytes
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Errors of file systems without locks or fsync, such as Google Drive on Colab.
 _CANNOT = (errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+
+
+def named_path(path: str | os.PathLike[str]) -> Path:
+    """A path that a user gave, with ~ replaced by the home directory.
+
+    Raises TypeError for another type, and ValueError for an empty name or an unknown user's home.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"a path must be a str or a Path, got {short_repr(path)}")
+    if not str(path) or "\0" in str(path):
+        raise ValueError(
+            f"{short_repr(str(path))} names no file or folder; the current folder is '.'"
+        )
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise ValueError(
+            f"{short_repr(str(path))} begins with the home directory of a user that this machine "
+            "does not have. For a name that begins with ~, write ./~"
+        ) from None
 
 
 def sync(path: Path) -> None:

@@ -29,13 +29,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from ..config import GPT2Config
-from ..machine.files import explain_full_disk, file_sha256, read_json, sync
+from ..machine.files import explain_full_disk, file_sha256, named_path, read_json, sync
 from ..weights import (
     CONFIG,
     WEIGHTS,
     config_to_hugging_face,
     from_hugging_face,
-    named_path,
     save_tensors,
     to_hugging_face,
 )

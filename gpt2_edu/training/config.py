@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from ..config import GPT2Config
-from ..machine.files import read_json
+from ..machine.files import named_path, read_json
 from ..machine.messages import escape_control
 from ..machine.options import check_type, option
 from ..weights import CONFIG, locate, read_config
@@ -149,7 +149,7 @@ def read_train_config(run: str | os.PathLike[str]) -> TrainConfig:
 
     Raises FileNotFoundError if there is no run, and ValueError if its run.json is damaged.
     """
-    path = Path(run).expanduser() / SETTINGS
+    path = named_path(run) / SETTINGS
     if not path.is_file():
         raise FileNotFoundError(
             f"there is no run to resume in {path.parent}: it has no {SETTINGS}. Check the folder, "

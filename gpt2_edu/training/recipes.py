@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..data.prepare import PrepareConfig, prepare
 from ..data.shards import HEADER, read_header
+from ..machine.files import named_path
 from ..machine.messages import join_some, nearest, short_repr
 from .config import TrainConfig
 from .run_log import Row
@@ -62,7 +62,7 @@ def train_crane(
     """
     if recipe not in RECIPES:
         raise ValueError(f"unknown recipe {recipe!r}. {nearest(recipe, RECIPES)}")
-    place = Path(out).expanduser()
+    place = named_path(out)
     data, run = place / "data", place / "run"
     config = TrainConfig(data=str(data), out=str(run), **(RECIPES[recipe].settings | settings))
     if held := [path.name for path in place.glob("*") if path != data]:

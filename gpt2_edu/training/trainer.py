@@ -29,6 +29,7 @@ from ..generation import generate
 from ..language_model import eval_mode
 from ..machine.data_sheets import device_peak
 from ..machine.device import keep_freed_memory, named_device, pick_compile, pick_precision
+from ..machine.files import named_path
 from ..machine.messages import changes
 from ..model import GPT2
 from ..tokenizer import load_tokenizer
@@ -79,7 +80,7 @@ class Trainer:
 
     def __init__(self, config: TrainConfig, *, on_log: Listener | None = None) -> None:
         self.config, self.on_log = config, on_log
-        self.folder = Path(config.out).expanduser()
+        self.folder = named_path(config.out)
         self.step = 0  # steps done, also by earlier processes
         self.best_val_loss: float | None = None
         self.check_folder: Callable[[], None] = lambda: None

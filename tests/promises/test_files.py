@@ -162,3 +162,9 @@ def test_no_name_is_not_the_current_folder(make_model, config, tmp_path, monkeyp
         with pytest.raises(ValueError, match=r"'' names no file or folder"):
             call("")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_home_of_an_unknown_user_is_an_error_in_words(make_model, config):
+    for call in (GPT2.from_pretrained, make_model(config).save_pretrained, read_header):
+        with pytest.raises(ValueError, match="home directory of a user that this machine does not"):
+            call("~no-such-user/model")

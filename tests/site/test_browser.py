@@ -38,9 +38,9 @@ BARRIERS = """async (rules) => {
   const where = (v) => v.nodes.slice(0, 3).map((n) => n.target.join(" ")).join("; ");
   return violations.map((v) => `${v.id}: ${where(v)}`);
 }"""
-# The theme makes code that scrolls focusable 300 ms after the window's size has changed.
+# frame.js makes code that scrolls focusable in the frame after the window's size has changed.
 FOCUSABLE = """() => [...document.querySelectorAll("article pre")].every(
-  (e) => e.scrollWidth <= e.clientWidth || e.tabIndex === 0)"""
+  (e) => e.scrollWidth <= e.clientWidth + 1 || e.tabIndex === 0)"""
 PALE = Path(__file__).with_name("pale.js").read_text(encoding="utf-8")
 
 
