@@ -10,6 +10,7 @@ asks for another name where a face was changed.
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from shutil import copy, rmtree
@@ -24,6 +25,8 @@ COPIED = {
     "katex/fonts": ["katex/dist/fonts/*.woff2"],
     "minisearch": ["minisearch/dist/umd/index.js", "minisearch/LICENSE.txt"],
 }
+# KaTeX's fonts in the formats of browsers before 2016, which are not copied.
+OLD_FONTS = re.compile(r',url\([^)]*\) format\("(?:woff|truetype)"\)')
 SERIF = NPM / "@fontsource-variable/source-serif-4"
 FACES = {
     "serif": (SERIF / "files/source-serif-4-latin-wght-normal.woff2", "Edu Serif"),
@@ -77,6 +80,8 @@ def main() -> int:
         for pattern in patterns:
             for file in NPM.glob(pattern):
                 copy(file, folder / place)
+    styles = folder / "katex" / "katex.min.css"
+    styles.write_text(OLD_FONTS.sub("", styles.read_text("utf-8")), encoding="utf-8")
     faces = folder / "faces"
     faces.mkdir()
     made = {

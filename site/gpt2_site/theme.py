@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import rcssmin
 import sphinx_copybutton
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -200,7 +201,7 @@ def loaded(name: str, used: dict[str, bool]) -> bool:
 
 
 def join(app: Sphinx, error: Exception | None) -> None:
-    """Write the files that stand for several."""
+    """Write the files that several are joined in, and take the spaces out of styles."""
     if error or app.builder.name != "html":
         return
     out = Path(app.outdir)
@@ -208,6 +209,8 @@ def join(app: Sphinx, error: Exception | None) -> None:
     for name, scripts in SCRIPTS.items():
         texts = [(out / script).read_text("utf-8") for script in scripts]
         (out / name).write_text("\n;\n".join(texts), encoding="utf-8")
+    for styles in (out / "_static").glob("*.css"):
+        styles.write_text(rcssmin.cssmin(styles.read_text("utf-8")), encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bs4 import BeautifulSoup
@@ -13,9 +14,13 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from benchmarks.chromium import served
 from gpt2_site.chapters import chapters, parts
+from tests.site.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / os.environ.get("SITE", "_build/html")
+
+# Without JavaScript a page has no theme of its own and never runs its scripts.
+ANSWERS = "(({ theme, scripts }) => !theme || !scripts)(document.documentElement.dataset)"
 
 
 def pages_of_the_book() -> list[str]:
@@ -53,6 +58,25 @@ def parsed(path: Path) -> BeautifulSoup:
 def soup(site: Path) -> Callable[[str], BeautifulSoup]:
     """``soup("notebooks/03_crane")``: a page, read as a file."""
     return lambda name: parsed(site / f"{name}.html")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def pages_that_answer() -> Iterator[None]:
+    """Navigation ends when a page's scripts have run: they come after its first paint."""
+
+    def and_wait(navigate: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(navigate)
+        def arrive(page: Page, *args: Any, **settings: Any) -> Any:
+            answer = navigate(page, *args, **settings)
+            until(page, ANSWERS)
+            return answer
+
+        return arrive
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("goto", "reload", "go_back", "go_forward"):
+            patch.setattr(Page, name, and_wait(getattr(Page, name)))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -150,8 +150,9 @@ def test_a_page_is_light(site, pages, most):
     for file in site.glob(pages):
         page = parsed(file)
         own = [file]
-        for tag in page.select("script[src], link[rel=stylesheet], link[rel=preload], img[src]"):
-            address = attribute(tag, "src") or attribute(tag, "href")
+        for tag in page.select("[data-scripts], script[src], link[rel=stylesheet], img[src]"):
+            named = (attribute(tag, name) for name in ("data-scripts", "src", "href"))
+            address = next(filter(None, named))
             if not address.startswith("data:"):
                 own.append((file.parent / address.partition("?")[0]).resolve())
         for sheet in [path for path in own if path.suffix == ".css"]:

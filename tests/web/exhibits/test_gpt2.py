@@ -40,7 +40,8 @@ def click(shown, *, agree: bool) -> str:
     """Click on "use GPT-2", and answer the question beside it; returns it."""
     shown.element.get_by_role("button", name="use GPT-2").click()
     question = shown.element.get_by_role("group", name="GPT-2", exact=True)
-    shown.page.wait_for_timeout(100)
+    loaded = shown.element.locator(".status", has_text="GPT-2 answers now")
+    question.or_(loaded).first.wait_for(timeout=WAIT)
     if not question.count():
         return ""
     asked = question.locator("span").inner_text()
