@@ -15,7 +15,6 @@ PYTEST := $(BIN)/python -m pytest -q -n 2
 NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYTEST) --dist loadfile \
           --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg notebooks
 
-.NOTPARALLEL:
 .PHONY: help book serve lab test quick lint unit nbval nbval-capped site links fuzz notebooks real web bench \
         wheel pdf bundle slides films assignment colab colab-test newest lowest sphinx grading gpu crane requirements clean
 
@@ -34,7 +33,9 @@ lab: $(READY)  ## open the notebooks in JupyterLab
 	$(BIN)/jupyter-lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 ##@ Check
-test: lint unit nbval book site  ## all checks that CI runs
+test:  ## all checks that CI runs
+	@$(MAKE) -j 2 lint book
+	@$(MAKE) unit nbval site
 quick: $(READY)  ## style and fast tests, in a minute
 	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser" --ignore=tests/site --ignore=tests/web
 lint: $(READY) $(NODE)  ## style, types, workflows
