@@ -39,7 +39,7 @@ export function blocks({ settings, state, model, say }) {
   });
   const many = settings.stories.length;
   const loss = new Bars({
-    label: `loss on ${many} stories that are new to it (guessing: ${fixed(guessing, 2)})`,
+    label: `loss on ${many} new stories (blind guessing: ${fixed(guessing, 2)})`,
     rows: 1,
     write: (value) => fixed(value, 2),
   });
@@ -110,7 +110,7 @@ export function blocks({ settings, state, model, say }) {
           "div",
           {},
           loss.element,
-          make("p", { class: "soft" }, "in their own order it writes"),
+          make("p", { class: "soft" }, "in the original order it writes"),
           make("p", {}, texts.usual),
           make("p", { class: "soft" }, "in this order it writes"),
           make("p", {}, texts.now),
@@ -130,7 +130,7 @@ export function blocks({ settings, state, model, say }) {
           const gone = out.includes(block);
           return { name: `block ${block}`, id: gone ? "left out" : "in", mark: gone ? "cut" : "" };
         }),
-        { note: "A click leaves a block out, or puts it back." },
+        { note: "Drag a block to move it. Click it to leave it out, or to put it back." },
       );
       if (usual.key !== String(ids)) {
         const measured = await measure(all.map(Number), ids, "blocks, usual", latest);
@@ -147,7 +147,10 @@ export function blocks({ settings, state, model, say }) {
       );
       const shown = nextAfter(text, now.p, before?.p);
       const last = model.show(ids[ids.length - 1]);
-      bars.set(shown, `what comes after ${last}${before ? " (dashed: in their own order)" : ""}`);
+      bars.set(
+        shown,
+        `what comes after ${last}${before ? " (dashed: in the original order)" : ""}`,
+      );
       texts.usual.textContent = whole.written.trim();
       texts.now.textContent = now.written.trim();
       const name = order.join(" · ") || "no block";
@@ -155,8 +158,8 @@ export function blocks({ settings, state, model, say }) {
       const worse = now.loss > guessing ? ` Blind guessing has ${fixed(guessing, 2)}.` : "";
       say(
         before
-          ? `${name}: ${figure}, in their own order ${fixed(before.loss, 2)}.${worse}`
-          : `In their own order, ${name}, ${figure}.`,
+          ? `${name}: ${figure}, in the original order ${fixed(before.loss, 2)}.${worse}`
+          : `In the original order, ${name}, ${figure}.`,
       );
     },
     act: async (hand) => {
@@ -169,7 +172,7 @@ export function blocks({ settings, state, model, say }) {
     },
     whole: () => ({ text: state.get("text") }),
     table: () => ({
-      caption: `The orders that you have tried. Loss on ${many} stories.`,
+      caption: `The orders that you have tried, with the loss on ${many} stories.`,
       columns: ["order", "loss"],
       rows: [...losses].map(([order, value]) => [order || "no block", fixed(value, 3)]),
     }),

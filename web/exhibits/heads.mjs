@@ -38,10 +38,10 @@ export function heads({ settings, state, model, say }) {
     },
   });
   const title = make("p", { class: "soft" });
-  const how = "heads (block.head): point at one to look closer, click it to cut it";
+  const how = "heads, as block.head. Point at one to look closer, click it to cut it.";
   board.heads.before(make("p", { class: "soft" }, how));
   board.heads.after(title);
-  board.heads.setAttribute("aria-label", "heads; those that are pressed are cut");
+  board.heads.setAttribute("aria-label", "heads; the pressed ones are cut");
   board.heads.style.setProperty("--columns", String(columns(nHead, 6)));
   const bars = new Bars();
   /** @type {{asked: string, whole: Result | null, now: Result | null}} */
@@ -74,7 +74,7 @@ export function heads({ settings, state, model, say }) {
     const which =
       off.length > 1 ? `heads ${off.join(", ")}` : `head ${off[0]}, which ${look(off[0])},`;
     const leads = `the lead of ${name} over ${rival} ${goes(nats(before), nats(now), two)} nats`;
-    return `Without ${which} ${leads}, and its share ${goes(first.p, now[first.id])}.`;
+    return `Without ${which} ${leads}, and the probability of ${name} ${goes(first.p, now[first.id])}.`;
   };
 
   return {
@@ -109,7 +109,7 @@ export function heads({ settings, state, model, say }) {
       };
       const look = (/** @type {string} */ name) => {
         const { key, weight } = most(names.indexOf(name));
-        return `looks from ${quoted(tokens[at])} most at ${quoted(tokens[key])} (${fixed(weight, 2)})`;
+        return `looks from ${quoted(tokens[at])} mainly at ${quoted(tokens[key])} (${fixed(weight, 2)})`;
       };
       const mark = (/** @type {string} */ name) => (off.includes(name) ? "cut" : "");
       board.setHeads(
@@ -121,7 +121,7 @@ export function heads({ settings, state, model, say }) {
       const own = maps[chosen].subarray(at * ids.length, at * ids.length + at + 1);
       arcs.set(at, off.includes(head) ? own.map(() => 0) : own);
       const lit = ({ row = 0, column = 0 }) => row === at && column === key;
-      title.textContent = `head ${head}${off.includes(head) ? ", which is cut" : ""}`;
+      title.textContent = `head ${head}${off.includes(head) ? " (cut)" : ""}`;
       const place = { row: at, column: key };
       board.set(maps[chosen], { rows: tokens, columns: tokens, off: after, lit, place });
       const t = lastOnly ? -1 : at;
@@ -152,7 +152,7 @@ export function heads({ settings, state, model, say }) {
 }
 
 /**
- * In how many columns the heads of a block stand, so that rows are blocks or whole parts of them.
+ * The number of columns for the heads of a block, so that rows are blocks or whole parts of them.
  * @param {number} nHead
  * @param {number} most
  */

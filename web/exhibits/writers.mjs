@@ -14,8 +14,8 @@ import { Switchboard, flag } from "./switchboard.mjs";
 const LEAST = 0.08; // of the drawing: shorter vectors have no name in it
 const [LEFT, RIGHT, UP] = [-0.1, 1.1, 0.45]; // its ends, where 1 is the length of the longest sum
 const WHY =
-  "The vectors head to tail, and their sum (thick). The way turns, so it is longer than the line " +
-  "from its beginning to its end. What a vector has beside this plane, others take back.";
+  "The vectors are drawn head to tail, and their sum is the thick line. The path turns, so it is " +
+  "longer than the sum. Outside this plane the vectors cancel each other.";
 
 /** @import { Result } from "./page_model.mjs" */
 
@@ -43,7 +43,7 @@ export function writers({ settings, state, model, say }) {
     rows: names.length + 1,
     hint: "silence it, or let it write",
     write: (value) => fixed(value, value < 10 ? 1 : 0),
-    // Below them stands their sum.
+    // The last row is their sum.
     onPick: (i) => (names[i] ? state.toggle("off", names[i]) : state.set({ off: [] })),
   });
   const bars = new Bars();
@@ -191,9 +191,9 @@ export function writers({ settings, state, model, say }) {
       });
       bend(way, was, off);
       const [high, low] = senses
-        ? ["the deeds of a bird", "those of a machine"]
+        ? ["bird verbs", "machine verbs"]
         : [first, second].map(({ name }) => quoted(name));
-      meaning.textContent = `Upward: what speaks for ${high} and against ${low}. `;
+      meaning.textContent = `Upward means in favour of ${high} over ${low}. `;
 
       const tokens = ids.map((id) => model.show(id));
       strip.set(pieces(ids), { text, chosen: at, cut });
@@ -213,7 +213,7 @@ export function writers({ settings, state, model, say }) {
         };
       });
       const full = Math.max(...long, ...earlier);
-      lengths.set(shown, `how long a vector each writes at ${tokens[at]}`, full);
+      lengths.set(shown, `length of the vector that each writes at ${tokens[at]}`, full);
       const ghosts = off.length ? p : undefined;
       bars.set(nextAfter(text, q, ghosts));
       controls.set();
@@ -229,12 +229,12 @@ export function writers({ settings, state, model, say }) {
       const said = `${quoted(first.name)} ${goes(first.p, q[first.id])}${other}`;
       if (!off.length) {
         say(
-          `${names.length} writers, one sum, ${plain(a)} long: it says ${quoted(first.name)}, with ${share(first.p)}. ` +
-            `Their lengths add up to more, ${plain(total)}, because the vectors do not all point the same way.`,
+          `${names.length} writers, one sum of length ${plain(a)}. It predicts ${quoted(first.name)}, with ${share(first.p)}. ` +
+            `The lengths of all vectors add up to more, ${plain(total)}, because they do not point the same way.`,
         );
       } else if (off.length === names.length) {
         say(
-          `Nobody writes, and the sum is 0: whatever the text, no token gets more than ${share(then.p)}.`,
+          `All are silent, so the sum is 0. Whatever the text, no token gets more than ${share(then.p)}.`,
         );
       } else {
         say(`Without ${off.join(", ")} the length of the sum ${goes(a, b, plain)}, and ${said}.`);
@@ -250,7 +250,7 @@ export function writers({ settings, state, model, say }) {
     },
     whole: () => ({ text: state.get("text"), at: String(state.get("at")) }),
     table: () => ({
-      caption: `Length of what each writes. Silent: ${areOff().join(", ") || "none"}.`,
+      caption: `Length of the vector that each writes. Silent: ${areOff().join(", ") || "none"}.`,
       columns: ["writer", "now", "with all"],
       rows: lengths.table,
     }),

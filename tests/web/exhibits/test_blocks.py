@@ -88,4 +88,4 @@ def test_a_block_is_left_out_and_put_back(blocks):
         block(shown, name).click()
     assert shown.sentence.startswith("no block: the loss is 28.6")
     shown.element.get_by_role("button", name="reset").click()
-    assert shown.sentence.startswith("In their own order, 0 · 1 · 2")
+    assert shown.sentence.startswith("In the original order, 0 · 1 · 2")

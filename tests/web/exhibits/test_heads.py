@@ -44,7 +44,7 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     ghost = shown.element.locator(".bar", has_text=first).first.locator("s").inner_text()
     assert ghost == f"was {before[first]:.3f}"
     assert shown.sentence.startswith(
-        "Without head 1.2, which looks from ␣crane most at ␣river (0.97), the lead of ␣ate over "
+        "Without head 1.2, which looks from ␣crane mainly at ␣river (0.97), the lead of ␣ate over "
     )
     ate, lifted = (crane.ids(f" {verb}")[1] for verb in ("ate", "lifted"))
     leads = [
@@ -52,7 +52,7 @@ def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
         for logits in (crane.trace(RIVER, edits)["logits"] for edits in ({}, cut("1.2")))
     ]
     assert f"over ␣lifted goes from {leads[0]:.2f} to {leads[1]:.2f} nats, and" in shown.sentence
-    share = f"its share goes from {before[first]:.3f} to {expected[first]:.3f}."
+    share = f"the probability of {first} goes from {before[first]:.3f} to {expected[first]:.3f}."
     assert shown.sentence.endswith(share)
     assert shown.query == "?head=1.2&off=1.2"
 
@@ -64,7 +64,7 @@ def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
     assert shown.bars() == pytest.approx(crane.next(tape["logits"][:, : at + 1]), abs=1e-3)
     row = tape["transformer.h.1.attn.weights"][0, 2, at]
     most = row.argmax().item()
-    looks = f"Head 1.2 looks from ␣river most at {shown.tokens()[most]} ({row[most]:.2f})."
+    looks = f"Head 1.2 looks from ␣river mainly at {shown.tokens()[most]} ({row[most]:.2f})."
     assert shown.sentence.endswith(looks)
     lit = shown.element.locator(".board td.lit")
     assert lit.get_attribute("data-place") == f"{at} {most}"

@@ -66,7 +66,7 @@ def test_the_last_writer_is_no_replacement_for_the_first(exhibit):
     assert shown.sentence.startswith("7 writers, one sum")
     for name in WRITERS:
         toggle(shown, name)
-    assert shown.sentence.startswith("Nobody writes, and the sum is 0")
+    assert shown.sentence.startswith("All are silent, so the sum is 0")
 
 
 def way(shown) -> list[tuple[float, float]]:
