@@ -41,7 +41,7 @@ class Block(nn.Module):
 
 MISTAKES = (
     Mistake(
-        "This is post-norm: the sum is normalised. In GPT-2 only what a part reads is: `x + "
+        "This is post-norm, which normalises the sum. GPT-2 normalises only what a part reads: `x + "
         "self.attn(self.ln_1(x))`.",
         changed(
             SOLUTION,
@@ -52,7 +52,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "You normalise the stream itself. Before the plus stands `x` as it is; only what the "
+        "You normalise the stream itself. Before the plus, `x` stays as it is, and only what the "
         "part reads is normalised.",
         changed(
             SOLUTION,

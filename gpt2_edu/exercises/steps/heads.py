@@ -57,7 +57,7 @@ class CausalSelfAttention(nn.Module):
 
 MISTAKES = (
     Mistake(
-        "You cut the columns but leave the heads behind the tokens: this is (B, T, H, D), and "
+        "You split the columns but leave the head axis after the tokens. This is (B, T, H, D), and "
         "attention would run over the heads. Add `.transpose(1, 2)`.",
         changed(SOLUTION, ("C // self.n_head).transpose(1, 2)", "C // self.n_head)")),
     ),
@@ -73,8 +73,8 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "`reshape` to the final shape makes pieces of one token pose as several tokens, and "
-        "says nothing. Cut C into (H, D) where it stands, then move H.",
+        "`reshape` to the final shape makes pieces of one token pose as several tokens, without "
+        "any error. Split C into (H, D) in place, then move H.",
         changed(
             SOLUTION,
             (
@@ -84,20 +84,20 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "You join the heads without moving H back, so numbers of different tokens stand in "
-        "one row. First `transpose(1, 2)`, then `flatten(start_dim=2)`.",
+        "You join the heads without moving H back, so one row has entries of different tokens. "
+        "First `transpose(1, 2)`, then `flatten(start_dim=2)`.",
         changed(SOLUTION, ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.reshape(x.shape)")),
     ),
     Mistake(
-        "You divide the scores by √C. The vectors that are multiplied have D = C / H numbers, "
-        "so it is √D; your `attention` does it already.",
+        "You divide the scores by √C. The vectors in the dot product have D = C / H entries, so it "
+        "must be √D, and your `attention` already does that.",
         changed(
             SOLUTION,
             ("attention(q, k, v)", "attention(q / self.n_head**0.5, k, v)"),
         ),
     ),
     Mistake(
-        "The heads are joined, but `c_proj` is not called: nothing mixes what they found.",
+        "The heads are joined, but `c_proj` is not called, so nothing mixes their results.",
         changed(
             SOLUTION,
             (

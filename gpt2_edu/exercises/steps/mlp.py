@@ -48,16 +48,16 @@ MISTAKES = (
         changed(SOLUTION, (', approximate="tanh"', "")),
     ),
     Mistake(
-        "There is no bend between the two layers, so they do the work of one. Put GELU "
+        "There is no nonlinearity between the two layers, so they do the work of one. Put GELU "
         "between them.",
         changed(SOLUTION, ('F.gelu(pre, approximate="tanh")', "pre")),
     ),
     Mistake(
-        "You bend with ReLU. GPT-2 has GELU, in the tanh form.",
+        "You use ReLU. GPT-2 has GELU, in the tanh form.",
         changed(SOLUTION, ('F.gelu(pre, approximate="tanh")', "F.relu(pre)")),
     ),
     Mistake(
-        "You bend the result once more. Behind `c_proj` nothing follows: what the MLP adds "
+        "You apply GELU to the result as well. Nothing follows `c_proj`, because what the MLP adds "
         "may be negative.",
         changed(
             SOLUTION,

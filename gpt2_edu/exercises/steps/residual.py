@@ -37,8 +37,8 @@ class Block(nn.Module):
 
 MISTAKES = (
     Mistake(
-        "There is no plus: each layer takes the place of the stream. Write `x = x + …` for "
-        "attention and the same for the MLP.",
+        "There is no residual connection, so each layer's result replaces the stream. Write "
+        "`x = x + …` for attention and the same for the MLP.",
         changed(SOLUTION, ("x + self.attn(x)", "self.attn(x)"), ("x + self.mlp(x)", "self.mlp(x)")),
     ),
     Mistake(
@@ -51,16 +51,15 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "Attention is added to the stream, and the MLP's result takes its place. Add that too.",
+        "Attention is added to the stream, but the MLP's result replaces it. Add that too.",
         changed(SOLUTION, ("x + self.mlp(x)", "self.mlp(x)")),
     ),
     Mistake(
-        "What attention found takes the place of the stream: the `x` before the plus is "
-        "missing there.",
+        "Attention's result replaces the stream, because the `x` before the plus is missing there.",
         changed(SOLUTION, ("x + self.attn(x)", "self.attn(x)")),
     ),
     Mistake(
-        "The MLP comes first here. In GPT-2 attention gathers, then the MLP works on what was "
+        "The MLP comes first here. In GPT-2 attention gathers first, and the MLP works on what was "
         "gathered.",
         changed(
             SOLUTION,

@@ -7,9 +7,9 @@ KIND = "paper"
 LEVEL = 1
 MINUTES = 3
 
-TASK = "GPT-2 XL is C = 1600 wide and has H = 25 heads in each of its 48 blocks. How many numbers has one head's query of one token?"
+TASK = "GPT-2 XL is C = 1600 wide and has H = 25 heads in each of its 48 blocks. How many entries does one head's query of one token have?"
 
-HINTS = ("The heads share the C columns among themselves.",)
+HINTS = ("The heads share the C columns between them.",)
 
 START = "head_size = ..."
 

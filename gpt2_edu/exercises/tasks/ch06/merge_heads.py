@@ -11,7 +11,7 @@ LEVEL = 1
 MINUTES = 8
 
 TASK = r"""
-Undo the cut: from `heads` (B, H, T, D) make (B, T, C), with C = H · D. Each token gets back its columns, first those of head 0, then those of head 1, and so on.
+Undo the split and turn `heads` (B, H, T, D) into (B, T, C), with C = H · D. Each token gets its columns back, first those of head 0, then those of head 1, and so on.
 
 Two heads of two tokens, head 0 with the rows (0, 1) and (100, 101), head 1 with (2, 3) and (102, 103), give the tokens (0, 1, 2, 3) and (100, 101, 102, 103).
 
@@ -19,7 +19,7 @@ The result of `weights @ v` is fresh memory in the order (B, H, T, D). Your func
 """
 
 HINTS = (
-    "To join H and D, they must be neighbours: first move, then join.",
+    "H and D must be neighbours before they can be joined, so first move, then join.",
     "`transpose(1, 2)` gives (B, T, H, D).",
     "After the transpose, `view` may refuse. `flatten(start_dim=2)` copies when it has to.",
 )
@@ -38,7 +38,7 @@ def merge_heads(heads):
 
 MISTAKES = (
     Mistake(
-        "You join without moving back: each row mixes numbers of several tokens. Transpose first, so that H and D are neighbours.",
+        "You join without moving back, so each row mixes entries of several tokens. Transpose first, so that H and D are neighbours.",
         """
 def merge_heads(heads):
     B, H, T, D = heads.shape
@@ -46,7 +46,7 @@ def merge_heads(heads):
 """,
     ),
     Mistake(
-        "After the transpose the numbers do not lie in walking order, and `view` refuses. Copy them with `.contiguous()` first, or use `.flatten(start_dim=2)`.",
+        "After the transpose the entries are not in walking order, and `view` refuses. Copy them with `.contiguous()` first, or use `.flatten(start_dim=2)`.",
         """
 def merge_heads(heads):
     B, H, T, D = heads.shape
@@ -54,7 +54,7 @@ def merge_heads(heads):
 """,
     ),
     Mistake(
-        "The heads' columns are shuffled like cards here, the first of each head, then the second. They belong side by side: H before D.",
+        "Here the heads' columns are interleaved like shuffled cards, the first of each head, then the second. Each head's columns belong side by side, H before D.",
         """
 def merge_heads(heads):
     return heads.permute(0, 2, 3, 1).flatten(start_dim=2)
@@ -68,14 +68,14 @@ def merge_heads(heads):
 """,
     ),
     Mistake(
-        "H and D are not joined yet: this is (B, T, H, D). Flatten the last two axes.",
+        "H and D are not joined yet, and this is (B, T, H, D). Flatten the last two axes.",
         """
 def merge_heads(heads):
     return heads.transpose(1, 2)
 """,
     ),
     Mistake(
-        "You add the heads up. The merge only puts their columns side by side; `c_proj` mixes them later.",
+        "You add up the heads. The merge only puts their columns side by side, and `c_proj` mixes them later.",
         """
 def merge_heads(heads):
     return heads.sum(dim=1)

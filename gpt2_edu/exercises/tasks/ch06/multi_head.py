@@ -14,7 +14,7 @@ LEVEL = 2
 MINUTES = 15
 
 TASK = r"""
-Put your parts together: GPT-2's attention layer, from `x` (B, T, C) to (B, T, C), without dropout. `weights` is a dictionary with the four tensors of the layer, as `nn.Linear` stores them, (out, in):
+Put your parts together and write GPT-2's attention layer, from `x` (B, T, C) to (B, T, C), without dropout. `weights` is a dictionary with the four tensors of the layer, as `nn.Linear` stores them, (out, in):
 
 | name | shape |
 | --- | --- |
@@ -23,13 +23,13 @@ Put your parts together: GPT-2's attention layer, from `x` (B, T, C) to (B, T, C
 | `"c_proj.weight"` | (C, C) |
 | `"c_proj.bias"` | (C,) |
 
-The first line fetches your own `causal_attention`, `split_heads` and `merge_heads`, or the book's where you have none yet.
+The first line fetches your own `causal_attention`, `split_heads` and `merge_heads`, or the book's where yours are missing.
 
 A single token sees only itself, so with T = 1 the weights of every head are 1, and the result is `c_proj` of the token's value. If that value is (10, 20), and `c_proj` has the weight $\begin{pmatrix} 0 & 1 \\ 1 & 1 \end{pmatrix}$ and the bias (0.5, 0), the result is (20.5, 30).
 """
 
 HINTS = (
-    "Five steps: project with `c_attn`, cut off q, k and v, split each into heads, attend, merge and project with `c_proj`.",
+    "There are five steps. Project with `c_attn`, separate q, k and v, split each into heads, attend, then merge and project with `c_proj`.",
     "First `.split(C, dim=-1)` into q, k and v, then `split_heads` on each of the three.",
     "A Linear is `x @ weight.T + bias`, or `F.linear(x, weight, bias)`, also for `c_proj`.",
 )
@@ -65,7 +65,7 @@ def multi_head(x, weights, n_head):
 
 MISTAKES = (
     Mistake(
-        "`c_proj` is missing: the merged result still has to go through it.",
+        "`c_proj` is missing. The merged result still has to go through it.",
         f"""{_OWN}
 def multi_head(x, weights, n_head):
     qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
@@ -75,7 +75,7 @@ def multi_head(x, weights, n_head):
 """,
     ),
     Mistake(
-        "The weight of `c_proj` is used without `.T`. It is square, so no error tells you: stored as (out, in), it must be turned.",
+        "The weight of `c_proj` is used without `.T`. It is square, so there is no error to warn you, but it is stored as (out, in) and must be transposed.",
         f"""{_OWN}
 def multi_head(x, weights, n_head):
     qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
@@ -86,7 +86,7 @@ def multi_head(x, weights, n_head):
 """,
     ),
     Mistake(
-        "The bias of `c_proj` is missing: add it at the end, once.",
+        "The bias of `c_proj` is missing. Add it at the end, once.",
         f"""{_OWN}
 def multi_head(x, weights, n_head):
     qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
@@ -97,7 +97,7 @@ def multi_head(x, weights, n_head):
 """,
     ),
     Mistake(
-        "This is one wide head: q, k and v are not split. Each head has its own slice, and its own softmax.",
+        "This is one wide head, because q, k and v are not split. Each head has its own slice and its own softmax.",
         f"""{_OWN}
 def multi_head(x, weights, n_head):
     qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
@@ -106,7 +106,7 @@ def multi_head(x, weights, n_head):
 """,
     ),
     Mistake(
-        "You cut all 3C outputs into heads first, so a head gets columns that belong to others. First cut off q, k and v, C columns each, then split each into heads.",
+        "You split all 3C outputs into heads first, so a head gets columns that belong to others. First separate q, k and v, C columns each, then split each into heads.",
         f"""{_OWN}
 def multi_head(x, weights, n_head):
     qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
@@ -116,7 +116,7 @@ def multi_head(x, weights, n_head):
 """,
     ),
     Mistake(
-        "The scores are divided by √C. The vectors that are multiplied have D numbers: √D.",
+        "The scores are divided by √C. The vectors in the dot product have D entries, so it must be √D.",
         f"""{_OWN}
 def multi_head(x, weights, n_head):
     qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
@@ -128,7 +128,7 @@ def multi_head(x, weights, n_head):
 """,
     ),
     Mistake(
-        "The three pieces are taken in another order. `c_attn` gives q, then k, then v.",
+        "You take the three pieces in another order. `c_attn` gives q, then k, then v.",
         f"""{_OWN}
 def multi_head(x, weights, n_head):
     qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])

@@ -13,14 +13,14 @@ LEVEL = 1
 MINUTES = 8
 
 TASK = r"""
-Cut `x` (B, T, C) into H = `n_head` heads: (B, H, T, D), with D = C / H. Head 0 takes the first D columns of every token, head 1 the next D, and so on.
+Split `x` (B, T, C) into H = `n_head` heads, as (B, H, T, D) with D = C / H. Head 0 takes the first D columns of every token, head 1 the next D, and so on.
 
 One text of two tokens, (0, 1, 2, 3) and (100, 101, 102, 103), with H = 2: head 0 becomes the matrix with the rows (0, 1) and (100, 101), head 1 the one with (2, 3) and (102, 103).
 """
 
 HINTS = (
-    "Two steps: cut the last axis where it stands, then move the new axis.",
-    "`view` cuts C into (H, D). After it the shape is (B, T, H, D).",
+    "There are two steps. Split the last axis in place, then move the new axis.",
+    "`view` splits C into (H, D), which gives the shape (B, T, H, D).",
     "`transpose(1, 2)` swaps T and H.",
 )
 
@@ -39,7 +39,7 @@ def split_heads(x, n_head):
 
 MISTAKES = (
     Mistake(
-        "You ask `view` for the final shape at once. It cuts token 0 into pieces that pose as tokens, and refuses where x is a piece of a wider tensor: view to (B, T, H, D), then transpose.",
+        "You ask `view` for the final shape at once. It cuts token 0 into pieces that pose as tokens, and raises an error where x is a slice of a wider tensor. View to (B, T, H, D), then transpose.",
         """
 def split_heads(x, n_head):
     B, T, C = x.shape
@@ -47,7 +47,7 @@ def split_heads(x, n_head):
 """,
     ),
     Mistake(
-        "`reshape` straight to the final shape makes pieces of one token pose as several tokens, and says nothing. Cut C into (H, D) where it stands, then transpose.",
+        "`reshape` straight to the final shape makes pieces of one token pose as several tokens, without any error. Split C into (H, D) in place, then transpose.",
         """
 def split_heads(x, n_head):
     B, T, C = x.shape
@@ -55,7 +55,7 @@ def split_heads(x, n_head):
 """,
     ),
     Mistake(
-        "The axes are cut but not moved: this is (B, T, H, D). Swap T and H with `transpose(1, 2)`.",
+        "The axis is split but not moved, so this is (B, T, H, D). Swap T and H with `transpose(1, 2)`.",
         """
 def split_heads(x, n_head):
     B, T, C = x.shape
@@ -63,7 +63,7 @@ def split_heads(x, n_head):
 """,
     ),
     Mistake(
-        "C is cut into (D, H) here, so head 0 takes every H-th column. The heads' columns lie side by side: cut into (H, D).",
+        "C is split into (D, H) here, so head 0 takes every H-th column. Each head's columns are side by side, so split into (H, D).",
         """
 def split_heads(x, n_head):
     B, T, C = x.shape
@@ -71,7 +71,7 @@ def split_heads(x, n_head):
 """,
     ),
     Mistake(
-        "The number of heads and their size have changed places: `view(B, T, n_head, C // n_head)`.",
+        "The number of heads and their size are swapped. Write `view(B, T, n_head, C // n_head)`.",
         """
 def split_heads(x, n_head):
     B, T, C = x.shape

@@ -11,19 +11,19 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-The second way to see `c_proj`: no merge, but every head writes what it found into all C numbers through its own block $W_i$, and the layer adds up what they write, and the bias, once.
+This is the second way to see `c_proj`. There is no merge. Every head writes its result into all C entries through its own block $W_i$, and the layer adds up what they write, and the bias, once.
 
 $$\sum_i h_i\, W_i^\top + b$$
 
-The function below should do this, from `heads` (B, H, T, D), with the weight (C, C), stored as (out, in), and the bias (C,) of `c_proj`. No error comes, and the shape is right, but the numbers are not those of "merge, then `c_proj`". Find the bug and mend it.
+The function below should do this, from `heads` (B, H, T, D), with the weight (C, C), stored as (out, in), and the bias (C,) of `c_proj`. It raises no error and the shape is right, but the numbers are not those of "merge, then `c_proj`". Find the bug and fix it.
 
-A tiny example: two heads of one number each, $h_0 = 1$ and $h_1 = 2$, one token. With the weight $\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}$ and the bias (10, 20), the result is (15, 31).
+In a tiny example, one token has two heads of one entry each, $h_0 = 1$ and $h_1 = 2$. With the weight $\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}$ and the bias (10, 20), the result is (15, 31).
 """
 
 HINTS = (
-    "Do the tiny example by hand: which numbers of the weight does head 0 meet, and which should it meet?",
-    "Stored as (out, in), a row of the weight belongs to one *output*. What a head found is an input.",
-    "Head h owns the columns h·D to (h+1)·D of the weight: a block (C, D), which must be turned.",
+    "Do the tiny example by hand. With which entries of the weight is head 0 multiplied, and which should they be?",
+    "Stored as (out, in), a row of the weight belongs to one *output*. A head's result is an input.",
+    "Head h owns the columns h·D to (h+1)·D of the weight, a block of shape (C, D), which must be transposed.",
 )
 
 START = '''
@@ -53,7 +53,7 @@ def sum_of_heads(heads, weight, bias):
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: these are rows of the weight, which belong to outputs. A head owns columns.",
+        "The bug is still there. These are rows of the weight, which belong to outputs, but a head owns columns.",
         """
 def sum_of_heads(heads, weight, bias):
     B, H, T, D = heads.shape
@@ -64,7 +64,7 @@ def sum_of_heads(heads, weight, bias):
 """,
     ),
     Mistake(
-        "The sizes do not fit. A block is D columns of the weight, (C, D), and must be turned: `heads[:, h] @ block.T`.",
+        "The sizes do not fit. A block is D columns of the weight, (C, D), and must be transposed: `heads[:, h] @ block.T`.",
         """
 def sum_of_heads(heads, weight, bias):
     B, H, T, D = heads.shape
@@ -87,7 +87,7 @@ def sum_of_heads(heads, weight, bias):
 """,
     ),
     Mistake(
-        "You give head h every H-th column. Its columns lie side by side, from h·D to (h+1)·D.",
+        "You give head h every H-th column. Its columns are side by side, from h·D to (h+1)·D.",
         """
 def sum_of_heads(heads, weight, bias):
     B, H, T, D = heads.shape

@@ -15,17 +15,17 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = r"""
-Heads are independent workers that add up, so one can be switched off without disturbing the others. Write a layer that does this: as `multi_head`, but the head number `head`, counted from 0, writes nothing. What it found, (B, T, D), counts as 0; the other heads and the biases stay as they are.
+Heads are independent workers that add up, so one can be switched off without disturbing the others. Write a layer that does this. It works like `multi_head`, but the head number `head`, counted from 0, writes nothing. Its result, (B, T, D), counts as 0, and the other heads and the biases stay as they are.
 
-`x` (B, T, C) and `weights` are those of `multi_head`, and must not be changed. There is a way that uses your `multi_head` as it is, and only gives it another weight.
+`x` (B, T, C) and `weights` are those of `multi_head`, and must not be changed. One way is to use your `multi_head` as it is, and only give it another weight.
 
 With one head, and that one off, every token gets the bias of `c_proj` and nothing else.
 """
 
 HINTS = (
-    "Through which numbers of `c_proj.weight` does a head write?",
+    "Through which entries of `c_proj.weight` does a head write?",
     "Through its columns, head · D to (head + 1) · D. Where they are 0, nothing is written.",
-    'Clone the weight before you write zeros into it, and hand on `weights | {"c_proj.weight": …}`, a new dictionary with one entry replaced.',
+    'Clone the weight before you write zeros into it, and pass on `weights | {"c_proj.weight": …}`, a new dictionary with one entry replaced.',
 )
 
 START = '''
@@ -53,7 +53,7 @@ def without_head(x, weights, n_head, head):
 
 MISTAKES = (
     Mistake(
-        "You write zeros into the rows of `c_proj.weight`, and rows are outputs: every head falls silent in D of the C numbers. A head is read by its columns.",
+        "You write zeros into the rows of `c_proj.weight`. Rows are outputs, so every head falls silent in D of the C entries. A head is read by its columns.",
         """
 multi_head = own("multi_head")
 
@@ -65,7 +65,7 @@ def without_head(x, weights, n_head, head):
 """,
     ),
     Mistake(
-        "You write zeros into the caller's own weight, so the head stays off for ever. Clone it first.",
+        "You write zeros into the caller's own weight, so the head stays off for good. Clone it first.",
         """
 multi_head = own("multi_head")
 
@@ -76,7 +76,7 @@ def without_head(x, weights, n_head, head):
 """,
     ),
     Mistake(
-        "A query of zeros does not silence a head: its scores are equal, and it takes a little of everything. Stop what it writes.",
+        "A query of zeros does not silence a head. Its scores are equal, so it takes a little of everything. Stop it from writing.",
         """
 multi_head = own("multi_head")
 
@@ -91,7 +91,7 @@ def without_head(x, weights, n_head, head):
 """,
     ),
     Mistake(
-        "The head's values lose their weight but keep their bias, and hand that over. Their bias has to go as well, or the columns of `c_proj`.",
+        "The head's values lose their weight but keep their bias, and still contribute it. The bias has to go as well, or else the columns of `c_proj`.",
         """
 multi_head = own("multi_head")
 
@@ -104,7 +104,7 @@ def without_head(x, weights, n_head, head):
 """,
     ),
     Mistake(
-        "You switch off every H-th column. A head's columns lie side by side, from head · D to (head + 1) · D.",
+        "You switch off every H-th column. A head's columns are side by side, from head · D to (head + 1) · D.",
         """
 multi_head = own("multi_head")
 

@@ -1,4 +1,4 @@
-"""How many units answer?"""
+"""How many units are active?"""
 
 from functools import cache
 
@@ -15,17 +15,17 @@ LEVEL = 2
 MINUTES = 12
 
 TASK = r"""
-A unit answers a token if its number before the bend, in `mlp.pre`, is above zero. Look into a model: for each token of a batch, how many units of block `n` answer?
+A unit is active at a token if its value before the nonlinearity, in `mlp.pre`, is above zero. For each token of a batch, count how many units of block `n` are active.
 
-`model` is a GPT-2 of the package in evaluation mode, `idx` is (B, T), and `n` counts the blocks from 0. The result is (B, T), whole numbers (`int64`). Run the model under `trace`, as in the chapter's fold *a trained MLP at work*; the name of the tensor is `transformer.h.0.mlp.pre` for block 0.
+`model` is a GPT-2 of the package in evaluation mode, `idx` is (B, T), and `n` counts the blocks from 0. The result is (B, T), with whole numbers (`int64`). Run the model under `trace`, as in the chapter's fold *a trained MLP at work*. For block 0 the tensor is called `transformer.h.0.mlp.pre`.
 
-A right answer is then used: the check shows how many units of each block answer the tokens of "A crane ate fish."
+When your answer is right, the check uses it to show how many units of each block are active at the tokens of "A crane ate fish."
 """
 
 HINTS = (
     "`with trace(model) as t, torch.no_grad(): model(idx)` runs the model and fills `t`.",
-    'The tensor is `t[f"transformer.h.{n}.mlp.pre"]`, of shape (B, T, F). Compare it with 0 and you have (B, T, F) of true and false.',
-    "`.sum(dim=-1)` counts what is true along the last axis, which is F.",
+    'The tensor is `t[f"transformer.h.{n}.mlp.pre"]`, of shape (B, T, F). Compared with 0 it gives a tensor (B, T, F) of True and False.',
+    "`.sum(dim=-1)` counts the entries that are True along the last axis, which is F.",
 )
 
 START = '''
@@ -50,8 +50,8 @@ def answering_units(model, idx, n):
 
 MISTAKES = (
     Mistake(
-        "Every unit is counted here: after GELU a silent unit is not 0 but a little below. Ask "
-        "what is above zero.",
+        "Every unit is counted here, because after GELU a silent unit is not 0 but a little below. "
+        "Count those above zero.",
         """
 from gpt2_edu import trace
 
@@ -63,7 +63,7 @@ def answering_units(model, idx, n):
 """,
     ),
     Mistake(
-        "This counts along T: in how many tokens each unit answers. The units are the last axis.",
+        "This counts along T, at how many tokens each unit is active. The units are the last axis.",
         """
 from gpt2_edu import trace
 
@@ -75,7 +75,7 @@ def answering_units(model, idx, n):
 """,
     ),
     Mistake(
-        "This is the share of the units. Count them: `sum` where you have `mean`.",
+        "This is the share of the units. To count them, use `sum` instead of `mean`.",
         """
 from gpt2_edu import trace
 
@@ -100,7 +100,7 @@ def answering_units(model, idx, n):
 """,
     ),
     Mistake(
-        "These are the C numbers that the MLP adds. The units stand before the bend, in `mlp.pre`.",
+        "These are the C entries that the MLP adds. The units' values are in `mlp.pre`.",
         """
 from gpt2_edu import trace
 
@@ -157,7 +157,7 @@ def after(answer):
     ids = encoding.encode("A crane ate fish.")
     counts = [answer(model, torch.tensor([ids]), n)[0].tolist() for n in range(3)]
     units = 4 * model.config.n_embd
-    lines = [f"  Units that answer, of {units}, in block 0, 1 and 2:"]
+    lines = [f"  Active units, of {units}, in blocks 0, 1 and 2:"]
     for place, i in enumerate(ids):
         numbers = "".join(f"{count[place]:6}" for count in counts)
         lines.append(f"    {encoding.decode([i]):8}{numbers}")

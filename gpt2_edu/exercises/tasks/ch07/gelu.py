@@ -15,13 +15,13 @@ Write the form of GELU that GPT-2 was trained with:
 
 $$\mathrm{GELU}_{\tanh}(x) = 0.5\,x\left(1 + \tanh\!\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
 
-`x` is a tensor of any shape. The function works on each number by itself and returns a tensor of the same shape. Of 2.4 it makes 2.3807, of 0 it makes 0, and of −2 it makes −0.0454. Write the formula out: do not call `F.gelu`.
+`x` is a tensor of any shape. The function works on each entry by itself and returns a tensor of the same shape. It turns 2.4 into 2.3807, 0 into 0, and −2 into −0.0454. Write the formula out, without calling `F.gelu`.
 """
 
 HINTS = (
-    "It is one line or two: PyTorch's `torch.tanh` and `**` work on each number of a tensor.",
+    "One or two lines are enough, because `torch.tanh` and `**` work on each entry of a tensor.",
     "`math.sqrt(2 / math.pi)` is the factor in front of the bracket.",
-    "`inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)`; then half of x, times 1 plus the tanh of it.",
+    "`inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)`, then half of x, times 1 plus the tanh of `inner`.",
 )
 
 START = '''
@@ -46,14 +46,14 @@ def gelu(x):
 """,
     ),
     Mistake(
-        "This is x · σ(1.702 x), the coarser stand-in. Write the form with tanh.",
+        "This is x · σ(1.702 x), a coarser approximation. Write the form with tanh.",
         """
 def gelu(x):
     return x * torch.sigmoid(1.702 * x)
 """,
     ),
     Mistake(
-        "The factor 0.5 is missing: the share must lie between 0 and 1, and 1 + tanh lies between "
+        "The factor 0.5 is missing. The share must be between 0 and 1, and 1 + tanh is between "
         "0 and 2.",
         """
 def gelu(x):
@@ -62,7 +62,7 @@ def gelu(x):
 """,
     ),
     Mistake(
-        "The root covers 2/π, not π alone or 2π: `math.sqrt(2 / math.pi)`.",
+        "The root is of 2/π, not of π or 2π: `math.sqrt(2 / math.pi)`.",
         """
 def gelu(x):
     inner = math.sqrt(2 * math.pi) * (x + 0.044715 * x**3)
@@ -78,7 +78,7 @@ def gelu(x):
 """,
     ),
     Mistake(
-        "This is the share alone. GELU multiplies x by it.",
+        "This is only the share. GELU multiplies x by it.",
         """
 def gelu(x):
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
@@ -86,7 +86,7 @@ def gelu(x):
 """,
     ),
     Mistake(
-        "This is ReLU, which has a corner at 0. GELU bends softly.",
+        "This is ReLU, which has a corner at 0. GELU is smooth.",
         """
 def gelu(x):
     return x.clamp(min=0)

@@ -12,7 +12,7 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-Write the whole MLP: a linear layer, the bend, a linear layer.
+Write the whole MLP, which is a linear layer, the nonlinearity and another linear layer.
 
 `x` is (B, T, C). `weights` is a dictionary with four tensors, in the layout of `nn.Linear`, which is (out, in):
 
@@ -23,13 +23,13 @@ Write the whole MLP: a linear layer, the bend, a linear layer.
 | `"c_proj.weight"` | (C, F) |
 | `"c_proj.bias"` | (C,) |
 
-The result is (B, T, C). For the bend take your `gelu`: the cell begins by fetching it, or the book's if yours is not there yet. F is 4C in GPT-2, but take the sizes as they come.
+The result is (B, T, C). For the nonlinearity use your `gelu`. The cell begins by fetching it, or the book's if yours is missing. F is 4C in GPT-2, but your function should work for any F.
 
-By hand: the token (1, 2) with the rows (1, 0), (0, 0), (0, −1) and no biases becomes (1, 0, −2) before the bend and (0.8412, 0, −0.0454) after it. If `c_proj` has the rows (1, 5, 0) and (0, 5, 1) and the bias (0.5, 0), then (1.3412, −0.0454) comes out.
+By hand: the token (1, 2) with the rows (1, 0), (0, 0), (0, −1) and no biases becomes (1, 0, −2) before GELU and (0.8412, 0, −0.0454) after it. If `c_proj` has the rows (1, 5, 0) and (0, 5, 1) and the bias (0.5, 0), then (1.3412, −0.0454) comes out.
 """
 
 HINTS = (
-    "Three steps, each with its shape: (B, T, C) → (B, T, F) → (B, T, F) → (B, T, C).",
+    "Follow the shapes through the three steps: (B, T, C) → (B, T, F) → (B, T, F) → (B, T, C).",
     "A linear layer with a matrix stored as (out, in) is `x @ W.T + b`, or `F.linear(x, W, b)`.",
     '`pre = F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])`, then `gelu(pre)`, then the same with `c_proj`.',
 )
@@ -56,7 +56,7 @@ def mlp(x, weights):
 
 MISTAKES = (
     Mistake(
-        "The bend is missing. Two linear layers in a row are one linear layer.",
+        "The nonlinearity is missing. Two linear layers in a row are one linear layer.",
         """
 def mlp(x, weights):
     pre = F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])
@@ -72,7 +72,7 @@ def mlp(x, weights):
 """,
     ),
     Mistake(
-        "This bends twice. Nothing follows `c_proj`: its result goes out as it is.",
+        "This applies GELU twice. Nothing follows `c_proj`, whose result is returned as it is.",
         """
 gelu = own("gelu")
 
@@ -84,7 +84,7 @@ def mlp(x, weights):
 """,
     ),
     Mistake(
-        "The biases are left out: a linear layer adds one after its matrix.",
+        "The biases are left out. A linear layer adds one after its matrix.",
         """
 gelu = own("gelu")
 
@@ -95,7 +95,7 @@ def mlp(x, weights):
 """,
     ),
     Mistake(
-        "The bend stands before `c_fc` here. Widen first, then bend the F numbers.",
+        "GELU comes before `c_fc` here. Widen first, then apply it to the F entries.",
         """
 gelu = own("gelu")
 
@@ -106,7 +106,7 @@ def mlp(x, weights):
 """,
     ),
     Mistake(
-        "The matrices are stored as (out, in), so they have to be turned: `x @ W.T + b`.",
+        "The matrices are stored as (out, in), so they have to be transposed: `x @ W.T + b`.",
         """
 gelu = own("gelu")
 
@@ -146,7 +146,7 @@ def cases():
         "c_proj.bias": torch.tensor([0.5, 0.0]),
     }
     return [
-        Case("the pencil case", (torch.tensor([[[1.0, 2.0]]]), hand)),
+        Case("the example by hand", (torch.tensor([[[1.0, 2.0]]]), hand)),
         Case(
             "B = 2, T = 5, C = 3, F = 12", (torch.randn(2, 5, 3, generator=generator), draw(3, 12))
         ),

@@ -11,19 +11,19 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-Without a bend between them, two linear layers do the work of one. The function below takes the matrices and biases of both and should return the one matrix and the one bias that do the same. All matrices are stored as (out, in), as `nn.Linear` does. One line is wrong: find it.
+Without a nonlinearity between them, two linear layers do the work of one. The function below takes the matrices and biases of both and should return the single matrix and bias that do the same. All matrices are stored as (out, in), as in `nn.Linear`. One line is wrong. Find it and fix it.
 
-`w1` is (F, C), `b1` is (F,), `w2` is (O, F), `b2` is (O,). The result is a pair: a matrix (O, C) and a bias (O,).
+`w1` is (F, C), `b1` is (F,), `w2` is (O, F), `b2` is (O,). The result is a pair of a matrix (O, C) and a bias (O,).
 
-A pencil case: with
+For example, with
 
 $$W_1 = \begin{pmatrix} 1 & 2 \\ 0 & 1 \end{pmatrix},\quad b_1 = (1, -1),\quad W_2 = \begin{pmatrix} 1 & 0 \\ 1 & 1 \end{pmatrix},\quad b_2 = (0, 3)$$
 
-the token (0, 0) becomes (1, −1) in the first layer and (1, 3) in the second. So the one bias is (1, 3).
+the token (0, 0) becomes (1, −1) in the first layer and (1, 3) in the second. So the single bias is (1, 3).
 """
 
 HINTS = (
-    "What comes out of both layers for a token of zeros? There the matrix W does not matter, only the bias.",
+    "What do both layers return for a token of zeros? There the matrix W does not matter, only the bias.",
     "The first bias goes through the second layer, like everything that leaves the first.",
     "$W_2(W_1 x + b_1) + b_2 = W_2 W_1\\, x + (W_2\\, b_1 + b_2)$.",
 )
@@ -46,7 +46,7 @@ def one_linear(w1, b1, w2, b2):
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: b1 is added as it is. It passes through the second layer first.",
+        "The bug is still there. b1 is added as it is, but it passes through the second layer first.",
         """
 def one_linear(w1, b1, w2, b2):
     return w2 @ w1, b1 + b2
@@ -60,23 +60,22 @@ def one_linear(w1, b1, w2, b2):
 """,
     ),
     Mistake(
-        "The order was right before: the first layer stands on the right, beside x, so it is "
-        "w2 @ w1.",
+        "The order was right before. The first layer is on the right, beside x, so it is w2 @ w1.",
         """
 def one_linear(w1, b1, w2, b2):
     return w1 @ w2, w2 @ b1 + b2
 """,
     ),
     Mistake(
-        "The numbers are right and the layout is not: this matrix is (in, out). `nn.Linear` stores "
-        "(out, in).",
+        "The numbers are right but the layout is not. This matrix is (in, out), and `nn.Linear` "
+        "stores (out, in).",
         """
 def one_linear(w1, b1, w2, b2):
     return w1.T @ w2.T, w2 @ b1 + b2
 """,
     ),
     Mistake(
-        "It is the first bias that meets the second matrix, not the second bias.",
+        "It is the first bias that is multiplied by the second matrix, not the second bias.",
         """
 def one_linear(w1, b1, w2, b2):
     return w2 @ w1, b1 + w2 @ b2
@@ -108,7 +107,7 @@ def cases():
         torch.tensor([0.0, 3.0]),
     )
     return [
-        Case("the pencil case", hand),
+        Case("the example by hand", hand),
         Case("C = 3, F = 7, O = 5", (draw(7, 3), draw(7), draw(5, 7), draw(5))),
         Case("wide, then down to one number", (draw(8, 2), draw(8), draw(1, 8), draw(1))),
         Case("no biases", (draw(7, 3), torch.zeros(7), draw(5, 7), torch.zeros(5))),

@@ -11,20 +11,20 @@ LEVEL = 3
 MINUTES = 10
 
 TASK = r"""
-(The chapter's fold *what came later* is about this.) LLaMA and many other models compute two vectors from a token, bend the one, the gate, with SiLU, multiply the two number by number, and lead the product back to C:
+(The chapter's fold *what came later* is about this.) LLaMA and many other models compute two vectors from a token, apply SiLU to one of them, the gate, multiply the two entry by entry, and bring the product back to C:
 
 $$\mathrm{out} = \big(\mathrm{SiLU}(x\,W_{\mathrm{gate}}^{\top}) \odot (x\,W_{\mathrm{up}}^{\top})\big)\,W_{\mathrm{down}}^{\top}
 \qquad \mathrm{SiLU}(z) = z \cdot \sigma(z)$$
 
-`x` is (B, T, C). `gate` and `up` are matrices (F, C), `down` is (C, F), stored as (out, in); there are no biases. The result is (B, T, C). Write SiLU out, with `torch.sigmoid`.
+`x` is (B, T, C). `gate` and `up` are matrices (F, C), `down` is (C, F), stored as (out, in); there are no biases. The result is (B, T, C). Write SiLU out with `torch.sigmoid`.
 
-By hand, with C = F = 1: x = 2, gate = 0.5, up = 3, down = 1. The gate is 1 before the bend and $1 \cdot \sigma(1) = 0.7311$ after it, `up` gives 6, and 0.7311 · 6 = 4.3864 comes out (from the unrounded gate).
+By hand, with C = F = 1: x = 2, gate = 0.5, up = 3, down = 1. The gate is 1 before SiLU and $1 \cdot \sigma(1) = 0.7311$ after it, `up` gives 6, and the result is 0.7311 · 6 = 4.3864 (from the unrounded gate).
 """
 
 HINTS = (
     "Compute the two vectors first, each (B, T, F): `x @ gate.T` and `x @ up.T`.",
-    "Only the gate is bent: z times `torch.sigmoid(z)`. The other vector stays as it is.",
-    "Multiply the two with `*`, number by number, then `@ down.T`.",
+    "SiLU is applied only to the gate, as z times `torch.sigmoid(z)`. The other vector stays as it is.",
+    "Multiply the two with `*`, entry by entry, then `@ down.T`.",
 )
 
 START = '''
@@ -36,13 +36,13 @@ def swiglu(x, gate, up, down):
 SOLUTION = """
 def swiglu(x, gate, up, down):
     z = x @ gate.T  # (B, T, F)
-    bent = z * torch.sigmoid(z)
-    return (bent * (x @ up.T)) @ down.T
+    silu = z * torch.sigmoid(z)
+    return (silu * (x @ up.T)) @ down.T
 """
 
 MISTAKES = (
     Mistake(
-        "The bend is on the wrong vector: the gate is bent, `up` stays straight.",
+        "SiLU is on the wrong vector. It belongs on the gate, and `up` stays as it is.",
         """
 def swiglu(x, gate, up, down):
     z = x @ up.T
@@ -50,28 +50,28 @@ def swiglu(x, gate, up, down):
 """,
     ),
     Mistake(
-        "This gate is σ(z) alone, which lies between 0 and 1. SiLU is z · σ(z).",
+        "This gate is only σ(z), which is between 0 and 1. SiLU is z · σ(z).",
         """
 def swiglu(x, gate, up, down):
     return (torch.sigmoid(x @ gate.T) * (x @ up.T)) @ down.T
 """,
     ),
     Mistake(
-        "The two vectors are added here. They are multiplied, number by number.",
+        "The two vectors are added here, but they must be multiplied, entry by entry.",
         """
 def swiglu(x, gate, up, down):
     return (F.silu(x @ gate.T) + x @ up.T) @ down.T
 """,
     ),
     Mistake(
-        "This bends with GELU. SwiGLU has SiLU, z · σ(z).",
+        "This uses GELU. SwiGLU has SiLU, z · σ(z).",
         """
 def swiglu(x, gate, up, down):
     return (F.gelu(x @ gate.T) * (x @ up.T)) @ down.T
 """,
     ),
     Mistake(
-        "The product is bent here. Bend the gate first, then multiply.",
+        "SiLU is applied to the product here. Apply it to the gate first, then multiply.",
         """
 def swiglu(x, gate, up, down):
     return F.silu((x @ gate.T) * (x @ up.T)) @ down.T
@@ -92,7 +92,7 @@ def cases():
 
     one = torch.ones(1, 1)
     return [
-        Case("the pencil case", (torch.tensor([[[2.0]]]), 0.5 * one, 3 * one, one)),
+        Case("the example by hand", (torch.tensor([[[2.0]]]), 0.5 * one, 3 * one, one)),
         Case("B = 2, T = 5, C = 3, F = 8", (draw(2, 5, 3), draw(8, 3), draw(8, 3), draw(3, 8))),
         Case("one token", (draw(1, 1, 6), draw(16, 6), draw(16, 6), draw(6, 16))),
         Case("large numbers", (50 * draw(1, 2, 3), draw(8, 3), draw(8, 3), draw(3, 8))),

@@ -10,17 +10,17 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-In training, GPT-2 adds each edit to the stream after dropout has fallen on it. The function below should do so: with probability `p` a number of the edit becomes 0, and those that stay are divided by 1 − p, so that the mean is kept. It has one bug. Find it. (See the chapter's fold *where the dropout goes*.)
+In training, GPT-2 applies dropout to each edit before it adds the edit to the stream. The function below should do this. With probability `p` an entry of the edit becomes 0, and those that stay are divided by 1 − p, so that the mean is kept. It has one bug. Find it and fix it. (See the chapter's fold *where the dropout goes*.)
 
-`x` and `edit` are (B, T, C), and so is the result. The draws come from `generator`, one number for each entry, by `torch.rand(edit.shape, generator=generator)`; an entry stays if its number is `p` or more. This line is right as it stands.
+`x` and `edit` are (B, T, C), and so is the result. The draws come from `generator`, one number for each entry, by `torch.rand(edit.shape, generator=generator)`, and an entry stays if its number is `p` or more. This line is correct.
 
-With p = 0.5, x = (1, 1, 1, 1), edit = (2, 4, 6, 8) and an edit whose second and third numbers are dropped, the result is (1 + 4, 1, 1, 1 + 16) = (5, 1, 1, 17).
+With p = 0.5, x = (1, 1, 1, 1), edit = (2, 4, 6, 8) and an edit whose second and third entries are dropped, the result is (1 + 4, 1, 1, 1 + 16) = (5, 1, 1, 17).
 """
 
 HINTS = (
-    "Set the edit to 0 in your head: what must come out? And what does come out?",
-    "The stream has to go on untouched. On what does `keep` fall here?",
-    "`x + …`, where the dots are the edit alone, times `keep`, divided by 1 − p.",
+    "Imagine that the edit is 0. What must the function return, and what does it return?",
+    "The stream has to pass untouched. To what is `keep` applied here?",
+    "`x + …`, where the dots are only the edit, times `keep`, divided by 1 − p.",
 )
 
 START = '''
@@ -39,8 +39,8 @@ def drop_edit(x, edit, p, generator):
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: dropout falls on the sum, so numbers of the stream are lost. Drop "
-        "from the edit, then add.",
+        "The bug is still there. Dropout falls on the sum, so entries of the stream are lost. Apply "
+        "it to the edit, then add.",
         """
 def drop_edit(x, edit, p, generator):
     keep = torch.rand(edit.shape, generator=generator) >= p
@@ -48,7 +48,7 @@ def drop_edit(x, edit, p, generator):
 """,
     ),
     Mistake(
-        "Now the right numbers are dropped, but those that stay are not divided by 1 − p.",
+        "Now the right entries are dropped, but those that stay are not divided by 1 − p.",
         """
 def drop_edit(x, edit, p, generator):
     keep = torch.rand(edit.shape, generator=generator) >= p
@@ -56,7 +56,7 @@ def drop_edit(x, edit, p, generator):
 """,
     ),
     Mistake(
-        "Here dropout falls on the stream and spares the edit. It is the other way round.",
+        "Here dropout falls on the stream and spares the edit. It should be the other way round.",
         """
 def drop_edit(x, edit, p, generator):
     keep = torch.rand(edit.shape, generator=generator) >= p
@@ -64,7 +64,7 @@ def drop_edit(x, edit, p, generator):
 """,
     ),
     Mistake(
-        "The stream is divided by 1 − p as well. The bracket must hold the edit alone.",
+        "The stream is divided by 1 − p as well. Only the edit belongs in the brackets.",
         """
 def drop_edit(x, edit, p, generator):
     keep = torch.rand(edit.shape, generator=generator) >= p
@@ -72,8 +72,8 @@ def drop_edit(x, edit, p, generator):
 """,
     ),
     Mistake(
-        "The line with `keep` was right: p is the share that is dropped, so what is drawn below p "
-        "goes.",
+        "The line with `keep` was right. p is the share that is dropped, so entries with a draw "
+        "below p go.",
         """
 def drop_edit(x, edit, p, generator):
     keep = torch.rand(edit.shape, generator=generator) < p

@@ -13,19 +13,19 @@ LEVEL = 3
 MINUTES = 20
 
 TASK = r"""
-A residual network of L layers, each one number times a slope: $x \leftarrow x + s_i x$. Multiplied out, the slope of the whole is a sum over all $2^L$ paths, and each path has for a slope the product of the slopes of the layers that it goes *through*. A path may go through none of them, or through any number up to L.
+A residual network of L layers, each one number times a slope: $x \leftarrow x + s_i x$. Multiplied out, the slope of the whole is a sum over all $2^L$ paths. The slope of a path is the product of the slopes of the layers that it goes *through*, and it may go through any number of them, from none to L.
 
 (See the chapter's fold *short paths and long ones*.) Sort the paths by that number. `slopes` is (L,). Return (L + 1,): entry k is the sum over all paths that go through exactly k layers.
 
-By hand, for the slopes (0.5, 0.1): past both 1; through one of them 0.5 + 0.1 = 0.6; through both 0.5 · 0.1 = 0.05. So the result is (1, 0.6, 0.05), and its sum is (1 + 0.5)(1 + 0.1) = 1.65.
+For the slopes (0.5, 0.1), for example, the path past both has the slope 1, the two paths through one of them have 0.5 + 0.1 = 0.6 together, and the path through both has 0.5 · 0.1 = 0.05. So the result is (1, 0.6, 0.05), and its sum is (1 + 0.5)(1 + 0.1) = 1.65.
 
-There are too many paths to try them all when L is large. Find a way that takes the layers one at a time.
+When L is large there are too many paths to try them all. Find a way that takes the layers one at a time.
 """
 
 HINTS = (
-    "Begin with no layers: there is one path, through nothing, with the slope 1. The result is (1).",
-    "With one more layer each path splits in two. One passes by: its sum stays at its place. One goes through: its sum is multiplied by s and moves up one place.",
-    "`F.pad(sums, (0, 1))` appends a zero, `F.pad(s * sums, (1, 0))` puts one in front. Add the two.",
+    "Begin with no layers. There is one path, through nothing, with the slope 1, so the result is (1).",
+    "With one more layer each path splits in two. One goes past the layer, and its sum stays where it is. One goes through, and its sum is multiplied by s and moves up one entry.",
+    "`F.pad(sums, (0, 1))` appends a zero, and `F.pad(s * sums, (1, 0))` puts one in front. Add the two.",
 )
 
 START = '''
@@ -70,7 +70,7 @@ def path_lengths(slopes):
 """,
     ),
     Mistake(
-        "The order is turned: your entry k is the sum over paths that pass *by* k layers.",
+        "The order is reversed. Your entry k is the sum over paths that go *past* k layers.",
         """
 def path_lengths(slopes):
     sums = torch.ones(1)
@@ -80,7 +80,7 @@ def path_lengths(slopes):
 """,
     ),
     Mistake(
-        "The path past all layers is missing: entry 0 belongs to it, and is 1.",
+        "The path past all layers is missing. Entry 0 belongs to it, and is 1.",
         """
 def path_lengths(slopes):
     sums = torch.ones(1)

@@ -12,8 +12,8 @@ GPT-2 XL has N = 48 blocks and a width of C = 1600. With which standard deviatio
 """
 
 HINTS = (
-    "How many edits are added to the stream in the whole model? Their sum grows like the root of that number.",
-    "Each block adds two edits: that of attention and that of the MLP.",
+    "How many edits does the whole model add to the stream? Their sum grows like the root of that number.",
+    "Each block adds two edits, one from attention and one from the MLP.",
 )
 
 START = "proj_std = ..."
@@ -29,19 +29,19 @@ MISTAKES = (
         "proj_std = 0.02 / math.sqrt(48)",
     ),
     Mistake(
-        "Without the root the edits get too small: lengths at right angles add up like a root.",
+        "Without the root the edits are too small, because lengths at right angles add up like a root.",
         "proj_std = 0.02 / 96",
     ),
     Mistake(
-        "That is where the other matrices start. Those that write to the stream start smaller.",
+        "The other matrices start with that. Those that write to the stream start smaller.",
         "proj_std = 0.02",
     ),
     Mistake(
-        "That is the number of the smallest GPT-2, with N = 12. Here N is 48.",
+        "That is right for the smallest GPT-2, with N = 12. Here N is 48.",
         "proj_std = 0.02 / math.sqrt(24)",
     ),
     Mistake(
-        "That is divided by √C. The rule counts the edits, not the columns.",
+        "You divided by √C. The rule counts the edits, not the columns.",
         "proj_std = 0.02 / math.sqrt(1600)",
     ),
     Mistake(

@@ -14,16 +14,16 @@ MINUTES = 8
 TASK = r"""
 Send a tensor through a stack of layers with residual connections, and keep the stream at every depth.
 
-`x` is (B, T, C). `layers` is a list of functions, each from (B, T, C) to (B, T, C). Return a list with one more entry than there are layers: the stream before the first layer, then after each one.
+`x` is (B, T, C). `layers` is a list of functions, each from (B, T, C) to (B, T, C). Return a list of the stream before the first layer and after each one, so it has one more entry than there are layers.
 
-By hand: x holds the one number 1, and the layers are $2x$ and $x - 2$. The stream holds 1, then 1 + 2 = 3, then 3 + 1 = 4. So the list holds tensors with 1, 3 and 4.
+For example, x holds the single number 1, and the layers are $2x$ and $x - 2$. The stream holds 1, then 1 + 2 = 3, then 3 + 1 = 4, so the list holds tensors with 1, 3 and 4.
 
 Do not change the tensor that you are given.
 """
 
 HINTS = (
     "Begin with a list that holds x. A loop over the layers adds one entry each.",
-    "The new stream is `x + layer(x)`: what was there, plus the edit.",
+    "The new stream is `x + layer(x)`, the old one plus the edit.",
     "`x += …` writes into the tensor that is in your list already. `x = x + …` makes a new one.",
 )
 
@@ -44,7 +44,7 @@ def run_stack(x, layers):
 
 MISTAKES = (
     Mistake(
-        "The plus is missing: each layer's result takes the place of the stream. Add it to x.",
+        "The residual connection is missing, so each layer's result replaces the stream. Add it to x.",
         """
 def run_stack(x, layers):
     stream = [x]
@@ -77,7 +77,7 @@ def run_stack(x, layers):
 """,
     ),
     Mistake(
-        "The start is missing: the list begins with x, before any layer.",
+        "The start is missing. The list begins with x, before any layer.",
         """
 def run_stack(x, layers):
     stream = []
@@ -88,7 +88,7 @@ def run_stack(x, layers):
 """,
     ),
     Mistake(
-        "These are the edits. Asked for is the stream: what was there plus the edit.",
+        "These are the edits. The list should hold the stream, with each edit added to it.",
         """
 def run_stack(x, layers):
     stream = [x]
@@ -100,7 +100,7 @@ def run_stack(x, layers):
 """,
     ),
     Mistake(
-        "Each layer gets the start x added, not the stream as it is now.",
+        "You add each layer's result to the x of the start, not to the stream as it is now.",
         """
 def run_stack(x, layers):
     stream = [x]
@@ -120,11 +120,11 @@ def cases():
     generator = torch.Generator().manual_seed(8)
     x = torch.randn(2, 5, 3, generator=generator)
     matrices = torch.randn(4, 3, 3, generator=generator)
-    bent = [lambda x, w=w: torch.tanh(x @ w) for w in matrices]
+    curved = [lambda x, w=w: torch.tanh(x @ w) for w in matrices]
     return [
         Case("one number, two layers", (torch.ones(1, 1, 1), [lambda x: 2 * x, lambda x: x - 2])),
-        Case("four layers that bend", (x, bent)),
-        Case("a layer that has nothing to say", (x, [torch.zeros_like, bent[0]])),
-        Case("one token, one layer", (x[:1, :1], bent[:1])),
+        Case("four nonlinear layers", (x, curved)),
+        Case("a layer that returns 0", (x, [torch.zeros_like, curved[0]])),
+        Case("one token, one layer", (x[:1, :1], curved[:1])),
         Case("no layers at all", (x, [])),
     ]

@@ -8,7 +8,7 @@ LEVEL = 1
 MINUTES = 4
 
 TASK = r"""
-A stream holds a single number. It starts at 1. Three layers with residual connections follow each other:
+A stream holds a single number, which starts at 1. Three layers with residual connections follow each other:
 
 $$f_1(x) = 2x \qquad f_2(x) = x - 2 \qquad f_3(x) = -\tfrac{x}{2}$$
 
@@ -35,8 +35,7 @@ MISTAKES = (
         "stream_by_hand = 0",
     ),
     Mistake(
-        "You let every layer read the 1 of the start. Each reads the stream as it is when its turn "
-        "comes.",
+        "You let every layer read the 1 of the start. Each reads the stream as it is at that point.",
         "stream_by_hand = 1.5",
     ),
     Mistake(
@@ -44,11 +43,11 @@ MISTAKES = (
         "stream_by_hand = 1",
     ),
     Mistake(
-        "That is the stream before the third layer, which has still to add its edit.",
+        "That is the stream before the third layer, which still has to add its edit.",
         "stream_by_hand = 4",
     ),
     Mistake(
-        "That is the last edit alone. It is added to what was there.",
+        "That is only the last edit. It is added to what was there.",
         "stream_by_hand = -2",
     ),
 )

@@ -15,19 +15,19 @@ LEVEL = 2
 MINUTES = 15
 
 TASK = r"""
-The stream after the last block is a sum: the embeddings plus what each layer wrote. A long contribution need not matter, for it may point elsewhere. So take, for each writer and each token, the dot product of its contribution with the *direction* of the stream at the end, that is, the stream at the end divided by its own length.
+The stream after the last block is a sum: the embeddings plus what each layer wrote. A long contribution need not matter, because it may point elsewhere. So take, for each writer and each token, the dot product of its contribution with the *direction* of the final stream, which is the final stream divided by its own length.
 
-`model` is a GPT-2 of the package with N blocks, `idx` is (B, T). The result is (2N + 1, B, T), in the order in which they write: `embd`, then for each block `attn.out` and `mlp.out`. With the names of the chapter these are `embd`, `transformer.h.0.attn.out`, `transformer.h.0.mlp.out` and so on; the stream at the end is `transformer.h.{N - 1}.resid_post`.
+`model` is a GPT-2 of the package with N blocks, `idx` is (B, T). The result is (2N + 1, B, T), in the order in which they write: `embd`, then for each block `attn.out` and `mlp.out`. In the chapter's names these are `embd`, `transformer.h.0.attn.out`, `transformer.h.0.mlp.out` and so on, and the final stream is `transformer.h.{N - 1}.resid_post`.
 
-By hand: if the writers of one token give (3, 0) and (0, 4), the end is (3, 4) with the length 5, its direction is (0.6, 0.8), and the dot products are 1.8 and 3.2. Their sum is 5, the length of the end. So each is a writer's part in that length.
+For example, if the writers of one token contribute (3, 0) and (0, 4), the final stream is (3, 4) with the length 5, its direction is (0.6, 0.8), and the dot products are 1.8 and 3.2. Their sum is 5, the length of the final stream, so each is a writer's part of that length.
 
-A right answer is then used: the check shows the parts for the full stop of "A crane ate fish."
+When your answer is right, the check uses it to show the parts for the full stop of "A crane ate fish."
 """
 
 HINTS = (
-    "Run the model under `trace`, as in the chapter, and collect the names of the writers in a list.",
-    "`end / end.norm(dim=-1, keepdim=True)` is the direction, (B, T, C). The axis stays, so that it broadcasts.",
-    "A dot product for each token: multiply number by number and `.sum(dim=-1)`. Then `torch.stack` the writers.",
+    "Run the model under `trace`, as in the chapter, and collect the writers' names in a list.",
+    "`end / end.norm(dim=-1, keepdim=True)` is the direction, (B, T, C). `keepdim` keeps the axis, so that it broadcasts.",
+    "For a dot product for each token, multiply entry by entry and take `.sum(dim=-1)`. Then `torch.stack` the writers.",
 )
 
 START = '''
@@ -79,12 +79,12 @@ MISTAKES = (
         _MISTAKE.format(first='"embd"', direction="", each="t[name].norm(dim=-1)"),
     ),
     Mistake(
-        "The end is not divided by its length here, so the numbers are too large by that factor.",
+        "The final stream is not divided by its length here, so the results are too large by that factor.",
         _MISTAKE.format(first='"embd"', direction="direction = end", each=_DOT),
     ),
     Mistake(
-        "Here the contributions are brought to length 1 as well. Only the end is, for its "
-        "direction; the contributions keep their length.",
+        "Here the contributions are scaled to length 1 as well. Only the final stream is, for its "
+        "direction, and the contributions keep their length.",
         _MISTAKE.format(
             first='"embd"',
             direction=_DIRECTION,
@@ -92,11 +92,11 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "The embeddings are missing: they are the first writer.",
+        "The embeddings are missing. They are the first writer.",
         _MISTAKE.format(first="", direction=_DIRECTION, each=_DOT),
     ),
     Mistake(
-        "The end is divided by one length for all tokens. Each token has its own: `dim=-1, "
+        "The final stream is divided by one length for all tokens. Each token has its own: `dim=-1, "
         "keepdim=True`.",
         _MISTAKE.format(first='"embd"', direction="direction = end / end.norm()", each=_DOT),
     ),
@@ -152,7 +152,7 @@ def after(answer):
     model, encoding = crane()
     parts = answer(model, torch.tensor([encoding.encode("A crane ate fish.")]))[:, 0, -1].tolist()
     layers = [f"h.{n}.{part}.out" for n in range(model.config.n_layer) for part in ("attn", "mlp")]
-    lines = [f"  The stream of the full stop is {sum(parts):.0f} long at the end. The parts in it:"]
+    lines = [f"  The final stream of the full stop is {sum(parts):.0f} long. The parts in it:"]
     for name, part in zip(["embd", *layers], parts, strict=True):
         lines.append(f"    {name:13}{part:7.1f}")
     return "\n".join(lines)

@@ -13,19 +13,19 @@ MINUTES = 12
 TOLERANCE = 1e-4  # two roads to the same numbers round differently
 
 TASK = r"""
-Put a block of GPT-2 together from the parts that you have written.
+Build a block of GPT-2 from the parts that you have written.
 
 $$
 x \leftarrow x + \mathrm{attn}(\mathrm{LN}_1(x)) \qquad x \leftarrow x + \mathrm{mlp}(\mathrm{LN}_2(x))
 $$
 
-`x` is (B, T, C), and so is the result. `weights` has the names of a `Block`'s `state_dict()`: `ln_1.weight` is γ and `ln_1.bias` is β, then come `attn.c_attn.weight`, `attn.c_attn.bias`, `attn.c_proj.weight` …, `ln_2.weight` …, `mlp.c_fc.weight` … The parts are there: `layer_norm(x, gamma, beta)`, `multi_head(x, weights, n_head)`, `mlp(x, weights)`, and `part_of(weights, "attn.")`, which gives attention its weights under the names that it knows.
+`x` is (B, T, C), and so is the result. `weights` has the names of a `Block`'s `state_dict()`: `ln_1.weight` is γ and `ln_1.bias` is β, followed by `attn.c_attn.weight`, `attn.c_attn.bias`, `attn.c_proj.weight` …, `ln_2.weight` …, `mlp.c_fc.weight` … You have the parts `layer_norm(x, gamma, beta)`, `multi_head(x, weights, n_head)`, `mlp(x, weights)`, and `part_of(weights, "attn.")`, which gives attention its weights under the names that it knows.
 
 A block whose weights and biases are all 0 returns x as it is: both parts add nothing.
 """
 
 HINTS = (
-    "Two lines, and each is: normalise, process, add. What is added to is x, not the normalised x.",
+    "There are two lines, and each says normalise, process, add. Add to x itself, not to the normalised x.",
     'The first line: `normed = layer_norm(x, weights["ln_1.weight"], weights["ln_1.bias"])`, then `x = x + multi_head(normed, part_of(weights, "attn."), n_head)`.',
     'The second line is the same with `ln_2` and `mlp(normed, part_of(weights, "mlp."))`, and begins from the new x.',
 )
@@ -81,27 +81,27 @@ def block(x, weights, n_head):
 
 MISTAKES = (
     Mistake(
-        "This is the order of 2017: LayerNorm after the addition. In GPT-2 it stands before each part, and the stream itself is not normalised.",
+        "This is the order of 2017, with LayerNorm after the addition. In GPT-2 it comes before each part, and the stream itself is not normalised.",
         _wrong("""
     x = norm("ln_1", x + attend(x))
     return norm("ln_2", x + think(x))
 """),
     ),
     Mistake(
-        "The additions are missing, so the stream ends at each part. Add what a part gives to x.",
+        "The additions are missing, so the stream ends at each part. Add each part's result to x.",
         _wrong("""
     return think(norm("ln_2", attend(norm("ln_1", x))))
 """),
     ),
     Mistake(
-        "The second addition is missing: the MLP's result stands for the stream. Return x + mlp(…).",
+        "The second addition is missing, so the MLP's result replaces the stream. Return x + mlp(…).",
         _wrong("""
     x = x + attend(norm("ln_1", x))
     return think(norm("ln_2", x))
 """),
     ),
     Mistake(
-        "The first addition is missing: attention's result stands for the stream. Add it to x.",
+        "The first addition is missing, so attention's result replaces the stream. Add it to x.",
         _wrong("""
     x = attend(norm("ln_1", x))
     return x + think(norm("ln_2", x))
@@ -114,7 +114,7 @@ MISTAKES = (
 """),
     ),
     Mistake(
-        "The results are added to the normalised x. Keep x, and give only the part the normalised one.",
+        "The results are added to the normalised x. Keep x, and give the normalised one only to the part.",
         _wrong("""
     x = norm("ln_1", x)
     x = x + attend(x)

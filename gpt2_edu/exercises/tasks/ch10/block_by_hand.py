@@ -8,17 +8,17 @@ LEVEL = 1
 MINUTES = 6
 
 TASK = r"""
-A stream of width C = 2 with a single token, $x = (1, 3)$, goes through one block of GPT-2. To make it easy by hand, let its parts be these:
+A stream of width C = 2 with a single token, $x = (1, 3)$, goes through one block of GPT-2. To make this easy by hand, let its parts be these:
 
-- LayerNorm without ε, with γ = 1 and β = 0. Of two different numbers it makes −1 (the smaller) and 1 (the larger): LN(1, 3) = (−1, 1).
-- `attn` exchanges the two numbers and takes them times 3: $(a, b) \to (3b, 3a)$.
-- `mlp` takes both times −2: $(a, b) \to (-2a, -2b)$.
+- LayerNorm without ε, with γ = 1 and β = 0. It turns two different numbers into −1 (the smaller) and 1 (the larger), so LN(1, 3) = (−1, 1).
+- `attn` swaps the two numbers and multiplies them by 3: $(a, b) \to (3b, 3a)$.
+- `mlp` multiplies both by −2: $(a, b) \to (-2a, -2b)$.
 
 What leaves the block? Write the two numbers as a list.
 """
 
 HINTS = (
-    "There are two lines, $x \\leftarrow x + \\mathrm{attn}(\\mathrm{LN}(x))$ and then $x \\leftarrow x + \\mathrm{mlp}(\\mathrm{LN}(x))$. The second begins with the x that the first has made.",
+    "There are two lines, $x \\leftarrow x + \\mathrm{attn}(\\mathrm{LN}(x))$ and then $x \\leftarrow x + \\mathrm{mlp}(\\mathrm{LN}(x))$. The second begins with the x from the first.",
     "In the first line, attn(−1, 1) = (3, −3). What is the stream after the addition?",
     "After the first line the stream is (4, 0), and its LayerNorm is (1, −1).",
 )
@@ -35,23 +35,23 @@ right = [2, 2]
 
 MISTAKES = (
     Mistake(
-        "Here both parts read the same x. In GPT-2 the second line reads what the first has made, (4, 0).",
+        "Here both parts read the same x. In GPT-2 the second line reads the result of the first, (4, 0).",
         "block_by_hand = [6, -2]",
     ),
     Mistake(
-        "This is what the MLP adds, without what it is added to. The stream goes past the part and is kept.",
+        "This is only what the MLP adds. The stream goes past the part and is kept.",
         "block_by_hand = [-2, 2]",
     ),
     Mistake(
-        "Here the norm comes after the addition, as in 2017. GPT-2 normalises what a part reads, never the stream itself.",
+        "Here the norm comes after the addition, as in the transformer of 2017. GPT-2 normalises what a part reads, never the stream itself.",
         "block_by_hand = [-1, 1]",
     ),
     Mistake(
-        "Here the parts read the stream as it is. Each of them has a LayerNorm in front.",
+        "Here the parts read the stream as it is. Each of them has a LayerNorm before it.",
         "block_by_hand = [-10, -6]",
     ),
     Mistake(
-        "The MLP's result is added to the x from before attention. Add it to the stream as it is by then, (4, 0).",
+        "The MLP's result is added to the x from before attention. Add it to the stream after attention, (4, 0).",
         "block_by_hand = [-1, 5]",
     ),
     Mistake(

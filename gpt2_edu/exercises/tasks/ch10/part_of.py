@@ -12,14 +12,14 @@ MINUTES = 6
 TASK = r"""
 A block's `state_dict()` is a dictionary from names to tensors: `ln_1.weight`, `attn.c_attn.weight`, `mlp.c_fc.bias` and so on. The MLP by itself knows its weights by shorter names: `c_fc.bias`.
 
-Write the function that goes from the one to the other. It takes the tensors whose name *begins* with `prefix`, and cuts that beginning off. The others are left out.
+Write the function that gets from one to the other. It keeps the tensors whose names *begin* with `prefix`, and cuts that prefix off. The others are left out.
 
-For example, `{"ln_1.bias": a, "mlp.c_fc.bias": b}` and the prefix `"mlp."` give `{"c_fc.bias": b}`. The next exercise, the block, is built on it.
+For example, `{"ln_1.bias": a, "mlp.c_fc.bias": b}` and the prefix `"mlp."` give `{"c_fc.bias": b}`. The next exercise, the block, uses it.
 """
 
 HINTS = (
-    "Go through `weights.items()`. A text has `.startswith(…)`.",
-    "To cut off the beginning: `name.removeprefix(prefix)`. (`strip` and `lstrip` do something else: they take away letters, not a word. And `replace` also replaces what stands further on.)",
+    "Loop over `weights.items()`. Strings have `.startswith(…)`.",
+    "`name.removeprefix(prefix)` cuts off the prefix. (`strip` and `lstrip` remove single letters, not a word, and `replace` also replaces later occurrences.)",
 )
 
 START = '''
@@ -39,7 +39,7 @@ def part_of(weights, prefix):
 
 MISTAKES = (
     Mistake(
-        "`in` finds the prefix anywhere in a name. Ask whether the name begins with it: `name.startswith(prefix)`.",
+        "`in` finds the prefix anywhere in a name. Check whether the name begins with it: `name.startswith(prefix)`.",
         """
 def part_of(weights, prefix):
     found = [n for n in weights if prefix in n]
@@ -47,14 +47,14 @@ def part_of(weights, prefix):
 """,
     ),
     Mistake(
-        "The names are still whole. Cut the prefix off: `name.removeprefix(prefix)`.",
+        "The names are still complete. Cut the prefix off: `name.removeprefix(prefix)`.",
         """
 def part_of(weights, prefix):
     return {n: w for n, w in weights.items() if n.startswith(prefix)}
 """,
     ),
     Mistake(
-        "`lstrip` takes away single letters as long as they occur in the prefix, so it eats into the name. Use `removeprefix`.",
+        "`lstrip` removes single letters as long as they occur in the prefix, so it eats into the name. Use `removeprefix`.",
         """
 def part_of(weights, prefix):
     found = [n for n in weights if n.startswith(prefix)]
@@ -62,14 +62,14 @@ def part_of(weights, prefix):
 """,
     ),
     Mistake(
-        "The other tensors are still there. Keep only those whose name begins with the prefix.",
+        "The other tensors are still there. Keep only those whose names begin with the prefix.",
         """
 def part_of(weights, prefix):
     return {n.removeprefix(prefix): w for n, w in weights.items()}
 """,
     ),
     Mistake(
-        "`replace` takes the prefix out wherever it stands, also in the middle of a name. Use `removeprefix`.",
+        "`replace` removes the prefix wherever it occurs, even in the middle of a name. Use `removeprefix`.",
         """
 def part_of(weights, prefix):
     found = [n for n in weights if n.startswith(prefix)]
@@ -77,7 +77,7 @@ def part_of(weights, prefix):
 """,
     ),
     Mistake(
-        "This keeps the last piece of each name only. `c_fc.weight` and `c_proj.weight` then share one name, and one tensor is lost.",
+        "This keeps only the last piece of each name. `c_fc.weight` and `c_proj.weight` then share one name, and one tensor is lost.",
         """
 def part_of(weights, prefix):
     found = [n for n in weights if n.startswith(prefix)]

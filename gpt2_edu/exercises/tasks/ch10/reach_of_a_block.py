@@ -8,13 +8,13 @@ LEVEL = 1
 MINUTES = 6
 
 TASK = r"""
-Five vectors go through a block. Then the vector at position 2 is replaced by another, and the five go through once more. At which positions does the block's output change?
+Five vectors go through a block. Then the vector at position 2 is replaced by another, and all five go through again. At which positions does the block's output change?
 
-Guess first: attention, the MLP, two LayerNorms and two additions are all in it. Then let the package's block tell you. The cell has two inputs, `x` and `other`, of shape (1, 5, 12), which differ at position 2 alone. Give the positions as a list of numbers, the smallest first.
+Guess first, remembering that a block has attention, an MLP, two LayerNorms and two additions. Then let the package's block tell you. The cell has two inputs, `x` and `other`, of shape (1, 5, 12), which differ only at position 2. Give the positions as a list of numbers, the smallest first.
 """
 
 HINTS = (
-    "Compare `block(x)` with `block(other)`, position by position. Two vectors differ if any of their C numbers does.",
+    "Compare `block(x)` with `block(other)`, position by position. Two vectors differ if any of their C entries differ.",
     "`(block(x) != block(other)).any(dim=-1)` has the shape (1, 5): True where the vectors differ.",
 )
 
@@ -41,7 +41,7 @@ x = torch.randn(1, 5, 12)
 other = x.clone()
 other[0, 2] = torch.randn(12)
 
-# Attention alone looks at other tokens, and under the mask only backwards.
+# Only attention looks at other tokens, and with the mask only backwards.
 changed = (block(x) != block(other)).any(dim=-1)
 reach_of_a_block = changed[0].nonzero().flatten().tolist()
 """
@@ -50,7 +50,7 @@ right = [2, 3, 4]
 
 MISTAKES = (
     Mistake(
-        "That would be so without attention: LayerNorm, MLP and addition treat each token alone. Attention carries the change to the tokens that look back.",
+        "That would be so without attention, because LayerNorm, MLP and addition treat each token by itself. Attention carries the change to the tokens that look back.",
         "reach_of_a_block = [2]",
     ),
     Mistake(
@@ -62,11 +62,11 @@ MISTAKES = (
         "reach_of_a_block = [0, 1, 2, 3, 4]",
     ),
     Mistake(
-        "The other way round: a later token looks at an earlier one. So a change moves to the right.",
+        "It is the other way round. Later tokens look at earlier ones, so a change moves to the right.",
         "reach_of_a_block = [0, 1, 2]",
     ),
     Mistake(
-        "A list of True and False says it, but the positions are asked for: `.nonzero().flatten().tolist()`.",
+        "This list of True and False is right, but the answer should be the positions: `.nonzero().flatten().tolist()`.",
         "reach_of_a_block = [False, False, True, True, True]",
     ),
 )

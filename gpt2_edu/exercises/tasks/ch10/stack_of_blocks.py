@@ -11,14 +11,14 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-The function builds a stack of N blocks, sends `x` through them and counts the parameters that an optimiser would get. It runs without an error. But the count is 0, and even the result is wrong. Two traps of this chapter are in it: mend both. (One stands in the fold *what a plain list hides, and one block twelve times*.)
+The function builds a stack of N blocks, sends `x` through them and counts the parameters that an optimiser would get. It runs without an error, but the count is 0, and even the result is wrong. Two traps of this chapter are in it. Fix both. (One is in the fold *what a plain list hides, and one block twelve times*.)
 
-`make()` gives a new block with weights of its own at every call. (To be quick, the check makes small linear layers instead of whole blocks.) With `make = lambda: nn.Linear(2, 2)` and N = 3 the count should be 3 · (4 + 2) = 18. The function returns the result, with the shape of `x`, and the count.
+Every call of `make()` returns a new block with weights of its own. (To be quick, the check makes small linear layers instead of whole blocks.) With `make = lambda: nn.Linear(2, 2)` and N = 3 the count should be 3 · (4 + 2) = 18. The function returns the result, with the shape of `x`, and the count.
 """
 
 HINTS = (
-    "What does `[something] * 3` contain: three things, or one thing three times?",
-    "`model.parameters()` looks into modules. A Python list is no module.",
+    "Does `[something] * 3` contain three things, or one thing three times?",
+    "`model.parameters()` looks into modules, and a Python list is not a module.",
     "`nn.ModuleList(… for _ in range(N))`, with a call of `make` for every block.",
 )
 
@@ -51,22 +51,22 @@ _LINES = """
 
 MISTAKES = (
     Mistake(
-        "Both bugs are still there: one block stands N times in a list that PyTorch does not look into.",
+        "Both bugs are still there. One block is in the list N times, and PyTorch does not look into a list.",
         "def stack_of_blocks(make, N, x):\n    model = nn.Module()\n    model.h = [make()] * N"
         + _LINES,
     ),
     Mistake(
-        "Now PyTorch sees it, but it is one block N times, and counts once. Call `make` for every block.",
+        "Now PyTorch sees it, but it is one block N times, which counts once. Call `make` for every block.",
         "def stack_of_blocks(make, N, x):\n    model = nn.Module()\n"
         "    model.h = nn.ModuleList([make()] * N)" + _LINES,
     ),
     Mistake(
-        "Now there are N blocks, but they stand in a Python list, where PyTorch does not see them. Use `nn.ModuleList`.",
+        "Now there are N blocks, but they are in a Python list, where PyTorch does not see them. Use `nn.ModuleList`.",
         "def stack_of_blocks(make, N, x):\n    model = nn.Module()\n"
         "    model.h = [make() for _ in range(N)]" + _LINES,
     ),
     Mistake(
-        "The count is right only by multiplying: it is still one block N times, and all share their weights. Call `make` for every block.",
+        "The count is right only because you multiply. It is still one block N times, with the same weights. Call `make` for every block.",
         """
 def stack_of_blocks(make, N, x):
     model = nn.Module()
@@ -77,7 +77,7 @@ def stack_of_blocks(make, N, x):
 """,
     ),
     Mistake(
-        "Each block gets the first x here, and the last one's result is returned. Give a block what the one before has made.",
+        "Here each block gets the first x, and only the last one's result is returned. Give each block the result of the one before.",
         """
 def stack_of_blocks(make, N, x):
     model = nn.Module()
