@@ -130,7 +130,7 @@ export function blocks({ settings, state, model, say }) {
           const gone = out.includes(block);
           return { name: `block ${block}`, id: gone ? "left out" : "in", mark: gone ? "cut" : "" };
         }),
-        { note: "Drag a block to move it. Click it to leave it out, or to put it back." },
+        { note: "Click a block to leave it out, or to put it back." },
       );
       if (usual.key !== String(ids)) {
         const measured = await measure(all.map(Number), ids, "blocks, usual", latest);

@@ -230,7 +230,7 @@ export function writers({ settings, state, model, say }) {
       if (!off.length) {
         say(
           `${names.length} writers, one sum of length ${plain(a)}. It predicts ${quoted(first.name)}, with ${share(first.p)}. ` +
-            `The lengths of all vectors add up to more, ${plain(total)}, because they do not point the same way.`,
+            `The lengths of all vectors add up to more, ${plain(total)}, because they do not all point the same way.`,
         );
       } else if (off.length === names.length) {
         say(
