@@ -323,7 +323,7 @@ def test_a_triangle_at_the_top_left_is_told_when_keys_are_kept(triangle, capsys)
     """Chapter 5 accepts it, for as many keys as queries. Mended in the file, it does."""
     assert build_changed("mask", triangle)
     assert build_changed("cache") is False
-    assert "lays its triangle at the top left" in capsys.readouterr().out
+    assert "puts its triangle at the top left" in capsys.readouterr().out
     mended = "torch.ones(T, k.size(-2), dtype=torch.bool).tril(k.size(-2) - T)"
     text = file_text().replace(TRIANGLES[0][1], mended)
     Path(FILE).write_text(text.replace("is_causal=True", f"attn_mask={mended}"), "utf-8")

@@ -43,37 +43,37 @@ def next_logits(model, idx, kept):
 
 MISTAKES = (
     Mistake(
-        "The positions start again at 0 in every call. They go on behind what is kept: "
+        "The positions start again at 0 in every call. They must continue after the kept tokens, "
         "`start = kept[0][0].size(2)`.",
         changed(SOLUTION, ("kept[0][0].size(2) if kept else 0", "0")),
     ),
     Mistake(
-        "The new token sees itself alone. Glue the kept keys and values in front of the new ones, "
+        "The new token sees only itself. Put the kept keys and values in front of the new ones, "
         "along axis 2.",
         changed(SOLUTION, ("        if layer in kept:", "        if False:")),
     ),
     Mistake(
-        "Your `attention` of chapter 5 lays its triangle at the top left, where one new token sees "
-        "the first key alone: the triangle has the shape of the scores, or is `is_causal`. In "
-        "my_gpt2.py, where `attention` stands, make it `torch.ones(T, S, dtype=torch.bool)"
+        "Your `attention` of chapter 5 puts its triangle at the top left, where one new token sees "
+        "only the first key (the triangle has the shape of the scores, or is `is_causal`). In "
+        "my_gpt2.py, in `attention`, make it `torch.ones(T, S, dtype=torch.bool)"
         ".tril(S - T)`, with `T, S = q.size(-2), k.size(-2)`; then build again.",
         changed(CAUSAL, ("torch.ones(T, T,", "torch.ones(T, k.size(-2),")) + SOLUTION,
     ),
     Mistake(
-        "You keep the first call's keys and values only. Put the whole, old and new, back into "
+        "You only keep the first call's keys and values. Put all of them, old and new, back into "
         "`kept[layer]` in every call.",
         changed(
             SOLUTION, ("        kept[layer] = k, v\n", "        kept.setdefault(layer, (k, v))\n")
         ),
     ),
     Mistake(
-        "You return logits for every new token. Only the last row goes through the head: "
+        "You return logits for every new token. Only the last row goes through the head, "
         "`model.ln_f(x[:, -1])`.",
         changed(SOLUTION, ("x[:, -1]", "x")),
     ),
     Mistake(
-        "In your file the parts have your names: `model.embeddings`, `model.h`, `model.ln_f`. And "
-        "`attend` and `merge_heads` stand on the page only: write them out.",
+        "In your file the parts have your names, `model.embeddings`, `model.h`, `model.ln_f`. And "
+        "`attend` and `merge_heads` are only on the page, so write them out.",
         changed(SOLUTION, ("model.embeddings.wte", "model.transformer.wte")),
     ),
 )

@@ -53,29 +53,29 @@ def generate(model, idx, n, **knobs):  # (B, T) → (B, T + n)
 
 MISTAKES = (
     Mistake(
-        "Your own model has no `config`, and it returns logits alone: `model.block_size`, and "
+        "Your own model has no `config`, and it returns only logits. Use `model.block_size` and "
         "`logits = model(…)`.",
         changed(SOLUTION, ("model.block_size", "model.config.block_size")),
     ),
     Mistake(
-        "Your own model returns logits alone, without a loss beside them: `logits = model(…)`.",
+        "Your own model returns only logits, without a loss, so write `logits = model(…)`.",
         changed(
             SOLUTION,
             ("logits = model(idx[:, -model.block_size :])[:, -1]", "logits, _ = model(idx)"),
         ),
     ),
     Mistake(
-        "Past the window there is no position vector left. Give the model the last tokens only: "
+        "Past the window there is no position vector left. Give the model only the last tokens, "
         "`idx[:, -model.block_size :]`.",
         changed(SOLUTION, ("idx[:, -model.block_size :]", "idx")),
     ),
     Mistake(
         "`choose` takes one row of logits for each text, (B, V), and the model returns a row for "
-        "each token. The last one says what comes next: `model(…)[:, -1]`.",
+        "each token. The last one predicts the next token, `model(…)[:, -1]`.",
         changed(SOLUTION, ("[:, -1]  # (B, V)", "  # (B, T, V)")),
     ),
     Mistake(
-        "Temperature 0 divides by zero. It is defined as greedy: return the largest logit's place, "
+        "Temperature 0 divides by zero. It is defined as greedy, so return the largest logit's index, "
         "with `keepdim=True`, before anything else.",
         changed(
             SOLUTION,
@@ -83,11 +83,11 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "The logits are multiplied by the temperature. Divide them: below 1 the likely tokens gain.",
+        "The logits are multiplied by the temperature. Divide them, so that likely tokens gain below 1.",
         changed(SOLUTION, ("logits / temperature", "logits * temperature")),
     ),
     Mistake(
-        "The temperature comes last here. It comes first: top-k and top-p cut what the heat has left.",
+        "The temperature comes last here. It must come first, before top-k and top-p cut.",
         changed(
             SOLUTION,
             ("    logits = logits / temperature\n", ""),
@@ -98,13 +98,13 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "Your top-p drops the token that crosses the line. Compare p with what likelier tokens hold, "
+        "Your top-p drops the token that crosses the line. Compare p with the sum of likelier tokens, "
         "`falling.cumsum(dim=-1) - falling`.",
         changed(SOLUTION, ("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) ")),
     ),
     Mistake(
         "After top-p the probabilities are still sorted, so a draw gives a rank and not an id. Put "
-        "them back: `torch.zeros_like(probs).scatter(-1, order, kept)`.",
+        "them back with `torch.zeros_like(probs).scatter(-1, order, kept)`.",
         changed(SOLUTION, ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept")),
     ),
 )

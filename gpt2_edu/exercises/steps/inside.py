@@ -37,11 +37,11 @@ def attention_maps(model, idx):
 MISTAKES = (
     Mistake(
         "Every block reads the embeddings here, so only the first one's maps are right. Let each "
-        "block make the next x: `x = block(x)`, at the end of the loop.",
+        "block make the next x with `x = block(x)`, at the end of the loop.",
         changed(SOLUTION, ("        x = block(x)\n", "")),
     ),
     Mistake(
-        "You are one block too late: the maps belong to what a block reads, not to what it writes. "
+        "You are one block too late. The maps belong to what a block reads, not to what it writes. "
         "Put `x = block(x)` at the end of the loop.",
         changed(
             SOLUTION,
@@ -55,8 +55,8 @@ MISTAKES = (
         changed(SOLUTION, ("block.ln_1(x)", "x")),
     ),
     Mistake(
-        "These are not the weights but what the heads gather with them, weights @ v. Hand "
-        "`attention` a `torch.eye(T)` for v: weights @ eye is the weights themselves.",
+        "These are not the weights but the heads' outputs, weights @ v. Give "
+        "`attention` a `torch.eye(T)` for v, because weights @ eye is the weights themselves.",
         changed(
             SOLUTION,
             ("q, k, _", "q, k, v"),
@@ -68,7 +68,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "One map for each block: q and k are not split into heads. "
+        "You get one map for each block, because q and k are not split into heads. "
         "`block.attn.split_heads` makes (1, H, T, D) of each.",
         changed(SOLUTION, ("        q, k = map(block.attn.split_heads, (q, k))\n", "")),
     ),

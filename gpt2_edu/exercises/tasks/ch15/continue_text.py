@@ -12,11 +12,11 @@ LEVEL = 2
 MINUTES = 12
 
 TASK = r"""
-Predict, draw, append, repeat. `logits_of` is a model: a function that takes ids (B, T) and returns logits (B, T, V). Write `n` new tokens behind each prompt in `idx`, and return prompt and new tokens together, (B, T + n).
+Predict, draw, append, repeat. `logits_of` is a model: a function that takes ids (B, T) and returns logits (B, T, V). Append `n` new tokens to each prompt in `idx`, and return prompt and new tokens together, (B, T + n).
 
-Draw each token at temperature 1, with `torch.multinomial(probs, 1, generator=generator)`: one call a step, for all texts of the batch. Then the same generator draws the same tokens for everyone who solves this.
+Draw each token at temperature 1, with `torch.multinomial(probs, 1, generator=generator)`, in one call per step for all texts of the batch. Then the same generator draws the same tokens for everyone who solves this.
 
-If after 0 there always comes 1, after 1 always 2 and after 2 always 0, then the prompt [[0, 1]] with n = 3 becomes [[0, 1, 2, 0, 1]].
+If 0 is always followed by 1, 1 by 2 and 2 by 0, then the prompt [[0, 1]] with n = 3 becomes [[0, 1, 2, 0, 1]].
 """
 
 HINTS = (
@@ -52,7 +52,7 @@ def continue_text(logits_of, idx, n, generator):
 """,
     ),
     Mistake(
-        "The prompt is missing from what you return. Append the new tokens to `idx` and return all of it.",
+        "You return the new tokens without the prompt. Append the new tokens to `idx` and return all of it.",
         """
 def continue_text(logits_of, idx, n, generator):
     T = idx.size(1)
@@ -74,7 +74,7 @@ def continue_text(logits_of, idx, n, generator):
 """,
     ),
     Mistake(
-        "`torch.multinomial` is given logits, and complains where they are negative. Take the softmax first.",
+        "`torch.multinomial` gets logits here, and complains if they are negative. Take the softmax first.",
         """
 def continue_text(logits_of, idx, n, generator):
     for _ in range(n):
@@ -106,7 +106,7 @@ def continue_text(logits_of, idx, n, generator):
 """,
     ),
     Mistake(
-        "All new tokens are drawn from one prediction, so none of them knows of the others. Ask the model again after each token.",
+        "All new tokens are drawn from one prediction, so none of them depends on the others. Ask the model again after each token.",
         """
 def continue_text(logits_of, idx, n, generator):
     probs = logits_of(idx)[:, -1].softmax(dim=-1)
@@ -145,7 +145,7 @@ def cases():
 
     return [
         Case("0, 1, 2 in a ring", (next_in_the_ring, torch.tensor([[0, 1]]), 3, dice())),
-        Case("random logits, that look at all tokens", (from_all_tokens, idx, 9, dice())),
+        Case("random logits that depend on all tokens", (from_all_tokens, idx, 9, dice())),
         Case("a prompt of one token", (from_all_tokens, idx[:1, :1], 6, dice())),
         Case("one new token", (from_all_tokens, idx, 1, dice())),
         Case("no new token", (from_all_tokens, idx, 0, dice())),

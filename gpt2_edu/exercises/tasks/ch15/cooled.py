@@ -13,7 +13,7 @@ Three tokens have the probabilities 0.6, 0.3 and 0.1. What is the probability of
 """
 
 HINTS = (
-    "Use the second form of the chapter: every probability is raised to the power $1/\\tau$, and then all are scaled so that they sum to 1.",
+    "Use the chapter's second form, in which every probability is raised to the power $1/\\tau$, and then all are scaled so that they sum to 1.",
     "The power is 2. The squares are 0.36, 0.09 and 0.01; what do they sum to?",
 )
 
@@ -25,11 +25,11 @@ right = 0.36 / 0.46
 
 MISTAKES = (
     Mistake(
-        "That is the square alone. The three squares do not sum to 1 any more: divide by their sum.",
+        "That is only the square. The three squares no longer sum to 1, so divide by their sum.",
         "cooled = 0.6**2",
     ),
     Mistake(
-        "That is temperature 2, which takes roots and makes the shares more equal. Below 1 the likeliest token gains: the power is 1/τ, here 2.",
+        "That is temperature 2, which takes roots and makes the shares more equal. Below 1 the likeliest token gains, because the power is 1/τ, here 2.",
         "cooled = 0.6**0.5 / (0.6**0.5 + 0.3**0.5 + 0.1**0.5)",
     ),
     Mistake(
@@ -37,11 +37,11 @@ MISTAKES = (
         "cooled = torch.tensor([1.2, 0.6, 0.2]).softmax(dim=0)[0].item()",
     ),
     Mistake(
-        "Each probability was divided by τ and all scaled back, which changes nothing. It is the logits that are divided.",
+        "Here each probability was divided by τ and all were rescaled, which changes nothing. Divide the logits.",
         "cooled = 0.6",
     ),
     Mistake(
-        "That is in per cent. Give it as a number between 0 and 1.",
+        "That is in percent. Give it as a number between 0 and 1.",
         "cooled = 100 * 0.36 / 0.46",
     ),
 )

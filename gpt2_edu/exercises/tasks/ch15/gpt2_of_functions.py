@@ -15,15 +15,15 @@ MINUTES = 10
 TOLERANCE = 1e-3  # logits of up to 20, after three blocks in another order of adding up
 
 TASK = r"""
-All parts are there. `own("gpt2")` gives your whole model of chapter 11's practice, `gpt2(idx, weights, n_head)`, which rests on your attention, your MLP, your LayerNorm; where you have not written a part, the book's stands in. Give it the numbers of the trained model of Crane World: its weights as a dictionary of names and tensors, and its number of heads. `gpt2_of_functions(idx)` takes ids (B, T) and returns logits (B, T, V).
+You have all the parts. `own("gpt2")` gives your whole model of chapter 11's practice, `gpt2(idx, weights, n_head)`, which uses your attention, your MLP and your LayerNorm, or the book's where you have not written a part. Give it what the trained model of Crane World has, its weights as a dictionary of names and tensors, and its number of heads. `gpt2_of_functions(idx)` takes ids (B, T) and returns logits (B, T, V).
 
-If it passes, your model writes a story, token by token, with your own `continue_text`, and the judge reads it. Not a line of the package computes in it.
+If it passes, your model writes a story, token by token, with your own `continue_text`, and the judge reads it. No line of the package takes part in the computing.
 """
 
 HINTS = (
-    "`crane_model` is used for what it holds, not to compute. How does a model in PyTorch give out its parameters by name?",
+    "`crane_model` only supplies weights and sizes. How do you get the parameters of a PyTorch model by name?",
     "The dictionary is `crane_model.state_dict()`. The sizes are in `crane_model.config`.",
-    "Number of heads: `crane_model.config.n_head`.",
+    "The number of heads is `crane_model.config.n_head`.",
 )
 
 START = '''
@@ -52,7 +52,7 @@ def gpt2_of_functions(idx):
 
 MISTAKES = (
     Mistake(
-        "That is with one head. The weights were trained with several, and their columns are shared out among these: take the number from `crane_model.config.n_head`.",
+        "That is with one head. The weights were trained with several heads, which share their columns, so take the number from `crane_model.config.n_head`.",
         """
 from gpt2_edu import GPT2
 
@@ -65,7 +65,7 @@ def gpt2_of_functions(idx):
 """,
     ),
     Mistake(
-        "That is the head size D in the place of the number of heads. `n_head` is H, and D = C / H.",
+        "That is the head size D instead of the number of heads. `n_head` is H, and D = C / H.",
         """
 from gpt2_edu import GPT2
 
@@ -80,7 +80,7 @@ def gpt2_of_functions(idx):
 """,
     ),
     Mistake(
-        "These are probabilities. Return the logits: the softmax comes when a token is drawn.",
+        "These are probabilities. Return the logits, because the softmax comes when a token is drawn.",
         """
 from gpt2_edu import GPT2
 
@@ -109,7 +109,7 @@ def gpt2_of_functions(idx):
 """,
     ),
     Mistake(
-        "This model was just made, and its numbers were drawn by chance; even the number of its layers may be another. Take those of `crane_model`.",
+        "This model is new, and its parameters are random. Take those of `crane_model`.",
         """
 from gpt2_edu import GPT2
 

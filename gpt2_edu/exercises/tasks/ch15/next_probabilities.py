@@ -12,19 +12,19 @@ LEVEL = 2
 MINUTES = 15
 
 TASK = r"""
-Write the two knobs as one function: logits (B, V) → probabilities (B, V), of type float32 like the logits. First the temperature, then top-k, then the softmax.
+Write the two knobs as one function, which turns logits (B, V) into probabilities (B, V), of type float32 like the logits. Apply first the temperature, then top-k, then the softmax.
 
-- Temperature 0 means greedy: in each row the largest logit gets probability 1, and of equal ones the first. No division.
+- Temperature 0 means greedy. In each row the largest logit gets probability 1, or the first of several equal ones. Do not divide.
 - Otherwise divide the logits by the temperature.
-- Keep in each row the `top_k` largest logits, and whatever ties with the last of them. The others get probability exactly 0. `top_k` lies in 1 … V.
+- In each row, keep the `top_k` largest logits and all that tie with the last of them. The others get a probability of exactly 0. `top_k` is between 1 and V.
 
-Logits (2, 0, 0, −1) with temperature 1 and top-k 2 keep three tokens, since two tie for the second place: (0.787, 0.1065, 0.1065, 0).
+Logits (2, 0, 0, −1) with temperature 1 and top-k 2 keep three tokens, because two tie for second place: (0.787, 0.1065, 0.1065, 0).
 """
 
 HINTS = (
     "Cut the logits, not the probabilities: a logit of −∞ becomes exactly 0, and the softmax scales the rest for you.",
-    "`logits.topk(top_k, dim=-1).values[:, -1:]` is the smallest kept logit of each row, (B, 1). What is smaller goes.",
-    "For temperature 0: `torch.zeros_like(logits).scatter(-1, winner, 1.0)` with `winner = logits.argmax(dim=-1, keepdim=True)`.",
+    "`logits.topk(top_k, dim=-1).values[:, -1:]` is the smallest kept logit of each row, (B, 1). Everything smaller goes.",
+    "For temperature 0, use `torch.zeros_like(logits).scatter(-1, winner, 1.0)` with `winner = logits.argmax(dim=-1, keepdim=True)`.",
 )
 
 START = '''
@@ -46,7 +46,7 @@ def next_probabilities(logits, temperature, top_k):
 
 MISTAKES = (
     Mistake(
-        "The logits are multiplied by the temperature here. Divide: a temperature below 1 must make the likeliest token likelier.",
+        "The logits are multiplied by the temperature here. Divide them, because a temperature below 1 must make the likeliest token likelier.",
         """
 def next_probabilities(logits, temperature, top_k):
     if temperature == 0:
@@ -59,7 +59,7 @@ def next_probabilities(logits, temperature, top_k):
 """,
     ),
     Mistake(
-        "This divides by the temperature 0 and gets NaN. Give that case a branch of its own: the largest logit gets everything.",
+        "This divides by the temperature 0 and gets NaN. Give that case a branch of its own, in which the largest logit gets everything.",
         """
 def next_probabilities(logits, temperature, top_k):
     logits = logits / temperature
@@ -81,7 +81,7 @@ def next_probabilities(logits, temperature, top_k):
 """,
     ),
     Mistake(
-        "What is kept is not scaled up: the rows sum to less than 1. Cut the logits before the softmax, or divide by the sum.",
+        "The kept tokens are not scaled up, so the rows sum to less than 1. Cut the logits before the softmax, or divide by the sum.",
         """
 def next_probabilities(logits, temperature, top_k):
     if temperature == 0:
@@ -105,7 +105,7 @@ def next_probabilities(logits, temperature, top_k):
 """,
     ),
     Mistake(
-        "At temperature 0 equal winners share the probability here. Greedy takes one of them, the first, as `argmax` does.",
+        "At temperature 0, equal winners share the probability here. Greedy takes the first of them, as `argmax` does.",
         """
 def next_probabilities(logits, temperature, top_k):
     if temperature == 0:
@@ -118,7 +118,7 @@ def next_probabilities(logits, temperature, top_k):
 """,
     ),
     Mistake(
-        "The temperature has no effect here. Dividing the probabilities by it would have none either, because they are brought back to the sum 1: divide the logits, before the softmax.",
+        "The temperature has no effect here, because probabilities divided by it are rescaled to sum to 1. Divide the logits, before the softmax.",
         """
 def next_probabilities(logits, temperature, top_k):
     if temperature == 0:
@@ -131,7 +131,7 @@ def next_probabilities(logits, temperature, top_k):
 """,
     ),
     Mistake(
-        "One limit serves all rows here. Each row of the batch has its own k largest: use `dim=-1` and keep the axis.",
+        "All rows share one limit here. Each row of the batch has its own k largest, so use `dim=-1` and keep the axis.",
         """
 def next_probabilities(logits, temperature, top_k):
     if temperature == 0:
@@ -155,7 +155,7 @@ def cases():
     logits = 3 * torch.randn(3, 11, generator=generator)
     tied = torch.tensor([[2.0, 0.0, 0.0, -1.0]])
     return [
-        Case("the example: two tie for the second place", (tied, 1.0, 2)),
+        Case("the example: two tie for second place", (tied, 1.0, 2)),
         Case("no cut, temperature 0.5", (tied, 0.5, 4)),
         Case("random numbers, temperature 1.7, top-k 4", (logits, 1.7, 4)),
         Case("top-k 1", (logits, 0.8, 1)),

@@ -12,11 +12,11 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-This top-p should keep the fewest tokens whose probabilities sum to at least `p`, and scale them up to sum 1. It keeps too few. With probabilities (0.5, 0.3, 0.2) and p = 0.6 it should keep two tokens, (0.625, 0.375, 0), but it keeps only the first. With p = 0.4 it even gives NaN. Mend it.
+This top-p should keep the fewest tokens whose probabilities sum to at least `p`, and scale them up to sum to 1. It keeps too few. With probabilities (0.5, 0.3, 0.2) and p = 0.6 it should keep two tokens, (0.625, 0.375, 0), but it keeps only the first. With p = 0.4 it even gives NaN. Fix it.
 """
 
 HINTS = (
-    "Which sum decides whether a token stays: the one with this token in it, or the one without?",
+    "Which sum decides whether a token stays, the one with this token in it or the one without?",
     "The token that crosses the line must stay. So ask what was reached *before* it.",
     "`before = descending.cumsum(dim=-1) - descending`; a token goes where `before >= p`.",
 )
@@ -24,7 +24,7 @@ HINTS = (
 START = '''
 def nucleus(probs, p):
     """probs (B, V), p in (0, 1]. Returns probabilities (B, V)."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     descending, order = probs.sort(dim=-1, descending=True)
     reached = descending.cumsum(dim=-1)
     kept = descending.masked_fill(reached >= p, 0)
@@ -55,7 +55,7 @@ def nucleus(probs, p):
 """,
     ),
     Mistake(
-        "Keeping the likeliest token always cures the NaN only. The token that crosses p is still dropped: what is kept sums to less than p.",
+        "Always keeping the likeliest token only cures the NaN. The token that crosses p is still dropped, so the kept ones sum to less than p.",
         """
 def nucleus(probs, p):
     descending, order = probs.sort(dim=-1, descending=True)
@@ -77,7 +77,7 @@ def nucleus(probs, p):
 """,
     ),
     Mistake(
-        "The result is in descending order, so tokens have got each other's probabilities. `scatter` with `order` puts every number back in its place.",
+        "The result is in descending order, so tokens have each other's probabilities. `scatter` with `order` puts every probability back in its place.",
         """
 def nucleus(probs, p):
     descending, order = probs.sort(dim=-1, descending=True)
@@ -87,7 +87,7 @@ def nucleus(probs, p):
 """,
     ),
     Mistake(
-        "`gather` reads from the places in `order`; the numbers were sorted and must be *written* back to them. That is `scatter`.",
+        "`gather` reads from the indices in `order`, but the sorted probabilities must be *written* back to them. That is `scatter`.",
         """
 def nucleus(probs, p):
     descending, order = probs.sort(dim=-1, descending=True)
@@ -98,7 +98,7 @@ def nucleus(probs, p):
 """,
     ),
     Mistake(
-        "The comparison is turned round: this keeps the tail and throws the likely tokens away. A token goes where p was reached before it.",
+        "The comparison is reversed, so this keeps the tail and throws the likely tokens away. A token goes where p was reached before it.",
         """
 def nucleus(probs, p):
     descending, order = probs.sort(dim=-1, descending=True)
@@ -109,7 +109,7 @@ def nucleus(probs, p):
 """,
     ),
     Mistake(
-        "One token too many stays where p is reached exactly: the sum should be *at least* p, so a token goes if p was reached before it. `>=`, not `>`.",
+        "One token too many stays where p is reached exactly. The sum should be *at least* p, so a token goes if p was reached before it. Use `>=`, not `>`.",
         """
 def nucleus(probs, p):
     descending, order = probs.sort(dim=-1, descending=True)
@@ -132,7 +132,7 @@ def cases():
     probs = torch.randn(3, 11, generator=generator).softmax(dim=-1)
     return [
         Case("the example, p = 0.6", (three, 0.6)),
-        Case("the likeliest alone is enough", (three, 0.4)),
+        Case("the likeliest is enough on its own", (three, 0.4)),
         Case("the same in another order", (three[:, [2, 0, 1]], 0.6)),
         Case("p is reached exactly by the first", (torch.tensor([[0.5, 0.25, 0.25]]), 0.5)),
         Case("random numbers", (probs, 0.83)),

@@ -9,13 +9,13 @@ MINUTES = 10
 TOLERANCE = 0.02
 
 TASK = r"""
-Two programs have the same settings, temperature 2 and top-p 0.9. One heats first and then cuts, as this package does. The other cuts first and then heats what is left. How many tokens can each of them draw after "By the river, the crane ate"? Put the `<|endoftext|>` in front, as the chapter does, use the model "crane", and count the probabilities above 0. Answer with a list of two numbers: heated first, cut first.
+Two programs have the same settings, temperature 2 and top-p 0.9. One heats first and then cuts, as this package does. The other cuts first and then heats the rest. How many tokens can each of them draw after "By the river, the crane ate"? Put the `<|endoftext|>` in front, as the chapter does, use the model "crane", and count the probabilities above 0. Answer with a list of two numbers: heated first, cut first.
 """
 
 HINTS = (
-    'The logits: `model(torch.tensor([[encoding.eot_token, *encoding.encode("By the river, the crane ate")]]))[0][:, -1]`, with `GPT2.from_pretrained("crane")` and `load_tokenizer("crane")` from `gpt2_edu`.',
-    "`next_probabilities` of `gpt2_edu.sampling` with both knobs heats first. For the other order call it twice, once for each knob.",
-    "Between the two calls probabilities become logits again: take `.log()`. A token that was cut has log 0 = −∞, and stays out.",
+    'The logits are `model(torch.tensor([[encoding.eot_token, *encoding.encode("By the river, the crane ate")]]))[0][:, -1]`, with `GPT2.from_pretrained("crane")` and `load_tokenizer("crane")` from `gpt2_edu`.',
+    "`next_probabilities` of `gpt2_edu.sampling` with both knobs heats first. For the other order, call it twice, once for each knob.",
+    "Between the two calls, `.log()` turns probabilities into logits again. A token that was cut has log 0 = −∞, and stays out.",
 )
 
 START = "two_orders = ..."
@@ -44,19 +44,19 @@ MISTAKES = (
         "two_orders = [2, 87]",
     ),
     Mistake(
-        "Both numbers are for heating first: with both knobs in one call the package always heats first. For the other order, cut in one call and heat in a second.",
+        "Both numbers are for heating first, because with both knobs in one call the package always heats first. For the other order, cut in one call and heat in a second one.",
         "two_orders = [87, 87]",
     ),
     Mistake(
-        "Both times the temperature is missing, or came after the cut. Heat first for the first number: pass `temperature=2.0` and `top_p=0.9` together.",
+        "Both times the temperature is missing, or comes after the cut. To heat first, pass `temperature=2.0` and `top_p=0.9` together.",
         "two_orders = [2, 2]",
     ),
     Mistake(
-        "Very near: the prompt is without its `<|endoftext|>`. In training every story stood behind one.",
+        "Very close, but the prompt lacks its `<|endoftext|>`. In training every story followed one.",
         "two_orders = [82, 2]",
     ),
     Mistake(
-        "That counts the whole vocabulary: heat alone removes no token. Cut with top-p 0.9 as well.",
+        "That counts the whole vocabulary, because heat alone removes no token. Cut with top-p 0.9 as well.",
         "two_orders = [1024, 2]",
     ),
 )

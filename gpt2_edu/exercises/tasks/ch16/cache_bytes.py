@@ -8,12 +8,12 @@ LEVEL = 1
 MINUTES = 5
 
 TASK = r"""
-A model has N = 6 blocks, width C = 384 and H = 12 heads. Eight texts of 256 tokens each are written side by side, and keys and values are kept in bfloat16. How many bytes does the cache hold?
+A model has N = 6 blocks, width C = 384 and H = 12 heads. It writes eight texts of 256 tokens each side by side, and keeps keys and values in bfloat16. How many bytes does the cache hold?
 """
 
 HINTS = (
-    "First for one token of one text: what does each block keep of it, and how many numbers is that?",
-    "One token costs 2 · N · C numbers of two bytes each. The texts share no keys.",
+    "Begin with one token of one text. What does each block keep of it, and how many entries is that?",
+    "One token costs 2 · N · C entries of two bytes each. The texts share no keys.",
 )
 
 START = "cache_bytes = ..."
@@ -27,19 +27,19 @@ right = 18_874_368
 
 MISTAKES = (
     Mistake(
-        "Half of it is missing. Each token leaves a key *and* a value in every block, and each of their numbers has two bytes.",
+        "Half of it is missing. Each token leaves a key *and* a value in every block, and each of their entries has two bytes.",
         "cache_bytes = 6 * 384 * 2 * 256 * 8",
     ),
     Mistake(
-        "The heads are counted twice: C is already H heads times D. One key of one token has C numbers in each block.",
+        "The heads are counted twice, because C is already H heads times D. One key of one token has C entries in each block.",
         "cache_bytes = 2 * 6 * 384 * 12 * 2 * 256 * 8",
     ),
     Mistake(
-        "That is for one head, D = 32 numbers. A key of one token has D numbers for each head, C in all.",
+        "That is for one head with D = 32 entries. A key of one token has D entries for each head, C in all.",
         "cache_bytes = 2 * 6 * 32 * 2 * 256 * 8",
     ),
     Mistake(
-        "That is with four bytes a number, as in float32. bfloat16 has two.",
+        "That is with four bytes per entry, as in float32. bfloat16 has two.",
         "cache_bytes = 2 * 6 * 384 * 4 * 256 * 8",
     ),
     Mistake(

@@ -13,14 +13,14 @@ LEVEL = 3
 MINUTES = 20
 
 TASK = r"""
-The `multi_head` of chapter 6, with a cache. `x` (B, T, C) holds the new tokens only. `past` is None at first, later the pair (k, v) of the tokens before, each (B, H, S − T, D). Return two things: the layer's output for the new tokens, (B, T, C), and the pair (k, v) of all tokens, each (B, H, S, D), for the next call.
+Write the `multi_head` of chapter 6 with a cache. `x` (B, T, C) holds the new tokens only. `past` is None at first, and later the pair (k, v) of the tokens before, each (B, H, S − T, D). Return two things: the layer's output for the new tokens, (B, T, C), and the pair (k, v) of all tokens, each (B, H, S, D), for the next call.
 
-`weights` has the keys "c_attn.weight", "c_attn.bias", "c_proj.weight" and "c_proj.bias", in the layout (out, in) of a Linear. You have `split_heads`, `merge_heads` and `chunk_attention`. What you give it in pieces must come out as if it had come at once.
+`weights` has the keys "c_attn.weight", "c_attn.bias", "c_proj.weight" and "c_proj.bias", in the layout (out, in) of a Linear. You have `split_heads`, `merge_heads` and `chunk_attention`. A text given in pieces must come out as if it had been given at once.
 """
 
 HINTS = (
-    "q, k and v of the new tokens as in chapter 6: one product with c_attn, split in three along the last axis, each split into heads.",
-    "Before attention, glue the kept keys in front of the new ones, and the values likewise. Along which axis do the tokens stand in (B, H, S, D)?",
+    "Compute q, k and v of the new tokens as in chapter 6, by one product with c_attn, split in three along the last axis, each split into heads.",
+    "Before attention, put the kept keys in front of the new ones, and the values likewise. Which axis of (B, H, S, D) counts the tokens?",
     "`k = torch.cat([past[0], k], dim=2)`, the same for v with `past[1]`, then `chunk_attention(q, k, v)`, `merge_heads` and c_proj.",
 )
 
@@ -64,7 +64,7 @@ def cached_multi_head(x, weights, n_head, past):
 
 MISTAKES = (
     Mistake(
-        "The kept keys and values are not used: each chunk sees itself alone. Glue `past` in front before attention.",
+        "The kept keys and values are not used, so each chunk sees only itself. Put `past` in front before attention.",
         _WRONG
         + """
     merged = merge_heads(chunk_attention(q, k, v))
@@ -73,7 +73,7 @@ MISTAKES = (
 """,
     ),
     Mistake(
-        "The output is right, but you return the new keys and values only, so the next call has forgotten the rest. Return the glued ones.",
+        "The output is right, but you return the new keys and values only, so the next call has forgotten the rest. Return the joined ones.",
         _WRONG
         + """
     new = (k, v)
@@ -86,7 +86,7 @@ MISTAKES = (
 """,
     ),
     Mistake(
-        "The new keys stand in front of the old ones. The old ones come first: the last key must be the newest.",
+        "The new keys are in front of the old ones. The old ones come first, so that the last key is the newest.",
         _WRONG
         + """
     if past is not None:
@@ -98,7 +98,7 @@ MISTAKES = (
 """,
     ),
     Mistake(
-        "The kept and the new ones do not fit together. Glue keys *and* values, both along axis 2, which counts the tokens in (B, H, S, D).",
+        "The kept and the new ones do not fit together. Join keys *and* values, both along axis 2, which counts the tokens in (B, H, S, D).",
         _WRONG
         + """
     if past is not None:
@@ -110,7 +110,7 @@ MISTAKES = (
 """,
     ),
     Mistake(
-        "c_proj is left out: what the heads found must be mixed once more at the end.",
+        "c_proj is left out. It mixes the heads' results at the end.",
         _WRONG
         + """
     if past is not None:
@@ -154,7 +154,7 @@ def cases():
     k, v = torch.randn(2, B, H, 5, D, generator=generator)
     return [
         Case("the prompt: nothing is kept yet", (x[:, :5], weights, H, None)),
-        Case("one more token behind five", (x[:, 5:6], weights, H, (k, v))),
-        Case("a chunk of two behind five", (x[:, 5:], weights, H, (k, v))),
+        Case("one more token after five", (x[:, 5:6], weights, H, (k, v))),
+        Case("a chunk of two after five", (x[:, 5:], weights, H, (k, v))),
         Case("one text, one head", (x[:1, :1], weights, 1, None)),
     ]

@@ -13,14 +13,14 @@ LEVEL = 2
 MINUTES = 12
 
 TASK = r"""
-Causal attention for the last T of S tokens. `q` is (B, H, T, D): only the new tokens ask. `k` and `v` are (B, H, S, D): those of all tokens, the kept ones and the new ones, and the last query stands at the last key. T may be anything from 1 to S. Return (B, H, T, D), with the scores divided by √D.
+Write causal attention for the last T of S tokens. `q`, (B, H, T, D), belongs to the new tokens only. `k` and `v`, (B, H, S, D), belong to all tokens, the kept ones and the new ones, and the last query has the same position as the last key. T may be anything from 1 to S. Return (B, H, T, D), with the scores divided by √D.
 
 If all queries are 0, every key that may be seen gets the same weight. With the values 3, 6, 9 and T = 2 the two results are then 4.5, the mean of the first two, and 6, the mean of all.
 """
 
 HINTS = (
-    "At which position does query 0 stand? S − T tokens came before it.",
-    "Lay the corner of the triangle at the bottom right. `tril` takes a number that shifts it.",
+    "At which position is query 0? S − T tokens came before it.",
+    "Put the corner of the triangle at the bottom right. `tril` takes a number that shifts it.",
     "`torch.ones(T, S, dtype=torch.bool).tril(S - T)` is True where a query may look.",
 )
 
@@ -42,7 +42,7 @@ def chunk_attention(q, k, v):
 
 MISTAKES = (
     Mistake(
-        "The triangle lies at the top left, as with `is_causal=True`: the queries are treated as if they stood at 0, 1, … Shift it by S − T.",
+        "The triangle is at the top left, as with `is_causal=True`, so the queries are treated as if they were at 0, 1, … Shift it by S − T.",
         """
 def chunk_attention(q, k, v):
     T, S, D = q.size(-2), k.size(-2), q.size(-1)
@@ -52,7 +52,7 @@ def chunk_attention(q, k, v):
 """,
     ),
     Mistake(
-        "There is no mask. That is right for one query only: of two, the first must not see the second one's key.",
+        "There is no mask. That is right for one query only. Of two, the first must not see the second one's key.",
         """
 def chunk_attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
@@ -60,7 +60,7 @@ def chunk_attention(q, k, v):
 """,
     ),
     Mistake(
-        "Your triangle is one too far to the left: a token does not see itself. Shift by S − T, not by S − T − 1.",
+        "Your triangle is one too far to the left, so a token does not see itself. Shift by S − T, not by S − T − 1.",
         """
 def chunk_attention(q, k, v):
     T, S, D = q.size(-2), k.size(-2), q.size(-1)
@@ -70,7 +70,7 @@ def chunk_attention(q, k, v):
 """,
     ),
     Mistake(
-        "Your triangle is one too far to the right: a query sees the key behind its own. Shift by S − T, not by S − T + 1.",
+        "Your triangle is one too far to the right, so a query sees the key after its own. Shift by S − T, not by S − T + 1.",
         """
 def chunk_attention(q, k, v):
     T, S, D = q.size(-2), k.size(-2), q.size(-1)
@@ -99,7 +99,7 @@ def chunk_attention(q, k, v):
 """,
     ),
     Mistake(
-        "The mask is a square of T × T here, which fits the scores only while no keys were kept, or with one query. It has T rows and S columns.",
+        "The mask is a square of T × T here, which fits the scores only if no keys were kept, or with one query. It has T rows and S columns.",
         """
 def chunk_attention(q, k, v):
     T, D = q.size(-2), q.size(-1)
@@ -109,7 +109,7 @@ def chunk_attention(q, k, v):
 """,
     ),
     Mistake(
-        "A finite fill such as −10,000 is beaten where all visible scores are lower still. Write −∞.",
+        "A finite fill such as −10,000 fails where all visible scores are lower still. Write −∞.",
         """
 def chunk_attention(q, k, v):
     T, S, D = q.size(-2), k.size(-2), q.size(-1)
@@ -141,5 +141,5 @@ def cases():
         Case("as many queries as keys", (q, k, v)),
         Case("three queries, six keys, D = 8", (wide[0][:, :, 3:], wide[1], wide[2])),
         Case("all scores far below −10,000", (low[:, :, 1:], -low, v[:1, :1, :3])),
-        Case("one token alone", (q[:1, :, :1], k[:1, :, :1], v[:1, :, :1])),
+        Case("a single token", (q[:1, :, :1], k[:1, :, :1], v[:1, :, :1])),
     ]

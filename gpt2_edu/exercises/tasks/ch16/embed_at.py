@@ -12,23 +12,23 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-With a cache, the first step of the model has to know where the new tokens stand. This function embeds T new tokens, `idx` (B, T), when `start` columns are in the cache already. `padding` (B,) counts for each text the columns on the left that are filling; a text's own positions begin behind them. The places of the filling itself get position 0, which does not matter, for nobody looks at them.
+With a cache, the first step of the model has to know the positions of the new tokens. This function embeds T new tokens, `idx` (B, T), when `start` columns are in the cache already. `padding` (B,) counts, for each text, the columns on the left that are filling. A text's own positions begin after them. The filling itself gets position 0, which does not matter, because no token attends to it.
 
-The prompt comes out right. The text goes astray as soon as the first new token is decoded. Find out why, and mend it.
+The prompt comes out right. The text goes wrong as soon as the first new token is decoded. Find out why, and fix it.
 
-Example: a batch of two texts with `padding` = (0, 2), and `start` = 5. One new token each: it stands at position 5 in the first text and at position 3 in the second.
+Take a batch of two texts with `padding` = (0, 2) and `start` = 5, and one new token each. It is at position 5 in the first text and at position 3 in the second.
 """
 
 HINTS = (
     "Which argument is not used?",
     "The columns of the new tokens are start, start + 1, …, start + T − 1.",
-    "`torch.arange(start, start + idx.size(1))`, and the rest as it is.",
+    "Use `torch.arange(start, start + idx.size(1))`, and leave the rest as it is.",
 )
 
 START = '''
 def embed_at(idx, wte, wpe, start, padding):
     """idx (B, T); wte (V, C); wpe (block_size, C). Returns (B, T, C)."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     columns = torch.arange(idx.size(1))
     positions = (columns - padding.unsqueeze(1)).clamp(min=0)  # (B, T)
     return wte[idx] + wpe[positions]
@@ -43,7 +43,7 @@ def embed_at(idx, wte, wpe, start, padding):
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: the columns begin at 0 in every step, so a decoded token passes for the first of the text. Begin at `start`.",
+        "The bug is still there. The columns begin at 0 in every step, so a decoded token counts as the first of the text. Begin at `start`.",
         """
 def embed_at(idx, wte, wpe, start, padding):
     columns = torch.arange(idx.size(1))
@@ -52,7 +52,7 @@ def embed_at(idx, wte, wpe, start, padding):
 """,
     ),
     Mistake(
-        "`start` is added after the padding was taken off and cut at 0, so a short text gets positions that are too high. Add it to the columns, before.",
+        "`start` is added after the padding was subtracted and cut at 0, so a short text gets positions that are too high. Add it to the columns first.",
         """
 def embed_at(idx, wte, wpe, start, padding):
     columns = torch.arange(idx.size(1))
@@ -61,7 +61,7 @@ def embed_at(idx, wte, wpe, start, padding):
 """,
     ),
     Mistake(
-        "The padding counts in the positions now. A short text must begin at position 0 behind its filling: subtract `padding`.",
+        "The padding counts in the positions now. A short text must begin at position 0 after its filling, so subtract `padding`.",
         """
 def embed_at(idx, wte, wpe, start, padding):
     columns = torch.arange(start, start + idx.size(1))
@@ -86,7 +86,7 @@ def embed_at(idx, wte, wpe, start, padding):
 """,
     ),
     Mistake(
-        "The padding is added, but filling on the left moves a text to later columns. To get back to its own positions, subtract.",
+        "The padding is added, but filling on the left moves a text to later columns. Subtract it to get back to the text's own positions.",
         """
 def embed_at(idx, wte, wpe, start, padding):
     columns = torch.arange(start, start + idx.size(1))
@@ -123,6 +123,6 @@ def cases():
         Case("the prompt", (idx, wte, wpe, 0, none)),
         Case("the example", (idx[:2, :1], *ones, 5, some[:2])),
         Case("the prompt, with filling", (idx, wte, wpe, 0, some)),
-        Case("a chunk of three behind five", (idx[:, :3], wte, wpe, 5, some)),
+        Case("a chunk of three after five", (idx[:, :3], wte, wpe, 5, some)),
         Case("one text, one token", (idx[:1, :1], wte, wpe, 6, none[:1])),
     ]

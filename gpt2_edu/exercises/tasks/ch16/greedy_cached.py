@@ -12,15 +12,15 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = r"""
-Greedy writing with the package's `KVCache`. `model` is a GPT2 of the package in eval mode, `idx` (B, T) the prompts, all equally long and without padding. Return prompt and `n` new tokens, (B, T + n). They fit the window.
+Write greedily with the package's `KVCache`. `model` is a GPT2 of the package in eval mode, and `idx` (B, T) holds the prompts, all equally long and without padding. Return prompt and `n` new tokens, (B, T + n). They fit into the window.
 
-`cache = KVCache(model.config, batch_size=B)` makes an empty cache. `model(new, cache=cache)` gives the logits of `new` alone and notes its keys and values; where the tokens stand, the cache knows. Each token should pass through the model once, and the last new one not at all. One of the models in the check counts.
+`cache = KVCache(model.config, batch_size=B)` makes an empty cache. `model(new, cache=cache)` gives only the logits of `new` and stores its keys and values. The cache knows the positions. Each token should pass through the model once, and the last new one not at all. One of the models in the check counts the tokens.
 """
 
 HINTS = (
     "Make one cache, before the loop. The first pass is the prefill: the whole prompt.",
-    "After that, only the token that was just chosen goes in, as (B, 1). Keep two variables: what goes in next, and the text so far.",
-    "`new = idx` before the loop; in it `logits, _ = model(new, cache=cache)`, then `new = logits[:, -1:].argmax(dim=-1)`, then append `new` to `idx`.",
+    "After that, only the token that was just chosen goes in, as (B, 1). Keep two variables, one for what goes in next and one for the text so far.",
+    "Set `new = idx` before the loop. In it, `logits, _ = model(new, cache=cache)`, then `new = logits[:, -1:].argmax(dim=-1)`, then append `new` to `idx`.",
 )
 
 START = '''
@@ -49,7 +49,7 @@ def greedy_cached(model, idx, n):
 
 MISTAKES = (
     Mistake(
-        "The whole text goes in at each step, behind what the cache already holds. After the prefill give the model the new token alone.",
+        "The whole text goes in at each step, after everything that the cache already holds. After the prefill, give the model only the new token.",
         """
 from gpt2_edu import KVCache
 
@@ -65,7 +65,7 @@ def greedy_cached(model, idx, n):
 """,
     ),
     Mistake(
-        "Nothing is kept from step to step, so the new token is alone and stands at position 0. Make one cache before the loop, and give it to the model in every step: `model(new, cache=cache)`.",
+        "Nothing is kept from step to step, so the new token is alone and at position 0. Make one cache before the loop, and give it to the model in every step, `model(new, cache=cache)`.",
         """
 from gpt2_edu import KVCache
 
@@ -94,7 +94,7 @@ def greedy_cached(model, idx, n):
 """,
     ),
     Mistake(
-        "The prompt's last token goes in twice: once in the prefill, and once more before the first new one. Choose the first new token from the prefill's own logits.",
+        "The prompt's last token goes in twice, once in the prefill and once more before the first new one. Choose the first new token from the prefill's own logits.",
         """
 from gpt2_edu import KVCache
 
@@ -111,7 +111,7 @@ def greedy_cached(model, idx, n):
 """,
     ),
     Mistake(
-        "The prefill is missing: the cache begins with the prompt's last token, and the rest of the prompt was never seen. Give the whole prompt first.",
+        "The prefill is missing. The cache begins with the prompt's last token, and the rest of the prompt was never seen. Give the whole prompt first.",
         """
 from gpt2_edu import KVCache
 

@@ -8,13 +8,13 @@ LEVEL = 1
 MINUTES = 5
 
 TASK = r"""
-A prompt has 100 tokens, and 50 new ones are written. How many tokens pass through the model in all, without a cache and with one? Answer with a list of two numbers. (The last new token is only written, never read.)
+A model writes 50 new tokens after a prompt of 100. How many tokens pass through it in all, without a cache and with one? Answer with a list of two numbers. (The last new token is only written, never read.)
 """
 
 HINTS = (
     "Without a cache the first new token costs a pass over 100 tokens, the second one over 101. Over how many goes the last?",
     "The sum of 100, 101, …, 149 is 50 times the mean of the first and the last.",
-    "With a cache each token passes once: those of the prompt, and every new one but the last.",
+    "With a cache each token passes once, those of the prompt and every new one but the last.",
 )
 
 START = "tokens_computed = ..."
@@ -29,7 +29,7 @@ right = [6225, 149]
 
 MISTAKES = (
     Mistake(
-        "The second number is one too many: the last new token is written and never read.",
+        "The second number is one too many, because the last new token is written and never read.",
         "tokens_computed = [6225, 150]",
     ),
     Mistake(
@@ -37,7 +37,7 @@ MISTAKES = (
         "tokens_computed = [sum(range(101, 151)), 149]",
     ),
     Mistake(
-        "Each step reads the new tokens too, not the prompt alone: 100, then 101, and so on up to 149.",
+        "Each step reads the new tokens too, and not only the prompt. It is 100, then 101, and so on up to 149.",
         "tokens_computed = [50 * 100, 149]",
     ),
     Mistake(

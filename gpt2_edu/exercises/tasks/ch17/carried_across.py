@@ -10,16 +10,16 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = r"""
-Write activation patching. The model reads the text `into`, but at one stage and one position it gets the vector that the text `source` has there. Then the pass goes on.
+Write activation patching. The model reads the text `into`, but at one stage and one position it gets the vector that the text `source` has there. Then the pass continues.
 
-`model` is a `GPT2`; `into` and `source` are ids, (1, T), of the same length; `stage` is a name on the tape, such as `"embd"` or `"transformer.h.0.resid_post"`, where a tensor (B, T, C) stands; `position` counts from 0. Return the logits at the last position, (V,).
+`model` is a `GPT2`; `into` and `source` are ids, (1, T), of the same length; `stage` is the name of a tensor (B, T, C) on the tape, such as `"embd"` or `"transformer.h.0.resid_post"`, and `position` counts from 0. Return the logits at the last position, (V,).
 
-Two cases whose result is known without any computing: if the texts differ at one position only, a swap of `"embd"` there gives the logits of `source`. After the last block, a swap at any position but the last changes nothing.
+Two results are known without any computing. If the texts differ at one position only, a swap of `"embd"` there gives the logits of `source`. After the last block, a swap at any position but the last changes nothing.
 """
 
 HINTS = (
-    "Two passes: one over `source`, to record its vector, and one over `into`, with an edit.",
-    '`trace(model, edits={stage: swap})` calls `swap(x)` with the tensor of that stage and goes on with what it returns. `t["logits"]` is (B, T, V).',
+    "You need two passes, one over `source` to record its vector, and one over `into` with an edit.",
+    '`trace(model, edits={stage: swap})` calls `swap(x)` with the tensor of that stage and continues with the result. `t["logits"]` is (B, T, V).',
     "In `swap`, clone `x`, set `x[:, position]` to the recorded `t[stage][:, position]`, and return it. The answer is `logits[0, -1]` of the second pass.",
 )
 
@@ -56,7 +56,7 @@ TOLERANCE = 1e-4
 
 MISTAKES = (
     Mistake(
-        "The whole stage is swapped, all positions of it: from there on the model reads the other text. Swap one position only.",
+        "All positions of the stage are swapped, so from there on the model reads the other text. Swap one position only.",
         """
 from gpt2_edu import trace
 
@@ -70,7 +70,7 @@ def carried_across(model, into, source, stage, position):
 """,
     ),
     Mistake(
-        "The other way round: this carries a vector of `into` to `source`. Record `source`, and edit the pass over `into`.",
+        "It is the other way round. This carries a vector of `into` to `source`. Record `source`, and edit the pass over `into`.",
         """
 from gpt2_edu import trace
 
@@ -91,7 +91,7 @@ def carried_across(model, into, source, stage, position):
 """,
     ),
     Mistake(
-        "The vector is added to the one that stands there. It should take its place.",
+        "The vector is added to the one that is there. It should replace it.",
         """
 from gpt2_edu import trace
 
@@ -185,7 +185,7 @@ def cases():
         Case("after the last block, not at the last position", (model, marsh, city, last, 2)),
         Case("after the last block, at the last position", (model, marsh, city, last, 4)),
         Case(
-            "half-way, in two texts that differ everywhere",
+            "halfway, in two texts that differ everywhere",
             (model, marsh, other, "transformer.h.0.resid_post", 1),
         ),
         Case("a text of one token", (model, marsh[:, 1:2], city[:, 2:3], "embd", 0)),

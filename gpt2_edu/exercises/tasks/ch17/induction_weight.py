@@ -10,16 +10,16 @@ LEVEL = 2
 MINUTES = 12
 
 TASK = r"""
-A text of T = 2n tokens says n random tokens, and then the same n again. An induction head in the second half looks to what *followed* the present token the first time.
+A text of T = 2n tokens has n random tokens, and then the same n again. In the second half, an induction head looks at what *followed* the present token the first time.
 
-Write a function that measures how much each head does so. `weights` is (B, H, T, T), rows are queries, columns are keys. Take the queries n, n + 1, …, 2n − 2. For each, take the weight that it gives to the one key that followed its token in the first half. Return the mean over texts and queries, one number for each head: (H,).
+Write a function that measures how much each head does so. `weights` is (B, H, T, T); rows are queries, columns are keys. Take the queries n, n + 1, …, 2n − 2. For each, take the weight that it gives to the one key that followed its token in the first half. Return the mean over texts and queries, one number for each head: (H,).
 
-An example with n = 3, the tokens a b c a b c at positions 0 to 5. The queries are 3 and 4. Query 3 is the second *a*; the first *a* stands at 0 and was followed by position 1. Query 4 is the second *b*; the key is 2.
+With n = 3, for example, the tokens a b c a b c are at positions 0 to 5. The queries are 3 and 4. Query 3 is the second *a*. The first *a* is at 0 and was followed by position 1. Query 4 is the second *b*, and its key is 2.
 """
 
 HINTS = (
-    "Where does the token of query i stand in the first half? And where is what followed it?",
-    "The same token is n places back, and what followed it is n − 1 places back.",
+    "Where in the first half is the token of query i? And where is the token that followed it?",
+    "The same token is n positions back, and the one that followed it is n − 1 positions back.",
     "With `queries = torch.arange(n, 2 * n - 1)`, the index `weights[:, :, queries, queries - (n - 1)]` gives (B, H, n − 1).",
 )
 
@@ -40,7 +40,7 @@ def induction_weight(weights):
 
 MISTAKES = (
     Mistake(
-        "This looks to the same token in the first half. Induction looks one place further, to what followed it.",
+        "This looks at the same token in the first half. Induction looks one position further, at the token that followed it.",
         """
 def induction_weight(weights):
     n = weights.size(-1) // 2
@@ -49,7 +49,7 @@ def induction_weight(weights):
 """,
     ),
     Mistake(
-        "This looks to what stood *before* the same token. Induction looks to what came after it.",
+        "This looks at what came *before* the same token. Induction looks at what came after it.",
         """
 def induction_weight(weights):
     n = weights.size(-1) // 2
@@ -58,7 +58,7 @@ def induction_weight(weights):
 """,
     ),
     Mistake(
-        "Rows and columns are swapped: the query is the row and comes first. Above the diagonal all weights are 0.",
+        "Rows and columns are swapped. The query is the row and comes first. Above the diagonal all weights are 0.",
         """
 def induction_weight(weights):
     n = weights.size(-1) // 2
@@ -67,7 +67,7 @@ def induction_weight(weights):
 """,
     ),
     Mistake(
-        "Two slices give a whole square of the table: every query with every key. Index with two vectors of the same length, which go in step.",
+        "Two slices give a whole square of the table, every query with every key. Index with two vectors of the same length, whose entries are paired.",
         """
 def induction_weight(weights):
     n = weights.size(-1) // 2
@@ -75,7 +75,7 @@ def induction_weight(weights):
 """,
     ),
     Mistake(
-        "One row too many: this takes the whole diagonal, and it begins with the query n − 1, of the first half. Begin with the query n.",
+        "This takes one row too many. The whole diagonal begins with query n − 1, which belongs to the first half. Begin with query n.",
         """
 def induction_weight(weights):
     n = weights.size(-1) // 2
@@ -116,6 +116,6 @@ def cases():
     return [
         Case("a perfect head on a b c a b c", (perfect,)),
         Case("random tables, two texts and three heads", (table(2, 3, 10),)),
-        Case("heads that look at every token alike", ((even / even.sum(-1, True))[None, None],)),
+        Case("heads that look at all tokens equally", ((even / even.sum(-1, True))[None, None],)),
         Case("n = 2: a single query", (table(1, 2, 4),)),
     ]

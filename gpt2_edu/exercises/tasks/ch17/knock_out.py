@@ -10,26 +10,26 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-`knock_out` replaces the result of one head by its mean over all tokens of all texts. The head then says the same thing at every token, and all other heads stay as they are.
+`knock_out` replaces the result of one head by its mean over all tokens of all texts. The head then returns the same vector at every token, and all other heads stay as they are.
 
-`heads` is (B, H, T, D), as `attn.heads` is on a tape; `head` is a number from 0 to H − 1. The mean is a vector of D numbers. The function returns a new tensor of the shape of `heads`, and leaves `heads` itself unchanged.
+`heads` is (B, H, T, D), as `attn.heads` is on a tape; `head` is a number from 0 to H − 1. The mean is a vector of D entries. The function returns a new tensor of the same shape as `heads`, and leaves `heads` itself unchanged.
 
-An example with B = 1, H = 2, T = 2, D = 2: head 0 says (1, 10) at the first token and (3, 30) at the second. With head 0 knocked out it says (2, 20) at both.
+For example, with B = 1, H = 2, T = 2 and D = 2, head 0 returns (1, 10) at the first token and (3, 30) at the second. Knocked out, it returns (2, 20) at both.
 
-The function below runs, gives the right shape, and is wrong. Find the bug and mend it.
+The function below runs, gives the right shape, and is wrong. Find the bug and fix it.
 """
 
 HINTS = (
-    "How many numbers should the mean have, and how many has it below?",
-    "`heads[:, head]` is (B, T, D). The mean is over texts and tokens; the D numbers of a vector are not mixed with each other.",
-    "Two of the three axes are averaged: `mean(dim=(0, 1))`.",
+    "How many entries should the mean have, and how many does it have below?",
+    "`heads[:, head]` is (B, T, D). The mean is over texts and tokens. The D entries of a vector are not mixed with each other.",
+    "Average over two of the three axes, `mean(dim=(0, 1))`.",
 )
 
 START = '''
 def knock_out(heads, head):
     """heads (B, H, T, D), head an int. Returns a new (B, H, T, D)."""
     raise NotImplementedError(
-        "find the bug, mend it, delete this line"
+        "find the bug, fix it, delete this line"
     )
     x = heads.clone()
     x[:, head] = heads[:, head].mean()
@@ -46,7 +46,7 @@ def knock_out(heads, head):
 
 MISTAKES = (
     Mistake(
-        "The mean is still one single number for all D columns. Average over texts and tokens only, so that a vector of D numbers remains.",
+        "The mean is still one single number for all D columns. Average over texts and tokens only, so that a vector of D entries remains.",
         """
 def knock_out(heads, head):
     x = heads.clone()
@@ -55,7 +55,7 @@ def knock_out(heads, head):
 """,
     ),
     Mistake(
-        "Each text has its own mean here, so the head still tells the texts apart. Average over the axis of the texts as well.",
+        "Each text has its own mean here, so the head still depends on the text. Average over the axis of the texts as well.",
         """
 def knock_out(heads, head):
     x = heads.clone()
@@ -64,7 +64,7 @@ def knock_out(heads, head):
 """,
     ),
     Mistake(
-        "This puts zeros in the head's place. The exercise asks for its mean, which the later layers are more used to.",
+        "This replaces the head by zeros. The exercise asks for its mean, which is closer to what later layers are used to.",
         """
 def knock_out(heads, head):
     x = heads.clone()
@@ -82,7 +82,7 @@ def knock_out(heads, head):
 """,
     ),
     Mistake(
-        "The numbers are right, but they were written into the caller's tensor: what the head really said is lost. Begin with `heads.clone()`.",
+        "The numbers are right, but they were written into the caller's tensor, so the head's real output is lost. Begin with `heads.clone()`.",
         """
 def knock_out(heads, head):
     heads[:, head] = heads[:, head].mean(dim=(0, 1))
@@ -90,7 +90,7 @@ def knock_out(heads, head):
 """,
     ),
     Mistake(
-        "The mean is taken over the texts alone, so the head still says something else at each token. Average over the axis of the tokens as well.",
+        "The mean is taken over the texts only, so the head still returns another vector at each token. Average over the axis of the tokens as well.",
         """
 def knock_out(heads, head):
     x = heads.clone()

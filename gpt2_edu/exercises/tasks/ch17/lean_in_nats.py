@@ -12,7 +12,7 @@ MINUTES = 3
 TASK = r"""
 After "In the marsh, the crane" a model gives $p(\text{ate}) = 0.6$ and $p(\text{lifted}) = 0.03$. How far does it lean to the bird, in nats? That is the difference of the two logits. Two decimals are enough.
 
-The logits themselves are not given, and you do not need them. A smaller example: for the probabilities 0.5 and 0.5 the lean is 0.
+The logits themselves are not given, and you do not need them. For the probabilities 0.5 and 0.5, for example, the lean is 0.
 """
 
 HINTS = (
@@ -34,7 +34,7 @@ right = math.log(0.6) - math.log(0.03)
 
 MISTAKES = (
     Mistake(
-        "That is the difference of the probabilities. A lean is the difference of the logits: the logarithm of their ratio.",
+        "That is the difference of the probabilities. A lean is the difference of the logits, which is the logarithm of the ratio of the probabilities.",
         "lean_in_nats = 0.6 - 0.03",
     ),
     Mistake(
@@ -50,7 +50,7 @@ MISTAKES = (
         "lean_in_nats = math.log10(0.6 / 0.03)",
     ),
     Mistake(
-        "The size is right, the sign is not: above 0 means towards *ate*, which is the likelier one here.",
+        "The size is right but the sign is wrong. Above 0 means towards *ate*, which is the likelier one here.",
         "lean_in_nats = math.log(0.03 / 0.6)",
     ),
 )

@@ -11,17 +11,17 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-Write the logit lens: read the residual stream at any stage as if it were the last. First comes the final LayerNorm, then `lm_head`, which is tied to `wte` and has no bias.
+Write the logit lens, which reads the residual stream at any stage as if it were the last. First comes the final LayerNorm, then `lm_head`, which is tied to `wte` and has no bias.
 
-`x` is (…, C), with any axes before C; `gamma` and `beta` (C,) are the parameters of `ln_f`; `wte` is (V, C). The result is the logits, (…, V). Your `layer_norm` of chapter 9 is there.
+`x` is (…, C), with any axes before C; `gamma` and `beta` (C,) are the parameters of `ln_f`; `wte` is (V, C). The result is the logits, (…, V). You have your `layer_norm` of chapter 9.
 
-A tiny example with C = 2, V = 3, γ = (1, 1), β = (0, 0): the vector (5, 1) is normalised to (1, −1), nearly. With the rows (1, 0), (0, 1), (1, 1) in `wte`, the logits are 1, −1, 0, nearly.
+Here is a tiny example with C = 2, V = 3, γ = (1, 1) and β = (0, 0). The vector (5, 1) is normalised to nearly (1, −1). With the rows (1, 0), (0, 1), (1, 1) in `wte`, the logits are nearly 1, −1, 0.
 
-When it is right, it reads the two cranes of the chapter half-way.
+Once it is right, it reads the chapter's two cranes at every stage.
 """
 
 HINTS = (
-    "Two steps, in the order in which GPT-2 does them at its end.",
+    "Take two steps, in the order in which GPT-2 takes them at its end.",
     "`wte` is stored as (V, C), as `nn.Linear` stores its weight. A logit is the dot product of the normalised vector with one row.",
     "`layer_norm(x, gamma, beta) @ wte.T`.",
 )
@@ -46,7 +46,7 @@ def logit_lens(x, gamma, beta, wte):
 
 MISTAKES = (
     Mistake(
-        "The final LayerNorm is missing. `lm_head` was trained on normalised vectors, and the stream is of another length at each stage.",
+        "The final LayerNorm is missing. `lm_head` was trained on normalised vectors, and the stream has another length at each stage.",
         """
 def logit_lens(x, gamma, beta, wte):
     return x @ wte.T
@@ -63,14 +63,14 @@ def logit_lens(x, gamma, beta, wte):
 """,
     ),
     Mistake(
-        "γ and β are not used. `ln_f` has learned them, and what follows counts on them.",
+        "γ and β are not used. `ln_f` has learned them, and `lm_head` relies on them.",
         """
 def logit_lens(x, gamma, beta, wte):
     return F.layer_norm(x, (x.size(-1),)) @ wte.T
 """,
     ),
     Mistake(
-        "γ and β come before the normalising here. LayerNorm normalises first, then multiplies by γ and adds β.",
+        "γ and β are applied before the normalisation here. LayerNorm normalises first, then multiplies by γ and adds β.",
         """
 def logit_lens(x, gamma, beta, wte):
     return F.layer_norm(gamma * x + beta, (x.size(-1),)) @ wte.T
@@ -92,7 +92,7 @@ def cases():
     wte = torch.randn(17, 12, generator=generator)
     return [
         Case(
-            "one token, two numbers, three words",
+            "one token, two entries, three words",
             (tiny, ones, zeros, torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])),
         ),
         Case("random numbers, (B, T, C)", (x, gamma, beta, wte)),

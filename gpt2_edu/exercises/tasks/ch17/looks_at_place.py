@@ -8,16 +8,16 @@ LEVEL = 2
 MINUTES = 12
 
 TASK = r"""
-The trained model has 12 heads, 4 in each of its 3 blocks. How many of them give **more than half** of their weight to the place, when they look from `␣crane`? Count in both texts, "In the marsh, the crane" and "In the city, the crane".
+The trained model has 12 heads, 4 in each of its 3 blocks. How many of them give **more than half** of their weight to the place when they look from `␣crane`? Count in both texts, "In the marsh, the crane" and "In the city, the crane".
 
-The answer is a list of two whole numbers, first for the marsh, then for the city.
+Answer with a list of two whole numbers, first for the marsh, then for the city.
 
-Begin each text with `<|endoftext|>`, as the chapter does: it is then position 0, the place stands at position 3, and `␣crane` is the last. The weights of block n stand on the tape as `transformer.h.{n}.attn.weights`, (B, H, T, T). Before you count, guess: will it be the same heads in both texts?
+Begin each text with `<|endoftext|>`, as the chapter does. It is then at position 0, the place at position 3, and `␣crane` is the last token. The weights of block n are on the tape as `transformer.h.{n}.attn.weights`, (B, H, T, T). Before you count, guess whether it will be the same heads in both texts.
 """
 
 HINTS = (
     "Run each text inside `with torch.no_grad(), trace(model) as t:` and collect the tables of all three blocks.",
-    "The row is the query, the column the key: for one head that is `table[-1, 3]`.",
+    "The row is the query and the column the key, so for one head it is `table[-1, 3]`.",
     "For one block, `(t[path][0, :, -1, 3] > 0.5).sum()` counts its heads. Add the three blocks.",
 )
 
@@ -53,7 +53,7 @@ right = [2, 1]
 
 MISTAKES = (
     Mistake(
-        "No head at all is what you get with row and column swapped, or with the column of another token. The row is the last one, `␣crane`, and the column is 3.",
+        "You get no head at all with row and column swapped, or with the column of another token. The row is the last one, `␣crane`, and the column is 3.",
         "looks_at_place = [0, 0]",
     ),
     Mistake(
@@ -61,7 +61,7 @@ MISTAKES = (
         "looks_at_place = [3, 3]",
     ),
     Mistake(
-        "For the marsh it is right, but the city is not like the marsh. Count there too.",
+        "It is right for the marsh, but the city is not like the marsh. Count there too.",
         "looks_at_place = [2, 2]",
     ),
     Mistake(
@@ -77,7 +77,7 @@ def after(answer):
     from gpt2_edu import GPT2, load_tokenizer, trace
 
     encoding, model = load_tokenizer("crane"), GPT2.from_pretrained("crane").eval()
-    lines = ["The two heads of block 1 that the chapter met, looking from the crane:"]
+    lines = ["The chapter's two heads of block 1, looking from the crane:"]
     for text in ("In the marsh, the crane", "In the city, the crane"):
         ids = [encoding.eot_token, *encoding.encode(text)]
         with torch.no_grad(), trace(model) as t:
