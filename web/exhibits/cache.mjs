@@ -18,8 +18,8 @@ const STATES = /** @type {Record<string, string>} */ ({
 });
 
 const AREAS =
-  `The tokens that pass in each step, ${STEPS} steps side by side. With a cache the area grows by ` +
-  "one token a step, without it by all tokens so far: as a line, and as a square.";
+  `The tokens that pass through the model in each step, ${STEPS} steps side by side. With a cache ` +
+  "each step adds one token to the area, without it all tokens so far.";
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function cache({ settings, state, model, say, sentence: said }) {
@@ -35,7 +35,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
   const onText = (/** @type {string} */ text) => state.set({ text, steps: 1 });
   const strip = textStrip(state, settings, { onText });
   const next = () => state.set({ steps: state.get("steps") + 1 });
-  const grid = make("ol", { class: "kv", "aria-label": "tokens, and who is computed" });
+  const grid = make("ol", { class: "kv", "aria-label": "tokens, and which are computed" });
   const key = Object.entries(STATES).map(([mark, text]) =>
     make("span", { class: mark }, make("i"), text),
   );
@@ -87,7 +87,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
     const T = P + s - 1;
     if (s === 1) return `The ${P} tokens of the prompt pass through the model, either way.`;
     if (!state.get("cache")) {
-      return `Step ${s}: all ${T} tokens pass through the model again, and ${T - 1} of them give what they gave before.`;
+      return `Step ${s}: all ${T} tokens pass through the model again, and ${T - 1} of them give the same as before.`;
     }
     const gap = Math.max(...gaps.slice(0, s));
     const by = fixed(gap, gap < 0.01 ? 6 : 2);
@@ -97,19 +97,19 @@ export function cache({ settings, state, model, say, sentence: said }) {
       );
       const text =
         parted < s
-          ? `token ${parted + 1} is ${is} in place of ${should}`
+          ? `token ${parted + 1} is ${is} instead of ${should}`
           : "yet the text is the same";
       return `No error, but every new token takes position 0: ${text}; logits differ by up to ${by}.`;
     }
-    const same = parted < s ? `the texts part at token ${parted + 1}` : "the text is the same";
-    return `Step ${s}: 1 token passes through the model in place of ${T}; ${same}. No logit has differed by more than ${by}: rounding.`;
+    const same = parted < s ? `the texts diverge at token ${parted + 1}` : "the text is the same";
+    return `Step ${s}: 1 token passes through the model instead of ${T}; ${same}. No logit has differed by more than ${by}, which is rounding.`;
   };
 
   return {
     nodes: [
       strip.element,
       make("p", {}, make("button", { onclick: next }, "next token")),
-      make("p", { class: "soft kv-key" }, ...key, `one cell a block: block ${N - 1} on top`),
+      make("p", { class: "soft kv-key" }, ...key, `one cell per block, block ${N - 1} on top`),
       grid,
       make(
         "div",
@@ -184,7 +184,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
         nextAfter(state.get("text"), p, compared && model.probabilities(compared)),
         compared
           ? `what could be written; dashed: ${keeps ? "without" : "with"} a cache`
-          : "what could be written; the two texts have parted",
+          : "what could be written; the two texts have diverged",
       );
       shownSteps = most;
       strip.set([], { text: state.get("text"), cut });

@@ -38,13 +38,13 @@ export function sampling({ settings, state, model, say }) {
   const bars = new Bars({ rows: SHOWN + 1 });
   const button = (/** @type {string} */ name, /** @type {() => void} */ onclick) =>
     make("button", { onclick }, name);
-  const one = button("throw by chance", () => {
+  const one = button("throw at random", () => {
     const { draws, seed } = read();
     const dart = Array.from({ length: draws + 1 }, thrower(seed)).pop() ?? 0;
     state.set({ dart, draws: draws + 1 });
   });
   const hundred = button("draw 100", () => state.set({ draws: read().draws + 100 }));
-  const other = button("other darts", () => state.set({ seed: read().seed + 1 }));
+  const other = button("new darts", () => state.set({ seed: read().seed + 1 }));
   const write = button("", () => {
     const text = tokenizer.decode([chosen]);
     state.set({ text: state.get("text") + text });
@@ -89,9 +89,9 @@ export function sampling({ settings, state, model, say }) {
     const [first] = order;
     const hits = `The dart at ${fixed(knobs.dart, 2)} hits ${quoted(model.show(chosen))}.`;
     const name = quoted(model.show(first));
-    const now = `as open as among ${fixed(choices(p), 1)} equal tokens`;
+    const now = `as open as one among ${fixed(choices(p), 1)} equal tokens`;
     if (p.every((value, id) => Math.abs(value - before[id]) < 1e-9)) {
-      return `As predicted, ${name} has ${fixed(p[first], 2)}: ${now}. ${hits}`;
+      return `As predicted, ${name} has ${fixed(p[first], 2)}, and the choice is ${now}. ${hits}`;
     }
     const moves = `${name} goes from ${fixed(before[first], 2)} to ${fixed(p[first], 2)}`;
     const same = order.every((id, i) => i === 0 || p[id] <= p[order[i - 1]]);
@@ -105,7 +105,7 @@ export function sampling({ settings, state, model, say }) {
     const left = `${kept.length} of ${V.toLocaleString("en")} tokens, which had ${sum(before, kept)}`;
     const rest = order.slice(SHOWN);
     const tail = `The ${rest.length.toLocaleString("en")} others together go from ${sum(before, rest)} to ${sum(p, rest)}.`;
-    const open = `It is ${now}, before among ${fixed(choices(before), 1)}.`;
+    const open = `The choice is ${now}, before among ${fixed(choices(before), 1)}.`;
     const cut = knobs.k < V || knobs.p < 1 || knobs.m > 0 ? `Kept: ${left}.` : tail;
     return `${moves}, and ${ranks}. ${cut} ${open} ${hits}`;
   };
@@ -180,7 +180,7 @@ export function sampling({ settings, state, model, say }) {
         make(
           "div",
           {},
-          make("p", { class: "soft" }, `${TEXTS} ways to go on, each by darts of its own`),
+          make("p", { class: "soft" }, `${TEXTS} ways to continue, each with darts of its own`),
           list,
         ),
         bars.element,

@@ -87,11 +87,11 @@ def test_a_hundred_darts_beside_the_bars(exhibit):
         assert abs(count - 100 * share) < 4 * (100 * share * (1 - share)) ** 0.5 + 1
     shown.slide("temperature", 0)
     assert [row[-1] for row in shown.table().values()][:2] == ["100", "0"]
-    shown.element.get_by_role("button", name="throw by chance").click()
+    shown.element.get_by_role("button", name="throw at random").click()
     assert "draws=101" in shown.query
 
 
-def test_several_texts_and_with_other_darts_others(exhibit):
+def test_several_texts_and_with_new_darts_others(exhibit):
     shown = exhibit("sampling", text=RIVER)
 
     def done() -> list[str]:
@@ -100,7 +100,7 @@ def test_several_texts_and_with_other_darts_others(exhibit):
 
     some = done()
     assert len(set(some)) > 1
-    shown.element.get_by_role("button", name="other darts").click()
+    shown.element.get_by_role("button", name="new darts").click()
     assert done() != some
     shown.slide("temperature", 0)
     assert len(set(done())) == 1
