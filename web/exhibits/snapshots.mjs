@@ -1,5 +1,5 @@
-// Chapter 13: the shipped model's training, at the steps that were kept. A low loss is not yet a
-// good text. It is a stored run: nothing is trained here.
+// Chapter 13: the shipped model's training, at the steps that were saved. A low loss is not yet a
+// good text. It is a stored run, so nothing is trained here.
 
 import { Board } from "./board.mjs";
 import { fixed, make } from "./dom.mjs";
@@ -106,20 +106,25 @@ export function snapshots({ settings, state, say, element }) {
     const weight = square(now.heads[titles.indexOf(head)], tokens.length)[
       row * tokens.length + column
     ];
-    const looks = `In head ${head} “${tokens[row]}” gives “${tokens[column]}” ${fixed(weight, 2)}.`;
+    const [block, number] = head.split(".");
+    const looks = `In block ${block}, head ${number}, “${tokens[row]}” gives “${tokens[column]}” ${fixed(weight, 2)}.`;
     if (i === 0) {
-      const blind = `blind guessing, among 1,024 tokens, has ${fixed(Math.log(1024), 2)}`;
+      const blind = `blind guessing among 1,024 tokens has ${fixed(Math.log(1024), 2)}`;
       return `Before the first step the loss is ${fixed(now.loss, 2)}; ${blind}. ${looks}`;
     }
     const before = shots[i - 1];
     const steps = `From step ${count(before.step)} to ${count(now.step)}`;
-    const fall = `the loss goes from ${fixed(before.loss, 2)} to ${fixed(now.loss, 2)}`;
-    return `${steps} ${fall}: ${way}. ${good}, before ${percent(before.good)}. ${looks}`;
+    const fall = `the loss falls from ${fixed(before.loss, 2)} to ${fixed(now.loss, 2)}`;
+    return `${steps} ${fall}, which is ${way}. ${good} (${percent(before.good)} before). ${looks}`;
   };
 
   return {
     nodes: [
-      make("p", { class: "soft" }, settings.note ?? "A stored run: nothing is trained here."),
+      make(
+        "p",
+        { class: "soft" },
+        settings.note ?? "This is a stored run, so nothing is trained here.",
+      ),
       controls.element,
       make(
         "div",
@@ -172,9 +177,9 @@ export function snapshots({ settings, state, say, element }) {
           slides: true,
         },
       ]);
-      title.textContent = `What the model writes after ${count(now.step)} steps; ⟦ stands where it leaves the language.`;
+      title.textContent = `The model's story after ${count(now.step)} steps. ⟦ marks where it leaves the language.`;
       const { story: text, fails } = now;
-      const told = text ?? "(No story was kept: there were no words yet.)";
+      const told = text ?? "(No story was saved, because there were no words yet.)";
       const right = words(told.slice(0, fails ?? undefined));
       const wrong = words(fails === null ? "" : `⟦${told.slice(fails)}`);
       const old = [...story.querySelectorAll("span")].map(({ textContent }) => textContent);

@@ -51,21 +51,21 @@ def train(model, ids, steps, batch_size=16, T=64, lr=1e-3):
 
 MISTAKES = (
     Mistake(
-        "The last window is never drawn, and a row of T + 1 ids has none. `torch.randint(n, …)` "
-        "leaves n out, so n is `len(ids) - T`.",
+        "The last window is never drawn, and a row of T + 1 ids has no window at all. "
+        "`torch.randint(n, …)` never returns n, so n is `len(ids) - T`.",
         changed(SOLUTION, ("len(ids) - T,", "len(ids) - T - 1,")),
     ),
     Mistake(
-        "Your windows have T tokens, so only T − 1 are left for the inputs. Cut T + 1.",
+        "Your windows have T tokens, so only T − 1 remain for the inputs. Cut T + 1.",
         changed(SOLUTION, ("start + T + 1", "start + T")),
     ),
     Mistake(
-        "All windows of a batch are the same one: a start is drawn once and used for all. Draw "
+        "All windows of a batch are the same, because one start is drawn and used for all. Draw "
         "`batch_size` starts, `torch.randint(len(ids) - T, (batch_size,))`.",
         changed(SOLUTION, ("(batch_size,))", "(1,)).expand(batch_size)")),
     ),
     Mistake(
-        "`backward` adds to the gradients that are there. Clear those of the step before with "
+        "`backward` adds to the gradients that are there. Clear those of the previous step with "
         "`optimizer.zero_grad()`.",
         changed(SOLUTION, ("        optimizer.zero_grad()\n", "")),
     ),
@@ -81,15 +81,15 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "The optimiser takes its own learning rate. Hand it yours: `lr=lr`.",
+        "The optimiser uses its default learning rate. Pass it yours: `lr=lr`.",
         changed(SOLUTION, ("model.parameters(), lr=lr", "model.parameters()")),
     ),
     Mistake(
-        "This is Adam, which has no weight decay of its own. The loop takes `torch.optim.AdamW`.",
+        "This is Adam, which by default has no weight decay. The loop uses `torch.optim.AdamW`.",
         changed(SOLUTION, ("AdamW", "Adam")),
     ),
     Mistake(
-        "AdamW begins anew in every step and forgets its means. Make the optimiser once, before "
+        "AdamW starts afresh in every step and forgets its means. Create the optimiser once, before "
         "the loop.",
         changed(
             SOLUTION,

@@ -62,9 +62,9 @@ def test_the_loss_is_gone_before_a_story_is_right(exhibit, run):
         to(shown, step)
         way = (losses[0] - losses[step]) / (losses[0] - FLOOR)
         assert shown.sentence.startswith(
-            f"From step {before:,} to {step:,} the loss goes from {losses[before]:.2f} to "
-            f"{losses[step]:.2f}: {100 * way:.1f} % of the way down to the floor. "
-            f"{good} % of its stories are grammatical, before {was} %."
+            f"From step {before:,} to {step:,} the loss falls from {losses[before]:.2f} to "
+            f"{losses[step]:.2f}, which is {100 * way:.1f} % of the way down to the floor. "
+            f"{good} % of its stories are grammatical ({was} % before)."
         )
 
 
@@ -77,7 +77,7 @@ def test_a_story_is_marked_where_it_leaves_the_language(exhibit, run):
     assert shown.element.locator(".story mark").count() == 0
     assert shown.element.locator(".story").inner_text() == STORED["snapshots"][-1]["sample"]
     to(shown, 0)
-    assert "No story was kept" in shown.element.locator(".story").inner_text()
+    assert "No story was saved" in shown.element.locator(".story").inner_text()
 
 
 def test_heads_form(exhibit, run):
@@ -89,7 +89,9 @@ def test_heads_form(exhibit, run):
         for t, row in enumerate(rows):
             expected = [weight / sum(row) for weight in row] + [0] * (4 - t)
             assert cells[t] == pytest.approx(expected, abs=6e-3)
-        assert shown.sentence.endswith(f"In head 1.3 “ate” gives “crane” {cells[2][1]:.2f}."), i
+        assert shown.sentence.endswith(
+            f"In block 1, head 3, “ate” gives “crane” {cells[2][1]:.2f}."
+        ), i
     shown.element.get_by_role("button", name="2.0").click()
-    assert "In head 2.0" in shown.sentence
+    assert "In block 2, head 0," in shown.sentence
     assert "shot=14" in shown.query and "head=2.0" in shown.query

@@ -10,9 +10,9 @@ LEVEL = 1
 MINUTES = 8
 
 TASK = r"""
-Turn a long row of ids into training pairs. `stream` has shape (n,). Cut it, from its beginning, into windows of T + 1 tokens that overlap by one, so that each token after the first is predicted once. Return two tensors, both (B, T): the inputs, the first T tokens of each window, and the targets, the last T. What does not fill a window at the end is left out.
+Turn a long row of ids into training pairs. `stream` has shape (n,). Cut it, from its beginning, into windows of T + 1 tokens that overlap by one, so that each token after the first is predicted once. Return two tensors, both (B, T). The inputs are the first T tokens of each window, and the targets are the last T. Tokens at the end that do not fill a window are left out.
 
-With T = 2 the stream 7, 8, 9, 10, 11, 12 gives the inputs [[7, 8], [9, 10]] and the targets [[8, 9], [10, 11]]; the 12 is left over.
+With T = 2 the stream 7, 8, 9, 10, 11, 12 gives the inputs [[7, 8], [9, 10]] and the targets [[8, 9], [10, 11]]; the 12 is left out.
 """
 
 HINTS = (
@@ -37,7 +37,7 @@ def cut_windows(stream, T):
 
 MISTAKES = (
     Mistake(
-        "Inputs and targets have changed places. The target is the *later* token: at each place, the one that comes next.",
+        "Inputs and targets are swapped. At each position the target is the *later* token, the one that comes next.",
         """
 def cut_windows(stream, T):
     starts = range(0, len(stream) - T, T)
@@ -46,7 +46,7 @@ def cut_windows(stream, T):
 """,
     ),
     Mistake(
-        "The targets are the inputs, not shifted, so the model would learn to repeat what it sees. Take the last T tokens of each window.",
+        "The targets are the unshifted inputs, so the model would learn to repeat what it sees. Take the last T tokens of each window.",
         """
 def cut_windows(stream, T):
     starts = range(0, len(stream) - T, T)
@@ -55,7 +55,7 @@ def cut_windows(stream, T):
 """,
     ),
     Mistake(
-        "These windows do not overlap, so the first token of each is never a target. Let the next one begin T further on, not T + 1.",
+        "These windows do not overlap, so the first token of each is never a target. Start the next one T further on, not T + 1.",
         """
 def cut_windows(stream, T):
     starts = range(0, len(stream) - T, T + 1)
@@ -64,7 +64,7 @@ def cut_windows(stream, T):
 """,
     ),
     Mistake(
-        "These windows have T tokens, which leaves T − 1 pairs. A window needs T + 1, for the last input needs a target too.",
+        "These windows have T tokens, which leaves T − 1 pairs. A window needs T + 1, because the last input needs a target too.",
         """
 def cut_windows(stream, T):
     windows = stream[: len(stream) // T * T].view(-1, T)
@@ -81,7 +81,7 @@ def cut_windows(stream, T):
 """,
     ),
     Mistake(
-        "The next window begins one token further on, so each token is predicted many times. Let it begin T further on.",
+        "The next window begins one token further on, so each token is predicted many times. Start it T further on.",
         """
 def cut_windows(stream, T):
     starts = range(len(stream) - T)
@@ -90,7 +90,7 @@ def cut_windows(stream, T):
 """,
     ),
     Mistake(
-        "Windows of T tokens serve as inputs and as targets here. A target is the token *after* its input: take T + 1 tokens, and shift by one.",
+        "The same windows of T tokens serve as inputs and as targets here. A target is the token *after* its input: take T + 1 tokens, and shift by one.",
         """
 def cut_windows(stream, T):
     windows = stream[: len(stream) // T * T].view(-1, T)

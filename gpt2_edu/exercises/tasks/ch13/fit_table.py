@@ -11,21 +11,21 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-The smallest language model is a table (V, V): row i holds the logits of what follows token i. This function lets it learn by plain steps downhill, on one batch of inputs and targets, both (B, T), and returns the new table. It runs, and for a single step it is right. With more steps it goes too far: one line is missing.
+The smallest language model is a table (V, V): row i holds the logits of what follows token i. This function trains it by plain steps downhill, on one batch of inputs and targets, both (B, T), and returns the new table. It runs, and for a single step it is right. With more steps it goes too far, because one line is missing.
 
-Mend it. For V = 2, a table of zeros, the input 0 with the target 1, and lr = 1, the first row after two steps is (−0.769, 0.769), and not (−1.269, 1.269).
+Fix it. For V = 2, a table of zeros, the input 0 with the target 1, and lr = 1, the first row after two steps is (−0.769, 0.769), and not (−1.269, 1.269).
 """
 
 HINTS = (
-    "What does `backward` do with the gradient that is there already?",
-    "It adds to it. So the second step goes along the sum of two gradients.",
+    "What does `backward` do with a gradient that is already there?",
+    "It adds to it, so the second step follows the sum of two gradients.",
     "Set `table.grad = None` before each `backward`; that is what `zero_grad` does for all parameters.",
 )
 
 START = '''
 def fit_table(table, inputs, targets, steps, lr):
     """table (V, V), inputs and targets (B, T). Returns the table after some steps."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     table = table.clone().requires_grad_()
     for _ in range(steps):
         logits = table[inputs]  # (B, T, V)
@@ -51,11 +51,11 @@ def fit_table(table, inputs, targets, steps, lr):
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: from the second step on, the gradients of the steps before are added in. Clear them before each `backward`.",
+        "The bug is still there. From the second step on, the gradients of earlier steps are added in. Clear them before each `backward`.",
         changed(SOLUTION, ("        table.grad = None  # backward adds to what is there\n", "")),
     ),
     Mistake(
-        "Nothing is learned: the gradient is cleared between `backward` and the step that needs it. Clear it before `backward`.",
+        "Nothing is learned, because the gradient is cleared between `backward` and the step that needs it. Clear it before `backward`.",
         changed(
             SOLUTION,
             ("        table.grad = None  # backward adds to what is there\n", ""),
@@ -63,11 +63,11 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "The gradient is cleared, but now the step goes uphill: the loss rises along the gradient, so subtract it.",
+        "The gradient is cleared, but now the step goes uphill. The loss rises along the gradient, so subtract it.",
         changed(SOLUTION, ("table -= lr", "table += lr")),
     ),
     Mistake(
-        "You divide the learning rate by the number of the step. The steps stay as they are; it is the gradient of the steps before that must go.",
+        "You divide the learning rate by the number of the step. Leave the rate as it is and clear the gradient of the earlier steps.",
         changed(
             SOLUTION,
             ("        table.grad = None  # backward adds to what is there\n", ""),
@@ -76,7 +76,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "Only one step is taken: the `return` stands inside of the loop.",
+        "Only one step is taken, because the `return` is inside the loop.",
         changed(SOLUTION, ("    return table.detach()", "        return table.detach()")),
     ),
 )

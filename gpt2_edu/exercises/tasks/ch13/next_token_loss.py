@@ -11,19 +11,19 @@ LEVEL = 2
 MINUTES = 15
 
 TASK = r"""
-Write the loss of the whole batch without `cross_entropy`. `logits` is (B, T, V), `targets` is (B, T), and already shifted: `targets[b, t]` is the id that should come after position t. At each position
+Write the loss of the whole batch without `cross_entropy`. `logits` is (B, T, V). `targets` is (B, T) and already shifted, so `targets[b, t]` is the id that should come after position t. At each position
 
 $$-\ln p = -\Big(z_{\text{target}} - \ln \sum_j e^{z_j}\Big)$$
 
-with the V logits $z$ of that position. Return the mean over all positions that count, as a tensor without axes. A target of −100 marks a position that does not count, such as the filling behind a short text: leave it out of the sum and of the count. Logits may be as large as 1000, and $e^{1000}$ overflows: subtract the largest logit of each position first, which the softmax does not notice.
+with the V logits $z$ of that position. Return the mean over all positions that count, as a tensor without axes. A target of −100 marks a position that does not count, such as the padding after a short text. Leave it out of both the sum and the count. Logits may be as large as 1000, and $e^{1000}$ overflows, so subtract the largest logit of each position first. The softmax does not change.
 
 Logits (0, 0) and target 1 give $-\ln \frac12 = 0.6931$.
 """
 
 HINTS = (
     "Flatten to (B·T, V) and (B·T,), and drop the rows whose target is −100 before anything else.",
-    "`logits - logits.amax(dim=-1, keepdim=True)` has 0 as its largest number in each row. Then subtract the logarithm of the sum of the exponentials, over the last axis.",
-    "`log_p[torch.arange(len(targets)), targets]` takes from each row the entry of its target.",
+    "`logits - logits.amax(dim=-1, keepdim=True)` has 0 as its largest entry in each row. Then subtract the logarithm of the sum of the exponentials, over the last axis.",
+    "`log_p[torch.arange(len(targets)), targets]` picks the target's entry from each row.",
 )
 
 START = '''
@@ -48,7 +48,7 @@ def next_token_loss(logits, targets):
 
 MISTAKES = (
     Mistake(
-        "Exponentials of large logits overflow here. Subtract the largest logit of each position first.",
+        "The exponentials of large logits overflow here. Subtract the largest logit of each position first.",
         """
 def next_token_loss(logits, targets):
     logits, targets = logits.flatten(0, 1), targets.flatten()
@@ -70,7 +70,7 @@ def next_token_loss(logits, targets):
 """,
     ),
     Mistake(
-        "The targets −100 are used as ids here, which works where none is there. Leave those positions out.",
+        "The target −100 is used as an id here, which goes wrong as soon as there is one. Leave those positions out.",
         """
 def next_token_loss(logits, targets):
     log_p = logits.flatten(0, 1).log_softmax(dim=-1)
@@ -79,7 +79,7 @@ def next_token_loss(logits, targets):
 """,
     ),
     Mistake(
-        "This takes the softmax twice: probabilities were used as if they were logits. Use the logits as they are.",
+        "This applies the softmax twice, because probabilities are used as if they were logits. Use the logits as they are.",
         """
 def next_token_loss(logits, targets):
     probs = logits.softmax(dim=-1)
@@ -98,7 +98,7 @@ def next_token_loss(logits, targets):
 """,
     ),
     Mistake(
-        "The targets are shifted once more here. They were shifted when the window was cut: position t of the logits belongs to position t of the targets.",
+        "The targets are shifted a second time here. They were shifted when the window was cut, so position t of the logits belongs to position t of the targets.",
         """
 def next_token_loss(logits, targets):
     logits, targets = logits[:, :-1], targets[:, 1:]
@@ -124,7 +124,7 @@ def next_token_loss(logits, targets):
 """,
     ),
     Mistake(
-        "The sign is lost. ln p is below 0, and the loss is −ln p: put a minus in front.",
+        "The sign is lost. ln p is below 0, and the loss is −ln p, so put a minus in front.",
         """
 def next_token_loss(logits, targets):
     logits, targets = logits.flatten(0, 1), targets.flatten()
@@ -136,7 +136,7 @@ def next_token_loss(logits, targets):
 """,
     ),
     Mistake(
-        "`log2` is the logarithm to base 2. The loss goes with the natural one, `log`.",
+        "`log2` is the logarithm to base 2. The loss uses the natural one, `log`.",
         """
 def next_token_loss(logits, targets):
     logits, targets = logits.flatten(0, 1), targets.flatten()
@@ -160,7 +160,7 @@ def next_token_loss(logits, targets):
 """,
     ),
     Mistake(
-        "The largest logit is subtracted in the exponentials only. Subtract it from the target's logit as well, or add it again outside of the logarithm.",
+        "The largest logit is subtracted in the exponentials only. Subtract it from the target's logit as well, or add it again outside the logarithm.",
         """
 def next_token_loss(logits, targets):
     logits, targets = logits.flatten(0, 1), targets.flatten()
@@ -172,7 +172,7 @@ def next_token_loss(logits, targets):
 """,
     ),
     Mistake(
-        "You subtract the largest logit of all positions. Where a position has only small ones, all its exponentials become 0: take the largest of each position, `amax(dim=-1, keepdim=True)`.",
+        "You subtract the largest logit of all positions. If a position has only small ones, all its exponentials become 0. Take the largest of each position, `amax(dim=-1, keepdim=True)`.",
         """
 def next_token_loss(logits, targets):
     logits, targets = logits.flatten(0, 1), targets.flatten()
@@ -184,7 +184,7 @@ def next_token_loss(logits, targets):
 """,
     ),
     Mistake(
-        "Positions with the target 0 are left out as well. 0 is an id like any other: leave out −100 alone.",
+        "Positions with the target 0 are left out as well. 0 is an id like any other. Leave out only −100.",
         """
 def next_token_loss(logits, targets):
     logits, targets = logits.flatten(0, 1), targets.flatten()

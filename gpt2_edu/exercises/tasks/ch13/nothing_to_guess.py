@@ -9,12 +9,12 @@ MINUTES = 8
 TOLERANCE = 5e-3
 
 TASK = r"""
-The floor of Crane World is a mean. Does every token contribute to it? `crane.surprisals(text)` gives, for each token of a story and for the `<|endoftext|>` behind it, the surprise $-\ln p$ of one who knows the grammar. Take the stories `crane.story(0)` to `crane.story(19)`, all their tokens together. On what share of them does the grammar leave nothing to guess, so that the surprise is 0, or at least below 0.001? Give a number between 0 and 1, to two decimals or more.
+The floor of Crane World is a mean. Does every token contribute to it? `crane.surprisals(text)` gives, for each token of a story and for the `<|endoftext|>` after it, the surprise $-\ln p$ of a reader who knows the grammar. Take the stories `crane.story(0)` to `crane.story(19)`, and take all their tokens together. For what share of them does the grammar leave nothing to guess, so that the surprise is 0, or at least below 0.001? Give a number between 0 and 1, to two decimals or more.
 """
 
 HINTS = (
     "`from gpt2_edu import crane`, then put the surprises of all twenty stories into one list.",
-    "`torch.tensor(surprises) < 0.001` says for each token whether it was certain. The share is the mean of these, as numbers.",
+    "`torch.tensor(surprises) < 0.001` says for each token whether it was certain. The share is the mean of these values as numbers.",
 )
 
 START = "nothing_to_guess = ..."
@@ -27,15 +27,15 @@ for seed in range(20):
     surprises += crane.surprisals(crane.story(seed))
 certain = torch.tensor(surprises) < 0.001
 nothing_to_guess = certain.float().mean().item()
-# Three tokens of four are certain: fixed phrases, and what was said before,
-# as who lost what. All of the loss comes from the fourth.
+# Three tokens in four are certain: fixed phrases, and facts already told,
+# such as who lost what. All of the loss comes from the fourth.
 """
 
 right = 0.744
 
 MISTAKES = (
     Mistake(
-        "That is the mean surprise of these stories, near the floor. Asked is how many tokens have a surprise of 0.",
+        "That is the mean surprise of these stories, near the floor. The question is how many tokens have a surprise of 0.",
         """
 from gpt2_edu import crane
 
@@ -44,7 +44,7 @@ nothing_to_guess = torch.tensor(sum(rows, ())).mean().item()
 """,
     ),
     Mistake(
-        "That is the other share: the tokens that are *not* certain. Ask for a surprise below 0.001.",
+        "That is the other share, of tokens that are *not* certain. Count a surprise below 0.001.",
         """
 from gpt2_edu import crane
 
@@ -64,7 +64,7 @@ nothing_to_guess = 100 * (surprises < 0.001).float().mean().item()
 """,
     ),
     Mistake(
-        "That is how many tokens are certain, counted. Divide by the number of all tokens.",
+        "That is the number of certain tokens. Divide by the number of all tokens.",
         """
 from gpt2_edu import crane
 

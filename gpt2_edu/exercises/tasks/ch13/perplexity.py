@@ -9,13 +9,13 @@ MINUTES = 5
 TOLERANCE = 5e-3
 
 TASK = r"""
-A model reads a text of four tokens. To the three that had to be predicted it gave the probabilities $\frac12$, $\frac14$ and $\frac18$. What is the perplexity? No computer is needed: add up the logarithms as the logarithm of a product.
+A model reads a text of four tokens. It gave the three that had to be predicted the probabilities $\frac12$, $\frac14$ and $\frac18$. What is the perplexity? You need no computer if you add up the logarithms as the logarithm of a product.
 """
 
 HINTS = (
     "The loss is the mean of $-\\ln p$ over the three tokens.",
     "$\\ln 2 + \\ln 4 + \\ln 8 = \\ln 64$, and a third of that is $\\ln \\sqrt[3]{64}$.",
-    "Perplexity is $e^{\\text{loss}}$, so *e* and ln cancel: the cube root of 64 is left.",
+    "Perplexity is $e^{\\text{loss}}$, so *e* and ln cancel, and the cube root of 64 remains.",
 )
 
 START = "perplexity = ..."
@@ -53,7 +53,7 @@ MISTAKES = (
         "perplexity = 64 ** (1 / 4)",
     ),
     Mistake(
-        "That is *e* to the power of *minus* the loss. Leave the minus out: it is one over your number.",
+        "That is *e* to the power of *minus* the loss. Leave out the minus; the answer is one over your number.",
         "perplexity = 1 / 4",
     ),
     Mistake(
