@@ -483,7 +483,7 @@ STARTS = "torch.randint(len(ids) - T, (batch_size,))"
     "name, right, wrong, message",
     [
         ("mlp", "def forward", "def foward", 'missing the required "forward" function'),
-        ("gpt2", "logits.softmax(dim=-1)", "logits", "`multinomial` draws by probabilities"),
+        ("gpt2", "logits.softmax(dim=-1)", "logits", "`multinomial` needs probabilities"),
         ("residual", "= MLP(", "= mine.MLP(", "in your file the parts have their bare names"),
         ("gpt2", 'elif "bias" in name:', "else:", "smallest γ"),
         (
@@ -494,7 +494,7 @@ STARTS = "torch.randint(len(ids) - T, (batch_size,))"
         ),
         ("gpt2", "math.sqrt(2 * n_layer)", "math.sqrt(n_layer)", "spread of c_proj"),
         ("gpt2", "std=0.02 / narrow", "std=1 / narrow", "spread of tables"),
-        ("training_well", "total += loss.item() / accumulate", "total = loss.item()", "portions"),
+        ("training_well", "total += loss.item() / accumulate", "total = loss.item()", "two parts"),
         ("training_well", CLIP, f"[{EACH_CLIP} for p in model.parameters()]", "clipped"),
         ("training", STARTS, "[0] * batch_size", "batch: 3"),
         ("training", STARTS, "range(batch_size)", "batch: 3"),

@@ -28,7 +28,7 @@ export function valley({ settings, state, say }) {
   state.declare("flat", START[1], { min: -FAR, max: FAR });
   for (const name of ["schedule", "clip", "wild"]) state.declare(name, false);
   const plane = new Plot({
-    label: "the path from above, with lines of equal loss; arrow keys move the start",
+    label: "the path from above, with lines of equal loss; the arrow keys move the start",
     x: {
       from: -RIGHT,
       to: RIGHT,
@@ -87,7 +87,7 @@ export function valley({ settings, state, say }) {
     }),
     flag("schedule", "warm-up and cosine"),
     flag("wild", `a wild batch at step ${WILD.step}`),
-    flag("clip", `clip gradients at ${LIMIT}`),
+    flag("clip", `clip gradients to ${LIMIT}`),
   ]);
   /** @param {Pair} at  → right and up */
   const seen = ([first, second]) => /** @type {Pair} */ ([second, first]);
@@ -102,7 +102,7 @@ export function valley({ settings, state, say }) {
     }));
   /** @type {Step[]} */
   let path = [];
-  let shownAt = 0; // milliseconds: while a slider moves, the path is not drawn anew each time
+  let shownAt = 0; // milliseconds: while a slider moves, the path is not redrawn each time
 
   const read = () => {
     const [method, rate, turn] = state.all("method", "rate", "turn");
@@ -120,7 +120,7 @@ export function valley({ settings, state, say }) {
     const [steep, flat] = end.along;
     if (path.length <= STEPS) {
       const at = Math.round(steep).toLocaleString("en").replace("-", "−");
-      return `${who} leaps out: after ${path.length - 1} steps it is at ${at} in the steep direction.`;
+      return `${who} leaps out. After ${path.length - 1} steps it is at ${at} in the steep direction.`;
     }
     const home = end.along.map((value) => Math.abs(value) < HOME);
     const where = `the steep direction is at ${fixed(steep, 2)}, the flat one at ${fixed(flat, 2)}`;
@@ -140,12 +140,12 @@ export function valley({ settings, state, say }) {
     const wild = state.get("wild")
       ? ` The wild batch threw the flat one from ${fixed(calm, 2)} to ${fixed(thrown, 2)}.`
       : "";
-    return `${who}: after ${STEPS} steps ${where}. ${said}${wild}${bound}`;
+    return `${who}. After ${STEPS} steps ${where}. ${said}${wild}${bound}`;
   };
 
   return {
     nodes: [
-      make("p", { class: "soft" }, "Click where the path is to begin, or drag the start."),
+      make("p", { class: "soft" }, "Click where the path should begin, or drag the start."),
       make("div", { class: "sides valleys" }, plane.element, curve.element),
       controls.element,
     ],

@@ -72,20 +72,20 @@ def generate(model, idx, n):  # (B, T) → (B, T + n)
 
 MISTAKES = (
     Mistake(
-        "The tables are not tied: `lm_head` has a table of its own. Put one tensor into both "
-        "places: `self.lm_head.weight = self.embeddings.wte.weight`.",
+        "The tables are not tied, because `lm_head` has a table of its own. Put one tensor into "
+        "both places: `self.lm_head.weight = self.embeddings.wte.weight`.",
         changed(
             SOLUTION, ("        self.lm_head.weight = self.embeddings.wte.weight  # tied\n", "")
         ),
     ),
     Mistake(
-        "You divide the start of `c_proj` by √N. Each block writes to the stream twice, so it is "
-        "√(2N).",
+        "You divide the initial `c_proj` by √N. Each block writes to the residual stream twice, so "
+        "the divisor is √(2N).",
         changed(SOLUTION, ("math.sqrt(2 * n_layer)", "math.sqrt(n_layer)")),
     ),
     Mistake(
-        "All matrices start with 0.02. The two that write to the stream, both called `c_proj`, "
-        "start smaller, by √(2N).",
+        "All matrices start with 0.02. The two that write to the residual stream, both called "
+        "`c_proj`, start smaller, divided by √(2N).",
         changed(SOLUTION, ('math.sqrt(2 * n_layer) if "c_proj" in name else 1', "1")),
     ),
     Mistake(
@@ -103,12 +103,12 @@ MISTAKES = (
         changed(SOLUTION, ("-model.block_size :", "-model.block_size + 1 :")),
     ),
     Mistake(
-        "`multinomial` draws by probabilities, and got something else, such as the logits. Make "
-        "shares of them first: `softmax(dim=-1)`.",
+        "`multinomial` needs probabilities, but it got something else, such as logits. Apply "
+        "`softmax(dim=-1)` first.",
         changed(SOLUTION, ("logits.softmax(dim=-1)", "logits")),
     ),
     Mistake(
-        "Past the window there is no position vector left. Give the model the last tokens only: "
+        "Past the window there is no position vector left. Give the model only the last tokens: "
         "`idx[:, -model.block_size :]`.",
         changed(SOLUTION, ("idx[:, -model.block_size :]", "idx")),
     ),
@@ -118,7 +118,7 @@ MISTAKES = (
         changed(SOLUTION, ("[:, -1]  # (B, V)", "  # (B, T, V)")),
     ),
     Mistake(
-        "You take the likeliest token each time. `torch.multinomial` draws one by the "
+        "You take the likeliest token each time. `torch.multinomial` draws one according to the "
         "probabilities.",
         changed(
             SOLUTION,

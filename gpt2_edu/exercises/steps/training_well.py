@@ -99,13 +99,13 @@ MISTAKES = (
         changed(SOLUTION, ("lr * (step + 1) / warmup", "lr * step / warmup")),
     ),
     Mistake(
-        "Your cosine is one step late and never reaches min_lr. The share that is done counts this "
-        "step too: `step + 1 - warmup`.",
+        "Your cosine is one step late and never reaches min_lr. The share that is done includes "
+        "this step: `step + 1 - warmup`.",
         changed(SOLUTION, ("(step + 1 - warmup)", "(step - warmup)")),
     ),
     Mistake(
-        "The portions' losses are added up. The loss of the whole batch is their mean: divide each "
-        "by `accumulate`, for `backward` and for what you return.",
+        "The parts' losses are added up, but the loss of the whole batch is their mean. Divide each "
+        "by `accumulate`, both for `backward` and for what you return.",
         changed(
             SOLUTION,
             ("(loss / accumulate).backward()", "loss.backward()"),
@@ -113,17 +113,17 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "The gradients of the portions add up to `accumulate` times that of the whole batch. AdamW "
-        "hardly notices, but clipping does: `(loss / accumulate).backward()`.",
+        "The gradients of the parts add up to `accumulate` times that of the whole batch. AdamW "
+        "hardly notices, but clipping does. Write `(loss / accumulate).backward()`.",
         changed(SOLUTION, ("(loss / accumulate).backward()", "loss.backward()")),
     ),
     Mistake(
         "The gradients are those of the whole batch, but the losses that you return are the "
-        "portions' added up. Divide each of these by `accumulate`, too.",
+        "sums over the parts. Divide each of these by `accumulate` too.",
         changed(SOLUTION, ("loss.item() / accumulate", "loss.item()")),
     ),
     Mistake(
-        "`zero_grad` stands inside the portions' loop, so that only the last portion counts. It "
+        "`zero_grad` is inside the loop over the parts, so only the last part counts. It "
         "belongs before that loop.",
         changed(
             SOLUTION,
@@ -137,8 +137,8 @@ MISTAKES = (
         changed(SOLUTION, ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", "")),
     ),
     Mistake(
-        "You clip inside the portions' loop, so a portion that comes late counts more than those "
-        "before it. Clip once, when the gradients of all portions have been added up.",
+        "You clip inside the loop over the parts, so a later part counts more than those "
+        "before it. Clip once, after the gradients of all parts have been added up.",
         changed(
             SOLUTION,
             ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
@@ -149,7 +149,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "Everything decays. Only what has two axes or more should; biases and norms get "
+        "Everything decays. Only tensors with two axes or more should; biases and norms get "
         '`"weight_decay": 0.0`.',
         changed(SOLUTION, ('"weight_decay": 0.0', '"weight_decay": decay')),
     ),
@@ -239,12 +239,12 @@ def cases() -> list[Case]:
             ("decay", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "decay": 2.0}),
         ),
         Case(
-            "train: in two portions",
+            "train: in two parts",
             ("portions", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2, "clip": 0.2}),
         ),
         Case(
             # the limit lies between the mean of the portions' gradients and their sum
-            "train: in two portions, clipped",
+            "train: in two parts, clipped",
             ("clip", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2, "clip": 0.5}),
         ),
     ]

@@ -10,21 +10,21 @@ LEVEL = 3
 MINUTES = 12
 
 TASK = r"""
-This is one step of AdamW, as a function that changes nothing in place. It takes a parameter `p`, its gradient `g`, the two running means `m` and `v` as the step before left them, and the number `t` of this step, counted from 1. It returns the new `p`, `m` and `v`; all tensors have the same shape. Its β₂ is 0.95, as in most training of language models. One thing in it is not AdamW. It seems to work all the same: models train with it, only a little worse.
+This is one step of AdamW, as a function that changes nothing in place. It takes a parameter `p`, its gradient `g`, the two running means `m` and `v` as the previous step left them, and the number `t` of this step, counted from 1. It returns the new `p`, `m` and `v`; all tensors have the same shape. Its β₂ is 0.95, as in most training of language models. One thing in it is not AdamW, although it seems to work. Models train with it, only a little worse.
 
-Mend it. With p = 2, g = 5, m = v = 0, t = 1, lr = 0.1 and no decay, the new p is 1.9: the first step moves every number by lr. With decay 0.5 in addition it is 2 · (1 − 0.1 · 0.5) − 0.1 = 1.8.
+Fix it. With p = 2, g = 5, m = v = 0, t = 1, lr = 0.1 and no decay, the new p is 1.9, because the first step moves every parameter by lr. With decay 0.5 as well it is 2 · (1 − 0.1 · 0.5) − 0.1 = 1.8.
 """
 
 HINTS = (
     "Without decay the function is right. Where does the decay go in?",
-    "What is put into the gradient passes through m and v, and is divided by $\\sqrt{\\hat v}$: then a parameter with large gradients hardly decays. That is Adam with a penalty, without the W.",
-    "The decay stands outside of the quotient: `p * (1 - lr * decay)` in place of `p`, and `g` stays as it came.",
+    "Anything added to the gradient passes through m and v and is divided by $\\sqrt{\\hat v}$, so a parameter with large gradients hardly decays. That is Adam with a penalty, without the W.",
+    "The decay belongs outside the quotient. Write `p * (1 - lr * decay)` instead of `p`, and leave `g` unchanged.",
 )
 
 START = '''
 def adamw_step(p, g, m, v, t, lr, decay):
     """All tensors of one shape. Returns the new p, m and v."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     beta1, beta2, eps = 0.9, 0.95, 1e-8
     g = g + decay * p
     m = beta1 * m + (1 - beta1) * g
@@ -42,14 +42,14 @@ def adamw_step(p, g, m, v, t, lr, decay):
     v = beta2 * v + (1 - beta2) * g**2
     m_hat = m / (1 - beta1**t)
     v_hat = v / (1 - beta2**t)
-    p = p * (1 - lr * decay)  # not by way of g, which v would scale
+    p = p * (1 - lr * decay)  # not through g, which v would scale
     p = p - lr * m_hat / (v_hat.sqrt() + eps)
     return p, m, v
 """
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: the decay goes into the gradient, and so into m and v. Pull p toward 0 beside the quotient.",
+        "The bug is still there. The decay goes into the gradient, and so into m and v. Pull p towards 0 outside the quotient.",
         changed(
             SOLUTION,
             ("    m = beta1", "    g = g + decay * p\n    m = beta1"),
@@ -61,11 +61,11 @@ MISTAKES = (
         changed(SOLUTION, ("p = p * (1 - lr * decay)", "p = p")),
     ),
     Mistake(
-        "The decay stands in the right place but is too strong: it is multiplied by lr as well.",
+        "The decay is in the right place but too strong. It has to be multiplied by lr as well.",
         changed(SOLUTION, ("p = p * (1 - lr * decay)", "p = p * (1 - decay)")),
     ),
     Mistake(
-        "The decay is outside of the quotient now, with the wrong sign: the parameter grows. It is 1 − lr · decay.",
+        "The decay is outside the quotient now but has the wrong sign, so the parameter grows. The factor is 1 − lr · decay.",
         changed(SOLUTION, ("1 - lr * decay", "1 + lr * decay")),
     ),
     Mistake(
@@ -76,16 +76,16 @@ MISTAKES = (
         "p decays after the step here, so the step itself shrinks too. Decay the old p, then subtract.",
         changed(
             SOLUTION,
-            ("    p = p * (1 - lr * decay)  # not by way of g, which v would scale\n", ""),
+            ("    p = p * (1 - lr * decay)  # not through g, which v would scale\n", ""),
             ("return p, m, v", "return p * (1 - lr * decay), m, v"),
         ),
     ),
     Mistake(
-        "The decay is right, and ε has slipped under the root. There it is as much as a gradient of 0.0001; in Adam it stands outside, beside the root.",
+        "The decay is right, but ε has slipped under the root. There it acts like a gradient of 0.0001; in Adam it is added to the root.",
         changed(SOLUTION, ("v_hat.sqrt() + eps", "v_hat + eps).sqrt(")),
     ),
     Mistake(
-        "The decay stands inside the quotient, so it is divided by the root of v as well. Take it out: `p * (1 - lr * decay)`.",
+        "The decay is inside the quotient, so it is divided by the root of v as well. Take it out: `p * (1 - lr * decay)`.",
         changed(
             SOLUTION,
             ("p = p * (1 - lr * decay)", "p = p"),
@@ -93,7 +93,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "p is right, but you return m and v with their hats. The next step needs the running means as they are, without the division.",
+        "p is right, but you return m and v with their hats. The next step needs the running means without the correction.",
         changed(SOLUTION, ("return p, m, v", "return p, m_hat, v_hat")),
     ),
 )

@@ -10,13 +10,13 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-`grads` is a list of gradients, tensors of any shapes. Take them together as one long vector. If its length is more than `limit`, shorten it to `limit`, without changing its direction; if not, leave it as it is. Return the new gradients in a list, in the same order and shapes, and change nothing in place.
+`grads` is a list of gradients, tensors of any shapes. Treat them as one long vector. If it is longer than `limit`, shorten it to `limit` without changing its direction; if not, leave it as it is. Return the new gradients in a list, in the same order and with the same shapes, and change nothing in place.
 
-The two gradients (3, 0) and (4) together have the length 5. With the limit 1 they become (0.6, 0) and (0.8).
+Together, the two gradients (3, 0) and (4) have the length 5. With the limit 1 they become (0.6, 0) and (0.8).
 """
 
 HINTS = (
-    "The length of the long vector is the root of the sum of all squares, of all tensors.",
+    "The length of the long vector is the root of the sum of all squares over all tensors.",
     "All tensors are multiplied by the same number, limit / length, or by 1 if that is smaller.",
     "`length = torch.cat([g.flatten() for g in grads]).norm()`",
 )
@@ -36,14 +36,14 @@ def clip_together(grads, limit):
 
 MISTAKES = (
     Mistake(
-        "You clip each tensor by itself, which bends the direction of the whole. One length for all together, one factor for all.",
+        "You clip each tensor by itself, which changes the direction of the whole. Use one length for all of them, and one factor.",
         """
 def clip_together(grads, limit):
     return [g * min(1.0, limit / g.norm().item()) for g in grads]
 """,
     ),
     Mistake(
-        "A short gradient became longer. If the length is below the limit, leave all as it is: the factor is at most 1.",
+        "A short gradient became longer. If the length is below the limit, change nothing. The factor is at most 1.",
         """
 def clip_together(grads, limit):
     length = torch.cat([g.flatten() for g in grads]).norm()
@@ -51,7 +51,7 @@ def clip_together(grads, limit):
 """,
     ),
     Mistake(
-        "You cut each number to the limit. That bends the direction, and leaves the whole too long. Multiply all by one factor.",
+        "You cut each entry to the limit. That changes the direction and leaves the whole too long. Multiply all entries by one factor.",
         """
 def clip_together(grads, limit):
     return [g.clamp(-limit, limit) for g in grads]
@@ -66,7 +66,7 @@ def clip_together(grads, limit):
 """,
     ),
     Mistake(
-        "The root is forgotten: the sum of the squares is the length squared.",
+        "You forgot the root. The sum of the squares is the length squared.",
         """
 def clip_together(grads, limit):
     square = sum(g.square().sum() for g in grads).item()

@@ -1,4 +1,4 @@
-"""What each portion has to say."""
+"""What each part counts for."""
 
 import torch
 
@@ -10,14 +10,14 @@ LEVEL = 2
 MINUTES = 6
 
 TASK = r"""
-A batch is taken in B parts of one text each. Shorter texts are padded: their targets end in −100, which are not counted. By what must the loss of each part be multiplied before `backward`, so that the gradients add up to that of the whole batch? From `targets` (B, T) make the B shares, a tensor (B,).
+A batch is processed in B parts of one text each. Shorter texts are padded, so their targets end in −100, which are not counted. By what must the loss of each part be multiplied before `backward`, so that the gradients add up to that of the whole batch? From `targets` (B, T) compute the B shares, a tensor (B,).
 
 For the targets [[4, 7, 2], [0, −100, −100]] the shares are 0.75 and 0.25.
 """
 
 HINTS = (
     "The loss of the whole batch is a mean over all targets that count. How many of them are in each part?",
-    "`targets != -100` says which count. Sum along the last axis, then divide by the sum of all.",
+    "`targets != -100` says which count. Sum along the last axis, then divide by the total.",
 )
 
 START = '''
@@ -34,14 +34,14 @@ def portion_shares(targets):
 
 MISTAKES = (
     Mistake(
-        "That gives each part the same say. It is right only if all texts have equally many targets: count them.",
+        "That gives each part the same weight, which is right only if all texts have equally many targets. Count them.",
         """
 def portion_shares(targets):
     return torch.full((len(targets),), 1 / len(targets))
 """,
     ),
     Mistake(
-        "That is the number of targets of each part. Divide by the number of all, so that the shares add up to 1.",
+        "That is the number of targets of each part. Divide by the total, so that the shares add up to 1.",
         """
 def portion_shares(targets):
     return (targets != -100).sum(dim=-1).float()
@@ -56,7 +56,7 @@ def portion_shares(targets):
 """,
     ),
     Mistake(
-        "You divide by T, the length with the padding. That is how full each text is. Divide by the number of all targets that count.",
+        "You divide by T, the length with the padding, which gives how full each row is. Divide by the number of all targets that count.",
         """
 def portion_shares(targets):
     return (targets != -100).float().mean(dim=-1)

@@ -12,17 +12,17 @@ MINUTES = 12
 TASK = r"""
 Write the learning rate of a step. Steps count from 0 to `steps` − 1.
 
-In the warm-up, the first `warmup_steps` steps (there may be 0 of them), it rises in equal parts: step 0 gets lr / warmup_steps, and the last step of the warm-up gets lr. After it,
+In the warm-up, the first `warmup_steps` steps (there may be 0 of them), it rises in equal increments. Step 0 gets lr / warmup_steps, and the last step of the warm-up gets lr. After that the rate is
 
 $$\text{min\_lr} + (\text{lr} - \text{min\_lr}) \cdot \frac{1 + \cos \pi d}{2}$$
 
-where $d$ is the share of the steps after the warm-up that is done, this step included. So the last step of all has $d = 1$ and gets min_lr.
+where $d$ is the share of the steps after the warm-up that is done, this step included. The very last step therefore has $d = 1$ and gets min_lr.
 
 With steps = 6, lr = 8, min_lr = 2 and warmup_steps = 2 the rates are 4, 8, 7.12, 5, 2.88, 2.
 """
 
 HINTS = (
-    "Two cases: `step < warmup_steps` and the rest. In both, step s is the (s + 1)-th.",
+    "There are two cases, `step < warmup_steps` and the rest. In both, step s is the (s + 1)-th.",
     "In the example four steps follow the warm-up, so $d$ is ¼, ½, ¾, 1.",
     "`d = (step + 1 - warmup_steps) / (steps - warmup_steps)`",
 )
@@ -43,7 +43,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 
 MISTAKES = (
     Mistake(
-        "Your warm-up begins at 0, which wastes the first step. Count this step too: step + 1.",
+        "Your warm-up begins at 0, which wastes the first step. Count this step too, with step + 1.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:
@@ -53,7 +53,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "Your cosine runs from step 0 on, so after the warm-up the rate drops at once. Count only the steps after the warm-up, above and below the line of d.",
+        "Your cosine starts at step 0, so the rate drops right after the warm-up. Count only the steps after the warm-up, in the numerator and the denominator of d.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:
@@ -63,7 +63,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "Your last step does not reach min_lr: d ends just below 1. This step is included in what is done, so add 1.",
+        "Your last step does not reach min_lr, because d ends just below 1. This step counts as done, so add 1.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:
@@ -73,7 +73,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "Your rate falls to 0. It should fall from lr to min_lr: scale the cosine by lr − min_lr and add min_lr.",
+        "Your rate falls to 0. It should fall from lr to min_lr, so scale the cosine by lr − min_lr and add min_lr.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:
@@ -93,7 +93,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "The warm-up is missing: the first steps learn at nearly the full rate. Begin with the case `step < warmup_steps`.",
+        "The warm-up is missing, so the first steps learn at nearly the full rate. Begin with the case `step < warmup_steps`.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     d = (step + 1) / steps
@@ -101,7 +101,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "You count the steps that are done *before* this one, in the warm-up and after it. So the first step learns at 0 and the last never reaches min_lr: write step + 1 in both.",
+        "You count the steps done *before* this one, in the warm-up and after it. The first step therefore learns at 0, and the last never reaches min_lr. Write step + 1 in both.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:
@@ -121,7 +121,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "π is forgotten: without it the cosine does not get down to −1. It is cos(π · d).",
+        "You forgot π, without which the cosine does not get down to −1. It is cos(π · d).",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:
@@ -131,7 +131,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "The half is forgotten. 1 + cos goes from 2 to 0, so it is divided by 2.",
+        "You forgot the half. 1 + cos goes from 2 to 0, so it is divided by 2.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:
@@ -149,7 +149,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "Your warm-up rises from min_lr. It rises in equal parts from 0: the first step gets lr / warmup_steps.",
+        "Your warm-up rises from min_lr. It rises in equal increments from 0, so the first step gets lr / warmup_steps.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     if step < warmup_steps:
@@ -159,7 +159,7 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 """,
     ),
     Mistake(
-        "Both formulas are right, but the one for the warm-up is computed always, and divides by 0 where there is none. Put it under the `if`.",
+        "Both formulas are right, but the one for the warm-up is always computed, and divides by 0 where there is none. Put it under the `if`.",
         """
 def rate_at(step, steps, lr, min_lr, warmup_steps):
     warm = lr * (step + 1) / warmup_steps
