@@ -9,12 +9,12 @@ MINUTES = 6
 TOLERANCE = 1e-3
 
 TASK = r"""
-You build a model with a vocabulary of V = 1000 and a width of C = 100. All its tables start with a standard deviation of 0.05, and so does the tied head. Which loss do you expect before the first training step? Do not stop at the loss of blind guessing: count what the spread of the logits costs too (see the chapter's fold *the bit above ln V*). Give two decimals, or let Python work out the number.
+You build a model with a vocabulary of V = 1000 and a width of C = 100. All its tables start with a standard deviation of 0.05, and so does the tied head. What loss do you expect before the first training step? Do not stop at the loss of blind guessing, but add what the spread of the logits costs (see the chapter's fold *the bit above ln V*). Give two decimals, or let Python compute the number.
 """
 
 HINTS = (
-    "A logit is a sum of C products. `ln_f` gives numbers of size 1, the table's row has numbers of size 0.05.",
-    "So the logits have the spread $\\sigma = 0.05 \\sqrt{100} = 0.5$.",
+    "A logit is a sum of C products. `ln_f` outputs numbers of size 1, and the row of the table has entries of size 0.05.",
+    "The logits therefore have the standard deviation $\\sigma = 0.05 \\sqrt{100} = 0.5$.",
     "The loss is $\\ln V + \\sigma^2 / 2$.",
 )
 
@@ -29,7 +29,7 @@ right = 7.032755278982137
 
 MISTAKES = (
     Mistake(
-        "That is the loss of blind guessing, ln V. The logits are not all 0; their spread σ costs σ²/2 more.",
+        "That is the loss of blind guessing, ln V. The logits are not all 0, and their standard deviation σ costs σ²/2 more.",
         "first_loss = math.log(1000)",
     ),
     Mistake(
@@ -37,7 +37,7 @@ MISTAKES = (
         "first_loss = math.log(1000) + 0.5",
     ),
     Mistake(
-        "The spread costs σ²/2: the half is missing.",
+        "The spread costs σ²/2, and you left out the half.",
         "first_loss = math.log(1000) + 0.5**2",
     ),
     Mistake(
@@ -45,7 +45,7 @@ MISTAKES = (
         "first_loss = math.log(1000) + (0.05 * 100) ** 2 / 2",
     ),
     Mistake(
-        "The spread makes the loss larger, not smaller: a model that prefers tokens at random is worse than blind guessing.",
+        "The spread makes the loss larger, not smaller, because a model that prefers tokens at random is worse than blind guessing.",
         "first_loss = math.log(1000) - 0.5**2 / 2",
     ),
     Mistake(

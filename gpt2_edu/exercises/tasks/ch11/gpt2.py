@@ -15,21 +15,21 @@ MINUTES = 15
 TOLERANCE = 1e-4  # two roads to the same numbers round differently
 
 TASK = r"""
-Everything is there: put GPT-2 together from your own functions. From the ids `idx` (B, T) to the logits (B, T, V):
+Everything is there. Put GPT-2 together from your own functions, from the ids `idx` (B, T) to the logits (B, T, V):
 
 1. the embeddings: `embed(idx, wte, wpe)` gives x (B, T, C);
-2. the blocks, one after the other: `block(x, weights, n_head)`, each with its own weights;
+2. the blocks, one after another: `block(x, weights, n_head)`, each with its own weights;
 3. the last LayerNorm, `ln_f`: `layer_norm(x, gamma, beta)`;
-4. the head: at each position the dot product of its vector with every row of `lm_head.weight`, (V, C).
+4. the head, which takes at each position the dot product of its vector with every row of `lm_head.weight`, (V, C).
 
-`weights` has the names of `GPT2.state_dict()`: `transformer.wte.weight`, `transformer.wpe.weight`, `transformer.h.0.ln_1.weight` …, `transformer.ln_f.weight`, `transformer.ln_f.bias`, `lm_head.weight`. How many blocks there are is to be seen from the names. `part_of(weights, "transformer.h.0.")` gives block 0 its weights.
+`weights` has the names of `GPT2.state_dict()`: `transformer.wte.weight`, `transformer.wpe.weight`, `transformer.h.0.ln_1.weight` …, `transformer.ln_f.weight`, `transformer.ln_f.bias`, `lm_head.weight`. The names show how many blocks there are. `part_of(weights, "transformer.h.0.")` gives block 0 its weights.
 
-If all weights are 0, all logits are 0. There is no dropout: the function is for use, not for training.
+If all weights are 0, all logits are 0. There is no dropout, because the function is for use and not for training.
 """
 
 HINTS = (
     "Write it as the chapter does: embeddings, a loop over the blocks, `ln_f`, and a product with the table.",
-    'Count the blocks from 0 on, as long as there is a name such as `f"transformer.h.{layer}.ln_1.weight"`. (Sorting the names as text would put `h.10` before `h.2`.)',
+    'Count the blocks from 0, as long as there is a name such as `f"transformer.h.{layer}.ln_1.weight"`. (Sorting the names as text would put `h.10` before `h.2`.)',
     'In the loop: `x = block(x, part_of(weights, f"transformer.h.{layer}."), n_head)`. At the end: `x @ weights["lm_head.weight"].T`.',
 )
 
@@ -92,19 +92,19 @@ def gpt2(idx, weights, n_head):
 
 MISTAKES = (
     Mistake(
-        "The last LayerNorm, `ln_f`, is missing. It stands between the last block and the head.",
+        "The last LayerNorm, `ln_f`, is missing. It belongs between the last block and the head.",
         _wrong(end="x @ inside['wte.weight'].T"),
     ),
     Mistake(
-        "These are probabilities. The model returns logits and leaves the softmax to whoever needs it.",
+        "These are probabilities. The model returns logits and leaves the softmax to its user.",
         _wrong(end="(norm(x) @ inside['wte.weight'].T).softmax(dim=-1)"),
     ),
     Mistake(
-        "This is the last position alone. The model returns logits for all T positions.",
+        "This is only the last position. The model returns logits for all T positions.",
         _wrong(end="norm(x)[:, [-1]] @ inside['wte.weight'].T"),
     ),
     Mistake(
-        "Every round uses the weights of block 0. Blocks do not share weights: take `h.{layer}.` with the number of the round.",
+        "Every round uses the weights of block 0. Blocks do not share weights, so take `h.{layer}.` with the number of the round.",
         _wrong(each="block(x, part_of(inside, 'h.0.'), n_head)"),
     ),
     Mistake(
@@ -116,18 +116,18 @@ MISTAKES = (
         _wrong(order="reversed(range(n))"),
     ),
     Mistake(
-        "The last block is missing: the blocks are 0 … N − 1, and `range(N)` gives just these.",
+        "The last block is missing. The blocks are 0 … N − 1, exactly what `range(N)` gives.",
         _wrong(order="range(n - 1)"),
     ),
     Mistake(
-        "`ln_f` is applied after every block. It stands once, after the last; a block has its own LayerNorms inside.",
+        "`ln_f` is applied after every block. It belongs only after the last one; a block has its own LayerNorms inside.",
         _wrong(
             each="norm(block(x, part_of(inside, f'h.{i}.'), n_head))",
             end="x @ inside['wte.weight'].T",
         ),
     ),
     Mistake(
-        "The positions are missing: add the first T rows of `wpe`.",
+        "The positions are missing. Add the first T rows of `wpe`.",
         _wrong(begin="inside['wte.weight'][idx]"),
     ),
     Mistake(
@@ -138,7 +138,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "Each block gets the embeddings instead of what the block before has made. Write its result back to x.",
+        "Each block gets the embeddings instead of the output of the previous block. Write its result back to x.",
         _wrong(
             begin="start = embed(idx, inside['wte.weight'], inside['wpe.weight'])",
             each="block(start, part_of(inside, f'h.{i}.'), n_head)",

@@ -11,7 +11,7 @@ LEVEL = 1
 MINUTES = 6
 
 TASK = r"""
-To continue a text only the scores at its last position are needed. Write the head for that case: it takes the vectors that leave `ln_f`, `x` (B, T, C), and the table `wte` (V, C), and returns the logits of the last position of every text, (B, 1, V). The axis T stays, with length 1.
+To continue a text you need only the scores at its last position. Write the head for that case. It takes the output of `ln_f`, `x` (B, T, C), and the table `wte` (V, C), and returns the logits of the last position of every text, (B, 1, V). The axis T stays, with length 1.
 
 On the plane of the chapter: with `x = [[[0.2, 0.2], [0.9, 0.1]]]` and a table with the rows (0.8, 0.2) for fish and (0.2, 0.8) for steel, the result is `[[[0.74, 0.26]]]`.
 
@@ -19,7 +19,7 @@ Take the last position out *before* the product, so that T − 1 rows of V score
 """
 
 HINTS = (
-    "Of `x`, the axis in the middle is T. `x[:, …]` leaves the batch alone.",
+    "The axis in the middle of `x` is T. `x[:, …]` leaves the batch alone.",
     "`x[:, -1]` loses the axis, `x[:, [-1]]` keeps it.",
     "The table has one row for each token, (V, C), so the product needs it transposed: (B, 1, C) @ (C, V).",
 )
@@ -38,14 +38,14 @@ def last_logits(x, wte):
 
 MISTAKES = (
     Mistake(
-        "The axis T is lost: `x[:, -1]` is (B, C). With `x[:, [-1]]` it stays, with length 1.",
+        "The axis T is lost, because `x[:, -1]` is (B, C). With `x[:, [-1]]` it stays, with length 1.",
         """
 def last_logits(x, wte):
     return x[:, -1] @ wte.T
 """,
     ),
     Mistake(
-        "That is the last text, not the last position: the first axis is B. Write `x[:, [-1]]`.",
+        "That is the last text, not the last position, because the first axis is B. Write `x[:, [-1]]`.",
         """
 def last_logits(x, wte):
     return x[[-1]] @ wte.T
@@ -66,21 +66,21 @@ def last_logits(x, wte):
 """,
     ),
     Mistake(
-        "These are probabilities. The head returns logits and leaves the softmax to whoever needs it.",
+        "These are probabilities. The head returns logits and leaves the softmax to its user.",
         """
 def last_logits(x, wte):
     return (x[:, [-1]] @ wte.T).softmax(dim=-1)
 """,
     ),
     Mistake(
-        "The table is (V, C), one row for each token: for the product it must be transposed, `wte.T`.",
+        "The table is (V, C), one row for each token. For the product it must be transposed, `wte.T`.",
         """
 def last_logits(x, wte):
     return x[:, [-1]] @ wte
 """,
     ),
     Mistake(
-        "`reshape` does not transpose, it only reads the numbers in rows of another length. Use `wte.T`.",
+        "`reshape` does not transpose; it only reads the numbers in rows of another length. Use `wte.T`.",
         """
 def last_logits(x, wte):
     return x[:, [-1]] @ wte.reshape(wte.size(1), wte.size(0))

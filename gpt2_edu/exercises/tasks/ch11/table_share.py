@@ -9,12 +9,12 @@ MINUTES = 8
 TOLERANCE = 5e-3
 
 TASK = r"""
-In the smallest GPT-2 the tied table `wte` holds nearly a third of all parameters. Which share has it in the four sizes? Build each on the device "meta", where even the largest needs no memory, and give the four shares as a list, in the order of the cell, each between 0 and 1 (two decimals are enough, or let the list compute them).
+In the smallest GPT-2 the tied table `wte` holds nearly a third of all parameters. What is its share in each of the four sizes? Build each on the device "meta", where even the largest needs no memory, and give the four shares as a list, in the order of the cell, each between 0 and 1 (two decimals are enough, or let the list compute them).
 """
 
 HINTS = (
     'A model without memory: `with torch.device("meta"): model = GPT2(GPT2Config.preset(name))`.',
-    "The table is `model.lm_head.weight`; `.numel()` says how many numbers it has. `model.num_parameters()` counts them all, the tied table once.",
+    "The table is `model.lm_head.weight`; `.numel()` says how many parameters it has. `model.num_parameters()` counts all of them, the tied table once.",
 )
 
 START = """
@@ -36,7 +36,7 @@ for name in sizes:
         model = GPT2(GPT2Config.preset(name))
     table = model.lm_head.weight.numel()
     table_share.append(table / model.num_parameters())
-# 0.31, 0.15, 0.08, 0.05: tying matters most to small models
+# 0.31, 0.15, 0.08, 0.05: tying matters most in small models
 """
 
 right = [
@@ -48,11 +48,11 @@ right = [
 
 MISTAKES = (
     Mistake(
-        "Here the tied table is counted twice in the whole, as a sum over `state_dict()` does. It is one tensor under two names.",
+        "Here the tied table is counted twice in the total, as in a sum over `state_dict()`. It is one tensor under two names.",
         "table_share = [0.2367, 0.1267, 0.0767, 0.0491]",
     ),
     Mistake(
-        "That is the table over what the blocks hold. The whole is all parameters, the tables too.",
+        "That is the table divided by the parameters of the blocks. The whole is all parameters, including the tables.",
         "table_share = [0.4538, 0.1702, 0.0908, 0.0545]",
     ),
     Mistake(
@@ -64,7 +64,7 @@ MISTAKES = (
         "table_share = [0.31, 0.31, 0.31, 0.31]",
     ),
     Mistake(
-        "That is what the rest has. The table's share is 1 minus that.",
+        "That is the share of the rest. The table's share is 1 minus that.",
         "table_share = [0.69, 0.85, 0.92, 0.95]",
     ),
 )

@@ -11,22 +11,22 @@ LEVEL = 3
 MINUTES = 12
 
 TASK = r"""
-The smallest language model there is: a token is looked up in `wte`, and `lm_head` scores the next token with the vector that was found. The two tables are to be tied. The function builds the model from one table, moves it to float64, takes one training step and returns both tables.
+In the smallest language model there is, a token is looked up in `wte`, and `lm_head` scores the next token with the vector found there. The two tables should be tied. The function builds the model from one table, moves it to float64, takes one training step and returns both tables.
 
-They come back different. The person who wrote it checked only that the two were equal *before* the step. The chapter's fold *tied, copied, shared* shows three ways to tie. Mend the tie, so that both names stand for one tensor and both roles train it: the gradient is the sum of what the two tables would receive apart.
+They come back different, because its author checked only that the two were equal *before* the step. The chapter's fold *tied, copied, shared* shows one way to tie and two that fail. Fix the tie, so that both names refer to one tensor and both roles train it. Its gradient is then the sum of the gradients that two separate tables would receive.
 
-`table` is (V, C), `idx` and `targets` are (B, T). What comes back is two tensors (V, C) in float64.
+`table` is (V, C), `idx` and `targets` are (B, T). The function returns two tensors (V, C) in float64.
 """
 
 HINTS = (
     "Equal numbers are not the same tensor. Which line makes a second one?",
-    "Put the same object in both places, before the model is moved and before the optimiser is made.",
+    "Put the same object in both places, before the model is moved and before the optimiser is created.",
 )
 
 START = '''
 def tied_step(table, idx, targets):
     """table (V, C); idx, targets (B, T). Returns wte and lm_head."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     V, C = table.shape
     wte, lm_head = nn.Embedding(V, C), nn.Linear(C, V, bias=False)
     wte.weight = nn.Parameter(table.clone())
@@ -56,27 +56,27 @@ _STEP = "    torch.optim.SGD(model.parameters(), lr=0.5).step()\n"
 
 MISTAKES = (
     Mistake(
-        "These are still two tensors, and they part in the first step: a copy has its own memory at once, one made with `.data` after the move to float64. Put the same object in both places: `lm_head.weight = wte.weight`.",
+        "These are still two tensors, and they drift apart in the first step. A copy has its own memory at once, one made with `.data` after the move to float64. Put the same object in both places: `lm_head.weight = wte.weight`.",
         SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n"),
     ),
     Mistake(
-        "The tie comes after the step, so in the step only the look-up trained the table: the head's gradient went to a tensor that was thrown away. Tie before.",
+        "The tie comes after the step, so in the step only the look-up trained the table. The head's gradient went to a tensor that was thrown away. Tie before the step.",
         SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n").replace(
             _STEP, _STEP + "    lm_head.weight = wte.weight\n"
         ),
     ),
     Mistake(
-        "The tie comes after the step, so in the step only the head trained the table: the look-up's gradient went to a tensor that was thrown away. Tie before.",
+        "The tie comes after the step, so in the step only the head trained the table. The look-up's gradient went to a tensor that was thrown away. Tie before the step.",
         SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n").replace(
             _STEP, _STEP + "    wte.weight = lm_head.weight\n"
         ),
     ),
     Mistake(
-        "Nothing needs to be transposed here: an embedding keeps (V, C), and a linear layer from C to V keeps (out, in), which is (V, C) too.",
+        "Nothing needs to be transposed here. An embedding keeps (V, C), and a linear layer from C to V keeps (out, in), which is (V, C) too.",
         SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(wte.weight.T)\n"),
     ),
     Mistake(
-        "The head got a copy that does not learn. It is one table with two roles: both train it.",
+        "The head got a copy that does not learn. One table has two roles, and both train it.",
         SOLUTION.replace(
             _TIE, "    lm_head.weight = nn.Parameter(table.clone(), requires_grad=False)\n"
         ),
