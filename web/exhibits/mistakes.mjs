@@ -33,7 +33,7 @@ export function mistakes({ settings, state, model, say }) {
   });
   const rows = make("tbody");
   const bar = new Bars({
-    label: `on a story that is new to it; guessing: ${fixed(BLIND, 2)}`,
+    label: `on a story it has not seen (blind guessing: ${fixed(BLIND, 2)})`,
     rows: 1,
     write: (value) => fixed(value, 4),
   });
@@ -75,7 +75,7 @@ export function mistakes({ settings, state, model, say }) {
         { class: "switchboard", role: "group", "aria-label": "mistakes" },
         ...boxes.map(({ label }) => label),
       ),
-      make("p", { class: "soft" }, "both models go on from this text, or from nothing"),
+      make("p", { class: "soft" }, "both models continue this text, or start from nothing"),
       strip.element,
       make(
         "div",
@@ -83,14 +83,14 @@ export function mistakes({ settings, state, model, say }) {
         make(
           "div",
           {},
-          make("p", { class: "soft" }, "each module's largest difference to the right model's"),
+          make("p", { class: "soft" }, "each module's largest difference from the correct model"),
           make("table", { class: "parity" }, rows),
         ),
         make(
           "div",
           {},
           bar.element,
-          make("p", { class: "soft" }, "the right model writes"),
+          make("p", { class: "soft" }, "the correct model writes"),
           make("p", {}, texts.right),
           make("p", { class: "soft" }, "this one writes"),
           make("p", {}, texts.now),
@@ -105,7 +105,7 @@ export function mistakes({ settings, state, model, say }) {
       const { eot } = tokenizer;
       const own = tokenizer.encode(text);
       const ids = [eot, ...own.slice(-MOST)];
-      const names = ids.map((id) => (id === eot ? "⟨end⟩" : visible(tokenizer.show(id))));
+      const names = ids.map((id) => (id === eot ? "⟨start⟩" : visible(tokenizer.show(id))));
       const cut = own.length - MOST;
       const pieces = ids.map((id, i) => ({ name: names[i], id }));
       strip.set(pieces, { text, cut });
@@ -131,12 +131,12 @@ export function mistakes({ settings, state, model, say }) {
       if (text !== asked) tried.clear();
       asked = text;
       tried.set(name, [first ?? "none", fixed(now.loss, 4), inWords(written)]);
-      const same = String(written) === String(expected) ? "the same text" : "another text";
-      const losses = `its loss is ${fixed(now.loss, 4)}, the right one's ${fixed(right.loss, 4)}`;
+      const same = String(written) === String(expected) ? "the same text" : "a different text";
+      const losses = `Its loss is ${fixed(now.loss, 4)}, the correct model's ${fixed(right.loss, 4)}`;
       say(
         first
-          ? `It loads without complaint (${name}) and writes ${same}; ${losses}. The first module that differs is ${first}.`
-          : `All right: no module differs, and the loss is ${fixed(right.loss, 4)}.`,
+          ? `It loads without an error (${name}) and writes ${same}. ${losses}. The first module that differs is ${first}.`
+          : `All is right. No module differs, and the loss is ${fixed(right.loss, 4)}.`,
       );
     },
     act: async (hand) => {

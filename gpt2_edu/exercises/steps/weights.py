@@ -26,11 +26,11 @@ def load(folder):
     """The model in a folder with config.json and model.safetensors."""
     config = json.loads((Path(folder) / "config.json").read_text())
     sizes = ("vocab_size", "n_positions", "n_layer", "n_head", "n_embd")
-    # GPT2 is your own here, that of my_gpt2.py: try load through build.
+    # GPT2 is your own, from my_gpt2.py, so try load through build.
     model = GPT2(*(config[size] for size in sizes))
     tensors = {}
     for name, tensor in load_file(Path(folder) / "model.safetensors").items():
-        ...  # the name that it has in your model; the way that it lies there
+        ...  # its name in your model; transposed or not
         tensors[name] = tensor
     tensors["lm_head.weight"] = tensors["embeddings.wte.weight"]
     model.load_state_dict(tensors)
@@ -47,7 +47,7 @@ def load(folder):
     for name, tensor in load_file(Path(folder) / "model.safetensors").items():
         name = name.removeprefix("transformer.")
         if name.endswith((".attn.bias", ".attn.masked_bias")):
-            continue  # the mask, which older files carry along
+            continue  # the mask, which older files contain
         if name.startswith(("wte", "wpe")):
             name = f"embeddings.{name}"
         if name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
@@ -61,22 +61,22 @@ def load(folder):
 
 MISTAKES = (
     Mistake(
-        "The names do not fit yet. Take `transformer.` off, and put `embeddings.` before those that "
-        "then begin with `wte` or `wpe`.",
+        "The names do not fit yet. Remove `transformer.`, and put `embeddings.` in front of those "
+        "that then begin with `wte` or `wpe`.",
         changed(SOLUTION, ('name = f"embeddings.{name}"', "pass")),
     ),
     Mistake(
-        "`my_name` and `CONV1D` stand on the chapter's page, and `load` goes into a file of its own. "
-        "Write out inside it what they do.",
+        "`my_name` and `CONV1D` are on the chapter's page, but `load` goes into a different file. "
+        "Write their work out inside it.",
         changed(SOLUTION, ('name = name.removeprefix("transformer.")', "name = my_name(name)")),
     ),
     Mistake(
-        "A weight lies the wrong way. Four in each block are stored as (in, out), and are "
-        "transposed: those of `c_attn`, `c_fc` and both `c_proj`. Nothing else is.",
+        "A weight is transposed when it should not be, or the reverse. Four in each block are stored "
+        "as (in, out), those of `c_attn`, `c_fc` and both `c_proj`. Transpose these and no others.",
         changed(SOLUTION, ("tensor = tensor.T  # stored as (in, out)", "pass")),
     ),
     Mistake(
-        "All shapes fit, and yet it is another model: `attn.c_proj.weight` is square, so it is "
+        "All shapes fit, and yet it is a different model. `attn.c_proj.weight` is square, so it is "
         "easily missed. It is stored as (in, out) like the other three.",
         changed(
             SOLUTION,
@@ -87,15 +87,15 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "A file with masks in it does not load. Skip what ends in `.attn.bias` or "
+        "A file with masks in it does not load. Skip names that end in `.attn.bias` or "
         "`.attn.masked_bias` with `continue`.",
         changed(
             SOLUTION,
-            ("            continue  # the mask, which older files carry along", "            pass"),
+            ("            continue  # the mask, which older files contain", "            pass"),
         ),
     ),
     Mistake(
-        "You skip real biases: `c_attn.bias` ends in `attn.bias` too. The dot in `.attn.bias` keeps "
+        "You skip real biases, because `c_attn.bias` ends in `attn.bias` too. The dot in `.attn.bias` keeps "
         "them apart.",
         changed(
             SOLUTION, ('(".attn.bias", ".attn.masked_bias")', '("attn.bias", "attn.masked_bias")')

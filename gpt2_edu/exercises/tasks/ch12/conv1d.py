@@ -11,15 +11,15 @@ LEVEL = 1
 MINUTES = 5
 
 TASK = r"""
-Write the layer that belongs to the file: the linear map of every token, with a weight that is kept as (in, out).
+Write the layer that matches the file, a linear map of every token whose weight is stored as (in, out).
 
-`x` is (B, T, C), `weight` is (C, F), `bias` is (F,), and the result is (B, T, F). F may be any width here, also C itself.
+`x` is (B, T, C), `weight` is (C, F), `bias` is (F,), and the result is (B, T, F). F may be any width here, even C itself.
 
 For example, with `x = [[[1, 2]]]`, `weight = [[0, 1, 0], [0, 0, 1]]` and `bias = [5, 0, 0]` the result is `[[[5, 1, 2]]]`.
 """
 
 HINTS = (
-    "Write the shapes of a product beside each other: the inner two must agree. (B, T, C) @ (C, F) → (B, T, F).",
+    "Write the shapes of a product side by side. The inner two must agree. (B, T, C) @ (C, F) → (B, T, F).",
     "`nn.Linear` and `F.linear` compute $xW^\\top + b$. Here it is $xW + b$.",
 )
 
@@ -36,14 +36,14 @@ def conv1d(x, weight, bias):
 
 MISTAKES = (
     Mistake(
-        "This treats the weight as (out, in), as `nn.Linear` keeps it. With a square weight you get no error, only wrong numbers.",
+        "This treats the weight as (out, in), as `nn.Linear` stores it. With a square weight you get no error, only wrong numbers.",
         """
 def conv1d(x, weight, bias):
     return x @ weight.T + bias
 """,
     ),
     Mistake(
-        "`reshape` does not transpose: it cuts the same row of numbers into other pieces. Multiply with the weight as it is.",
+        "`reshape` does not transpose; it cuts the same row of numbers into other pieces. Multiply by the weight as it is.",
         """
 def conv1d(x, weight, bias):
     turned = weight.reshape(weight.size(1), weight.size(0))

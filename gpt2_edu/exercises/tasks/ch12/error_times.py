@@ -18,21 +18,21 @@ $$
 \text{times} = \frac{\max|\text{ours} - \text{theirs}|}{\max\bigl(\max|\text{theirs} - \text{exact}|,\ 2^{-23} \cdot \max|\text{theirs}|\bigr)}
 $$
 
-`ours` and `theirs` are a module's output in our model and in the reference, in float32. `exact` is the reference's output in float64. Up to 8 times counts as the same.
+`ours` and `theirs` are a module's output in our model and in the reference, in float32. `exact` is the reference's output in float64. Up to 8 times counts as equal.
 
-With `theirs = [2, 4]`, `ours = [2, 3]` and `exact = [2, 4.5]` the difference is 1 and the reference's error 0.5, so the answer is 2. The function says 0. It has two bugs; mend both. It returns a Python number, not a tensor.
+With `theirs = [2, 4]`, `ours = [2, 3]` and `exact = [2, 4.5]` the difference is 1 and the reference's error 0.5, so the answer is 2. The function says 0. It has two bugs. Fix both. It returns a Python number, not a tensor.
 """
 
 HINTS = (
-    "A difference may be negative, and the largest of some negative numbers is no distance.",
-    "What if the reference happens to have hardly any error, or none? Then its error counts as $2^{-23}$ of its largest value.",
+    "A difference may be negative, and the largest of several negative numbers is not a distance.",
+    "The reference may happen to have hardly any error, or none. Then its error counts as $2^{-23}$ of its largest value.",
     "`error = max(error, 2**-23 * theirs.abs().max())`.",
 )
 
 START = '''
 def error_times(ours, theirs, exact):
     """Three tensors of one shape, exact in float64. Returns a number."""
-    raise NotImplementedError("find the bugs, mend them, delete this line")
+    raise NotImplementedError("find the bugs, fix them, delete this line")
     difference = (ours.double() - theirs.double()).max()
     error = (theirs.double() - exact).abs().max()
     return (difference / error).item()
@@ -49,7 +49,7 @@ def error_times(ours, theirs, exact):
 
 MISTAKES = (
     Mistake(
-        "Both bugs are still there: a difference below 0 is overlooked, and a reference with hardly any error makes every difference look huge.",
+        "Both bugs are still there. A difference below 0 is overlooked, and a reference with hardly any error makes every difference look huge.",
         """
 def error_times(ours, theirs, exact):
     difference = (ours.double() - theirs.double()).max()
@@ -58,7 +58,7 @@ def error_times(ours, theirs, exact):
 """,
     ),
     Mistake(
-        "One bug is left: where the reference has hardly any error, every difference looks huge. The error counts as at least 2⁻²³ of the largest value.",
+        "One bug is left. Where the reference has hardly any error, every difference looks huge. The error counts as at least 2⁻²³ of the largest value.",
         """
 def error_times(ours, theirs, exact):
     difference = (ours.double() - theirs.double()).abs().max()
@@ -67,7 +67,7 @@ def error_times(ours, theirs, exact):
 """,
     ),
     Mistake(
-        "One bug is left: a difference below 0 is overlooked. Take `.abs()` before `.max()`.",
+        "One bug is left. A difference below 0 is overlooked. Take `.abs()` before `.max()`.",
         """
 def error_times(ours, theirs, exact):
     difference = (ours.double() - theirs.double()).max()
@@ -87,7 +87,7 @@ def error_times(ours, theirs, exact):
 """,
     ),
     Mistake(
-        "The least error is 2⁻²³ of the largest value: large numbers stand further apart. Multiply it by `theirs.abs().max()`.",
+        "The smallest error is 2⁻²³ of the largest value, because large numbers are spaced further apart. Multiply it by `theirs.abs().max()`.",
         """
 def error_times(ours, theirs, exact):
     difference = (ours.double() - theirs.double()).abs().max()
@@ -96,7 +96,7 @@ def error_times(ours, theirs, exact):
 """,
     ),
     Mistake(
-        "This adds the two errors. The larger of them counts: `max(error, …)`.",
+        "This adds the two errors. Only the larger one counts, `max(error, …)`.",
         """
 def error_times(ours, theirs, exact):
     difference = (ours.double() - theirs.double()).abs().max()

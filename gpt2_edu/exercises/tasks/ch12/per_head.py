@@ -14,15 +14,15 @@ MINUTES = 15
 TASK = r"""
 TransformerLens keeps q, k and v as one matrix for each head. Translate our `c_attn.weight` into that layout.
 
-`weight` is (3C, C), as `nn.Linear` keeps it: (out, in), first the rows of q, then those of k, then those of v. The result is three tensors, for q, k and v, each (H, C, D), so that for a head `h` and x (T, C) the product `x @ q[h]` is that head's query, (T, D). (Biases are left aside.)
+`weight` is (3C, C), stored as (out, in) as in `nn.Linear`, with the rows of q first, then those of k, then those of v. The result is three tensors, for q, k and v, each (H, C, D), so that for a head `h` and x (T, C) the product `x @ q[h]` is that head's query, (T, D). (Biases are left out.)
 
 For C = 2 and H = 2 the first two rows of `weight` make q. If they are (1, 2) and (3, 4), the query of head 0 has one number, $1 \cdot x_0 + 2 \cdot x_1$, and `q[0]` is `[[1], [2]]`; `q[1]` is `[[3], [4]]`.
 """
 
 HINTS = (
-    "First cut into q, k and v: `weight.split(C)`, three times (C, C). The rows are outputs, and head h has the rows h·D to (h + 1)·D − 1.",
+    "First split into q, k and v with `weight.split(C)`, which gives three times (C, C). The rows are outputs, and head h has the rows h·D to (h + 1)·D − 1.",
     "`.view(H, D, C)` gives each head its D rows, as (out, in).",
-    "`x @ q[h]` needs (in, out): exchange the last two axes, `.transpose(1, 2)`. A view straight to (H, C, D) would mix the numbers up.",
+    "`x @ q[h]` needs (in, out), so swap the last two axes with `.transpose(1, 2)`. A view directly to (H, C, D) would scramble the numbers.",
 )
 
 START = '''
@@ -42,7 +42,7 @@ def per_head(weight, n_head):
 
 MISTAKES = (
     Mistake(
-        "Each matrix is still (out, in), (D, C). For `x @ q[h]` it must be (in, out): exchange the last two axes.",
+        "Each matrix is still (out, in), (D, C). For `x @ q[h]` it must be (in, out), so swap the last two axes.",
         """
 def per_head(weight, n_head):
     C = weight.size(1)
@@ -50,7 +50,7 @@ def per_head(weight, n_head):
 """,
     ),
     Mistake(
-        "A view straight to (H, C, D) has the right shape and scrambles the numbers. First `.view(H, D, C)`, then exchange the last two axes.",
+        "A view directly to (H, C, D) has the right shape but scrambles the numbers. First `.view(H, D, C)`, then swap the last two axes.",
         """
 def per_head(weight, n_head):
     C = weight.size(1)
@@ -67,7 +67,7 @@ def per_head(weight, n_head):
 """,
     ),
     Mistake(
-        "Head h got every H-th row. Its rows stand together: h·D to (h + 1)·D − 1, so `.view(H, D, C)`.",
+        "Head h got every H-th row. Its rows are contiguous, h·D to (h + 1)·D − 1, so `.view(H, D, C)`.",
         """
 def per_head(weight, n_head):
     C = weight.size(1)
@@ -85,7 +85,7 @@ def per_head(weight, n_head):
 """,
     ),
     Mistake(
-        "The matrix is transposed as a whole and then viewed, which mixes the heads. Cut the rows into heads first, and exchange the axes within each.",
+        "The matrix is transposed as a whole and then viewed, which mixes the heads. Cut the rows into heads first, and swap the axes within each.",
         """
 def per_head(weight, n_head):
     C = weight.size(1)

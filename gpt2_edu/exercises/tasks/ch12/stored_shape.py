@@ -8,12 +8,12 @@ LEVEL = 1
 MINUTES = 3
 
 TASK = r"""
-GPT-2 medium is C = 1024 wide. Which shape has `h.0.mlp.c_fc.weight` in OpenAI's file, in the form in which Hugging Face published it? Answer without opening one. Give a pair of numbers, such as (2, 3).
+GPT-2 medium is C = 1024 wide. What shape does `h.0.mlp.c_fc.weight` have in OpenAI's file as published by Hugging Face? Answer without opening it. Give a pair of numbers, such as (2, 3).
 """
 
 HINTS = (
     "`c_fc` is the first of the MLP's two layers: from C to F = 4C.",
-    "The file keeps a layer as `Conv1D`. Which axis comes first there, in or out?",
+    "The file stores a layer as `Conv1D`. Which axis comes first there, in or out?",
 )
 
 START = "stored_shape = ..."
@@ -24,11 +24,11 @@ right = (1024, 4096)
 
 MISTAKES = (
     Mistake(
-        "That is the shape in our model: `nn.Linear` keeps (out, in). The file has `Conv1D`, which keeps (in, out).",
+        "That is the shape in our model, because `nn.Linear` stores (out, in). The file has `Conv1D`, which stores (in, out).",
         "stored_shape = (4096, 1024)",
     ),
     Mistake(
-        "That is `attn.c_attn`, which makes q, k and v, 3C numbers. `c_fc` makes 4C.",
+        "That is `attn.c_attn`, which outputs q, k and v, 3C numbers. `c_fc` outputs 4C.",
         "stored_shape = (1024, 3072)",
     ),
     Mistake(

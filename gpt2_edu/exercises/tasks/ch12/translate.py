@@ -13,21 +13,21 @@ LEVEL = 2
 MINUTES = 15
 
 TASK = r"""
-Write the loader of this chapter, without looking. `checkpoint` is what a file of Hugging Face holds, {name: tensor}. The result is a new dictionary with the names, the layout and the type of `GPT2.state_dict()`. Five steps:
+Write the loader of this chapter without looking. `checkpoint` is the content of a Hugging Face file, {name: tensor}. The result is a new dictionary with the names, the layout and the type of `GPT2.state_dict()`. It takes five steps.
 
 1. Drop the mask buffers: names that end in `.attn.bias` or `.attn.masked_bias`.
 2. Complete the names: OpenAI's begin at `wte.weight` or `h.0.…`, ours with `transformer.`. Some files have that already. A file may hold `lm_head.weight` too; it keeps its name.
 3. Transpose the four `Conv1D` weights of each block: `attn.c_attn`, `attn.c_proj`, `mlp.c_fc`, `mlp.c_proj`.
-4. Bring every tensor to float32.
-5. Add `lm_head.weight`: the table `transformer.wte.weight`.
+4. Convert every tensor to float32.
+5. Add `lm_head.weight`, which is the table `transformer.wte.weight`.
 
-A file with `wte.weight` and `h.0.attn.c_proj.weight = [[1, 2], [3, 4]]` alone becomes three tensors: `transformer.wte.weight`, `transformer.h.0.attn.c_proj.weight = [[1, 3], [2, 4]]` and `lm_head.weight`.
+A file with only `wte.weight` and `h.0.attn.c_proj.weight = [[1, 2], [3, 4]]` becomes three tensors: `transformer.wte.weight`, `transformer.h.0.attn.c_proj.weight = [[1, 3], [2, 4]]` and `lm_head.weight`.
 """
 
 HINTS = (
-    "One loop over `checkpoint.items()`. First `continue` for a mask, then complete the name, then transpose if the name asks for it.",
-    "`name.endswith((…, …))` takes a pair of endings. Mind the dot in `.attn.bias`: without it `h.0.attn.c_attn.bias` ends in it too.",
-    "Transpose by name, never by shape: `attn.c_proj.weight` is square, and `wte` and `wpe` are tables, not layers.",
+    "One loop over `checkpoint.items()`. First `continue` for a mask, then complete the name, then transpose if the name requires it.",
+    "`name.endswith((…, …))` takes a tuple of endings. Mind the dot in `.attn.bias`, because without it `h.0.attn.c_attn.bias` matches too.",
+    "Transpose by name, never by shape, because `attn.c_proj.weight` is square, and `wte` and `wpe` are tables, not layers.",
 )
 
 START = '''
@@ -79,11 +79,11 @@ _TIE = '    state["lm_head.weight"] = state["transformer.wte.weight"]'
 
 MISTAKES = (
     Mistake(
-        "The square `attn.c_proj.weight` is not transposed, because its shape fits either way. It is a `Conv1D` like the others: transpose it too.",
+        "The square `attn.c_proj.weight` is not transposed, because its shape fits either way. It is a `Conv1D` like the others, so transpose it too.",
         _wrong(is_conv1d='".h." in name and tensor.ndim == 2 and len(tensor) != len(tensor.T)'),
     ),
     Mistake(
-        "Every tensor with two axes is transposed here. `wte` and `wpe` are tables, not layers, and need no change: go by name.",
+        "Every tensor with two axes is transposed here. `wte` and `wpe` are tables, not layers, and need no change. Go by name.",
         _wrong(is_conv1d="tensor.ndim == 2"),
     ),
     Mistake(
@@ -91,43 +91,43 @@ MISTAKES = (
         _wrong(is_conv1d="False"),
     ),
     Mistake(
-        "Both `c_proj` are left as they were: only names with `c_attn` and `c_fc` are transposed. All four projections of a block are `Conv1D`.",
+        "Both `c_proj` are unchanged, and only names with `c_attn` and `c_fc` are transposed. All four projections of a block are `Conv1D`.",
         _wrong(is_conv1d='name.endswith(("c_attn.weight", "c_fc.weight"))'),
     ),
     Mistake(
-        "The biases of `c_attn` are gone: their names end in `attn.bias` too. With the dot in front, `.attn.bias`, only the masks are meant.",
+        "The biases of `c_attn` are gone, because their names end in `attn.bias` too. With the dot in front, `.attn.bias` matches only the masks.",
         _wrong(masks='("attn.bias", "attn.masked_bias")'),
     ),
     Mistake(
-        "The masks are still there. They look like parameters and are none: skip names that end in `.attn.bias` or `.attn.masked_bias`.",
+        "The masks are still there. They look like parameters but are not. Skip names that end in `.attn.bias` or `.attn.masked_bias`.",
         _wrong(masks="()"),
     ),
     Mistake(
-        "One kind of mask is still there: `.attn.masked_bias`. Older files have it beside `.attn.bias`.",
+        "One kind of mask is still there, `.attn.masked_bias`. Older files have it in addition to `.attn.bias`.",
         _wrong(masks='".attn.bias"'),
     ),
     Mistake(
-        "All biases are gone. Only the masks are to be dropped: `.attn.bias` and `.attn.masked_bias`.",
+        "All biases are gone. Drop only the masks, `.attn.bias` and `.attn.masked_bias`.",
         _wrong(masks='".bias"'),
     ),
     Mistake(
-        "`lm_head.weight` is missing. It is tied, so the file leaves it out: give it the table `transformer.wte.weight`.",
+        "`lm_head.weight` is missing. It is tied, so the file leaves it out. Give it the table `transformer.wte.weight`.",
         _wrong(head=""),
     ),
     Mistake(
-        "The head's table is transposed. `nn.Linear` from C to V keeps (out, in), which is (V, C), as the embedding does.",
+        "The head's table is transposed. `nn.Linear` from C to V stores (out, in), which is (V, C), just like the embedding.",
         _wrong(head=_TIE + ".T\n"),
     ),
     Mistake(
-        "The type is still that of the file. The crane, for one, is stored in float16: take every tensor to float32.",
+        "The type is still that of the file. The crane, for one, is stored in float16. Convert every tensor to float32.",
         _wrong(convert="contiguous()"),
     ),
     Mistake(
-        "OpenAI's names are not completed: they begin at `wte.weight` and `h.0`, ours with `transformer.`.",
+        "OpenAI's names are not completed. They begin at `wte.weight` and `h.0`, ours with `transformer.`.",
         _wrong(is_ours="True"),
     ),
     Mistake(
-        "`transformer.` is put in front of every name, also where it is there already. Check first, with `startswith`.",
+        "`transformer.` is put in front of every name, even where it is already there. Check first with `startswith`.",
         _wrong(is_ours="False"),
     ),
 )
