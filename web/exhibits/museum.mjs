@@ -56,7 +56,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
     });
   };
   const open = () => state.set({ mystery: 0, bug: healthy.name });
-  const invites = "a riddle: one bug, unseen";
+  const invites = "a riddle: one hidden bug";
   const hide = make("button", { onclick: another }, invites);
   const end = make("button", { onclick: open }, "end the riddle");
 
@@ -87,14 +87,14 @@ export function museum({ settings, state, model, say, sentence, element }) {
       return `Not ${guess.name}. There you would see this: ${guess.symptom} Look again.`;
     }
     if (mystery)
-      return `Riddle ${mystery}: a bug is on, no error is raised, ${count} are lit. Which?`;
-    if (on === healthy) return "No bug is on: nothing is lit.";
+      return `Riddle ${mystery}: a bug is on, no error is raised, and ${count} are lit. Which bug is it?`;
+    if (on === healthy) return "No bug is on, and no sign is lit.";
     if (on.error) {
       const errors = cases.filter(({ error }) => error).length;
-      return `An error at the first step: ${on.error}. Of ${cases.length} bugs ${errors} does this.`;
+      return `An error at the first step: ${on.error}. ${errors} of ${cases.length} bugs does this.`;
     }
-    if (!lit.length) return `With ${on.name} no error is raised, and nothing is lit at all.`;
-    return `With ${on.name} no error is raised. Lit: ${lit.join(", ")}.`;
+    if (!lit.length) return `With ${on.name} no error is raised, and no sign is lit at all.`;
+    return `With ${on.name} no error is raised. These signs are lit: ${lit.join(", ")}.`;
   };
 
   /**
@@ -138,13 +138,15 @@ export function museum({ settings, state, model, say, sentence, element }) {
     const asked = `${name} ${ids}`;
     if (asked === written) return;
     [written, element.dataset.wrote] = ["", ""];
-    [wrote.textContent, rightly.textContent] = ["It writes on: …", ""];
+    [wrote.textContent, rightly.textContent] = ["It continues: …", ""];
     if (!right.text) right.text = (await write("", ids, latest)) ?? "";
     const text = name in BUGS ? await write(name, ids, latest) : right.text;
     if (text === null || !latest()) return;
-    wrote.textContent = `It writes on: ${text.trimStart()}`;
+    wrote.textContent = `It continues: ${text.trimStart()}`;
     rightly.textContent =
-      text === right.text ? "So does the right model." : `Rightly:${right.text}`;
+      text === right.text
+        ? "So does the correct model."
+        : `The correct model continues:${right.text}`;
     [written, element.dataset.wrote] = [asked, "yes"];
   };
 
@@ -155,7 +157,11 @@ export function museum({ settings, state, model, say, sentence, element }) {
       sentence,
       line,
       make("div", { class: "sides" }, list.element, make("div", {}, curve.element, small)),
-      make("p", { class: "title" }, `Live: ${model.present.name}, trained rightly, meets the bug`),
+      make(
+        "p",
+        { class: "title" },
+        `Live: ${model.present.name}, trained without the bug, runs with it`,
+      ),
       strip.element,
       make("div", { class: "sides" }, board.element, make("div", {}, bars.element, wrote, rightly)),
     ],
@@ -196,7 +202,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
       bars.set(nextAfter(text, p, ghost, 5));
       list.set(shown);
       curve.set(on, healthy, /** @type {any} */ (settings));
-      small.textContent = on.error ? "" : `Stored: the small model writes “${on.text}”`;
+      small.textContent = on.error ? "" : `The small model (stored) writes “${on.text}”`;
       line.textContent = known && on !== healthy ? `right  ${on.right}\nwrong  ${on.wrong}` : "";
       if (riddle !== mystery) struck.clear();
       riddle = mystery;
@@ -225,11 +231,11 @@ export function museum({ settings, state, model, say, sentence, element }) {
     whole: () => ({ text: state.get("text"), place: state.get("head") }),
     table: () => ({
       caption: now().known ? `Signs of ${now().on.name}.` : "Signs of an unknown bug.",
-      columns: ["sign", "where from", "lit", "value"],
+      columns: ["sign", "source", "lit", "value"],
       rows: shown.map(({ name, live, lit, value }) => [
         name,
         live ? "live" : "stored",
-        lit ? "lit" : "dark",
+        lit ? "lit" : "not lit",
         value,
       ]),
     }),

@@ -40,13 +40,13 @@ export function signs({ losses = [], use = [], correct = 0, kinds = 0, error }, 
   const stored = error
     ? []
     : [
+        sign("loss below the floor", false, least < 0.95 * floor, `${f(least)}, floor ${f(floor)}`),
         sign(
-          "loss through the floor",
+          "training loss ends too high",
           false,
-          least < 0.95 * floor,
-          `${f(least)}, floor ${f(floor)}`,
+          end > 1.1 * floor,
+          `${f(end)}, floor ${f(floor)}`,
         ),
-        sign("training ends too high", false, end > 1.1 * floor, `${f(end)}, floor ${f(floor)}`),
         sign("worse in use", false, most - end > 0.015, `${f(end)}, then ${f(most)}`),
         sign("texts are wrong", false, correct < 90, `${correct} of 100 right`),
         sign("texts lack variety", false, kinds < 20, `${kinds} of 24 kinds`),
@@ -58,9 +58,9 @@ export function signs({ losses = [], use = [], correct = 0, kinds = 0, error }, 
     ...stored,
     sign("colour above the diagonal", true, ahead > NOISE, fixed(ahead, 2)),
     sign("a row that does not sum to 1", true, Math.abs(sum - 1) > 1e-3, fixed(sum, 2)),
-    sign("twice is not the same", true, again > NOISE, `logits ±${fixed(again, 2)}`),
-    sign("a later token moves the past", true, past > NOISE, `logits ±${fixed(past, 2)}`),
-    sign("off the right logits", true, off > NOISE, `by ${fixed(off, 3)}`),
+    sign("two passes differ", true, again > NOISE, `logits ±${fixed(again, 2)}`),
+    sign("a later token changes the past", true, past > NOISE, `logits ±${fixed(past, 2)}`),
+    sign("logits differ from the correct ones", true, off > NOISE, `by ${fixed(off, 3)}`),
     sign("parameters", true, parameters !== expected, count),
   ];
 }
@@ -79,7 +79,7 @@ export class Signs {
         make("b", { "aria-hidden": "true" }, lit ? "●" : "○"),
         make("span", {}, name, make("small", {}, live ? " live" : " stored")),
         make("i", {}, value),
-        make("span", { class: "unseen" }, lit ? "lit" : "dark"),
+        make("span", { class: "unseen" }, lit ? "lit" : "not lit"),
       ),
     );
     this.element.replaceChildren(...items);
@@ -132,7 +132,7 @@ export class Curve {
     const said = `from ${fixed(own[0] ?? 0, 2)} to ${fixed(own.at(-1) ?? 0, 2)}`;
     this.svg.setAttribute("aria-label", error ? "no curve: an error" : `the loss goes ${said}`);
     this.title.textContent = error
-      ? "Stored: there is no curve, since the first step stopped."
-      : "Stored: the small model's loss with the bug; dashed without.";
+      ? "There is no stored curve, because the first step raised an error."
+      : "The small model's stored loss with the bug; the dashed line is without it.";
   }
 }

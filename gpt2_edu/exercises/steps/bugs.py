@@ -15,8 +15,8 @@ START = '''
 @torch.no_grad()
 def audit(model, idx):
     """What is wrong with a model, as a list of words. idx (1, T)."""
-    ...  # return ["not finite"], where that is so
-    ...  # return ["not repeatable"]
+    ...  # return ["not finite"] if it applies
+    ...  # return ["not repeatable"] if it applies
     found = []
     ...  # "looks ahead"
     ...  # "not tied"
@@ -105,13 +105,13 @@ def cases() -> list[Case]:
 
 MISTAKES = (
     Mistake(
-        "A healthy model is accused of looking ahead: the last place may change, since "
+        "A healthy model is accused of looking ahead. The last position may change, since "
         "its own token did. Compare the logits before it.",
         changed(SOLUTION, ("model(changed)[:, :-1], logits[:, :-1]", "model(changed), logits")),
     ),
     Mistake(
-        "A copy of the table is taken for the table itself. Equal numbers are not one "
-        "tensor: ask with `is`.",
+        "A copy of the table is taken for the table itself. Equal numbers do not make one "
+        "tensor, so ask with `is`.",
         changed(
             SOLUTION,
             (
@@ -122,7 +122,7 @@ MISTAKES = (
     ),
     Mistake(
         "Two parameters that share their numbers are taken for one. Each still gets a gradient of "
-        "its own: ask with `is`, not with `data_ptr()`.",
+        "its own, so ask with `is`, not with `data_ptr()`.",
         changed(
             SOLUTION,
             (
@@ -132,29 +132,29 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "You look at the first place only. A mask can leak further on: compare all places but "
-        "the last, `[:, :-1]`.",
+        "You look only at the first position. A mask can leak later, so compare all positions "
+        "except the last, `[:, :-1]`.",
         changed(
             SOLUTION,
             ("model(changed)[:, :-1], logits[:, :-1]", "model(changed)[:, 0], logits[:, 0]"),
         ),
     ),
     Mistake(
-        "If the text ends in the last id, V − 1, there is no next one. Begin again at 0: "
+        "If the text ends in the last id, V − 1, there is no next one. Start again at 0: "
         "`(idx[:, -1] + 1) % logits.size(-1)`.",
         changed(SOLUTION, ("(idx[:, -1] + 1) % logits.size(-1)", "idx[:, -1] + 1")),
     ),
     Mistake(
-        "Infinite logits are let through: `isnan()` finds NaN alone. `isfinite()` finds both.",
+        "Infinite logits pass, because `isnan()` finds only NaN. `isfinite()` finds both.",
         changed(SOLUTION, ("not logits.isfinite().all()", "logits.isnan().any()")),
     ),
     Mistake(
-        "Dropout is not found: model.eval() switches it off before you look. Take the "
+        "Dropout is not found, because model.eval() switches it off before you look. Take the "
         "model as it comes.",
         changed(SOLUTION, ("logits = model(idx)", "logits = model.eval()(idx)")),
     ),
     Mistake(
-        "A model with NaN is accused of more than that: NaN is not equal to itself, so "
+        "A model with NaN is accused of more than that. NaN is not equal to itself, so "
         'every comparison fails. Return ["not finite"] at once.',
         changed(
             SOLUTION,

@@ -70,7 +70,7 @@ def lit(shown) -> dict[str, str]:
 
 def wrote(shown) -> str:
     shown.page.wait_for_selector("gpt2-museum[data-wrote=yes]")
-    return shown.element.get_by_text("It writes on:").inner_text().removeprefix("It writes on:")
+    return shown.element.get_by_text("It continues:").inner_text().removeprefix("It continues:")
 
 
 def test_maps_and_bars_are_those_of_the_same_bug_in_python(museum, crane):
@@ -90,28 +90,28 @@ def test_maps_and_bars_are_those_of_the_same_bug_in_python(museum, crane):
         numbers = [[float(cell) for cell in row] for row in shown.cells()]
         assert numbers == [pytest.approx(row, abs=6e-3) for row in weights.tolist()], name
         found = lit(shown)
-        assert ("a later token moves the past" in found) == (past > 1e-4), name
+        assert ("a later token changes the past" in found) == (past > 1e-4), name
         assert ("colour above the diagonal" in found) == (name in ("no mask", "finite mask")), name
         assert ("a row that does not sum to 1" in found) == (name == "mask after softmax"), name
-        assert "off the right logits" in found, name
+        assert "logits differ from the correct ones" in found, name
         assert "no error is raised" in shown.sentence
 
 
 def test_bugs_around_the_forward_pass_show_where_they_are(museum):
     shown = museum()
-    assert shown.sentence == "No bug is on: nothing is lit."
+    assert shown.sentence == "No bug is on, and no sign is lit."
     assert lit(shown) == {}
     choose(shown, "dropout left on")
-    assert {"worse in use", "twice is not the same", "off the right logits"} == set(lit(shown))
+    assert {"worse in use", "two passes differ", "logits differ from the correct ones"} == set(lit(shown))
     choose(shown, "tied by copy")
     assert lit(shown) == {"parameters": f"{742_528 + 1024 * 128:,}"}
     choose(shown, "targets off by two")
     assert (
-        shown.sentence == "With targets off by two no error is raised, and nothing is lit at all."
+        shown.sentence == "With targets off by two no error is raised, and no sign is lit at all."
     )
     choose(shown, "if targets")
     assert lit(shown) == {"an error": "raised"}
-    assert shown.sentence.endswith("Of 17 bugs 1 does this.")
+    assert shown.sentence.endswith("1 of 17 bugs does this.")
     assert shown.query == "?bug=if+targets"
 
 
@@ -145,12 +145,12 @@ def test_the_text_is_what_the_bug_writes_in_python(museum, crane, name):
     with torch.no_grad(), bugs.broken(crane.model, name) as (copy, _):
         ids = drawn(copy, crane.ids(RIVER), 12)
     assert wrote(shown) == "".join(crane.show(ids)).replace("␣", " ").replace("⏎", "\n")
-    assert (name == "no bug") == shown.element.get_by_text("So does the right model.").is_visible()
+    assert (name == "no bug") == shown.element.get_by_text("So does the correct model.").is_visible()
 
 
 def test_a_riddle_names_nothing_until_it_is_guessed(museum):
     shown = museum(mystery=1)
-    assert shown.sentence.startswith("Riddle 1: a bug is on, no error is raised, 5 of 12 signs")
+    assert shown.sentence.startswith("Riddle 1: a bug is on, no error is raised, and 5 of 12 signs")
     assert "x.view(B, H, T, D)" not in shown.element.inner_text()
     choose(shown, "no mask")
     assert shown.sentence.startswith("Not no mask. There you would see this: The loss falls")
@@ -160,5 +160,5 @@ def test_a_riddle_names_nothing_until_it_is_guessed(museum):
     assert "x.view(B, H, T, D)" in shown.element.inner_text()
     shown.element.get_by_role("button", name="end the riddle").click()
     assert shown.ready().element.locator(".struck").count() == 0
-    assert shown.sentence == "No bug is on: nothing is lit."
+    assert shown.sentence == "No bug is on, and no sign is lit."
     assert shown.query == "?mystery=0"

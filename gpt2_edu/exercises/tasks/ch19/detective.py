@@ -8,21 +8,21 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-`museum.mystery(14)` has a bug. Which one? Look at the loss, the texts and the maps of the four heads first. Where your eye is not sure, measure: `riddle.case.weights` is (H, T, T), `riddle.case.eval_losses` holds the losses measured in use, `riddle.case.texts` the hundred texts, and `museum.FLOOR` is the floor.
+`museum.mystery(14)` has a bug. Which one? Look at the loss, the texts and the maps of the four heads first. Where you cannot be sure by eye, measure. `riddle.case.weights` is (H, T, T), `riddle.case.eval_losses` holds the losses measured in use, `riddle.case.texts` the hundred texts, and `museum.FLOOR` is the floor.
 
 The answer is the name of the bug, as a string, as the titles of the chapter's rooms and `gpt2_edu.analysis.bugs.BUGS` spell it.
 """
 
 HINTS = (
     "Is the loss in use above the floor, on it, or below it? That decides the wing.",
-    "Below the floor: a leak. Is anything above the diagonal? `riddle.case.weights.triu(1).max()`.",
-    "Nothing above the diagonal. Now the sums of the rows: `riddle.case.weights.sum(dim=-1)`.",
+    "A loss below the floor is a leak. Is anything above the diagonal? `riddle.case.weights.triu(1).max()`.",
+    "If there is nothing above the diagonal, look at the sums of the rows, `riddle.case.weights.sum(dim=-1)`.",
 )
 
 START = """
 from gpt2_edu.analysis import museum
 
-# take each # away and run; it trains a small model, some seconds
+# remove each # and run; it trains a small model for some seconds
 # from matplotlib import pyplot as plt
 # riddle = museum.mystery(14)
 # print(max(riddle.case.eval_losses), museum.FLOOR)
@@ -33,8 +33,8 @@ detective = ...
 """
 
 SOLUTION = """
-# a loss below the floor: a leak; nothing above the diagonal: the mask
-# is there; but the rows do not sum to 1: it comes too late
+# a loss below the floor is a leak; nothing is above the diagonal, so there
+# is a mask; but the rows do not sum to 1, so it comes too late
 detective = "mask after softmax"
 """
 
@@ -46,7 +46,7 @@ MISTAKES = (
         'detective = "no mask"',
     ),
     Mistake(
-        "A finite mask is beaten by low scores, and then a head has colour above the diagonal. Here nothing is there.",
+        "A finite mask is beaten by low scores, and then a head has colour above the diagonal. Here there is none.",
         'detective = "finite mask"',
     ),
     Mistake(
@@ -54,11 +54,11 @@ MISTAKES = (
         'detective = "wrong view"',
     ),
     Mistake(
-        "With targets off by none the text says one word for ever. Read the texts here.",
+        "With targets off by none the text repeats one word endlessly. Read the texts here.",
         'detective = "targets off by none"',
     ),
     Mistake(
-        "The loss is below the floor, so it is a leak, and a cache leaks nothing: with that bug loss and maps are perfect.",
+        "The loss is below the floor, so it is a leak, and a cache leaks nothing. With that bug the loss and the maps are perfect.",
         'detective = "cache with the wrong mask"',
     ),
 )

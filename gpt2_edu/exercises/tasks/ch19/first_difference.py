@@ -12,15 +12,15 @@ MINUTES = 10
 TASK = r"""
 Two programs compute the same model, one of them wrongly. `ours` and `theirs` are {name: tensor}, in the order of computation, with the same names. Write a function that returns the name of the **first** tensor that differs, or the string `"none"`.
 
-The two are different code, so allow for rounding. A tensor differs if some number is off by more than $10^{-4}$ times the largest absolute value in the tensor of `theirs`.
+The two are different code, so allow for rounding. A tensor differs if some entry is off by more than $10^{-4}$ times the largest absolute value in the tensor of `theirs`.
 
-An example: `{"embd": [1, 2], "ln_f": [3, 0]}` against `{"embd": [1, 2], "ln_f": [3, 1]}`. The first pair is equal; in the second a number is off by 1, and 1 is more than $3 \cdot 10^{-4}$. The answer is `"ln_f"`.
+For example, compare `{"embd": [1, 2], "ln_f": [3, 0]}` with `{"embd": [1, 2], "ln_f": [3, 1]}`. The first pair is equal; in the second an entry is off by 1, and 1 is more than $3 \cdot 10^{-4}$. The answer is `"ln_f"`.
 """
 
 HINTS = (
     "A dictionary keeps its order, so one loop over the names is enough, and it ends at the first difference.",
-    "For one name: the largest `(ours[name] - theirs[name]).abs()`, against `1e-4` times the largest `theirs[name].abs()`.",
-    '`return name` inside the loop, `return "none"` behind it.',
+    "For one name, compare the largest `(ours[name] - theirs[name]).abs()` with `1e-4` times the largest `theirs[name].abs()`.",
+    '`return name` inside the loop, `return "none"` after it.',
 )
 
 START = '''
@@ -33,7 +33,7 @@ SOLUTION = """
 def first_difference(ours, theirs):
     for name, wanted in theirs.items():
         off = (ours[name] - wanted).abs().max()
-        # measured against the tensor's own size: large numbers round more
+        # relative to the tensor's own size, because large numbers round more
         if off > 1e-4 * wanted.abs().max():
             return name
     return "none"
@@ -51,7 +51,7 @@ def first_difference(ours, theirs):
 """,
     ),
     Mistake(
-        "This finds the *largest* difference. A mistake grows on its way, so the largest stands far behind the wrong line; return the first.",
+        "This finds the *largest* difference. A mistake grows on its way, so the largest comes long after the wrong line. Return the first.",
         """
 def first_difference(ours, theirs):
     worst, where = 1e-4, "none"
@@ -63,7 +63,7 @@ def first_difference(ours, theirs):
 """,
     ),
     Mistake(
-        "This measures each number against itself. A number near 0 may be rounding in all its digits, where large ones have cancelled. One limit serves the whole tensor: 0.0001 times its largest absolute value.",
+        "This compares each entry with its own size. Where large numbers have cancelled, an entry near 0 may consist of rounding error only. Use one limit for the whole tensor, 0.0001 times its largest absolute value.",
         """
 def first_difference(ours, theirs):
     for name, wanted in theirs.items():
@@ -94,7 +94,7 @@ def first_difference(ours, theirs):
 """,
     ),
     Mistake(
-        "The sign is lost: a number that is too *small* counts as well. Take the absolute value of the difference.",
+        "You ignore the sign, but an entry that is too *small* counts as well. Take the absolute value of the difference.",
         """
 def first_difference(ours, theirs):
     for name, wanted in theirs.items():
@@ -104,7 +104,7 @@ def first_difference(ours, theirs):
 """,
     ),
     Mistake(
-        "This averages the differences. One wrong number among many then hides; take the largest.",
+        "This averages the differences. One wrong entry among many then disappears. Take the largest.",
         """
 def first_difference(ours, theirs):
     for name, wanted in theirs.items():
@@ -114,7 +114,7 @@ def first_difference(ours, theirs):
 """,
     ),
     Mistake(
-        "The size of a tensor is its largest *absolute* value. Where all numbers are below 0, the largest is the smallest in size: `.abs().max()` on both sides.",
+        "The size of a tensor is its largest *absolute* value. Where all entries are below 0, the largest is the smallest in size, so use `.abs().max()` on both sides.",
         """
 def first_difference(ours, theirs):
     for name, wanted in theirs.items():

@@ -11,18 +11,18 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = r"""
-Write the test that finds every leak inside a model: change a token, and nothing before it may move.
+Write the test that finds every leak inside a model. If a token changes, nothing before it may change.
 
-`logits_of` is a function from ids (1, T) to logits (1, T, V), and may be any model; `idx` (1, T) is a text; `vocab_size` is V. For each position t from 1 to T − 1, put another token there and compare the logits at the positions **before** t with those of the unchanged text. Return the list of all t whose change is noticed: some logit before t is off by more than $10^{-4}$. A model without a leak gives `[]`.
+`logits_of` is a function from ids (1, T) to logits (1, T, V), and may be any model; `idx` (1, T) is a text; `vocab_size` is V. For each position t from 1 to T − 1, put another token there and compare the logits at the positions **before** t with those of the unchanged text. Return the list of all t whose change is noticed, which means that some logit before t is off by more than $10^{-4}$. A model without a leak gives `[]`.
 
-As the other token, take the next id, and 0 after the last one: `(old + 1) % vocab_size`. Change one token at a time, and leave `idx` as it is.
+As the other token take the next id, or 0 after the last one: `(old + 1) % vocab_size`. Change one token at a time, and leave `idx` unchanged.
 
-An example: a model whose logits at position 0 depend on the tokens 0 and 2, and which has no other leak, gives `[2]`.
+For example, a model whose logits at position 0 depend on the tokens 0 and 2, and which has no other leak, gives `[2]`.
 """
 
 HINTS = (
     "One pass for the unchanged text, and one for each t. Which positions of the two passes do you compare?",
-    "Clone `idx`, change `[0, t]`, and compare `logits[:, :t]`. At t itself and behind it the logits may change: that is what a model is for.",
+    "Clone `idx`, change `[0, t]`, and compare `logits[:, :t]`. At t itself and after it the logits may change, because that is what a model is for.",
     "`(logits_of(other) - before)[:, :t].abs().max() > 1e-4` decides whether t goes into the list.",
 )
 
@@ -38,7 +38,7 @@ def leaks(logits_of, idx, vocab_size):
     for t in range(1, idx.size(1)):
         other = idx.clone()
         other[0, t] = (other[0, t] + 1) % vocab_size
-        # only what stands before t: the rest may change
+        # only the positions before t: the others may change
         moved = (logits_of(other) - before)[:, :t].abs().max()
         if moved > 1e-4:
             found.append(t)
@@ -47,7 +47,7 @@ def leaks(logits_of, idx, vocab_size):
 
 MISTAKES = (
     Mistake(
-        "Positions are compared that may change: at t, and after it, the logits are *meant* to move. Look only before t, `[:, :t]`.",
+        "You compare positions that may change. At t and after it, the logits are *meant* to move. Look only before t, `[:, :t]`.",
         """
 def leaks(logits_of, idx, vocab_size):
     before, found = logits_of(idx), []
@@ -60,7 +60,7 @@ def leaks(logits_of, idx, vocab_size):
 """,
     ),
     Mistake(
-        "Only the last token is changed. A leak may come from any place, so try every t.",
+        "Only the last token is changed. A leak may come from any position, so try every t.",
         """
 def leaks(logits_of, idx, vocab_size):
     t = idx.size(1) - 1
@@ -73,7 +73,7 @@ def leaks(logits_of, idx, vocab_size):
 """,
     ),
     Mistake(
-        "This compares predictions, not logits. A faint leak moves the logits and not yet the likeliest token, and training would make it stronger.",
+        "This compares predictions, not logits. A weak leak moves the logits but not yet the likeliest token, and training would make it stronger.",
         """
 def leaks(logits_of, idx, vocab_size):
     before, found = logits_of(idx).argmax(dim=-1), []
@@ -86,7 +86,7 @@ def leaks(logits_of, idx, vocab_size):
 """,
     ),
     Mistake(
-        "Only the position right before t is compared. The leak may go further back: take all positions before t.",
+        "Only the position right before t is compared. The leak may go further back, so take all positions before t.",
         """
 def leaks(logits_of, idx, vocab_size):
     before, found = logits_of(idx), []
@@ -99,7 +99,7 @@ def leaks(logits_of, idx, vocab_size):
 """,
     ),
     Mistake(
-        "Every change stays in the text while the next one is made, so what they do is mixed. Clone `idx` anew for each t.",
+        "Every change stays in the text when the next one is made, so their effects mix. Clone `idx` again for each t.",
         """
 def leaks(logits_of, idx, vocab_size):
     before, found, other = logits_of(idx), [], idx.clone()
@@ -111,7 +111,7 @@ def leaks(logits_of, idx, vocab_size):
 """,
     ),
     Mistake(
-        "This asks for equality to the last bit. Here what is off by less than 0.0001 counts as rounding.",
+        "This asks for equality to the last bit. Here anything below 0.0001 counts as rounding.",
         """
 def leaks(logits_of, idx, vocab_size):
     before, found = logits_of(idx), []
@@ -124,7 +124,7 @@ def leaks(logits_of, idx, vocab_size):
 """,
     ),
     Mistake(
-        "The sign is lost: logits that fall have moved too. Take the absolute value before the largest, `.abs().max()`.",
+        "You ignore the sign, but logits that fall have moved too. Take the absolute value before the largest, `.abs().max()`.",
         """
 def leaks(logits_of, idx, vocab_size):
     before, found = logits_of(idx), []

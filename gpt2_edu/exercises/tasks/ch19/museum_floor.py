@@ -10,7 +10,7 @@ LEVEL = 1
 MINUTES = 4
 
 TASK = r"""
-A language has sentences such as "The red fox sleeps .": three colours, five animals, each choice equally likely and independent of the other. Every word is one token, as is the full stop. A sentence asks for six predictions: five for what stands in it, and one for the end.
+A language has sentences such as "The red fox sleeps .": three colours and five animals, each choice equally likely and independent of the other. Every word is one token, as is the full stop. A sentence asks for six predictions, five for its tokens and one for the end.
 
 What is the best possible loss per prediction, in nats? Two decimals are enough. For comparison, the museum's language has the floor $(\ln 4 + \ln 3 + \ln 2) / 9 = 0.353$.
 """
@@ -38,7 +38,7 @@ MISTAKES = (
         "museum_floor = math.log(15)",
     ),
     Mistake(
-        "That is the mean over the two choices alone. The four certain predictions count in the mean as well, with 0.",
+        "That is the mean over only the two choices. The four certain predictions count in the mean as well, with 0.",
         "museum_floor = math.log(15) / 2",
     ),
     Mistake(

@@ -12,16 +12,16 @@ LEVEL = 2
 MINUTES = 12
 
 TASK = r"""
-This causal attention has **three** bugs, each from a room of the museum. All shapes fit. Find them and mend them.
+This causal attention has **three** bugs, each from a room of the museum. All shapes fit. Find them and fix them.
 
 `q` is (B, H, T, D), `k` and `v` are (B, H, S, D) with S ≥ T. The queries are those of the *last* T of S tokens; with a cache, S is larger than T. A query sees its own key and those before it. The result is (B, H, T, D).
 
-An example with T = 1 and S = 3: the one query is that of the third token, and sees all three keys.
+For example, with T = 1 and S = 3 the one query is that of the third token, and sees all three keys.
 """
 
 HINTS = (
-    "Go through the lines in order: the divisor, the mask, the softmax. For each one, ask which room of the museum has it.",
-    "The divisor is √D, the width of one head. The last query stands at the last key, so the triangle moves: `tril(S - T)`.",
+    "Go through the lines in order: the divisor, the mask, the softmax. For each one, ask which room of the museum shows it.",
+    "The divisor is √D, the width of one head. The last query is at the last key, so the triangle moves: `tril(S - T)`.",
     "A hidden score must be −∞ *before* the softmax: `scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)`.",
 )
 
@@ -29,7 +29,7 @@ START = '''
 def sick_attention(q, k, v):
     """q (B, H, T, D); k, v (B, H, S, D). Returns (B, H, T, D)."""
     raise NotImplementedError(
-        "find the bugs, mend them, delete this line"
+        "find the bugs, fix them, delete this line"
     )
     H, T, D = q.shape[1:]
     S = k.size(-2)
@@ -44,7 +44,7 @@ def sick_attention(q, k, v):
     T, D = q.shape[2:]
     S = k.size(-2)
     scores = q @ k.transpose(-2, -1) / math.sqrt(D)  # not C = H · D
-    # the last query stands at the last key
+    # the last query is at the last key
     visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
     # before the softmax, so that the rest of a row still sums to 1
     scores = scores.masked_fill(~visible, -torch.inf)
@@ -53,7 +53,7 @@ def sick_attention(q, k, v):
 
 MISTAKES = (
     Mistake(
-        "All three bugs are still there. Begin with the divisor: which width do q and k have in one head?",
+        "All three bugs are still there. Begin with the divisor. How wide are q and k in one head?",
         """
 def sick_attention(q, k, v):
     H, T, D = q.shape[1:]
@@ -65,7 +65,7 @@ def sick_attention(q, k, v):
 """,
     ),
     Mistake(
-        "Two are mended, *scale by C* is not. Divide by √D, the root of the head's width.",
+        "Two are fixed, *scale by C* is not. Divide by √D, the root of the head's width.",
         """
 def sick_attention(q, k, v):
     H, T, D = q.shape[1:]
@@ -77,7 +77,7 @@ def sick_attention(q, k, v):
 """,
     ),
     Mistake(
-        "Two are mended, *the cache with the wrong mask* is not. With more keys than queries the triangle must end at the bottom right.",
+        "Two are fixed, *the cache with the wrong mask* is not. With more keys than queries the triangle must end at the bottom right.",
         """
 def sick_attention(q, k, v):
     T, D = q.shape[2:]
@@ -89,7 +89,7 @@ def sick_attention(q, k, v):
 """,
     ),
     Mistake(
-        "Two are mended, *mask after softmax* is not. The rows do not sum to 1, and what is missing tells of the future.",
+        "Two are fixed, *mask after softmax* is not. The rows do not sum to 1, and the missing part reveals the future.",
         """
 def sick_attention(q, k, v):
     T, D = q.shape[2:]
@@ -101,7 +101,7 @@ def sick_attention(q, k, v):
 """,
     ),
     Mistake(
-        "The three are mended, and a fourth one came in: a finite mask. Scores can lie below it; write `-torch.inf`.",
+        "The three are fixed, but a fourth one came in, a finite mask. Scores can be below it, so write `-torch.inf`.",
         """
 def sick_attention(q, k, v):
     T, D = q.shape[2:]
@@ -113,7 +113,7 @@ def sick_attention(q, k, v):
 """,
     ),
     Mistake(
-        "The three are mended, and a fourth one came in: 0 is no mask before a softmax, since a score of 0 gets weight. Write `-torch.inf`.",
+        "The three are fixed, but a fourth one came in. Before a softmax, 0 does not mask anything, since a score of 0 gets weight. Write `-torch.inf`.",
         """
 def sick_attention(q, k, v):
     T, D = q.shape[2:]

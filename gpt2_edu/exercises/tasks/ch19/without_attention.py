@@ -10,16 +10,16 @@ LEVEL = 3
 MINUTES = 12
 
 TASK = r"""
-A bug of your own: attention's result is lost. Every token sees only itself and its position, and nothing of the other tokens. The model is trained with the bug from birth. At which loss per prediction does it come to rest? Work it out on paper first, to two decimals.
+Here is a bug that the museum does not have. Attention's output is lost, so every token sees only itself and its position, and nothing of the other tokens. The model is trained with the bug from the start. At which loss per prediction does it settle? Work it out on paper first, to two decimals.
 
-The sentences are those of the museum, "A crane beside a bat ate fish .", with nine predictions each: four animals, three neighbours that are not the first animal, two verbs, and food or load of the first animal. For each of the nine, ask what a token and its position alone can know.
+The sentences are those of the museum, "A crane beside a bat ate fish .", with nine predictions each: four animals, three neighbours that are not the first animal, two verbs, and food or load of the first animal. For each of the nine, ask how much a token and its position can know on their own.
 
-Then train it and see whether you are right: the cell has the edit. The answer is the number that you worked out, or the one that you measured.
+Then train it and see whether you are right; the cell contains the edit. The answer is the number that you worked out, or the one that you measured.
 """
 
 HINTS = (
     "Go through the sentence. At which predictions does a model that sees only the present token have to guess among more words than before?",
-    "At the neighbour: the first animal is out of sight, so which of the four is excluded is unknown. And after the verb: whose food?",
+    "At the neighbour, because the first animal is out of sight and the model cannot exclude it. And after the verb, because it cannot know whose food it is.",
     "Four animals, then four, two verbs, and four foods or four loads: $\\ln(4 \\cdot 4 \\cdot 2 \\cdot 4) / 9$.",
 )
 
@@ -29,7 +29,7 @@ from gpt2_edu.analysis import museum
 
 model = museum.untrained_model()
 lost = {"transformer.h.0.attn.out": torch.zeros_like}
-# take the # away to train it, when you have your own number
+# remove the # to train it, when you have your own number
 # with trace(model, edits=lost):
 #     print(museum.train(model)[-1], museum.FLOOR)
 
@@ -48,7 +48,7 @@ right = math.log(128) / 9
 
 MISTAKES = (
     Mistake(
-        "That is the floor, for a model that sees the whole past. Without attention the first animal is out of sight when the last word is due.",
+        "That is the floor, for a model that sees the whole past. Without attention the first animal is out of sight at the last word.",
         "without_attention = math.log(24) / 9",
     ),
     Mistake(
@@ -56,11 +56,11 @@ MISTAKES = (
         "without_attention = math.log(48) / 9",
     ),
     Mistake(
-        "Nearly: the neighbour is a guess among four, not three, since the model no longer sees which animal came first.",
+        "Nearly. The neighbour is a guess among four, not three, since the model no longer sees which animal came first.",
         "without_attention = math.log(4 * 3 * 2 * 4) / 9",
     ),
     Mistake(
-        "The thing is a guess among four, not eight: its prediction is made at the verb, and that token is seen.",
+        "The thing is a guess among four, not eight, because it is predicted at the verb, and that token is seen.",
         "without_attention = math.log(4 * 4 * 2 * 8) / 9",
     ),
     Mistake(
