@@ -186,7 +186,7 @@ _BUGS = (
         right=_MASK,
         wrong="scores.softmax(dim=-1).masked_fill(~visible, 0)",
         symptom="The loss falls through the floor; above the diagonal there is nothing, but the "
-        "rows of the maps do not sum to 1, some are empty; the text is wrong or has lost its "
+        "rows of the maps do not sum to 1, and some are empty; the text is wrong or has lost its "
         "variety.",
         apply=recompute("attn.scores", "attn.weights", lambda s: masked(s.softmax(dim=-1), 0)),
     ),
@@ -194,8 +194,8 @@ _BUGS = (
         "finite mask",  # -4 instead of -10,000: scores fall below it after seconds of training
         right=_MASK,
         wrong="scores.masked_fill(~visible, -4).softmax(dim=-1)",
-        symptom="The loss stays on the floor, then falls through it in steps; a head has its "
-        "colour above the diagonal; the text is wrong or has lost its variety.",
+        symptom="The loss stays on the floor, then falls through it in steps; one head has "
+        "its colour above the diagonal; the text is wrong or has lost its variety.",
         apply=mask_scores(lambda scores: masked(scores, -4)),
     ),
     Bug(
@@ -239,15 +239,15 @@ _BUGS = (
         "dropout left on",
         right="F.dropout(x, 0.1, self.training)",
         wrong="F.dropout(x, 0.1)",
-        symptom="Training is right; in use, the loss is different each time it is measured.",
+        symptom="Training is healthy; in use, the loss is different each time it is measured.",
         apply=leave_dropout_on,
     ),
     in_use(
         "transposed Conv1D",
         right="c_proj.weight.copy_(stored.T)",
         wrong="c_proj.weight.copy_(stored)",
-        symptom="Training is right; in use, the loss is far too high and the text broken, while "
-        "the maps of the first block are as they were.",
+        symptom="Training is healthy; in use, the loss is far too high and the text broken, while "
+        "the maps of the first block are unchanged.",
         apply=transpose_projections,
     ),
     in_use(
@@ -261,7 +261,7 @@ _BUGS = (
         "scale by C",
         right="q @ k.transpose(-2, -1) / math.sqrt(D)",
         wrong="q @ k.transpose(-2, -1) / math.sqrt(C)",
-        symptom="With weights trained rightly, the maps are paler and the loss is a little too "
+        symptom="With correctly trained weights, the maps are paler and the loss is a little too "
         "high; a model trained with the bug shows nothing.",
         apply=lambda m: in_every_block("attn.scores", lambda s: s / m.config.n_head**0.5)(m),
     ),
