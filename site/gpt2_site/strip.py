@@ -62,6 +62,10 @@ class Place:
         return 100 * along(self.end) / WIDTH - self.left
 
     @property
+    def style(self) -> str:
+        return f"--left: {self.left:.1f}%; --width: {self.width:.1f}%"
+
+    @property
     def side(self) -> str:
         """Where its name has room."""
         if self.width > NARROW:
