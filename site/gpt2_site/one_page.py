@@ -19,7 +19,10 @@ from bs4 import BeautifulSoup, Tag
 LEFT_OUT = ("book/index", "book/progress")
 SPOILER = re.compile(r"(Hint|Solution|The book's answer)\b")
 # What only a page on a screen has. Of the cells, those that draw or check: their outputs stay.
-SCREEN = ".ways, .headerlink, button, script, style, noscript, .onward, .unseen, details.hide"
+SCREEN = (
+    ".ways, .headerlink, button, script, style, noscript, .onward, .unseen, .when-short, "
+    "details.hide"
+)
 REFERS = ("for", "headers", "aria-labelledby", "aria-describedby", "aria-controls")
 
 
