@@ -52,8 +52,9 @@ POLICY = "; ".join(
 )
 # The styles of all pages are one file, so that a page waits for one answer instead of six.
 ROOT = THEME.parent.parent
+COMMENT = re.compile(r"/\*.*?\*/\s*", re.S)
 STYLES = "".join(
-    path.read_text("utf-8")
+    COMMENT.sub("", path.read_text("utf-8"))
     for path in (
         Path(sphinx_copybutton.__file__).parent / "_static" / "copybutton.css",
         *(THEME.parent / "static" / f"{name}.css" for name in ("page", "code", "book")),
