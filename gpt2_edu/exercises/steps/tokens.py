@@ -64,18 +64,18 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "Half a character stops your `decode`. Tell Python what to write there: "
+        "Half a character stops your `decode` with an error. Tell Python what to write there: "
         '`decode("utf-8", errors="replace")`.',
         changed(SOLUTION, (', errors="replace"', "")),
     ),
     Mistake(
-        "You merge one pair only. Repeat it until no two neighbours make a token: `while`, not "
+        "You merge one pair only. Repeat until no two neighbours make a token, with `while` instead of "
         "`if`.",
         changed(SOLUTION, ("[best]  # merge", "[best]\n            break")),
     ),
     Mistake(
-        "You take the longest token that fits, from left to right. Byte-pair encoding goes by rank: "
-        "of all neighbours, the pair that was learned first is merged first.",
+        "You take the longest token that fits, from left to right. Byte-pair encoding goes by rank, so "
+        "of all neighbours the pair that was learned first is merged first.",
         changed(
             SOLUTION,
             (
@@ -100,7 +100,7 @@ MISTAKES = (
     ),
     Mistake(
         "You merge the first pair from the left that is in the list. Take the one of the lowest "
-        "rank, wherever it stands.",
+        "rank, wherever it is.",
         changed(
             SOLUTION,
             (

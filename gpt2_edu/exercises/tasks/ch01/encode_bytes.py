@@ -12,14 +12,14 @@ LEVEL = 2
 MINUTES = 15
 
 TASK = """
-Write the heart of the tokenizer. `encode_bytes(data, ranks)` takes one piece of text as bytes, and a dictionary that gives for each token its rank, which is also its id. Begin with single bytes. Among all neighbours whose joined bytes are in `ranks`, merge the pair with the **lowest** rank, and if it stands there several times, the one furthest to the left. Repeat until no pair can be merged. Return the ids as a list.
+Write the heart of the tokenizer. `encode_bytes(data, ranks)` takes one piece of text as bytes, and a dictionary that gives each token's rank, which is also its id. Start from single bytes. Among all neighbours whose joined bytes are in `ranks`, merge the pair with the **lowest** rank; if it occurs several times, merge the leftmost. Repeat until no pair can be merged. Return the ids as a list.
 
-A small example to follow by hand: with `ranks = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4}`, the bytes `b"abc"` become `a`, `bc`, so `[0, 3]`. Both `ab` and `bc` could be merged, but `bc` was learned earlier.
+Here is a small example to follow by hand. With `ranks = {b"a": 0, b"b": 1, b"c": 2, b"bc": 3, b"ab": 4}`, the bytes `b"abc"` become `a` and `bc`, so the result is `[0, 3]`. Both `ab` and `bc` could be merged, but `bc` was learned earlier.
 """
 
 HINTS = (
-    "Single bytes: `tokens = [bytes([byte]) for byte in data]`. Then a loop that ends when there is nothing left to merge.",
-    "Neighbours: `tokens[i] + tokens[i + 1]` for `i` in `range(len(tokens) - 1)`. Keep the places `i` whose joined bytes are in `ranks`.",
+    "The single bytes are `tokens = [bytes([byte]) for byte in data]`. Then comes a loop that ends when there is nothing left to merge.",
+    "Neighbours are `tokens[i] + tokens[i + 1]` for `i` in `range(len(tokens) - 1)`. Keep the positions `i` whose joined bytes are in `ranks`.",
     "`best = min(places, key=lambda i: ranks[tokens[i] + tokens[i + 1]])` is where to merge: `tokens[best : best + 2] = [tokens[best] + tokens[best + 1]]`.",
 )
 
@@ -96,7 +96,7 @@ def encode_bytes(data, ranks):
 """,
     ),
     Mistake(
-        "These are the tokens as bytes. Look each up in `ranks` at the end, and return the ids.",
+        "These are the tokens as bytes. Look up each of them in `ranks` at the end, and return the ids.",
         """
 def encode_bytes(data, ranks):
     tokens = [bytes([byte]) for byte in data]
@@ -110,14 +110,14 @@ def encode_bytes(data, ranks):
 """,
     ),
     Mistake(
-        "These are the single bytes as numbers: nothing is merged, and GPT-2's ids of the bytes are not the bytes themselves.",
+        "These are the single bytes as numbers. Nothing is merged, and GPT-2's ids of the bytes are not the bytes themselves.",
         """
 def encode_bytes(data, ranks):
     return list(data)
 """,
     ),
     Mistake(
-        "Of several equal pairs you merge the one furthest to the right. Take the one furthest to the left.",
+        "Of several equal pairs you merge the rightmost. Take the leftmost.",
         """
 def encode_bytes(data, ranks):
     tokens = [bytes([byte]) for byte in data]
@@ -144,7 +144,7 @@ def cases():
     grown = {**single, b"bc": 4, b"bcd": 5, b"abcd": 6, b"ab": 7}
     return [
         Case("three bytes, two possible merges", (b"abc", small)),
-        Case("one pair three times, and a rest", (b"bcbcabca", small)),
+        Case("one pair three times, and one more byte", (b"bcbcabca", small)),
         Case("three equal bytes", (b"aaa", {b"a": 0, b"aa": 1})),
         Case("four bytes that grow from the middle", (b"babcdb", grown)),
         Case("GPT-2's ␣crane", (b" crane", within(b" crane"))),

@@ -14,19 +14,19 @@ TASK = """
 
 `glue([5, 7, 5, 7, 9], (5, 7), 300)` gives `[300, 300, 9]`.
 
-The function below has one bug. Find it by running it on small lists, mend it, and delete the first line of its body.
+The function below has one bug. Find it by running the function on small lists, fix it, and delete the first line of its body.
 """
 
 HINTS = (
     "Try lists that end with the pair, and lists that do not.",
     "What happens to the last id if it belongs to no pair? Follow `i` to the end of the list.",
-    "The loop has to go on until `i` has passed the last id. A slice that reaches beyond the end is merely shorter, so it does no harm.",
+    "The loop has to continue until `i` has passed the last id. A slice that reaches beyond the end is just shorter, so it does no harm.",
 )
 
 START = '''
 def glue(ids, pair, new):
     """ids a list of int, pair a tuple of two ids. Returns a new list."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     merged, i = [], 0
     while i < len(ids) - 1:
         if tuple(ids[i : i + 2]) == pair:
@@ -53,7 +53,7 @@ def glue(ids, pair, new):
 
 MISTAKES = (
     Mistake(
-        "The last id is lost when it belongs to no pair: the loop stops one id too early.",
+        "The last id is lost when it belongs to no pair, because the loop stops one id too early.",
         """
 def glue(ids, pair, new):
     merged, i = [], 0
@@ -68,7 +68,7 @@ def glue(ids, pair, new):
 """,
     ),
     Mistake(
-        "After a merge you go on by one id, so the pair's second id is used again. A merge uses up two ids.",
+        "After a merge you move on by one id, so the pair's second id is used again. A merge uses up two ids.",
         """
 def glue(ids, pair, new):
     merged, i = [], 0
@@ -79,7 +79,7 @@ def glue(ids, pair, new):
 """,
     ),
     Mistake(
-        "Now the last id is always added once more, even if the pair before has used it up. Let the loop itself reach the end.",
+        "Now the last id is always added again, even if the pair before it has used it up. Let the loop itself reach the end.",
         """
 def glue(ids, pair, new):
     merged, i = [], 0
@@ -94,7 +94,7 @@ def glue(ids, pair, new):
 """,
     ),
     Mistake(
-        "Nothing is merged here. A list is never equal to a tuple: compare `tuple(ids[i : i + 2])` with the pair.",
+        "Nothing is merged here, because a list is never equal to a tuple. Compare `tuple(ids[i : i + 2])` with the pair.",
         """
 def glue(ids, pair, new):
     merged, i = [], 0
@@ -109,7 +109,7 @@ def glue(ids, pair, new):
 """,
     ),
     Mistake(
-        "Only the first occurrence is merged. Go on through the whole list.",
+        "Only the first occurrence is merged. Continue to the end of the list.",
         """
 def glue(ids, pair, new):
     for i in range(len(ids) - 1):

@@ -1,4 +1,4 @@
-"""Documents in one row of ids."""
+"""Documents in one sequence of ids."""
 
 from gpt2_edu import load_tokenizer
 
@@ -10,18 +10,18 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = """
-A model is trained on one long row of ids, in which `<|endoftext|>`, id 50256, stands between the documents. Write `join_documents(documents, encoding)`: the ids of each document, each followed by one 50256.
+A model is trained on one long sequence of ids, with `<|endoftext|>`, id 50256, between the documents. Write `join_documents(documents, encoding)`, which returns the ids of all documents, each followed by one 50256. (The chapter put it in front of each text. Between two documents, that makes no difference.)
 
 `documents` is a list of strings, `encoding` is `load_tokenizer("gpt2")`.
 
 `join_documents(["A crane", "ate"], encoding)` gives `[32, 41175, 50256, 378, 50256]`.
 
-A document may itself hold the characters `<|endoftext|>`, because somebody wrote about language models. That must not end it: there they are ordinary text, seven tokens.
+A document may itself contain the characters `<|endoftext|>`, because it is about language models. They must not end it. There they are ordinary text, seven tokens.
 """
 
 HINTS = (
-    "Encode one document at a time, and put the number 50256 into the list yourself. Do not join the texts first.",
-    "If you say nothing about special tokens, `encoding.encode` refuses a text that holds one. The chapter's fold *Deeper: when somebody types the special token* shows the argument that makes it plain text.",
+    "Encode one document at a time, and append the number 50256 to the list yourself. Do not join the texts first.",
+    "If you say nothing about special tokens, `encoding.encode` raises an error for a text that contains one. The chapter's fold *Deeper: when somebody types the special token* shows the argument that makes it plain text.",
     "`encoding.encode(document, disallowed_special=())` treats everything as text.",
 )
 
@@ -43,7 +43,7 @@ def join_documents(documents, encoding):
 
 MISTAKES = (
     Mistake(
-        "What somebody typed has become the special token, and ends the document in the middle. Inside a document nothing may be special.",
+        "The characters that somebody typed have become the special token, which ends the document in the middle. Inside a document nothing may be special.",
         """
 def join_documents(documents, encoding):
     text = "".join(document + "<|endoftext|>" for document in documents)
@@ -51,7 +51,7 @@ def join_documents(documents, encoding):
 """,
     ),
     Mistake(
-        "Your end of a document is seven ordinary tokens. Append the number 50256 instead of the characters.",
+        "Your documents end in seven ordinary tokens. Append the number 50256 instead of the characters.",
         """
 def join_documents(documents, encoding):
     text = "".join(document + "<|endoftext|>" for document in documents)
@@ -59,7 +59,7 @@ def join_documents(documents, encoding):
 """,
     ),
     Mistake(
-        "Without a word about special tokens, `encode` refuses a text that holds one. Say that nothing is forbidden as text: `disallowed_special=()`.",
+        "If you say nothing about special tokens, `encode` raises an error for a text that contains one. `disallowed_special=()` says that nothing is forbidden as text.",
         """
 def join_documents(documents, encoding):
     ids = []
@@ -69,7 +69,7 @@ def join_documents(documents, encoding):
 """,
     ),
     Mistake(
-        "The last document has no end. Each document is followed by 50256, the last one too.",
+        "The last document has no end. Every document is followed by 50256, including the last.",
         """
 def join_documents(documents, encoding):
     ids = []
@@ -80,7 +80,7 @@ def join_documents(documents, encoding):
 """,
     ),
     Mistake(
-        "You put 50256 before each document. Here it follows each.",
+        "You put 50256 in front of each document. In this task it follows each.",
         """
 def join_documents(documents, encoding):
     ids = []
@@ -90,7 +90,7 @@ def join_documents(documents, encoding):
 """,
     ),
     Mistake(
-        "You gave a list for each document. The result is one row of ids: use `+=` or `extend`, not `append`.",
+        "You return a list for each document. The result is one list of ids, so use `+=` or `extend`, not `append`.",
         """
 def join_documents(documents, encoding):
     return [

@@ -8,16 +8,16 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = """
-`␣crane` is one of GPT-2's tokens, `crane` without the space is not. Is that rare?
+`␣crane` is one of GPT-2's tokens, but `crane` without the space is not. Is that rare?
 
-Take GPT-2's 50,256 ordinary tokens as bytes. Some are longer than one byte and begin with a space. Of how many of those is there **no** twin, that is, no token of the same bytes without the first space? (`␣crane` counts. `␣fish` does not, since `fish` is a token too.)
+Take GPT-2's 50,256 ordinary tokens as bytes. Some are longer than one byte and begin with a space. How many of those have **no** twin, that is, no token of the same bytes without the first space? (`␣crane` counts. `␣fish` does not, since `fish` is a token too.)
 
 Report the number.
 """
 
 HINTS = (
     '`encoding.decode_single_token_bytes(i)` gives token `i` as bytes, for `i` in `range(50256)`. `token[:1] == b" "` asks for the space, `token[1:]` is the rest.',
-    "Put all tokens into a `set`, so that `in` is fast, and keep a list as well, to walk through.",
+    "Put all tokens into a `set`, so that `in` is fast, and keep a list as well, to loop over.",
 )
 
 START = """
@@ -49,11 +49,11 @@ MISTAKES = (
         "space_twins = 8536",
     ),
     Mistake(
-        "You counted the single space as well: its rest is empty, which is no token. Take only tokens longer than one byte.",
+        "You counted the single space as well. Without its space nothing is left, and that is not a token. Take only tokens longer than one byte.",
         "space_twins = 24599",
     ),
     Mistake(
-        "You went the other way round: these are the tokens without a space that have no twin with one.",
+        "It is the other way round. These are the tokens without a space that have no twin with one.",
         "space_twins = 8585",
     ),
 )

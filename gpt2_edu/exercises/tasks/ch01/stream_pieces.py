@@ -10,17 +10,17 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = """
-A program shows a model's text token by token. A token may end in the middle of a character. Write `stream_pieces(tokens)`: `tokens` is a list of bytes, one entry a token; the result is a list of strings of the same length. Entry `i` is what token `i` adds to the text that can be shown: every character that is complete by now and was not shown before. The bytes of an unfinished character wait.
+A program shows a model's text token by token. A token may end in the middle of a character. Write `stream_pieces(tokens)`. `tokens` is a list of bytes objects, one for each token, and the result is a list of strings of the same length. Entry `i` is what token `i` adds to the text that can be shown, that is, every character that is complete by now and was not shown before. The bytes of an unfinished character wait.
 
-For `[b"A", b" \\xf0\\x9f", b"\\x90", b"\\x9f"]`, which is GPT-2's way to write `A 🐟`, the result is `["A", " ", "", "🐟"]`.
+For `[b"A", b" \\xf0\\x9f", b"\\x90", b"\\x9f"]`, which is how GPT-2 writes `A 🐟`, the result is `["A", " ", "", "🐟"]`.
 
-Do it without Python's incremental decoder. If the tokens end in half a character, it is not shown.
+Do it without Python's incremental decoder. If the tokens end in the middle of a character, that character is not shown.
 """
 
 HINTS = (
-    "Keep all bytes so far, not only those of one token: a character's bytes may be spread over several.",
+    "Keep all bytes so far, not only those of one token, since the bytes of a character may be spread over several.",
     '`data.decode("utf-8", errors="ignore")` leaves out what is not a complete character. At the end of the bytes so far, that is the unfinished one.',
-    "Decode all bytes so far after each token, and add what is longer than last time: `text[len(shown) :]`.",
+    "After each token, decode all bytes so far. What is new since last time is `text[len(shown) :]`.",
 )
 
 START = '''
@@ -50,14 +50,14 @@ def stream_pieces(tokens):
 """,
     ),
     Mistake(
-        "Half characters are thrown away, and the fish never appears. The waiting bytes must be kept for the next token.",
+        "Half characters are thrown away, so the fish never appears. Keep the waiting bytes for the next token.",
         """
 def stream_pieces(tokens):
     return [token.decode("utf-8", errors="ignore") for token in tokens]
 """,
     ),
     Mistake(
-        "A character that is complete waits for one that is not: the space before the fish could be shown at once.",
+        "A complete character waits for an incomplete one. The space before the fish could be shown at once.",
         """
 def stream_pieces(tokens):
     data, pieces = b"", []
@@ -72,7 +72,7 @@ def stream_pieces(tokens):
 """,
     ),
     Mistake(
-        "You give the whole text so far each time. Give only what is new.",
+        "You return the whole text so far each time. Return only what is new.",
         """
 def stream_pieces(tokens):
     data, pieces = b"", []
@@ -83,7 +83,7 @@ def stream_pieces(tokens):
 """,
     ),
     Mistake(
-        "A half character stops the function with an error. Decode so that an unfinished end is left out for now.",
+        "Half a character makes the function raise an error. Decode so that an unfinished end is left out for now.",
         """
 def stream_pieces(tokens):
     return [token.decode("utf-8") for token in tokens]

@@ -12,14 +12,14 @@ Learn the first three merges of this text, with pencil and paper:
 
 `tin tin tin int`
 
-Cut the text into pieces as GPT-2 does, write each piece as single bytes, count the pairs of neighbours, merge the most frequent pair everywhere, count again. Give the three new tokens in the order in which they are learned, as strings. Where a token holds a space, type a space: the ␣ of this book only shows it.
+Cut the text into pieces as GPT-2 does, write each piece as single bytes, count the pairs of neighbours, merge the most frequent pair everywhere, and count again. Give the three new tokens as strings, in the order in which they are learned. Where a token contains a space, type a space, since the ␣ of this book only stands for it.
 
 For the text `no no` the first two merges are `["no", " no"]`.
 """
 
 HINTS = (
     "The space belongs to the word that follows. So the pieces are `tin`, `␣tin`, `␣tin`, `␣int`, and no pair reaches from one piece into the next.",
-    "The first winner is `i` followed by `n`: it stands in all four pieces. Write the pieces again with `in` as one token before you count for the second time.",
+    "The first winner is `i` followed by `n`, which occurs in all four pieces. Write the pieces again with `in` as one token before you count for the second time.",
 )
 
 START = 'three_merges = ...  # for example ["ab", " ab", "c"]'
@@ -35,7 +35,7 @@ right = ["in", "tin", " tin"]
 
 MISTAKES = (
     Mistake(
-        "These are the three most frequent pairs of the first count. Count again after every merge: `ti` has lost its `i` to `in`.",
+        "These are the three most frequent pairs of the first count. Count again after every merge, because `ti` has lost its `i` to `in`.",
         'three_merges = ["in", "ti", " t"]',
     ),
     Mistake(
@@ -47,7 +47,7 @@ MISTAKES = (
         'three_merges = ["in", "tin", "int"]',
     ),
     Mistake(
-        "The tokens are right, but the third one begins with a space: it is ␣ followed by `tin`.",
+        "The tokens are right, except that the third begins with a space. It is ␣ followed by `tin`.",
         'three_merges = ["in", "tin", "tin"]',
     ),
 )
