@@ -109,28 +109,32 @@ export function downhill({ settings, state, say }) {
     const who = both()
       ? `The numbers are ${fixed(at[0], 2)} and ${fixed(at[1], 2)}`
       : `The number is ${fixed(at[0], 2)}`;
-    const where = `${who}, the loss is ${fixed(loss)}`;
+    const where = `${who}, and the loss is ${fixed(loss)}`;
     if (loss - least < ARRIVED) {
       return both()
-        ? `${where}, as low as it gets. In the marsh ␣ate has probability ${fixed(pAte(at, 1), 2)}, in the city ${fixed(pAte(at, -1), 2)}: the second number tells the places apart.`
-        : `${where}, as low as one number gets: ␣ate has probability ${fixed(pAte(at, 1), 2)} everywhere. Give the model a second number.`;
+        ? `${where}, as low as it gets. In the marsh ␣ate has probability ${fixed(pAte(at, 1), 2)}, in the city ${fixed(pAte(at, -1), 2)}. The second number tells the places apart.`
+        : `${where}, as low as one number gets. ␣ate has probability ${fixed(pAte(at, 1), 2)} everywhere. Give the model a second number.`;
     }
     const before = steps ? measure(counts, path[steps - 1]).loss : Infinity;
     if (loss > before)
-      return `${where}. The last step went too far and climbed: the rate is too high.`;
+      return `${where}. The last step went too far, and the loss rose: the rate is too high.`;
     const rates = Number(rate.toPrecision(2));
     const next = walk(counts, { ...read(), start: at, steps: 1 })[1].map((one) => fixed(one, 2));
     if (both()) {
-      return `${where}. The slopes are ${fixed(slope[0])} and ${fixed(slope[1])}. The next step subtracts ${rates} times these and leads to ${next[0]} and ${next[1]}.`;
+      return `${where}. The slopes are ${fixed(slope[0])} and ${fixed(slope[1])}. The next step subtracts ${rates} times the slopes and leads to ${next[0]} and ${next[1]}.`;
     }
     const way = slope[0] > 0 ? "up" : "down";
     const factor = slope[0] < 0 ? `(${fixed(slope[0])})` : fixed(slope[0]);
-    return `${where}. To the right the loss goes ${way}, with slope ${fixed(slope[0])}. The next step leads to ${fixed(at[0], 2)} − ${rates} · ${factor} = ${next[0]}.`;
+    return `${where}. To the right it goes ${way}, with slope ${fixed(slope[0])}. The next step leads to ${fixed(at[0], 2)} − ${rates} · ${factor} = ${next[0]}.`;
   };
 
   return {
     nodes: [
-      make("p", { class: "soft" }, "Move the slider, or click where it is to begin."),
+      make(
+        "p",
+        { class: "soft" },
+        "Move the slider, or click in the picture to choose another start.",
+      ),
       controls.element,
       make("div", { class: "sides valleys" }, plots, bars.element),
     ],

@@ -46,15 +46,15 @@ class Embeddings(nn.Module):
 
 MISTAKES = (
     Mistake(
-        "You give the token rows alone: add the row of each position, from `wpe`.",
+        "You return only the token rows. Add the row of each position, from `wpe`.",
         changed(SOLUTION, ("tok_emb + pos_emb", "tok_emb")),
     ),
     Mistake(
-        "You look the positions up by the ids. A row of `wpe` belongs to a place: 0, 1, 2, … T − 1.",
+        "You look the positions up by the ids. A row of `wpe` belongs to a position: 0, 1, 2, … T − 1.",
         changed(SOLUTION, ("self.wpe(positions)", "self.wpe(idx)")),
     ),
     Mistake(
-        "Your positions begin at 1. The first token stands at position 0.",
+        "Your positions begin at 1. The first token is at position 0.",
         changed(SOLUTION, ("torch.arange(idx.size(1)", "torch.arange(1, idx.size(1) + 1")),
     ),
     Mistake(
@@ -66,7 +66,7 @@ MISTAKES = (
         changed(SOLUTION, ("idx.size(1)", "idx.size(0)")),
     ),
     Mistake(
-        "Your positions are made on the default device. Where the ids lie on a GPU, the lookup then "
+        "Your positions are made on the default device. If the ids are on a GPU, the look-up then "
         "fails: `torch.arange(…, device=idx.device)`.",
         changed(SOLUTION, (", device=idx.device", "")),
     ),

@@ -58,7 +58,7 @@ def test_the_sum_in_the_sentence_holds(exhibit):
     assert shown.sentence.endswith("leads to 2.00 − 2 · 0.381 = 1.24.")
     shown.slide("learning rate", math.log10(20))
     shown.slide("steps", 1)
-    assert shown.sentence.endswith("The last step went too far and climbed: the rate is too high.")
+    assert shown.sentence.endswith("went too far, and the loss rose: the rate is too high.")
 
 
 def test_the_start_moves_by_keys_and_by_pointer(exhibit):

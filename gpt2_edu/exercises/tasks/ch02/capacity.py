@@ -10,11 +10,11 @@ MINUTES = 4
 TASK = """
 GPT-2 has block_size = 1024 and C = 768. It reads a batch of B = 2 texts with T = 5 tokens each.
 
-How many numbers are in `wpe.weight`, in `pos_emb`, and in `embd`? Give a list of three, in this order. You may let Python multiply.
+How many entries do `wpe.weight`, `pos_emb` and `embd` have? Give a list of three numbers, in this order. You may let Python multiply.
 """
 
 HINTS = (
-    "Write down the three shapes first. Which of them follow the theatre, which the people who came?",
+    "Write down the three shapes first. Which of them follow the theatre, and which the people who came?",
     "`wpe.weight` is (block_size, C). `pos_emb` has no batch axis. `embd` has one.",
 )
 
@@ -29,19 +29,19 @@ right = [786432, 3840, 7680]
 
 MISTAKES = (
     Mistake(
-        "`pos_emb` has no batch axis: position 3 is position 3 in every text. It is (T, C), and broadcast in the sum.",
+        "`pos_emb` has no batch axis, because position 3 is position 3 in every text. It is (T, C), and the sum broadcasts it.",
         "capacity = [1024 * 768, 2 * 5 * 768, 2 * 5 * 768]",
     ),
     Mistake(
-        "Only the rows that are asked for are fetched. `pos_emb` follows T, not block_size.",
+        "Only the rows of the T positions are fetched. `pos_emb` follows T, not block_size.",
         "capacity = [1024 * 768, 1024 * 768, 2 * 5 * 768]",
     ),
     Mistake(
-        "You filled the texts up to block_size. That is not needed: everything in a pass follows T.",
+        "You padded the texts to block_size. That is not needed, since everything in a pass follows T.",
         "capacity = [1024 * 768, 1024 * 768, 2 * 1024 * 768]",
     ),
     Mistake(
-        "The table is there as a whole, however short the text: `wpe.weight` has block_size rows.",
+        "However short the text is, the whole table is there: `wpe.weight` has block_size rows.",
         "capacity = [5 * 768, 5 * 768, 2 * 5 * 768]",
     ),
 )

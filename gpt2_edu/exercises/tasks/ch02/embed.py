@@ -11,7 +11,7 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = """
-Write GPT-2's input layer as a function of the two tables. `idx` holds ids, (B, T); `wte` is (V, C), `wpe` is (block_size, C). The result is (B, T, C): to the row of each token the row of its position is added. No dropout.
+Write GPT-2's input layer as a function of the two tables. `idx` holds ids, (B, T), `wte` is (V, C), and `wpe` is (block_size, C). The result, (B, T, C), is the row of each token plus the row of its position. There is no dropout.
 
 With `wte = [[1, 2], [3, 4], [5, 6]]`, `wpe = [[10, 0], [0, 10], [7, 7]]` and `idx = [[2, 0]]` the result is `[[[15, 6], [1, 12]]]`.
 
@@ -38,42 +38,42 @@ def embed(idx, wte, wpe):
 
 MISTAKES = (
     Mistake(
-        "You add all of `wpe`. Only the first T rows have a guest tonight; with T = 1 PyTorch even broadcasts the token over all seats, without an error.",
+        "You add all of `wpe`. Only the first T seats are taken. With T = 1 PyTorch even broadcasts the token over all seats, without an error.",
         """
 def embed(idx, wte, wpe):
     return wte[idx] + wpe
 """,
     ),
     Mistake(
-        "You look up the position by the token's id, and most ids have no row in `wpe`. The position is the place in the text: 0, 1, … T − 1.",
+        "You look up the position by the token's id, and most ids have no row in `wpe`. The position says where in the text the token is: 0, 1, … T − 1.",
         """
 def embed(idx, wte, wpe):
     return wte[idx] + wpe[idx]
 """,
     ),
     Mistake(
-        "The positions are missing: this is `tok_emb` alone. Add the first T rows of `wpe`.",
+        "The positions are missing, and this is only `tok_emb`. Add the first T rows of `wpe`.",
         """
 def embed(idx, wte, wpe):
     return wte[idx]
 """,
     ),
     Mistake(
-        "Every token gets the same position here. Add a row of its own to each: rows 0 to T − 1.",
+        "Every token gets the same position here. Add a different row to each, rows 0 to T − 1.",
         """
 def embed(idx, wte, wpe):
     return wte[idx] + wpe[idx.size(1) - 1]
 """,
     ),
     Mistake(
-        "You gave each text a position, not each token: `idx.size(0)` is B. T is `idx.size(1)`.",
+        "You gave a position to each text instead of each token. `idx.size(0)` is B, and T is `idx.size(1)`.",
         """
 def embed(idx, wte, wpe):
     return wte[idx] + wpe[: idx.size(0)].unsqueeze(1)
 """,
     ),
     Mistake(
-        "Your positions begin at 1. The first one is 0; counted from 1, a full text has one token without a row.",
+        "Your positions begin at 1. The first is 0. Counted from 1, the last token of a full text has no row.",
         """
 def embed(idx, wte, wpe):
     return wte[idx] + wpe[torch.arange(1, idx.size(1) + 1)]

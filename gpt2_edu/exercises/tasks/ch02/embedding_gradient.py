@@ -11,17 +11,17 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = """
-A look-up copies row `i` of the table to every place where the id `i` stands. So its gradient is the **sum** of the gradients at all those places, and zero if there is none.
+A look-up copies row `i` of the table to every position that has the id `i`. So the gradient of the row is the **sum** of the gradients at all those positions, and zero if there is none.
 
-Write `embedding_gradient(idx, grad, V)`: `idx` (B, T) holds the ids, `grad` (B, T, C) is the gradient of the result of the look-up, `V` the number of rows. Return the gradient of the table, (V, C), without calling `backward`.
+Write `embedding_gradient(idx, grad, V)`. `idx` (B, T) holds the ids, `grad` (B, T, C) is the gradient of the result of the look-up, and `V` is the number of rows. Return the gradient of the table, (V, C), without calling `backward`.
 
-With `idx = [[2, 0, 2]]`, `grad = [[[1, 1], [5, 0], [10, 3]]]` and `V = 4` the result is `[[5, 0], [0, 0], [11, 4], [0, 0]]`: id 2 stands twice, so its row gets (1, 1) + (10, 3).
+With `idx = [[2, 0, 2]]`, `grad = [[[1, 1], [5, 0], [10, 3]]]` and `V = 4` the result is `[[5, 0], [0, 0], [11, 4], [0, 0]]`, because id 2 occurs twice and its row gets (1, 1) + (10, 3).
 """
 
 HINTS = (
-    "Flatten first: `idx.flatten()` is (B·T,), `grad.flatten(0, 1)` is (B·T, C). What remains is a sum over places, sorted by id.",
-    "Think of the look-up as a product. With one-hot rows `(B·T, V)`, entry (place, i) says whether the place belongs to row i.",
-    "Transposed, the one-hot rows collect what belongs together: (V, B·T) @ (B·T, C). The numbers must be floats.",
+    "Flatten first. `idx.flatten()` is (B·T,), and `grad.flatten(0, 1)` is (B·T, C). What remains is a sum over positions for each id.",
+    "Think of the look-up as a product. With one-hot rows `(B·T, V)`, entry (position, i) says whether the position belongs to row i.",
+    "Transposed, the one-hot rows collect what belongs together: (V, B·T) @ (B·T, C). The entries must be floats.",
 )
 
 START = '''
@@ -39,7 +39,7 @@ def embedding_gradient(idx, grad, V):
 
 MISTAKES = (
     Mistake(
-        "A token that stands twice gets only its last gradient. Assigning by index overwrites; the gradients must be added up.",
+        "A token that occurs twice gets only its last gradient. Assigning by index overwrites, but the gradients must be added up.",
         """
 def embedding_gradient(idx, grad, V):
     table = torch.zeros(V, grad.size(-1))
@@ -49,7 +49,7 @@ def embedding_gradient(idx, grad, V):
 """,
     ),
     Mistake(
-        "You took the mean over a token's places. Gradients of several uses add up.",
+        "You took the mean over the positions of a token. Gradients of several uses add up.",
         """
 def embedding_gradient(idx, grad, V):
     one_hot = F.one_hot(idx.flatten(), V).to(grad.dtype)
@@ -65,7 +65,7 @@ def embedding_gradient(idx, grad, V):
 """,
     ),
     Mistake(
-        "You left a gradient table for each text. They belong to one table: sum over the batch too.",
+        "You return a table of gradients for each text. They all belong to one table, so sum over the batch too.",
         """
 def embedding_gradient(idx, grad, V):
     one_hot = F.one_hot(idx, V).to(grad.dtype)
@@ -100,7 +100,7 @@ def cases():
     alone = torch.randn(1, 1, 3, generator=generator)
     same = torch.randn(2, 4, 3, generator=generator)
     return [
-        Case("one text, an id that stands twice", (torch.tensor([[2, 0, 2]]), tiny, 4)),
+        Case("one text, an id that occurs twice", (torch.tensor([[2, 0, 2]]), tiny, 4)),
         Case("three texts, random ids", (idx, grad, 7)),
         Case("a single token", (torch.tensor([[5]]), alone, 6)),
         Case("the same token everywhere", (torch.full((2, 4), 1), same, 3)),

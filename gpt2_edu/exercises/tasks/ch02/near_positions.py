@@ -10,7 +10,7 @@ MINUTES = 10
 TASK = """
 A learned table of positions starts as noise. This book ships a small trained model. Has its `wpe` discovered which positions are neighbours?
 
-For each of its 128 positions, find the *other* position whose row points most nearly the same way: divide every row by its length, multiply each row with each other, and take the largest product. For how many positions is the winner a direct neighbour, one place before or one place after?
+For each of its 128 positions, find the *other* position whose row points most nearly in the same direction. Divide every row by its length, multiply each row with every other, and take the largest product. For how many positions is the winner a direct neighbour, one position before or after?
 
 By chance it would be about 2 of 128. Report the number.
 """
@@ -52,15 +52,15 @@ MISTAKES = (
         "near_positions = 0",
     ),
     Mistake(
-        "You multiplied the rows as they are. Then long rows win everywhere: divide each row by its length first.",
+        "You multiplied the rows as they are, so long rows win everywhere. Divide each row by its length first.",
         "near_positions = 49",
     ),
     Mistake(
-        "You counted one side only. A neighbour may stand before or after: take the distance without its sign.",
+        "You counted only one side. A neighbour may be before or after, so take the distance without its sign.",
         "near_positions = 32",
     ),
     Mistake(
-        "These are the positions whose winner is no neighbour. The question is about the others.",
+        "These are the positions whose winner is not a neighbour. The question is about the others.",
         "near_positions = 128 - 65",
     ),
 )

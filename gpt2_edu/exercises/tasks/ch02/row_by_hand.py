@@ -24,7 +24,7 @@ The batch is `idx = [[2, 0, 1], [1, 3, 0]]`, so B = 2 and T = 3. Which two numbe
 
 HINTS = (
     "`embd[1, 2]` is the last token of the second text. Find its id first.",
-    "The id is 0. Its row of wte says what the token is. Which row of wpe belongs to its place in the text?",
+    "The id is 0. Its row of wte says what the token is. Which row of wpe belongs to its position in the text?",
 )
 
 START = "row_by_hand = ...  # two numbers: [ , ]"
@@ -38,11 +38,11 @@ right = [2.1, 2.2]
 
 MISTAKES = (
     Mistake(
-        "You took the row of wpe by the id. Positions count places in the text, whatever token stands there.",
+        "You took the row of wpe by the id. A position says where in the text a token is, whatever the token.",
         "row_by_hand = [1.1, 0.2]",
     ),
     Mistake(
-        "That is the token's row alone. Add the row of its position.",
+        "That is only the token's row. Add the row of its position.",
         "row_by_hand = [0.1, 0.2]",
     ),
     Mistake(
@@ -50,7 +50,7 @@ MISTAKES = (
         "row_by_hand = [3.1, 5.2]",
     ),
     Mistake(
-        "You went on counting from the first text. Every text begins at position 0: wpe knows no batch.",
+        "You continued counting from the first text. Every text begins at position 0, because wpe has no batch axis.",
         "row_by_hand = [6.1, 3.2]",
     ),
     Mistake(

@@ -10,7 +10,7 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-`sinusoids(T, C)` should give the table of positions of the 2017 paper, (T, C), for an even C. In the row of position $t$, the places $2i$ and $2i+1$ hold
+`sinusoids(T, C)` should give the table of positions of the 2017 paper, (T, C), for an even C. In the row of position $t$, the entries $2i$ and $2i+1$ are
 
 $$
 p_{t,2i} = \sin\!\left(\frac{t}{10000^{2i/C}}\right), \qquad
@@ -19,11 +19,11 @@ $$
 
 For C = 4 the row of position 1 is sin 1, cos 1, sin 0.01, cos 0.01, so (0.841, 0.540, 0.010, 1.000) to three decimals.
 
-The function below has one bug. Compare what it gives with that row, mend it, and delete the first line of its body.
+The function below has one bug. Compare its result with that row, fix the function, and delete the first line of its body.
 """
 
 HINTS = (
-    "Print `sinusoids(2, 4)`. The right numbers are there, in the wrong places.",
+    "Print `sinusoids(2, 4)`. The right numbers are there, but in the wrong order.",
     "`cat` puts all sines first and all cosines after them. They should alternate: sine, cosine, sine, cosine.",
     "`torch.stack([…, …], dim=-1)` makes pairs, of shape (T, C/2, 2). `flatten(1)` joins the last two axes.",
 )
@@ -31,7 +31,7 @@ HINTS = (
 START = '''
 def sinusoids(T, C):
     """T, C int, C even. Returns (T, C)."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     t = torch.arange(T).unsqueeze(1)  # (T, 1)
     angle = t / 10000 ** (torch.arange(0, C, 2) / C)  # (T, C/2)
     return torch.cat([angle.sin(), angle.cos()], dim=-1)
@@ -47,7 +47,7 @@ def sinusoids(T, C):
 
 MISTAKES = (
     Mistake(
-        "All sines stand first, then all cosines. They should alternate: stack them to pairs, then flatten.",
+        "All sines come first, then all cosines. They should alternate, so stack them as pairs, then flatten.",
         """
 def sinusoids(T, C):
     t = torch.arange(T).unsqueeze(1)
@@ -56,7 +56,7 @@ def sinusoids(T, C):
 """,
     ),
     Mistake(
-        "They alternate now, but the cosine comes first. The even places hold the sine.",
+        "They alternate now, but the cosine comes first. The even entries are the sines.",
         """
 def sinusoids(T, C):
     t = torch.arange(T).unsqueeze(1)
@@ -65,7 +65,7 @@ def sinusoids(T, C):
 """,
     ),
     Mistake(
-        "The pairs are stacked along the wrong axis, so sines and cosines stand in blocks. The new axis must be the last: `dim=-1`.",
+        "The pairs are stacked along the wrong axis, so sines and cosines come in blocks. The new axis must be the last: `dim=-1`.",
         """
 def sinusoids(T, C):
     t = torch.arange(T).unsqueeze(1)
@@ -74,7 +74,7 @@ def sinusoids(T, C):
 """,
     ),
     Mistake(
-        "The wavelengths were right before: the exponent is 2i/C, and `torch.arange(0, C, 2)` is 2i already.",
+        "The wavelengths were right before. The exponent is 2i/C, and `torch.arange(0, C, 2)` is already 2i.",
         """
 def sinusoids(T, C):
     t = torch.arange(T).unsqueeze(1)
@@ -83,7 +83,7 @@ def sinusoids(T, C):
 """,
     ),
     Mistake(
-        "You gave sine and cosine of a pair different wavelengths. Both have the exponent 2i/C.",
+        "You gave the sine and cosine of a pair different wavelengths. Both have the exponent 2i/C.",
         """
 def sinusoids(T, C):
     t = torch.arange(T).unsqueeze(1)
@@ -110,5 +110,5 @@ def cases():
         Case("five positions of twelve numbers", (5, 12)),
         Case("more positions than numbers", (9, 6)),
         Case("a single position", (1, 8)),
-        Case("two numbers a position", (3, 2)),
+        Case("two numbers for each position", (3, 2)),
     ]
