@@ -51,8 +51,8 @@ export function crane({ settings, state, say }) {
   const bars = new Bars({ label: `shares: what the ${self} takes`, rows: 4 });
   const flip = new Switchboard(state, [choose("sentence", "sentence", names)]);
   const controls = new Switchboard(state, [
-    flag("rejected", `the ${rejected} stands beside it`),
-    flag("mask", `the ${self} sees only itself and back`),
+    flag("rejected", `add the ${rejected}`),
+    flag("mask", `the ${self} sees only itself and earlier words`),
   ]);
 
   /** @returns {Seen} */
@@ -79,7 +79,7 @@ export function crane({ settings, state, say }) {
         "div",
         { class: "planes g2" },
         make("div", {}, make("p", { class: "soft" }, "query · key = score"), left.element),
-        make("div", {}, make("p", { class: "soft" }, "values, and what they make"), right.element),
+        make("div", {}, make("p", { class: "soft" }, `values and the new ${self}`), right.element),
         bars.element,
       ),
       controls.element,
@@ -197,17 +197,17 @@ export function crane({ settings, state, say }) {
     if (role === "k" && one && old) {
       const two = (/** @type {number} */ value) => fixed(value, 2);
       const score = `its score ${goes(old.score, one.score, two)}`;
-      return `Another key of ${word}: ${score}, its share ${goes(old.share, one.share)}; ${turn}.`;
+      return `Another key of ${word}: ${score} and its share ${goes(old.share, one.share)}, so ${turn}.`;
     }
     if (role === "sentence" && words.every(({ share }, i) => still(share, was.words[i].share))) {
       return `Other values in the same shares (${shares(seen)}): ${turn}.`;
     }
     if (role === "rejected" && far?.seen) {
-      const got = `The ${rejected} scores ${fixed(far.score, 2)} and gets ${fixed(far.share)}: ${turn}.`;
-      const plain = `${fixed(1 / words.length, 2)} and make ${at({ result: average })}`;
+      const got = `The ${rejected} scores ${fixed(far.score, 2)} and gets ${fixed(far.share)}, so ${turn}.`;
+      const plain = `${fixed(1 / words.length, 2)}, which makes ${at({ result: average })}`;
       return `${got} A plain average would give it ${plain}.`;
     }
-    return `Shares now: ${shares(seen)}; ${turn}.`;
+    return `The shares are now ${shares(seen)}, and ${turn}.`;
   }
 }
 

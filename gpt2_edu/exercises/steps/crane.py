@@ -33,20 +33,20 @@ MISTAKES = (
         changed(SOLUTION, ("weights @ v", "scores @ v")),
     ),
     Mistake(
-        "You took the powers of the scores, but did not divide by their sum: shares are 1 in total.",
+        "You took the powers of the scores, but did not divide by their sum. Shares are 1 in total.",
         changed(SOLUTION, ("weights @ v", "shares @ v")),
     ),
     Mistake(
-        "You divided the scores by their sum. A negative score would become a negative share: take "
+        "You divided the scores by their sum. A negative score would become a negative share, so take "
         "torch.exp of each first.",
         changed(SOLUTION, ("torch.exp(scores)", "scores")),
     ),
     Mistake(
-        "That is the plain average: every word gives the same share. Score the keys with the query.",
+        "That is the plain average, in which every word gives the same share. Score the keys with the query.",
         changed(SOLUTION, ("weights @ v", "v.mean(dim=0)")),
     ),
     Mistake(
-        "You mix the keys. They are only compared with the query; what is handed over is the value.",
+        "You mix the keys. They are only compared with the query. Words hand over their values.",
         changed(SOLUTION, ("weights @ v", "weights @ k")),
     ),
 )
@@ -67,5 +67,7 @@ def cases() -> list[Case]:
     return [
         Case("crane, ate, fish", (q, k, v)),
         Case("T = 5, C = 3", (random_tensor(1, 3), random_tensor(2, 5, 3), random_tensor(3, 5, 3))),
-        Case("a word alone", (random_tensor(4, 2), random_tensor(5, 1, 2), random_tensor(6, 1, 2))),
+        Case(
+            "a single word", (random_tensor(4, 2), random_tensor(5, 1, 2), random_tensor(6, 1, 2))
+        ),
     ]

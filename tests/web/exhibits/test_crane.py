@@ -71,14 +71,14 @@ def test_all_switches_give_the_chapters_numbers(exhibit):
     shown = exhibit("crane", **SETTINGS)
     is_pythons(shown, ["crane", "ate", "fish"])
     assert shown.sentence.endswith("New crane: (0.71, 0.29).")
-    shown.element.get_by_text("the rain stands beside it").click()
+    shown.element.get_by_text("add the rain").click()
     is_pythons(shown, ["crane", "rain", "ate", "fish"])
-    assert "gets 0.009: the new crane goes from (0.71, 0.29) to (0.70, 0.28)." in shown.sentence
+    assert "gets 0.009, so the new crane goes from (0.71, 0.29) to (0.70, 0.28)." in shown.sentence
     assert shown.sentence.endswith("(0.30, −0.05).")
     shown.element.get_by_role("button", name="lifted steel").click()
     is_pythons(shown, ["crane", "rain", "lifted", "steel"])
     assert shown.sentence.startswith("Other values in the same shares (crane 0.395, rain 0.009")
-    shown.element.get_by_text("sees only itself and back").click()
+    shown.element.get_by_text("sees only itself and earlier words").click()
     assert shown.bars() == {"crane": 1, "rain": 0, "lifted": 0, "steel": 0}
     assert result(shown) == [0.5, 0.5]
 

@@ -11,7 +11,7 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = """
-Your `attention` of the chapter gives the new vector. Here the weights are wanted as well. `q` is the query of one word, (C,). `keys` and `values` are those of all T words, (T, C). Score, normalise, aggregate. Return two things: the new vector, (C,), and the weights, (T,).
+Your `attention` of the chapter returns the new vector. This function returns the weights as well. `q` is the query of one word, (C,). `keys` and `values` are those of all T words, (T, C). Score, normalise, aggregate, and return two things: the new vector, (C,), and the weights, (T,).
 
 For the crane beside "ate fish", with `q = (0.7, 0.7)`, keys `[(0.7, 0.7), (0.9, 0.1), (0.9, 0.1)]` and values `[(0.5, 0.5), (0.9, 0.1), (0.8, 0.2)]`, the result is (0.7106, 0.2894) and (0.3982, 0.3009, 0.3009).
 
@@ -19,8 +19,8 @@ You may use `torch.softmax`.
 """
 
 HINTS = (
-    "One matrix product gives all scores: (T, C) times (C,) is (T,).",
-    "The weights times the values are the mixture: (T,) times (T, C) is (C,).",
+    "One matrix product gives all scores, since (T, C) times (C,) is (T,).",
+    "The weights times the values are the mixture, since (T,) times (T, C) is (C,).",
 )
 
 START = '''
@@ -38,7 +38,7 @@ def attend(q, keys, values):
 
 MISTAKES = (
     Mistake(
-        "You mixed the keys. A key is only compared with the query; what a word hands over is its value.",
+        "You mixed the keys. A key is only compared with the query. A word hands over its value.",
         """
 def attend(q, keys, values):
     weights = torch.softmax(keys @ q, dim=0)
@@ -54,7 +54,7 @@ def attend(q, keys, values):
 """,
     ),
     Mistake(
-        "Keys and values have changed places: keys are for the scores, values for the mixture.",
+        "You swapped keys and values. Keys are for the scores, values for the mixture.",
         """
 def attend(q, keys, values):
     weights = torch.softmax(values @ q, dim=0)
@@ -70,7 +70,7 @@ def attend(q, keys, values):
 """,
     ),
     Mistake(
-        "You divided the scores by their sum. Negative scores need the softmax: e to the power of each, divided by the sum of these.",
+        "You divided the scores by their sum. Negative scores need the softmax, which divides e to the power of each score by the sum of these powers.",
         """
 def attend(q, keys, values):
     scores = keys @ q
@@ -79,7 +79,7 @@ def attend(q, keys, values):
 """,
     ),
     Mistake(
-        "You divided the scores by √C. That comes in the next chapter; here the scores are used as they are.",
+        "You divided the scores by √C. That comes in the next chapter. Here the scores are used as they are.",
         """
 def attend(q, keys, values):
     weights = torch.softmax(keys @ q / math.sqrt(len(q)), dim=0)
@@ -87,7 +87,7 @@ def attend(q, keys, values):
 """,
     ),
     Mistake(
-        "Both results are there, in the wrong order. The new vector comes first, then the weights.",
+        "Both results are there, but in the wrong order. The new vector comes first, then the weights.",
         """
 def attend(q, keys, values):
     weights = torch.softmax(keys @ q, dim=0)
@@ -95,7 +95,7 @@ def attend(q, keys, values):
 """,
     ),
     Mistake(
-        "You returned the new vector only. Return the weights too: `return new, weights`.",
+        "You returned only the new vector. Return the weights too: `return new, weights`.",
         """
 def attend(q, keys, values):
     return torch.softmax(keys @ q, dim=0) @ values
@@ -122,7 +122,7 @@ def cases():
     return [
         Case("the crane beside ate fish", crane),
         Case("seven words, four numbers each", (query, *many)),
-        Case("a word alone keeps all the weight", (torch.tensor([1.0, -2.0, 0.5]), *alone)),
+        Case("a single word keeps all the weight", (torch.tensor([1.0, -2.0, 0.5]), *alone)),
         Case("a query of zeros takes a plain mean", (torch.zeros(4), *many)),
         Case("a long query", (30 * query, *many)),
     ]

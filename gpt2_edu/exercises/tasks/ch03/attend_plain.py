@@ -1,4 +1,4 @@
-"""Attention in plain Python, with a slip."""
+"""Attention in plain Python, with a bug."""
 
 import torch
 
@@ -10,22 +10,22 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = """
-The same attention without tensors: `attend_plain(q, keys, values)` works on lists, number by number, and returns the new vector as a list. `q` holds C numbers, `keys` and `values` T lists of C numbers each.
+This is the same attention without tensors. `attend_plain(q, keys, values)` works on lists, number by number, and returns the new vector as a list. `q` has C numbers, and `keys` and `values` are T lists of C numbers each.
 
 For `q = [0.7, 0.7]`, `keys = [[0.7, 0.7], [0.9, 0.1]]` and `values = [[0.5, 0.5], [0.9, 0.1]]` it should give `[0.6722, 0.3278]` (to four decimals).
 
-The function below gives other numbers. It has one bug: find it, mend it, and delete the first line of its body.
+The function below gives other numbers, because it has one bug. Find it, fix it, and delete the first line of its body.
 """
 
 HINTS = (
-    "Print what stands in the middle. What must be true of the shares?",
+    "Print the intermediate results. What must be true of the shares?",
     "The shares should be 1 in total. Which sum is each power divided by?",
 )
 
 START = '''
 def attend_plain(q, keys, values):
     """q list of C numbers; keys, values T lists of C. Returns a list of C."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
     powers = [math.exp(score) for score in scores]
     shares = [power / sum(scores) for power in powers]
@@ -62,7 +62,7 @@ def attend_plain(q, keys, values):
 """,
     ),
     Mistake(
-        "Now scores are divided by the sum of scores, and e is gone. Keep the powers, and divide them by their own sum.",
+        "Now the scores are divided by the sum of the scores, and the powers of e are gone. Keep the powers, and divide them by their own sum.",
         """
 def attend_plain(q, keys, values):
     scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
@@ -74,7 +74,7 @@ def attend_plain(q, keys, values):
 """,
     ),
     Mistake(
-        "The powers are not divided by anything. Shares are 1 in total: divide each power by the sum of the powers.",
+        "The powers are not divided by anything. Shares are 1 in total, so divide each power by the sum of the powers.",
         """
 def attend_plain(q, keys, values):
     scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
@@ -86,7 +86,7 @@ def attend_plain(q, keys, values):
 """,
     ),
     Mistake(
-        "The last step was right before: the values are mixed, not the keys.",
+        "The last step was right before. The values are mixed, not the keys.",
         """
 def attend_plain(q, keys, values):
     scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
@@ -99,7 +99,7 @@ def attend_plain(q, keys, values):
 """,
     ),
     Mistake(
-        "The powers are divided by the number of words. That is 1 in total only if all scores are 0: divide by the sum of the powers.",
+        "The powers are divided by the number of words, which makes 1 in total only if all scores are 0. Divide by the sum of the powers.",
         """
 def attend_plain(q, keys, values):
     scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
@@ -128,6 +128,6 @@ def cases():
     return [
         Case("crane and ate", ([0.7, 0.7], *crane)),
         Case("five words, three numbers each", (q, keys, values)),
-        Case("a word alone", (q, keys[:1], values[:1])),
+        Case("a single word", (q, keys[:1], values[:1])),
         Case("more numbers than words", (q, keys[:2], values[:2])),
     ]

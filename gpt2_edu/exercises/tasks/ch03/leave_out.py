@@ -15,12 +15,12 @@ How much did one word contribute? Compute attention as if it were not in the sen
 
 For the crane beside "ate fish", with the fish left out (`j = 2`), the result is (0.6722, 0.3278).
 
-Four ways suggest themselves, and only one is right as it stands: set something to 0 in the key, in the weight, or in the value, or take the word out. T is at least 2. Use your `attend`.
+You could set the key, the weight or the value to 0, or take the word out, and only one of these four ways is right without a further step. T is at least 2. Use your `attend`.
 """
 
 HINTS = (
-    "Try what happens with a key of zeros. Its score is 0, and $e^0 = 1$: the word still takes its share.",
-    "A weight that is set to 0 after the softmax leaves the others as small as they were: they are no longer 1 in total.",
+    "Try what happens with a key of zeros. Its score is 0, and $e^0 = 1$, so the word still takes a share.",
+    "A weight that is set to 0 after the softmax leaves the others as small as they were, so they are no longer 1 in total.",
     "Take row `j` out of keys and values before anything is computed: `rows = [i for i in range(len(keys)) if i != j]`, then `keys[rows]`.",
 )
 
@@ -46,7 +46,7 @@ def leave_out(q, keys, values, j):
 
 MISTAKES = (
     Mistake(
-        "You set the word's weight to 0 after the softmax, or its value to zeros, which comes to the same: the other weights stay less than 1 in total. Take the word out before the softmax.",
+        "You set the word's weight to 0 after the softmax, or its value to zeros, which has the same effect. The other weights stay less than 1 in total. Take the word out before the softmax.",
         """
 attend = own("attend")
 
@@ -58,7 +58,7 @@ def leave_out(q, keys, values, j):
 """,
     ),
     Mistake(
-        "You set its key to zeros. Then its score is 0, and e to the power of 0 is 1: it still takes a share.",
+        "You set its key to zeros. Then its score is 0, and e to the power of 0 is 1, so it still takes a share.",
         """
 attend = own("attend")
 
@@ -70,7 +70,7 @@ def leave_out(q, keys, values, j):
 """,
     ),
     Mistake(
-        "You set its key and its value to zeros. Its score is then 0, not nothing: it still takes a share.",
+        "You set its key and its value to zeros. Its score is then 0, which is a score like any other, so it still takes a share.",
         """
 attend = own("attend")
 
@@ -92,7 +92,7 @@ def leave_out(q, keys, values, j):
 """,
     ),
     Mistake(
-        "The word is still there: nothing was left out.",
+        "The word is still there. Nothing was left out.",
         """
 attend = own("attend")
 

@@ -8,14 +8,14 @@ LEVEL = 1
 MINUTES = 6
 
 TASK = """
-"By the river, the crane …": the river stands before the crane, so the crane can look at it. Take only these two words.
+In "By the river, the crane …", the river comes before the crane, so the crane can look at it. Take only these two words.
 
 | word | query | key | value |
 | --- | --- | --- | --- |
 | crane | (0.7, 0.7) | (0.7, 0.7) | (0.5, 0.5) |
 | river | | (1.1, 0.3) | (0.9, 0.1) |
 
-Score, normalise, aggregate, on paper: no calculator is needed. What is the new crane? Give a list, animal part first.
+Score, normalise and aggregate on paper. You need no calculator. What is the new crane? Give a list, animal part first.
 """
 
 HINTS = (
@@ -37,23 +37,23 @@ TOLERANCE = 5e-3
 
 MISTAKES = (
     Mistake(
-        "You left out the crane itself. It is one of the words that the crane looks at, and keeps half of its weight.",
+        "You left out the crane itself. It is one of the words that it looks at, and it keeps half of the weight.",
         "river_crane = [0.9, 0.1]",
     ),
     Mistake(
-        "You mixed the keys. Keys are only compared with the query; what is handed over is the value.",
+        "You mixed the keys. Keys are only compared with the query. Words hand over their values.",
         "river_crane = [0.5 * 0.7 + 0.5 * 1.1, 0.5 * 0.7 + 0.5 * 0.3]",
     ),
     Mistake(
-        "You added the values up in full. The weights must be shares: positive, and 1 in total.",
+        "You added up the values in full. The weights must be shares, positive and 1 in total.",
         "river_crane = [0.5 + 0.9, 0.5 + 0.1]",
     ),
     Mistake(
-        "You used the scores as weights. Normalise first: shares that are 1 in total.",
+        "You used the scores as weights. Normalise them first, to shares that are 1 in total.",
         "river_crane = [0.98 * 0.5 + 0.98 * 0.9, 0.98 * 0.5 + 0.98 * 0.1]",
     ),
     Mistake(
-        "These are the two scores. Equal scores become equal shares, 1 in total; then mix the values.",
+        "These are the two scores. Equal scores become equal shares, 1 in total. Then mix the values.",
         "river_crane = [0.98, 0.98]",
     ),
     Mistake(
@@ -61,7 +61,7 @@ MISTAKES = (
         "river_crane = [0.3, 0.7]",
     ),
     Mistake(
-        "These are the two weights. Step 3 is still to do: mix the values in these shares.",
+        "These are the two weights. Step 3 is still missing: mix the values in these shares.",
         "river_crane = [0.5, 0.5]",
     ),
 )

@@ -10,7 +10,7 @@ LEVEL = 1
 MINUTES = 8
 
 TASK = r"""
-Write the softmax for the scores of one query. `scores` is (T,), the result too: all positive, 1 in total.
+Write the softmax for the scores of one query. `scores` is (T,), and so is the result, which is all positive and 1 in total.
 
 $$
 w_j = \frac{e^{s_j}}{\sum_k e^{s_k}}
@@ -22,9 +22,9 @@ Do it with `torch.exp`, without `softmax`. It must also work for a score of 1000
 """
 
 HINTS = (
-    "First write the formula as it stands. Then try a score of 1000: infinite divided by infinite is no number, `nan`.",
-    "Only differences of scores count. So the same number may be subtracted from all of them, and no weight changes.",
-    "Subtract the largest score, `scores.max()`: then no power is above 1.",
+    "First write the formula as it is. Then try a score of 1000. Infinity divided by infinity is `nan`, not a number.",
+    "Only differences of scores count, so you may subtract the same number from all of them, and no weight changes.",
+    "Subtract the largest score, `scores.max()`. Then no power is above 1.",
 )
 
 START = '''
@@ -42,7 +42,7 @@ def shares(scores):
 
 MISTAKES = (
     Mistake(
-        "The formula is right, but e to the power of 1000 is infinite, and infinite divided by infinite is no number. Only differences of scores count: can you make all of them smaller without changing a weight?",
+        "The formula is right, but e to the power of 1000 is infinite here, and infinity divided by infinity is not a number. Only differences of scores count: can you make all of them smaller without changing a weight?",
         """
 def shares(scores):
     powers = torch.exp(scores)
@@ -50,7 +50,7 @@ def shares(scores):
 """,
     ),
     Mistake(
-        "You divided the scores by their sum. A negative score would become a negative share: take e to the power of each first.",
+        "You divided the scores by their sum. A negative score would become a negative share, so take e to the power of each first.",
         """
 def shares(scores):
     return scores / scores.sum()
@@ -64,7 +64,7 @@ def shares(scores):
 """,
     ),
     Mistake(
-        "You subtracted the mean. One score may still lie far above it, and its power is infinite. Subtract the largest: then no power is above 1.",
+        "You subtracted the mean. One score may still be far above it, and its power is infinite. Subtract the largest. Then no power is above 1.",
         """
 def shares(scores):
     powers = torch.exp(scores - scores.mean())
@@ -80,14 +80,14 @@ def shares(scores):
 """,
     ),
     Mistake(
-        "You subtracted the largest score below the line only. Subtract it above the line as well.",
+        "You subtracted the largest score only in the denominator. Subtract it in the numerator as well.",
         """
 def shares(scores):
     return torch.exp(scores) / torch.exp(scores - scores.max()).sum()
 """,
     ),
     Mistake(
-        "You cut large scores off, which makes different scores equal. Subtract the largest instead: that changes no weight.",
+        "You cut off large scores, which makes different scores equal. Subtract the largest instead, which changes no weight.",
         """
 def shares(scores):
     powers = torch.exp(scores.clamp(max=80.0))

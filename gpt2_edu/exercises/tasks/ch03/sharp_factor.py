@@ -1,4 +1,4 @@
-"""How loud must a query be?"""
+"""How long must a query be?"""
 
 from ...exercise import Mistake
 
@@ -38,19 +38,19 @@ right = 19
 
 MISTAKES = (
     Mistake(
-        "There it keeps 98.7 %. Go on to the first factor at which it is 99 % or more.",
+        "There it keeps 98.7 %. Continue to the first factor at which it is 99 % or more.",
         "sharp_factor = 18",
     ),
     Mistake(
-        "There it keeps more than 99 %, but a smaller factor is enough, too.",
+        "There it keeps more than 99 %, but a smaller factor is also enough.",
         "sharp_factor = 20",
     ),
     Mistake(
-        "You reckoned with one neighbour. Both take their share: the crane's power must be 99 times their sum.",
+        "You calculated with one neighbour. Both take their share, so the crane's power must be 99 times their sum.",
         "sharp_factor = 17",
     ),
     Mistake(
-        "You used the crane's score, 0.98, where its lead counts. The softmax sees differences: 0.98 − 0.70 = 0.28.",
+        "You used the crane's score, 0.98, but only its lead counts. The softmax sees differences, here 0.98 − 0.70 = 0.28.",
         "sharp_factor = 6",
     ),
     Mistake(
