@@ -133,7 +133,7 @@ function saturation({ settings, state, say }) {
   const board = new Board({ onCell: ({ row }) => state.set({ query: row }) });
   const bars = new Bars({ rows: 5 });
   const controls = new Switchboard(state, [
-    slider("d", "d, numbers of a vector", {
+    slider("d", "d, entries of a vector", {
       min: 0,
       max: Math.log10(LONGEST),
       step: Math.log10(2),
@@ -188,17 +188,17 @@ function saturation({ settings, state, say }) {
       const [moves, instead] = [now, other].map((rows) => share(reacts(rows)));
       const than = `${root ? "not divided" : "divided"}: ${instead}`;
       say(
-        `${how} have a typical size of ${fixed(size, 1)}: ${takes}. When a score changes a little, the weights of its row change ${moves} times as much (${than}). Random vectors, seed ${seed}.`,
+        `${how} have a typical size of ${fixed(size, 1)}, and ${takes}. When a score changes a little, the weights of its row change ${moves} times as much (${than}). Random vectors, seed ${seed}.`,
       );
     },
     act: async (hand) => {
       state.set({ root: false });
-      await hand.slide("d, numbers of a vector", Math.log10(LONGEST));
+      await hand.slide("d, entries of a vector", Math.log10(LONGEST));
       await hand.press(hand.find("input[type=checkbox]"));
     },
     whole: () => ({ place: "1.0", step: "1" }),
     table: () => ({
-      caption: `Weights of random queries and keys of ${whole(state.get("d"))} numbers, ${state.get("root") ? "divided by √d" : "not divided"}.`,
+      caption: `Weights of random queries and keys of ${whole(state.get("d"))} entries, ${state.get("root") ? "divided by √d" : "not divided"}.`,
       ...board.table,
     }),
     concerns: (changed) => ["d", "root", "seed", "query"].some((key) => changed.has(key)),

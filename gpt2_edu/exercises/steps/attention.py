@@ -63,16 +63,16 @@ MISTAKES = (
         changed(SOLUTION, ("math.sqrt(D)", "D")),
     ),
     Mistake(
-        "Your columns sum to 1. The shares of one query stand in a row: softmax with `dim=-1`.",
+        "Your columns sum to 1. The shares of one query are a row, so take the softmax with `dim=-1`.",
         changed(SOLUTION, ("softmax(dim=-1)", "softmax(dim=-2)")),
     ),
     Mistake(
-        "Your table is turned: its rows are keys. Row = query, so q stands on the left, and k is "
+        "Your table is turned: its rows are keys. Row = query, so q is on the left, and k is "
         "transposed.",
         changed(SOLUTION, ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)")),
     ),
     Mistake(
-        "`attention` is right, but `Head` cuts its parts in another order. The first C numbers of "
+        "`attention` is right, but `Head` cuts its parts in another order. The first C entries of "
         "`c_attn` are q, the next are k, the last are v.",
         changed(SOLUTION, ("q, k, v = self.c_attn", "k, q, v = self.c_attn")),
     ),

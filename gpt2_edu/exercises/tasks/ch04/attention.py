@@ -15,9 +15,9 @@ Write attention for all queries at once, without a mask and without a loop:
 
 $$\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt d}\right)V$$
 
-`q` and `k` are (…, T, d), `v` is (…, T, m), where … stands for any axes in front: none, a batch, or more. Usually m = d. The result is (…, T, m). `scaled_dot_product_attention` is what you are building, so do without it.
+`q` and `k` are (…, T, d) and `v` is (…, T, m), where … means any axes in front: none, a batch, or more. Usually m = d. The result is (…, T, m). You are building `scaled_dot_product_attention`, so do without it.
 
-The crane of this chapter, its three words as `q`, `k` and `v` of shape (3, 2), gets (0.7175, 0.2825) in row 0 of the result.
+For the three words of the chapter, with `q`, `k` and `v` of shape (3, 2), row 0 of the result, the crane's, is (0.7175, 0.2825).
 """
 
 HINTS = (
@@ -42,7 +42,7 @@ def attention(q, k, v):
 
 MISTAKES = (
     Mistake(
-        "The division by √d is missing: without it, scores grow with the width of the vectors.",
+        "The division by √d is missing. Without it, scores grow with the width of the vectors.",
         """
 def attention(q, k, v):
     return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
@@ -65,7 +65,7 @@ def attention(q, k, v):
 """,
     ),
     Mistake(
-        "The division stands after the softmax, so the shares no longer sum to 1. Divide the scores.",
+        "The division comes after the softmax, so the shares no longer sum to 1. Divide the scores.",
         """
 def attention(q, k, v):
     weights = (q @ k.transpose(-2, -1)).softmax(dim=-1)
@@ -97,7 +97,7 @@ def attention(q, k, v):
 """,
     ),
     Mistake(
-        "You take d from `v`, whose vectors may have another width, m. The division is by the root of the width of `q` and `k`.",
+        "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
         """
 def attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(v.size(-1))

@@ -6,7 +6,7 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = r"""
-GPT-2's `c_attn` has 3C biases: $b_Q$, $b_K$ and $b_V$. One of the three can be set to any numbers, and attention gives the same result as before, always. Which one, and why? Try it with a random `c_attn` first, then prove it from
+GPT-2's `c_attn` has 3C biases: $b_Q$, $b_K$ and $b_V$. One of the three can be set to any values, and attention always gives the same result as before. Which one, and why? Try it with a random `c_attn` first, then prove it from
 
 $$\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt d}\right) V$$
 

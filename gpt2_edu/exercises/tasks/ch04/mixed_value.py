@@ -8,7 +8,7 @@ LEVEL = 1
 MINUTES = 6
 
 TASK = r"""
-A query meets two keys, with vectors of $d = 4$ numbers:
+A query meets two keys, with vectors of $d = 4$ entries:
 
 | | vector | value |
 | --- | --- | --- |
@@ -16,11 +16,11 @@ A query meets two keys, with vectors of $d = 4$ numbers:
 | key 1 | (0.2, 3, 1, 0.5) | 8 |
 | key 2 | (2, 1, 0, −1) | 4 |
 
-Each value is one number only. What does scaled dot-product attention give to this query? Two decimals are enough. You need $e^{1.1} = 3.00$ and $e^0 = 1$.
+Each value is a single number. What does scaled dot-product attention return for this query? Two decimals are enough. You need $e^{1.1} = 3.00$ and $e^0 = 1$.
 """
 
 HINTS = (
-    "Score, divide by √d, softmax, mix: in this order.",
+    "Score, divide by √d, softmax, mix, in this order.",
     "The dot products are 2.2 and 0. The division by √4 makes them 1.1 and 0.",
     "The powers are 3 and 1, so the shares are 3/4 and 1/4.",
 )
@@ -40,7 +40,7 @@ TOLERANCE = 5e-3
 
 MISTAKES = (
     Mistake(
-        "This is what you get without the division: divide the scores by √4 = 2 before the softmax.",
+        "This is the result without the division. Divide the scores by √4 = 2 before the softmax.",
         "mixed_value = (9.025 * 8 + 4) / 10.025",
     ),
     Mistake(
@@ -52,11 +52,11 @@ MISTAKES = (
         "mixed_value = 8.0",
     ),
     Mistake(
-        "The powers 3 and 1 are not yet shares: divide each by their sum, 4.",
+        "The powers 3 and 1 are not yet shares. Divide each by their sum, 4.",
         "mixed_value = 3 * 8 + 1 * 4",
     ),
     Mistake(
-        "The shares are right but the values are swapped: key 1 has the larger score, so its value 8 counts more.",
+        "The shares are right, but the values are swapped. Key 1 has the larger score, so its value 8 counts more.",
         "mixed_value = 0.75 * 4 + 0.25 * 8",
     ),
 )

@@ -1,4 +1,4 @@
-"""A head that was tested too kindly."""
+"""A head that passed too easy a test."""
 
 import torch
 from torch.nn import functional as F
@@ -11,21 +11,21 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-This function is one head: from `x` (B, T, C), with the weight (3C, C) and the bias (3C,) of `c_attn`, it should give what attention makes of it, (B, T, C). Its author tested it on a text of four tokens with four numbers each. There it agrees with `scaled_dot_product_attention` in every digit. With five tokens of twelve numbers it runs, and its numbers are wrong.
+This function is one head. From `x` (B, T, C), with the weight (3C, C) and the bias (3C,) of `c_attn`, it should return the result of attention, (B, T, C). Its author tested it on a text of four tokens with C = 4, where it agrees with `scaled_dot_product_attention` in every digit. With five tokens and C = 12 it runs, but its results are wrong.
 
-Find the bug and mend it.
+Find the bug and fix it.
 """
 
 HINTS = (
     "What is equal in the author's test and different in the other?",
-    "With T = C, an expression that takes the one for the other gives the right number.",
+    "With T = C, an expression that confuses the two still gives the right number.",
     "Look at the axis in the root: d is the length of the vectors that are multiplied.",
 )
 
 START = '''
 def one_head(x, weight, bias):
     """x (B, T, C); weight (3C, C), bias (3C,). Returns (B, T, C)."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(1))
     weights = scores.softmax(dim=-1)
@@ -43,7 +43,7 @@ def one_head(x, weight, bias):
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: `q.size(1)` is T, the number of tokens. The scores are divided by the root of the vectors' length, `q.size(-1)`.",
+        "The bug is still there: `q.size(1)` is T, the number of tokens. Divide the scores by the root of the vectors' length, `q.size(-1)`.",
         """
 def one_head(x, weight, bias):
     q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
@@ -52,7 +52,7 @@ def one_head(x, weight, bias):
 """,
     ),
     Mistake(
-        "Now nothing is divided. The root stays; only its number was wrong.",
+        "Now nothing is divided. Keep the root, since only the number in it was wrong.",
         """
 def one_head(x, weight, bias):
     q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
@@ -70,7 +70,7 @@ def one_head(x, weight, bias):
 """,
     ),
     Mistake(
-        "The first axis of the weight is 3C, the width of q, k and v together. A query has C numbers.",
+        "The first axis of the weight is 3C, the width of q, k and v together. A query has C entries.",
         """
 def one_head(x, weight, bias):
     q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
@@ -79,7 +79,7 @@ def one_head(x, weight, bias):
 """,
     ),
     Mistake(
-        "The number is right now, but its root is gone: divide by √C.",
+        "The number is right now, but the root is gone. Divide by √C.",
         """
 def one_head(x, weight, bias):
     q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
@@ -88,7 +88,7 @@ def one_head(x, weight, bias):
 """,
     ),
     Mistake(
-        "The transposition was right: `transpose(-2, -1)` turns each text's keys and leaves the batch alone. The bug is elsewhere.",
+        "The transposition was right: `transpose(-2, -1)` transposes each text's keys and leaves the batch axis as it is. The bug is elsewhere.",
         """
 def one_head(x, weight, bias):
     q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)

@@ -11,18 +11,18 @@ LEVEL = 2
 MINUTES = 10
 
 TASK = r"""
-GPT-2 computes q, k and v with one matrix, `c_attn`. Write that step: from `x` (B, T, C), the stored weight (3C, C) and the bias (3C,), return the three tensors `q`, `k`, `v`, each (B, T, C).
+GPT-2 computes q, k and v with one matrix, `c_attn`. Write that step. Given `x` (B, T, C), the stored weight (3C, C) and the bias (3C,), return the three tensors `q`, `k` and `v`, each (B, T, C).
 
-The weight is stored as in `nn.Linear`, (out, in). A token (1, 2), C = 2, gives with the weight
+The weight is stored as in `nn.Linear`, (out, in). For example, with C = 2, the weight
 
 $$\begin{pmatrix} 1 & 0 \\ 0 & 1 \\ 10 & 0 \\ 0 & 10 \\ 1 & 1 \\ 1 & -1 \end{pmatrix}$$
 
-and the bias (0, 0, 0, 0, 0, 5) the query (1, 2), the key (10, 20) and the value (3, 4).
+and the bias (0, 0, 0, 0, 0, 5) turn the token (1, 2) into the query (1, 2), the key (10, 20) and the value (3, 4).
 """
 
 HINTS = (
     "First one product for all 3C outputs, then cut the last axis in three.",
-    "A weight stored as (out, in) must be turned: `x @ weight.T + bias`.",
+    "A weight stored as (out, in) must be transposed: `x @ weight.T + bias`.",
     "`split` takes the size of a piece, which is C: `.split(x.size(-1), dim=-1)`.",
 )
 
@@ -44,7 +44,7 @@ def project(x, weight, bias):
 
 MISTAKES = (
     Mistake(
-        "The bias is missing. GPT-2's `c_attn` has one: add it to all 3C outputs, before you cut them.",
+        "The bias is missing. GPT-2's `c_attn` has one, so add it to all 3C outputs before you cut them.",
         """
 def project(x, weight, bias):
     return (x @ weight.T).split(x.size(-1), dim=-1)
@@ -59,14 +59,14 @@ def project(x, weight, bias):
 """,
     ),
     Mistake(
-        "`split` takes the size of a piece, not how many there are: C, not 3. (`chunk(3, dim=-1)` takes the number.)",
+        "`split` takes the size of a piece, C, and not the number of pieces, 3. (`chunk(3, dim=-1)` takes the number.)",
         """
 def project(x, weight, bias):
     return (x @ weight.T + bias).split(3, dim=-1)
 """,
     ),
     Mistake(
-        "You take every third output for each of the three. They lie side by side: the first C outputs are the query, the next C the key.",
+        "You take every third output for each of the three. But they are side by side: the first C outputs are the query, the next C the key.",
         """
 def project(x, weight, bias):
     qkv = x @ weight.T + bias
@@ -74,7 +74,7 @@ def project(x, weight, bias):
 """,
     ),
     Mistake(
-        "The weight is stored as (out, in) = (3C, C), and x ends in C. Turn it: `x @ weight.T`.",
+        "The weight is stored as (out, in) = (3C, C), and x ends in C. Transpose it: `x @ weight.T`.",
         """
 def project(x, weight, bias):
     return (x @ weight + bias).split(x.size(-1), dim=-1)

@@ -8,13 +8,13 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-A query and a key have $d = 16$ numbers each, all independent and with mean 0. This time the variances are not 1: the query's numbers have variance 4, the key's have variance 9.
+A query and a key have $d = 16$ entries each, all independent and with mean 0. This time the variances are not 1. The query's entries have variance 4, and the key's have variance 9.
 
 What is the typical size of $q \cdot k$ (the root of its variance), and what is it after the division by $\sqrt d$? Give both numbers in a list, such as `[3.5, 0.2]`.
 """
 
 HINTS = (
-    "Begin with one product of two numbers. What is its mean square?",
+    "Begin with one product of two entries. What is its mean square?",
     "Each product has the variance 4 · 9 = 36. For independent terms, the variance of a sum is the sum of the variances.",
     "The sum of 16 products has the variance 16 · 36 = 576. Take the root, then divide by √16.",
 )
@@ -31,7 +31,7 @@ right = [24, 6]
 
 MISTAKES = (
     Mistake(
-        "This would be right for numbers of variance 1. Here each product has the variance 4 · 9.",
+        "This would be right for entries of variance 1. Here each product has the variance 4 · 9.",
         "score_size = [4, 1]",
     ),
     Mistake(
@@ -39,7 +39,7 @@ MISTAKES = (
         "score_size = [576, 576 / 16]",
     ),
     Mistake(
-        "You added the sizes of the 16 products, 16 · 6. The variances add up; take the root at the end.",
+        "You added the sizes of the 16 products, 16 · 6. Add the variances, and take the root at the end.",
         "score_size = [96, 24]",
     ),
     Mistake(
@@ -47,7 +47,7 @@ MISTAKES = (
         "score_size = [24, 1.5]",
     ),
     Mistake(
-        "You added the variances of the two factors. They are multiplied: a product has the mean square 4 · 9.",
+        "You added the variances of the two factors. They must be multiplied, since a product has the mean square 4 · 9.",
         "score_size = [math.sqrt(16 * 13), math.sqrt(13)]",
     ),
 )
