@@ -1,5 +1,5 @@
-// Chapter 5: change a later word, and see which earlier positions notice. Behind the mask none
-// does; without it all do, and no error tells.
+// Chapter 5: replace a later word, and see which earlier positions change. With the mask none
+// does; without it all do, and there is no error.
 
 import { nextAfter } from "./answers.mjs";
 import { Bars, share } from "./bars.mjs";
@@ -14,8 +14,8 @@ import { Switchboard, flag } from "./switchboard.mjs";
 
 const MOST = 24; // tokens
 const LEGEND =
-  "By how much the largest number there moves. Hatched: by nothing at all. Dashed: it moves, though " +
-  "it stands before the exchanged word. Point at a column to see what comes after its token.";
+  "The largest change of any entry there. Hatched cells do not change at all. Dashed cells change, although " +
+  "they come before the replaced word. Point at a column to see what comes after its token.";
 
 /** @type {import("./exhibit.mjs").Kind} */
 export function mask({ settings, state, model, say }) {
@@ -37,14 +37,14 @@ export function mask({ settings, state, model, say }) {
     onText: (word) => state.set({ word }),
   });
   const which = make("span");
-  const choose = make("p", { class: "soft" }, "Choose a token. In place of ", which, " stands:");
+  const choose = make("p", { class: "soft" }, "Choose a token. Replace ", which, " by:");
   const board = new Board({
     role: "plain",
     tensor: "",
     label: "largest changes",
     corner: "stage ↓ token →",
     decimals: 1,
-    read: (row, column, number) => `${row}, at ${column}: moves by up to ${number}`,
+    read: (row, column, number) => `${row}, at ${column}: changes by up to ${number}`,
     onCell: ({ column }) => state.set({ watch: column }),
   });
   const bars = new Bars({ rows: 4 });
@@ -165,9 +165,9 @@ export function mask({ settings, state, model, say }) {
       rippled = exchange;
       if (first < 1) {
         bars.set([], "");
-        if (!at) say("No word stands before another: type some.");
-        else if (given.length) say("The same word: nothing changes.");
-        else say("Nothing is put in its place yet.");
+        if (!at) say("There is no word to replace yet. Type a few.");
+        else if (given.length) say("It is the same word, so nothing changes.");
+        else say("Type a word to put in its place.");
         return;
       }
       const names = [ids[first], changed[first]].map((id) => model.show(id));
@@ -183,9 +183,7 @@ export function mask({ settings, state, model, say }) {
       const seen = t < first ? ` After ${tokens[t]}, ${quoted(model.show(id))} ${goes}.` : "";
       const fitting = used.map((id) => model.show(id)).join(" ");
       const kept =
-        used.length < given.length
-          ? `The text keeps its length: only ${fitting} has room there. `
-          : "";
+        used.length < given.length ? `The text keeps its length, so only ${fitting} fits. ` : "";
       say(kept + sentence(first, names, logits, seen));
     },
     act: async (hand) => {

@@ -1,5 +1,5 @@
-// Chapter 2: the same words in another order. What tells the model? Positions, and the mask; with
-// both off the last word gets the same answer, however the earlier ones stand.
+// Chapter 5: the same words in another order. What tells the model? Positions, and the mask; with
+// both off the last word gets the same answer, whatever the order of the earlier ones.
 
 import { nextAfter } from "./answers.mjs";
 import { Bars, share } from "./bars.mjs";
@@ -96,7 +96,7 @@ export function order({ settings, state, model, say }) {
   const sentence = (p, before, change, same) => {
     const [first] = model.best(p, 1);
     if (same) {
-      const move = now.length > start + 2 ? "Move a word." : "To move words, type more of them.";
+      const move = now.length > start + 2 ? "Move a word." : "Type more words to move them.";
       return `As typed, ${quoted(first.name)} comes next with ${fixed(first.p, 2)}. ${move}`;
     }
     const [positions, mask] = [state.get("positions"), state.get("mask")];
@@ -114,7 +114,7 @@ export function order({ settings, state, model, say }) {
     )[0];
     const moves = `${quoted(model.show(id))} goes from ${share(before[id])} to ${share(p[id])}`;
     if (positions && mask) return `Positions and the mask tell the order: ${moves}.`;
-    return `${positions ? "Positions alone tell" : "The mask alone tells"} the order: ${moves}.`;
+    return `Only ${positions ? "the positions tell" : "the mask tells"} the order: ${moves}.`;
   };
 
   return {
@@ -145,7 +145,7 @@ export function order({ settings, state, model, say }) {
           share: place === i ? 0 : 0.4,
           fixed: i < start || i === ids.length - 1,
         })),
-        { text, cut, note: "What is framed stays in its place." },
+        { text, cut, note: "Framed tokens stay in place." },
       );
       const { all } = typed;
       const changes = moved.map((p, i) => largest(p, all[i]));

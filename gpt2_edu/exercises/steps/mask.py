@@ -37,7 +37,7 @@ def attention(q, k, v):
 
 MISTAKES = (
     Mistake(
-        "You set weights to 0 after the softmax, when the future has already been counted: the "
+        "You set weights to 0 after the softmax, when the future has already been counted, so the "
         "rows no longer sum to 1. Mask the scores, before it.",
         changed(
             SOLUTION,
@@ -59,7 +59,7 @@ MISTAKES = (
         changed(SOLUTION, ("~visible", "visible")),
     ),
     Mistake(
-        "A large negative number is not low enough: where all visible scores are lower still, the "
+        "A large negative number is not low enough. Where all visible scores are lower still, the "
         "future gets all the weight. Write `-torch.inf`.",
         changed(SOLUTION, ("-torch.inf", "-10_000.0")),
     ),

@@ -66,15 +66,15 @@ def test_the_word_is_typed_or_picked_and_may_be_several_tokens(exhibit, crane):
     assert "at the 4 positions before it every number is the same to the last bit" in shown.sentence
     assert shown.query == "?word=light+storm+grew+dark&at=4"
     shown.element.get_by_role("textbox", name="in its place").fill("")
-    assert shown.sentence == "Nothing is put in its place yet."
+    assert shown.sentence == "Type a word to put in its place."
     assert not shown.element.locator(".bars-box p").inner_text() and not shown.bars()
     shown.element.get_by_role("textbox", name="in its place").fill("the")
-    assert shown.sentence == "The same word: nothing changes."
+    assert shown.sentence == "It is the same word, so nothing changes."
 
 
 def test_without_words_nothing_is_exchanged(exhibit):
     shown = exhibit("mask", **SETTINGS)
     shown.element.get_by_role("textbox", name="text", exact=True).fill("")
-    assert shown.sentence == "No word stands before another: type some."
+    assert shown.sentence == "There is no word to replace yet. Type a few."
     assert numbers(shown) == [[0]] * 5 and not shown.bars()
-    assert "In place of" not in shown.element.inner_text()
+    assert "Replace" not in shown.element.inner_text()

@@ -11,15 +11,15 @@ LEVEL = 2
 MINUTES = 12
 
 TASK = r"""
-Write attention under the causal mask. It is the attention of the last chapter with one step more: query $i$ sees the keys $j \le i$ only. `q` and `k` are (…, T, d), `v` is (…, T, m), with any axes in front; the result is (…, T, m).
+Write attention with the causal mask. It is the attention of the last chapter with one more step: query $i$ sees only the keys $j \le i$. `q` and `k` are (…, T, d) and `v` is (…, T, m), with any axes in front. The result is (…, T, m).
 
-For the crane, ate and fish, with chapter 4's division by √2, row 0 of the result is (0.5, 0.5): nothing stands before the crane. `scaled_dot_product_attention` is what you are building, so do without it.
+For the three words of the chapter, row 0 of the result is (0.5, 0.5), because nothing comes before the crane. You are building `scaled_dot_product_attention`, so do without it.
 """
 
 HINTS = (
-    "Scores, triangle, softmax, mixture: the mask comes between the scores and the softmax.",
+    "Scores, triangle, softmax, mixture, in this order.",
     "`visible = torch.ones(T, T, dtype=torch.bool).tril()` is True where a query may look.",
-    "`scores.masked_fill(~visible, -torch.inf)` writes −∞ where it may not. With a (T, T) triangle any axes in front are served.",
+    "`scores.masked_fill(~visible, -torch.inf)` writes −∞ where it may not. A (T, T) triangle fits any axes in front.",
 )
 
 START = '''
@@ -40,7 +40,7 @@ def causal_attention(q, k, v):
 
 MISTAKES = (
     Mistake(
-        "Nothing is masked here: every query sees every key.",
+        "Nothing is masked here, so every query sees every key.",
         """
 def causal_attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
@@ -64,7 +64,7 @@ def causal_attention(q, k, v):
 """,
     ),
     Mistake(
-        "A finite fill such as −10,000 is beaten where all visible scores are lower still. −∞ never is.",
+        "A finite fill such as −10,000 fails where all visible scores are lower still. −∞ never does.",
         """
 def causal_attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
@@ -91,7 +91,7 @@ def causal_attention(q, k, v):
 """,
     ),
     Mistake(
-        "Your triangle lets every query see one key too many, the very token that it must predict: `tril()`, not `tril(1)`.",
+        "Your triangle lets every query see one key too many, the very token that it must predict. Write `tril()`, not `tril(1)`.",
         """
 def causal_attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
@@ -109,7 +109,7 @@ def causal_attention(q, k, v):
 """,
     ),
     Mistake(
-        "You take d from `v`, whose vectors may have another width, m. The division is by the root of the width of `q` and `k`.",
+        "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
         """
 def causal_attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(v.size(-1))
@@ -127,7 +127,7 @@ def causal_attention(q, k, v):
 """,
     ),
     Mistake(
-        "On paper this is right. But e to the power of a very low score is 0 in the computer, and a row of zeros divided by its sum is nan: put −∞ into the scores and leave the rest to `softmax`.",
+        "On paper this is right. But in floating point, e to the power of a very low score is 0, and a row of zeros divided by its sum is nan. Put −∞ into the scores and leave the rest to `softmax`.",
         """
 def causal_attention(q, k, v):
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))

@@ -19,7 +19,7 @@ What are the five weights of this row, with the causal mask? Give a list of five
 
 HINTS = (
     "Which keys may the third token see? The others get −∞ for a score.",
-    "$e^{-\\infty} = 0$: the last two keys get nothing, and they are not in the sum either.",
+    "$e^{-\\infty} = 0$, so the last two keys get nothing, and they are not in the sum either.",
     "The powers are 1, 2, 4, 0, 0. Divide each by their sum.",
 )
 
@@ -40,7 +40,7 @@ MISTAKES = (
         "causal_row = [p / 303.8 for p in (1, 2, 4, 148.4, 148.4)]",
     ),
     Mistake(
-        "You masked after the softmax: the future is still in the sum, and the row no longer sums to 1. Leave it out of the sum.",
+        "You masked after the softmax, so the future is still in the sum, and the row no longer sums to 1. Leave it out of the sum.",
         "causal_row = [p / 303.8 for p in (1, 2, 4, 0, 0)]",
     ),
     Mistake(
@@ -48,7 +48,7 @@ MISTAKES = (
         "causal_row = [p / 9 for p in (1, 2, 4, 1, 1)]",
     ),
     Mistake(
-        "You hid the third token from itself. A token may see itself: the answer is the token after it.",
+        "You hid the third token from itself. A token may see itself, because the answer is the token after it.",
         "causal_row = [1 / 3, 2 / 3, 0, 0, 0]",
     ),
     Mistake(
@@ -68,11 +68,11 @@ MISTAKES = (
         "causal_row = [0.14, 0.29, 0.57, 0, 0]",
     ),
     Mistake(
-        "These are per cent. Give shares of 1, such as 0.5.",
+        "These are percentages. Give shares of 1, such as 0.5.",
         "causal_row = [100 / 7, 200 / 7, 400 / 7, 0, 0]",
     ),
     Mistake(
-        "These are per cent, and rounded. Give shares of 1, to three decimals.",
+        "These are percentages, and rounded. Give shares of 1, to three decimals.",
         "causal_row = [14, 29, 57, 0, 0]",
     ),
 )

@@ -10,19 +10,19 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-A module keeps its triangle in a buffer (the chapter's fold *Where the triangle lives* shows one) of the largest size, `visible` (1, 1, block_size, block_size), True where a query may look. The function below should cut out what a text of T tokens needs, and write −∞ into the scores (B, 1, T, T) wherever a query may not look. The second axis is the one that waits for the heads of chapter 6.
+A module keeps its triangle of the largest size in a buffer (the chapter's fold *Where the triangle lives* shows one). It is `visible`, (1, 1, block_size, block_size), True where a query may look. The function below should cut out the part that a text of T tokens needs, and write −∞ into the scores (B, 1, T, T) wherever a query may not look. The second axis is for the heads of chapter 6.
 
-It runs, but the model leaks. Find the bug and mend it.
+It runs, but the model leaks. Find the bug and fix it.
 
-A tiny example, with block_size = 3 and T = 2: from the scores
+In a tiny example, with block_size = 3 and T = 2, it should turn the scores
 
-$$\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix} \quad\text{it should make}\quad \begin{pmatrix} 1 & -\infty \\ 3 & 4 \end{pmatrix}$$
+$$\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix} \quad\text{into}\quad \begin{pmatrix} 1 & -\infty \\ 3 & 4 \end{pmatrix}$$
 """
 
 HINTS = (
-    "Print the shape of what is cut out of `visible`. What shape should it have?",
+    "Print the shape of the part that is cut out of `visible`. What shape should it have?",
     "An index without a colon picks one row, and the row of a late query is all True.",
-    "Both of the last two axes are cut to the first T: rows and columns.",
+    "Both of the last two axes, rows and columns, are cut to the first T.",
 )
 
 START = '''
@@ -31,7 +31,7 @@ def cut_triangle(scores, visible):
 
     Returns the masked scores, (B, 1, T, T).
     """
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     T = scores.size(-1)
     return scores.masked_fill(~visible[:, :, T, :T], -torch.inf)
 '''
@@ -45,7 +45,7 @@ def cut_triangle(scores, visible):
 
 MISTAKES = (
     Mistake(
-        "The bug is still there: `[:, :, T, :T]` picks the one row T, in which all T keys are visible, for every query. A colon is lost.",
+        "The bug is still there: `[:, :, T, :T]` picks the one row T, in which all T keys are visible, for every query. A colon is missing.",
         """
 def cut_triangle(scores, visible):
     T = scores.size(-1)
@@ -61,7 +61,7 @@ def cut_triangle(scores, visible):
 """,
     ),
     Mistake(
-        "Now the rows are a slice and the columns a single one. Both need the colon.",
+        "Now the rows are a slice, but the columns are a single one. Both need the colon.",
         """
 def cut_triangle(scores, visible):
     T = scores.size(-1)
@@ -69,7 +69,7 @@ def cut_triangle(scores, visible):
 """,
     ),
     Mistake(
-        "The rows are cut to T, the columns are not, so the shapes do not fit. Cut both.",
+        "The rows are cut to T but the columns are not, so the shapes do not match. Cut both.",
         """
 def cut_triangle(scores, visible):
     T = scores.size(-1)
@@ -77,7 +77,7 @@ def cut_triangle(scores, visible):
 """,
     ),
     Mistake(
-        "The cut is right, but the `~` is gone: now the past is hidden. −∞ belongs where `~visible`.",
+        "The cut is right, but the `~` is gone, so now the past is hidden. −∞ belongs where `~visible`.",
         """
 def cut_triangle(scores, visible):
     T = scores.size(-1)

@@ -11,20 +11,20 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = r"""
-Write the test for leaks. `layer` is a function that takes `x` (B, T, C) and returns a tensor of the same shape; you do not know what is inside. Return True if some output depends on a token that stands later, False if none does.
+Write the test for leaks. `layer` is a function that takes `x` (B, T, C) and returns a tensor of the same shape. You do not know what is inside. Return True if some output depends on a later token, and False if none does.
 
-Do it by the experiment of the chapter: for each position $j$, change the token there and compare all outputs *before* $j$, to the last bit. A layer that gives each position the sum of itself and its right neighbour must give True; one that doubles every number must give False.
+Use the experiment of the chapter: for each position $j$, change the token there and compare all outputs *before* $j$, to the last bit. For a layer that gives each position the sum of itself and its right neighbour, the result must be True. For one that doubles every entry, it must be False.
 """
 
 HINTS = (
-    "Call the layer once with `x` as it is, then once for each position j with a changed copy.",
+    "Call the layer once with `x` as it is, then for each position j with a changed copy.",
     "A copy is `x.clone()`. Replace the token at j in all texts: `changed[:, j] = 0`.",
     "The outputs before j are `[:, :j]`. If `torch.equal` says that they differ for any j, the layer looks ahead.",
 )
 
 START = '''
 def looks_ahead(layer, x):
-    """layer: (B, T, C) → (B, T, C); x (B, T, C), no number of it 0.
+    """layer: (B, T, C) → (B, T, C); x (B, T, C), no entry is 0.
 
     Returns True or False.
     """
@@ -45,7 +45,7 @@ def looks_ahead(layer, x):
 
 MISTAKES = (
     Mistake(
-        "Your answer is turned round: True means that the layer does look ahead.",
+        "Your answer is the wrong way round. True means that the layer does look ahead.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
@@ -58,7 +58,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "You compare position j as well, `: j + 1`. It may see itself, so it may change; compare only what stands before it, `:j`.",
+        "You compare position j as well, `: j + 1`. It may see itself, so it may change. Compare only the outputs before it, `:j`.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
@@ -71,7 +71,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "You change the last token only. A layer may leak elsewhere, so change each token in turn.",
+        "You change only the last token. A layer may leak elsewhere, so change each token in turn.",
         """
 def looks_ahead(layer, x):
     changed = x.clone()
@@ -93,7 +93,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "You compare the outputs after j. They may change, for they may look back at it; those before j may not.",
+        "You compare the outputs after j. They may change, because they may look back at it. Those before j may not.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
@@ -106,7 +106,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "`changed = x` is a second name for the same tensor, so you change x, and each change comes on top of the last. Take `x.clone()`.",
+        "`changed = x` is a second name for the same tensor, so you change x, and the changes add up. Take `x.clone()`.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
@@ -119,7 +119,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "The answer is given after the first position already. Only when all positions have passed is it False.",
+        "You return after the first position. The answer is False only when all positions have passed.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
@@ -134,7 +134,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "Only text 0 is tested. A layer may leak in any text: change the token in all of them, `changed[:, j]`, and compare all of them, `[:, :j]`.",
+        "Only text 0 is tested. A layer may leak in any text, so change the token in all of them, `changed[:, j]`, and compare all of them, `[:, :j]`.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
@@ -147,7 +147,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "Your answer is False for every layer. If you return in the first turn of the loop, j is 0, and nothing stands before it: `return True` belongs under an `if`, and `return False` after the loop.",
+        "Your answer is False for every layer. If you return in the first iteration, j is 0, and there is nothing before it. `return True` belongs under an `if`, and `return False` after the loop.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
@@ -158,7 +158,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "You ask that *every* position leaks. One that does is enough: `any`, not `all`.",
+        "You require that *every* position leaks. One is enough: `any`, not `all`.",
         """
 def looks_ahead(layer, x):
     before = layer(x)
@@ -171,7 +171,7 @@ def looks_ahead(layer, x):
 """,
     ),
     Mistake(
-        "You change number j of every token: `[:, :, j]` counts along C. The tokens are axis 1, so write `changed[:, j]`.",
+        "You change entry j of every token, because `[:, :, j]` counts along C. The tokens are axis 1, so write `changed[:, j]`.",
         """
 def looks_ahead(layer, x):
     before = layer(x)

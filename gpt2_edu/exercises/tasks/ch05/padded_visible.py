@@ -11,11 +11,11 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = r"""
-Texts of different length are filled up on the left to T tokens. `padding` (B,) says for each text how many of its tokens are filling. Write the table of what may be seen: bool, (B, T, T), row = query, column = key, True = visible.
+Texts of different lengths are padded on the left to T tokens. `padding` (B,) says for each text how many of its tokens are padding. Write the table of visible keys, a bool tensor (B, T, T) with row = query, column = key, True = visible.
 
 - No query sees ahead.
 - No query sees a key of the padding,
-- except that every token sees itself. Else the rows of the padding would have nothing to look at, and become nan.
+- except that every token sees itself. Otherwise the rows of the padding would have nothing to look at and become nan.
 
 With T = 3 and `padding = torch.tensor([0, 1])`, the two tables are (1 for True)
 
@@ -24,7 +24,7 @@ $$\begin{pmatrix} 1 & 0 & 0 \\ 1 & 1 & 0 \\ 1 & 1 & 1 \end{pmatrix} \qquad \begi
 
 HINTS = (
     "Make three tables and join them with `&` (and) and `|` (or): the triangle, the keys that are text, the diagonal.",
-    "Key j is text if j ≥ padding. As it concerns columns, for every query, its shape is (B, 1, T).",
+    "Key j is text if j ≥ padding. Since this concerns columns, for every query, its shape is (B, 1, T).",
     "`text = torch.arange(T) >= padding.view(-1, 1, 1)`, and the diagonal is `torch.eye(T, dtype=torch.bool)`.",
 )
 
@@ -65,7 +65,7 @@ def padded_visible(T, padding):
 """,
     ),
     Mistake(
-        "The triangle is missing: these queries see every key that is text, also ahead.",
+        "The triangle is missing, so these queries see every key that is text, also ahead.",
         """
 def padded_visible(T, padding):
     text = torch.arange(T) >= padding.view(-1, 1, 1)
@@ -73,7 +73,7 @@ def padded_visible(T, padding):
 """,
     ),
     Mistake(
-        "One key too many is forbidden, the first of the text. With two tokens of padding, key 2 is text: `>=`, not `>`.",
+        "One key too many is forbidden, the first of the text. With two tokens of padding, key 2 is text, so write `>=`, not `>`.",
         """
 def padded_visible(T, padding):
     triangle = torch.ones(T, T, dtype=torch.bool).tril()
@@ -82,7 +82,7 @@ def padded_visible(T, padding):
 """,
     ),
     Mistake(
-        "You forbid keys on the right. The padding stands on the left: the first keys.",
+        "You forbid keys on the right. The padding is on the left, so it is the first keys.",
         """
 def padded_visible(T, padding):
     triangle = torch.ones(T, T, dtype=torch.bool).tril()

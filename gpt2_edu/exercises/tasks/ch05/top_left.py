@@ -8,9 +8,9 @@ LEVEL = 1
 MINUTES = 6
 
 TASK = r"""
-What does `is_causal=True` do when there are more keys than queries? Let all scores be equal, so that each query gives the same weight to every key that it may see, and let the values tell which these were: 10, 20, 30 and 40 for the keys 0 to 3. `q` (2, 3), `k` (4, 3) and `v` (4, 1) stand in the cell.
+What does `is_causal=True` do when there are more keys than queries? Let all scores be equal, so that each query gives the same weight to every key that it may see. The values 10, 20, 30 and 40 of the keys 0 to 3 then show which keys these were. `q` (2, 3), `k` (4, 3) and `v` (4, 1) are in the cell.
 
-Call `F.scaled_dot_product_attention` with them and the flag, and give its two results as a list of two numbers. Before you run it, guess: if the two queries are the *last* two tokens of the text, which keys should they see, and what should come out?
+Call `F.scaled_dot_product_attention` with them and the flag, and give its two results as a list of two numbers. Before you run it, guess. If the two queries are the *last* two tokens of the text, which keys should they see, and what should the results be?
 """
 
 HINTS = (
@@ -37,11 +37,11 @@ right = [10.0, 15.0]
 
 MISTAKES = (
     Mistake(
-        "That is what the last two tokens of a text should get, but not what the flag gives: it lines the triangle up at the top left. Run the call.",
+        "That is what the last two tokens of a text should get, but not what the flag does. It aligns the triangle at the top left. Run the call.",
         "top_left = [20.0, 25.0]",
     ),
     Mistake(
-        "That is the result without the flag: both queries see all four keys.",
+        "That is the result without the flag, where both queries see all four keys.",
         "top_left = [25.0, 25.0]",
     ),
     Mistake(
@@ -49,7 +49,7 @@ MISTAKES = (
         "top_left = [10.0, 20.0]",
     ),
     Mistake(
-        "The results are the means of the visible values, not their sums: the weights of a row sum to 1.",
+        "The results are the means of the visible values, not their sums, because the weights of a row sum to 1.",
         "top_left = [10.0, 30.0]",
     ),
     Mistake(
