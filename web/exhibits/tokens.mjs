@@ -133,7 +133,7 @@ export function tokens({ settings, state, say, element }) {
         const { name, merges: most } = LISTS[i];
         const with_ = merges < most ? number(merges) : `all ${number(most)}`;
         heads[i].textContent = `${name}, ${with_} merges: ${plural(ids.length, "token")}`;
-        const note = ids.length > MOST ? `Here are the first ${MOST}: scroll.` : "";
+        const note = ids.length > MOST ? `These are the first ${MOST}.` : "";
         const pieces = ids.slice(0, MOST).map((id, t) => ({
           name: visible(lists[i].show(id)),
           id,
@@ -158,7 +158,7 @@ export function tokens({ settings, state, say, element }) {
     },
     table: () => ({
       caption: `The tokens with at most ${number(state.get("merges"))} merges.`,
-      columns: ["place", ...LISTS.flatMap(({ name }) => [name, "id"])],
+      columns: ["position", ...LISTS.flatMap(({ name }) => [name, "id"])],
       rows: Array.from({ length: Math.max(...rows.map((list) => list.length)) }, (_, t) => [
         t,
         ...rows.flatMap((list) => {
@@ -224,14 +224,14 @@ function sentence({ bytes, merges, now, all }) {
   const before = counts.some((count, i) => count !== all[i])
     ? ` (with all: ${all.join(", ")})`
     : "";
-  const merged = merges < GPT2.merges ? `With ${plural(merges, "merge")} ` : "";
+  const merged = merges < GPT2.merges ? `With ${plural(merges, "merge")}, ` : "";
   const begin = `${merged}${plural(bytes, "byte")} are ${those}${before}.`;
   if (!words) return begin;
   if (words > 1) {
     return `${begin} Of ${words} words GPT-2 keeps ${whole} whole, Crane World ${other}.`;
   }
-  const both = whole ? "one token for both" : "cut for both";
-  const one = `one token for ${whole ? "GPT-2" : "Crane World"} alone`;
+  const both = whole ? "one token for both" : "cut by both";
+  const one = `one token only for ${whole ? "GPT-2" : "Crane World"}`;
   return `${begin} The only word is ${whole === other ? both : one}.`;
 }
 
