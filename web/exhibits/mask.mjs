@@ -37,7 +37,7 @@ export function mask({ settings, state, model, say }) {
     onText: (word) => state.set({ word }),
   });
   const which = make("span");
-  const choose = make("p", { class: "soft" }, "Choose a token. Replace ", which, " by:");
+  const choose = make("p", { class: "soft" }, "Choose a token. Replace ", which, " with:");
   const board = new Board({
     role: "plain",
     tensor: "",
