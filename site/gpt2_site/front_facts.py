@@ -36,10 +36,17 @@ def ids(text: str) -> list[int]:
     return [encoding.eot_token, *encoding.encode_ordinary(text)]
 
 
+def name(token: int, begins: bool = False) -> str:
+    """A token as the exhibits write it; ``<|endoftext|>`` has a name where it begins a text."""
+    encoding = load_tokenizer("crane")
+    if token == encoding.eot_token:
+        return "⟨start⟩" if begins else "⟨end⟩"
+    return encoding.decode([token]).replace(" ", "␣")
+
+
 def names(tokens: list[int]) -> list[str]:
-    """Tokens as the exhibits write them."""
-    shown = [load_tokenizer("crane").decode([i]).replace(" ", "␣") for i in tokens]
-    return ["⟨end⟩" if name == "<|endoftext|>" else name for name in shown]
+    """The tokens of a text."""
+    return [name(token, begins=not i) for i, token in enumerate(tokens)]
 
 
 @cache
@@ -58,7 +65,7 @@ def guesses(text: str, n: int) -> list[Guess]:
     """The likeliest tokens, and how the model goes on with each up to the word's end."""
     p, best = shares(text).topk(n)
     return [
-        Guess(names([i])[0], _rest([*ids(text), i]), value)
+        Guess(name(i), _rest([*ids(text), i]), value)
         for value, i in zip(p.tolist(), best.tolist(), strict=True)
     ]
 

@@ -95,9 +95,7 @@ def stored(text: str) -> dict[str, Any]:
         for p in facts.read(tape[path][0]):
             best = int(p.argmax())
             sums = [sum(p[i].item() for i in ids_) for ids_ in first.values()]
-            said.append(
-                [facts.names([best])[0], *_rounded([p[best].item(), *sums, p[final].item()])]
-            )
+            said.append([facts.name(best), *_rounded([p[best].item(), *sums, p[final].item()])])
         lens.append(said)
     senses = {i: sense for sense, ids_ in first.items() for i in ids_}
     p, best = facts.shares(text).topk(SHOWN)

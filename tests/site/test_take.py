@@ -25,7 +25,7 @@ READ = """take => {
     const hidden = at.closest(
       "g2-take, title, label, .unseen, .foot, .first, .chips, .choice, .switchboard, .status, " +
         ".aloud, .console, .flow-top, .flow-controls, .flow-line, .flow-forks, .flow-tour, " +
-        ".scale-controls",
+        ".flow-learned, .scale-controls",
     );
     const control = at.closest("button") && !at.closest(".strip, .bars, .thumbs, table");
     if (hidden || control || !range.getClientRects().length) continue;
@@ -111,7 +111,7 @@ def test_arcs_end_at_their_tokens_though_what_stands_above_them_is_left_out(open
     root = saved(page, exhibit.locator("g2-take"), tmp_path)
     drawing = next(one for one in root.iter(f"{SVG}svg") if one.find(f"{SVG}path") is not None)
     low = re.match(r"M[\d.]+ ([\d.]+)C", drawing.find(f"{SVG}path").get("d"))
-    token = next(one for one in root.iter(f"{SVG}text") if one.text == "⟨end⟩")
+    token = next(one for one in root.iter(f"{SVG}text") if one.text == "⟨start⟩")
     assert 0 < float(token.get("y")) - float(drawing.get("y")) - float(low[1]) < 30
 
 

@@ -6,7 +6,7 @@ import { model } from "./page_model.mjs";
 
 /** @param {number[]} ids */
 export function pieces(ids) {
-  return ids.map((id) => ({ name: model.show(id), id }));
+  return model.names(ids).map((name, i) => ({ name, id: ids[i] }));
 }
 
 /**

@@ -6,6 +6,7 @@ import { Bars } from "./bars.mjs";
 import { draw, fixed, make } from "./dom.mjs";
 import { Chain } from "./kept.mjs";
 import { move } from "./motion.mjs";
+import { END } from "./page_model.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, flag, slider } from "./switchboard.mjs";
 
@@ -144,7 +145,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
         grid,
         ids.map((id, t) => {
           const mark = t === T ? "new" : keeps && s > 1 && t < T - 1 ? "kept" : "now";
-          return { name: model.show(id), mark };
+          return { name: model.show(id, !t), mark };
         }),
         N,
       );
@@ -173,7 +174,7 @@ export function cache({ settings, state, model, say, sentence: said }) {
         if (passes.length > shownSteps) move(steps[1], [{ scale: "1 0" }, { scale: "1 1" }]);
         const end = tokenizer.decode([tokenizer.eot]);
         const read = (/** @type {number} */ from, /** @type {number} */ to) =>
-          tokenizer.decode(ids.slice(P + from, P + to)).replace(end, " ⟨end⟩");
+          tokenizer.decode(ids.slice(P + from, P + to)).replace(end, ` ${END}`);
         text.textContent = read(0, i ? passes.length : parted);
         wrong.textContent = i ? "" : read(parted, passes.length);
       });

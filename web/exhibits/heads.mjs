@@ -98,7 +98,7 @@ export function heads({ settings, state, model, say }) {
       }
       const { whole, now } = known;
       if (!now) return;
-      const tokens = ids.map((id) => model.show(id));
+      const tokens = model.names(ids);
       strip.set(pieces(ids), { text, cut, chosen: at });
       const maps = paths.flatMap((path) => mapsOf(now.tensor(path)));
       const chosen = names.indexOf(head);

@@ -96,7 +96,7 @@ export function layernorm({ settings, state, model, say }) {
         ? await model.run({ ...common, key: "layernorm", edits, switches: { layerNorm: norm } })
         : trained;
       if (!now || !latest()) return;
-      const tokens = ids.map((id) => model.show(id));
+      const tokens = model.names(ids);
       const at = state.get("at") < 0 ? ids.length - 1 : Math.min(state.get("at"), ids.length - 1);
       strip.set(pieces(ids), { text, chosen: at, cut });
       const x = now.tensor(path).values.subarray(at * C, (at + 1) * C);

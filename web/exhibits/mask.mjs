@@ -127,7 +127,7 @@ export function mask({ settings, state, model, say }) {
         model.run({ ids: changed, key: "mask, changed", ...request }),
       ]);
       if (!was || !is || !latest()) return;
-      const tokens = ids.map((id) => model.show(id));
+      const tokens = model.names(ids);
       const first = ids.findIndex((id, t) => id !== changed[t]);
       const values = (/** @type {Result} */ { tensor, logits }) => [
         ...paths.map((path) => tensor(path).values),

@@ -7,6 +7,7 @@ import { MISTAKES } from "./broken.mjs";
 import { fixed, make, short, visible } from "./dom.mjs";
 import { Loading } from "./loading.mjs";
 import { LOOK_UP, move } from "./motion.mjs";
+import { START } from "./page_model.mjs";
 import { textStrip } from "./strip.mjs";
 
 /** @import { Parity } from "./loading.mjs" */
@@ -105,7 +106,7 @@ export function mistakes({ settings, state, model, say }) {
       const { eot } = tokenizer;
       const own = tokenizer.encode(text);
       const ids = [eot, ...own.slice(-MOST)];
-      const names = ids.map((id) => (id === eot ? "⟨start⟩" : visible(tokenizer.show(id))));
+      const names = ids.map((id, i) => (i ? visible(tokenizer.show(id)) : START));
       const cut = own.length - MOST;
       const pieces = ids.map((id, i) => ({ name: names[i], id }));
       strip.set(pieces, { text, cut });

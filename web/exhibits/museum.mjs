@@ -190,7 +190,7 @@ export function museum({ settings, state, model, say, sentence, element }) {
         parameters: expected + (on.name === "tied by copy" ? V * C : 0),
         expected,
       });
-      const tokens = ids.map((id) => model.show(id));
+      const tokens = model.names(ids);
       strip.set(pieces(ids), { text, cut });
       board.setHeads(
         maps.map((values, i) => ({ title: names[i], values })),

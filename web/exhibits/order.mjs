@@ -137,7 +137,7 @@ export function order({ settings, state, model, say }) {
             "moved",
           );
       if (!typed.all || !moved || !latest()) return;
-      const tokens = ids.map((id) => model.show(id));
+      const tokens = model.names(ids);
       strip.set(
         now.map((place, i) => ({
           name: tokens[place],

@@ -25,7 +25,7 @@ const TOKENIZERS = new Map([
   [1024, "crane"],
   [GPT2_SIZE, "gpt2"],
 ]);
-const END = "⟨end⟩"; // <|endoftext|>
+export const [START, END] = ["⟨start⟩", "⟨end⟩"]; // <|endoftext|>: before a text, and after it
 
 class PageModel {
   constructor() {
@@ -151,12 +151,20 @@ class PageModel {
   }
 
   /**
-   * A token as a reader sees it: ␣ for a space, ⟨end⟩ for <|endoftext|>.
+   * A token as a reader sees it: ␣ for a space; for <|endoftext|> ⟨start⟩ where it begins a text, else
+   * ⟨end⟩.
    * @param {number} id
+   * @param {boolean} [begins]  a text
    */
-  show(id) {
+  show(id, begins = false) {
     const { tokenizer } = this.present;
-    return id === tokenizer.eot ? END : visible(tokenizer.show(id));
+    if (id === tokenizer.eot) return begins ? START : END;
+    return visible(tokenizer.show(id));
+  }
+
+  /** @param {number[]} ids  of a text */
+  names(ids) {
+    return ids.map((id, i) => this.show(id, !i));
   }
 
   /**

@@ -7,6 +7,7 @@ import { fixed, make, quoted } from "./dom.mjs";
 import { ORDERS, choices, hit, ranked, thrower, turn } from "./knobs.mjs";
 import { GATHER, LOOK_UP, still } from "./motion.mjs";
 import { senseAfter } from "./crane_world.mjs";
+import { END } from "./page_model.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
 
@@ -140,7 +141,7 @@ export function sampling({ settings, state, model, say }) {
         text.ended = id === tokenizer.eot;
         text.ids = [...text.ids, id];
         const said = tokenizer.decode(text.ids.slice(ids.length, text.ended ? -1 : undefined));
-        texts[n].textContent = `…${said}${text.ended ? " ⟨end⟩" : ""}`;
+        texts[n].textContent = `…${said}${text.ended ? ` ${END}` : ""}`;
       }
     }
     list.ariaBusy = "false";

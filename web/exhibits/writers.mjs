@@ -195,7 +195,7 @@ export function writers({ settings, state, model, say }) {
         : [first, second].map(({ name }) => quoted(name));
       meaning.textContent = `Upward means in favour of ${high} over ${low}. `;
 
-      const tokens = ids.map((id) => model.show(id));
+      const tokens = model.names(ids);
       strip.set(pieces(ids), { text, chosen: at, cut });
       const [long, earlier] = [now, before].map(({ each, sum }) => [...each, sum].map(length));
       const shown = [...names, "their sum"].map((name, id) => {

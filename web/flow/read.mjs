@@ -46,7 +46,7 @@ export async function readPass(model, request) {
   return {
     text,
     ids,
-    tokens: ids.map((id) => model.show(id)),
+    tokens: model.names(ids),
     nLayer,
     nHead,
     weights: blocks.map((h) => {

@@ -92,7 +92,7 @@ export const STEPS = [
     title: "A look that carries little",
     task: "Head 2.3 looks at the beginning.",
     answer: (pass) =>
-      `It gives ⟨end⟩ ${weight(pass, 2, 3, 0)}: a place to look when there is nothing to look for.`,
+      `It gives ⟨start⟩ ${weight(pass, 2, 3, 0)}: a place to look when there is nothing to look for.`,
     set: { place: "2.3" },
     chapter: 17,
   },

@@ -40,7 +40,7 @@ test("what it says is the pass's", async () => {
   expect(told[4]).toContain("had 0.18, now it has 0.85");
   expect(told[5]).toContain("it is 0.98");
   expect(told[6]).toContain("Of its 512 units 31 are lit");
-  expect(told[7]).toContain("⟨end⟩ 0.78");
+  expect(told[7]).toContain("⟨start⟩ 0.78");
   const { answer } = STEPS[8];
   const one = await run(["1.0"]);
   expect(one.next[0].name).toBe("␣ate");

@@ -32,7 +32,7 @@ def logits(crane, order: list[int] | None, positions: bool = True, mask: bool = 
 
 def test_bars_and_the_four_changes_are_pythons(exhibit, crane):
     shown = exhibit("order", text=CITY, query={"order": " ".join(map(str, FRONT))})
-    assert shown.tokens()[:4] == ["⟨end⟩", "␣city", "In", "␣the"]
+    assert shown.tokens()[:4] == ["⟨start⟩", "␣city", "In", "␣the"]
     expected = crane.next(logits(crane, FRONT), 1024)
     bars = shown.bars()
     assert bars == pytest.approx({name: expected[name] for name in bars}, abs=1e-3)
@@ -78,13 +78,13 @@ def test_words_are_dragged_and_the_last_stays(exhibit, touch):
         places = [(b["x"] + b["width"] / 2, b["y"] + 20) for b in boxes]
         return shown.drag(*places, touch).tokens()
 
-    assert drag(3, 1)[:4] == ["⟨end⟩", "␣city", "In", "␣the"]
+    assert drag(3, 1)[:4] == ["⟨start⟩", "␣city", "In", "␣the"]
     assert shown.query == "?order=3+1+2+4+5+6+7+8"
-    assert drag(9, 2)[-1] == "␣crane" and drag(2, 0)[:2] == ["⟨end⟩", "In"]
+    assert drag(9, 2)[-1] == "␣crane" and drag(2, 0)[:2] == ["⟨start⟩", "In"]
     assert drag(1, 9)[-2:] == ["In", "␣crane"] and drag(8, 1)[1] == "In"
     assert drag(2, 3) == drag(5, 5) and shown.element.locator("[style*=translate]").count() == 0
-    assert drag(2, 4)[:4] == ["⟨end⟩", "In", "␣the", "␣city"] and "As typed" in shown.sentence
-    assert shown.element.locator(".strip .fixed b").all_inner_texts() == ["⟨end⟩", "␣crane"]
+    assert drag(2, 4)[:4] == ["⟨start⟩", "In", "␣the", "␣city"] and "As typed" in shown.sentence
+    assert shown.element.locator(".strip .fixed b").all_inner_texts() == ["⟨start⟩", "␣crane"]
     positions = shown.element.get_by_role("checkbox", name="positions")
     (positions.tap if touch else positions.click)()
     assert shown.query == "?positions=false"
