@@ -15,7 +15,8 @@
   const SKIPPED = [
     "g2-take, script, style, input, select, textarea, label:has(input, select), [hidden]",
     ".foot, .first, .status, .aloud, .unseen, .chips, .choice, .switchboard, .console, .as-table",
-    ".flow-top, .flow-tour, .flow-controls, .flow-line, .flow-forks, .flow-veil, .scale-controls",
+    ".flow-top, .flow-tour, .flow-learned, .flow-controls, .flow-line, .flow-forks, .flow-veil",
+    ".flow-pulses, .scale-controls",
     "button:not(.strip *, .bars *, .thumbs *, table *)",
   ].join(", ");
   const COLOURS = ["fill", "stroke"];

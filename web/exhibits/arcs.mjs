@@ -16,7 +16,9 @@ export class Arcs {
     this.at = 0;
     /** @type {ArrayLike<number>} */
     this.weights = [];
-    new ResizeObserver(() => this.draw()).observe(strip.list);
+    // It follows its list: another size, or another place, as where a line above it grows.
+    const observer = new ResizeObserver(() => this.draw());
+    for (const one of [strip.list, strip.element]) observer.observe(one);
   }
 
   /**
