@@ -22,7 +22,8 @@ const LICENCES = {
   gpt2: "SHA-256 from @noble/hashes (MIT, (c) 2022 Paul Miller).",
   scale:
     "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
-  flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
+  flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
+  deep: "With d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
 };
 
 // A page and its worker run the same text, that of the function `packed`.

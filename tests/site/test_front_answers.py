@@ -52,6 +52,7 @@ def test_the_first_frames_need_no_weights(opened, address, site, opening):
 def test_gpt2s_own_runs_open_without_a_download(opened):
     page = opened(FRONT)
     page.locator(READY).wait_for(timeout=WAIT)
+    page.get_by_role("button", name="more", exact=True).click()
     page.get_by_role("button", name="Artificial Intelligence is transforming the").click()
     until(page, "document.querySelectorAll('gpt2-flow .room').length === 14", timeout=WAIT)
     shown = page.locator("gpt2-flow .next").first.text_content()
@@ -221,6 +222,7 @@ def test_the_tour_answers_where_nobody_guesses(opened):
 def test_stored_passes_are_not_written_on(opened):
     page = opened(FRONT)
     page.locator(READY).wait_for(timeout=WAIT)
+    page.get_by_role("button", name="more", exact=True).click()
     page.get_by_role("button", name="Artificial Intelligence").click()
     page.get_by_text("GPT-2 124M answered this once").wait_for(timeout=WAIT)
     write = page.get_by_role("button", name="write on")
@@ -240,6 +242,7 @@ def test_what_is_said_of_a_text_goes_with_it(opened):
     assert "742,528 parameters" in who.inner_text()
     page.locator("gpt2-flow input[type=text]").fill("My Python code throws an")
     who.get_by_text("Not in Crane World: “Python”").wait_for(timeout=WAIT)
+    page.get_by_role("button", name="more", exact=True).click()
     page.get_by_role("button", name="Artificial Intelligence is transforming the").click()
     who.get_by_text("GPT-2 124M answered this once").wait_for(timeout=WAIT)
     assert "Python" not in page.locator("gpt2-flow").inner_text()
@@ -254,6 +257,7 @@ def test_what_writes_stops_where_a_stored_pass_is_opened(opened):
     page.get_by_role("button", name="write on", exact=True).click()
     until(page, "document.querySelectorAll('gpt2-flow .token').length >= 9", timeout=WAIT)
     assert page.locator(".flow-picture").bounding_box()["height"] == high
+    page.get_by_role("button", name="more", exact=True).click()
     page.get_by_role("button", name="Artificial Intelligence is transforming the").click()
     until(page, "document.querySelectorAll('gpt2-flow .room').length === 14", timeout=WAIT)
     page.get_by_role("button", name="stop", exact=True).wait_for(state="detached", timeout=2000)

@@ -9,6 +9,7 @@ export * from "./cells.mjs";
 export * from "./layout.mjs";
 export * from "./pass.mjs";
 export * from "./place.mjs";
+export * from "./ribbons.mjs";
 export * from "./whole.mjs";
 export * from "./writer.mjs";
 

@@ -3,14 +3,16 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { dial, heat, lengthOf, press, rowOf, spreadOf } from "./cells.mjs";
+import { headOf, heat, lengthOf, normed, press, rowOf } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { LIT } from "./pass.mjs";
+import { DRAWN } from "./ribbons.mjs";
 import { colour } from "./whole.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
 const NARROWEST = 82; // px of a map with its name
+const STRIP = 9; // px of a q, k or v
 
 /**
  * The lengths of the followed token's vectors in a block.
@@ -34,7 +36,7 @@ export function lengthsOf({ tensor, tokens }, block, at) {
     middle: lengthOf(middle),
     mlp: lengthOf(mlp),
     after: lengthOf(after),
-    spreads: [spreadOf(before), spreadOf(middle)],
+    streams: [before, middle],
   };
 }
 
@@ -59,8 +61,11 @@ export function block(view) {
   const columns = Math.min(nHead, most);
   const each = (right - left) / columns;
   const map = Math.min(each - 14, 110);
-  const top = wide ? 150 : 76;
-  const mapsEnd = top + Math.ceil(nHead / columns) * (map + 42);
+  const parts = ["q", "k", "v"].map((name) => pass.tensor?.(`transformer.h.${n}.attn.${name}`));
+  const above = parts[0] ? 3 * STRIP + 4 : 0; // a map has its q, k and v above it
+  const top = (wide ? 150 : 76) + above;
+  const high = map + 42 + above;
+  const mapsEnd = top + Math.ceil(nHead / columns) * high;
   const plus1 = wide ? width * 0.52 : mapsEnd + 14;
   const plus2 = wide ? width * 0.94 : plus1 + 250;
   const end = wide ? width - 12 : plus2 + 46;
@@ -97,16 +102,42 @@ export function block(view) {
   };
 
   // Attention: a map for each head.
+  const placeOfMap = (/** @type {number} */ head) => [
+    left + (head % columns) * each,
+    top + Math.floor(head / columns) * high,
+  ];
   const maps = weights[n].map((values, head) => {
     const name = `${n}.${head}`;
     const off = cut.includes(name);
-    const x = left + (head % columns) * each;
-    const y = top + Math.floor(head / columns) * (map + 42);
+    const [x, y] = placeOfMap(head);
     const open = () => go({ block: n, head });
+    const strips = parts.map((part, i) => {
+      if (!part) return nothing;
+      const D = part.shape[part.shape.length - 1];
+      const py = y - above + i * STRIP;
+      const role = "qkv"[i];
+      const letter =
+        head % columns
+          ? nothing
+          : svg`<text class=${`letter ${role}`} x=${x - 10} y=${py + STRIP - 2}>${role}</text>`;
+      return [
+        letter,
+        heat(rowOf({ values: headOf(part, head) }, at, D), {
+          x,
+          y: py,
+          columns: D,
+          cell: map / D,
+          high: STRIP,
+          gap: 0.5,
+          role,
+        }),
+      ];
+    });
     return svg`<g class=${`map h${head % 4}${off ? " cut" : ""}`}>
       <g role="button" tabindex=${head ? -1 : 0} data-rove="maps" aria-label="head ${name}: open it" @click=${open}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>
-        <text class="name" x=${x} y=${y - 6}>head ${name}</text>
+        <text class="name" x=${x} y=${y - 6 - above}>head ${name}</text>
+        ${strips}
         <rect class="frame" x=${x} y=${y} width=${map} height=${map}></rect>
         ${heat(values, { x, y, columns: T, cell: map / T, scale: 1, role: "weights" })}
         <rect class="row" x=${x} y=${y + (at * map) / T} width=${map} height=${map / T}></rect>
@@ -126,12 +157,12 @@ export function block(view) {
   const many = 32;
   const cell = Math.min(9, field.width / many);
   const lit = units.reduce((sum, x) => sum + Number(x > LIT), 0);
-  const high = Math.min(cell, (wide ? 190 : 150) / Math.ceil(Math.max(1, units.length) / many));
+  const low = Math.min(cell, (wide ? 190 : 150) / Math.ceil(Math.max(1, units.length) / many));
   const openMlp = () => go({ block: n, mlp: true });
   const mlp = svg`<g class="map" role="button" tabindex="0" aria-label="MLP of block ${n}: open it" @click=${openMlp}
     @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, openMlp)}>
     <text class="name" x=${field.x} y=${field.y - 6}>MLP: ${lit} of ${units.length} units are lit</text>
-    ${heat(units, { x: field.x, y: field.y, columns: many, cell, high, gap: 1, scale: 2 })}
+    ${heat(units, { x: field.x, y: field.y, columns: many, cell, high: low, gap: 1, scale: 2 })}
     <title>click to open the MLP</title></g>`;
 
   const way = (
@@ -147,10 +178,10 @@ export function block(view) {
   const middle = wide ? (top + mapsEnd) / 2 - 20 : 0;
   const dials = known
     ? wide
-      ? [dial(44, middle, known.spreads[0]), dial(plus1 + 60, middle, known.spreads[1])]
+      ? [normed(44, middle, known.streams[0]), normed(plus1 + 60, middle, known.streams[1])]
       : [
-          dial(across + 8, top + 40, known.spreads[0]),
-          dial(across + 8, plus1 + 110, known.spreads[1]),
+          normed(across + 10, top + 40, known.streams[0]),
+          normed(across + 10, plus1 + 110, known.streams[1]),
         ]
     : [];
   const detours = wide
@@ -170,8 +201,20 @@ export function block(view) {
     boxes: ({ head, mlp: toMlp }) => {
       if (toMlp) return { x: field.x, y: field.y, width: many * cell, height: 150 };
       if (head === undefined) return null;
-      const x = left + (head % columns) * each;
-      return { x, y: top + Math.floor(head / columns) * (map + 42), width: map, height: map };
+      const [x, y] = placeOfMap(head);
+      return { x, y, width: map, height: map };
+    },
+    squares: () => {
+      const cell = map / T;
+      const all = weights[n].flatMap((values, head) =>
+        Array.from(values, (weight, i) => {
+          const [x, y] = placeOfMap(head);
+          const [query, key] = [Math.floor(i / T), i % T];
+          const box = { x: x + key * cell, y: y + query * cell, width: cell, height: cell };
+          return /** @type {const} */ ([`${n}.${head}.${query}.${key}`, { ...box, head, weight }]);
+        }),
+      );
+      return new Map(all.filter(([, { weight }]) => weight >= DRAWN));
     },
     says: says(pass, n, at, known),
   };

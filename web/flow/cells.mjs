@@ -74,18 +74,40 @@ export function button(name, { x, y, width, act, label = name }) {
     <text x=${x + width / 2} y=${y + 19} text-anchor="middle">${name}</text></g>`;
 }
 
+const HILL = { width: 62, high: 20, bars: 13 }; // px, and how finely numbers are counted
+
 /**
- * What LayerNorm does: the spread of the numbers before, and 1.
- * @param {number} x
+ * What LayerNorm does: how the numbers lie before, and below it, on the same axis, after.
+ * @param {number} x  of their middle
  * @param {number} y
- * @param {number} spread
+ * @param {ArrayLike<number>} values
  */
-export function dial(x, y, spread) {
-  const turn = Math.max(-2.2, Math.min(2.2, Math.log2(spread)));
-  const [dx, dy] = [Math.sin(turn) * 13, -Math.cos(turn) * 13];
-  return svg`<g class="dial"><circle cx=${x} cy=${y} r="17"></circle>
-    <path d="M${x} ${y}l${dx.toFixed(1)} ${dy.toFixed(1)}"></path>
-    <text x=${x} y=${y + 33} text-anchor="middle">σ ${fixed(spread, 2)} → 1</text>
+export function normed(x, y, values) {
+  const { width, high, bars } = HILL;
+  const all = Array.from(values);
+  const [mean, spread] = [all.reduce((sum, v) => sum + v, 0) / all.length, spreadOf(values)];
+  const counts = Array(bars).fill(0); // from −3 to 3 standard deviations
+  for (const v of all) {
+    const bar = Math.floor(((v - mean) / spread / 6 + 0.5) * bars);
+    counts[Math.max(0, Math.min(bars - 1, bar))]++;
+  }
+  const most = Math.max(...counts);
+  const half = Math.max(3, 3 * spread + Math.abs(mean)); // of the axis
+  const hill = (
+    /** @type {number} */ middle,
+    /** @type {number} */ sigma,
+    /** @type {number} */ foot,
+  ) => {
+    const px = (/** @type {number} */ v) => (x + (v / half) * (width / 2)).toFixed(1);
+    const at = (/** @type {number} */ i) => px(middle + (i / bars - 0.5) * 6 * sigma);
+    const tops = counts.map(
+      (n, i) => `H${at(i)}V${(foot - (high * n) / most).toFixed(1)}H${at(i + 1)}`,
+    );
+    return svg`<path class="base" d="M${x - width / 2} ${foot}h${width}"></path>
+      <path class="hill" d="M${at(0)} ${foot}${tops.join("")}V${foot}z"></path>`;
+  };
+  return svg`<g class="dial">${hill(mean, spread, y)}${hill(0, 1, y + high + 10)}
+    <text x=${x} y=${y + high + 27} text-anchor="middle">σ ${fixed(spread, 2)} → 1</text>
     <title>LayerNorm: the numbers' standard deviation was ${fixed(spread)}, and is 1 before gain and bias</title></g>`;
 }
 

@@ -1,6 +1,6 @@
-// Sampling: what temperature, top-k and top-p make of the shares before it is thrown.
+// Sampling: top-k and top-p, and what they and the temperature make of the shares before it is thrown.
 
-import { fixed, make } from "../exhibits/dom.mjs";
+import { make } from "../exhibits/dom.mjs";
 import { turn } from "../exhibits/knobs.mjs";
 import { Switchboard } from "../exhibits/switchboard.mjs";
 import { turned } from "./writer.mjs";
@@ -17,14 +17,6 @@ export class Dart {
     this.board = new Switchboard(
       state,
       [
-        {
-          kind: "slider",
-          key: "temperature",
-          label: "temperature",
-          max: 3,
-          step: 0.05,
-          show: (value) => (value ? fixed(value, 2) : "0 (greedy)"),
-        },
         { kind: "slider", key: "k", label: "top-k", max: 100, step: 1, show: all(0) },
         { kind: "slider", key: "p", label: "top-p", min: 0.05, step: 0.05, show: all(1) },
       ],
@@ -32,7 +24,7 @@ export class Dart {
     );
     const told = make("summary", {}, "Sampling, bugs");
     this.element = make("details", { class: "flow-dart" }, told, this.board.element);
-    this.element.open = this.turned || state.get("bug") !== "";
+    this.element.open = state.get("k") > 0 || state.get("p") < 1 || state.get("bug") !== "";
   }
 
   /** Whether a knob is turned. */

@@ -2,6 +2,7 @@
 // for when somebody is near.
 
 import { STYLE } from "./deep_style.mjs";
+import { fly } from "./camera.mjs";
 import { make } from "../exhibits/dom.mjs";
 import { sceneOf } from "./scenes.mjs";
 import { wholeWords } from "./read.mjs";
@@ -9,6 +10,12 @@ import { Tools } from "./tools.mjs";
 
 document.head.append(make("style", {}, STYLE));
 
-/** @typedef {{sceneOf: typeof sceneOf, Tools: typeof Tools, wholeWords: typeof wholeWords}} Deep */
+/** @typedef {{sceneOf: typeof sceneOf, Tools: typeof Tools, wholeWords: typeof wholeWords,
+ *   fly: typeof fly}} Deep */
 
-/** @type {any} */ (globalThis).gpt2Deep = /** @type {Deep} */ ({ sceneOf, Tools, wholeWords });
+/** @type {any} */ (globalThis).gpt2Deep = /** @type {Deep} */ ({
+  sceneOf,
+  Tools,
+  wholeWords,
+  fly,
+});

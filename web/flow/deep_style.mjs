@@ -12,6 +12,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .heat.minus { fill: var(--minus); }
 .flow-picture .heat.none { fill: var(--dim); fill-opacity: 0.5; }
 .flow-picture :is(tspan.q, tspan.k, .letter) { fill: var(--shade); font-weight: 600; }
+.flow-picture .map .letter { font-size: 10px; }
 .flow-picture .map [role], .flow-picture .map[role], .flow-picture .field { cursor: zoom-in; }
 .flow-picture :is(.h0, .h1, .h2, .h3) { --weights: var(--hue); }
 .flow-picture .frame { fill: var(--paper); stroke: var(--line); }
@@ -21,9 +22,9 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .cutter text { font-size: 12px; text-decoration: underline; fill: var(--quiet); }
 .flow-picture :is(.length, .axis, .code, .token-name) { font-size: 12px; fill: var(--quiet); }
 .flow-picture :is(.code, .token-name) { font-family: ui-monospace, Menlo, Consolas, monospace; }
-.flow-picture .detour { fill: none; stroke: var(--stream); stroke-width: 3; }
-.flow-picture .dial circle { fill: var(--paper); stroke: var(--line); stroke-width: 2; }
-.flow-picture .dial path { stroke: var(--ink); stroke-width: 2; }
+.flow-picture .detour { fill: none; stroke: var(--stream); stroke-width: 3; stroke-linejoin: round; }
+.flow-picture .dial .hill { fill: var(--plain); }
+.flow-picture .dial .base { stroke: var(--line); }
 .flow-picture .dial text { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; font-size: 12px; fill: var(--quiet); }
 .flow-picture .step { cursor: pointer; }
 .flow-picture .step rect { fill: var(--paper); stroke: var(--line); }

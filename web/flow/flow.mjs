@@ -2,15 +2,16 @@
 // it down to a single product.
 
 import { make } from "../exhibits/dom.mjs";
-import { Strip } from "../exhibits/strip.mjs";
 import { Crumbs } from "./crumbs.mjs";
 import { deeper } from "./deeper.mjs";
+import { arrive as arrives } from "./arrival.mjs";
 import { asTable, outcome } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, STEPS, wayTo } from "./place.mjs";
 import { Lines } from "./lines.mjs";
 import { Player } from "./player.mjs";
 import { Stage } from "./stage.mjs";
-import { fromStored, gpt2Runs, runsAsChips } from "./stored.mjs";
+import { fromStored, gpt2Runs } from "./stored.mjs";
+import { Texts } from "./texts.mjs";
 import { whole } from "./whole.mjs";
 import { turned, Writer } from "./writer.mjs";
 
@@ -69,18 +70,8 @@ export function flow(page) {
     const whole = { at: -1, place: "", station: -1, set: [], versus: "", run: 0, learned: 0 };
     state.set({ ...whole, ...changes });
   };
-  const strip = new Strip({
-    value: state.get("text"),
-    chips: settings.chips,
-    onText: (text) => begin({ text }),
-  });
-  const lines = new Lines(page, strip);
-  const runs = [
-    runsAsChips("GPT-2’s stored passes", settings.gpt2, (run) => begin({ run, off: [] })),
-    runsAsChips("the crane while it learned", settings.learned?.texts, (learned) =>
-      begin({ learned }),
-    ),
-  ];
+  const texts = new Texts(settings, state.get("text"), begin);
+  const { strip } = texts;
   const crumbs = new Crumbs((to) => go(to));
   const stage = new Stage();
   /** @type {string[]} */
@@ -92,7 +83,6 @@ export function flow(page) {
     return elsewhere() ? null : pass;
   };
   const writer = new Writer(page, stage, latestPass);
-  player.plays = Boolean(settings.plays);
   const tour = make(
     "button",
     {
@@ -100,8 +90,17 @@ export function flow(page) {
       class: "flow-tour-open",
       onclick: () => void arrive().then((tools) => tools.tour.begin(), complain),
     },
-    "Show me: two minutes",
+    "Show me",
+    make("span", {}, ": two minutes"),
   );
+  const lines = new Lines(page, strip, tour);
+  const change = (/** @type {string} */ text, /** @type {string} */ says) => {
+    lines.changed = { text, says };
+    begin({ text });
+  };
+  if (settings.plays) {
+    player.arrival = () => arrives(player, { passes: stored, field: strip.input, begin: change });
+  }
   const [above, under, below] = ["above", "under", "below"].map((name) =>
     make("div", { class: `flow-${name}` }),
   );
@@ -109,6 +108,7 @@ export function flow(page) {
   /** What goes deeper than the whole, and what changes a pass: it comes when somebody is near. */
   const arrive = async () => {
     deep ??= await deeper();
+    stage.fly = deep.fly;
     if (tools) return tools;
     const repaint = () => paint();
     const forget = () => (answered = "");
@@ -230,6 +230,8 @@ export function flow(page) {
       around: outer ? scene.boxes(place(before)) : null,
     });
     shownPlace = address;
+    writer.place(scene.knob);
+    if (elsewhere()) texts.open(true);
     crumbs.show(wayTo(here, pass.tokens));
     const top = !levelOf(here);
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
@@ -262,8 +264,7 @@ export function flow(page) {
   return {
     nodes: [
       strip.element,
-      ...runs,
-      make("div", { class: "flow-top" }, crumbs.element, lines.legend, tour),
+      make("div", { class: "flow-top" }, crumbs.element, lines.legend, lines.who),
       above,
       stage.element,
       player.result,

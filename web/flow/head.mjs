@@ -5,6 +5,7 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
 import { headOf, heat, press, steps } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { STEPS } from "./place.mjs";
+import { DRAWN } from "./ribbons.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
@@ -172,6 +173,16 @@ export function head(view) {
               width: size,
               height: size,
             },
+    squares: () => {
+      const all = shown.flatMap((r, i) =>
+        shown.slice(0, i + 1).map((c, j) => {
+          const box = { x: mx + j * size, y: my + i * size, width: size - 1, height: size - 1 };
+          const weight = pass.weights[n][h][r * T + c];
+          return /** @type {const} */ ([`${n}.${h}.${r}.${c}`, { ...box, head: h, weight }]);
+        }),
+      );
+      return new Map(all.filter(([, { weight }]) => weight >= DRAWN));
+    },
     path: path + ["scores", "scores", "masked_scores", "weights", "heads"][step],
     says: `${TELLS[step].replace("32", String(D || "D"))}. ${look(view, values)}${old}`,
   };

@@ -2,6 +2,7 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
+import { START } from "../exhibits/page_model.mjs";
 import { press } from "./cells.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
@@ -42,12 +43,13 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
   const swaps = chosen && t > 0;
   const act = () => (folded ? undefined : swaps ? exchange(t) : pick(t));
   const differs = other && other.ids[t] !== pass.ids[t];
-  const under = differs ? `or ${other.tokens[t]}` : pass.ids[t];
+  const begins = name === START && wide ? "begins a text" : pass.ids[t];
+  const under = differs ? `or ${other.tokens[t]}` : begins;
   const offer = swaps ? "exchange it" : "follow it";
   return svg`${strip}<g class=${`token${chosen ? " chosen" : ""}${folded ? " folded" : ""}`} tabindex=${chosen ? 0 : -1} role="button" data-rove="tokens"
     aria-label=${folded ? `+${first} older tokens` : `${shown} ${under}: ${offer}`} aria-pressed=${String(chosen)}
     @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
-    <rect x=${x} y=${y} width=${width} height=${height} rx="5"></rect>
+    <rect x=${x} y=${y} width=${width} height=${height} rx="8"></rect>
     <text class="name" x=${x + width / 2} y=${y + (low && !differs ? height / 2 + 4 : wide ? Math.min(15, height / 2) : 17)}>${shown}</text>
     ${low && !differs ? nothing : svg`<text class="id" x=${x + width / 2 - (swaps && !wide ? 6 : 0)} y=${y + height - (low ? 1 : 5)}>${folded ? "older" : under}</text>`}
     ${swaps ? svg`<text class="swap" x=${x + width - 8} y=${y + height - 5}>⇄</text>` : nothing}
@@ -55,21 +57,28 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
 }
 
 /**
- * An MLP: its units, as lights.
+ * An MLP: the stream swells to four times its width and back; within it its units, as lights.
  * @param {Layout} layout
  * @param {number} block
  * @param {number} lane
  * @param {number | null} share  of its units that are lit; null: it is not known
- * @param {{chosen: boolean, open: () => void}} more
+ * @param {{chosen: boolean, open: () => void, style: string}} more  `style`: the stream's colour
  */
-export function hexagon(layout, block, lane, share, { chosen, open }) {
-  const { wide } = layout;
-  const half = Math.min(17, layout.across / 2 - (wide ? 3 : 5));
-  const [p, q] = [layout.point(block + 1.57, lane), layout.point(block + 1.9, lane)];
-  const [cut1, cut2] = [layout.point(block + 1.66, lane), layout.point(block + 1.81, lane)];
-  const side = (/** @type {[number, number]} */ [x, y], /** @type {number} */ s) =>
-    wide ? `${x} ${y + s * half}` : `${x + s * half} ${y}`;
-  const outline = `M${p}L${side(cut1, -1)}L${side(cut2, -1)}L${q}L${side(cut2, 1)}L${side(cut1, 1)}Z`;
+export function swelling(layout, block, lane, share, { chosen, open, style }) {
+  const half = Math.min(17, layout.across / 2 - (layout.wide ? 3 : 5));
+  const slim = chosen ? 6 : 3; // half of the lane
+  const edge = (/** @type {number} */ side, /** @type {[number, number][]} */ places) =>
+    places.map(([depth, size]) => {
+      const [x, y] = layout.point(block + depth, lane, side * size);
+      return `${x.toFixed(1)} ${y.toFixed(1)}`;
+    });
+  /** @type {[number, number][]} */
+  const way = [1.56, 1.6, 1.615, 1.65, 1.82, 1.855, 1.87, 1.91].map((depth, i) => {
+    return [depth, i > 1 && i < 6 ? half : slim];
+  });
+  const [a, b, c, d, e, f, g, h] = edge(-1, way);
+  const [k, l, m, n, o, q, r, t] = edge(1, way.reverse());
+  const outline = `M${a}C${b} ${c} ${d}L${e}C${f} ${g} ${h}L${k}C${l} ${m} ${n}L${o}C${q} ${r} ${t}Z`;
   const [cx, cy] = layout.point(block + 1.735, lane);
   const row = Math.min(6, half / 2); // px of a row of lights
   const lights = (/** @type {number} */ from, /** @type {number} */ to) =>
@@ -78,7 +87,7 @@ export function hexagon(layout, block, lane, share, { chosen, open }) {
       return `M${cx - 15.5 + (n % 8) * 4} ${cy + ((n >> 3) - 1.5) * row}h3v${row - 1}h-3z`;
     }).join("");
   const on = share === null ? 0 : Math.min(UNITS, Math.ceil(share * UNITS));
-  return svg`<g class=${chosen ? "mlp chosen" : "mlp"} @click=${open}>
+  return svg`<g class=${chosen ? "mlp chosen" : "mlp"} style=${style} @click=${open}>
     <path class="shape" d=${outline}></path>
     ${share === null ? nothing : svg`<path class="unlit" d=${lights(on, UNITS)}></path><path class="lit" d=${lights(0, on)}></path>`}
     <title>MLP of block ${block}: click to open it</title></g>`;
@@ -91,37 +100,63 @@ export function hexagon(layout, block, lane, share, { chosen, open }) {
 export function loop(layout) {
   const { height, width, nLayer } = layout;
   const [from, to] = [layout.along(nLayer + 1.5), layout.ends[0] * 0.25];
-  const y = height - 8;
-  return svg`<g class="loop"><path d="M${from} ${y - 14}v14H${to}v-14m-4 5l4 -5l4 5"></path>
+  const y = height - 10;
+  return svg`<g class="loop"><path d="M${from} ${y - 14}q0 14 -14 14H${to + 14}q-14 0 -14 -14m-4 5l4 -5l4 5"></path>
     <text x=${width / 2} y=${y + 4} text-anchor="middle">the chosen token joins the text, and all begins again</text></g>`;
 }
 
+const FAN = 48; // px between the end of a lane and the bars
+const BARS = 228; // px of them all
+const KNOB = 56; // px of the temperature
+const BAND = 22; // px of a share of 1, where it reaches its bar
+
 /**
- * What comes next.
+ * What comes next: the end of the last lane, parted among the words.
  * @param {View} view
  * @param {Layout} layout
  * @param {(id: number) => void} append
  */
 export function barsOf({ pass, next }, layout, append) {
+  const { wide, lanes } = layout;
   const { x, y, width } = layout.zone(pass.nLayer + 1);
-  const [height, top] = layout.wide
-    ? [Math.min(36, (layout.height - 70) / Math.max(6, next.length)), layout.top]
-    : [36, y + 32];
+  const below = layout.over(lanes - 1) + 17; // where the bars end, beside the last lane
+  const height = wide ? BARS / Math.max(6, next.length) - 4 : 36;
+  const top = wide ? below - next.length * (height + 4) + 4 : y + 32 + KNOB;
   if (!next.length) return svg`<text class="part" x=${x + 8} y=${top + 16}>not stored</text>`;
   const share = (/** @type {number} */ p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
-  return next.map(({ id, name, p, rest = "", sense = "", other }, i) => {
+  const [px, w] = wide ? [x + FAN, width - FAN - 8] : [x + 8, width - 16];
+  const [from, middle] = [x - 2, x + FAN / 2];
+  let edge = layout.over(lanes - 1) - 5.5; // of what is left of the lane
+  const fan = next.map(({ p, sense = "" }, i) => {
+    const [a, b, half] = [edge, (edge += 11 * p), Math.max(0.5, (BAND * p) / 2)];
+    const to = top + i * (height + 4) + height / 2;
+    const d = `M${from} ${a}C${middle} ${a} ${middle} ${to - half} ${px + 4} ${to - half}V${to + half}C${middle} ${to + half} ${middle} ${b} ${from} ${b}Z`;
+    return svg`<path class=${`fan ${sense}`} style="d:path('${d}')" d=${d}></path>`;
+  });
+  const rows = next.map(({ id, name, p, rest = "", sense = "", other }, i) => {
     const word = name.replace("␣", "");
     const py = top + i * (height + 4);
-    const [px, w] = [x + 8, width - 16];
     const high = other === undefined ? height : height / 2;
     const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;
     return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest} ${both}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
-      <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="4"></rect>
-      <rect class="bar" x=${px} y=${py} height=${high} rx="4" style="width:${(w * p).toFixed(1)}px"></rect>
-      <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="4" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
-      <text class="name" x=${px + 8} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
-      <text class="p" x=${px + w - 6} y=${py + height / 2 + 5}>${both}</text>
+      <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="6"></rect>
+      <rect class="bar" x=${px} y=${py} height=${high} rx="6" style="width:${(w * p).toFixed(1)}px"></rect>
+      <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="6" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
+      <text class="name" x=${px + 10} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
+      <text class="p" x=${px + w - 8} y=${py + height / 2 + 5}>${both}</text>
       <title>${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${quoted(name)}</title></g>`;
   });
+  return [wide ? fan : nothing, rows];
+}
+
+/**
+ * Where the temperature is set: above the bars.
+ * @param {Layout} layout
+ */
+export function knobOf(layout) {
+  const { x, y, width } = layout.zone(layout.nLayer + 1);
+  const { wide, lanes } = layout;
+  const [left, top] = wide ? [FAN, layout.over(lanes - 1) + 17 - BARS - KNOB] : [8, y + 30];
+  return { x: x + left, y: top, width: width - left - 8 };
 }

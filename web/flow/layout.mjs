@@ -27,8 +27,8 @@ export class Layout {
       ? ROWS / Math.max(7, this.lanes)
       : Math.min(52, (width - 12) / this.lanes);
     const [begin, end] = this.wide
-      ? [Math.max(130, width * 0.15), Math.max(150, width * 0.16)]
-      : [92, 276];
+      ? [Math.max(130, width * 0.14), Math.max(160, width * 0.19)]
+      : [92, 340];
     const room = this.wide ? (width - begin - end) / nLayer : nLayer > 4 ? 96 : 270;
     this.folded = room < OPEN;
     this.starts = [0, ...Array.from({ length: nLayer + 1 }, (_, n) => begin + n * room)];

@@ -17,19 +17,22 @@ const LEARNING = "This is Crane World’s model while it learned.";
 export class Lines {
   /**
    * @param {Page} page
-   * @param {Strip} strip  its field gets the first of them
+   * @param {Strip} strip  its field comes first
+   * @param {HTMLElement} tour  what begins it
    */
-  constructor({ settings, state, model, element, complain }, { element: box, input }) {
+  constructor({ settings, state, model, element, complain }, { element: box, input }, tour) {
     this.settings = settings;
     this.state = state;
     this.model = model;
     this.input = input;
     this.told = make("ol", { class: "aloud" });
-    this.who = make("p", { class: "soft flow-who", role: "status" });
+    this.says = make("span", { role: "status" });
     this.legend = make("p", { class: "soft flow-legend" });
     const use = (/** @type {any} */ files) => /** @type {any} */ (element).bring(files);
     this.gpt2 = gpt2Button(use, complain);
-    box.prepend(make("div", { class: "flow-field" }, input, this.gpt2), this.who); // the field first
+    this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.gpt2);
+    box.prepend(make("div", { class: "flow-field" }, input, tour)); // the field first
+    this.changed = { text: "", says: "" }; // what came of a text that was changed
   }
 
   /**
@@ -39,11 +42,12 @@ export class Lines {
    * @returns {(Node | string)[]}  what comes next
    */
   set(pass, { at, top, other, writes }) {
-    const { settings, state, input, who, legend } = this;
+    const { settings, state, input, says, legend, changed } = this;
     const { loaded } = this.model;
     const answers = remarkOn([pass.text]) || whoAnswers(loaded, settings.parameters);
     const told = state.get("run") ? OWN_RUN : state.get("learned") ? LEARNING : answers;
-    if (who.textContent !== told) who.textContent = told; // it is read aloud
+    const line = changed.text === pass.text ? changed.says : told;
+    if (says.textContent !== line) says.textContent = line; // it is read aloud
     this.gpt2.hidden = !settings.gpt2 || loaded?.name === GPT2;
     legend.hidden = !top;
     legend.replaceChildren(...legendOf(pass, Boolean(other)));
@@ -71,10 +75,10 @@ function whoAnswers(loaded, parameters) {
  */
 function legendOf({ next, lens }, compared) {
   if (compared || !lens[0].at(-1)) return [];
-  const start = "What it would say if it stopped here: ";
+  const start = [make("span", { class: "long" }, "What it would say "), "if it stopped here: "];
   const dot = (/** @type {string} */ sense) => make("i", { class: sense });
-  if (!next.some(({ sense }) => sense)) return [start, dot("winner"), " the word that wins."];
-  return [start, dot("bird"), " a bird’s deed, ", dot("machine"), " a machine’s."];
+  if (!next.some(({ sense }) => sense)) return [...start, dot("winner"), " the word that wins."];
+  return [...start, dot("bird"), " a bird’s deed, ", dot("machine"), " a machine’s."];
 }
 
 /**

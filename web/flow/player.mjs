@@ -9,7 +9,6 @@ import { wayThrough } from "./way.mjs";
 /** @import { Stage } from "./stage.mjs" */
 
 const TOUCHES = ["pointerdown", "wheel", "keydown"]; // a reader who takes over
-const QUICK = 2; // of what plays by itself: over in five seconds
 
 export class Player {
   /**
@@ -25,7 +24,8 @@ export class Player {
     this.nLayer = 1;
     this.began = 0; // milliseconds; 0: it rests
     this.frame = 0;
-    this.plays = false; // it is to play by itself
+    /** @type {(() => void) | null} */
+    this.arrival = null; // what is done by itself, once something is shown
     this.byItself = false; // nobody asked for it
     this.end = () => {}; // of what is played
     this.nth = -1; // output of a matrix
@@ -59,47 +59,21 @@ export class Player {
     this.answer = []; // that it holds where nothing is played
   }
 
+  /** @param {string} does  the button */
+  name(does) {
+    this.button.textContent = this.button.dataset.is = does;
+  }
+
   stop() {
     cancelAnimationFrame(this.frame);
     this.began = 0;
     this.byItself = false;
-    this.button.textContent = "play";
+    this.name("play");
     this.stage.veil.dataset.says = "";
     this.result.replaceChildren(...this.answer);
     const { end } = this;
     this.end = () => {};
     end();
-  }
-
-  /** By itself once a visit, and quicker, as soon as it can be seen; any touch ends it. */
-  playOnce() {
-    const visit = "gpt2-edu played";
-    const { element } = this.stage;
-    const begin = async () => {
-      if (this.began || still() || this.state.get("place") || this.state.get("station") >= 0)
-        return;
-      try {
-        if (sessionStorage[visit]) return;
-        sessionStorage[visit] = "1";
-      } catch {
-        return; // without storage it would play on every page
-      }
-      const take = () => {
-        this.stop();
-        this.stage.showDepth(Infinity);
-        this.tell(Infinity);
-      };
-      for (const touch of TOUCHES) addEventListener(touch, take, { passive: true });
-      this.stage.drop();
-      if (await this.play(QUICK, true)) await this.stage.fling();
-      for (const touch of TOUCHES) removeEventListener(touch, take);
-    };
-    const seen = new IntersectionObserver((entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      seen.disconnect();
-      begin();
-    });
-    seen.observe(element);
   }
 
   /**
@@ -123,7 +97,7 @@ export class Player {
     }
     if (state.get("place")) state.set({ place: "" });
     this.byItself = byItself;
-    if (!byItself) this.button.textContent = "stop"; // else a touch stops it, and the button plays
+    if (!byItself) this.name("stop"); // else a touch stops it, and the button plays
     if (!(await this.sweep(0, Infinity, speed))) return false;
     state.set({ station: -1 });
     return true;
@@ -205,7 +179,7 @@ export class Player {
       this.nth = this.nth + 1 < count ? this.nth + 1 : -1;
       return show(this.nth);
     }
-    this.button.textContent = "stop";
+    this.name("stop");
     this.began = performance.now();
     this.end = () => show(-1);
     const takes = Math.min(8000, 160 * count);
@@ -243,8 +217,8 @@ export class Player {
     const shown = this.stage.shown?.path;
     const station = way.find((one) => one.path === shown) ?? way[at];
     if (!this.began) this.write(station);
-    if (this.plays) this.playOnce();
-    this.plays = false;
+    this.arrival?.();
+    this.arrival = null;
     const { path } = station;
     return path;
   }

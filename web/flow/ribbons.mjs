@@ -1,4 +1,6 @@
-// The ribbons of level 0: what a token takes from another, in each head.
+// The ribbons of level 0: what a token takes from another, in each head, and what runs along them.
+
+import { onCurve } from "./layout.mjs";
 
 /** @import { Layout } from "./layout.mjs" */
 /** @import { Pass } from "./pass.mjs" */
@@ -6,6 +8,8 @@
 
 export const DRAWN = 0.08; // a weight below this has no ribbon
 
+export const THICK = 11; // px of a ribbon of weight 1 into the chosen lane
+export const THIN = 7; // into the others
 const ROOM = 10; // heads whose ribbons begin beside each other on a lane; more are closer
 
 /**
@@ -20,7 +24,7 @@ export function ribbonsOf({ at }, layout, passes) {
   const T = tokens.length;
   const { first, folded } = layout;
   /** @type {{name: string, block: number, head: number, query: number, key: number, weight: number,
-   *   into: boolean, points: [number, number][]}[]} */
+   *   into: boolean, lane: number, side: number, points: [number, number][]}[]} */
   const ribbons = [];
   weights.forEach((block, b) =>
     block.forEach((_, h) => {
@@ -46,6 +50,8 @@ export function ribbonsOf({ at }, layout, passes) {
             key: first && !i ? -1 : first ? first + i - 1 : i,
             weight,
             into: query === at,
+            lane: i,
+            side: shift[0],
             points: layout.curve(from, to, i, lane, shift),
           });
         });
@@ -59,4 +65,69 @@ export function ribbonsOf({ at }, layout, passes) {
 export function path([p0, p1, p2, p3]) {
   const text = (/** @type {[number, number]} */ [x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   return `M${text(p0)}C${text(p1)} ${text(p2)} ${text(p3)}`;
+}
+
+const RUNS = { into: 0.2, other: 0.5 }; // a weight below this has no beads
+const MOST = 6; // ribbons of a block that have some
+const TRAIN = 3; // beads along a ribbon of weight 1, and along the chosen lane
+const APART = 0.09; // of a block, from one bead to the next
+
+/**
+ * What runs: along the chosen lane, and through each block along the lanes that the strongest ribbons
+ * begin at, and these.
+ * @param {ReturnType<typeof ribbonsOf>} ribbons
+ * @param {Layout} layout
+ * @param {number} chosen  lane
+ * @returns {import("./pulses.mjs").Bead[]}
+ */
+export function beadsOf(ribbons, layout, chosen) {
+  const { nLayer, folded } = layout;
+  const strong = Array.from({ length: nLayer }, (_, block) =>
+    ribbons
+      .filter((one) => one.block === block && one.weight > RUNS[one.into ? "into" : "other"])
+      .sort((a, b) => Number(b.into) - Number(a.into) || b.weight - a.weight)
+      .slice(0, folded ? 2 : MOST),
+  ).flat();
+  /** @type {(many: number, bead: import("./pulses.mjs").Bead) => import("./pulses.mjs").Bead[]} */
+  const train = (many, { from, to, where, strength }) =>
+    Array.from({ length: many }, (_, i) => {
+      const late = i * APART;
+      const at = (/** @type {number} */ depth) => where(depth - late);
+      return { from: from + late, to: to + late, where: at, strength: strength * 0.8 ** i };
+    });
+  return [
+    ...strong.flatMap(({ block, lane, side, points, weight, into }) => {
+      const [from, to] = folded ? [block + 1.05, block + 1.9] : [block + 1.08, block + 1.45];
+      const where = (/** @type {number} */ depth) =>
+        depth < from
+          ? layout.point(depth, lane, side)
+          : onCurve(points, Math.min(1, (depth - from) / (to - from)));
+      const many = into ? Math.ceil(TRAIN * weight) : 1;
+      return train(many, { from: from - 0.16, to, where, strength: into ? 1 : 0.5 });
+    }),
+    ...train(TRAIN, {
+      from: 0.88,
+      to: nLayer + 1,
+      where: (depth) => layout.point(depth, chosen),
+      strength: 1,
+    }),
+  ];
+}
+
+/**
+ * Where the weights are drawn: at the middle of their ribbons.
+ * @param {ReturnType<typeof ribbonsOf>} ribbons
+ * @returns {Map<string, import("./camera.mjs").Square>}
+ */
+export function squaresOf(ribbons) {
+  return new Map(
+    ribbons
+      .filter(({ weight, key }) => weight >= DRAWN && key >= 0)
+      .map(({ block, head, query, key, weight, into, points }) => {
+        const [x, y] = onCurve(points, 0.5);
+        const size = Math.max(3, weight * (into ? THICK : THIN));
+        const box = { x: x - size / 2, y: y - size / 2, width: size, height: size };
+        return [`${block}.${head}.${query}.${key}`, { ...box, head, weight }];
+      }),
+  );
 }

@@ -48,7 +48,11 @@ import { product } from "./product.mjs";
  * @property {string} [says]  in a sentence
  * @property {string} [path]  the tensor that it shows
  * @property {((depth: number) => number)} [along]  px along the way; without it nothing is played
- * @property {{points: [number, number][], many: number, from: number, to: number}[]} [beads]
+ * @property {import("./pulses.mjs").Bead[]} [beads]
+ * @property {number} [nLayer]  blocks that the beads run through
+ * @property {() => Map<string, import("./camera.mjs").Square>} [squares]  weights, by block, head,
+ *   query and key
+ * @property {{x: number, y: number, width: number}} [knob]  where the temperature is set
  * @property {boolean} [vertical]
  * @property {{count: number, show: (nth: number) => void}} [fills]  what is played instead, one after
  *   the other

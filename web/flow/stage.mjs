@@ -1,18 +1,17 @@
-// Where the picture is drawn, and what moves in it: the camera that goes from one level to another,
-// the veil that a pass lifts on its way, and the beads that run along the ribbons.
+// Where the picture is drawn, and what moves in it: the veil that a pass lifts on its way, words that
+// change, and the beads that run along the ribbons.
 
-import { interpolateZoom } from "d3-interpolate";
 import { render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
 import { CHOOSE, move, still } from "../exhibits/motion.mjs";
-import { onCurve } from "./layout.mjs";
+import { Pulses } from "./pulses.mjs";
 
 /** @import { Scene } from "./scenes.mjs" */
 /** @import { Box } from "./layout.mjs" */
 
-const ZOOM = 600; // milliseconds from one level to the next
 const FLIGHT = 500; // milliseconds of a token on its way to the text
-const STEPS = 16; // of the camera's way
+const TURN = 600; // milliseconds of a word that changes
+const WORDS = ".token .name, .word, .next .name, .next .p";
 const STRIDE = 60; // px that the page goes along in a frame
 const NS = "http://www.w3.org/2000/svg";
 
@@ -24,13 +23,14 @@ export class Stage {
     this.scene = document.createElementNS(NS, "g");
     this.svg.append(this.scene);
     this.veil = make("div", { class: "flow-veil", hidden: true });
-    this.canvas = make("canvas", { class: "flow-beads", "aria-hidden": "true" });
-    this.element = make("div", { class: "flow-stage" }, this.svg, this.veil, this.canvas);
+    this.element = make("div", { class: "flow-stage" }, this.svg, this.veil);
+    this.pulses = new Pulses(this.element);
     this.svg.addEventListener("keydown", (event) => this.rove(event));
     /** @type {Scene | null} */
     this.shown = null;
     this.depth = Infinity; // how far the pass has come; Infinity: to the end
-    this.inks = ["", ""]; // of a bead
+    /** @type {typeof import("./camera.mjs").fly | null} */
+    this.fly = null; // from one level to another: it comes with the deeper levels
   }
 
   /**
@@ -68,11 +68,14 @@ export class Stage {
     this.svg.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
     this.svg.style.height = `${scene.height}px`;
     this.element.classList.toggle("turned", Boolean(scene.vertical));
+    const before = this.shown;
     this.width = width;
     this.shown = scene;
-    this.inks = [this.colour("paper"), this.colour("h0")];
+    const words = this.words();
     render(svg`${scene.body}`, /** @type {any} */ (this.scene));
-    if (old) this.fly(old, width, inside, around);
+    if (old && before) this.fly?.(this, { old, before, inside, around });
+    else if (before?.along && scene.along) this.turn(words);
+    this.pulses.fill(scene.beads ?? [], scene.nLayer ?? 0);
     this.showDepth(this.depth);
   }
 
@@ -95,52 +98,6 @@ export class Stage {
   }
 
   /**
-   * One camera for both scenes: each is drawn where it lies in the larger one, and fades.
-   * @param {SVGGElement} old
-   * @param {number} width
-   * @param {Box | null} inside
-   * @param {Box | null} around
-   */
-  fly(old, width, inside, around) {
-    const box = inside ?? around;
-    if (!box || still()) return;
-    const { height } = /** @type {Scene} */ (this.shown);
-    old.setAttribute("class", "ghost");
-    this.svg.append(old);
-    const scale = box.width / width;
-    /** @type {[number, number, number]} */
-    const all = [width / 2, height / 2, width];
-    /** @type {[number, number, number]} */
-    const part = [box.x + box.width / 2, box.y + (height * scale) / 2, box.width];
-    const way = inside ? interpolateZoom(all, part) : interpolateZoom(part, all);
-    const frames = Array.from({ length: STEPS + 1 }, (_, i) => {
-      const t = i / STEPS;
-      const [x, y, w] = way(t);
-      const k = width / w;
-      const [dx, dy] = [width / 2 - x * k, height / 2 - y * k];
-      const large = `translate(${dx}px, ${dy}px) scale(${k})`;
-      const small = `translate(${dx + box.x * k}px, ${dy + box.y * k}px) scale(${k * scale})`;
-      const u = t * t * (3 - 2 * t);
-      return { large, small, inner: inside ? u : 1 - u };
-    });
-    const options = { duration: ZOOM, easing: "ease-in-out" };
-    const [larger, smaller] = inside ? [old, this.scene] : [this.scene, old];
-    larger.animate(
-      frames.map(({ large, inner }) => ({ transform: large, opacity: 1 - inner })),
-      options,
-    );
-    const last = smaller.animate(
-      frames.map(({ small, inner }) => ({ transform: small, opacity: inner })),
-      options,
-    );
-    last.finished.then(
-      () => old.remove(),
-      () => old.remove(),
-    );
-    if (smaller === this.scene) larger.style.pointerEvents = "none";
-  }
-
-  /**
    * Lift the veil as far as the pass has come.
    * @param {number} depth
    */
@@ -149,13 +106,10 @@ export class Stage {
     const scene = this.shown;
     const covered = Boolean(scene?.along) && Number.isFinite(depth);
     this.veil.hidden = !covered;
-    if (!scene?.along || !covered) {
-      this.clear();
-      return;
-    }
+    this.pulses.set(covered ? depth : Infinity);
+    if (!scene?.along || !covered) return;
     const px = scene.along(depth);
     this.veil.style.transform = scene.vertical ? `translateY(${px}px)` : `translateX(${px}px)`;
-    this.drawBeads(scene, depth);
   }
 
   /**
@@ -172,6 +126,22 @@ export class Stage {
     const by = y - Math.min(0.75 * free, Math.max(0.3 * free, y));
     const stride = Math.max(-STRIDE, Math.min(STRIDE, by));
     if (by) scrollBy({ top: behavior ? by : stride, behavior: behavior ?? "instant" });
+  }
+
+  /** Words that can change where they stand. */
+  words() {
+    return Array.from(this.scene.querySelectorAll(WORDS), (one) => ({ one, is: one.textContent }));
+  }
+
+  /**
+   * Words that have changed are seen to.
+   * @param {ReturnType<Stage["words"]>} before
+   */
+  turn(before) {
+    for (const { one, is } of before) {
+      if (!one.isConnected || one.textContent === is) continue;
+      move(one, [{ opacity: 0, translate: "0 0.6em" }, {}], { duration: TURN });
+    }
   }
 
   /** Tokens drop in, one after the other. */
@@ -216,42 +186,5 @@ export class Stage {
     ];
     await name.animate(way, FLIGHT).finished.catch(() => {});
     name.remove();
-  }
-
-  clear() {
-    const { canvas } = this;
-    if (canvas.width) canvas.width = 0;
-  }
-
-  /**
-   * What is gathered runs along the ribbons, the more the larger the weight.
-   * @param {Scene} scene
-   * @param {number} depth
-   */
-  drawBeads({ beads = [], height }, depth) {
-    const now = beads.filter(({ from, to }) => depth > from && depth < to + 0.02);
-    if (!now.length) return this.clear();
-    const { canvas, width = 0 } = this;
-    const ratio = Math.min(2, devicePixelRatio);
-    if (canvas.width !== Math.round(width * ratio)) {
-      canvas.width = width * ratio;
-      canvas.height = height * ratio;
-      Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
-    }
-    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, width, height);
-    [context.fillStyle, context.strokeStyle] = this.inks;
-    for (const { points, many, from, to } of now) {
-      for (let i = 0; i < many; i++) {
-        const u = (depth - from) / (to - from) - i * 0.09;
-        if (u < 0 || u > 1) continue;
-        const [x, y] = onCurve(points, u);
-        context.beginPath();
-        context.arc(x, y, 3, 0, 2 * Math.PI);
-        context.fill();
-        context.stroke();
-      }
-    }
   }
 }

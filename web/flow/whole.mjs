@@ -5,19 +5,16 @@ import { nothing, svg } from "lit/html.js";
 import { repeat } from "lit/directives/repeat.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { press } from "./cells.mjs";
-import { barsOf, hexagon, loop, tokenBox } from "./lanes.mjs";
+import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
-import { DRAWN, path, ribbonsOf } from "./ribbons.mjs";
+import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
 import { wayThrough } from "./way.mjs";
 
 /** @import { Pass, Said } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const THICK = 9; // px of a ribbon of weight 1 into the chosen lane
-const THIN = 5; // into the others
-const BEADS = 4; // on a ribbon of weight 1
 const NAMED = 220; // px of a block
 
 /**
@@ -48,12 +45,12 @@ export function whole(view) {
     const open = inner ? () => go({ block }) : nothing;
     const button = inner ? "button" : nothing;
     return {
-      room: svg`<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h} rx="8"
+      room: svg`<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h} rx="14"
         @click=${open}></rect>`,
       title: svg`<text class="title" x=${x + (wide ? 6 : 10)} y=${wide || !zone ? 18 : y + 20} role=${button}
         aria-label=${inner ? `${name}: open it` : nothing} data-rove=${inner ? "blocks" : nothing}
         tabindex=${inner ? (block ? -1 : 0) : nothing} @click=${open}
-        @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}</text>`,
+        @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}${inner ? " ▸" : ""}</text>`,
     };
   });
 
@@ -63,10 +60,9 @@ export function whole(view) {
   const stages = lens.map((_, s) => s);
   const stream = lanes.map((t, lane) => {
     const isFolded = Boolean(first) && !lane;
-    const thick = t === at ? 11 : 7;
+    const thick = t === at ? 12 : 6;
     return stages.map((s) => {
-      const end =
-        s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.02 + (t === at && wide ? 0.04 : 0);
+      const end = s + 1 < lens.length ? stageFrom(s + 1) : nLayer + 1.01;
       const box = layout.bar(stageFrom(s), end, lane, thick);
       const passes = gaps && other ? [pass, other] : [pass];
       return passes.map((one, half) => {
@@ -83,14 +79,15 @@ export function whole(view) {
     pass,
     ...[was, other].flatMap((one) => (one?.tokens.length === tokens.length ? [one] : [])),
   ]);
+  const most = folded ? 0.4 : 0.7; // where ribbons of many heads lie on each other
   const drawn = repeat(
     ribbons,
     ({ name }) => name,
     ({ block, head, query, key, points, weight: share, into }) => {
       const weight = gaps ? gaps.ribbon(block, head, query, key) : share;
       const off = cut.includes(`${block}.${head}`);
-      const size = weight < DRAWN ? 0 : Math.max(1, weight * (into ? THICK : THIN));
-      const strength = weight < DRAWN ? 0 : (into ? 0.85 : 0.16) * (0.35 + 0.65 * weight);
+      const size = weight < DRAWN ? 0 : Math.max(0.8, weight * (into && !folded ? THICK : THIN));
+      const strength = weight < DRAWN ? 0 : into ? 0.16 + most * weight : 0.04 + 0.16 * weight;
       return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}`} d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
         @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}; click to ${off ? "put it back" : "cut it"}</title></path>`;
@@ -100,11 +97,11 @@ export function whole(view) {
   /** @param {number} lane @param {number} stage  that it ends */
   const plus = (lane, stage) => {
     const [x, y] = layout.point(stage ? stageFrom(stage) : 0.93, lane);
-    const r = folded ? 4 : 7;
+    const r = folded ? 4 : lane === chosen || patch ? 7 : 3.5;
     const gift = first && !lane ? null : patch?.gift(stage, lanes[lane]);
     const kind = `plus${lane === chosen ? " chosen" : ""}${gift ? ` gift${gift.chosen ? " given" : ""}` : ""}`;
     const sign = svg`<circle cx=${x} cy=${y} r=${gift?.chosen ? r + 3 : r} style=${gift && patch?.theirs ? colour(gift.said, patch.theirs) : nothing}></circle>
-      <path d="M${x - r / 2} ${y}h${r}M${x} ${y - r / 2}v${r}"></path>`;
+      ${r > 4 ? svg`<path d="M${x - r / 2} ${y}h${r}M${x} ${y - r / 2}v${r}"></path>` : nothing}`;
     if (!gift) return svg`<g class=${kind}>${sign}</g>`;
     return svg`<g class=${kind} role="button" data-rove="gifts" tabindex=${stage + lane ? -1 : 0} aria-pressed=${String(gift.chosen)}
       aria-label=${gift.told} @click=${gift.put} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, gift.put)}>
@@ -114,9 +111,10 @@ export function whole(view) {
     if (folded) return lanes.map((_, lane) => plus(lane, 2 * block + 2));
     return lanes.map((t, lane) => [
       plus(lane, 2 * block + 1),
-      hexagon(layout, block, lane, lit && !(first && !lane) ? lit[block][t] / pass.units : null, {
+      swelling(layout, block, lane, lit && !(first && !lane) ? lit[block][t] / pass.units : null, {
         chosen: lane === chosen,
         open: () => (pick(t), go({ block, mlp: true })),
+        style: lane === chosen ? colour(lens[2 * block + 1][t], pass) : "",
       }),
       plus(lane, 2 * block + 2),
     ]);
@@ -143,7 +141,7 @@ export function whole(view) {
         aria-pressed=${String(off)} aria-label="${head}: cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
         <rect class="touch" x=${px} y=${py} width=${size} height="24"></rect>
-        <rect class="pill" x=${px + 2} y=${py + 2} width=${size - 4} height="16" rx="3"></rect>
+        <rect class="pill" x=${px + 2} y=${py + 2} width=${size - 4} height="16" rx="8"></rect>
         <text x=${px + size / 2} y=${py + 14}>${head}</text>
         <title>head ${name}: click to ${off ? "put it back" : "cut it"}</title></g>`;
     });
@@ -158,8 +156,6 @@ export function whole(view) {
   });
   const begin = lanes.map((t, lane) => tokenBox(view, layout, t, lane, lane === chosen));
   const bars = barsOf(view, layout, append);
-  const { x: left, y: above } = layout.zone(nLayer + 1);
-  const bold = view.next.some(({ rest }) => rest) && wide ? "bold: the token itself" : nothing;
   const words = stages.map((s) => {
     const said = lens[s][at];
     if (!said || (folded && s % 2)) return nothing;
@@ -175,19 +171,10 @@ export function whole(view) {
       text-anchor="end">${[...new Set(names)].join(" / ")}</text>`;
   });
 
-  const beads = ribbons
-    .filter(
-      ({ into, weight, block, head }) => into && weight > 0.3 && !cut.includes(`${block}.${head}`),
-    )
-    .map(({ points, weight, block }) => ({
-      points,
-      many: Math.round(weight * BEADS),
-      from: block + 1.08,
-      to: block + 1.45,
-    }));
+  const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}<text class="part" x=${left + 8} y=${above + 20}>${bold}</text>${byHand}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}${byHand}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
@@ -200,7 +187,10 @@ export function whole(view) {
           }
         : box;
     },
-    beads,
+    beads: beadsOf(uncut, layout, chosen),
+    nLayer,
+    squares: () => squaresOf(ribbons),
+    knob: pass.only ? undefined : knobOf(layout),
     along: (depth) => layout.along(depth),
     vertical: !wide,
   };

@@ -1,7 +1,7 @@
 // The text writes itself on: a dart picks a token, which flies to the text; and from the same prompt it
 // can go another way.
 
-import { make } from "../exhibits/dom.mjs";
+import { fixed, make } from "../exhibits/dom.mjs";
 import { hit, ranked, thrower } from "../exhibits/knobs.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
@@ -49,6 +49,16 @@ export class Writer {
     state.declare("temperature", KNOBS.temperature, { min: 0, max: 3 });
     state.declare("k", KNOBS.k, { min: 0, max: 100, whole: true }); // 0: no top-k
     state.declare("p", KNOBS.p, { min: 0.05, max: 1 });
+    this.heat = make("input", {
+      type: "range",
+      max: "3",
+      step: "0.05",
+      "aria-label": "temperature",
+      oninput: () => state.set({ temperature: Number(this.heat.value) }),
+    });
+    this.degrees = make("output");
+    this.knob = make("label", { class: "flow-knob" }, "temperature ", this.degrees, this.heat);
+    stage.element.append(this.knob);
     /** @type {Dart | null} */
     this.dart = null; // comes with the rest of the picture
     this.forks = make("ol", { class: "flow-forks", "aria-label": "continuations" });
@@ -116,13 +126,25 @@ export class Writer {
 
   /** After a pass is shown; a text that somebody else has typed ends what was written. */
   set() {
-    const text = this.state.get("text");
-    const stored = this.state.get("run") || this.state.get("learned"); // nobody writes on there
+    const { state } = this;
+    const text = state.get("text");
+    const stored = state.get("run") || state.get("learned"); // nobody writes on there
     if (text !== this.written || stored) this.left = 0;
     for (const button of this.buttons) button.disabled = Boolean(stored);
+    const heat = state.get("temperature");
+    this.heat.value = heat;
+    this.degrees.textContent = heat ? fixed(heat, 2) : "0, greedy";
     this.write.textContent = this.left > 1 ? "stop" : "write on";
     this.fork.hidden = !this.prompt || text === this.prompt || !text.startsWith(this.prompt);
     this.forks.hidden = !this.forks.children.length;
+  }
+
+  /** @param {{x: number, y: number, width: number}} [knob]  px, where the temperature is set */
+  place(knob) {
+    this.knob.hidden = !knob;
+    if (!knob) return;
+    const [left, top, width] = [knob.x, knob.y, knob.width].map((px) => `${px}px`);
+    Object.assign(this.knob.style, { left, top, width });
   }
 
   next() {

@@ -74,7 +74,9 @@ READY = """async (element, wait) => {
 
 REST = """(element) => Promise.all(
   element.getAnimations({ subtree: true })
-    .filter((one) => one.timeline === document.timeline) // others follow the reader's scrolling
+    // others follow the reader's scrolling, or never end
+    .filter((one) => one.timeline === document.timeline)
+    .filter((one) => one.effect.getComputedTiming().endTime < Infinity)
     .map((one) => one.finished.catch(() => {}))
 ).then(() => {})"""
 

@@ -108,3 +108,16 @@ def test_what_is_not_stored_is_said_at_every_place(picture):
     assert "heads cannot be cut" in shown.status
     shown.element.get_by_role("button", name="In the city, the crane", exact=True).first.click()
     assert "lifted" in shown.sentence and "learned" not in shown.query
+
+
+def test_stored_texts_stand_behind_more(picture):
+    shown = picture()
+    stored = shown.element.get_by_role("button", name="A crane ate fish.")
+    assert not stored.is_visible()
+    more = shown.element.get_by_role("button", name="more", exact=True)
+    assert more.get_attribute("aria-expanded") == "false"
+    more.click()
+    stored.click()
+    assert "steps the loss is" in shown.sentence
+    shown.element.get_by_role("button", name="fewer", exact=True).click()
+    assert not stored.is_visible()

@@ -1,0 +1,102 @@
+// What runs along ribbons and lanes: as far as a pass that plays has come, and at rest in waves, as if
+// the model went on by itself. The browser moves small elements: nothing is painted for it.
+
+import { make } from "../exhibits/dom.mjs";
+import { still } from "../exhibits/motion.mjs";
+
+/** `where` it is at a depth, px; `strength` from 0 to 1.
+ * @typedef {{from: number, to: number, where: (depth: number) => [number, number],
+ *   strength: number}} Bead */
+
+const UNIT = 1000; // milliseconds of an animation for a block
+const FRAMES = 16; // of a bead's way
+const PACE = 1.15; // blocks a second at rest
+const WAVE = 8; // seconds of a wave at most, however many blocks
+const PAUSE = 2.5; // blocks' time between two waves
+const AFTER = 4000; // milliseconds of peace after a reader's touch
+const TOUCHES = ["pointerdown", "keydown", "wheel", "input"];
+
+export class Pulses {
+  /** @param {HTMLElement} frame */
+  constructor(frame) {
+    this.element = make("div", { class: "flow-pulses", "aria-hidden": "true" });
+    frame.append(this.element);
+    /** @type {Animation[]} */
+    this.moves = [];
+    this.depth = Infinity; // of the pass; Infinity: it rests
+    this.seen = false;
+    this.busy = 0; // a timer, while the reader works
+    new IntersectionObserver(([{ isIntersecting }]) => {
+      this.seen = isIntersecting;
+      this.set(this.depth);
+    }).observe(frame);
+    const touched = () => {
+      if (!frame.isConnected || !this.moves.length) return;
+      clearTimeout(this.busy);
+      this.busy = Number(setTimeout(() => ((this.busy = 0), this.set(this.depth)), AFTER));
+      this.set(this.depth);
+    };
+    for (const touch of TOUCHES) addEventListener(touch, touched, { passive: true });
+  }
+
+  /**
+   * @param {Bead[]} beads
+   * @param {number} nLayer
+   */
+  fill(beads, nLayer) {
+    this.rate = Math.max(PACE, (nLayer + 1) / WAVE);
+    const all = nLayer + 1 + PAUSE;
+    this.element.replaceChildren();
+    this.moves = still()
+      ? []
+      : beads.map(({ from, to, where, strength }) => {
+          const one = make("i", { style: `opacity:0;--strength:${strength}` });
+          this.element.append(one);
+          const way = Array.from({ length: FRAMES + 1 }, (_, i) => {
+            const depth = from + (i / FRAMES) * (to - from);
+            const [x, y] = where(depth);
+            const [a, b] = where(Math.min(to, depth + 0.01));
+            const turn = i < FRAMES ? Math.atan2(b - y, a - x) : null;
+            return { offset: (depth - 0.5) / all, x, y, turn };
+          });
+          way[FRAMES].turn = way[FRAMES - 1].turn;
+          const frames = way.map(({ offset, x, y, turn }, i) => ({
+            offset,
+            transform: `translate(${x.toFixed(1)}px,${y.toFixed(1)}px) rotate(${turn?.toFixed(3)}rad)`,
+            opacity: i && i < FRAMES ? strength : 0,
+          }));
+          const outside = [
+            { ...frames[0], offset: 0 },
+            { ...frames[FRAMES], offset: 1 },
+          ];
+          const move = one.animate([outside[0], ...frames, outside[1]], {
+            duration: all * UNIT,
+            iterations: Infinity,
+          });
+          move.pause();
+          return move;
+        });
+    this.set(this.depth);
+  }
+
+  /** @param {number} depth  that the pass has reached; Infinity: it rests */
+  set(depth) {
+    this.depth = depth;
+    const rests = depth === Infinity;
+    const runs = rests && this.seen && !this.busy;
+    const was = this.element.dataset.runs === "true";
+    this.element.hidden = rests && !runs;
+    if (runs && was && this.moves[0]?.playState === "running") return;
+    this.element.dataset.runs = String(runs);
+    for (const move of this.moves) {
+      if (runs) {
+        move.updatePlaybackRate(this.rate ?? 1);
+        move.currentTime = 0;
+        move.play();
+      } else {
+        move.pause();
+        if (!rests) move.currentTime = Math.max(0, depth - 0.5) * UNIT;
+      }
+    }
+  }
+}
