@@ -49,8 +49,9 @@ def element(**more: Any) -> str:
     """The picture with more settings, around what stands there without a script."""
     if more.get("tensors") == "folded":  # where the model is opened
         more["learned"] = learned()
+    told = escape(json.dumps(settings() | more))
     return (
-        f'<gpt2-flow class="g2-live" data-settings="{escape(json.dumps(settings() | more))}">'
+        f'<gpt2-flow class="g2-live" data-stored data-settings="{told}">'
         f'<div class="printed">{guesses_as_tables()}</div></gpt2-flow>'
     )
 

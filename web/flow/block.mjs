@@ -180,8 +180,8 @@ export function block(view) {
     ? wide
       ? [normed(44, middle, known.streams[0]), normed(plus1 + 60, middle, known.streams[1])]
       : [
-          normed(across + 10, top + 40, known.streams[0]),
-          normed(across + 10, plus1 + 110, known.streams[1]),
+          normed(across + 32, top + 24, known.streams[0], 36),
+          normed(across + 32, plus1 + 110, known.streams[1], 36),
         ]
     : [];
   const detours = wide

@@ -74,16 +74,17 @@ export function button(name, { x, y, width, act, label = name }) {
     <text x=${x + width / 2} y=${y + 19} text-anchor="middle">${name}</text></g>`;
 }
 
-const HILL = { width: 62, high: 20, bars: 13 }; // px, and how finely numbers are counted
+const HILL = { high: 20, bars: 13 }; // px, and how finely numbers are counted
 
 /**
  * What LayerNorm does: how the numbers lie before, and below it, on the same axis, after.
  * @param {number} x  of their middle
  * @param {number} y
  * @param {ArrayLike<number>} values
+ * @param {number} [width]  px
  */
-export function normed(x, y, values) {
-  const { width, high, bars } = HILL;
+export function normed(x, y, values, width = 62) {
+  const { high, bars } = HILL;
   const all = Array.from(values);
   const [mean, spread] = [all.reduce((sum, v) => sum + v, 0) / all.length, spreadOf(values)];
   const counts = Array(bars).fill(0); // from −3 to 3 standard deviations

@@ -102,8 +102,8 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
   .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
   .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; gap: 0.3rem; }
   gpt2-flow.g2-live .flow-tour-acts button { padding: 0.1rem 0.4rem; }
-  gpt2-flow:has(.flow-tour:not([hidden])) { display: flex; flex-direction: column; }
-  gpt2-flow:has(.flow-tour:not([hidden])) > .foot { order: 2; }
+  gpt2-flow.tours { display: flex; flex-direction: column; }
+  gpt2-flow.tours > .foot { order: 2; }
 }
 
 /* A matrix. */

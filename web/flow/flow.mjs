@@ -236,6 +236,7 @@ export function flow(page) {
     const top = !levelOf(here);
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
     player.answer = lines.set(seen, how);
+    player.result.classList.toggle("deep", !top);
     const path = player.set(pass.nLayer, top);
     tour.hidden = !settings.passes || Boolean(model.loaded?.own);
     tools?.tour.set(pass);

@@ -10,6 +10,8 @@ import { wayThrough } from "./way.mjs";
 
 const TOUCHES = ["pointerdown", "wheel", "keydown"]; // a reader who takes over
 
+const TICK = 30; // milliseconds between two looks at where it is
+
 export class Player {
   /**
    * @param {State} state  `station`: how far the pass has come, -1 for the whole way
@@ -24,6 +26,7 @@ export class Player {
     this.nLayer = 1;
     this.began = 0; // milliseconds; 0: it rests
     this.frame = 0;
+    this.timer = 0;
     /** @type {(() => void) | null} */
     this.arrival = null; // what is done by itself, once something is shown
     this.byItself = false; // nobody asked for it
@@ -53,7 +56,20 @@ export class Player {
         state.set({ station: value === max ? -1 : Number(value) });
       },
     });
-    this.line = make("p", { class: "soft flow-line" });
+    /** Its nodes stay: a page with :has() styles all of the picture again where nodes are exchanged. */
+    this.told = Array.from({ length: 5 }, () => new Text());
+    this.caption = new Text();
+    this.link = make("a", {}, this.told[4]);
+    const [verb, told, code, path] = this.told;
+    this.line = make(
+      "p",
+      { class: "soft flow-line" },
+      make("b", {}, verb),
+      told,
+      make("code", {}, code),
+      path,
+      this.link,
+    );
     this.result = make("p", { class: "flow-result" });
     /** @type {(Node | string)[]} */
     this.answer = []; // that it holds where nothing is played
@@ -66,6 +82,7 @@ export class Player {
 
   stop() {
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.timer);
     this.began = 0;
     this.byItself = false;
     this.name("play");
@@ -120,20 +137,26 @@ export class Player {
       let follows = !this.byItself; // unless the reader scrolls
       const leave = () => (follows = false);
       for (const touch of TOUCHES) addEventListener(touch, leave, { passive: true, once: true });
-      const tick = (/** @type {number} */ now) => {
+      const tick = () => {
         if (!this.began) return;
         if (!stage.element.isConnected) return this.stop();
-        const depth = Math.min(to, times.at((now - start) * speed));
-        stage.showDepth(depth);
+        const elapsed = (performance.now() - start) * speed;
+        const depth = Math.min(to, times.at(elapsed));
+        const leg = depth < to ? times.leg(elapsed) : null;
+        stage.showDepth(depth, leg && { speed: leg.speed * speed, to: Math.min(to, leg.to) });
         this.tell(depth);
         if (follows) stage.follow(depth, this.covered);
-        if (depth < to) this.frame = requestAnimationFrame(tick);
+        if (depth < to) next(tick);
         else {
           done(true);
           this.stop();
         }
       };
-      this.frame = requestAnimationFrame(tick);
+      const next = (/** @type {() => void} */ tick) => {
+        if (stage.shown?.vertical) this.frame = requestAnimationFrame(tick);
+        else this.timer = Number(setTimeout(tick, TICK));
+      };
+      tick();
     });
   }
 
@@ -152,7 +175,9 @@ export class Player {
     if (stage.veil.dataset.says === label) return;
     stage.veil.dataset.says = label;
     if (label && verb === "choose") stage.grow();
-    this.result.replaceChildren(...(label ? [`${label}: ${TOLD[verb]}`] : this.answer));
+    if (!label) return this.result.replaceChildren(...this.answer);
+    this.caption.data = `${label}: ${TOLD[verb]}`;
+    if (!this.caption.isConnected) this.result.replaceChildren(this.caption);
   }
 
   /** @param {import("./way.mjs").Station} station */
@@ -161,13 +186,11 @@ export class Player {
     this.line.dataset.at = path;
     const [where, verb] = happens(depth, this.nLayer);
     const [href, name] = [this.chapters[chapter - 1], `chapter ${chapter}`];
-    this.line.replaceChildren(
-      make("b", {}, `${where}${verb}`),
-      `: ${TOLD[verb]}. `,
-      make("code", {}, code),
-      ` ${path.replace("transformer.", "")}, `,
-      href ? make("a", { href }, name) : name,
-    );
+    const of = ` ${path.replace("transformer.", "")}, `;
+    [`${where}${verb}`, `: ${TOLD[verb]}. `, code, of, name].forEach((text, i) => {
+      if (this.told[i].data !== text) this.told[i].data = text;
+    });
+    if (href && this.link.getAttribute("href") !== href) this.link.href = href;
   }
 
   /**

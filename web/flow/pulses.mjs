@@ -8,6 +8,7 @@ import { still } from "../exhibits/motion.mjs";
  * @typedef {{from: number, to: number, where: (depth: number) => [number, number],
  *   strength: number}} Bead */
 
+const BEGIN = 0.5; // depth at which a wave begins
 const UNIT = 1000; // milliseconds of an animation for a block
 const FRAMES = 16; // of a bead's way
 const PACE = 1.15; // blocks a second at rest
@@ -24,6 +25,10 @@ export class Pulses {
     /** @type {Animation[]} */
     this.moves = [];
     this.depth = Infinity; // of the pass; Infinity: it rests
+    this.pace = PACE;
+    this.runs = false; // at rest
+    /** @type {Bead[]} */
+    this.beads = [];
     this.seen = false;
     this.busy = 0; // a timer, while the reader works
     new IntersectionObserver(([{ isIntersecting }]) => {
@@ -44,8 +49,11 @@ export class Pulses {
    * @param {number} nLayer
    */
   fill(beads, nLayer) {
-    this.rate = Math.max(PACE, (nLayer + 1) / WAVE);
+    this.pace = Math.max(PACE, (nLayer + 1) / WAVE);
+    this.runs = false;
+    this.beads = beads;
     const all = nLayer + 1 + PAUSE;
+    for (const move of this.moves) move.cancel(); // else they go on without their elements
     this.element.replaceChildren();
     this.moves = still()
       ? []
@@ -57,7 +65,7 @@ export class Pulses {
             const [x, y] = where(depth);
             const [a, b] = where(Math.min(to, depth + 0.01));
             const turn = i < FRAMES ? Math.atan2(b - y, a - x) : null;
-            return { offset: (depth - 0.5) / all, x, y, turn };
+            return { offset: (depth - BEGIN) / all, x, y, turn };
           });
           way[FRAMES].turn = way[FRAMES - 1].turn;
           const frames = way.map(({ offset, x, y, turn }, i) => ({
@@ -79,24 +87,27 @@ export class Pulses {
     this.set(this.depth);
   }
 
-  /** @param {number} depth  that the pass has reached; Infinity: it rests */
-  set(depth) {
-    this.depth = depth;
+  /**
+   * @param {number} depth  that the pass has reached; Infinity: it rests
+   * @param {{speed: number, to: number} | null} [leg]  how it goes on by itself
+   */
+  set(depth, leg = null) {
     const rests = depth === Infinity;
     const runs = rests && this.seen && !this.busy;
-    const was = this.element.dataset.runs === "true";
+    const went = this.runs;
+    [this.depth, this.runs] = [depth, runs];
     this.element.hidden = rests && !runs;
-    if (runs && was && this.moves[0]?.playState === "running") return;
-    this.element.dataset.runs = String(runs);
-    for (const move of this.moves) {
-      if (runs) {
-        move.updatePlaybackRate(this.rate ?? 1);
-        move.currentTime = 0;
+    this.element.dataset.rests = String(rests);
+    if (runs && went) return;
+    const speed = rests ? this.pace : (leg?.speed ?? 0);
+    this.moves.forEach((move, i) => {
+      const { from, to } = this.beads[i];
+      const on = runs || (leg && from < leg.to && to > depth);
+      move.currentTime = rests ? 0 : Math.max(0, depth - BEGIN) * UNIT;
+      if (on) {
+        move.playbackRate = (speed * UNIT) / 1000;
         move.play();
-      } else {
-        move.pause();
-        if (!rests) move.currentTime = Math.max(0, depth - 0.5) * UNIT;
-      }
-    }
+      } else move.pause();
+    });
   }
 }

@@ -23,12 +23,14 @@ export class Stage {
     this.scene = document.createElementNS(NS, "g");
     this.svg.append(this.scene);
     this.veil = make("div", { class: "flow-veil", hidden: true });
-    this.element = make("div", { class: "flow-stage" }, this.svg, this.veil);
+    this.element = make("div", { class: "flow-stage bare" }, this.svg, this.veil);
     this.pulses = new Pulses(this.element);
     this.svg.addEventListener("keydown", (event) => this.rove(event));
     /** @type {Scene | null} */
     this.shown = null;
     this.depth = Infinity; // how far the pass has come; Infinity: to the end
+    /** @type {number | undefined} */
+    this.to = undefined; // how far it goes on by itself
     /** @type {typeof import("./camera.mjs").fly | null} */
     this.fly = null; // from one level to another: it comes with the deeper levels
   }
@@ -67,6 +69,7 @@ export class Stage {
     const old = inside || around ? /** @type {SVGGElement} */ (this.scene.cloneNode(true)) : null;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
     this.svg.style.height = `${scene.height}px`;
+    this.element.classList.remove("bare");
     this.element.classList.toggle("turned", Boolean(scene.vertical));
     const before = this.shown;
     this.width = width;
@@ -98,18 +101,27 @@ export class Stage {
   }
 
   /**
-   * Lift the veil as far as the pass has come.
+   * Lift the veil as far as the pass has come. On a leg of its way the browser moves all by itself.
    * @param {number} depth
+   * @param {{speed: number, to: number} | null} [leg]  blocks a second, and how far
    */
-  showDepth(depth) {
+  showDepth(depth, leg = null) {
     this.depth = depth;
+    if (leg && leg.to === this.to) return;
+    this.to = leg?.to;
     const scene = this.shown;
     const covered = Boolean(scene?.along) && Number.isFinite(depth);
     this.veil.hidden = !covered;
-    this.pulses.set(covered ? depth : Infinity);
+    this.pulses.set(covered ? depth : Infinity, leg);
+    for (const one of this.veil.getAnimations()) one.cancel();
     if (!scene?.along || !covered) return;
-    const px = scene.along(depth);
-    this.veil.style.transform = scene.vertical ? `translateY(${px}px)` : `translateX(${px}px)`;
+    const { along, vertical } = scene;
+    const at = (/** @type {number} */ depth) =>
+      `translate${vertical ? "Y" : "X"}(${along(depth)}px)`;
+    this.veil.style.transform = at(depth);
+    if (!leg) return;
+    const duration = (1000 * (leg.to - depth)) / leg.speed;
+    this.veil.animate([{}, { transform: at(leg.to) }], { duration, fill: "forwards" });
   }
 
   /**

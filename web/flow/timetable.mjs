@@ -61,6 +61,17 @@ export function timetable(nLayer) {
       const share = (depth - before.depth) / (ends[i].depth - before.depth);
       return (before.time + share * (ends[i].time - before.time)) / pace;
     },
+    /**
+     * The part of the way that has one speed.
+     * @param {number} elapsed
+     */
+    leg(elapsed) {
+      const i = ends.findIndex((end) => elapsed * pace < end.time);
+      if (i < 0) return null;
+      const { time, depth } = ends[i - 1] ?? { time: 0, depth: 0 };
+      const speed = (1000 * pace * (ends[i].depth - depth)) / (ends[i].time - time);
+      return { speed, to: ends[i].depth }; // blocks a second
+    },
     /** @param {number} elapsed */
     at(elapsed) {
       const time = elapsed * pace;

@@ -157,6 +157,7 @@ export class Tour {
     this.card.hidden = !n;
     const { title, task, answer, guess, act, chapter } = STEPS[Math.max(0, n - 1)];
     const waits = Boolean(n && guess && !guessed);
+    this.card.parentElement?.classList.toggle("tours", n > 0);
     this.card.parentElement?.classList.toggle("unsaid", waits); // it would answer the question
     if (!n) return this.read("");
     const fits = pass.text.startsWith(this.text) && pass.ids.length > CRANE;

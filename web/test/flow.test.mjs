@@ -114,13 +114,15 @@ test("its stations are the tensors that a pass notes, in their order", async () 
 
 test("a pass plays to its end, and in nine seconds at most", () => {
   for (const nLayer of [1, 3, 48]) {
-    const { length, at } = timetable(nLayer);
+    const { length, at, leg } = timetable(nLayer);
     expect(length).toBeLessThanOrEqual(9000);
     expect(at(0)).toBe(0);
     expect(at(length + 1)).toBe(Infinity);
     const depths = Array.from({ length: 50 }, (_, i) => at((i * length) / 50));
     expect(depths).toEqual([...depths].sort((a, b) => a - b));
     expect(at(length - 1)).toBeGreaterThan(nLayer + 1);
+    for (const t of [10, length / 3, length - 30])
+      expect((at(t + 1) - at(t)) * 1000).toBeCloseTo(leg(t).speed, 1);
   }
 });
 
