@@ -5,6 +5,7 @@ Every row of the indexes leads to a heading that exists.
 
 from __future__ import annotations
 
+import ast
 import html
 import json
 import re
@@ -20,7 +21,7 @@ from gpt2_site.chapters import GUESS
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
-CHAPTERS = {chapter.path: chapter for chapter in chapters.chapters()}
+CHAPTERS = {page.path: page for page in chapters.pages()}
 
 
 @pytest.fixture(params=CHAPTERS, ids=lambda path: path.stem)
@@ -39,17 +40,18 @@ def markdown_of(path: Path) -> str:
 
 def test_contents_list_every_heading(monkeypatch):
     table = lists.contents()
-    chapter = chapters.find("mask")
-    for anchor, heading in headings(chapter.path).items():
-        if heading not in (*lists.UNLISTED, chapter.title):
-            assert f"[chapter 5, {heading}](../notebooks/05_mask.ipynb#{anchor})" in table
+    for page in (chapters.find("mask"), *chapters.find("fast").pages):
+        for anchor, heading in headings(page.path).items():
+            if heading not in (*lists.UNLISTED, page.title):
+                place = f"(../notebooks/{page.name}.ipynb#{anchor})"
+                assert f"[chapter {page.number}, {heading}]{place}" in table
     monkeypatch.setattr(lists.tomllib, "loads", lambda text: {"mask": {"A": "no-such-heading"}})
     with pytest.raises(ValueError, match="05_mask has no 'no-such-heading'"):
         lists.contents()
 
 
 def test_tables_for_instructors():
-    assert lists.chapter_rows().count("\n") == len(CHAPTERS) - 1
+    assert lists.chapter_rows().count("\n") == len(chapters.chapters()) - 1
     minutes = chapters.find("mask").minutes + chapters.find("heads").minutes
     assert lists.in_class("mask", "heads").endswith(f"heads.ipynb): {2 * minutes} min")
     assert re.fullmatch(r"assignments 5 and 6, \d+ min", lists.at_home("mask", "heads"))
@@ -71,6 +73,8 @@ def test_what_the_page_on_gpus_concludes_follows_from_its_tables():
     eight = shortest(8, gpu_figures.INSIDE)
     assert eight / 2 < shortest(16, 12.5e9) < shortest(32, 12.5e9) < eight < shortest(16, 1.25e9)
     assert gpu_figures.fitting(1024).splitlines()[0].startswith("| gpt2 | 4 | 11 | 19 |")
+    t4, *_, h100 = (row.split(" | ") for row in gpu_figures.ceilings().splitlines())
+    assert t4[2] == "–" and 14 < float(h100[3]) / float(h100[1]) < 16
 
 
 def test_the_page_on_gpus_shows_the_newest_report(tmp_path, monkeypatch):
@@ -85,6 +89,32 @@ def test_the_page_on_gpus_shows_the_newest_report(tmp_path, monkeypatch):
     shown = gpu_figures.measured()
     assert "on 2026-02-02 on one NVIDIA H200" in shown and "slow" not in shown
     assert shown.endswith("| Training | ok | fast \\| right |")
+
+
+def test_measurements_that_chapter_18_repeats_are_stored():
+    """They are written out in its cells, because a notebook in Colab has no results beside it."""
+
+    def told(page: chapters.Page, name: str) -> dict:
+        cells = "\n".join(c.source for c in read(page.path).cells if c.cell_type == "code")
+        return ast.literal_eval(re.search(rf"^{name} = (\{{.*?^\}})", cells, re.S | re.M)[1])
+
+    def rows(name: str) -> list[dict]:
+        path = ROOT / "benchmarks" / "results" / f"{name}.json"
+        return json.loads(path.read_text(encoding="utf-8"))["rows"]
+
+    why, costs = chapters.find("fast").pages
+    speeds = rows("speed_ladder-amd-epyc-2026-11-21")  # the third is a control: the same code
+    for values, row in zip(told(why, "measured").values(), speeds, strict=False):
+        assert values == [round(value) for value in row["values"]]
+    medians = {
+        row["contender"]: row["median"]
+        for row in rows("cpu_generation-intel-r-xeon-r-processor-2026-11-24")[:3]
+    }
+    names = ("ours, float32, not packed", "ours, float32", "ours")
+    for (speed, *_), name in zip(told(costs, "decoded").values(), names, strict=True):
+        assert medians[name] == pytest.approx(speed, abs=0.05)
+    peak = int(rows("memory-amd-epyc-2026-11-21")[0]["median"])
+    assert f"{peak:_}" in costs.path.read_text(encoding="utf-8")
 
 
 # Places: the last cell of a row says where, as

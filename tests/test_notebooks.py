@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 from gpt2_edu import __version__
-from gpt2_site.chapters import chapters, parts
+from gpt2_site.chapters import chapters, pages, parts
 
 ROOT = Path(__file__).resolve().parents[1]
-NOTEBOOKS = [chapter.path for chapter in chapters()] + [c.practice for c in chapters()]
+NOTEBOOKS = [page.path for page in pages()] + [c.practice for c in chapters()]
 # What stands in a traceback or a warning, on Linux, macOS, Windows and Colab.
 FOLDERS = "home|root|Users|tmp|usr|opt|work|var|content"
 ABSOLUTE_PATH = re.compile(rf"(?<![\w.:/])/(?:{FOLDERS})/|\b[A-Z]:\\\w")
@@ -53,23 +53,29 @@ def path(request: pytest.FixtureRequest) -> Path:
     return request.param
 
 
-def test_every_notebook_is_a_chapter_of_the_book():
-    """In the order of the file names, each with its number."""
+def test_every_notebook_is_a_page_of_a_chapter():
+    """In the order of the file names, each with its chapter's number."""
     stored = sorted((ROOT / "notebooks").rglob("*.ipynb"))
     assert [path for path in stored if path.parent.name == "notebooks"] == [
-        chapter.path for chapter in chapters()
+        page.path for page in pages()
     ]
     assert set(stored) == set(NOTEBOOKS)
-    assert all(chapter.name == f"{chapter.number:02}_{chapter.slug}" for chapter in chapters())
-    assert len({chapter.slug for chapter in chapters()}) == len(chapters())
+    assert all(page.name == f"{page.number:02}_{page.slug}" for page in pages())
+    assert len({page.slug for page in pages()}) == len(pages())
 
 
-def test_a_chapter_is_followed_by_its_practice():
+def test_a_chapter_is_followed_by_its_other_pages_and_its_practice():
+    more = {}
     for part in parts():
         for page in part["chapters"]:
             folder, _, name = page["file"].rpartition("/")
             if folder == "notebooks":
-                assert page["sections"] == [{"file": f"notebooks/practice/{name}"}]
+                *between, last = (section["file"] for section in page["sections"])
+                assert last == f"notebooks/practice/{name}"
+                assert all(file.startswith(f"notebooks/{name}_") for file in between)
+                more[name] = [file.removeprefix("notebooks/") for file in between]
+    assert more == {c.name: [page.name for page in c.more] for c in chapters()}
+    assert any(more.values())
 
 
 def test_notebook_is_valid_and_its_cells_have_distinct_ids(path):

@@ -12,11 +12,11 @@ import pytest
 
 from gpt2_edu import course
 from gpt2_edu.config import PRESETS
-from gpt2_site.chapters import GUESS, Chapter, chapters
+from gpt2_site.chapters import GUESS, Page, pages
 
 
-@pytest.fixture(params=chapters(), ids=lambda chapter: chapter.name)
-def chapter(request: pytest.FixtureRequest) -> Chapter:
+@pytest.fixture(params=pages(), ids=lambda page: page.name)
+def chapter(request: pytest.FixtureRequest) -> Page:
     return request.param
 
 
@@ -73,11 +73,11 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "0.0001": "a probability taken at will",
         "50,304": "in other people's code",
     },
-    "fast": {"46": "reported by Chowdhery et al. 2022"},
+    "fast_cost": {"46": "reported by Chowdhery et al. 2022"},
 }
 
 
-def prose(chapter: Chapter) -> str:
+def prose(chapter: Page) -> str:
     """A chapter's sentences and tables, without what makes no claim about a number."""
     text = GUESS.sub("", chapter.markdown).replace("{,}", ",").replace("−", "-").replace("\\,", "")
     for pattern in NO_CLAIM.values():
@@ -94,7 +94,7 @@ def decimals(number: str) -> int:
     return len(number.partition(".")[2])
 
 
-def evidence(chapter: Chapter, *, lasting: bool) -> str:
+def evidence(chapter: Page, *, lasting: bool) -> str:
     """What a chapter's code cells hold and show, as text; ``lasting`` leaves out times and such."""
     parts: list[str] = []
     for cell in nbformat.read(chapter.path, as_version=4).cells:
@@ -177,7 +177,7 @@ def test_arithmetic_in_the_prose_is_right(chapter):
     assert not wrong, "\n".join(["", *wrong])
 
 
-def unproven(chapter: Chapter, *, lasting: bool = False) -> dict[str, str]:
+def unproven(chapter: Page, *, lasting: bool = False) -> dict[str, str]:
     """The numbers in a chapter's prose that no cell has, each with the words around it."""
     text, found = prose(chapter), {}
     proofs = [
@@ -207,5 +207,5 @@ def test_every_number_in_the_prose_is_in_a_cell(chapter):
     assert not stale, f"exceptions that are not needed (any more): {stale}"
 
 
-def excepted(chapter: Chapter) -> dict[str, str]:
+def excepted(chapter: Page) -> dict[str, str]:
     return EXCEPTIONS.get(chapter.slug, {})

@@ -11,7 +11,7 @@ import torch
 from gpt2_edu import GPT2, GPT2Config, course, load_tokenizer, trace
 from gpt2_edu.exercises.exercise import exercises
 from gpt2_edu.exercises.step import steps
-from gpt2_site.chapters import chapters
+from gpt2_site.chapters import chapters, pages
 from gpt2_site.lists import filled
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -79,10 +79,10 @@ def test_the_notation_page_has_the_sizes_of_the_toy_and_of_gpt2():
 def test_every_work_that_a_chapter_names_is_in_the_bibliography():
     bibliography = (ROOT / "book" / "references.bib").read_text(encoding="utf-8")
     titles = re.sub(r"\s+", " ", re.sub(r"[{}]", "", bibliography)).lower()
-    for chapter in chapters():
-        references = chapter.markdown.partition("## References")[2]
+    for page in pages():
+        references = page.markdown.partition("## References")[2]
         for title in re.findall(r"\d{4}, \*(.+?)\*", references):
-            assert title.lower() in titles, f"{chapter.name}: {title}"
+            assert title.lower() in titles, f"{page.name}: {title}"
 
 
 def test_the_hours_of_the_book_are_those_of_its_chapters():

@@ -1,8 +1,9 @@
-"""Chapter 18: the bottleneck of a step of your model, on a listed device or this machine."""
+"""Chapter 18: the limit of a step of your model, on a listed device or this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -19,6 +20,45 @@ from .lab import SLOW, Lab
 
 HERE = "this machine, measured"
 PRECISIONS = ("float32", "tf32", "bfloat16", "float16")
+PRESETS = ("crane", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")
+# How often a step asks PyTorch for an operation: outside of the blocks, and in each of them.
+REQUESTS = {"write": (15, 39), "train": (55, 100)}
+REQUEST = 5e-6  # seconds that one takes; assumed
+
+
+def without_dropout(preset: str) -> GPT2Config:
+    """A preset's configuration, as what a step costs on paper assumes it."""
+    config = GPT2Config.preset(preset)
+    return replace(config, embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0)
+
+
+def limits(
+    config: GPT2Config, job: str, batch: int, T: int, precision: str, rate: float, memory: float
+) -> dict[str, float]:
+    """The milliseconds that a step takes for each limit; the longest binds.
+
+    job: "write", a token that attends to T keys, for each text, or "train".
+    rate, memory: FLOP/s and bytes/s of the device.
+    """
+    outside, each = REQUESTS[job]
+    if job == "train":
+        work = batch * T * flops.flops_per_token(config, T)
+        moved = 2 * flops.memory(config, batch, T, precision).total  # written and read
+    else:
+        work = batch * flops.flops_per_token(config, 2 * T, training=False)
+        moved = flops.bytes_read_per_step(config, batch, T, precision)
+    seconds = (REQUEST * (outside + each * config.n_layer), moved / memory, work / rate)
+    names = ("requests", "memory traffic", "arithmetic")
+    return {name: 1e3 * time for name, time in zip(names, seconds, strict=True)}
+
+
+def on_paper(preset: str, job: str, batch: int, T: int, precision: str, device: str) -> list[float]:
+    """The milliseconds of ``limits`` for a preset without dropout, on a listed device."""
+    gpu = data_sheets.find_device(device)
+    if gpu is None:
+        raise ValueError(f"there is no data sheet of a {device}")
+    rates = gpu.peak[precision], gpu.memory_bytes_per_second
+    return list(limits(without_dropout(preset), job, batch, T, precision, *rates).values())
 
 
 @cache
@@ -30,13 +70,22 @@ def measured(precision: str) -> tuple[float, float]:
 
 
 class Cost(Lab):
-    """The time of a step for arithmetic and for memory traffic; the longer is the bound.
+    """The time of a step for requests, memory traffic and arithmetic; the longest binds.
 
     config: the model's. Other arguments are those of ``Live``.
     """
 
     def __init__(self, config: GPT2Config, **live: Any) -> None:
-        super().__init__("cost", **live)
+        presets = {name: GPT2Config.preset(name) for name in PRESETS}
+        sizes = {
+            name: [c.n_layer, c.n_embd, c.n_head, c.vocab_size, c.block_size]
+            for name, c in presets.items()
+        }
+        devices = {
+            gpu.name: {"peak": dict(gpu.peak), "memory": gpu.memory_bytes_per_second}
+            for gpu in data_sheets.DEVICES
+        }
+        super().__init__("cost", sizes=sizes, devices=devices, requests=REQUESTS, **live)
         self.config = config
 
     def controls(self) -> Mapping[str, Any]:
@@ -60,22 +109,14 @@ class Cost(Lab):
             rate, memory = found.peak.get(precision, 0.0), found.memory_bytes_per_second
             if not rate:
                 raise ValueError(f"the data sheet of a {device} has no figure for {precision}.")
-        if job == "train":
-            work = batch * T * flops.flops_per_token(self.config, T)
-            moved = 2 * flops.memory(self.config, batch, T, precision).total  # written and read
-            tokens = batch * T
-        else:  # one token that attends to T keys
-            work = batch * flops.flops_per_token(self.config, 2 * T, training=False)
-            moved = flops.bytes_read_per_step(self.config, batch, T, precision)
-            tokens = batch
-        times = {"arithmetic": 1e3 * work / rate, "memory traffic": 1e3 * moved / memory}
+        times = limits(self.config, job, batch, T, precision, rate, memory)
         bound = max(times, key=lambda name: times[name])
         yield Matrix(
             [[time] for time in times.values()],
             rows=list(times),
             columns=["ms"],
             decimals=3,
-            caption=f"At least, for one step on {device}: {work:.3g} FLOP, {moved:.3g} bytes.",
+            caption=f"At least, for one step on {device}; a request is assumed to take 5 µs.",
         )
-        rest = tokens / (times[bound] / 1e3)
+        rest = batch * (T if job == "train" else 1) / (times[bound] / 1e3)
         yield f"Bound by {bound}: at most {rest:,.0f} tokens a second."

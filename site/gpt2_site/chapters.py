@@ -1,7 +1,12 @@
-"""The chapters: order and parts from _toc.yml, titles from the notebooks.
+"""The chapters: order, parts and pages from _toc.yml, titles from the notebooks.
 
 Nothing else lists them by hand, except gpt2_edu/assets/chapters.txt for the package, which has no
 _toc.yml. Tables that follow from them are in lists.py.
+
+A chapter may have more pages than its first: notebooks whose names begin with the chapter's, listed
+among its sections in _toc.yml, before its practice. What is done for every page of prose is done
+for `pages()`; what there is once for a chapter (its number in a list, its practice, its minutes)
+for `chapters()`.
 """
 
 from __future__ import annotations
@@ -21,10 +26,11 @@ GUESS = re.compile(r'<details class="guess">.*?</details>', re.S)  # an answer t
 
 
 @dataclass(frozen=True)
-class Chapter:
+class Page:
+    """A page of a chapter, which has the chapter's number."""
+
     number: int
     path: Path
-    part: str
 
     @property
     def name(self) -> str:
@@ -36,14 +42,6 @@ class Chapter:
         """The name without the number, which another chapter may get: "mask"."""
         return self.name.partition("_")[2]
 
-    @property
-    def practice(self) -> Path:
-        return self.path.parent / "practice" / self.path.name
-
-    @property
-    def questions(self) -> Path:
-        return ROOT / "book" / "practice" / f"{self.slug}.toml"
-
     @cached_property
     def markdown(self) -> str:
         cells = json.loads(self.path.read_text(encoding="utf-8"))["cells"]
@@ -52,6 +50,26 @@ class Chapter:
     @property
     def title(self) -> str:
         return plain(re.search(r"^# (.+)$", self.markdown, re.M)[1])
+
+
+@dataclass(frozen=True)
+class Chapter(Page):
+    """A chapter, which is its first page; the others are in ``more``."""
+
+    part: str
+    more: tuple[Page, ...] = ()
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        return (self, *self.more)
+
+    @property
+    def practice(self) -> Path:
+        return self.path.parent / "practice" / self.path.name
+
+    @property
+    def questions(self) -> Path:
+        return ROOT / "book" / "practice" / f"{self.slug}.toml"
 
     @property
     def minutes(self) -> int:
@@ -72,9 +90,31 @@ def parts() -> list[dict]:
 @cache
 def chapters() -> tuple[Chapter, ...]:
     """All chapters, in the order of the book."""
-    files = [(page["file"], part["caption"]) for part in parts() for page in part["chapters"]]
-    found = [(ROOT / f"{file}.ipynb", part) for file, part in files if file.startswith("notebooks")]
-    return tuple(Chapter(number, *chapter) for number, chapter in enumerate(found, 1))
+    listed = [
+        (page["file"], part["caption"], [section["file"] for section in page.get("sections", ())])
+        for part in parts()
+        for page in part["chapters"]
+        if page["file"].startswith("notebooks/")
+    ]
+    return tuple(
+        Chapter(
+            number,
+            ROOT / f"{file}.ipynb",
+            part,
+            tuple(Page(number, ROOT / f"{one}.ipynb") for one in below if "/practice/" not in one),
+        )
+        for number, (file, part, below) in enumerate(listed, 1)
+    )
+
+
+def pages() -> tuple[Page, ...]:
+    """The pages of all chapters, in the order of the book."""
+    return tuple(page for chapter in chapters() for page in chapter.pages)
+
+
+def chapter_of(page: Page) -> Chapter:
+    """The chapter that a page belongs to."""
+    return chapters()[page.number - 1]
 
 
 def find(slug: str) -> Chapter:

@@ -18,7 +18,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 from gpt2_site.addresses import bootstrap
-from gpt2_site.chapters import chapters
+from gpt2_site.chapters import chapters, pages
 
 CELL_TIMEOUT = 600  # seconds
 USES_GPU = "pick_device()"
@@ -96,7 +96,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Execute notebooks in place, as the book does.")
     parser.add_argument("notebooks", nargs="*", type=Path, help="default: all")
     paths = parser.parse_args().notebooks or [
-        *(chapter.path for chapter in chapters()),
+        *(page.path for page in pages()),
         *(chapter.practice for chapter in chapters()),
     ]
     missing = [p for p in paths if not p.is_file()]

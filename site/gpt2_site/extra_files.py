@@ -1,8 +1,8 @@
 """Sphinx extension: the files of the site that are no pages.
 
-- For language models: llms.txt, and each chapter as plain text.
+- For language models: llms.txt, and each page of a chapter as plain text.
 - The models' files, as scripts that a page can load from a disk, too.
-- A deck of each chapter's figures.
+- A deck of each page's figures.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from gpt2_edu.web import files_script
 from gpt2_site import make_slides
 from gpt2_site.addresses import published
-from gpt2_site.chapters import Chapter, chapters
+from gpt2_site.chapters import Page, pages
 from gpt2_site.theme import opening
 
 FILES = ("crane", "crane_learned", "gpt2", "gpt2_runs")
@@ -32,9 +32,9 @@ def write(app: Sphinx, error: Exception | None) -> None:
     files = {
         "robots.txt": f"User-agent: *\nAllow: /\nSitemap: {root}sitemap.xml\n",
         "llms.txt": overview(app, root),
-        **{f"text/{chapter.name}.md": plain_text(chapter) for chapter in chapters()},
+        **{f"text/{page.name}.md": plain_text(page) for page in pages()},
         **{f"_static/files/{name}.js": files_script(name) for name in FILES},
-        **{f"slides/{chapter.name}.html": make_slides.deck(chapter) for chapter in chapters()},
+        **{f"slides/{page.name}.html": make_slides.deck(page) for page in pages()},
     }
     for name, content in files.items():
         (out / name).parent.mkdir(exist_ok=True)
@@ -45,21 +45,21 @@ def overview(app: Sphinx, root: str) -> str:
     """llms.txt: what the book is, its chapters as text, and the other pages."""
     summary = opening(app.env.get_doctree("book/start"))
     lines = [f"# {app.config.html_title}\n\n> {summary}\n\n## Chapters, as plain text\n"]
-    for chapter in chapters():
-        says = opening(app.env.get_doctree(f"notebooks/{chapter.name}"))
-        address = f"{root}text/{chapter.name}.md"
-        lines.append(f"- [{chapter.number} {chapter.title}]({address}): {says}")
+    for page in pages():
+        says = opening(app.env.get_doctree(f"notebooks/{page.name}"))
+        address = f"{root}text/{page.name}.md"
+        lines.append(f"- [{page.number} {page.title}]({address}): {says}")
     lines.append("\n## Other pages\n")
-    for page in sorted(app.env.found_docs):
-        if not page.startswith("notebooks/"):
-            lines.append(f"- [{app.env.titles[page].astext()}]({published(page)})")
+    for other in sorted(app.env.found_docs):
+        if not other.startswith("notebooks/"):
+            lines.append(f"- [{app.env.titles[other].astext()}]({published(other)})")
     return "\n".join(lines) + "\n"
 
 
-def plain_text(chapter: Chapter) -> str:
-    """A chapter's text, code and printed outputs in one Markdown file; links are absolute."""
-    page = f"notebooks/{chapter.name}"
-    nb = nbformat.read(chapter.path, as_version=4)
+def plain_text(of: Page) -> str:
+    """A page's text, code and printed outputs in one Markdown file; links are absolute."""
+    page = f"notebooks/{of.name}"
+    nb = nbformat.read(of.path, as_version=4)
     found = [f"<!-- {published(page)} -->"]
     for cell in nb.cells:
         if cell.cell_type == "markdown":

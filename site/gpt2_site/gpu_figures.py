@@ -49,6 +49,18 @@ def writing() -> str:
     return "\n".join(rows)
 
 
+def ceilings() -> str:
+    """For some cards TFLOP/s by precision, and GB/s, as their data sheets have them."""
+    rows = []
+    for name in ("T4", "A100-SXM4-80GB", "RTX 4090", "H100 80GB HBM3"):
+        gpu = find_device(name)
+        assert gpu is not None
+        peaks = [gpu.peak.get(kind) for kind in ("float32", "tf32", "float16")]
+        cells = [f"{peak / 1e12:.1f}" if peak else "–" for peak in peaks]
+        rows.append(f"| {name} | {' | '.join(cells)} | {gpu.memory_bytes_per_second / 1e9:,.0f} |")
+    return "\n".join(rows)
+
+
 def step(config: GPT2Config, devices: int, sent: float, rate: float) -> flops.TimeEstimate:
     h100 = find_device("H100 80GB HBM3")
     assert h100 is not None

@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 
 from gpt2_edu.exercises.exercise import exercises
 from gpt2_site import gpu_figures, in_page_figures
-from gpt2_site.chapters import DEEPER, ROOT, Chapter, chapters, find, headings
+from gpt2_site.chapters import DEEPER, ROOT, Chapter, Page, chapters, find, headings
 
 QUESTIONS = "questions-people-ask"
 UNLISTED = ("Summary", "References", "Now write it", "The real thing", "What this chapter added")
@@ -23,7 +23,7 @@ UNLISTED = ("Summary", "References", "Now write it", "The real thing", "What thi
 def contents() -> str:
     """A table for each chapter: what book/contents.toml lists, and every other heading.
 
-    Raises ValueError if a heading or a question is listed that the chapter does not have.
+    Raises ValueError if a heading or a question is listed that no page of the chapter has.
     """
     listed = tomllib.loads((ROOT / "book" / "contents.toml").read_text(encoding="utf-8"))
     tables = [_table(chapter, listed.pop(chapter.slug, {})) for chapter in chapters()]
@@ -33,18 +33,20 @@ def contents() -> str:
 
 
 def _table(chapter: Chapter, listed: dict[str, str | list[str]]) -> str:
-    present = headings(chapter.markdown)
     rows = {label: [at] if isinstance(at, str) else at for label, at in listed.items()}
     named = {place for places in rows.values() for place in places}
-    for anchor, heading in list(present.items())[1:]:  # less the title
-        if anchor not in {*named, QUESTIONS} and heading not in UNLISTED:
-            bare = heading.removeprefix(DEEPER)
-            rows[heading if bare == heading else bare[:1].upper() + bare[1:]] = [anchor]
-    order = {anchor: i for i, anchor in enumerate(present)}
+    order: dict[str, int] = {}
+    for page in chapter.pages:
+        present = headings(page.markdown)
+        order = {anchor: len(order) for anchor in present} | order
+        for anchor, heading in list(present.items())[1:]:  # less the title
+            if anchor not in {*named, QUESTIONS} and heading not in UNLISTED:
+                bare = heading.removeprefix(DEEPER)
+                rows[heading if bare == heading else bare[:1].upper() + bare[1:]] = [anchor]
     lines = [
         f"## Chapter {chapter.number}. {chapter.title}\n\n| what | where |\n| --- | --- |",
         *(
-            f"| {label} | {', '.join(_link(chapter, present, place) for place in places)} |"
+            f"| {label} | {', '.join(_link(chapter, place) for place in places)} |"
             for label, places in sorted(
                 rows.items(), key=lambda row: order.get(row[1][0], order.get(QUESTIONS, 0))
             )
@@ -53,18 +55,26 @@ def _table(chapter: Chapter, listed: dict[str, str | list[str]]) -> str:
     return "\n".join(lines)
 
 
-def _link(chapter: Chapter, present: dict[str, str], place: str) -> str:
-    question = place.removeprefix("? ") if place.startswith("? ") else ""
-    anchor = QUESTIONS if question else place
-    asked = {
+def _link(chapter: Chapter, place: str) -> str:
+    """To the first page of the chapter that has the heading, or asks the question."""
+    for page in chapter.pages:
+        present = headings(page.markdown)
+        if place in present:
+            return _to(page, present, place)
+        if place.startswith("? ") and place.removeprefix("? ") in _asked(page):
+            return f'{_to(page, present, QUESTIONS)}: "{place.removeprefix("? ")}"'
+    raise ValueError(f"contents.toml: {chapter.name} has no {place!r}")
+
+
+def _to(page: Page, present: dict[str, str], anchor: str) -> str:
+    return f"[chapter {page.number}, {present[anchor]}](../notebooks/{page.path.name}#{anchor})"
+
+
+def _asked(page: Page) -> set[str]:
+    return {
         html.unescape(re.sub(r"<[^>]+>", "", summary))
-        for summary in re.findall(r"<summary>(.*?)</summary>", chapter.markdown, re.S)
+        for summary in re.findall(r"<summary>(.*?)</summary>", page.markdown, re.S)
     }
-    if anchor not in present or (question and question not in asked):
-        raise ValueError(f"contents.toml: {chapter.name} has no {place!r}")
-    link = f"[chapter {chapter.number}, {present[anchor]}]"
-    link += f"(../notebooks/{chapter.path.name}#{anchor})"
-    return f'{link}: "{question}"' if question else link
 
 
 def chapter_rows() -> str:

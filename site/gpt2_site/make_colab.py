@@ -18,7 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from gpt2_edu.exhibits.setup import stylesheet
 from gpt2_site.addresses import colab, published
-from gpt2_site.chapters import ROOT, Chapter, chapters
+from gpt2_site.chapters import ROOT, Chapter, Page, chapters
 from gpt2_site.execute_notebooks import STEP, store
 
 OUT = ROOT / "_build" / "colab"
@@ -65,27 +65,30 @@ def for_colab(nb: nbformat.NotebookNode, page: str, after: str) -> nbformat.Note
     return nb
 
 
-def goes_on(chapter: Chapter, *, practice: bool) -> str:
-    """The last cell: what follows, in Colab."""
-    later = chapters()[chapter.number :][:1]
-    links = [f"[chapter {c.number}, {c.title}]({colab(f'notebooks/{c.name}')})" for c in later]
-    if practice:
+def goes_on(chapter: Chapter, page: Page | None = None) -> str:
+    """The last cell of a page of the chapter, or of its practice: what follows, in Colab."""
+    links = [
+        f"[chapter {c.number}, {c.title}]({colab(f'notebooks/{c.name}')})"
+        for c in chapters()[chapter.number :][:1]
+    ]
+    if page is None:
         links.append(f"[back to chapter {chapter.number}]({colab(f'notebooks/{chapter.name}')})")
     else:
         links.insert(0, f"[practice]({colab(f'notebooks/practice/{chapter.name}')})")
+        later = chapter.pages[chapter.pages.index(page) + 1 :][:1]
+        links[:0] = [f"[{one.title}]({colab(f'notebooks/{one.name}')})" for one in later]
     return f"**Go on in Colab**: {' · '.join(links)}"
 
 
 def main() -> int:
     shutil.rmtree(OUT, ignore_errors=True)
     for chapter in chapters():
-        for path in (chapter.path, chapter.practice):
-            page = path.relative_to(ROOT).with_suffix("").as_posix()
-            nb = nbformat.read(path, as_version=4)
-            after = goes_on(chapter, practice=path == chapter.practice)
+        after = {page.path: goes_on(chapter, page) for page in chapter.pages}
+        for path, last in {**after, chapter.practice: goes_on(chapter)}.items():
+            name = path.relative_to(ROOT).with_suffix("").as_posix()
             target = OUT / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
-            store(for_colab(nb, page, after), target)
+            store(for_colab(nbformat.read(path, as_version=4), name, last), target)
     print(f"{len(list(OUT.rglob('*.ipynb')))} notebooks for Colab: {OUT.relative_to(ROOT)}")
     return 0
 

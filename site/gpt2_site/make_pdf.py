@@ -17,7 +17,7 @@ from pypdf import PdfReader, PdfWriter
 
 from benchmarks.chromium import starter
 from gpt2_site.addresses import author, published, repository, title, version
-from gpt2_site.chapters import ROOT
+from gpt2_site.chapters import ROOT, chapters
 from gpt2_site.one_page import Page, pages, place
 
 SITE = ROOT / "_build" / "html"
@@ -50,11 +50,11 @@ FOOT = (
 
 def contents(found: list[Page], numbers: dict[str, int]) -> str:
     """The list of pages, with the numbers of the sheets on which they begin."""
-    rows = []
+    rows, below = [], below_chapters()
     for page in found:
         heading = page.article.find("h1")
         name = heading.get_text(" ", strip=True) if heading else page.name
-        kind = "in" if "/practice/" in page.name else "of"
+        kind = "in" if page.name in below else "of"
         if page.part:
             rows.append(f'<li class="part">{escape(page.part)}</li>')
         rows.append(
@@ -64,13 +64,22 @@ def contents(found: list[Page], numbers: dict[str, int]) -> str:
     return "".join(rows)
 
 
+def below_chapters() -> set[str]:
+    """The pages that the contents list below a chapter: its other pages, and its practice."""
+    return {
+        path.relative_to(ROOT).with_suffix("").as_posix()
+        for chapter in chapters()
+        for path in (*(page.path for page in chapter.more), chapter.practice)
+    }
+
+
 def nest(found: list[Page]) -> None:
-    """Give headings the levels of their bookmarks: a part, its pages, a chapter's practice."""
-    in_a_part = False
+    """Give headings the levels of their bookmarks: a part, its pages, what is below a chapter."""
+    in_a_part, below = False, below_chapters()
     for page in found:
         in_a_part = in_a_part or bool(page.part)
         for heading in page.article.find_all(re.compile("^h[1-4]$")):
-            level = int(heading.name[1]) + in_a_part + ("/practice/" in page.name)
+            level = int(heading.name[1]) + in_a_part + (page.name in below)
             heading["aria-level"] = str(level)
         if page.part:
             part = Tag(name="div", attrs={"role": "heading", "aria-level": "1"})

@@ -17,7 +17,7 @@ from typing import Any
 import nbformat
 from nbclient.exceptions import CellExecutionError
 
-from gpt2_site.chapters import ROOT, chapters
+from gpt2_site.chapters import ROOT, chapters, pages
 from gpt2_site.execute_notebooks import CELL_TIMEOUT, client_of, store
 
 TAG = "real"
@@ -42,7 +42,7 @@ def is_progress(output: nbformat.NotebookNode) -> bool:
 
 
 def notebooks_with_real_cells() -> list[Path]:
-    paths = [path for chapter in chapters() for path in (chapter.path, chapter.practice)]
+    paths = [one.path for one in pages()] + [chapter.practice for chapter in chapters()]
     return [path for path in paths if any(map(is_real, nbformat.read(path, as_version=4).cells))]
 
 

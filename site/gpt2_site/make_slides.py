@@ -1,9 +1,9 @@
-"""Write the figures of each chapter as slides: make slides. `make book` puts them into the site.
+"""Write the figures of each page as slides: make slides. `make book` puts them into the site.
 
-One HTML file for a chapter, which holds all that it needs: a slide for each figure that the
-notebook stores, under the title of the section where it stands. What a figure shows is its
-caption; the notes are what the chapter says before and after it. templates/slides.html is the
-frame, with keys, scale and print.
+One HTML file for a page of a chapter, which holds all that it needs: a slide for each figure that
+the notebook stores, under the title of the section where it stands. What a figure shows is its
+caption; the notes are what the page says before and after it. templates/slides.html is the frame,
+with keys, scale and print.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinxcontrib.katex import render_latex
 
 from gpt2_site import katex, strip
-from gpt2_site.chapters import DEEPER, ROOT, Chapter, chapters, plain
+from gpt2_site.chapters import DEEPER, ROOT, Page, pages, plain
 from gpt2_site.theme import sha256
 
 SLIDES = ROOT / "_build" / "slides"
@@ -54,9 +54,9 @@ class Slide:
     notes: str
 
 
-def slides(chapter: Chapter) -> list[Slide]:
-    """A chapter's figures in order. The first is a whole pass, below the chapter's question."""
-    cells = json.loads(chapter.path.read_text(encoding="utf-8"))["cells"]
+def slides(of: Page) -> list[Slide]:
+    """A page's figures in order. The first is a whole pass, below the page's question."""
+    cells = json.loads(of.path.read_text(encoding="utf-8"))["cells"]
     title, found = "", [opening(plain(HEADING.search(text(cells[0]))[1]), cells)]
     for number, cell in enumerate(cells):
         if headings := HEADING.findall(text(cell)):
@@ -153,11 +153,11 @@ READER.use(dollarmath_plugin, renderer=formula, double_inline=True)
 # ---- The file
 
 
-def deck(chapter: Chapter) -> str:
-    """All slides of a chapter as one page."""
-    found = slides(chapter)
-    foot = html.escape(f"Chapter {chapter.number}. {chapter.title}")
-    pages = (
+def deck(of: Page) -> str:
+    """All slides of a page of a chapter, as one file."""
+    found = slides(of)
+    foot = html.escape(f"Chapter {of.number}. {of.title}")
+    shown_one_by_one = (
         page(slide, number, f"{foot} · {number} / {len(found)} · {BOOK}")
         for number, slide in enumerate(found, 1)
     )
@@ -165,9 +165,9 @@ def deck(chapter: Chapter) -> str:
     script = sha256(SCRIPT.search(frame)[1])
     return Template(frame).substitute(
         policy=f"{POLICY} 'sha256-{script}'",
-        title=html.escape(chapter.title),
+        title=html.escape(of.title),
         style=STYLE.read_text(encoding="utf-8"),
-        slides="\n".join(pages),
+        slides="\n".join(shown_one_by_one),
     )
 
 
@@ -185,9 +185,9 @@ def page(slide: Slide, number: int, foot: str) -> str:
 
 def main() -> int:
     SLIDES.mkdir(parents=True, exist_ok=True)
-    for chapter in chapters():
-        (SLIDES / f"{chapter.name}.html").write_text(deck(chapter), encoding="utf-8")
-    print(f"{len(chapters())} files in {SLIDES.relative_to(ROOT)}")
+    for one in pages():
+        (SLIDES / f"{one.name}.html").write_text(deck(one), encoding="utf-8")
+    print(f"{len(pages())} files in {SLIDES.relative_to(ROOT)}")
     return 0
 
 

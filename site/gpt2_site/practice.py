@@ -5,8 +5,8 @@
 - An exercise whose answer is a value gets fields to type it in (practice_tasks.py); one whose
   answer is code, where to run it.
 - The directive ``progress`` lists all exercises and questions, for "My progress".
-- A chapter's "Now write it" says where its cell can be run, and the chapter ends with the way to
-  its questions.
+- A chapter's "Now write it" says where its cell can be run, and each page of the chapter ends with
+  the way to its questions.
 
 What the notebooks hold stays as it is: all of this is put around it when a page is written.
 """
@@ -31,7 +31,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from gpt2_edu.exercises.exercise import Exercise
 from gpt2_site.addresses import colab
-from gpt2_site.chapters import ROOT, Chapter, chapters
+from gpt2_site.chapters import ROOT, Chapter, Page, chapter_of, chapters, pages
 from gpt2_site.execute_notebooks import STEP
 from gpt2_site.make_practice import KINDS, anchor, exercises_of, plain, questions, several
 from gpt2_site.practice_tasks import answered_in_page, form
@@ -82,7 +82,7 @@ class Practice(SphinxPostTransform):
             for section in list(self.document.findall(nodes.section)):
                 if exercise := exercise_of(section, chapter):
                     dress_exercise(section, exercise, chapter, opens)
-        ended = next((c for c in chapters() if page == f"notebooks/{c.name}"), None)
+        ended = next((one for one in pages() if page == f"notebooks/{one.name}"), None)
         if chapter:
             dress_questions(self.document, asked_in(chapter))
         elif ended or page.startswith("book/"):
@@ -94,7 +94,7 @@ class Practice(SphinxPostTransform):
             sections = list(self.document.findall(nodes.section))
             asked = (s for s in sections if s.next_node(nodes.title).astext() == ASKED)
             place = next(asked, sections[0])
-            place += raw(stuck(ended))
+            place += raw(stuck(chapter_of(ended)))
             for section in sections:
                 if section.next_node(nodes.title).astext() == "Now write it":
                     way = where_to_run(f"{colab(page)}#scrollTo={STEP}", ended.path.name)
@@ -179,8 +179,8 @@ def guesses(markdown: str) -> tuple[Question, ...]:
 
 
 @cache
-def guessed_in(chapter: Chapter) -> tuple[Question, ...]:
-    return guesses(chapter.markdown)
+def guessed_in(page: Page) -> tuple[Question, ...]:
+    return guesses(page.markdown)
 
 
 def dress_questions(document: nodes.document, asked: tuple[Question, ...]) -> None:
@@ -290,7 +290,7 @@ def dress_exercise(
     links = where_to_run(
         f"{opens}#scrollTo={anchor(exercise)}", f"practice/{chapter.practice.name}"
     )
-    if exercise.kind == "explore" and exhibits(chapter):
+    if exercise.kind == "explore" and any(map(exhibits, chapter.pages)):
         links += f"<br>{shown_in(chapter)}"
     run = raw(f'<p class="elsewhere">{links}</p>')
     around = [run, cell]
@@ -309,19 +309,19 @@ def dress_exercise(
 
 def shown_in(chapter: Chapter) -> str:
     """The chapter's exhibits, to try things out on."""
-    several_ = len(exhibits(chapter)) > 1
     links = [
-        f'<a href="../{chapter.name}.html#{name}">{escape(first)}</a>'
-        for name, first in exhibits(chapter)
+        f'<a href="../{page.name}.html#{name}">{escape(first)}</a>'
+        for page in chapter.pages
+        for name, first in exhibits(page)
     ]
-    what = "exhibits" if several_ else "exhibit"
+    what = "exhibits" if len(links) > 1 else "exhibit"
     return f"To look at it by hand, the chapter has the {what}: {' '.join(links)}"
 
 
 @cache
-def exhibits(chapter: Chapter) -> tuple[tuple[str, str], ...]:
-    """The anchors of a chapter's exhibits, and what each says first."""
-    cells = json.loads(chapter.path.read_text(encoding="utf-8"))["cells"]
+def exhibits(page: Page) -> tuple[tuple[str, str], ...]:
+    """The anchors of a page's exhibits, and what each says first."""
+    cells = json.loads(page.path.read_text(encoding="utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", ())]
     shown = "\n".join("".join(o.get("data", {}).get("text/html", "")) for o in outputs)
     return tuple(
@@ -357,9 +357,10 @@ def stumbles() -> dict[str, str]:
 
 def topics(chapter: Chapter) -> list[str]:
     """The sections that have most of a chapter's questions, at most two."""
+    names = [page.path.name for page in chapter.pages]
     count = Counter(
         {
-            head: sum(f"{chapter.name}.ipynb" in row for row in text.splitlines())
+            head: sum(any(name in row for name in names) for row in text.splitlines())
             for head, text in stumbles().items()
         }
     )
@@ -387,12 +388,21 @@ def listed(chapter: Chapter, page: str) -> str:
         f"<small>{KINDS[e.kind]}</small></li>"
         for e in checked
     )
-    asked = several([*asked_in(chapter), *guessed_in(chapter)], "question")
+    guessed = [question for one in chapter.pages for question in guessed_in(one)]
+    asked = several([*asked_in(chapter), *guessed], "question")
     sum_ = f"{several(checked, 'exercise')}, {asked}"
-    story = page.replace("practice/", "")
     folds = [
         (several(asked_in(chapter), "question"), page, asked_in(chapter)),
-        (f"{several(guessed_in(chapter), 'question')} in the chapter", story, guessed_in(chapter)),
+        *(
+            (
+                f"{several(guessed_in(one), 'question')} in the chapter"
+                + f", {one.title}" * (one is not chapter),
+                page.replace(f"practice/{chapter.name}", one.name),
+                guessed_in(one),
+            )
+            for one in chapter.pages
+            if guessed_in(one) or one is chapter
+        ),
     ]
     return (
         f'<section class="stage"><h3><a href="{page}">{chapter.number}. {escape(chapter.title)}'

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 
 from gpt2_site import strip
 from gpt2_site.addresses import colab
-from gpt2_site.chapters import chapters
+from gpt2_site.chapters import chapter_of, chapters, pages
 
 
 def sha256(text: str) -> str:
@@ -153,13 +153,12 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
         for written, meant in MARKUP:
             context["body"] = written.sub(meant, context["body"])
         context["body"] = linkable(context["body"])
-    names = [f"notebooks/{chapter.name}" for chapter in chapters()]
-    own = page.replace("practice/", "")
-    if own in names:
-        context["chapter"] = chapters()[names.index(own)].number
+    told = {f"notebooks/{one.name}": one for one in pages()}
+    if one := told.get(page.replace("practice/", "")):
+        context["chapter"] = one.number
         context["ribbon"] = chapters()
-    if page in names:
-        context["strip"] = strip.PLACES[chapters()[names.index(page)].slug]
+    if one := told.get(page):
+        context["strip"] = strip.PLACES[chapter_of(one).slug]
         context["pass"] = strip.ALT
     relations = app.env.collect_relations().get(page, [None, None, None])
     for side, neighbour in zip(("prev", "next"), relations[1:], strict=True):

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from gpt2_edu import GPT2, generate, load_tokenizer, trace
+from gpt2_edu import GPT2, GPT2Config, generate, load_tokenizer, trace
 from gpt2_edu.exhibits import Bars, Matrix
 from gpt2_edu.labs import Cost, Crane, Heads, Museum, Patching, Sampling, Training, lab
+from gpt2_edu.labs.cost import REQUESTS, on_paper
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.trainer import TrainConfig
 
@@ -60,6 +62,46 @@ def arrows() -> Crane:
 @pytest.fixture
 def cost(crane) -> Cost:
     return Cost(crane[0].config, **LIVE)
+
+
+class Asked(TorchDispatchMode):
+    """Counts the operations that PyTorch is asked for."""
+
+    count = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.count += 1
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("n_layer", [1, 2, 3])
+def test_a_step_asks_as_often_as_the_lab_assumes(n_layer):
+    sizes = {"vocab_size": 11, "block_size": 16, "n_head": 2, "n_embd": 8, "n_layer": n_layer}
+    model = GPT2(GPT2Config(**sizes, embd_pdrop=0, attn_pdrop=0, resid_pdrop=0))
+    rows = torch.zeros(2, 9, dtype=torch.long)
+    cache = model.make_cache(batch_size=2)
+    with torch.no_grad():
+        model(rows, cache=cache)
+        with Asked() as write:
+            model(rows[:, :1], cache=cache)
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    for _ in range(2):  # the first step also makes the averages
+        with Asked() as train:
+            model(rows, rows)[1].backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    for job, asked in (("write", write), ("train", train)):
+        outside, each = REQUESTS[job]
+        assert asked.count == outside + each * n_layer
+
+
+def test_the_limits_of_a_listed_device_are_those_of_its_data_sheet():
+    requests, traffic, arithmetic = on_paper("gpt2-xl", "write", 1, 256, "float16", "L4")
+    assert requests == pytest.approx(1e3 * 5e-6 * (15 + 48 * 39))
+    slower = on_paper("gpt2-xl", "write", 1, 256, "float16", "T4")
+    assert traffic > slower[1] > slower[2] > arithmetic  # its memory is slower, its arithmetic not
+    with pytest.raises(ValueError, match="no data sheet of a T5"):
+        on_paper("gpt2", "write", 1, 1, "float16", "T5")
 
 
 def test_every_control_of_every_lab_changes_something(

@@ -13,7 +13,7 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from benchmarks.chromium import served
-from gpt2_site.chapters import chapters, parts
+from gpt2_site.chapters import chapters, pages, parts
 from tests.site.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,8 +25,8 @@ ANSWERS = "(({ theme, scripts }) => !theme || !scripts)(document.documentElement
 
 def pages_of_the_book() -> list[str]:
     """The pages in the order of _toc.yml, as "notebooks/03_crane"."""
-    pages = [page for part in parts() for page in part["chapters"]]
-    files = [file["file"] for page in pages for file in [page, *page.get("sections", [])]]
+    listed = [page for part in parts() for page in part["chapters"]]
+    files = [file["file"] for page in listed for file in [page, *page.get("sections", [])]]
     return ["book/index", *files]
 
 
@@ -35,6 +35,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("page_name", pages_of_the_book(), scope="session")
     if "chapter" in metafunc.fixturenames:
         metafunc.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
+    if "told" in metafunc.fixturenames:  # a page of a chapter
+        metafunc.parametrize("told", pages(), ids=lambda page: page.name)
 
 
 @pytest.fixture(scope="session")

@@ -30,10 +30,12 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_document_has_every_chapter_with_its_practice_in_order(found):
+def test_the_document_has_every_chapter_with_its_pages_and_its_practice_in_order(found):
     names = [page.name for page in found]
-    both = chain.from_iterable((c.name, f"practice/{c.name}") for c in chapters())
-    assert [n.removeprefix("notebooks/") for n in names if "notebooks" in n] == list(both)
+    own = chain.from_iterable(
+        (*(page.name for page in c.pages), f"practice/{c.name}") for c in chapters()
+    )
+    assert [n.removeprefix("notebooks/") for n in names if "notebooks" in n] == list(own)
     assert [page.part for page in found if page.part][1:3] == [
         "Part 1. From text to vectors",
         "Part 2. Attention",

@@ -23,19 +23,23 @@ def links(nb: nbformat.NotebookNode) -> list[str]:
 
 
 def test_a_notebook_in_colab_leads_to_what_is_published_and_has_its_style(site, chapter):
-    pages = [path.relative_to(ROOT).with_suffix("") for path in (chapter.path, chapter.practice)]
+    after = {page.path: goes_on(chapter, page) for page in chapter.pages}
+    after[chapter.practice] = goes_on(chapter)
     editions = [
         for_colab(
-            nbformat.read(ROOT / f"{page}.ipynb", as_version=4),
-            page.as_posix(),
-            goes_on(chapter, practice="practice" in page.parts),
+            nbformat.read(path, as_version=4),
+            path.relative_to(ROOT).with_suffix("").as_posix(),
+            last,
         )
-        for page in pages
+        for path, last in after.items()
     ]
-    last = [nb.cells[-1].source for nb in editions]
+    *told, practice = (nb.cells[-1].source for nb in editions)
     assert colab_tag() == f"colab-v{version()}"
-    assert f"blob/{colab_tag()}/notebooks/practice/" in last[0]
-    assert f"blob/{colab_tag()}/notebooks/" in last[1]
+    root = f"blob/{colab_tag()}/notebooks"
+    assert all(f"{root}/practice/{chapter.name}.ipynb" in last for last in told)
+    assert f"{root}/{chapter.name}.ipynb" in practice
+    for last, page in zip(told, chapter.more, strict=False):
+        assert f"{root}/{page.name}.ipynb" in last
     for nb in editions:
         nbformat.validate(nb)
         code = [cell for cell in nb.cells if cell.cell_type == "code"]

@@ -11,25 +11,25 @@ from gpt2_site.chapters import DEEPER, headings
 
 
 @pytest.fixture
-def deck(soup, chapter) -> BeautifulSoup:
-    return soup(f"slides/{chapter.name}")
+def deck(soup, told) -> BeautifulSoup:
+    return soup(f"slides/{told.name}")
 
 
-def test_every_figure_that_a_chapter_stores_is_on_a_slide(deck, chapter):
-    text = chapter.path.read_text(encoding="utf-8")
+def test_every_figure_that_a_chapter_stores_is_on_a_slide(deck, told):
+    text = told.path.read_text(encoding="utf-8")
     stored = len(re.findall(r'"<(?:figure|div|gpt2-[\w-]+) class=\\"g2[ -]', text))
     assert len(deck.select("section .stage > .g2")) == stored > 1
 
 
-def test_a_slide_has_a_title_a_takeaway_notes_and_a_foot(deck, chapter):
-    sections = {title.removeprefix(DEEPER) for title in headings(chapter.markdown).values()}
+def test_a_slide_has_a_title_a_takeaway_notes_and_a_foot(deck, told):
+    sections = {title.removeprefix(DEEPER) for title in headings(told.markdown).values()}
     for number, slide in enumerate(deck.select("section"), 1):
         title = slide.select_one("h1, h2").get_text()
-        assert title == chapter.title if number == 1 else title in sections
+        assert title == told.title if number == 1 else title in sections
         for part in (".takeaway", ".notes"):
             assert slide.select_one(part).get_text().strip()
         foot = slide.select_one(".place").get_text()
-        assert f"Chapter {chapter.number}. {chapter.title}" in foot and "CC BY 4.0" in foot
+        assert f"Chapter {told.number}. {told.title}" in foot and "CC BY 4.0" in foot
 
 
 def test_a_slide_asks_no_file_of_anyone(deck):

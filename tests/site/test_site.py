@@ -14,7 +14,7 @@ import yaml
 from bs4 import Tag
 
 from gpt2_site.addresses import colab_tag, published, repository
-from gpt2_site.chapters import chapters
+from gpt2_site.chapters import pages
 from tests.site.conftest import ROOT, parsed
 
 PUBLISHED = published("x").removesuffix("x.html")
@@ -189,10 +189,10 @@ def test_links_to_the_glossary_show_its_entries(site, files):
 # ---- Folds and old addresses
 
 
-def test_a_deeper_section_is_a_closed_fold_with_its_heading_as_summary(soup, chapter):
-    page = soup(f"notebooks/{chapter.name}")
+def test_a_deeper_section_is_a_closed_fold_with_its_heading_as_summary(soup, told):
+    page = soup(f"notebooks/{told.name}")
     folds = page.select("article details.deeper")
-    assert len(folds) == len(re.findall(r"^### Deeper: ", chapter.markdown, re.M)) > 0
+    assert len(folds) == len(re.findall(r"^### Deeper: ", told.markdown, re.M))
     for fold in folds:
         assert "open" not in fold.attrs
         assert fold.parent.name == "section" and fold.parent["id"].startswith("deeper-")
@@ -236,10 +236,10 @@ def test_a_page_has_its_address_title_picture_and_policy(site, soup, page_names)
 
 
 def test_a_chapter_says_what_it_is_about_and_what_comes_next(soup):
-    pages = [soup(f"notebooks/{chapter.name}") for chapter in chapters()]
-    told = {page.find("meta", attrs={"name": "description"})["content"] for page in pages}
-    assert len(told) == len(pages) and all(60 < len(text) <= 160 for text in told)
-    assert all(len(page.select_one(".onward .next span").get_text().split()) > 5 for page in pages)
+    found = [soup(f"notebooks/{page.name}") for page in pages()]
+    told = {page.find("meta", attrs={"name": "description"})["content"] for page in found}
+    assert len(told) == len(found) and all(60 < len(text) <= 160 for text in told)
+    assert all(len(page.select_one(".onward .next span").get_text().split()) > 5 for page in found)
 
 
 def test_the_map_of_the_site_names_every_page_once(site, page_names):
@@ -249,12 +249,12 @@ def test_the_map_of_the_site_names_every_page_once(site, page_names):
     assert f"Sitemap: {PUBLISHED}sitemap.xml" in (site / "robots.txt").read_text("utf-8")
 
 
-def test_a_language_model_finds_every_chapter_as_text(site, chapter):
+def test_a_language_model_finds_every_chapter_as_text(site, told):
     listed = (site / "llms.txt").read_text("utf-8")
-    address = f"{PUBLISHED}text/{chapter.name}.md"
-    assert f"[{chapter.number} {chapter.title}]({address}): " in listed
-    text = (site / "text" / f"{chapter.name}.md").read_text("utf-8")
-    assert f"# {chapter.title}" in text and "```python" in text
+    address = f"{PUBLISHED}text/{told.name}.md"
+    assert f"[{told.number} {told.title}]({address}): " in listed
+    text = (site / "text" / f"{told.name}.md").read_text("utf-8")
+    assert f"# {told.title}" in text and "```python" in text
     assert "exhibits.setup()" not in text and "import torch" in text
     assert not re.search(r"\]\((?!https?://)[^)]", re.sub(r"```.*?```", "", text, flags=re.S))
     assert "<svg" not in text and "<style" not in text

@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from gpt2_site import one_pass, strip
-from gpt2_site.chapters import chapters, find
+from gpt2_site.chapters import chapter_of, chapters, find
 from gpt2_site.front_facts import beginning
 
 WAIT = 60_000  # milliseconds, on a busy machine
@@ -41,8 +41,8 @@ def test_it_is_drawn_from_the_models_numbers():
     assert len(drawn.select("circle")) == 2 * 3 * 7
 
 
-def test_it_stands_above_the_title_of_each_chapter(soup, chapter):
-    page = soup(f"notebooks/{chapter.name}")
+def test_it_stands_above_the_title_of_each_page_of_a_chapter(soup, told):
+    page, chapter = soup(f"notebooks/{told.name}"), chapter_of(told)
     (link,) = page.select("article > .strip-of-pass")
     place = strip.PLACES[chapter.slug]
     assert link["href"].startswith("../book/model.html")
