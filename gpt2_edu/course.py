@@ -6,6 +6,8 @@ table.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -66,6 +68,26 @@ def toy_batch() -> Tensor:
     """The two sentences as token ids: (B, T) = (2, 5)."""
     encoding = load_tokenizer("gpt2")
     return torch.tensor([encoding.encode(sentence) for sentence in SENTENCES])
+
+
+def small_language() -> tuple[Tensor, float]:
+    """Chapter 6's 32 sentences, of which each noun eats and lifts something else: (B, T) = (32, 5).
+
+    Their 19 tokens are numbered from 0. Also the least mean loss of predicting all but the first.
+    """
+    foods = {"crane": "fish", "bat": "fruit", "seal": "squid", "mouse": "bread"}
+    loads = {"crane": "steel", "bat": "stones", "seal": "boxes", "mouse": "wood"}
+    encoding = load_tokenizer("gpt2")
+    texts = [
+        f"{article} {noun} {verb} {things[noun]}."
+        for article in ("A", "The", "One", "That")
+        for noun in foods
+        for verb, things in (("ate", foods), ("lifted", loads))
+    ]
+    ids = torch.tensor([encoding.encode(text) for text in texts])
+    # After an article comes one of four nouns, then one of two verbs; the rest is certain.
+    floor = (math.log(len(foods)) + math.log(2)) / (ids.size(1) - 1)
+    return ids.unique(return_inverse=True)[1], floor
 
 
 def rows_added(chapter: str) -> Ledger:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,19 @@ def test_the_notation_page_has_the_sizes_of_the_toy_and_of_gpt2():
     gpt2 = GPT2Config.preset("gpt2")
     for letter, size in (("C", gpt2.n_embd), ("H", gpt2.n_head), ("D", gpt2.head_size)):
         assert re.search(rf"^\| {letter} \|.*\| {size} \|$", table, re.M)
+
+
+def test_the_least_loss_of_the_small_language_is_its_entropy():
+    sentences, floor = course.small_language()
+    assert sentences.shape == (32, 5) and len(sentences.unique()) == 19
+    seen: dict[tuple, Counter[int]] = {}
+    for row in sentences.tolist():
+        for t in range(1, len(row)):
+            seen.setdefault(tuple(row[:t]), Counter())[row[t]] += 1
+    counts = [n for after in seen.values() for n in after.values()]
+    whole = [after.total() for after in seen.values() for _ in after]
+    loss = -sum(n * math.log(n / total) for n, total in zip(counts, whole, strict=True))
+    assert loss / (32 * 4) == pytest.approx(floor)
 
 
 def test_every_work_that_a_chapter_names_is_in_the_bibliography():
