@@ -49,8 +49,8 @@ function time(seconds) {
 }
 
 const ROOF =
-  "The roof is what bytes/s (rising) and FLOP/s (flat) allow by the data sheet. No program quite " +
-  "reaches it. Dots: 1, 2, 4 … 1,024 texts at once. Where requests bind they hang below the roof.";
+  "The roof is what bytes/s (rising) and FLOP/s (flat) allow by the data sheet; no program quite " +
+  "reaches it. The dots are 1, 2, 4 … 1,024 texts at once. Where requests bind, they hang below it.";
 
 const whole = (/** @type {number} */ value) => Number(value.toPrecision(3)).toLocaleString("en");
 
@@ -73,12 +73,12 @@ export function cost({ settings, state, say, sentence }) {
   /** @param {number} B */
   const batch = (B) => state.set({ batch: B });
   const roof = new Plot({
-    label: "FLOP/s against FLOP for each byte; drag, or press arrow keys, to change the batch",
+    label: "FLOP/s against FLOP per byte; drag, or press arrow keys, to change the batch",
     x: {
       from: FEWEST,
       to: MANY,
       warp: Math.log10,
-      name: "FLOP for each byte",
+      name: "FLOP per byte",
       ticks: [0.1, 1, 10, 100, 1e3].map((n) => [n, n.toLocaleString("en")]),
     },
     y: {
@@ -112,20 +112,20 @@ export function cost({ settings, state, say, sentence }) {
   const what = new Switchboard(
     state,
     [
-      choose("job", "do", Object.entries(JOBS)),
+      choose("job", "task", Object.entries(JOBS)),
       choose("size", "model", Object.keys(sizes)),
-      choose("type", "numbers", Object.keys(BYTES)),
+      choose("type", "number type", Object.keys(BYTES)),
       powers("batch", "texts at once, B", 0, MOST, String),
-      powers("T", "tokens of a text, T", 4, 10, String),
+      powers("T", "tokens in each text, T", 4, 10, String),
     ],
-    "what is done",
+    "workload",
   );
   const where = new Switchboard(
     state,
     [
       powers("flops", "its FLOP/s", 0, 4, times),
       powers("bytes", "its bytes/s", 0, 4, times),
-      slider("wait", "a request takes, assumed", {
+      slider("wait", "time of a request (assumed)", {
         log: true,
         min: -1,
         max: 2,
@@ -133,7 +133,7 @@ export function cost({ settings, state, say, sentence }) {
         show: (value) => time(value * 1e-6),
       }),
     ],
-    "with what",
+    "rates",
   );
   where.element.prepend(make("label", { class: "labelled" }, make("span", {}, "device"), device));
 
@@ -187,7 +187,7 @@ export function cost({ settings, state, say, sentence }) {
       ...(more === 1 || Number.isNaN(more) ? [] : [`FLOP/s × ${more}`]),
       `tokens/s × ${ratio(speed, before.speed)}`,
     ];
-    return `${most} Against before: ${compared.join(", ")}.${lacks}`;
+    return `${most} Compared with before: ${compared.join(", ")}.${lacks}`;
   };
 
   /**
@@ -262,7 +262,7 @@ export function cost({ settings, state, say, sentence }) {
         `${done.requests.toLocaleString("en")} requests × ${time(rates.wait)}`,
         `${short(done.bytes, PREFIXES)}B ÷ ${short(rates.bytes, PREFIXES)}B/s`,
         `${short(done.flops, PREFIXES)}FLOP ÷ ${short(rates.flops || 0, PREFIXES)}FLOP/s${kept}`,
-        `${short(intensity, PREFIXES)}FLOP for each byte${bend}`,
+        `${short(intensity, PREFIXES)}FLOP per byte${bend}`,
         `${short(done.held, PREFIXES)}B ${held} the device's memory at once`,
       ].join("\n");
       device.value = state.get("device");

@@ -38,7 +38,7 @@ export function layernorm({ settings, state, model, say }) {
     flag("norm", "LayerNorm"),
   ]);
   const controls = new Switchboard(state, [
-    choose("eps", "where ε stands, for the dots", [
+    choose("eps", "ε, in the dots", [
       ["inside", "√(σ² + ε)"],
       ["outside", "σ + ε"],
     ]),
@@ -118,7 +118,7 @@ export function layernorm({ settings, state, model, say }) {
       ]);
       numbers.textContent = norm
         ? `mean ${written(before.mean)}, σ ${written(before.std)}, ε ${written(eps)}; divided by ${written(divisor[where])}; then mean ${written(after.mean)}, σ ${written(after.std)}`
-        : `mean ${written(before.mean)}, σ ${written(before.std)}; nothing is subtracted, nothing divided`;
+        : `mean ${written(before.mean)}, σ ${written(before.std)}; nothing is subtracted or divided`;
       const p = model.probabilities(now.logits);
       const was = changed ? model.probabilities(trained.logits) : undefined;
       const shown = nextAfter(text, p, was);
@@ -133,8 +133,8 @@ export function layernorm({ settings, state, model, say }) {
       say(
         [
           `Volume ${written(volume)}, ${norm ? "with" : "without"} LayerNorm:`,
-          `σ is ${written(before.std)} in the stream and ${written(after.std)} in what is read.`,
-          out ? `${out} of ${C} numbers ${out === 1 ? "flies" : "fly"} beyond ±${dots.reach}.` : "",
+          `σ is ${written(before.std)} in the stream and ${written(after.std)} in what the next layer reads.`,
+          out ? `${out} of ${C} entries ${out === 1 ? "is" : "are"} beyond ±${dots.reach}.` : "",
           norm && Math.abs(after.std - there) > 5e-3
             ? `With ε ${other} the root it would be ${written(there)}.`
             : "",
@@ -147,12 +147,12 @@ export function layernorm({ settings, state, model, say }) {
         ["mean of the stream", written(before.mean), ""],
         ["σ of the stream", written(before.std), ""],
         [
-          "σ of what is read, ε inside",
+          "σ after the norm, ε inside",
           written(norm ? before.std / divisor.inside : before.std),
           "",
         ],
         [
-          "σ of what is read, ε outside",
+          "σ after the norm, ε outside",
           written(norm ? before.std / divisor.outside : before.std),
           "",
         ],

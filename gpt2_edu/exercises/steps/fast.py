@@ -47,17 +47,17 @@ def cases() -> list[Case]:
 
 MISTAKES = (
     Mistake(
-        "Each token sees those after it: scaled_dot_product_attention hides nothing unless it is "
-        "told is_causal=True.",
+        "Each token sees those after it, because scaled_dot_product_attention hides nothing "
+        "without is_causal=True.",
         changed(SOLUTION, (", is_causal=not alone", "")),
     ),
     Mistake(
-        "A single new query sees the first key alone: is_causal counts queries from 0. When there "
-        "is one query, pass is_causal=False.",
+        "A single new query sees only the first key, because is_causal counts queries from 0. "
+        "When there is one query, pass is_causal=False.",
         changed(SOLUTION, ("not alone", "True")),
     ),
     Mistake(
-        "The scores are divided by √D twice: the function does that itself.",
+        "The scores are divided by √D twice; the function does that itself.",
         changed(SOLUTION, ("(q, k, v, is_causal", "(q / q.size(-1) ** 0.5, k, v, is_causal")),
     ),
     Mistake(

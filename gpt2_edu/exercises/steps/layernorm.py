@@ -46,12 +46,12 @@ MISTAKES = (
         changed(SOLUTION, ("(x - mean).square().mean(", "x.var(")),
     ),
     Mistake(
-        "ε stands outside the root, which is seen for quiet tokens only. It belongs inside: "
+        "ε is outside the root, which shows for quiet tokens only. It belongs inside: "
         "`torch.sqrt(variance + self.eps)`.",
         changed(SOLUTION, ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")),
     ),
     Mistake(
-        "Two slips: `std` divides by C − 1 unless you say `correction=0`, and ε belongs "
+        "Two mistakes: `std` divides by C − 1 unless you say `correction=0`, and ε belongs "
         "inside the root.",
         changed(
             SOLUTION,
@@ -60,8 +60,8 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "You take the mean over the tokens, so each hears the others, and the future. Each "
-        "token for itself is the last axis: `dim=-1`.",
+        "You take the mean over the tokens, so each depends on the others, and on the future. "
+        "To treat each token by itself, use the last axis, `dim=-1`.",
         changed(
             SOLUTION,
             ("x.mean(dim=-1", "x.mean(dim=1"),
@@ -69,7 +69,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "You divide by the variance. Its root, the standard deviation, brings the size to 1.",
+        "You divide by the variance. Divide by its root, the standard deviation.",
         changed(SOLUTION, ("torch.sqrt(variance + self.eps)", "(variance + self.eps)")),
     ),
 )

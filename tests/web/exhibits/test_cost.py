@@ -91,11 +91,11 @@ def test_more_flops_write_no_faster_and_more_bandwidth_does(cost):
     shown = cost()
     assert shown.sentence.startswith("Bound by memory traffic: a step takes")
     shown.element.get_by_label("device").select_option("L4")
-    assert shown.sentence.endswith("Against before: FLOP/s × 1.9, tokens/s × 0.94.")
+    assert shown.sentence.endswith("Compared with before: FLOP/s × 1.9, tokens/s × 0.94.")
     bars = shown.element.locator(".bar").all_inner_texts()
     assert "was 9.97 ms" in bars[1] and "binds" in bars[1] and "binds" not in bars[0] + bars[2]
     slide(shown, "its FLOP/s", ["End"])
-    assert shown.sentence.endswith("Against before: FLOP/s × 16, tokens/s × 1.")
+    assert shown.sentence.endswith("Compared with before: FLOP/s × 16, tokens/s × 1.")
     slide(shown, "its bytes/s", ["ArrowRight"])
     assert shown.sentence.startswith("Bound by requests")
 

@@ -54,7 +54,7 @@ def dots(shown, row):
 
 def deviations(shown):
     """σ of the stream and of what is read, as the sentence says them."""
-    two = re.search(r"σ is ([\d.]+) in the stream and ([\d.]+) in what is read", shown.sentence)
+    two = re.search(r"σ is ([\d.]+) in the stream and ([\d.]+) in what the next layer reads", shown.sentence)
     return [float(number) for number in two.groups()]
 
 
@@ -85,7 +85,7 @@ def test_with_the_norm_nothing_changes_without_it_all_does(exhibit, crane, bare)
     assert "␣ate goes from 0.53 to 0.00" in shown.sentence
     title = shown.element.locator(".bars-box p").inner_text()
     assert title == "what comes after ␣crane (dashed: as trained)"
-    assert re.search(r"\d+ of 128 numbers fly beyond ±4", shown.sentence)
+    assert re.search(r"\d+ of 128 entries are beyond ±4", shown.sentence)
     turn(shown, 1)
     assert shown.bars() == next_tokens(shown, bare.trace(MARSH), crane)
     assert shown.query == "?norm=false"

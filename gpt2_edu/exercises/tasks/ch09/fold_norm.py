@@ -11,7 +11,7 @@ LEVEL = 3
 MINUTES = 15
 
 TASK = r"""
-In front of `c_fc` stands a LayerNorm. Its γ and β and the linear layer after it can be made into one linear layer, as some tools do before they look into a model. Then the norm has nothing to learn any more, and the output stays the same.
+A LayerNorm comes before `c_fc`. Its γ and β and the linear layer after it can be merged into one linear layer, as some tools do before they look into a model. The norm then has no parameters left, and the output stays the same.
 
 With the normalised vector $\hat x$, the two steps are
 
@@ -24,7 +24,7 @@ By hand, with C = 2, F = 1: γ = (2, 3), β = (1, 0), W = (10, 20), b = 5. A vec
 
 HINTS = (
     "Multiply out: one part has $\\hat x$ in it, the rest does not.",
-    "γ makes each *input* of the linear layer louder. The inputs are the columns of the stored matrix.",
+    "γ scales each *input* of the linear layer. The inputs are the columns of the stored matrix.",
     "$W' = W$ with column c times $\\gamma_c$; $b' = W\\beta + b$.",
 )
 
@@ -63,8 +63,8 @@ def fold_norm(gamma, beta, weight, bias):
 """,
     ),
     Mistake(
-        "Here β is multiplied by γ on its way. In LayerNorm β is added after γ, so it meets the "
-        "old matrix alone.",
+        "Here β is multiplied by γ on its way. In LayerNorm β is added after γ, so it is multiplied "
+        "by the old matrix only.",
         """
 def fold_norm(gamma, beta, weight, bias):
     folded = weight * gamma
@@ -72,28 +72,28 @@ def fold_norm(gamma, beta, weight, bias):
 """,
     ),
     Mistake(
-        "The old bias is gone: b is still added.",
+        "The old bias is gone; b must still be added.",
         """
 def fold_norm(gamma, beta, weight, bias):
     return weight * gamma, weight @ beta
 """,
     ),
     Mistake(
-        "Both are right, in the wrong order: first the matrix, then the bias.",
+        "Both are right but in the wrong order: first the matrix, then the bias.",
         """
 def fold_norm(gamma, beta, weight, bias):
     return weight @ beta + bias, weight * gamma
 """,
     ),
     Mistake(
-        "The matrix is turned: it is (C, F) here. Leave it as it is stored, (F, C), (out, in).",
+        "The matrix is transposed, (C, F). Leave it as it is stored, (F, C), that is, (out, in).",
         """
 def fold_norm(gamma, beta, weight, bias):
     return (weight * gamma).T, weight @ beta + bias
 """,
     ),
     Mistake(
-        "`weight @ gamma` adds up each row, and the matrix is gone. γ is multiplied into the columns, number by number: `*`.",
+        "`weight @ gamma` adds up each row, and the matrix is gone. Multiply γ into the columns entry by entry, with `*`.",
         """
 def fold_norm(gamma, beta, weight, bias):
     return weight @ gamma, weight @ beta + bias

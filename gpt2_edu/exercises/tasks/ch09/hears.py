@@ -15,7 +15,7 @@ Write the test that would have found the leak. Given a function `norm` from (B, 
 1. Does the result of text 0 change if the other texts of the batch change?
 2. Does the result of the earlier tokens change if the last token changes?
 
-Return a pair of `True` or `False`. The norm of GPT-2, over C, gives `(False, False)`. A norm over T gives `(False, True)`: it hears the future. With only one text, or only one token, there is nothing to hear, so the answer is `False`.
+Return a pair of `True` or `False`. The norm of GPT-2, over C, gives `(False, False)`. A norm over T gives `(False, True)`: it hears the future. With only one text, or only one token, there is nothing else to depend on, so the answer is `False`.
 
 To change a token, add 1 to the first of its C numbers in a copy of `x`; to change a text, do so with each of its tokens. Leave `x` itself as it was. Results count as changed if they differ by more than $10^{-6}$ anywhere.
 """
@@ -48,7 +48,7 @@ def hears(norm, x):
 MISTAKES = (
     Mistake(
         "The last token itself is compared as well, and of course it changes. Compare the tokens "
-        "before it: `[:, :-1]`.",
+        "before it, `[:, :-1]`.",
         """
 def hears(norm, x):
     others, last = x.clone(), x.clone()
@@ -60,7 +60,7 @@ def hears(norm, x):
 """,
     ),
     Mistake(
-        "All texts are compared, also those that you changed yourself. Compare text 0 alone: "
+        "All texts are compared, including those that you changed yourself. Compare only text 0, "
         "`[0]`.",
         """
 def hears(norm, x):
@@ -73,8 +73,8 @@ def hears(norm, x):
 """,
     ),
     Mistake(
-        "This changes the first token and looks at the later ones. To hear the past is allowed: "
-        "change the last token and look at the earlier ones.",
+        "This changes the first token and compares the later ones, which may depend on the past. "
+        "Change the last token and compare the earlier ones.",
         """
 def hears(norm, x):
     others, first = x.clone(), x.clone()
@@ -86,7 +86,7 @@ def hears(norm, x):
 """,
     ),
     Mistake(
-        "True and False are exchanged: you say whether the results are the *same*.",
+        "True and False are swapped. You say whether the results are the *same*.",
         """
 def hears(norm, x):
     others, last = x.clone(), x.clone()
@@ -98,8 +98,8 @@ def hears(norm, x):
 """,
     ),
     Mistake(
-        "The batch that you were given is changed: `others = x` is the same tensor under another "
-        "name. Make a copy with `x.clone()`.",
+        "You changed the batch that you were given, because `others = x` is the same tensor under "
+        "another name. Make a copy with `x.clone()`.",
         """
 def hears(norm, x):
     before, others, last = norm(x), x, x
@@ -123,7 +123,7 @@ def hears(norm, x):
 """,
     ),
     Mistake(
-        "You compare everything, also what you changed yourself. Compare text 0 for the first question, `[0]`, and the tokens before the last one for the second, `[:, :-1]`.",
+        "You compare everything, including what you changed yourself. Compare text 0 for the first question, `[0]`, and the tokens before the last one for the second, `[:, :-1]`.",
         """
 def hears(norm, x):
     others, last = x.clone(), x.clone()

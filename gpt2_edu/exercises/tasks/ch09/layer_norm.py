@@ -47,7 +47,7 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 """,
     ),
     Mistake(
-        "This is ε outside the root: it belongs under it, beside the variance.",
+        "Here ε is outside the root. Add it to the variance, under the root.",
         """
 def layer_norm(x, gamma, beta, eps=1e-5):
     mean = x.mean(dim=-1, keepdim=True)
@@ -55,7 +55,7 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 """,
     ),
     Mistake(
-        "Mean and variance are taken over all tokens here. LayerNorm treats each token alone.",
+        "Mean and variance are taken over all tokens here. LayerNorm treats each token by itself.",
         """
 def layer_norm(x, gamma, beta, eps=1e-5):
     return gamma * (x - x.mean()) / torch.sqrt(x.var(correction=0) + eps) + beta
@@ -123,7 +123,7 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 """,
     ),
     Mistake(
-        "The sizes do not fit where there is more than one token. `mean(dim=-1)` and `var(dim=-1)` lose the axis, so that (B, T) meets (B, T, C): keep it, with `keepdim=True`.",
+        "The shapes do not fit where there is more than one token. `mean(dim=-1)` and `var(dim=-1)` drop the axis, so that (B, T) meets (B, T, C). Keep it, with `keepdim=True`.",
         """
 def layer_norm(x, gamma, beta, eps=1e-5):
     mean, variance = x.mean(dim=-1), x.var(dim=-1, correction=0)

@@ -12,7 +12,7 @@ Compute the LayerNorm of the token
 
 $$x = (5, 5, 7, -1) \qquad \gamma = (3, 3, 2, 3) \qquad \beta = (0, 1, 1, 1)$$
 
-with a pencil. Leave ε out; the numbers are chosen so that everything comes out even. Answer with a list of four numbers.
+with a pencil. Leave ε out; the numbers are chosen so that the answers are whole numbers. Answer with a list of four numbers.
 """
 
 HINTS = (

@@ -15,7 +15,7 @@ LEVEL = 2
 MINUTES = 6
 
 TASK = r"""
-GPT-2 is pre-norm. The function below should do one step of it, as half a block does: the layer reads the norm of the stream, and its result is added to the stream. What stands there is the order of another model. Mend it.
+GPT-2 is pre-norm. The function below should do one step of it, as half a block does: the layer reads the norm of the stream, and its result is added to the stream. The code has the order of another model. Fix it.
 
 `x` is (B, T, C). `norm` and `layer` are functions from (B, T, C) to (B, T, C). The result is (B, T, C).
 
@@ -23,8 +23,8 @@ With one number: x = 4, a "norm" that halves, and a layer that adds 1 to what it
 """
 
 HINTS = (
-    "In which order does the table of the chapter write attention's step, on the left and on the right?",
-    "On GPT-2's stream stand additions and nothing else. What here stands on the stream beside the plus?",
+    "How does the chapter's table write attention's step, on the left and on the right?",
+    "GPT-2's stream has additions on it and nothing else. What is on the stream here, besides the plus?",
     "x itself goes into the sum, `norm(x)` into the layer.",
 )
 
@@ -42,7 +42,7 @@ def pre_norm(x, norm, layer):
 
 MISTAKES = (
     Mistake(
-        "This is still post-norm, as in the Transformer of 2017: the norm falls on the sum.",
+        "This is still post-norm, as in the Transformer of 2017, with the norm on the sum.",
         """
 def pre_norm(x, norm, layer):
     return norm(x + layer(x))
@@ -50,7 +50,7 @@ def pre_norm(x, norm, layer):
     ),
     Mistake(
         "The layer reads the norm now, but the normed vector goes into the sum as well. Add to x "
-        "itself: the stream is left alone.",
+        "itself, so that the stream is left alone.",
         """
 def pre_norm(x, norm, layer):
     x = norm(x)
@@ -58,7 +58,7 @@ def pre_norm(x, norm, layer):
 """,
     ),
     Mistake(
-        "The norm stands behind the layer here. Put it before: the layer reads `norm(x)`.",
+        "The norm comes after the layer here. Put it before, so that the layer reads `norm(x)`.",
         """
 def pre_norm(x, norm, layer):
     return x + norm(layer(x))
@@ -72,8 +72,8 @@ def pre_norm(x, norm, layer):
 """,
     ),
     Mistake(
-        "The wrong one of the two is normed: the layer reads `norm(x)`, and x itself goes into the "
-        "sum.",
+        "The wrong one of the two is normed. The layer should read `norm(x)`, and x itself goes "
+        "into the sum.",
         """
 def pre_norm(x, norm, layer):
     return norm(x) + layer(x)

@@ -8,7 +8,7 @@ LEVEL = 2
 MINUTES = 6
 
 TASK = r"""
-LayerNorm brings a token to the standard deviation 1. Not quite, because of ε. The numbers of a very quiet token have the standard deviation 0.001 (the biased one). Which standard deviation do they have after GPT-2's LayerNorm, with $\varepsilon = 10^{-5}$, γ = 1 and β = 0? Give three decimals or more.
+LayerNorm brings a token to the standard deviation 1, but not quite, because of ε. The numbers of a very quiet token have the standard deviation 0.001 (the biased one). Which standard deviation do they have after GPT-2's LayerNorm, with $\varepsilon = 10^{-5}$, γ = 1 and β = 0? Give three decimals or more.
 """
 
 HINTS = (
@@ -25,15 +25,15 @@ TOLERANCE = 6e-4  # tells 0.3 from 0.3015, and takes 0.301 and 0.302
 
 MISTAKES = (
     Mistake(
-        "So it would be without ε. Here ε is ten times as large as the variance.",
+        "That would be right without ε. Here ε is ten times as large as the variance.",
         "quiet_token = 1",
     ),
     Mistake(
-        "This is ε beside the root. It stands under it, with the variance.",
+        "Here ε is outside the root. It belongs under it, with the variance.",
         "quiet_token = 0.001 / (0.001 + 1e-5)",
     ),
     Mistake(
-        "Under the root stands the variance, σ² = 10⁻⁶. You put σ there.",
+        "Under the root belongs the variance, σ² = 10⁻⁶. You put σ there.",
         "quiet_token = 0.001 / math.sqrt(0.001 + 1e-5)",
     ),
     Mistake(
@@ -41,15 +41,15 @@ MISTAKES = (
         "quiet_token = 1 / 11",
     ),
     Mistake(
-        "You divided by σ² + ε. The root of it is still to be taken.",
+        "You divided by σ² + ε. Take its root first.",
         "quiet_token = 0.001 / (0.001**2 + 1e-5)",
     ),
     Mistake(
-        "Here ε alone is left under the root. The variance, 10⁻⁶, stands there with it.",
+        "Only ε is left under the root here. Add the variance, 10⁻⁶.",
         "quiet_token = 0.001 / math.sqrt(1e-5)",
     ),
     Mistake(
-        "So far it is right, but too coarse: give three decimals or more.",
+        "Right so far, but too coarse. Give three decimals or more.",
         "quiet_token = 0.3",
     ),
 )

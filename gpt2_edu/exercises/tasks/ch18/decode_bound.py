@@ -49,7 +49,7 @@ def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
 """,
     ),
     Mistake(
-        "The cache of one text only is read here. Each text has its own.",
+        "Only one text's cache is read here. Each text has its own.",
         """
 def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
     cache = 2 * n_layer * n_embd * kept
@@ -57,7 +57,7 @@ def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
 """,
     ),
     Mistake(
-        "Here each text reads the weights for itself, so batching gains nothing. They are read once and serve all texts of the step.",
+        "Here each text reads the weights for itself, so batching gains nothing. They are read once for all texts of the step.",
         """
 def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
     cache = 2 * n_layer * n_embd * kept

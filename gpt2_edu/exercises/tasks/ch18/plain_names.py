@@ -10,19 +10,19 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-`torch.compile(model)` returns a wrapper. In a checkpoint saved from it, the names have `_orig_mod.` in front, and a plain model does not load it. Where only one block was compiled, the same word stands within the name: `transformer.h.0._orig_mod.ln_1.weight`.
+`torch.compile(model)` returns a wrapper. In a checkpoint saved from it, the names have `_orig_mod.` in front, and a plain model does not load it. Where only one block was compiled, the same word is inside the name: `transformer.h.0._orig_mod.ln_1.weight`.
 
-`plain_names` takes such a checkpoint, {name: tensor}, and returns a new dictionary with the names of the plain model and the same tensors. Names that have no such part stay as they are.
+`plain_names` takes such a checkpoint, {name: tensor}, and returns a new dictionary with the names of the plain model and the same tensors. Names without such a part stay as they are.
 
 An example: `{"_orig_mod.mlp.c_fc.bias": t}` becomes `{"mlp.c_fc.bias": t}`.
 
-The function below was used for months on whole models, where every name begins with `transformer` or `lm_head`, and never failed. Find its bug and mend it.
+The function below was used for months on whole models, where every name begins with `transformer` or `lm_head`, and never failed. Find its bug and fix it.
 """
 
 HINTS = (
     'What does `"_orig_mod.mlp.c_fc.bias".lstrip("_orig_mod.")` give? Try it.',
     "`lstrip` takes a *set of characters* and strips as long as the next one is in it. Which method of strings knows a whole word?",
-    "The word may stand anywhere, so replace it, with its full stop, by nothing.",
+    "The word may be anywhere, so replace it, with its full stop, by nothing.",
 )
 
 START = '''
@@ -58,7 +58,7 @@ def plain_names(checkpoint):
 """,
     ),
     Mistake(
-        "`removeprefix` mends the names that begin with the word. Where a single block was compiled, the word stands within the name.",
+        "`removeprefix` fixes the names that begin with the word. Where a single block was compiled, the word is inside the name.",
         """
 def plain_names(checkpoint):
     return {
@@ -68,14 +68,14 @@ def plain_names(checkpoint):
 """,
     ),
     Mistake(
-        "This cuts ten characters from every name, also from those that never had the word in front.",
+        "This cuts ten characters from every name, even from those that never began with the word.",
         """
 def plain_names(checkpoint):
     return {name[10:]: tensor for name, tensor in checkpoint.items()}
 """,
     ),
     Mistake(
-        "The word is gone, but its full stop stays behind. Replace both.",
+        "The word is gone, but its full stop is left. Replace both.",
         """
 def plain_names(checkpoint):
     return {

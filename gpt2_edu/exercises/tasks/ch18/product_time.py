@@ -12,13 +12,13 @@ MINUTES = 12
 TASK = r"""
 A product of (m, k) with (k, n) in bfloat16, 2 bytes a number. The device does at most `peak` FLOPs per second and moves at most `bandwidth` bytes per second. How many **microseconds** does the product take at least, and which limit is it?
 
-The arithmetic is $2mkn$ FLOPs. The traffic: both factors are read once and the result is written once. Both go on at the same time, so the slower one decides. Requests are left out.
+The arithmetic is $2mkn$ FLOPs. The traffic: both factors are read once and the result is written once. Both happen at the same time, so the slower one decides. Requests are left out.
 
 Return a pair: the microseconds, and `"arithmetic"` or `"memory"`. A tiny example: m = k = n = 2, `peak` 8 · 10⁶, `bandwidth` 24 · 10⁶. The arithmetic is 16 FLOPs, 2 microseconds; the traffic is 12 numbers, 24 bytes, 1 microsecond. The answer is `(2.0, "arithmetic")`.
 """
 
 HINTS = (
-    "Two times, worked out apart from each other. The answer is one of them.",
+    "Work out two times independently. The answer is one of them.",
     "The numbers that move: m·k, k·n and m·n. Each has 2 bytes.",
     "Compare `2 * m * k * n / peak` with `2 * (m * k + k * n + m * n) / bandwidth`; the larger one counts, times 10⁶.",
 )
@@ -41,7 +41,7 @@ def product_time(m, k, n, peak, bandwidth):
 
 MISTAKES = (
     Mistake(
-        "Here the two times are added. They go on at the same time, so the slower one alone decides.",
+        "Here the two times are added. They pass at the same time, so only the slower one counts.",
         """
 def product_time(m, k, n, peak, bandwidth):
     arithmetic = 2 * m * k * n / peak
@@ -51,7 +51,7 @@ def product_time(m, k, n, peak, bandwidth):
 """,
     ),
     Mistake(
-        "This is the faster of the two. The product is not done before the slower one is.",
+        "This is the faster of the two. The product is not done until the slower one is.",
         """
 def product_time(m, k, n, peak, bandwidth):
     arithmetic = 2 * m * k * n / peak

@@ -14,7 +14,7 @@ For comparison, the chapter's ring: three devices, a gradient of 6 numbers, and 
 """
 
 HINTS = (
-    "Into how many pieces is the gradient cut, and how many numbers has one piece?",
+    "Into how many pieces is the gradient cut, and how many numbers are in a piece?",
     "In each exchange a device sends one piece. The first round has n − 1 exchanges, and the second one as many.",
     "2 · (n − 1) exchanges with 1,000 / n numbers each, for n = 4.",
 )
@@ -30,7 +30,7 @@ right = 1500
 
 MISTAKES = (
     Mistake(
-        "That is one round. After it each piece is complete on one device only, so a second round passes the complete pieces on.",
+        "That is one round. After it each piece is complete on one device only, and a second round passes the complete pieces on.",
         "sent_by_each = 3 * 1000 // 4",
     ),
     Mistake(
@@ -38,7 +38,7 @@ MISTAKES = (
         "sent_by_each = 2 * 1000",
     ),
     Mistake(
-        "That is the whole gradient to each of the three others. In a ring a device sends pieces, and to one neighbour only.",
+        "That is the whole gradient to each of the three others. In a ring a device sends pieces, and only to one neighbour.",
         "sent_by_each = 3 * 1000",
     ),
     Mistake(

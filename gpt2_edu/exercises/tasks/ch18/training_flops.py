@@ -69,7 +69,7 @@ def training_flops(n_layer, n_embd, vocab_size, T):
 """,
     ),
     Mistake(
-        "Attention counts once here, but it is in each of the N blocks.",
+        "Attention is counted once here, but each of the N blocks has it.",
         """
 def training_flops(n_layer, n_embd, vocab_size, T):
     weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd

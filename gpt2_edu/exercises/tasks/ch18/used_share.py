@@ -10,7 +10,7 @@ LEVEL = 2
 MINUTES = 8
 
 TASK = r"""
-Somebody trains `gpt2` in bfloat16 with sequences of T = 1024 on one `A100-SXM4-80GB`, and reads off 150,000 tokens per second. What is the utilisation? Give it as a share between 0 and 1, to three decimals, counted as the chapter counts: half of attention's table.
+Someone trains `gpt2` in bfloat16 with T = 1024 on one `A100-SXM4-80GB`, at 150,000 tokens per second. What is the utilisation? Give it as a share between 0 and 1, to three decimals, counted as in the chapter, with half of attention's table.
 
 You need `flops.flops_per_token(config, T)`, `device_peak(name, precision)` from the makers' data sheets and, if you like, `flops.utilisation(...)`.
 """
