@@ -93,7 +93,7 @@ PLACES = {
     "generation": Place("the next token", BLOCKS + 1, BLOCKS + 2),
     "cache": Place("keys and values, which stay", 1, BLOCKS + 1, "place=1.0"),
     "inside": Place("where the crane turns", *ATTENTION, "place=1.2"),
-    "fast": Place("the whole, fast", *WHOLE),
+    "fast": Place("the whole model", *WHOLE),
     "bugs": Place("the whole, with bugs", *WHOLE),
 }
 

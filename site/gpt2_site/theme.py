@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 
 from gpt2_site import strip
 from gpt2_site.addresses import colab
-from gpt2_site.chapters import chapter_of, chapters, pages
+from gpt2_site.chapters import Page, chapter_of, chapters, pages
 
 
 def sha256(text: str) -> str:
@@ -94,6 +94,7 @@ MARKUP = [
 ]
 
 
+PLOT = r"<figure class=\"g2 g2-plot\""  # as a notebook's file has it
 # A figure of a notebook, and what it says of itself.
 FIGURE = re.compile(r'(<(figure|div) class="g2 [^"]*")>')
 CAPTION = re.compile(r"<(?:strong|caption)>(.*?)</(?:strong|caption)>", re.S)
@@ -146,6 +147,11 @@ def figure_name(found: re.Match[str], count: Counter[str]) -> str:
     return f"{name}-{count[name]}" if count[name] > 1 else name
 
 
+def plots(page: Page) -> int:
+    """How many numbered figures a page has."""
+    return page.path.read_text(encoding="utf-8").count(PLOT)
+
+
 def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document) -> None:
     """What the template needs to know of a page."""
     context["description"] = described(doctree)
@@ -160,6 +166,10 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     if one := told.get(page):
         context["strip"] = strip.PLACES[chapter_of(one).slug]
         context["pass"] = strip.ALT
+        earlier = sum(map(plots, chapter_of(one).pages[: chapter_of(one).pages.index(one)]))
+        if earlier:  # figures are numbered through a chapter
+            start = f'<section style="counter-reset: figure {earlier}"'
+            context["body"] = context["body"].replace("<section", start, 1)
     relations = app.env.collect_relations().get(page, [None, None, None])
     for side, neighbour in zip(("prev", "next"), relations[1:], strict=True):
         if context.get(side) and neighbour:

@@ -14,7 +14,7 @@ import yaml
 from bs4 import Tag
 
 from gpt2_site.addresses import colab_tag, published, repository
-from gpt2_site.chapters import pages
+from gpt2_site.chapters import chapter_of, pages
 from tests.site.conftest import ROOT, parsed
 
 PUBLISHED = published("x").removesuffix("x.html")
@@ -202,6 +202,13 @@ def test_a_deeper_section_is_a_closed_fold_with_its_heading_as_summary(soup, tol
         assert len(fold.get_text()) > len(heading) + 60, f"{heading}: nothing in it"
         assert fold.find("h2") is None, "the story does not end in a fold"
         assert not [tag for tag in fold.next_siblings if getattr(tag, "name", None)]
+
+
+def test_figures_are_numbered_through_the_pages_of_a_chapter(soup, told):
+    earlier = chapter_of(told).pages[: chapter_of(told).pages.index(told)]
+    count = sum(len(soup(f"notebooks/{page.name}").select("figure.g2-plot")) for page in earlier)
+    style = soup(f"notebooks/{told.name}").select_one("article > section").get("style", "")
+    assert style == (f"counter-reset: figure {count}" if count else "")
 
 
 def test_every_old_address_leads_to_a_page(site, soup):

@@ -54,7 +54,9 @@ def dots(shown, row):
 
 def deviations(shown):
     """σ of the stream and of what is read, as the sentence says them."""
-    two = re.search(r"σ is ([\d.]+) in the stream and ([\d.]+) in what the next layer reads", shown.sentence)
+    two = re.search(
+        r"σ is ([\d.]+) in the stream and ([\d.]+) in what the next layer reads", shown.sentence
+    )
     return [float(number) for number in two.groups()]
 
 
