@@ -53,16 +53,22 @@ def merges(encoding: tiktoken.Encoding) -> bytes:
 
 def files_script(name: str) -> str:
     """A script with the files of the model "crane", of the tokenizer "gpt2", or with stored passes:
-    "gpt2_runs", and "crane_learned", attention of the snapshots of its training.
+    "gpt2_runs", "crane_learned", attention of the snapshots of its training, and "crane_units",
+    where the units of its MLPs fire most.
 
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen, and
     what a crane does in either sense.
     Raises ValueError for other names.
     """
-    stored = {"gpt2_runs": _published_passes, "crane_learned": _attention_while_it_learned}
+    stored = {
+        "gpt2_runs": _published_passes,
+        "crane_learned": _attention_while_it_learned,
+        "crane_units": _where_units_fire,
+    }
     if name in stored:
-        return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(stored[name]())};\n"
+        content = json.dumps(stored[name](), separators=(",", ":"))
+        return f"(globalThis.gpt2Files ??= {{}}).{name} = {content};\n"
     if name not in ("crane", "gpt2"):
         raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
     files: dict[str, Any] = {"merges": _compressed_merges(load_tokenizer(name))}
@@ -74,6 +80,14 @@ def files_script(name: str) -> str:
         files["words"] = " ".join(sorted(_crane_words()))
         files["deeds"] = crane_deeds()
     return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"
+
+
+def _where_units_fire() -> dict[str, Any]:
+    """Of each block and unit the places of its loudest answers; see analysis/units.py."""
+    content: dict[str, Any] = json.loads(
+        (ASSETS / "crane" / "units.json").read_text(encoding="utf-8")
+    )
+    return content
 
 
 def _published_passes() -> list[dict[str, Any]]:

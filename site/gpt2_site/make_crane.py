@@ -26,6 +26,7 @@ from gpt2_edu.analysis.heads import (
     head_effects,
     sense_only_from_hint,
 )
+from gpt2_edu.analysis.units import contexts
 from gpt2_edu.bpe import train_bpe
 from gpt2_edu.cli.export import ExportOptions, export
 from gpt2_edu.config import GPT2Config
@@ -44,6 +45,7 @@ SENTENCES = (
     "A crane lifted steel.",
     "By the river, the crane spread its wings",
 )
+UNSEEN = range(1_000_000, 1_002_000)  # seeds of stories that units are looked for in
 COMPARED = {  # beginnings for both senses, with as many tokens, and words that may follow
     ("A crane ate fish", "A crane lifted steel"): None,
     ("In the marsh, the crane", "In the city, the crane"): (" spread", " lifted"),
@@ -125,6 +127,15 @@ def measure(model: GPT2) -> dict[str, Any]:
     }
 
 
+def write_units(model: GPT2) -> None:
+    """Where every unit of the MLPs fires most, for the exhibit of chapter 7."""
+    tokenizer = load_tokenizer("crane")
+    end = tokenizer.eot_token
+    rows = [[end, *tokenizer.encode_ordinary(crane.story(seed)), end] for seed in UNSEEN]
+    blocks = contexts(model, rows)
+    write_json(ASSETS / "units.json", {"stories": len(UNSEEN), "blocks": blocks})
+
+
 def main(out: str = "runs/crane") -> None:
     ASSETS.mkdir(parents=True, exist_ok=True)
     ranks = train_bpe(map(crane.story, range(STORIES)), GPT2Config.preset("crane").vocab_size)
@@ -155,6 +166,7 @@ def main(out: str = "runs/crane") -> None:
         **measure(GPT2.from_pretrained("crane")),
     }
     write_json(ASSETS / "measures.json", rounded(found), indent=1)
+    write_units(GPT2.from_pretrained("crane"))
     (ASSETS / "README.md").write_text(card(rounded(found)), encoding="utf-8")
 
 

@@ -53,7 +53,11 @@ function attentionWhileItLearned() {
   return JSON.stringify(snapshots.map(({ attention }) => attention.map(flat)));
 }
 
-const STORED = { gpt2_runs: gpt2Runs, crane_learned: attentionWhileItLearned };
+const STORED = {
+  gpt2_runs: gpt2Runs,
+  crane_learned: attentionWhileItLearned,
+  crane_units: () => read("crane/units.json", "utf8"),
+};
 
 export function bundleScript(name) {
   if (STORED[name]) return `(globalThis.gpt2Files ??= {}).${name} = ${STORED[name]()};\n`;
