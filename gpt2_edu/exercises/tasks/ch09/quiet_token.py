@@ -49,7 +49,7 @@ MISTAKES = (
         "quiet_token = 0.001 / math.sqrt(1e-5)",
     ),
     Mistake(
-        "Right so far, but too coarse. Give three decimals or more.",
+        "Rounded too much: give three decimals or more.",
         "quiet_token = 0.3",
     ),
 )
