@@ -23,7 +23,6 @@ const LICENCES = {
   scale:
     "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
   flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
-  deep: "With d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
 };
 
 // A page and its worker run the same text, that of the function `packed`.

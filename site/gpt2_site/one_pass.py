@@ -16,6 +16,7 @@ from gpt2_site.chapters import chapters
 SHOWN = 6  # bars
 FIRST = 9  # numbers of a token's vector
 DIGITS = 4  # decimals that a page holds
+UNIT = 10**-DIGITS  # of attention weights, which are whole numbers there
 LIT = 0.5  # a unit of the MLP is lit above this
 CHIPS = (
     "In the marsh, the crane",
@@ -49,7 +50,7 @@ def element(**more: Any) -> str:
     """The picture with more settings, around what stands there without a script."""
     if more.get("tensors") == "folded":  # where the model is opened
         more["learned"] = learned()
-    told = escape(json.dumps(settings() | more))
+    told = escape(json.dumps(settings() | more, separators=(",", ":")))
     return (
         f'<gpt2-flow class="g2-live" data-stored data-settings="{told}">'
         f'<div class="printed">{guesses_as_tables()}</div></gpt2-flow>'
@@ -106,18 +107,24 @@ def stored(text: str) -> dict[str, Any]:
         "tokens": facts.names(ids),
         "attention": [
             [
-                _rounded([w for t, row in enumerate(head.tolist()) for w in row[: t + 1]])
+                [round(w / UNIT) for t, row in enumerate(head.tolist()) for w in row[: t + 1]]
                 for head in tape[f"{h}attn.weights"][0]
             ]
             for h in blocks
         ],
-        "unit": 1,
+        "unit": UNIT,
         "lens": lens,
         "lit": [(tape[f"{h}mlp.act"][0] > LIT).sum(-1).tolist() for h in blocks],
         "units": 4 * config.n_embd,
         "vectors": [_rounded(row) for row in tape["embd"][0, :, :FIRST].tolist()],
         "next": [
-            {"id": i, "name": guess.token, "p": guess.p, "rest": guess.rest, "sense": senses.get(i)}
+            {
+                "id": i,
+                "name": guess.token,
+                "p": round(guess.p, DIGITS),
+                "rest": guess.rest,
+                "sense": senses.get(i),
+            }
             for i, guess in zip(best.tolist(), facts.guesses(text, SHOWN), strict=True)
         ],
     }

@@ -44,7 +44,7 @@ def test_the_picture_holds_the_models_numbers(soup, passes, place):
     for block, heads in enumerate(stored["attention"]):
         weights = tape[f"transformer.h.{block}.attn.weights"][0]
         for head, packed in zip(weights, heads, strict=True):
-            assert packed == pytest.approx(
+            assert [w * stored["unit"] for w in packed] == pytest.approx(
                 [w for t, r in enumerate(head.tolist()) for w in r[: t + 1]], abs=6e-5
             )
     model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")

@@ -5,10 +5,10 @@ import { define } from "../exhibits/exhibit.mjs";
 import { flow } from "./flow.mjs";
 
 export { html, nothing, render, svg } from "lit/html.js";
-export * from "./cells.mjs";
 export * from "./layout.mjs";
 export * from "./pass.mjs";
 export * from "./place.mjs";
+export * from "./press.mjs";
 export * from "./ribbons.mjs";
 export * from "./whole.mjs";
 export * from "./writer.mjs";

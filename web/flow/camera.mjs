@@ -1,7 +1,6 @@
 // From one level of the picture to another: a camera that goes into the larger scene or comes out of
 // it, and the squares of an attention map, which grow out of the ribbons and shrink to them again.
 
-import { interpolateZoom } from "d3-interpolate";
 import { make } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
 
@@ -26,24 +25,18 @@ const MOST = 160; // squares that fly
 export function fly({ svg, scene, shown, width = 0, element }, { old, before, inside, around }) {
   const box = inside ?? around;
   if (!box || !shown || still()) return;
-  const { height } = shown;
   old.setAttribute("class", "ghost");
   svg.append(old);
   const scale = box.width / width;
-  /** @type {[number, number, number]} */
-  const all = [width / 2, height / 2, width];
-  /** @type {[number, number, number]} */
-  const part = [box.x + box.width / 2, box.y + (height * scale) / 2, box.width];
-  const way = inside ? interpolateZoom(all, part) : interpolateZoom(part, all);
   const flies = squares(before, shown, element);
   const frames = Array.from({ length: STEPS + 1 }, (_, i) => {
     const t = i / STEPS;
-    const [x, y, w] = way(t);
-    const k = width / w;
-    const [dx, dy] = [width / 2 - x * k, height / 2 - y * k];
+    const u = inside ? t : 1 - t; // how far within the smaller scene
+    const k = scale ** -u; // evenly for the eye
+    const part = scale === 1 ? u : (1 - 1 / k) / (1 - scale); // of the way of its corner
+    const [dx, dy] = [-box.x * k * part, -box.y * k * part];
     const large = `translate(${dx}px, ${dy}px) scale(${k})`;
     const small = `translate(${dx + box.x * k}px, ${dy + box.y * k}px) scale(${k * scale})`;
-    const u = inside ? t : 1 - t; // how far within the smaller scene
     const seen = u * u * (3 - 2 * u);
     return {
       large: { transform: large, opacity: flies ? Math.max(0, 1 - 1.6 * u) : 1 - seen },

@@ -2,6 +2,9 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed } from "../exhibits/dom.mjs";
+import { press } from "./press.mjs";
+
+export { press };
 
 const STEPS = 8; // shades of a colour
 const MOST_DECIMALS = 8; // one sum in four needs another: none needs so many
@@ -182,14 +185,4 @@ export function decimals(terms, result, kind = "sum") {
 export function asProduct(a, b) {
   const n = decimals([a, b], a * b, "product");
   return [fixed(a, n), fixed(b, n), fixed(a * b, 2)];
-}
-
-/**
- * @param {KeyboardEvent} event
- * @param {() => void} act
- */
-export function press(event, act) {
-  if (event.key !== "Enter" && event.key !== " ") return;
-  event.preventDefault();
-  act();
 }

@@ -1,7 +1,7 @@
 // Sampling: top-k and top-p, and what they and the temperature make of the shares before it is thrown.
 
 import { make } from "../exhibits/dom.mjs";
-import { turn } from "../exhibits/knobs.mjs";
+import { hit, ranked, thrower, turn } from "../exhibits/knobs.mjs";
 import { Switchboard } from "../exhibits/switchboard.mjs";
 import { turned } from "./writer.mjs";
 
@@ -40,6 +40,16 @@ export class Dart {
     if (!this.turned) return shares;
     const [temperature, k, p] = ["temperature", "k", "p"].map((key) => this.state.get(key));
     return turn(shares.map(Math.log), { temperature, k: k || shares.length, p });
+  }
+
+  /**
+   * The token that it hits: the same for the same text and seed.
+   * @param {Float64Array} all  shares of every token
+   * @param {number} T  tokens before it
+   */
+  hits(all, T) {
+    const [shares, dart] = [this.shares(all), thrower(1000 * this.state.get("seed") + T)()];
+    return hit(dart, shares, ranked(shares));
   }
 
   /**

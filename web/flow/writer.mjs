@@ -2,7 +2,6 @@
 // can go another way.
 
 import { fixed, make } from "../exhibits/dom.mjs";
-import { hit, ranked, thrower } from "../exhibits/knobs.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { State } from "../exhibits/state.mjs" */
@@ -91,11 +90,9 @@ export class Writer {
     if (!this.left || !this.element.isConnected) return;
     const pass = await this.latest();
     if (!this.left) return;
-    if (!pass?.shares) return this.set(); // a newer pass goes on, where one is computed
+    if (!pass?.shares || !this.dart) return this.set(); // a newer pass goes on, where one is computed
     this.left--;
-    const dart = thrower(1000 * this.state.get("seed") + pass.ids.length)(); // the same for the same text
-    const shares = this.dart?.shares(pass.shares) ?? pass.shares;
-    await this.append(hit(dart, shares, ranked(shares)));
+    await this.append(this.dart.hits(pass.shares, pass.ids.length));
   }
 
   /** @param {number} id */

@@ -125,6 +125,36 @@ def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
     assert shown.element.locator(".flow-pulses *").count() == 0
 
 
+def test_beads_run_at_rest_but_not_while_the_reader_works(picture):
+    shown = picture()
+    running = "[...document.querySelectorAll('.flow-pulses i')].filter((one) => "
+    running += "one.getAnimations()[0].playState === 'running').length"
+    shown.page.wait_for_function(f"{running} > 10")
+    shown.page.mouse.click(2, 2)
+    assert shown.page.evaluate(running) == 0
+    assert shown.element.locator(".flow-pulses").is_hidden()
+
+
+def test_weights_fly_from_one_level_to_the_next(picture):
+    shown = picture()
+    shown.element.hover()
+    shown.element.locator(".flow-dart").wait_for()  # what goes deeper is there
+    shown.page.evaluate("""() => {
+      window.flew = [];
+      new MutationObserver((all) => {
+        const added = all.flatMap((one) => [...one.addedNodes]);
+        const layer = added.find((one) => one.className === "flow-squares");
+        if (layer) requestAnimationFrame(() => flew.push(layer.children.length));
+      }).observe(document.querySelector(".flow-stage"), { childList: true });
+    }""")
+    for nth, place in enumerate(("1", "1.0", "1", ""), 1):
+        shown.element.evaluate("(element, place) => element.state.set({ place })", place)
+        shown.page.wait_for_function("nth => flew.length === nth", arg=nth)
+    whole, one, back, out = shown.page.evaluate("flew")
+    assert whole > one > 10 and (back, out) == (one, whole)
+    shown.page.wait_for_function("!document.querySelector('.flow-squares')")
+
+
 def test_from_a_head_to_a_product_of_its_query_and_out_again(picture, crane):
     shown = picture(query={"place": "1.0"})
     crumbs = shown.element.locator(".flow-crumbs")
