@@ -180,7 +180,7 @@ export function block(view) {
     ? wide
       ? [normed(44, middle, known.streams[0]), normed(plus1 + 60, middle, known.streams[1])]
       : [
-          normed(across + 32, top + 24, known.streams[0], 36),
+          normed(across + 32, top + 50, known.streams[0], 36),
           normed(across + 32, plus1 + 110, known.streams[1], 36),
         ]
     : [];
