@@ -195,8 +195,13 @@ async function partOf({ weights, backend }, { module, rows, columns }) {
     const numbers = Array.from({ length: end - first }, (_, i) => first + i);
     const part = vector ? backend.slice(weight, first, end) : backend.lookUp(weight, numbers);
     const all = await backend.read(part);
+    const wide = right - left;
+    const some = wide === K ? all : new Float32Array((end - first) * wide);
+    for (let row = 0; wide < K && row < end - first; row++) {
+      some.set(all.subarray(row * K + left, row * K + right), row * wide);
+    }
     return {
-      weight: all.filter((_, i) => i % K >= left && i % K < right),
+      weight: some,
       bias: bias ? await backend.read(backend.slice(bias, first, end)) : null,
     };
   } finally {
