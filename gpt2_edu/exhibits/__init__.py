@@ -11,6 +11,7 @@ from .live import Live
 from .matrix import Matrix
 from .plot import Plot, heat
 from .setup import COLOURS, setup
+from .staircase import Stairs
 from .tokens import Tokens
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Live",
     "Matrix",
     "Plot",
+    "Stairs",
     "Tokens",
     "heat",
     "setup",
