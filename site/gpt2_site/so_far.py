@@ -35,7 +35,8 @@ class SoFar(SphinxPostTransform):
     default_priority = 690  # before sections are folded
 
     def run(self, **kwargs: object) -> None:
-        chapter = next((one for one in chapters() if self.env.docname.endswith(one.name)), None)
+        page = self.env.docname  # not that of the chapter's practice, which has the same name
+        chapter = next((one for one in chapters() if page == f"notebooks/{one.name}"), None)
         said = chapter and line(chapter.slug, stored())
         if not said:
             return

@@ -24,7 +24,7 @@ def test_the_line_has_the_stored_losses():
 def test_it_is_on_the_built_pages_and_leads_to_the_staircase(soup):
     for step in STEPS:
         if step.chapter:
-            (shown,) = soup(f"notebooks/{find(step.chapter).name}.html").select("article .so-far")
+            (shown,) = soup(f"notebooks/{find(step.chapter).name}").select("article .so-far")
             assert shown.get_text().startswith(line(step.chapter, stored()))
-    home = soup(f"notebooks/{find(HOME).name}.html")
+    home = soup(f"notebooks/{find(HOME).name}")
     assert home.select_one(f"#{ANCHOR}")
