@@ -58,7 +58,8 @@ class Stairs(Exhibit):
         recipe = self.stairs.recipe
         return (
             f"The same stories, {recipe.steps} steps and width {recipe.n_embd} for every model. "
-            f"Thick: the mean of {recipe.seeds} starts; thin: each of them."
+            f"Thick: the mean of {recipe.seeds} starts; thin: each of them. Circle: the loss in "
+            "training, where the model sees what it predicts."
         )
 
     @property

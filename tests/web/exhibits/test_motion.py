@@ -28,6 +28,7 @@ ACTS = {
     "scores": "?d=1024&root=true",
     "snapshots": "?shot=2",
     "tokens": "",
+    "unit": "?times=5",
     "units": "?push=10.8",
     "valley": "?rate=0.1",
     "writers": "?off=h.2.mlp.out+embd",
