@@ -76,7 +76,7 @@ def strongest(
 ) -> Iterator[tuple[float, int, int]]:
     """The n places at which a unit answers loudest: its answer, row and index of the token.
 
-    No two have the same last three tokens, and at each it is above 0.
+    No two have the same last three tokens, each has a next token, and at each it is above 0.
     """
     act = answers.act[block][:, unit].float()
     seen: set[tuple[int, ...]] = set()
@@ -85,7 +85,7 @@ def strongest(
         last = tuple(rows[row][max(0, at - 2) : at + 1])
         if act[i] <= 0 or len(seen) == n:
             return
-        if last not in seen:
+        if last not in seen and at < len(rows[row]) - 1:
             seen.add(last)
             yield float(act[i]), row, at
 
@@ -94,13 +94,13 @@ def contexts(model: GPT2, rows: Sequence[Sequence[int]], n: int = 5, before: int
     """For each block and unit its strongest places, as a page reads them.
 
     Each is the answer, rounded, and ids: up to ``before`` tokens, the one that it answers at, and
-    the next.
+    the next. The <|endoftext|> before a story is there only if the unit answers at it.
     """
     answers = unit_answers(model, rows)
     return [
         [
             [
-                [round(value, 1), list(rows[row][max(1, at - before) : at + 2])]
+                [round(value, 1), list(rows[row][max(min(1, at), at - before) : at + 2])]
                 for value, row, at in strongest(answers, rows, block, unit, n)
             ]
             for unit in range(act.size(1))

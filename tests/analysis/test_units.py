@@ -78,20 +78,26 @@ def test_the_stored_places_are_where_the_model_fires(model):
     sizes = [len(block) for block in content["blocks"]]
     assert sizes == [4 * model.config.n_embd] * model.config.n_layer
     bird = content["blocks"][BIRD[0]][BIRD[1]]
-    texts = [load_tokenizer("crane").decode(ids[:-1]) for _, ids in bird]
+    tokenizer = load_tokenizer("crane")
+    texts = [tokenizer.decode(ids[:-1]) for _, ids in bird]
     assert len(texts) == 5 and all(text.endswith(" crane") for text in texts)
-    # A window that begins later than the story changes an answer, but not whether there is one.
-    rows = [[load_tokenizer("crane").eot_token, *ids[:-1]] for _, ids in bird]
-    answers = unit_answers(model, rows)
-    last = [len(row) - 1 for row in rows]
-    act = [
-        answers.act[BIRD[0]][(answers.row == i) & (answers.at == at)] for i, at in enumerate(last)
-    ]
-    assert min(one[0, BIRD[1]].item() for one in act) > 5
+    end = tokenizer.eot_token
+    seeds = range(1_000_000, 1_000_000 + content["stories"])
+    rows = [[end, *tokenizer.encode_ordinary(crane.story(seed)), end] for seed in seeds]
+    joined = {" ".join(map(str, row)): row for row in rows}
+    for value, ids in bird:
+        wanted = " ".join(map(str, ids))
+        found = next(row for text, row in joined.items() if f" {wanted} " in f" {text} ")
+        answers = unit_answers(model, [found]).act[BIRD[0]][:, BIRD[1]]
+        assert value in [round(one, 1) for one in answers.tolist()]
 
 
-def test_contexts_end_with_the_next_token(model, rows):
-    found = contexts(model, rows[:4], n=2, before=3)
-    for answer, ids in found[2][7]:
-        assert answer >= 0 and 2 <= len(ids) <= 5
-        assert any(ids == row[i : i + len(ids)] for row in rows for i in range(len(row)))
+def test_contexts_have_the_token_and_the_next_one(model, rows):
+    few = rows[:4]
+    answers = unit_answers(model, few)
+    for block, units in enumerate(contexts(model, few, n=2, before=3)):
+        for unit, found in enumerate(units):
+            places = strongest(answers, few, block, unit, n=2)
+            for (answer, ids), (value, row, at) in zip(found, places, strict=True):
+                assert ids[-2:] == few[row][at : at + 2] and answer == round(value, 1) >= 0
+                assert len(ids) == min(at, 4) + 1 + (at == 0)

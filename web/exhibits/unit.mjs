@@ -62,7 +62,7 @@ export function unit({ settings, state, model, say }) {
     const { tokenizer } = model.present;
     const [next, last] = [ids[ids.length - 1], ids[ids.length - 2]];
     const onclick = () => {
-      const reads = tokenizer.decode(ids.slice(0, -1)).trim();
+      const reads = last === tokenizer.eot ? "" : tokenizer.decode(ids.slice(0, -1)).trim();
       state.set({ reads, times: 1 });
     };
     const before = beginning(tokenizer.decode(ids.slice(0, -2)), ids.length);
@@ -73,7 +73,7 @@ export function unit({ settings, state, model, say }) {
         "button",
         { onclick, title: "read this" },
         before,
-        make("b", {}, tokenizer.decode([last])),
+        make("b", {}, last === tokenizer.eot ? model.show(last) : tokenizer.decode([last])),
         make("i", {}, ` → ${model.show(next)}`),
       ),
       make("span", {}, fixed(answer, 1)),
