@@ -89,7 +89,7 @@ def chapter_rows() -> str:
 
 
 def in_class(*slugs: str) -> str:
-    """Links to chapters, and the minutes that they take in class: half as much again as reading takes."""
+    """Links to chapters, and their minutes in class: half as much again as reading takes."""
     told = [find(slug) for slug in slugs]
     links = ", ".join(f"[{c.number}](../notebooks/{c.path.name})" for c in told)
     return f"{links}: {round(1.5 * sum(c.minutes for c in told))} min"

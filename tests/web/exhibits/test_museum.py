@@ -102,7 +102,8 @@ def test_bugs_around_the_forward_pass_show_where_they_are(museum):
     assert shown.sentence == "No bug is on, and no sign is lit."
     assert lit(shown) == {}
     choose(shown, "dropout left on")
-    assert {"worse in use", "two passes differ", "logits differ from the correct ones"} == set(lit(shown))
+    symptoms = {"worse in use", "two passes differ", "logits differ from the correct ones"}
+    assert set(lit(shown)) == symptoms
     choose(shown, "tied by copy")
     assert lit(shown) == {"parameters": f"{742_528 + 1024 * 128:,}"}
     choose(shown, "targets off by two")
@@ -145,7 +146,8 @@ def test_the_text_is_what_the_bug_writes_in_python(museum, crane, name):
     with torch.no_grad(), bugs.broken(crane.model, name) as (copy, _):
         ids = drawn(copy, crane.ids(RIVER), 12)
     assert wrote(shown) == "".join(crane.show(ids)).replace("␣", " ").replace("⏎", "\n")
-    assert (name == "no bug") == shown.element.get_by_text("So does the correct model.").is_visible()
+    same = shown.element.get_by_text("So does the correct model.")
+    assert (name == "no bug") == same.is_visible()
 
 
 def test_a_riddle_names_nothing_until_it_is_guessed(museum):
