@@ -130,7 +130,7 @@ def examine_with(exercise: Exercise, answer: Callable[..., Any]) -> Report:
         outcome = _call(answer, case)
         outcomes.append(outcome)
         if (outcomes[0].error or "").startswith(RAISES) and RAISES in (exercise.start or ""):
-            line = "Not yet: mend the function, and delete the line with `raise`."
+            line = "Not yet: fix the function, and delete the line with `raise`."
             return Report(name, (line,))
         if outcome.unwritten:
             unwritten[outcome.unwritten] = None

@@ -32,7 +32,7 @@ def sum_of_heads(heads, weight, bias):
 
     Returns (B, T, C).
     """
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     B, H, T, D = heads.shape
     total = torch.zeros(B, T, H * D)
     for h in range(H):

@@ -31,7 +31,7 @@ HINTS = (
 START = '''
 def one_linear(w1, b1, w2, b2):
     """w1 (F, C), b1 (F,), w2 (O, F), b2 (O,). Returns (O, C) and (O,)."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     w = w2 @ w1
     b = b1 + b2
     return w, b

@@ -26,7 +26,7 @@ HINTS = (
 START = '''
 def drop_edit(x, edit, p, generator):
     """x, edit (B, T, C); p from 0 to 1, without 1. Returns (B, T, C)."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     keep = torch.rand(edit.shape, generator=generator) >= p
     return (x + edit) * keep / (1 - p)
 '''

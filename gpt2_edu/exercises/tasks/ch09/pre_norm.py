@@ -31,7 +31,7 @@ HINTS = (
 START = '''
 def pre_norm(x, norm, layer):
     """x (B, T, C); norm, layer: functions that keep the shape. (B, T, C)."""
-    raise NotImplementedError("find the bug, mend it, delete this line")
+    raise NotImplementedError("find the bug, fix it, delete this line")
     return norm(x + layer(x))
 '''
 

@@ -25,7 +25,7 @@ HINTS = (
 START = '''
 def stack_of_blocks(make, N, x):
     """make() gives a new block; x (B, T, C). Returns (result, count)."""
-    raise NotImplementedError("find the bugs, mend them, delete this line")
+    raise NotImplementedError("find the bugs, fix them, delete this line")
     model = nn.Module()
     model.h = [make()] * N
     for block in model.h:

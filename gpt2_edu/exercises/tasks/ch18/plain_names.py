@@ -29,7 +29,7 @@ START = '''
 def plain_names(checkpoint):
     """{name: tensor} → a new {name: tensor}, without "_orig_mod."."""
     raise NotImplementedError(
-        "find the bug, mend it, delete this line"
+        "find the bug, fix it, delete this line"
     )
     return {
         name.lstrip("_orig_mod."): tensor
