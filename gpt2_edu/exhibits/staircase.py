@@ -46,9 +46,9 @@ class Stairs(Exhibit):
             if saw_ahead(one):
                 seen = sum(one.training) / len(one.training)
                 ax.plot(seen, i, "o", color=COLOURS["k"], markerfacecolor="white")
-                ax.text(seen + 0.15, i, "in training", va="center", color=COLOURS["k"])
+                ax.text(seen + 0.15, i, "in training", va="center")
         ax.axvline(floor, color=COLOURS["plain"], ls=":")
-        ax.text(floor + 0.1, len(steps) - 0.25, f"floor {floor:.2f}", color=COLOURS["plain"])
+        ax.text(floor + 0.1, len(steps) - 0.25, f"floor {floor:.2f}")
         ax.set_yticks(range(len(steps)), [one.step.name for one in steps])
         ax.set(xlim=(0, 7.9), ylim=(len(steps), -0.5), xlabel="loss on new stories (nats a token)")
         return Plot(fig, self.caption, alt=self.alt)

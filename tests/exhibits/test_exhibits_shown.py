@@ -41,6 +41,7 @@ EXAMPLES = (
     exhibits.Ledger((("tok_emb", "B T C", (2, 5, 12)), ("pos_emb", "T C", (5, 12)))),
     exhibits.Live("example", MATRIX, first="Point at a number."),
     exhibits.Plot(FIGURE, "The loss falls.", alt="A line that falls from 4 to 1."),
+    exhibits.Stairs(),
     exhibits.Tokens("A crane ate fish."),
     ParityTable(
         (
