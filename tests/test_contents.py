@@ -53,7 +53,7 @@ def test_contents_list_every_heading(monkeypatch):
 def test_tables_for_instructors():
     assert lists.chapter_rows().count("\n") == len(chapters.chapters()) - 1
     minutes = chapters.find("mask").minutes + chapters.find("heads").minutes
-    assert lists.in_class("mask", "heads").endswith(f"heads.ipynb): {round(1.5 * minutes)} min")
+    assert lists.in_class("mask", "heads").endswith(f"heads.ipynb): {round(1.25 * minutes)} min")
     assert re.fullmatch(r"assignments 5 and 6, \d+ min", lists.at_home("mask", "heads"))
 
 
