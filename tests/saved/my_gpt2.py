@@ -50,9 +50,12 @@ class Embeddings(nn.Module):
 
 # from chapter 18: fast
 def attention(q, k, v):
-    """Causal attention in one call: each (..., T, D) → (..., T, D)."""
-    alone = q.size(-2) == 1  # the newest token sees all keys
-    return F.scaled_dot_product_attention(q, k, v, is_causal=not alone)
+    """Causal attention in one call: q (..., T, D), k and v (..., S, D)."""
+    T, S = q.size(-2), k.size(-2)
+    if T == S:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    visible = torch.ones(T, S, dtype=torch.bool, device=q.device).tril(S - T)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=visible)
 
 
 # from chapter 6: heads
