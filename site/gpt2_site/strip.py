@@ -165,7 +165,7 @@ def _ribbons(stored: dict[str, Any]) -> Iterator[str]:
         x0, x1 = along(block + 1.06), along(block + 1.46)
         middle = (x0 + x1) / 2
         for packed in heads:
-            weights = iter(packed)
+            weights = (stored["unit"] * whole for whole in packed)
             for query in range(many):
                 last = query == many - 1
                 for key in range(query + 1):

@@ -168,6 +168,8 @@ def test_each_card_that_is_read_sets_the_picture_beside_it(wide):
         until(wide, "document.querySelector('gpt2-flow').dataset.state === 'ready'", timeout=WAIT)
         assert wide.locator(".now > a.look").get_attribute("href") == link.get_attribute("href")
     mlp = links.nth(8)
+    mlp.evaluate("link => link.parentElement.scrollIntoView()")
+    until(wide, "link => link.parentElement.matches('.now')", arg=mlp.element_handle())
     mlp.click()
     crumb = wide.locator(".flow-crumbs [aria-current]")
     until(wide, "document.querySelector('.flow-crumbs [aria-current]')?.textContent === 'MLP'")
