@@ -57,6 +57,7 @@ export class Writer {
     });
     this.degrees = make("output");
     this.knob = make("label", { class: "flow-knob" }, "temperature ", this.degrees, this.heat);
+    this.knob.hidden = true; // until it has its place
     stage.element.append(this.knob);
     /** @type {Dart | null} */
     this.dart = null; // comes with the rest of the picture
