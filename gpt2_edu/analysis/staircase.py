@@ -76,18 +76,18 @@ STEPS = (
     ),
     Step("+ mask", "Training no longer shows what is to be predicted.", "mask"),
     Step("+ heads", "Four heads look at four things at a time.", "heads"),
-    Step("+ MLP", "What the heads found is worked on, token by token.", "mlp"),
-    Step("+ residual", "Results are added, so the token itself stays.", "residual"),
-    Step("+ positions", "Heads know where a token stands."),
+    Step("+ MLP", "The MLP works on what the heads found, token by token.", "mlp"),
+    Step("+ residual", "Results are added, so the token itself is kept.", "residual"),
+    Step("+ positions", "Heads know the position of every token."),
     Step("+ norm", "Every layer reads the stream at the same size.", "layernorm"),
-    Step("+ depth", "Three blocks in place of one: in so few steps no gain.", "block"),
+    Step("+ depth", "Three blocks instead of one. So few steps show no gain.", "block"),
 )
 
 
 def parts_of(step: Step) -> frozenset[str]:
     """The parts of the model at a step: what it and the steps before it add."""
-    upto = STEPS[: STEPS.index(step) + 1]
-    return frozenset(one.part for one in upto if one.part)
+    so_far = STEPS[: STEPS.index(step) + 1]
+    return frozenset(one.part for one in so_far if one.part)
 
 
 # ---- The models ---------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class Staircase:
 
 @cache
 def stored(path: Path = FILE) -> Staircase:
-    """What ``make staircase`` found."""
+    """What ``make staircase`` found. Raises ValueError if its steps are not those of ``STEPS``."""
     content = json.loads(path.read_text(encoding="utf-8"))
     by_name = {found.pop("name"): found for found in content["steps"]}
     if list(by_name) != [step.name for step in STEPS]:

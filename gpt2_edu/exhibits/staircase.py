@@ -11,7 +11,7 @@ from ..machine.display import Exhibit
 from .plot import Plot
 from .setup import COLOURS
 
-LEAVES = "⟦"  # stands where a text leaves the language
+LEAVES = "⟦"  # marks where a text leaves the language
 SEEN = 0.5  # nats below its loss, from which on a model has seen in training what it should predict
 
 
@@ -75,7 +75,7 @@ class Stairs(Exhibit):
         )
         rows = "".join(map(_row, self.stairs.steps))
         caption = (
-            f"How the first story of each model begins; {LEAVES} stands where it leaves the "
+            f"How the first story of each model begins. {LEAVES} marks where it leaves the "
             "language."
         )
         return (
