@@ -95,10 +95,10 @@ def started(runtime: Path, log: Path) -> str:
     """The address of a server, once it answers."""
     for _ in range(300):
         for found in runtime.glob("jpserver-*.json"):
-            address = json.loads(found.read_text())["url"].rstrip("/")
             try:
+                address = json.loads(found.read_text())["url"].rstrip("/")
                 urllib.request.urlopen(f"{address}/api").close()
-            except OSError:
+            except (OSError, json.JSONDecodeError):  # not up yet, or its file half written
                 continue
             return address
         time.sleep(0.2)
