@@ -76,7 +76,7 @@ def pages_that_answer() -> Iterator[None]:
         return arrive
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("goto", "reload", "go_back", "go_forward"):
+        for name in ("goto", "reload", "go_back", "go_forward", "wait_for_url"):
             patch.setattr(Page, name, and_wait(getattr(Page, name)))
         yield
 

@@ -1,4 +1,4 @@
-"""Exhibits on the built pages: they wake, answer and keep nobody out, from a server and a disk."""
+"""Exhibits of pages opened as files, in dark; test_browser.py has them served, in light."""
 
 from __future__ import annotations
 
@@ -28,13 +28,10 @@ VIOLATIONS = """async () => {
 }"""
 
 
-@pytest.fixture(params=[("light", "server"), ("dark", "disk")], ids="-".join)
-def tab(browser: Browser, request, address: str, site: Path) -> Iterator[Page]:
-    """From a server in light, from a disk in dark; where it came from is its ``home``."""
-    scheme, place = request.param
-    context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")
+@pytest.fixture
+def tab(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(color_scheme="dark", reduced_motion="reduce")
     page = context.new_page()
-    page.home = address if place == "server" else site.as_uri()
     page.heard, page.asked = [], []
     page.on("pageerror", lambda error: page.heard.append(str(error)))
     page.on("console", lambda m: page.heard.append(m.text) if m.type == "error" else None)
@@ -49,9 +46,9 @@ def test_every_chapter_has_an_exhibit():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_an_exhibit_wakes_fits_both_widths_has_no_barriers_and_asks_nobody(tab, name):
+def test_an_exhibit_wakes_fits_both_widths_has_no_barriers_and_asks_nobody(tab, site, name):
     tab.set_viewport_size({"width": 1280, "height": 900})
-    tab.goto(f"{tab.home}/{name}.html")
+    tab.goto(f"{site.as_uri()}/{name}.html")
     assert wake(tab) > 0
     tab.evaluate(AXE.read_text(encoding="utf-8"))
     for width in (1280, 390):
@@ -60,7 +57,8 @@ def test_an_exhibit_wakes_fits_both_widths_has_no_barriers_and_asks_nobody(tab, 
         assert tab.evaluate(VIOLATIONS) == []
         overflow = tab.evaluate(OVERFLOWING)
         assert overflow["page"] <= overflow["width"], f"at {width} px: {overflow}"
-    assert [url for url in tab.asked if not url.startswith((tab.home, "data:", "blob:"))] == []
+    own = site.as_uri(), "data:", "blob:"
+    assert [url for url in tab.asked if not url.startswith(own)] == []
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -157,8 +157,9 @@ def test_a_touch_ends_what_plays_by_itself(opened):
     until(page, f"{PLAYS} === 'block 0: gather'")
     page.mouse.click(2, 2)
     assert page.locator(".flow-veil").is_hidden()
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(7000)  # after 6 seconds one word would change
     assert page.locator(".flow-veil").is_hidden()
+    assert page.locator("gpt2-flow input[type=text]").input_value() == "In the marsh, the crane"
     assert "probabilities" in page.locator(".flow-line").inner_text()
 
 
@@ -168,14 +169,6 @@ def test_one_word_of_the_text_changes_by_itself(opened):
     assert page.locator(FIRST).text_content() == "lifted"
     field = page.locator("gpt2-flow input[type=text]")
     assert field.input_value() == "In the city, the crane"
-
-
-def test_no_word_changes_after_a_touch(opened):
-    page = opened(FRONT, **MOVES)
-    until(page, f"{PLAYS} === 'block 0: gather'")
-    page.mouse.click(2, 2)
-    page.wait_for_timeout(7000)
-    assert page.locator("gpt2-flow input[type=text]").input_value() == "In the marsh, the crane"
 
 
 def test_nothing_plays_for_a_reader_who_wants_no_motion(opened):
