@@ -48,7 +48,7 @@ def handed_in(chapter: Chapter, given: nbformat.NotebookNode) -> dict[str, Any]:
     return {
         "right": (with_answers(given, **right), points),
         "mistaken": (
-            with_answers(given, **right | {wrong.name: wrong.mistakes[0].code}),
+            with_answers(given, **right | {wrong.name: wrong.code_of(wrong.mistakes[0])}),
             points - wrong.level,
         ),
         "empty": (given, 0),

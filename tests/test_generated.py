@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from gpt2_edu.exercises.step import steps
+from gpt2_edu.exercises.exercise import steps
 from gpt2_site import make_practice
 from gpt2_site.chapters import chapters
 from tests.node import NODE

@@ -11,8 +11,7 @@ import pytest
 import torch
 
 from gpt2_edu import GPT2, GPT2Config, course, load_tokenizer, trace
-from gpt2_edu.exercises.exercise import exercises
-from gpt2_edu.exercises.step import steps
+from gpt2_edu.exercises.exercise import exercises, steps
 from gpt2_site.chapters import chapters, pages
 from gpt2_site.lists import filled
 
@@ -142,5 +141,5 @@ def test_twelve_weeks_tell_the_chapters_in_order_and_how_long_their_assignments_
 
 def test_three_days_hand_in_the_parts_that_their_chapters_ask_for():
     for told, _, handed_in in units("Three days"):
-        asked = [name for chapter in told for name in steps()[chapter.slug].defines]
+        asked = [name for chapter in told for name in steps()[chapter.slug].parts]
         assert re.findall(r"`(\w+)`", handed_in) == list(dict.fromkeys(asked))

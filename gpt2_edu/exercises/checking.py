@@ -24,8 +24,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .exercise import Case, Exercise, find
-from .parts import assemble, solutions
+from .exercise import Case, Exercise, Mistake, find
+from .parts import assemble, execute, solutions
 from .record import mark_passed
 from .source import NOT_WRITTEN
 
@@ -96,7 +96,8 @@ def _examine_value(exercise: Exercise, answer: Any) -> Report:
     if wrong is None:
         return Report(exercise.name, ("ok   Right.",), passed=True)
     for mistake in exercise.mistakes:
-        if difference(answer, exercise.answer(mistake.code), exercise.tolerance) is None:
+        value = execute(exercise, exercise.code_of(mistake))
+        if difference(answer, value, exercise.tolerance) is None:
             return Report(exercise.name, ("no   Not right.",), diagnosis=mistake.message)
     # The value is all that was asked for, so the right one is not printed.
     return Report(exercise.name, (f"no   Not right: it {wrong.partition(' where ')[0]}.",))
@@ -155,7 +156,7 @@ def examine_with(exercise: Exercise, answer: Callable[..., Any]) -> Report:
 def _is_start(exercise: Exercise, answer: Callable[..., Any]) -> bool:
     """Whether the answer is still the exercise's start."""
     assert exercise.start is not None
-    functions = answer, exercise.answer(exercise.start, solutions)
+    functions = answer, execute(exercise, exercise.start, solutions)
     ours, start = (getattr(f, "__code__", None) for f in functions)
     return ours is not None and start is not None and ours.co_code == start.co_code
 
@@ -171,10 +172,12 @@ def _source(exercise: Exercise, answer: Any) -> str | None:
 
 
 @lru_cache(maxsize=32)
-def _known_outcomes(exercise: Exercise, code: str | None = None) -> list[Outcome]:
-    """The outcomes of the right answer, or of a mistake's code, in every case."""
+def _known_outcomes(exercise: Exercise, mistake: Mistake | None = None) -> list[Outcome]:
+    """The outcomes of the right answer, or of a mistake, in every case."""
     assert exercise.cases is not None
-    function = exercise.right if code is None else exercise.answer(code, solutions)
+    function = exercise.right
+    if mistake is not None:
+        function = execute(exercise, exercise.code_of(mistake), solutions)
     return [_call(function, case, bounded=False) for case in exercise.cases()]
 
 
@@ -186,12 +189,12 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
     """
     compared = []
     for mistake in exercise.mistakes:
-        theirs = _known_outcomes(exercise, mistake.code)
+        theirs = _known_outcomes(exercise, mistake)
         # One that did not end was the last that was called.
         same = [_same(*both, exercise.tolerance) for both in zip(outcomes, theirs, strict=False)]
         if all(same):
             return mistake.message
-        if len(getattr(exercise, "defines", ())) > 1:
+        if len(exercise.parts) > 1:
             compared.append((mistake, same))
     for mistake, same in compared:
         if all(s or (i >= first and outcomes[i].value is None) for i, s in enumerate(same)):

@@ -1,13 +1,13 @@
-"""The ``Exercise`` class, and loading exercises from files such as ``tasks/ch06/split_heads.py``.
+"""The ``Exercise`` class, and loading exercises from files such as ``tasks/heads/split_heads.py``.
 
 The folder is the chapter. The file's name is the name of the exercise and of the variable that the
 reader defines; its docstring is the title. A chapter's exercises are sorted by ORDER, any number.
-``Exercise`` documents the other variables.
+The file ``build.py`` is the chapter's step towards the reader's own GPT-2: its answer, the
+functions or classes in PARTS, goes into my_gpt2.py. ``Exercise`` documents the other variables.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
@@ -15,11 +15,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Self
 
-import torch
-from torch import nn
-from torch.nn import functional as F
-
 from ..machine.messages import did_you_mean
+
+TASKS = Path(__file__).parent / "tasks"
+BUILD = "build"  # the file of a chapter's step
+CHAPTERS = (Path(__file__).parents[1] / "assets" / "chapters.txt").read_text("utf-8").split()
 
 Kind = Literal["recall", "paper", "write", "repair", "explore", "stretch"]
 
@@ -32,16 +32,21 @@ class Case:
     args: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
 class Mistake:
-    """A common wrong answer: the message to its author, and its code."""
+    """A common wrong answer: the message to its author, and its code.
 
-    message: str
-    code: str
+    The code is the solution with edits: an old string, which occurs once, and a new one. ``code``
+    replaces the whole solution, for an answer that has little in common with it.
+    """
+
+    def __init__(self, message: str, *edits: tuple[str, str], code: str | None = None) -> None:
+        if bool(edits) == (code is not None):
+            raise ValueError(f"a mistake has edits or code, and not both: {message}")
+        self.message, self.edits, self.code = message, edits, code
 
 
 def changed(code: str, *changes: tuple[str, str]) -> str:
-    """Code with each old string replaced by a new one, to derive a mistake from a solution.
+    """Code with each old string replaced by a new one, one after another.
 
     Raises ValueError for an old string that does not occur exactly once.
     """
@@ -56,10 +61,14 @@ def changed(code: str, *changes: tuple[str, str]) -> str:
 class Exercise:
     """One exercise.
 
-    ``start``, ``solution`` and each mistake are code that defines the variable ``name``: a
-    function, or a value computed on paper. ``right`` is the reference: a function, called with the
-    arguments of ``cases``, or a value. Without ``start`` the exercise is not checked, and the
-    solution is prose.
+    ``start`` and ``solution`` are code that defines the variable ``name``: a function, or a value
+    computed on paper. ``right`` is the reference: a function, called with the arguments of
+    ``cases``, or a value. Without ``start`` the exercise is not checked, and the solution is prose.
+
+    With ``parts`` it is a step, named like its chapter, and the code defines these functions or
+    classes. It may use what earlier steps define, and redefine it. ``use(mine, *args)`` calls the
+    reader's parts with the arguments of a case, where ``mine`` is a module with all parts up to
+    this step.
     """
 
     name: str
@@ -78,13 +87,20 @@ class Exercise:
     mistakes: tuple[Mistake, ...] = ()
     tolerance: float = 1e-5  # absolute and relative, of numbers
     after: Callable[[Any], str] | None = None  # returns text to print after a right answer
+    parts: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()  # parts of earlier steps that are no longer needed
+    imports: tuple[str, ...] = ()  # the import lines that the parts need
+    use: Callable[..., Any] | None = None
 
     @classmethod
-    def from_module(cls, path: str, chapter: int) -> Self:
-        """The exercise of a module such as "tasks.ch06.split_heads": a variable for each field."""
-        module = import_module(f"{__package__}.{path}")
-        name, title = path.rpartition(".")[2], (module.__doc__ or "").strip().rstrip(".")
-        given: dict[str, Any] = {"name": name, "title": title, "chapter": chapter}
+    def from_file(cls, chapter: str, file: str) -> Self:
+        """The exercise of a file in a chapter's folder: a variable for each field."""
+        module = import_module(f"{__package__}.tasks.{chapter}.{file}")
+        given: dict[str, Any] = {
+            "name": chapter if file == BUILD else file,
+            "title": (module.__doc__ or "").strip().rstrip("."),
+            "chapter": CHAPTERS.index(chapter) + 1,
+        }
         for field in fields(cls):
             value = vars(module).get(field.name.upper(), vars(module).get(field.name))
             if value is not None and field.name not in given:
@@ -100,30 +116,39 @@ class Exercise:
         """The lines of ``start`` before the function: definitions that it uses."""
         return (self.start or "").partition(f"def {self.name}(")[0]
 
-    def answer(self, code: str, own: Callable[..., Any] | None = None) -> Any:
-        """Execute ``code`` and return its variable ``name``. Raises ValueError if it is not set."""
-        space = {"math": math, "torch": torch, "nn": nn, "F": F, "own": own}
-        exec(compile(code, f"<{self.name}>", "exec"), space)
-        if self.name not in space:
-            raise ValueError(f"the code sets no variable {self.name!r}")
-        return space[self.name]
+    def code_of(self, mistake: Mistake) -> str:
+        """A mistake's code. Raises ValueError for an edit that does not fit the solution."""
+        if mistake.code is not None:
+            return mistake.code
+        try:
+            return changed(self.solution, *mistake.edits)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}, in {mistake.message!r}") from error
 
 
 @cache
-def _files() -> dict[str, Path]:
-    """The file of each exercise, by name."""
-    found: dict[str, Path] = {}
-    for file in (Path(__file__).parent / "tasks").glob("ch*/*.py"):
+def _chapters() -> dict[str, str]:
+    """The chapter of each exercise for ``check``, by the exercise's name."""
+    found: dict[str, str] = {}
+    for file in sorted(TASKS.glob("*/*.py")):
         if file.stem in found:
             raise ValueError(f"two exercises are called {file.stem!r}")
-        found[file.stem] = file
+        if file.stem != BUILD:
+            found[file.stem] = file.parent.name
     return found
+
+
+_read = cache(Exercise.from_file)
 
 
 @cache
 def exercises() -> dict[str, Exercise]:
-    """All exercises by name, in the order of the chapters. The first call takes half a second."""
-    found = sorted(map(_read, _files()), key=lambda e: (e.chapter, e.order, e.name))
+    """The exercises for ``check`` by name, in the order of the chapters.
+
+    The first call takes half a second.
+    """
+    read = (_read(chapter, name) for name, chapter in _chapters().items())
+    found = sorted(read, key=lambda e: (e.chapter, e.order, e.name))
     return {exercise.name: exercise for exercise in found}
 
 
@@ -131,15 +156,25 @@ def find(name: str) -> Exercise:
     """The exercise of this name. Raises ValueError with the nearest name if there is none."""
     if not isinstance(name, str):
         raise ValueError('the name comes first, in quotes: check("layer_norm", layer_norm)')
-    if name not in _files():
+    if name not in _chapters():
         raise ValueError(
-            f"there is no exercise {name!r}. {did_you_mean(name, _files())}"
+            f"there is no exercise {name!r}. {did_you_mean(name, _chapters())}"
             "progress() lists all of them."
         )
-    return _read(name)
+    return _read(_chapters()[name], name)
 
 
 @cache
-def _read(name: str) -> Exercise:
-    folder = _files()[name].parent.name
-    return Exercise.from_module(f"tasks.{folder}.{name}", int(folder.removeprefix("ch")))
+def steps() -> dict[str, Exercise]:
+    """The exercises for ``build``, by the names of their chapters and in that order."""
+    files = TASKS.glob(f"*/{BUILD}.py")
+    found = sorted((file.parent.name for file in files), key=CHAPTERS.index)
+    return {chapter: _read(chapter, BUILD) for chapter in found}
+
+
+def find_step(name: str) -> Exercise:
+    """The step of this name. Raises ValueError with the nearest name for an unknown one."""
+    if name not in steps():
+        near = did_you_mean(str(name), steps())
+        raise ValueError(f"there is no step {name!r}. {near}There are: {', '.join(steps())}")
+    return steps()[name]

@@ -23,19 +23,16 @@ from typing import Any
 
 from ..machine.files import write_text
 from .checking import Report, examine_with
+from .exercise import CHAPTERS, Exercise, find_step, steps
 from .source import definitions, source_of, unfinished
 from .step import (
-    CHAPTERS,
-    Step,
     Using,
     book_parts,
-    find_step,
     imports_of,
     in_order,
     lacking,
     make_module,
     names_in,
-    steps,
     steps_until,
 )
 
@@ -103,11 +100,11 @@ def my_gpt2(name: str) -> ModuleType:
 # ---- Checking
 
 
-def _sources(step: Step, parts: tuple[Any, ...]) -> dict[str, str]:
+def _sources(step: Exercise, parts: tuple[Any, ...]) -> dict[str, str]:
     """The source of each part. Raises ValueError if they are not what the step asks for."""
     names = [getattr(part, "__name__", repr(part)) for part in parts]
-    if sorted(names) != sorted(step.defines):
-        wanted = ", ".join(step.defines)
+    if sorted(names) != sorted(step.parts):
+        wanted = ", ".join(step.parts)
         raise ValueError(
             f"this chapter asks for {wanted}, and got {', '.join(names) or 'nothing'}: "
             f'build("{step.name}", {wanted})'
@@ -121,7 +118,7 @@ def _same(sources: dict[str, str], others: dict[str, str]) -> bool:
     return next(plain) == next(plain)
 
 
-def _examine(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> Report:
+def _examine(step: Exercise, sources: dict[str, str], kept: dict[str, Part]) -> Report:
     """Check the new parts together with those in the file."""
     starts = definitions(step.start or "")
     new = {name: unfinished(source, starts[name]) for name, source in sources.items()}
@@ -175,7 +172,7 @@ def _read() -> tuple[dict[str, Part], str]:
     return found, ""
 
 
-def _combine(step: Step, kept: dict[str, Part]) -> tuple[dict[str, Part], list[str]]:
+def _combine(step: Exercise, kept: dict[str, Part]) -> tuple[dict[str, Part], list[str]]:
     """The parts of a file up to a step, and the names of those that the book fills in."""
     parts, ours = {}, []
     for name, (giver, source) in book_parts(step.name).items():
@@ -188,7 +185,7 @@ def _combine(step: Step, kept: dict[str, Part]) -> tuple[dict[str, Part], list[s
     return parts, ours
 
 
-def _good_forms(name: str, step: Step) -> list[str]:
+def _good_forms(name: str, step: Exercise) -> list[str]:
     """The steps whose version of a part is valid in a file up to ``step``, the newest first.
 
     An older version is valid until a newer one is needed: by ``step`` itself, or by a later part
@@ -198,14 +195,14 @@ def _good_forms(name: str, step: Step) -> list[str]:
     called = False
     for before in reversed(steps_until(step.name)):
         called = called or name in names_in(before.solution)
-        if name in before.defines:
+        if name in before.parts:
             found.append(before.name)
             if called or before is step:
                 break
     return found
 
 
-def _text(step: Step, parts: dict[str, Part], ours: list[str], head: str = HEAD) -> str:
+def _text(step: Exercise, parts: dict[str, Part], ours: list[str], head: str = HEAD) -> str:
     """The text of the file: what precedes the first part, the needed imports, the parts."""
     needed = imports_of(steps_until(step.name))
     known = set(imports_of(steps().values()))
@@ -219,7 +216,7 @@ def _text(step: Step, parts: dict[str, Part], ours: list[str], head: str = HEAD)
     return re.sub(r"\n{4,}", "\n\n\n", text) + "\n"
 
 
-def _write(step: Step, sources: dict[str, str], kept: dict[str, Part]) -> str:
+def _write(step: Exercise, sources: dict[str, str], kept: dict[str, Part]) -> str:
     """Write the new parts into the file; returns a message for the reader."""
     last = find_step(max([step.name, *(part.step for part in kept.values())], key=_place))
     new = {name: Part(step.name, False, source) for name, source in sources.items()}

@@ -1,11 +1,36 @@
-"""Answers that later exercises build on: the reader's own, or else the book's solution."""
+"""Executing answers, also those that later exercises build on: the reader's, or else the book's."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
-from .exercise import find
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .exercise import Exercise, find
 from .record import FILE, sources
+from .source import definitions
+from .step import Using, book_parts, make_module, steps_until
+
+
+def execute(exercise: Exercise, code: str, own: Callable[..., Any] | None = None) -> Any:
+    """The variable that ``code`` sets for an exercise; for a step, its parts as a function.
+
+    The parts are put together with the book's of earlier steps. ``own`` is what the code calls for
+    answers of earlier exercises. Raises ValueError if the variable is not set.
+    """
+    if exercise.parts:
+        earlier = {part: source for part, (_, source) in book_parts(exercise.name).items()}
+        parts = earlier | definitions(code)
+        return Using(exercise, make_module(steps_until(exercise.name), parts))
+    space = {"math": math, "torch": torch, "nn": nn, "F": F, "own": own}
+    exec(compile(code, f"<{exercise.name}>", "exec"), space)
+    if exercise.name not in space:
+        raise ValueError(f"the code sets no variable {exercise.name!r}")
+    return space[exercise.name]
 
 
 def own(*names: str) -> Any:
@@ -32,13 +57,13 @@ def own(*names: str) -> Any:
 def assemble(name: str, source: str) -> Any:
     """A reader's function, made from its source and the functions that it builds on."""
     exercise = find(name)
-    return exercise.answer(f"{exercise.preamble}\n{source}", own)
+    return execute(exercise, f"{exercise.preamble}\n{source}", own)
 
 
 def solution(name: str) -> Any:
     """The book's solution of an exercise."""
     exercise = find(name)
-    return exercise.answer(exercise.solution, solutions)
+    return execute(exercise, exercise.solution, solutions)
 
 
 def solutions(*names: str) -> Any:

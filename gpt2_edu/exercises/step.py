@@ -1,11 +1,4 @@
-"""The steps towards the reader's own GPT-2: a file for each, named like its chapter: steps/mlp.py.
-
-A step asks for one or two functions or classes, the names in DEFINES. It may use what earlier steps
-define, and redefine it. START and SOLUTION are the code, IMPORTS the import lines that it needs,
-DROPS the names that are no longer needed. ``use(mine, *args)`` calls the reader's parts, where
-``mine`` is a module with all parts up to this step; ``right(*args)`` is the package's result;
-``cases()`` and MISTAKES are as in an exercise.
-"""
+"""Putting my_gpt2.py together: the parts of the steps as one module, in a working order."""
 
 from __future__ import annotations
 
@@ -13,45 +6,25 @@ import ast
 import linecache
 import sys
 import traceback
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ..machine.messages import did_you_mean
-from .exercise import Exercise
+from .exercise import Exercise, steps
 from .source import definitions
-
-CHAPTERS = (Path(__file__).parents[1] / "assets" / "chapters.txt").read_text("utf-8").split()
-
-
-@dataclass(frozen=True)
-class Step(Exercise):
-    """An exercise whose answer becomes a part of my_gpt2.py."""
-
-    defines: tuple[str, ...] = ()
-    drops: tuple[str, ...] = ()
-    imports: tuple[str, ...] = ()
-    use: Callable[..., Any] = lambda mine, *args: mine
-
-    def answer(self, code: str, own: Any = None) -> Using:
-        """Code for this step, together with the book's parts of earlier steps."""
-        parts = {part: source for part, (_, source) in book_parts(self.name).items()}
-        return Using(self, make_module(steps_until(self.name), parts | definitions(code)))
 
 
 class Using:
     """A step's parts as one function, called with a case's arguments."""
 
-    def __init__(self, step: Step, mine: ModuleType) -> None:
+    def __init__(self, step: Exercise, mine: ModuleType) -> None:
         self.step, self.mine = step, mine
 
     def __call__(self, *args: Any) -> Any:
+        assert self.step.use is not None
         return self.step.use(self.mine, *args)
 
     def where(self, error: BaseException) -> str:
@@ -66,51 +39,31 @@ class Using:
         return (lines[-1] if lines else "") + lacking(self.step, error)
 
 
-def lacking(step: Step, error: BaseException) -> str:
+def lacking(step: Exercise, error: BaseException) -> str:
     """For the end of an error message: why a name of the notebook is not defined for ``build``."""
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError) or not error.name:
         return ""
-    parts = " or ".join(step.defines)
+    parts = " or ".join(step.parts)
     return f". If another cell defines it, move it into {parts}: build takes nothing else"
 
 
-@cache
-def steps() -> dict[str, Step]:
-    """All steps by name, in the chapters' order."""
-    folder = Path(__file__).parent / "steps"
-    names = {file.stem for file in folder.glob("*.py")} - {"__init__"}
-    return {
-        name: Step.from_module(f"steps.{name}", number)
-        for number, name in enumerate(CHAPTERS, 1)
-        if name in names
-    }
-
-
-def find_step(name: str) -> Step:
-    """The step of this name. Raises ValueError with the nearest name for an unknown one."""
-    if name not in steps():
-        near = did_you_mean(str(name), steps())
-        raise ValueError(f"there is no step {name!r}. {near}There are: {', '.join(steps())}")
-    return steps()[name]
-
-
-def steps_until(name: str) -> list[Step]:
+def steps_until(name: str) -> list[Exercise]:
     """The steps up to and including this one."""
     found = list(steps().values())
     return found[: list(steps()).index(name) + 1]
 
 
-def current(until: list[Step]) -> dict[str, Step]:
+def current(until: list[Exercise]) -> dict[str, Exercise]:
     """The parts that these steps leave in the file, each with the step that defined it last."""
-    found: dict[str, Step] = {}
+    found: dict[str, Exercise] = {}
     for step in until:
-        found |= dict.fromkeys(step.defines, step)
+        found |= dict.fromkeys(step.parts, step)
         for name in step.drops:
             del found[name]
     return found
 
 
-def book_parts(name: str) -> dict[str, tuple[Step, str]]:
+def book_parts(name: str) -> dict[str, tuple[Exercise, str]]:
     """The book's parts up to a step: the step and the source of each."""
     return {
         part: (step, definitions(step.solution)[part])
@@ -140,7 +93,7 @@ def in_order(parts: dict[str, str]) -> list[str]:
     return found
 
 
-def imports_of(until: Iterable[Step]) -> list[str]:
+def imports_of(until: Iterable[Exercise]) -> list[str]:
     """The import lines that these steps need: the standard library's, then the others, sorted."""
     lines = sorted(
         {line for step in until for line in step.imports},
@@ -152,7 +105,7 @@ def imports_of(until: Iterable[Step]) -> list[str]:
 
 
 def make_module(
-    until: list[Step], parts: dict[str, str], file: str = "<my_gpt2>", text: str | None = None
+    until: list[Exercise], parts: dict[str, str], file: str = "<my_gpt2>", text: str | None = None
 ) -> ModuleType:
     """A module made of these parts, or of ``text``. Raises whatever their code raises."""
     text = text or "\n\n\n".join(["\n".join(imports_of(until)), *parts.values()]) + "\n"

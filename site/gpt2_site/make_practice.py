@@ -6,7 +6,7 @@ Questions come from book/practice/, exercises from gpt2_edu/exercises/tasks/. No
 needed for a new one. Stored outputs of cells that stay are kept.
 
 In the chapters themselves the cell to write in, which calls ``build``, and the fold below it come
-from gpt2_edu/exercises/steps/.
+from the file build.py of the chapter's exercises.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from gpt2_edu.exercises.exercise import Exercise, exercises
-from gpt2_edu.exercises.step import Step, steps
+from gpt2_edu.exercises.exercise import Exercise, exercises, steps
 from gpt2_site.addresses import bootstrap
 from gpt2_site.chapters import Chapter, chapters
 from gpt2_site.execute_notebooks import PLACE, ask_for_gpu, store
@@ -151,9 +150,9 @@ def practice(chapter: Chapter) -> nbformat.NotebookNode:
 ANSWER = re.compile(r"(<summary>The book's answer</summary>\n\n```python\n).*?(```)", re.S)
 
 
-def with_step(nb: nbformat.NotebookNode, step: Step) -> bool:
+def with_step(nb: nbformat.NotebookNode, step: Exercise) -> bool:
     """Fill the chapter's cell to write in, and the answer below it; whether that changed them."""
-    call = f'build("{step.name}", {", ".join(step.defines)})'
+    call = f'build("{step.name}", {", ".join(step.parts)})'
     before = [cell.source for cell in nb.cells]
     for number, cell in enumerate(nb.cells):
         if cell.cell_type == "code" and f'build("{step.name}"' in cell.source:

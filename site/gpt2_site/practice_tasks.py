@@ -18,6 +18,7 @@ from typing import Any
 from torch import Tensor
 
 from gpt2_edu.exercises.exercise import Exercise
+from gpt2_edu.exercises.parts import execute
 
 RUN = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*")
 TAGS = ("code", "strong", "em")
@@ -32,7 +33,10 @@ def task(exercise: Exercise) -> dict[str, Any]:
     """All that judge.js needs."""
     right = leaves(exercise.right)
     # Two mistakes may have the same value; the first one is named, as in Python.
-    values = [(exercise.answer(mistake.code), mistake.message) for mistake in exercise.mistakes]
+    values = [
+        (execute(exercise, exercise.code_of(mistake)), mistake.message)
+        for mistake in exercise.mistakes
+    ]
     kind = kind_of(exercise.right, [value for value, _ in values])
     mistakes = [
         {"value": [plain(leaf) for _, leaf in leaves(value)], "says": runs(message)}

@@ -96,8 +96,9 @@ def run(course: Path, **answers: str) -> dict[str, bool]:
 def test_a_mistake_costs_the_points_of_its_exercise_alone(course, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert all(run(course).values())
-    mistake = exercises()["split_heads"].mistakes[0]
-    found = run(course, split_heads=mistake.code)
+    exercise = exercises()["split_heads"]
+    mistake = exercise.mistakes[0]
+    found = run(course, split_heads=exercise.code_of(mistake))
     assert [name for name, ok in found.items() if not ok] == ["split_heads"]
     assert mistake.message in capsys.readouterr().out
     starts = {name: exercises()[name].start for name in found}
@@ -112,7 +113,7 @@ def test_a_hidden_test_has_other_inputs_and_the_same_solution(exercise):
     report = examine(again, parts.solution(exercise.name))
     assert report.passed, str(report)
     if len(seen.cases()) < len(again.cases()):
-        assert not examine(seen, exercise.answer(exercise.start, parts.solutions)).passed
+        assert not examine(seen, parts.execute(exercise, exercise.start, parts.solutions)).passed
     else:
         assert grading.differ(seen.cases(), again.cases())
 

@@ -16,12 +16,12 @@ import gpt2_edu
 from gpt2_edu import GPT2, crane, generate, load_tokenizer, stream, trace
 from gpt2_edu.analysis.heads import attention_statistics
 from gpt2_edu.exercises import build, my_gpt2
-from gpt2_edu.exercises import step as step_module
 from gpt2_edu.exercises.checking import examine_with
-from gpt2_edu.exercises.exercise import changed
+from gpt2_edu.exercises.exercise import Exercise, changed, find_step, steps
 from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
+from gpt2_edu.exercises.parts import execute
 from gpt2_edu.exercises.source import definitions, source_of
-from gpt2_edu.exercises.step import Step, current, find_step, steps, steps_until
+from gpt2_edu.exercises.step import current, steps_until
 from gpt2_edu.training import plain
 from gpt2_site.chapters import chapters
 
@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture(params=steps())
-def step(request) -> Step:
+def step(request) -> Exercise:
     return find_step(request.param)
 
 
@@ -75,12 +75,10 @@ def ranks(tokenizer: str = "crane") -> dict[bytes, int]:
 def test_steps_are_those_of_chapters_that_ask_for_one():
     asking = [chapter.slug for chapter in chapters() if "## Now write it" in chapter.markdown]
     assert asking == list(steps())
-    files = {file.stem for file in Path(step_module.__file__).parent.glob("steps/*.py")}
-    assert files - {"__init__"} == set(steps())
 
 
 def test_the_books_answer_passes_and_the_start_says_not_yet(step, capsys):
-    assert list(definitions(step.start)) == list(definitions(step.solution)) == list(step.defines)
+    assert list(definitions(step.start)) == list(definitions(step.solution)) == list(step.parts)
     assert max(map(len, (step.start + "\n" + step.solution).splitlines())) <= 80
     assert build(step.name, *written(step.start, step.name)) is False
     assert "Not yet" in capsys.readouterr().out
@@ -92,7 +90,7 @@ def test_each_known_mistake_is_told_by_its_own_message(step):
     messages = [mistake.message for mistake in step.mistakes]
     assert len(set(messages)) == len(messages) >= 3
     for mistake in step.mistakes:
-        report = examine_with(step, step.answer(mistake.code))
+        report = examine_with(step, execute(step, step.code_of(mistake)))
         assert not report.passed, mistake.message
         assert report.diagnosis == mistake.message
 
@@ -108,7 +106,7 @@ def test_a_step_needs_nothing_but_earlier_steps_and_its_imports(step):
     """Its own parts and imports, those of earlier steps, and what Python has."""
     imports = [a for node in ast.parse("\n".join(step.imports)).body for a in node.names]
     given = {alias.asname or alias.name for alias in imports} | set(dir(builtins))
-    given |= set(current(steps_until(step.name))) | set(step.defines)
+    given |= set(current(steps_until(step.name))) | set(step.parts)
     tree = ast.parse(step.solution)
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}

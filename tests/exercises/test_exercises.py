@@ -62,14 +62,16 @@ def test_exercise_has_what_a_reader_needs(exercise):
 def test_the_solution_passes_and_the_start_says_not_yet(name, capsys):
     report = checking.examine(ALL[name], parts.solution(name))
     assert report.passed and report.diagnosis is None, str(report)
-    assert check(name, ALL[name].answer(ALL[name].start, parts.solutions)) is False
+    assert check(name, parts.execute(ALL[name], ALL[name].start, parts.solutions)) is False
     assert "Not yet" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_each_known_mistake_is_told_by_its_own_words(name):
-    for mistake in ALL[name].mistakes:
-        report = checking.examine(ALL[name], ALL[name].answer(mistake.code, parts.solutions))
+    exercise = ALL[name]
+    for mistake in exercise.mistakes:
+        answer = parts.execute(exercise, exercise.code_of(mistake), parts.solutions)
+        report = checking.examine(exercise, answer)
         assert not report.passed, mistake.message
         assert report.diagnosis == mistake.message, f"{mistake.message}\n{report}"
 
@@ -78,7 +80,7 @@ def test_a_wrong_answer_is_not_told_of_another_mistake():
     """Asked of a layer that changes what it reads, it says what a mistake about axes says."""
     exercise = ALL["looks_ahead"]
     code = changed(exercise.solution, ("before = layer(x)", "before = x"))
-    report = checking.examine(exercise, exercise.answer(code))
+    report = checking.examine(exercise, parts.execute(exercise, code))
     assert not report.passed and report.diagnosis is None
 
 

@@ -12,7 +12,8 @@ from playwright.sync_api import Locator, Page
 
 from gpt2_edu import exercises
 from gpt2_edu.exercises.exercise import exercises as all_exercises
-from gpt2_edu.exercises.step import steps
+from gpt2_edu.exercises.exercise import steps
+from gpt2_edu.exercises.parts import execute
 from gpt2_site.chapters import chapters, find
 from gpt2_site.execute_notebooks import STEP
 from gpt2_site.make_colab import for_colab
@@ -167,7 +168,7 @@ def test_every_known_mistake_is_told_as_in_python(opened):
     page = practice(opened)
     exercise = all_exercises()["causal_row"]
     for mistake, known in zip(exercise.mistakes, task(exercise)["mistakes"], strict=True):
-        typed = [repr(v) for v in exercise.answer(mistake.code)]
+        typed = [repr(v) for v in execute(exercise, exercise.code_of(mistake))]
         told = "".join(text for _, text in known["says"])
         assert answer(page, "causal_row", *typed) == f"Not yet right. {told}"
     assert page.evaluate("(key) => localStorage.getItem(key)", KEY) is None

@@ -25,6 +25,7 @@ from torch.nn import functional as F
 from gpt2_edu import GPT2, GPT2Config, KVCache, crane, generate, load_tokenizer, trace, web
 from gpt2_edu.exercises.checking import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
+from gpt2_edu.exercises.parts import execute
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
 from gpt2_site import one_pass
@@ -317,7 +318,7 @@ def answers_to(exercise: Exercise) -> dict[str, Any]:
         right = [typed(exercise.right, s) for s in SPELLINGS[: 3 if in_one_field else None]]
         right += [[str(exercise.right)] + [""] * (len(right[0]) - 1)]  # pasted into the first
     wrong, never_right = [], []
-    values = [exercise.answer(mistake.code) for mistake in exercise.mistakes]
+    values = [execute(exercise, exercise.code_of(mistake)) for mistake in exercise.mistakes]
     for value, mistake in zip(values, data["mistakes"], strict=True):
         numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in flat(value))
         ways = (repr, "{:.6g}".format, with_comma) if numbers else (str,)

@@ -1,1 +1,1 @@
-"""One file an exercise; see gpt2_edu/exercises/exercise.py for what a file holds."""
+"""One file for each exercise, in a folder for each chapter; see ``exercise.py``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gpt2_edu.exercises.steps.crane import right as attention
+from gpt2_edu.exercises.tasks.crane.build import right as attention
 
 pytestmark = pytest.mark.browser
 EAT, LIFT = "A crane ate fish.", "A crane lifted steel."

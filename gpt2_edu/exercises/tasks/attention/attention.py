@@ -1,0 +1,135 @@
+"""Scaled dot-product attention."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 20
+KIND = "write"
+LEVEL = 2
+MINUTES = 12
+
+TASK = r"""
+Write attention for all queries at once, without a mask and without a loop:
+
+$$\mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt d}\right)V$$
+
+`q` and `k` are (…, T, d) and `v` is (…, T, m), where … means any axes in front: none, a batch, or more. Usually m = d. The result is (…, T, m). You are building `scaled_dot_product_attention`, so do without it.
+
+For the three words of the chapter, with `q`, `k` and `v` of shape (3, 2), row 0 of the result, the crane's, is (0.7175, 0.2825).
+"""
+
+HINTS = (
+    "Three lines: the scores, the weights, the mixture.",
+    "The scores are `q @ k.transpose(-2, -1)`. Counting axes from the end works with any axes in front.",
+    "d is `q.size(-1)`. Divide by its root, then `softmax(dim=-1)`, then `@ v`.",
+)
+
+START = '''
+def attention(q, k, v):
+    """q, k (..., T, d); v (..., T, m). Returns (..., T, m)."""
+    ...
+'''
+
+SOLUTION = """
+def attention(q, k, v):
+    # only the last two axes are swapped: those in front mean "for each"
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    weights = scores.softmax(dim=-1)  # row = query: its shares sum to 1
+    return weights @ v
+"""
+
+MISTAKES = (
+    Mistake(
+        "The division by √d is missing. Without it, scores grow with the width of the vectors.",
+        code="""
+def attention(q, k, v):
+    return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "You divide by d. Divide by its root, `math.sqrt(q.size(-1))`.",
+        code="""
+def attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / q.size(-1)
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "You divide by √T, the root of the number of tokens. d is the length of the vectors, the last axis of q.",
+        code="""
+def attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-2))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The division comes after the softmax, so the shares no longer sum to 1. Divide the scores.",
+        code="""
+def attention(q, k, v):
+    weights = (q @ k.transpose(-2, -1)).softmax(dim=-1)
+    return weights / math.sqrt(q.size(-1)) @ v
+""",
+    ),
+    Mistake(
+        "The softmax runs down the columns here. A row is a query, and its shares must sum to 1: `dim=-1`.",
+        code="""
+def attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    return scores.softmax(dim=-2) @ v
+""",
+    ),
+    Mistake(
+        "Query and key are swapped: `k @ q.transpose(-2, -1)` has a row for each key. Row = query, so q comes first.",
+        code="""
+def attention(q, k, v):
+    scores = k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "`transpose(0, 1)` swaps the first two axes, which are the right ones only if there is no batch. Count from the end: `transpose(-2, -1)`.",
+        code="""
+def attention(q, k, v):
+    scores = q @ k.transpose(0, 1) / math.sqrt(q.size(-1))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
+        code="""
+def attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(v.size(-1))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+)
+
+
+def right(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+TOLERANCE = 1e-4
+
+
+def cases():
+    generator = torch.Generator().manual_seed(4)
+
+    def three(*shape):
+        return tuple(torch.randn(3, *shape, generator=generator))
+
+    q = torch.tensor([[0.7, 0.7], [0.9, 0.1], [0.9, 0.1]])
+    k = torch.tensor([[0.7, 0.7], [0.9, 0.1], [0.9, 0.1]])
+    v = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.8, 0.2]])
+    q5, k5, _ = three(2, 5, 12)
+    large = tuple(5 * part for part in three(3, 7))
+    return [
+        Case("the crane, ate, fish: no batch", (q, k, v)),
+        Case("a batch: B = 2, T = 5, d = 12", (q5, k5, torch.randn(2, 5, 12, generator=generator))),
+        Case("two axes in front: (2, 3, 5, 4)", three(2, 3, 5, 4)),
+        Case("values wider than the keys", (q5, k5, torch.randn(2, 5, 13, generator=generator))),
+        Case("a single token", three(1, 1, 4)),
+        Case("large scores", large),
+    ]

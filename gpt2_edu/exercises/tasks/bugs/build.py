@@ -1,0 +1,169 @@
+"""An audit of any model."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...exercise import Case, Mistake, changed, find_step
+from ...parts import execute
+
+PARTS = ("audit",)
+IMPORTS = ("import torch",)
+
+START = '''
+@torch.no_grad()
+def audit(model, idx):
+    """What is wrong with a model, as a list of words. idx (1, T)."""
+    ...  # return ["not finite"] if it applies
+    ...  # return ["not repeatable"] if it applies
+    found = []
+    ...  # "looks ahead"
+    ...  # "not tied"
+    return found
+'''
+
+SOLUTION = '''
+@torch.no_grad()
+def audit(model, idx):
+    """What is wrong with a model, as a list of words. idx (1, T)."""
+    logits = model(idx)
+    if not logits.isfinite().all():
+        return ["not finite"]
+    if not torch.equal(model(idx), logits):
+        return ["not repeatable"]  # dropout is on
+    found, changed = [], idx.clone()
+    changed[:, -1] = (idx[:, -1] + 1) % logits.size(-1)
+    if not torch.equal(model(changed)[:, :-1], logits[:, :-1]):
+        found.append("looks ahead")
+    if model.lm_head.weight is not model.embeddings.wte.weight:
+        found.append("not tied")
+    return found
+'''
+
+SIZES = (13, 7, 2, 3, 12)
+
+
+def patient(bug: str) -> nn.Module:
+    """A small GPT-2 made of the book's answers, with a bug in it."""
+    step = find_step("bugs")
+    book = execute(step, step.solution).mine
+    torch.manual_seed(0)
+    model = book.GPT2(*SIZES)
+    if bug == "looks ahead":
+        book.__dict__["attention"] = lambda q, k, v: (
+            (q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1) @ v
+        )
+    elif bug == "looks ahead late":
+
+        def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            visible = torch.ones(q.size(-2), k.size(-2), dtype=torch.bool).tril()
+            visible[-2, -1] = True  # the last query but one sees the last key
+            scores = q @ k.mT / q.size(-1) ** 0.5
+            return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
+
+        book.__dict__["attention"] = attention
+    elif bug == "not repeatable":
+        model.ln_f = nn.Sequential(model.ln_f, nn.Dropout(0.5))
+    elif bug == "not tied":
+        model.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().clone())
+    elif bug == "shared":  # two parameters, each with a gradient of its own
+        model.lm_head.weight = nn.Parameter(model.embeddings.wte.weight.data)
+    elif bug == "infinite":
+        model.register_forward_hook(lambda module, given, logits: logits * torch.inf)
+    elif bug == "not finite":
+        nn.init.constant_(model.h[1].mlp.c_fc.bias, torch.nan)
+    return model
+
+
+def use(mine: Any, bug: str, idx: Tensor) -> Any:
+    torch.manual_seed(1)
+    return list(mine.audit(patient(bug), idx))
+
+
+def right(bug: str, idx: Tensor) -> Any:
+    step = find_step("bugs")
+    return execute(step, step.solution)(bug, idx)
+
+
+def cases() -> list[Case]:
+    idx = torch.tensor([[1, 2, 3, 4, 5]])
+    last = torch.tensor([[1, 2, 3, 4, SIZES[0] - 1]])
+    cases = {
+        "a healthy model": ("", idx),
+        "the same, and a text that ends in the last id, V − 1": ("", last),
+        "a model that looks ahead": ("looks ahead", idx),
+        "a model that looks ahead at the last place but one": ("looks ahead late", idx),
+        "a model whose tables are two": ("not tied", idx),
+        "a model whose tables are two that share their numbers": ("shared", idx),
+        "a model with dropout on": ("not repeatable", idx),
+        "a model with NaN": ("not finite", idx),
+        "a model with infinite logits": ("infinite", idx),
+    }
+    return [Case(label, args) for label, args in cases.items()]
+
+
+MISTAKES = (
+    Mistake(
+        "A healthy model is accused of looking ahead. The last position may change, since "
+        "its own token did. Compare the logits before it.",
+        code=changed(
+            SOLUTION, ("model(changed)[:, :-1], logits[:, :-1]", "model(changed), logits")
+        ),
+    ),
+    Mistake(
+        "A copy of the table is taken for the table itself. Equal numbers do not make one "
+        "tensor, so ask with `is`.",
+        code=changed(
+            SOLUTION,
+            (
+                "model.lm_head.weight is not model.embeddings.wte.weight",
+                "not torch.equal(model.lm_head.weight, model.embeddings.wte.weight)",
+            ),
+        ),
+    ),
+    Mistake(
+        "Two parameters that share their numbers are taken for one. Each still gets a gradient of "
+        "its own, so ask with `is`, not with `data_ptr()`.",
+        code=changed(
+            SOLUTION,
+            (
+                "model.lm_head.weight is not model.embeddings.wte.weight",
+                "model.lm_head.weight.data_ptr() != model.embeddings.wte.weight.data_ptr()",
+            ),
+        ),
+    ),
+    Mistake(
+        "You look only at the first position. A mask can leak later, so compare all positions "
+        "except the last, `[:, :-1]`.",
+        code=changed(
+            SOLUTION,
+            ("model(changed)[:, :-1], logits[:, :-1]", "model(changed)[:, 0], logits[:, 0]"),
+        ),
+    ),
+    Mistake(
+        "If the text ends in the last id, V − 1, there is no next one. Start again at 0: "
+        "`(idx[:, -1] + 1) % logits.size(-1)`.",
+        code=changed(SOLUTION, ("(idx[:, -1] + 1) % logits.size(-1)", "idx[:, -1] + 1")),
+    ),
+    Mistake(
+        "Infinite logits pass, because `isnan()` finds only NaN. `isfinite()` finds both.",
+        code=changed(SOLUTION, ("not logits.isfinite().all()", "logits.isnan().any()")),
+    ),
+    Mistake(
+        "Dropout is not found, because model.eval() switches it off before you look. Take the "
+        "model as it comes.",
+        code=changed(SOLUTION, ("logits = model(idx)", "logits = model.eval()(idx)")),
+    ),
+    Mistake(
+        "A model with NaN is accused of more than that. NaN is not equal to itself, so "
+        'every comparison fails. Return ["not finite"] at once.',
+        code=changed(
+            SOLUTION,
+            ("    logits = model(idx)\n", "    found, logits = [], model(idx)\n"),
+            ('return ["not finite"]', 'found.append("not finite")'),
+            ('return ["not repeatable"]', 'return found + ["not repeatable"]'),
+            ("found, changed = [], idx", "changed = idx"),
+        ),
+    ),
+)

@@ -1,0 +1,202 @@
+"""Does the future leak?"""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 60
+KIND = "stretch"
+LEVEL = 3
+MINUTES = 15
+
+TASK = r"""
+Write the test that finds every leak inside a model. If a token changes, nothing before it may change.
+
+`logits_of` is a function from ids (1, T) to logits (1, T, V), and may be any model; `idx` (1, T) is a text; `vocab_size` is V. For each position t from 1 to T − 1, put another token there and compare the logits at the positions **before** t with those of the unchanged text. Return the list of all t whose change is noticed, which means that some logit before t is off by more than $10^{-4}$. A model without a leak gives `[]`.
+
+As the other token take the next id, or 0 after the last one: `(old + 1) % vocab_size`. Change one token at a time, and leave `idx` unchanged.
+
+For example, a model whose logits at position 0 depend on the tokens 0 and 2, and which has no other leak, gives `[2]`.
+"""
+
+HINTS = (
+    "One pass for the unchanged text, and one for each t. Which positions of the two passes do you compare?",
+    "Clone `idx`, change `[0, t]`, and compare `logits[:, :t]`. At t itself and after it the logits may change, because that is what a model is for.",
+    "`(logits_of(other) - before)[:, :t].abs().max() > 1e-4` decides whether t goes into the list.",
+)
+
+START = '''
+def leaks(logits_of, idx, vocab_size):
+    """logits_of: (1, T) → (1, T, V); idx (1, T). Returns a list of t."""
+    ...
+'''
+
+SOLUTION = """
+def leaks(logits_of, idx, vocab_size):
+    before, found = logits_of(idx), []
+    for t in range(1, idx.size(1)):
+        other = idx.clone()
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        # only the positions before t: the others may change
+        moved = (logits_of(other) - before)[:, :t].abs().max()
+        if moved > 1e-4:
+            found.append(t)
+    return found
+"""
+
+MISTAKES = (
+    Mistake(
+        "You compare positions that may change. At t and after it, the logits are *meant* to move. Look only before t, `[:, :t]`.",
+        code="""
+def leaks(logits_of, idx, vocab_size):
+    before, found = logits_of(idx), []
+    for t in range(1, idx.size(1)):
+        other = idx.clone()
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        if (logits_of(other) - before).abs().max() > 1e-4:
+            found.append(t)
+    return found
+""",
+    ),
+    Mistake(
+        "Only the last token is changed. A leak may come from any position, so try every t.",
+        code="""
+def leaks(logits_of, idx, vocab_size):
+    t = idx.size(1) - 1
+    if t < 1:
+        return []
+    other = idx.clone()
+    other[0, t] = (other[0, t] + 1) % vocab_size
+    moved = (logits_of(other) - logits_of(idx))[:, :t].abs().max()
+    return [t] if moved > 1e-4 else []
+""",
+    ),
+    Mistake(
+        "This compares predictions, not logits. A weak leak moves the logits but not yet the likeliest token, and training would make it stronger.",
+        code="""
+def leaks(logits_of, idx, vocab_size):
+    before, found = logits_of(idx).argmax(dim=-1), []
+    for t in range(1, idx.size(1)):
+        other = idx.clone()
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        if (logits_of(other).argmax(dim=-1) != before)[:, :t].any():
+            found.append(t)
+    return found
+""",
+    ),
+    Mistake(
+        "Only the position right before t is compared. The leak may go further back, so take all positions before t.",
+        code="""
+def leaks(logits_of, idx, vocab_size):
+    before, found = logits_of(idx), []
+    for t in range(1, idx.size(1)):
+        other = idx.clone()
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        if (logits_of(other) - before)[:, t - 1].abs().max() > 1e-4:
+            found.append(t)
+    return found
+""",
+    ),
+    Mistake(
+        "Every change stays in the text when the next one is made, so their effects mix. Clone `idx` again for each t.",
+        code="""
+def leaks(logits_of, idx, vocab_size):
+    before, found, other = logits_of(idx), [], idx.clone()
+    for t in range(1, idx.size(1)):
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        if (logits_of(other) - before)[:, :t].abs().max() > 1e-4:
+            found.append(t)
+    return found
+""",
+    ),
+    Mistake(
+        "This asks for equality to the last bit. Here anything below 0.0001 counts as rounding.",
+        code="""
+def leaks(logits_of, idx, vocab_size):
+    before, found = logits_of(idx), []
+    for t in range(1, idx.size(1)):
+        other = idx.clone()
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        if not torch.equal(logits_of(other)[:, :t], before[:, :t]):
+            found.append(t)
+    return found
+""",
+    ),
+    Mistake(
+        "You ignore the sign, but logits that fall have moved too. Take the absolute value before the largest, `.abs().max()`.",
+        code="""
+def leaks(logits_of, idx, vocab_size):
+    before, found = logits_of(idx), []
+    for t in range(1, idx.size(1)):
+        other = idx.clone()
+        other[0, t] = (other[0, t] + 1) % vocab_size
+        if (logits_of(other) - before)[:, :t].max() > 1e-4:
+            found.append(t)
+    return found
+""",
+    ),
+)
+
+
+def right(logits_of, idx, vocab_size):
+    T = idx.size(1)
+    # row t: the text with another token at t; row 0 would say nothing
+    others = torch.where(torch.eye(T, dtype=torch.bool), (idx + 1) % vocab_size, idx)
+    logits = torch.cat([logits_of(row[None]) for row in others])
+    off = (logits - logits_of(idx)).abs().amax(dim=-1)  # row t, column position
+    return (off.tril(-1).amax(dim=-1) > 1e-4).nonzero().flatten().tolist()
+
+
+def peeking(idx, reader, place, strength):
+    """Logits of a healthy toy, plus at ``reader`` something of the token at ``place``."""
+    words = F.one_hot(idx, 7).float()
+    logits = words.cumsum(dim=1)  # what has been seen so far
+    if place is not None:
+        logits[:, reader] += strength * words[:, place]
+    return logits
+
+
+def lowered(idx):
+    """Position 0 sees token 3: the larger its id, the lower are all its logits."""
+    logits = F.one_hot(idx, 7).float().cumsum(dim=1)
+    logits[:, 0] -= 0.5 * idx[:, 3:4]
+    return logits
+
+
+def broken_model(name):
+    from gpt2_edu.analysis import bugs, museum
+
+    model = museum.untrained_model()
+
+    @torch.no_grad()
+    def logits_of(idx):
+        with bugs.broken(model, name) as (copy, _):
+            return copy(idx)[0]
+
+    return logits_of
+
+
+def cases():
+    from functools import partial
+
+    from gpt2_edu.analysis import museum
+
+    idx = torch.tensor([[0, 2, 6, 3, 1]])
+    sentence, V = museum.TEXTS[:1, :5], len(museum.WORDS)
+
+    def toy(reader=0, place=None, strength=1.0):
+        return partial(peeking, reader=reader, place=place, strength=strength)
+
+    return [
+        Case("a toy whose first position sees token 2", (toy(0, 2), idx[:, :3], 7)),
+        Case("a toy without a leak", (toy(), idx, 7)),
+        Case("position 1 sees token 3", (toy(1, 3), idx, 7)),
+        Case("a leak that only lowers the logits", (lowered, idx, 7)),
+        Case("a faint leak", (toy(2, 3, strength=0.01), idx, 7)),
+        Case("a trembling of 0.00001, which may be rounding", (toy(1, 3, strength=1e-5), idx, 7)),
+        Case("a text of one token", (toy(), idx[:, :1], 7)),
+        Case("the museum's untrained model", (broken_model("no bug"), sentence, V)),
+        Case("without a mask", (broken_model("no mask"), sentence, V)),
+        Case("with the wrong view", (broken_model("wrong view"), sentence, V)),
+    ]

@@ -1,0 +1,180 @@
+"""Write with the cache."""
+
+import torch
+
+from gpt2_edu import GPT2, GPT2Config, generate
+
+from ...exercise import Case, Mistake
+
+ORDER = 60
+KIND = "stretch"
+LEVEL = 3
+MINUTES = 15
+
+TASK = r"""
+Write greedily with the package's `KVCache`. `model` is a GPT2 of the package in eval mode, and `idx` (B, T) holds the prompts, all equally long and without padding. Return prompt and `n` new tokens, (B, T + n). They fit into the window.
+
+`cache = KVCache(model.config, batch_size=B)` makes an empty cache. `model(new, cache=cache)` gives only the logits of `new` and stores its keys and values. The cache knows the positions. Each token should pass through the model once, and the last new one not at all. One of the models in the check counts the tokens.
+"""
+
+HINTS = (
+    "Make one cache, before the loop. The first pass is the prefill: the whole prompt.",
+    "After that, only the token that was just chosen goes in, as (B, 1). Keep two variables, one for what goes in next and one for the text so far.",
+    "Set `new = idx` before the loop. In it, `logits, _ = model(new, cache=cache)`, then `new = logits[:, -1:].argmax(dim=-1)`, then append `new` to `idx`.",
+)
+
+START = '''
+from gpt2_edu import KVCache
+
+
+def greedy_cached(model, idx, n):
+    """idx (B, T). Returns (B, T + n)."""
+    ...
+'''
+
+SOLUTION = """
+from gpt2_edu import KVCache
+
+
+def greedy_cached(model, idx, n):
+    cache = KVCache(model.config, batch_size=idx.size(0))
+    new = idx  # the prompt first, then one token a step
+    with torch.no_grad():
+        for _ in range(n):
+            logits, _ = model(new, cache=cache)
+            new = logits[:, -1:].argmax(dim=-1)  # (B, 1)
+            idx = torch.cat([idx, new], dim=1)
+    return idx
+"""
+
+MISTAKES = (
+    Mistake(
+        "The whole text goes in at each step, after everything that the cache already holds. After the prefill, give the model only the new token.",
+        code="""
+from gpt2_edu import KVCache
+
+
+def greedy_cached(model, idx, n):
+    cache = KVCache(model.config, batch_size=idx.size(0))
+    with torch.no_grad():
+        for _ in range(n):
+            logits, _ = model(idx, cache=cache)
+            new = logits[:, -1:].argmax(dim=-1)
+            idx = torch.cat([idx, new], dim=1)
+    return idx
+""",
+    ),
+    Mistake(
+        "Nothing is kept from step to step, so the new token is alone and at position 0. Make one cache before the loop, and give it to the model in every step, `model(new, cache=cache)`.",
+        code="""
+from gpt2_edu import KVCache
+
+
+def greedy_cached(model, idx, n):
+    new = idx
+    with torch.no_grad():
+        for _ in range(n):
+            cache = KVCache(model.config, batch_size=idx.size(0))
+            logits, _ = model(new, cache=cache)
+            new = logits[:, -1:].argmax(dim=-1)
+            idx = torch.cat([idx, new], dim=1)
+    return idx
+""",
+    ),
+    Mistake(
+        "The tokens are right, but the whole text is computed in each step. Pass `cache=cache`, and after the prefill only the new token.",
+        code="""
+def greedy_cached(model, idx, n):
+    with torch.no_grad():
+        for _ in range(n):
+            logits, _ = model(idx)
+            new = logits[:, -1:].argmax(dim=-1)
+            idx = torch.cat([idx, new], dim=1)
+    return idx
+""",
+    ),
+    Mistake(
+        "The prompt's last token goes in twice, once in the prefill and once more before the first new one. Choose the first new token from the prefill's own logits.",
+        code="""
+from gpt2_edu import KVCache
+
+
+def greedy_cached(model, idx, n):
+    cache = KVCache(model.config, batch_size=idx.size(0))
+    with torch.no_grad():
+        model(idx, cache=cache)
+        for _ in range(n):
+            logits, _ = model(idx[:, -1:], cache=cache)
+            new = logits[:, -1:].argmax(dim=-1)
+            idx = torch.cat([idx, new], dim=1)
+    return idx
+""",
+    ),
+    Mistake(
+        "The prefill is missing. The cache begins with the prompt's last token, and the rest of the prompt was never seen. Give the whole prompt first.",
+        code="""
+from gpt2_edu import KVCache
+
+
+def greedy_cached(model, idx, n):
+    cache = KVCache(model.config, batch_size=idx.size(0))
+    with torch.no_grad():
+        for _ in range(n):
+            logits, _ = model(idx[:, -1:], cache=cache)
+            new = logits[:, -1:].argmax(dim=-1)
+            idx = torch.cat([idx, new], dim=1)
+    return idx
+""",
+    ),
+    Mistake(
+        "You return the new tokens without the prompt. Append them to `idx`.",
+        code="""
+from gpt2_edu import KVCache
+
+
+def greedy_cached(model, idx, n):
+    cache = KVCache(model.config, batch_size=idx.size(0))
+    new, T = idx, idx.size(1)
+    with torch.no_grad():
+        for _ in range(n):
+            logits, _ = model(new, cache=cache)
+            new = logits[:, -1:].argmax(dim=-1)
+            idx = torch.cat([idx, new], dim=1)
+    return idx[:, T:]
+""",
+    ),
+)
+
+
+class Counting(GPT2):
+    """A model that takes so many columns of tokens and no more."""
+
+    allowed = 10**9
+
+    def forward(self, idx, *args, **kwargs):
+        self.allowed -= idx.size(1)
+        if self.allowed < 0:
+            raise ValueError("a token passes through the model that has passed before")
+        return super().forward(idx, *args, **kwargs)
+
+
+def right(model, idx, n):
+    return generate(model, idx, n, temperature=0)
+
+
+def cases():
+    # Random weights, wide enough that the text depends on all tokens and places.
+    sizes = {"vocab_size": 29, "block_size": 64, "n_layer": 2, "n_head": 3, "n_embd": 12}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(15)
+        model = Counting(GPT2Config(**sizes, initializer_range=0.6)).eval()
+        strict = Counting(model.config).eval()
+    strict.load_state_dict(model.state_dict())
+    strict.allowed = 5 + 8 - 1
+    idx = torch.randint(29, (2, 5), generator=torch.Generator().manual_seed(15))
+    return [
+        Case("a prompt of five tokens, one new", (model, idx[:1], 1)),
+        Case("two prompts, seven new tokens each", (model, idx, 7)),
+        Case("a prompt of one token", (model, idx[:1, :1], 6)),
+        Case("a model that counts: each token once, the last not at all", (strict, idx, 8)),
+    ]

@@ -1,0 +1,128 @@
+"""Attention for one word."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 30
+KIND = "write"
+LEVEL = 2
+MINUTES = 8
+
+TASK = """
+Your `attention` of the chapter returns the new vector. This function returns the weights as well. `q` is the query of one word, (C,). `keys` and `values` are those of all T words, (T, C). Score, normalise, aggregate, and return two things: the new vector, (C,), and the weights, (T,).
+
+For the crane beside "ate fish", with `q = (0.7, 0.7)`, keys `[(0.7, 0.7), (0.9, 0.1), (0.9, 0.1)]` and values `[(0.5, 0.5), (0.9, 0.1), (0.8, 0.2)]`, the result is (0.7106, 0.2894) and (0.3982, 0.3009, 0.3009).
+
+You may use `torch.softmax`.
+"""
+
+HINTS = (
+    "One matrix product gives all scores, since (T, C) times (C,) is (T,).",
+    "The weights times the values are the mixture, since (T,) times (T, C) is (C,).",
+)
+
+START = '''
+def attend(q, keys, values):
+    """q (C,); keys, values (T, C). Returns new vector (C,), weights (T,)."""
+    ...
+'''
+
+SOLUTION = """
+def attend(q, keys, values):
+    scores = keys @ q  # (T, C) @ (C,) → (T,)
+    weights = torch.softmax(scores, dim=0)
+    return weights @ values, weights  # (T,) @ (T, C) → (C,)
+"""
+
+MISTAKES = (
+    Mistake(
+        "You mixed the keys. A key is only compared with the query. A word hands over its value.",
+        code="""
+def attend(q, keys, values):
+    weights = torch.softmax(keys @ q, dim=0)
+    return weights @ keys, weights
+""",
+    ),
+    Mistake(
+        "You compared the query with the values. Scores come from the keys.",
+        code="""
+def attend(q, keys, values):
+    weights = torch.softmax(values @ q, dim=0)
+    return weights @ values, weights
+""",
+    ),
+    Mistake(
+        "You swapped keys and values. Keys are for the scores, values for the mixture.",
+        code="""
+def attend(q, keys, values):
+    weights = torch.softmax(values @ q, dim=0)
+    return weights @ keys, weights
+""",
+    ),
+    Mistake(
+        "You mixed with the raw scores. Turn them into shares with the softmax first.",
+        code="""
+def attend(q, keys, values):
+    scores = keys @ q
+    return scores @ values, scores
+""",
+    ),
+    Mistake(
+        "You divided the scores by their sum. Negative scores need the softmax, which divides e to the power of each score by the sum of these powers.",
+        code="""
+def attend(q, keys, values):
+    scores = keys @ q
+    weights = scores / scores.sum()
+    return weights @ values, weights
+""",
+    ),
+    Mistake(
+        "You divided the scores by √C. That comes in the next chapter. Here the scores are used as they are.",
+        code="""
+def attend(q, keys, values):
+    weights = torch.softmax(keys @ q / math.sqrt(len(q)), dim=0)
+    return weights @ values, weights
+""",
+    ),
+    Mistake(
+        "Both results are there, but in the wrong order. The new vector comes first, then the weights.",
+        code="""
+def attend(q, keys, values):
+    weights = torch.softmax(keys @ q, dim=0)
+    return weights, weights @ values
+""",
+    ),
+    Mistake(
+        "You returned only the new vector. Return the weights too: `return new, weights`.",
+        code="""
+def attend(q, keys, values):
+    return torch.softmax(keys @ q, dim=0) @ values
+""",
+    ),
+)
+
+
+def right(q, keys, values):
+    # What is mixed from the rows of a unit matrix is the weights themselves.
+    def mix(v):
+        return F.scaled_dot_product_attention(q.unsqueeze(0), keys, v, scale=1.0).squeeze(0)
+
+    return mix(values), mix(torch.eye(len(keys)))
+
+
+def cases():
+    generator = torch.Generator().manual_seed(33)
+    q, keys = torch.tensor([0.7, 0.7]), [[0.7, 0.7], [0.9, 0.1], [0.9, 0.1]]
+    crane = (q, torch.tensor(keys), torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.8, 0.2]]))
+    many = torch.randn(7, 4, generator=generator), torch.randn(7, 4, generator=generator)
+    alone = torch.randn(1, 3, generator=generator), torch.randn(1, 3, generator=generator)
+    query = torch.randn(4, generator=generator)
+    return [
+        Case("the crane beside ate fish", crane),
+        Case("seven words, four numbers each", (query, *many)),
+        Case("a single word keeps all the weight", (torch.tensor([1.0, -2.0, 0.5]), *alone)),
+        Case("a query of zeros takes a plain mean", (torch.zeros(4), *many)),
+        Case("a long query", (30 * query, *many)),
+    ]

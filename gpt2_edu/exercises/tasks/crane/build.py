@@ -1,0 +1,73 @@
+"""One word looks around."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...exercise import Case, Mistake, changed
+from ...step import random_tensor
+
+PARTS = ("attention",)
+IMPORTS = ("import torch",)
+
+START = '''
+def attention(q, k, v):
+    """What one word gathers: q (C,), keys k (T, C), values v (T, C) → (C,)."""
+    ...
+'''
+
+SOLUTION = '''
+def attention(q, k, v):
+    """What one word gathers: q (C,), keys k (T, C), values v (T, C) → (C,)."""
+    scores = k @ q  # a number for each word, (T,)
+    shares = torch.exp(scores)
+    weights = shares / shares.sum()
+    return weights @ v
+'''
+
+
+MISTAKES = (
+    Mistake(
+        "You mix with the scores themselves. Make shares of them first: positive, and 1 in total.",
+        code=changed(SOLUTION, ("weights @ v", "scores @ v")),
+    ),
+    Mistake(
+        "You took the powers of the scores, but did not divide by their sum. Shares are 1 in total.",
+        code=changed(SOLUTION, ("weights @ v", "shares @ v")),
+    ),
+    Mistake(
+        "You divided the scores by their sum. A negative score would become a negative share, so take "
+        "torch.exp of each first.",
+        code=changed(SOLUTION, ("torch.exp(scores)", "scores")),
+    ),
+    Mistake(
+        "That is the plain average, in which every word gives the same share. Score the keys with the query.",
+        code=changed(SOLUTION, ("weights @ v", "v.mean(dim=0)")),
+    ),
+    Mistake(
+        "You mix the keys. They are only compared with the query. Words hand over their values.",
+        code=changed(SOLUTION, ("weights @ v", "weights @ k")),
+    ),
+)
+
+
+def use(mine: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return mine.attention(q, k, v)
+
+
+def right(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return (k @ q).softmax(dim=0) @ v
+
+
+def cases() -> list[Case]:
+    q = torch.tensor([0.7, 0.7])
+    k = torch.tensor([[0.7, 0.7], [0.9, 0.1], [0.9, 0.1]])
+    v = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.8, 0.2]])
+    return [
+        Case("crane, ate, fish", (q, k, v)),
+        Case("T = 5, C = 3", (random_tensor(1, 3), random_tensor(2, 5, 3), random_tensor(3, 5, 3))),
+        Case(
+            "a single word", (random_tensor(4, 2), random_tensor(5, 1, 2), random_tensor(6, 1, 2))
+        ),
+    ]

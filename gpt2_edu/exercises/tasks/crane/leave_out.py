@@ -1,0 +1,129 @@
+"""As if a word were not there."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 60
+KIND = "stretch"
+LEVEL = 3
+MINUTES = 12
+
+TASK = """
+How much did one word contribute? Compute attention as if it were not in the sentence. `leave_out(q, keys, values, j)` returns the new vector, (C,), that the query gets from all words but number `j`. The weights of the others must again be 1 in total.
+
+For the crane beside "ate fish", with the fish left out (`j = 2`), the result is (0.6722, 0.3278).
+
+You could set the key, the weight or the value to 0, or take the word out, and only one of these four ways is right without a further step. T is at least 2. Use your `attend`.
+"""
+
+HINTS = (
+    "Try what happens with a key of zeros. Its score is 0, and $e^0 = 1$, so the word still takes a share.",
+    "A weight that is set to 0 after the softmax leaves the others as small as they were, so they are no longer 1 in total.",
+    "Take row `j` out of keys and values before anything is computed: `rows = [i for i in range(len(keys)) if i != j]`, then `keys[rows]`.",
+)
+
+START = '''
+attend = own("attend")
+
+
+def leave_out(q, keys, values, j):
+    """q (C,); keys, values (T, C); j the word to leave out. Returns (C,)."""
+    ...
+'''
+
+SOLUTION = """
+attend = own("attend")
+
+
+def leave_out(q, keys, values, j):
+    rows = [i for i in range(len(keys)) if i != j]
+    # taken out before the softmax, so what is left is shared among the rest
+    new, _ = attend(q, keys[rows], values[rows])
+    return new
+"""
+
+MISTAKES = (
+    Mistake(
+        "You set the word's weight to 0 after the softmax, or its value to zeros, which has the same effect. The other weights stay less than 1 in total. Take the word out before the softmax.",
+        code="""
+attend = own("attend")
+
+
+def leave_out(q, keys, values, j):
+    _, weights = attend(q, keys, values)
+    weights[j] = 0
+    return weights @ values
+""",
+    ),
+    Mistake(
+        "You set its key to zeros. Then its score is 0, and e to the power of 0 is 1, so it still takes a share.",
+        code="""
+attend = own("attend")
+
+
+def leave_out(q, keys, values, j):
+    keys = keys.clone()
+    keys[j] = 0
+    return attend(q, keys, values)[0]
+""",
+    ),
+    Mistake(
+        "You set its key and its value to zeros. Its score is then 0, which is a score like any other, so it still takes a share.",
+        code="""
+attend = own("attend")
+
+
+def leave_out(q, keys, values, j):
+    keys, values = keys.clone(), values.clone()
+    keys[j], values[j] = 0, 0
+    return attend(q, keys, values)[0]
+""",
+    ),
+    Mistake(
+        "You left out all words after it as well. Only word `j` goes.",
+        code="""
+attend = own("attend")
+
+
+def leave_out(q, keys, values, j):
+    return attend(q, keys[:j], values[:j])[0]
+""",
+    ),
+    Mistake(
+        "The word is still there. Nothing was left out.",
+        code="""
+attend = own("attend")
+
+
+def leave_out(q, keys, values, j):
+    return attend(q, keys, values)[0]
+""",
+    ),
+)
+
+
+def right(q, keys, values, j):
+    seen = torch.arange(len(keys)) != j
+    return F.scaled_dot_product_attention(
+        q.unsqueeze(0), keys, values, attn_mask=seen.unsqueeze(0), scale=1.0
+    ).squeeze(0)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(36)
+    q, keys = torch.tensor([0.7, 0.7]), [[0.7, 0.7], [0.9, 0.1], [0.9, 0.1]]
+    crane = (q, torch.tensor(keys), torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.8, 0.2]]))
+    query = torch.randn(4, generator=generator)
+    keys, values = torch.randn(2, 7, 4, generator=generator)
+    return [
+        Case("the crane without the fish", (*crane, 2)),
+        Case("the third of seven words", (query, keys, values, 2)),
+        Case("the first word", (query, keys, values, 0)),
+        Case("one of two words", (query, keys[:2], values[:2], 1)),
+        Case(
+            "the word with the largest share",
+            (9 * query, keys, values, int((keys @ query).argmax())),
+        ),
+    ]

@@ -1,0 +1,116 @@
+"""Scores become shares."""
+
+import torch
+
+from ...exercise import Case, Mistake
+
+ORDER = 20
+KIND = "write"
+LEVEL = 1
+MINUTES = 8
+
+TASK = r"""
+Write the softmax for the scores of one query. `scores` is (T,), and so is the result, which is all positive and 1 in total.
+
+$$
+w_j = \frac{e^{s_j}}{\sum_k e^{s_k}}
+$$
+
+For the scores (0.98, 0.70, 0.70) it gives (0.3982, 0.3009, 0.3009).
+
+Do it with `torch.exp`, without `softmax`. It must also work for a score of 1000, though $e^{1000}$ is too large for a computer and becomes infinite.
+"""
+
+HINTS = (
+    "First write the formula as it is. Then try a score of 1000. Infinity divided by infinity is `nan`, not a number.",
+    "Only differences of scores count, so you may subtract the same number from all of them, and no weight changes.",
+    "Subtract the largest score, `scores.max()`. Then no power is above 1.",
+)
+
+START = '''
+def shares(scores):
+    """scores (T,). Returns the weights, (T,)."""
+    ...
+'''
+
+SOLUTION = """
+def shares(scores):
+    # only differences count, and now no power is above 1
+    powers = torch.exp(scores - scores.max())
+    return powers / powers.sum()
+"""
+
+MISTAKES = (
+    Mistake(
+        "The formula is right, but e to the power of 1000 is infinite here, and infinity divided by infinity is not a number. Only differences of scores count: can you make all of them smaller without changing a weight?",
+        code="""
+def shares(scores):
+    powers = torch.exp(scores)
+    return powers / powers.sum()
+""",
+    ),
+    Mistake(
+        "You divided the scores by their sum. A negative score would become a negative share, so take e to the power of each first.",
+        code="""
+def shares(scores):
+    return scores / scores.sum()
+""",
+    ),
+    Mistake(
+        "You divided by the largest power, so the largest share is always 1. Divide by the sum of all.",
+        code="""
+def shares(scores):
+    return torch.exp(scores - scores.max())
+""",
+    ),
+    Mistake(
+        "You subtracted the mean. One score may still be far above it, and its power is infinite. Subtract the largest. Then no power is above 1.",
+        code="""
+def shares(scores):
+    powers = torch.exp(scores - scores.mean())
+    return powers / powers.sum()
+""",
+    ),
+    Mistake(
+        "You divided the scores by the largest score, which changes their differences. Subtract it.",
+        code="""
+def shares(scores):
+    powers = torch.exp(scores / scores.max())
+    return powers / powers.sum()
+""",
+    ),
+    Mistake(
+        "You subtracted the largest score only in the denominator. Subtract it in the numerator as well.",
+        code="""
+def shares(scores):
+    return torch.exp(scores) / torch.exp(scores - scores.max()).sum()
+""",
+    ),
+    Mistake(
+        "You cut off large scores, which makes different scores equal. Subtract the largest instead, which changes no weight.",
+        code="""
+def shares(scores):
+    powers = torch.exp(scores.clamp(max=80.0))
+    return powers / powers.sum()
+""",
+    ),
+)
+
+
+def right(scores):
+    return torch.softmax(scores, dim=0)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(32)
+    random = 3 * torch.randn(7, generator=generator)
+    return [
+        Case("the crane's scores", (torch.tensor([0.98, 0.70, 0.70]),)),
+        Case("random scores, some negative", (random,)),
+        Case("equal scores", (torch.full((5,), -2.0),)),
+        Case("scores whose sum is 0", (torch.tensor([1.0, -1.0]),)),
+        Case("a single score", (torch.tensor([0.3]),)),
+        Case("large scores", (torch.tensor([1000.0, 1001.0, 999.0]),)),
+        Case("one large score", (torch.tensor([1000.0, 0.0, 0.0]),)),
+        Case("scores far below 0", (torch.tensor([-100.0, -101.0]),)),
+    ]

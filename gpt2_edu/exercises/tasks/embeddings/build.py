@@ -1,0 +1,125 @@
+"""Tokens and positions as vectors."""
+
+import contextlib
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ...exercise import Case, Mistake, changed
+from ...step import fill, random_tensor
+
+PARTS = ("Embeddings",)
+# With what the next chapters' answers may use as well.
+IMPORTS = (
+    "import math",
+    "import torch",
+    "from gpt2_edu import note",
+    "from torch import nn",
+    "from torch.nn import functional as F",
+)
+
+START = """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        ...  # the tables wte and wpe
+
+    def forward(self, idx):  # (B, T) → (B, T, C)
+        ...  # if you note tok_emb, pos_emb and embd, trace sees them
+"""
+
+SOLUTION = """
+class Embeddings(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, n_embd)  # a row for each token
+        self.wpe = nn.Embedding(block_size, n_embd)  # a row for each position
+
+    def forward(self, idx):  # (B, T) → (B, T, C)
+        positions = torch.arange(idx.size(1), device=idx.device)
+        tok_emb = note("tok_emb", self.wte(idx), "B T C")
+        pos_emb = note("pos_emb", self.wpe(positions), "T C")
+        return note("embd", tok_emb + pos_emb, "B T C")
+"""
+
+
+MISTAKES = (
+    Mistake(
+        "You return only the token rows. Add the row of each position, from `wpe`.",
+        code=changed(SOLUTION, ("tok_emb + pos_emb", "tok_emb")),
+    ),
+    Mistake(
+        "You look the positions up by the ids. A row of `wpe` belongs to a position: 0, 1, 2, … T − 1.",
+        code=changed(SOLUTION, ("self.wpe(positions)", "self.wpe(idx)")),
+    ),
+    Mistake(
+        "Your positions begin at 1. The first token is at position 0.",
+        code=changed(SOLUTION, ("torch.arange(idx.size(1)", "torch.arange(1, idx.size(1) + 1")),
+    ),
+    Mistake(
+        "You add the whole of `wpe`, which has a row for each seat. Fetch only the first T.",
+        code=changed(SOLUTION, ("self.wpe(positions)", "self.wpe.weight")),
+    ),
+    Mistake(
+        "You count the positions along the wrong axis: `idx.size(0)` is B. T is `idx.size(1)`.",
+        code=changed(SOLUTION, ("idx.size(1)", "idx.size(0)")),
+    ),
+    Mistake(
+        "Your positions are made on the default device. If the ids are on a GPU, the look-up then "
+        "fails: `torch.arange(…, device=idx.device)`.",
+        code=changed(SOLUTION, (", device=idx.device", "")),
+    ),
+)
+
+
+def tables(vocab_size: int, block_size: int, n_embd: int) -> nn.ModuleDict:
+    """The two tables of the package, with numbers of their own."""
+    found = nn.ModuleDict(
+        {"wte": nn.Embedding(vocab_size, n_embd), "wpe": nn.Embedding(block_size, n_embd)}
+    )
+    with torch.no_grad():
+        for seed, parameter in enumerate(found.parameters()):
+            parameter.copy_(random_tensor(seed, *parameter.shape))
+    return found
+
+
+def use(mine: Any, idx: Tensor, sizes: tuple[int, int, int], what: str = "") -> Any:
+    layer = fill(mine.Embeddings(*sizes), tables(*sizes))
+    return device_of_positions(layer, idx) if what else layer(idx)
+
+
+def device_of_positions(layer: nn.Module, idx: Tensor) -> str:
+    """Where positions are made for ids that are not on the default device."""
+    found = [idx.device.type]
+
+    def look(wpe: nn.Module, given: tuple[Tensor]) -> Tensor:
+        found.append(given[0].device.type)
+        return torch.zeros_like(given[0], device=idx.device)
+
+    layer.get_submodule("wpe").register_forward_pre_hook(look)
+    # Positions that are moved to the ids afterwards are as right, but nothing leaves "meta".
+    with torch.device("meta"), contextlib.suppress(NotImplementedError):
+        layer(idx)
+    return found[-1]
+
+
+def right(idx: Tensor, sizes: tuple[int, int, int], what: str = "") -> Any:
+    if what:
+        return idx.device.type
+    table = tables(*sizes)
+    return table["wte"](idx) + table["wpe"](torch.arange(idx.size(1)))
+
+
+def cases() -> list[Case]:
+    return [
+        Case("one text of two tokens", (torch.tensor([[3, 1]]), (5, 4, 2))),
+        Case("the same token at every position", (torch.full((1, 7), 2), (11, 7, 3))),
+        Case(
+            "B = 2, T = 5, C = 12", (torch.tensor([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]), (13, 7, 12))
+        ),
+        Case("a single token", (torch.tensor([[0]]), (3, 2, 5))),
+        Case(
+            "positions on the device of the ids", (torch.tensor([[3, 1]]), (5, 4, 2), "positions")
+        ),
+    ]

@@ -1,0 +1,47 @@
+"""Capacity and audience."""
+
+from ...exercise import Mistake
+
+ORDER = 20
+KIND = "recall"
+LEVEL = 1
+MINUTES = 4
+
+TASK = """
+GPT-2 has block_size = 1024 and C = 768. It reads a batch of B = 2 texts with T = 5 tokens each.
+
+How many entries do `wpe.weight`, `pos_emb` and `embd` have? Give a list of three numbers, in this order. You may let Python multiply.
+"""
+
+HINTS = (
+    "Write down the three shapes first. Which of them follow the theatre, and which the people who came?",
+    "`wpe.weight` is (block_size, C). `pos_emb` has no batch axis. `embd` has one.",
+)
+
+START = "capacity = ...  # [wpe.weight, pos_emb, embd]"
+
+SOLUTION = """
+# (block_size, C), whoever comes; (T, C), the same for all texts; (B, T, C)
+capacity = [1024 * 768, 5 * 768, 2 * 5 * 768]  # 786432, 3840, 7680
+"""
+
+right = [786432, 3840, 7680]
+
+MISTAKES = (
+    Mistake(
+        "`pos_emb` has no batch axis, because position 3 is position 3 in every text. It is (T, C), and the sum broadcasts it.",
+        code="capacity = [1024 * 768, 2 * 5 * 768, 2 * 5 * 768]",
+    ),
+    Mistake(
+        "Only the rows of the T positions are fetched. `pos_emb` follows T, not block_size.",
+        code="capacity = [1024 * 768, 1024 * 768, 2 * 5 * 768]",
+    ),
+    Mistake(
+        "You padded the texts to block_size. That is not needed, since everything in a pass follows T.",
+        code="capacity = [1024 * 768, 1024 * 768, 2 * 1024 * 768]",
+    ),
+    Mistake(
+        "However short the text is, the whole table is there: `wpe.weight` has block_size rows.",
+        code="capacity = [5 * 768, 5 * 768, 2 * 5 * 768]",
+    ),
+)

@@ -1,0 +1,104 @@
+"""GPT-2's input layer."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 30
+KIND = "write"
+LEVEL = 2
+MINUTES = 8
+
+TASK = """
+Write GPT-2's input layer as a function of the two tables. `idx` holds ids, (B, T), `wte` is (V, C), and `wpe` is (block_size, C). The result, (B, T, C), is the row of each token plus the row of its position. There is no dropout.
+
+With `wte = [[1, 2], [3, 4], [5, 6]]`, `wpe = [[10, 0], [0, 10], [7, 7]]` and `idx = [[2, 0]]` the result is `[[[15, 6], [1, 12]]]`.
+
+T may be anything from 1 to block_size.
+"""
+
+HINTS = (
+    "A tensor of ids is an index: `wte[idx]` fetches a row for each id, and has the shape (B, T, C).",
+    "The positions are 0, 1, … T − 1, so their rows are the first T of `wpe`. T is `idx.size(1)`.",
+)
+
+START = '''
+def embed(idx, wte, wpe):
+    """idx (B, T); wte (V, C); wpe (block_size, C). Returns (B, T, C)."""
+    ...
+'''
+
+SOLUTION = """
+def embed(idx, wte, wpe):
+    # arange is made where idx is, or a GPU would stop here
+    positions = torch.arange(idx.size(1), device=idx.device)
+    return wte[idx] + wpe[positions]  # (B, T, C) + (T, C)
+"""
+
+MISTAKES = (
+    Mistake(
+        "You add all of `wpe`. Only the first T seats are taken. With T = 1 PyTorch even broadcasts the token over all seats, without an error.",
+        code="""
+def embed(idx, wte, wpe):
+    return wte[idx] + wpe
+""",
+    ),
+    Mistake(
+        "You look up the position by the token's id, and most ids have no row in `wpe`. The position says where in the text the token is: 0, 1, … T − 1.",
+        code="""
+def embed(idx, wte, wpe):
+    return wte[idx] + wpe[idx]
+""",
+    ),
+    Mistake(
+        "The positions are missing, and this is only `tok_emb`. Add the first T rows of `wpe`.",
+        code="""
+def embed(idx, wte, wpe):
+    return wte[idx]
+""",
+    ),
+    Mistake(
+        "Every token gets the same position here. Add a different row to each, rows 0 to T − 1.",
+        code="""
+def embed(idx, wte, wpe):
+    return wte[idx] + wpe[idx.size(1) - 1]
+""",
+    ),
+    Mistake(
+        "You gave a position to each text instead of each token. `idx.size(0)` is B, and T is `idx.size(1)`.",
+        code="""
+def embed(idx, wte, wpe):
+    return wte[idx] + wpe[: idx.size(0)].unsqueeze(1)
+""",
+    ),
+    Mistake(
+        "Your positions begin at 1. The first is 0. Counted from 1, the last token of a full text has no row.",
+        code="""
+def embed(idx, wte, wpe):
+    return wte[idx] + wpe[torch.arange(1, idx.size(1) + 1)]
+""",
+    ),
+)
+
+
+def right(idx, wte, wpe):
+    positions = torch.arange(idx.size(1)).expand(idx.shape)
+    return F.embedding(idx, wte) + F.embedding(positions, wpe)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(2)
+    tiny = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    seats = torch.tensor([[10.0, 0.0], [0.0, 10.0], [7.0, 7.0]])
+    wte = torch.randn(11, 3, generator=generator)
+    wpe = torch.randn(7, 3, generator=generator)
+    idx = torch.randint(11, (2, 5), generator=generator)
+    full = torch.randint(11, (4, 7), generator=generator)
+    return [
+        Case("one text of two tokens", (torch.tensor([[2, 0]]), tiny, seats)),
+        Case("two texts of five tokens", (idx, wte, wpe)),
+        Case("the same token three times", (torch.tensor([[6, 6, 6]]), wte, wpe)),
+        Case("one token", (torch.tensor([[8]]), wte, wpe)),
+        Case("texts as long as block_size", (full, wte, wpe)),
+    ]

@@ -1,0 +1,83 @@
+"""Attention by a fused kernel."""
+
+from typing import Any
+
+from torch import Tensor
+
+from ....model import attention_explicit
+from ...exercise import Case, Mistake, changed
+from ...step import random_tensor
+
+PARTS = ("attention",)
+IMPORTS = ("import torch", "from torch.nn import functional as F")
+
+START = '''
+def attention(q, k, v):
+    """Causal attention in one call: q (..., T, D), k and v (..., S, D)."""
+    ...  # with as many queries as keys
+    ...  # with fewer, the last query is the newest token
+'''
+
+SOLUTION = '''
+def attention(q, k, v):
+    """Causal attention in one call: q (..., T, D), k and v (..., S, D)."""
+    T, S = q.size(-2), k.size(-2)
+    if T == S:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    visible = torch.ones(T, S, dtype=torch.bool, device=q.device).tril(S - T)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=visible)
+'''
+
+
+def use(mine: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return mine.attention(q, k, v)
+
+
+def right(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return attention_explicit(q, k, v)
+
+
+def cases() -> list[Case]:
+    def qkv(*shape: int) -> tuple[Tensor, Tensor, Tensor]:
+        return random_tensor(1, *shape), random_tensor(2, *shape), random_tensor(3, *shape)
+
+    q, k, v = qkv(1, 3, 5, 4)
+    return [
+        Case("B = 2, H = 3, T = 5, D = 4", qkv(2, 3, 5, 4)),
+        Case("a single token", qkv(1, 1, 1, 4)),
+        Case("the newest token, and the keys of five", (q[:, :, -1:], k, v)),
+        Case("the two newest tokens, and the keys of five", (q[:, :, -2:], k, v)),
+    ]
+
+
+MISTAKES = (
+    Mistake(
+        "Each token sees those after it, because scaled_dot_product_attention hides nothing "
+        "without is_causal=True.",
+        code=changed(SOLUTION, (", is_causal=True", "")),
+    ),
+    Mistake(
+        "A single new query sees only the first key, because is_causal counts queries from 0. "
+        "Use it only when there are as many queries as keys.",
+        code=changed(SOLUTION, ("if T == S", "if T <= S")),
+    ),
+    Mistake(
+        "A single new query is right, but two see only the first keys, because is_causal counts "
+        "queries from 0. Give them the mask `tril(S - T)`.",
+        code=changed(SOLUTION, ("if T == S", "if T > 1")),
+    ),
+    Mistake(
+        "With fewer queries than keys, nothing is hidden, so all but the last see keys that come "
+        "after them. Give them the mask `tril(S - T)`.",
+        code=changed(SOLUTION, (", attn_mask=visible", "")),
+    ),
+    Mistake(
+        "The scores are divided by √D twice; the function does that itself.",
+        code=changed(SOLUTION, ("    if T == S", "    q = q / q.size(-1) ** 0.5\n    if T == S")),
+    ),
+    Mistake(
+        "A mask of ones and zeros as floats is added to the scores and hides nothing. Make it "
+        "boolean, or use is_causal.",
+        code=changed(SOLUTION, ("dtype=torch.bool, ", "")),
+    ),
+)

@@ -1,0 +1,119 @@
+"""The names of a compiled model."""
+
+import torch
+
+from ...exercise import Case, Mistake
+
+ORDER = 20
+KIND = "repair"
+LEVEL = 2
+MINUTES = 8
+
+TASK = r"""
+`torch.compile(model)` returns a wrapper. In a checkpoint saved from it, the names have `_orig_mod.` in front, and a plain model does not load it. Where only one block was compiled, the same word is inside the name: `transformer.h.0._orig_mod.ln_1.weight`.
+
+`plain_names` takes such a checkpoint, {name: tensor}, and returns a new dictionary with the names of the plain model and the same tensors. Names without such a part stay as they are.
+
+An example: `{"_orig_mod.mlp.c_fc.bias": t}` becomes `{"mlp.c_fc.bias": t}`.
+
+The function below was used for months on whole models, where every name begins with `transformer` or `lm_head`, and never failed. Find its bug and fix it.
+"""
+
+HINTS = (
+    'What does `"_orig_mod.mlp.c_fc.bias".lstrip("_orig_mod.")` give? Try it.',
+    "`lstrip` takes a *set of characters* and strips as long as the next one is in it. Which method of strings knows a whole word?",
+    "The word may be anywhere, so replace it, with its full stop, by nothing.",
+)
+
+START = '''
+def plain_names(checkpoint):
+    """{name: tensor} → a new {name: tensor}, without "_orig_mod."."""
+    raise NotImplementedError(
+        "find the bug, fix it, delete this line"
+    )
+    return {
+        name.lstrip("_orig_mod."): tensor
+        for name, tensor in checkpoint.items()
+    }
+'''
+
+SOLUTION = """
+def plain_names(checkpoint):
+    # replace, not removeprefix: a compiled block has the word further in
+    return {
+        name.replace("_orig_mod.", ""): tensor
+        for name, tensor in checkpoint.items()
+    }
+"""
+
+MISTAKES = (
+    Mistake(
+        "`lstrip` strips single characters, not a word: the m of `mlp` is in its set and goes too. With `transformer` it worked because no t is in the set.",
+        code="""
+def plain_names(checkpoint):
+    return {
+        name.lstrip("_orig_mod."): tensor
+        for name, tensor in checkpoint.items()
+    }
+""",
+    ),
+    Mistake(
+        "`removeprefix` fixes the names that begin with the word. Where a single block was compiled, the word is inside the name.",
+        code="""
+def plain_names(checkpoint):
+    return {
+        name.removeprefix("_orig_mod."): tensor
+        for name, tensor in checkpoint.items()
+    }
+""",
+    ),
+    Mistake(
+        "This cuts ten characters from every name, even from those that never began with the word.",
+        code="""
+def plain_names(checkpoint):
+    return {name[10:]: tensor for name, tensor in checkpoint.items()}
+""",
+    ),
+    Mistake(
+        "The word is gone, but its full stop is left. Replace both.",
+        code="""
+def plain_names(checkpoint):
+    return {
+        name.replace("_orig_mod", ""): tensor
+        for name, tensor in checkpoint.items()
+    }
+""",
+    ),
+)
+
+
+def right(checkpoint):
+    return {
+        ".".join(part for part in name.split(".") if part != "_orig_mod"): tensor
+        for name, tensor in checkpoint.items()
+    }
+
+
+def cases():
+    t = torch.arange(6.0).view(2, 3)
+    return [
+        Case("one name of a compiled block", ({"_orig_mod.mlp.c_fc.bias": t},)),
+        Case(
+            "a compiled model",
+            ({"_orig_mod.transformer.wte.weight": t, "_orig_mod.lm_head.weight": t + 1},),
+        ),
+        Case(
+            "a model with one compiled block",
+            (
+                {
+                    "transformer.wpe.weight": t,
+                    "transformer.h.0._orig_mod.ln_1.weight": t + 1,
+                    "transformer.h.0._orig_mod.mlp.c_fc.weight": t + 2,
+                },
+            ),
+        ),
+        Case(
+            "a plain model",
+            ({"transformer.h.0.attn.c_attn.weight": t, "transformer.ln_f.bias": t + 1},),
+        ),
+    ]

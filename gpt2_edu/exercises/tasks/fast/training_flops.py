@@ -1,0 +1,102 @@
+"""FLOPs per token."""
+
+from gpt2_edu import GPT2Config, flops
+
+from ...exercise import Case, Mistake
+
+ORDER = 30
+KIND = "write"
+LEVEL = 2
+MINUTES = 10
+
+TASK = r"""
+Write a function that gives the FLOPs of one token in training: forward and backward.
+
+Count the matrix products only. Each block has $12\,C^2$ weights in its matrices, `lm_head` has $VC$, and each weight costs 2 FLOPs in the forward pass. Attention's products without weights cost $4C$ FLOPs for each key that a token sees, in each block, and under the causal mask a token sees $T/2$ keys on average. Training costs three times the forward pass.
+
+`n_layer` is N, `n_embd` C, `vocab_size` V; all four arguments are whole numbers. A tiny example: N = 1, C = 2, V = 10, T = 4. The matrices have 48 + 20 = 68 weights, 136 FLOPs. Attention: 4 · 2 · 2 = 16 FLOPs. So 152 forward, and 456 in training.
+"""
+
+HINTS = (
+    "First the forward pass alone: weights of matrices times 2, plus attention.",
+    "Attention is in each block, so it is $N \\cdot 4C \\cdot T/2 = 2NCT$.",
+    "Three times the sum: $6\\,(12NC^2 + VC) + 6NCT$.",
+)
+
+START = '''
+def training_flops(n_layer, n_embd, vocab_size, T):
+    """N, C, V and T. Returns the FLOPs per token, forward and backward."""
+    ...
+'''
+
+SOLUTION = """
+def training_flops(n_layer, n_embd, vocab_size, T):
+    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
+    # 4·C for each visible key, T/2 keys on average, in each block
+    attention = 2 * n_layer * n_embd * T
+    return 3 * (2 * weights + attention)
+"""
+
+MISTAKES = (
+    Mistake(
+        "Attention is left out. Its products have no weights, so counting weights alone misses them.",
+        code="""
+def training_flops(n_layer, n_embd, vocab_size, T):
+    return 6 * (12 * n_layer * n_embd**2 + vocab_size * n_embd)
+""",
+    ),
+    Mistake(
+        "`lm_head` is left out. It is a matrix of V·C weights, and every token is multiplied by it.",
+        code="""
+def training_flops(n_layer, n_embd, vocab_size, T):
+    return 6 * 12 * n_layer * n_embd**2 + 6 * n_layer * n_embd * T
+""",
+    ),
+    Mistake(
+        "This counts attention's whole table. Under the causal mask a token sees T/2 keys on average, so half of it.",
+        code="""
+def training_flops(n_layer, n_embd, vocab_size, T):
+    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
+    return 6 * weights + 12 * n_layer * n_embd * T
+""",
+    ),
+    Mistake(
+        "That is the forward pass. The backward pass needs two products for each one, so training costs three times as much.",
+        code="""
+def training_flops(n_layer, n_embd, vocab_size, T):
+    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
+    return 2 * weights + 2 * n_layer * n_embd * T
+""",
+    ),
+    Mistake(
+        "Attention is counted once here, but each of the N blocks has it.",
+        code="""
+def training_flops(n_layer, n_embd, vocab_size, T):
+    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
+    return 6 * weights + 6 * n_embd * T
+""",
+    ),
+    Mistake(
+        "These are the FLOPs of all T tokens. The function asks for one token.",
+        code="""
+def training_flops(n_layer, n_embd, vocab_size, T):
+    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
+    return T * (6 * weights + 6 * n_layer * n_embd * T)
+""",
+    ),
+)
+
+
+def right(n_layer, n_embd, vocab_size, T):
+    config = GPT2Config(n_layer=n_layer, n_head=1, n_embd=n_embd, vocab_size=vocab_size)
+    return flops.flops_per_token(config, T)
+
+
+def cases():
+    return [
+        Case("N = 1, C = 2, V = 10, T = 4", (1, 2, 10, 4)),
+        Case("the toy sizes, with two blocks", (2, 12, 97, 5)),
+        Case("gpt2 at T = 1024", (12, 768, 50257, 1024)),
+        Case("gpt2-xl at T = 256", (48, 1600, 50257, 256)),
+        Case("T = 1", (3, 7, 11, 1)),
+    ]

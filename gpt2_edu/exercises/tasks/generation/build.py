@@ -1,0 +1,153 @@
+"""The knobs of sampling."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ....sampling import next_probabilities
+from ...exercise import Case, Mistake, changed
+from ...step import fill, random_tensor
+from ..gpt2.build import NAMES, theirs
+
+PARTS = ("choose", "generate")
+IMPORTS = ("import torch",)
+
+START = '''
+def choose(logits, temperature=1.0, top_k=None, top_p=None):  # (B, V) → (B, 1)
+    """Draw a token from what the knobs make of the logits."""
+    ...
+
+
+@torch.no_grad()
+def generate(model, idx, n, **knobs):  # (B, T) → (B, T + n)
+    ...
+'''
+
+SOLUTION = '''
+def choose(logits, temperature=1.0, top_k=None, top_p=None):  # (B, V) → (B, 1)
+    """Draw a token from what the knobs make of the logits."""
+    if temperature == 0:
+        return logits.argmax(dim=-1, keepdim=True)
+    logits = logits / temperature
+    if top_k is not None:
+        last_kept = logits.topk(top_k, dim=-1).values[:, -1:]
+        logits = logits.masked_fill(logits < last_kept, -torch.inf)
+    probs = logits.softmax(dim=-1)
+    if top_p is not None:
+        falling, order = probs.sort(dim=-1, descending=True)
+        likelier = falling.cumsum(dim=-1) - falling  # what likelier tokens hold
+        kept = falling.masked_fill(likelier >= top_p, 0)
+        probs = torch.zeros_like(probs).scatter(-1, order, kept)
+    return torch.multinomial(probs, num_samples=1)  # divides by their sum
+
+
+@torch.no_grad()
+def generate(model, idx, n, **knobs):  # (B, T) → (B, T + n)
+    for _ in range(n):
+        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), the last
+        idx = torch.cat([idx, choose(logits, **knobs)], dim=1)
+    return idx
+'''
+
+
+MISTAKES = (
+    Mistake(
+        "Your own model has no `config`, and it returns only logits. Use `model.block_size` and "
+        "`logits = model(…)`.",
+        code=changed(SOLUTION, ("model.block_size", "model.config.block_size")),
+    ),
+    Mistake(
+        "Your own model returns only logits, without a loss, so write `logits = model(…)`.",
+        code=changed(
+            SOLUTION,
+            ("logits = model(idx[:, -model.block_size :])[:, -1]", "logits, _ = model(idx)"),
+        ),
+    ),
+    Mistake(
+        "Past the window there is no position vector left. Give the model only the last tokens, "
+        "`idx[:, -model.block_size :]`.",
+        code=changed(SOLUTION, ("idx[:, -model.block_size :]", "idx")),
+    ),
+    Mistake(
+        "`choose` takes one row of logits for each text, (B, V), and the model returns a row for "
+        "each token. The last one predicts the next token, `model(…)[:, -1]`.",
+        code=changed(SOLUTION, ("[:, -1]  # (B, V)", "  # (B, T, V)")),
+    ),
+    Mistake(
+        "Temperature 0 divides by zero. It is defined as greedy, so return the largest logit's index, "
+        "with `keepdim=True`, before anything else.",
+        code=changed(
+            SOLUTION,
+            ("    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""),
+        ),
+    ),
+    Mistake(
+        "The logits are multiplied by the temperature. Divide them, so that likely tokens gain below 1.",
+        code=changed(SOLUTION, ("logits / temperature", "logits * temperature")),
+    ),
+    Mistake(
+        "The temperature comes last here. It must come first, before top-k and top-p cut.",
+        code=changed(
+            SOLUTION,
+            ("    logits = logits / temperature\n", ""),
+            (
+                "    return torch.multinomial(probs,",
+                "    probs = probs ** (1 / temperature)\n    return torch.multinomial(probs,",
+            ),
+        ),
+    ),
+    Mistake(
+        "Your top-p drops the token that crosses the line. Compare p with the sum of likelier tokens, "
+        "`falling.cumsum(dim=-1) - falling`.",
+        code=changed(SOLUTION, ("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) ")),
+    ),
+    Mistake(
+        "After top-p the probabilities are still sorted, so a draw gives a rank and not an id. Put "
+        "them back with `torch.zeros_like(probs).scatter(-1, order, kept)`.",
+        code=changed(SOLUTION, ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept")),
+    ),
+)
+
+TOLERANCE = 0.03  # of 10,000 draws
+SIZES = (13, 7, 2, 3, 12)
+
+
+def use(mine: Any, what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
+    torch.manual_seed(0)
+    if what == "generate":
+        return mine.generate(fill(mine.GPT2(*SIZES), theirs(SIZES), NAMES), given, 9, **knobs)
+    drawn = mine.choose(given.expand(10_000, -1), **knobs)
+    if drawn.shape != (10_000, 1):
+        raise ValueError(f"choose gives {tuple(drawn.shape)} for 10,000 rows, not (10000, 1)")
+    return drawn.flatten().bincount(minlength=given.numel()) / 10_000
+
+
+@torch.no_grad()
+def right(what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
+    if what == "generate":
+        whole, idx = theirs(SIZES), given
+        for _ in range(9):
+            last = whole(idx[:, -SIZES[1] :])[0][:, -1]
+            idx = torch.cat([idx, last.argmax(dim=-1, keepdim=True)], dim=1)
+        return idx
+    return next_probabilities(given[None], **knobs)[0]
+
+
+def cases() -> list[Case]:
+    logits = torch.tensor([2.0, 1.0, 1.0, 0.0, -1.0])
+    return [
+        Case("choose without a knob", ("choose", logits, {})),
+        Case("temperature 0: the likeliest", ("choose", logits, {"temperature": 0})),
+        Case("temperature 0.5", ("choose", logits, {"temperature": 0.5})),
+        Case("top_k = 1", ("choose", logits, {"top_k": 1})),
+        Case("top_k = 4 of 9", ("choose", random_tensor(1, 9), {"top_k": 4})),
+        Case("top_p = 0.7", ("choose", logits, {"top_p": 0.7})),
+        Case("top_p = 0.7 of 9", ("choose", random_tensor(1, 9), {"top_p": 0.7})),
+        Case(
+            "temperature 2, then top_p = 0.8",
+            ("choose", logits, {"temperature": 2.0, "top_p": 0.8}),
+        ),
+        Case("all together", ("choose", logits, {"temperature": 2.0, "top_k": 4, "top_p": 0.8})),
+        Case("generate past the window", ("generate", torch.tensor([[1, 2]]), {"temperature": 0})),
+    ]

@@ -1,0 +1,233 @@
+"""GPT-2, and how it writes."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .... import model
+from ....config import GPT2Config
+from ...exercise import Case, Mistake, changed
+from ...step import fill, numbered
+
+PARTS = ("GPT2", "generate")
+IMPORTS = (
+    "import math",
+    "import torch",
+    "from gpt2_edu import note",
+    "from torch import nn",
+)
+
+START = """
+class GPT2(nn.Module):
+    def __init__(self, vocab_size, block_size, n_layer, n_head, n_embd):
+        super().__init__()
+        self.block_size = block_size
+        ...  # embeddings, h, ln_f, lm_head; then tie, and initialise
+
+    def forward(self, idx):  # (B, T) → (B, T, V)
+        ...  # note idx, ln_f and logits
+
+
+@torch.no_grad()
+def generate(model, idx, n):  # (B, T) → (B, T + n)
+    ...
+"""
+
+SOLUTION = """
+class GPT2(nn.Module):
+    def __init__(self, vocab_size, block_size, n_layer, n_head, n_embd):
+        super().__init__()
+        self.block_size = block_size
+        self.embeddings = Embeddings(vocab_size, block_size, n_embd)
+        self.h = nn.ModuleList(Block(n_embd, n_head) for _ in range(n_layer))
+        self.ln_f = LayerNorm(n_embd)
+        self.lm_head = nn.Linear(n_embd, vocab_size, bias=False)
+        self.lm_head.weight = self.embeddings.wte.weight  # tied
+        for name, parameter in self.named_parameters():
+            if parameter.ndim == 2:  # the tables and the matrices
+                narrow = math.sqrt(2 * n_layer) if "c_proj" in name else 1
+                nn.init.normal_(parameter, std=0.02 / narrow)
+            elif "bias" in name:
+                nn.init.zeros_(parameter)
+
+    def forward(self, idx):  # (B, T) → (B, T, V)
+        x = self.embeddings(note("idx", idx, "B T"))
+        for block in self.h:
+            x = block(x)
+        x = note("ln_f", self.ln_f(x), "B T C")
+        return note("logits", self.lm_head(x), "B T V")
+
+
+@torch.no_grad()
+def generate(model, idx, n):  # (B, T) → (B, T + n)
+    for _ in range(n):
+        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), the last
+        new = torch.multinomial(logits.softmax(dim=-1), num_samples=1)  # (B, 1)
+        idx = torch.cat([idx, new], dim=1)
+    return idx
+"""
+
+
+MISTAKES = (
+    Mistake(
+        "The tables are not tied, because `lm_head` has a table of its own. Put one tensor into "
+        "both places: `self.lm_head.weight = self.embeddings.wte.weight`.",
+        code=changed(
+            SOLUTION, ("        self.lm_head.weight = self.embeddings.wte.weight  # tied\n", "")
+        ),
+    ),
+    Mistake(
+        "You divide the initial `c_proj` by √N. Each block writes to the residual stream twice, so "
+        "the divisor is √(2N).",
+        code=changed(SOLUTION, ("math.sqrt(2 * n_layer)", "math.sqrt(n_layer)")),
+    ),
+    Mistake(
+        "All matrices start with 0.02. The two that write to the residual stream, both called "
+        "`c_proj`, start smaller, divided by √(2N).",
+        code=changed(SOLUTION, ('math.sqrt(2 * n_layer) if "c_proj" in name else 1', "1")),
+    ),
+    Mistake(
+        "The last norm is missing: `lm_head` reads `self.ln_f(x)`.",
+        code=changed(SOLUTION, ("self.ln_f(x)", "x")),
+    ),
+    Mistake(
+        "You keep the first tokens of the text, so past the window the model never sees what it "
+        "wrote. It needs the last ones: `idx[:, -model.block_size :]`.",
+        code=changed(SOLUTION, ("idx[:, -model.block_size :]", "idx[:, : model.block_size]")),
+    ),
+    Mistake(
+        "You give the model one token less than its window holds. The last `block_size` tokens are "
+        "`idx[:, -model.block_size :]`, without a `+ 1`.",
+        code=changed(SOLUTION, ("-model.block_size :", "-model.block_size + 1 :")),
+    ),
+    Mistake(
+        "`multinomial` needs probabilities, but it got something else, such as logits. Apply "
+        "`softmax(dim=-1)` first.",
+        code=changed(SOLUTION, ("logits.softmax(dim=-1)", "logits")),
+    ),
+    Mistake(
+        "Past the window there is no position vector left. Give the model only the last tokens: "
+        "`idx[:, -model.block_size :]`.",
+        code=changed(SOLUTION, ("idx[:, -model.block_size :]", "idx")),
+    ),
+    Mistake(
+        "The model returns a row of logits for each token, and only the last one says what comes "
+        "next: `model(…)[:, -1]`, which is (B, V).",
+        code=changed(SOLUTION, ("[:, -1]  # (B, V)", "  # (B, T, V)")),
+    ),
+    Mistake(
+        "You take the likeliest token each time. `torch.multinomial` draws one according to the "
+        "probabilities.",
+        code=changed(
+            SOLUTION,
+            (
+                "torch.multinomial(logits.softmax(dim=-1), num_samples=1)",
+                "logits.argmax(dim=-1, keepdim=True)",
+            ),
+        ),
+    ),
+)
+
+NAMES = {
+    "transformer.wte": "embeddings.wte",
+    "transformer.wpe": "embeddings.wpe",
+    "transformer.": "",
+}
+
+
+def theirs(sizes: tuple[int, ...]) -> model.GPT2:
+    vocab_size, block_size, n_layer, n_head, n_embd = sizes
+    config = GPT2Config(
+        vocab_size=vocab_size, block_size=block_size, n_layer=n_layer, n_head=n_head, n_embd=n_embd
+    )
+    whole = model.GPT2(config)
+    numbered(whole, seed=n_embd)
+    return whole
+
+
+def use(mine: Any, what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
+    torch.manual_seed(0)
+    whole = mine.GPT2(*sizes)
+    if what == "tied":
+        return whole.lm_head.weight is whole.embeddings.wte.weight
+    if what == "new":
+        return spreads(whole)
+    fill(whole, theirs(sizes), NAMES)
+    if what == "logits":
+        return whole(idx)
+    if what == "window":
+        whole.forward = lambda idx: picky(idx, sizes)
+    torch.manual_seed(1)
+    return mine.generate(whole, idx, 6)
+
+
+def picky(idx: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Logits of a model for which every id counts, and where it stands: one token is certain."""
+    vocab_size, block_size = sizes[:2]
+    places = torch.arange(1, idx.size(1) + 1)
+    if idx.size(1) > block_size:
+        raise IndexError("index out of range in self")  # as wpe does
+    return 50.0 * torch.nn.functional.one_hot((places * idx).cumsum(dim=1) % vocab_size, vocab_size)
+
+
+def spreads(whole: torch.nn.Module) -> dict[str, float]:
+    """A new model's numbers: how far they spread, in units of 0.02; the norms' and the biases'."""
+    found: dict[str, list[Tensor]] = {}
+    for name, parameter in whole.named_parameters():
+        kind = "tables and matrices"
+        if name.endswith("bias"):
+            kind = "biases"
+        elif ".ln_" in f".{name}":
+            kind = "norms"
+        elif "c_proj" in name:
+            kind = "c_proj"
+        found.setdefault(kind, []).append(parameter.detach().flatten())
+    whole_of = {kind: torch.cat(parts) for kind, parts in found.items()}
+    return {
+        "spread of tables and matrices": round(
+            whole_of["tables and matrices"].std().item() * 50, 1
+        ),
+        "spread of c_proj": round(whole_of["c_proj"].std().item() * 50, 1),
+        "largest bias": whole_of["biases"].abs().max().item(),
+        "smallest γ": whole_of["norms"].min().item(),
+        "largest γ": whole_of["norms"].max().item(),
+    }
+
+
+@torch.no_grad()
+def right(what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
+    if what == "tied":
+        return True
+    if what == "new":
+        return {
+            "spread of tables and matrices": 1.0,
+            "spread of c_proj": round(1 / math.sqrt(2 * sizes[2]), 1),
+            "largest bias": 0.0,
+            "smallest γ": 1.0,
+            "largest γ": 1.0,
+        }
+    whole = theirs(sizes)
+    if what == "logits":
+        return whole(idx)[0]
+    torch.manual_seed(1)
+    for _ in range(6):
+        seen = idx[:, -sizes[1] :]
+        logits = picky(seen, sizes) if what == "window" else whole(seen)[0]
+        probs = logits[:, -1].softmax(dim=-1)
+        idx = torch.cat([idx, torch.multinomial(probs, 1)], dim=1)
+    return idx
+
+
+def cases() -> list[Case]:
+    idx = torch.tensor([[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]])
+    small, other = (13, 7, 2, 3, 12), (6, 5, 1, 1, 4)
+    return [
+        Case("logits: two texts of five tokens", ("logits", small, idx)),
+        Case("logits: one layer, one head, the whole window", ("logits", other, idx[:1])),
+        Case("lm_head and wte are one tensor", ("tied", small, idx)),
+        Case("a new model's numbers", ("new", (101, 7, 2, 4, 64), idx)),
+        Case("generate: six tokens", ("generate", small, idx[:, :1])),
+        Case("generate: past the window", ("window", small, idx)),
+    ]

@@ -1,0 +1,59 @@
+"""The loss of a model that has learned nothing."""
+
+from ...exercise import Mistake
+
+ORDER = 40
+KIND = "paper"
+LEVEL = 2
+MINUTES = 6
+TOLERANCE = 1e-3
+
+TASK = r"""
+You build a model with a vocabulary of V = 1000 and a width of C = 100. All its tables start with a standard deviation of 0.05, and so does the tied head. What loss do you expect before the first training step? Do not stop at the loss of blind guessing, but add what the spread of the logits costs (see the chapter's fold *the bit above ln V*). Give two decimals, or let Python compute the number.
+"""
+
+HINTS = (
+    "A logit is a sum of C products. `ln_f` outputs numbers of size 1, and the row of the table has entries of size 0.05.",
+    "The logits therefore have the standard deviation $\\sigma = 0.05 \\sqrt{100} = 0.5$.",
+    "The loss is $\\ln V + \\sigma^2 / 2$.",
+)
+
+START = "first_loss = ..."
+
+SOLUTION = """
+spread = 0.05 * math.sqrt(100)  # of the logits: 0.5
+first_loss = math.log(1000) + spread**2 / 2  # 6.91 + 0.125 = 7.03
+"""
+
+right = 7.032755278982137
+
+MISTAKES = (
+    Mistake(
+        "That is the loss of blind guessing, ln V. The logits are not all 0, and their standard deviation σ costs σ²/2 more.",
+        code="first_loss = math.log(1000)",
+    ),
+    Mistake(
+        "The spread costs σ²/2, not σ.",
+        code="first_loss = math.log(1000) + 0.5",
+    ),
+    Mistake(
+        "The spread costs σ²/2, and you left out the half.",
+        code="first_loss = math.log(1000) + 0.5**2",
+    ),
+    Mistake(
+        "The spread grows with the root of C: 0.05 · √100, not 0.05 · 100.",
+        code="first_loss = math.log(1000) + (0.05 * 100) ** 2 / 2",
+    ),
+    Mistake(
+        "The spread makes the loss larger, not smaller, because a model that prefers tokens at random is worse than blind guessing.",
+        code="first_loss = math.log(1000) - 0.5**2 / 2",
+    ),
+    Mistake(
+        "This uses the logarithm to base 10. The loss is in natural logarithms: `math.log`.",
+        code="first_loss = math.log10(1000) + 0.5**2 / 2",
+    ),
+    Mistake(
+        "This uses the logarithm to base 2. The loss is in natural logarithms: `math.log`.",
+        code="first_loss = math.log2(1000) + 0.5**2 / 2",
+    ),
+)

@@ -1,0 +1,107 @@
+"""The last row alone."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 20
+KIND = "write"
+LEVEL = 1
+MINUTES = 6
+
+TASK = r"""
+To continue a text you need only the scores at its last position. Write the head for that case. It takes the output of `ln_f`, `x` (B, T, C), and the table `wte` (V, C), and returns the logits of the last position of every text, (B, 1, V). The axis T stays, with length 1.
+
+On the plane of the chapter: with `x = [[[0.2, 0.2], [0.9, 0.1]]]` and a table with the rows (0.8, 0.2) for fish and (0.2, 0.8) for steel, the result is `[[[0.74, 0.26]]]`.
+
+Take the last position out *before* the product, so that T − 1 rows of V scores are never computed.
+"""
+
+HINTS = (
+    "The axis in the middle of `x` is T. `x[:, …]` leaves the batch alone.",
+    "`x[:, -1]` loses the axis, `x[:, [-1]]` keeps it.",
+    "The table has one row for each token, (V, C), so the product needs it transposed: (B, 1, C) @ (C, V).",
+)
+
+START = '''
+def last_logits(x, wte):
+    """x (B, T, C); wte (V, C). Returns (B, 1, V)."""
+    ...
+'''
+
+SOLUTION = """
+def last_logits(x, wte):
+    # [-1] in brackets keeps the axis T: (B, T, C) → (B, 1, C) → (B, 1, V)
+    return x[:, [-1]] @ wte.T
+"""
+
+MISTAKES = (
+    Mistake(
+        "The axis T is lost, because `x[:, -1]` is (B, C). With `x[:, [-1]]` it stays, with length 1.",
+        code="""
+def last_logits(x, wte):
+    return x[:, -1] @ wte.T
+""",
+    ),
+    Mistake(
+        "That is the last text, not the last position, because the first axis is B. Write `x[:, [-1]]`.",
+        code="""
+def last_logits(x, wte):
+    return x[[-1]] @ wte.T
+""",
+    ),
+    Mistake(
+        "That is the first position. The last one has read the whole text.",
+        code="""
+def last_logits(x, wte):
+    return x[:, [0]] @ wte.T
+""",
+    ),
+    Mistake(
+        "These are the logits of all T positions. Take the last one out before the product.",
+        code="""
+def last_logits(x, wte):
+    return x @ wte.T
+""",
+    ),
+    Mistake(
+        "These are probabilities. The head returns logits and leaves the softmax to its user.",
+        code="""
+def last_logits(x, wte):
+    return (x[:, [-1]] @ wte.T).softmax(dim=-1)
+""",
+    ),
+    Mistake(
+        "The table is (V, C), one row for each token. For the product it must be transposed, `wte.T`.",
+        code="""
+def last_logits(x, wte):
+    return x[:, [-1]] @ wte
+""",
+    ),
+    Mistake(
+        "`reshape` does not transpose; it only reads the numbers in rows of another length. Use `wte.T`.",
+        code="""
+def last_logits(x, wte):
+    return x[:, [-1]] @ wte.reshape(wte.size(1), wte.size(0))
+""",
+    ),
+)
+
+
+def right(x, wte):
+    return F.linear(x[:, x.size(1) - 1 :], wte)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(11)
+    plane = torch.tensor([[[0.2, 0.2], [0.9, 0.1]]])
+    x = torch.randn(2, 5, 3, generator=generator)
+    wte = torch.randn(7, 3, generator=generator)
+    return [
+        Case("fish and steel", (plane, torch.tensor([[0.8, 0.2], [0.2, 0.8]]))),
+        Case("two texts of five tokens, seven scores", (x, wte)),
+        Case("one token", (x[:, :1], wte)),
+        Case("one text", (x[:1], wte)),
+        Case("as many tokens in the vocabulary as numbers in a vector", (x, wte[:3])),
+    ]

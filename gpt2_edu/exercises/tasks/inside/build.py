@@ -1,0 +1,103 @@
+"""The maps of every head."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ....tape import trace
+from ...exercise import Case, Mistake, changed
+from ...step import fill
+from ..gpt2.build import NAMES, theirs
+
+PARTS = ("attention_maps",)
+IMPORTS = ("import torch",)
+
+START = '''
+@torch.no_grad()
+def attention_maps(model, idx):
+    """The weights of every head for one text: idx (1, T) → (N, H, T, T)."""
+    ...
+'''
+
+SOLUTION = '''
+@torch.no_grad()
+def attention_maps(model, idx):
+    """The weights of every head for one text: idx (1, T) → (N, H, T, T)."""
+    maps, x = [], model.embeddings(idx)
+    for block in model.h:
+        q, k, _ = block.attn.c_attn(block.ln_1(x)).split(x.size(-1), dim=-1)
+        q, k = map(block.attn.split_heads, (q, k))
+        apart = torch.eye(idx.size(1), device=x.device)  # a column each
+        maps.append(attention(q, k, apart))
+        x = block(x)
+    return torch.cat(maps)
+'''
+
+MISTAKES = (
+    Mistake(
+        "Every block reads the embeddings here, so only the first one's maps are right. Let each "
+        "block make the next x with `x = block(x)`, at the end of the loop.",
+        code=changed(SOLUTION, ("        x = block(x)\n", "")),
+    ),
+    Mistake(
+        "You are one block too late. The maps belong to what a block reads, not to what it writes. "
+        "Put `x = block(x)` at the end of the loop.",
+        code=changed(
+            SOLUTION,
+            ("        x = block(x)\n", ""),
+            ("        q, k, _", "        x = block(x)\n        q, k, _"),
+        ),
+    ),
+    Mistake(
+        "`c_attn` reads the stream without its norm here. In a block it is "
+        "`block.attn.c_attn(block.ln_1(x))`.",
+        code=changed(SOLUTION, ("block.ln_1(x)", "x")),
+    ),
+    Mistake(
+        "These are not the weights but the heads' outputs, weights @ v. Give "
+        "`attention` a `torch.eye(T)` for v, because weights @ eye is the weights themselves.",
+        code=changed(
+            SOLUTION,
+            ("q, k, _", "q, k, v"),
+            (
+                "q, k = map(block.attn.split_heads, (q, k))",
+                "q, k, v = map(block.attn.split_heads, (q, k, v))",
+            ),
+            ("attention(q, k, apart)", "attention(q, k, v)"),
+        ),
+    ),
+    Mistake(
+        "You get one map for each block, because q and k are not split into heads. "
+        "`block.attn.split_heads` makes (1, H, T, D) of each.",
+        code=changed(SOLUTION, ("        q, k = map(block.attn.split_heads, (q, k))\n", "")),
+    ),
+    Mistake(
+        "Each block's maps have an axis for the one text, (1, H, T, T). Join them along it with "
+        "`torch.cat`; `torch.stack` makes a new axis.",
+        code=changed(SOLUTION, ("torch.cat", "torch.stack")),
+    ),
+)
+
+TOLERANCE = 1e-4
+
+
+def use(mine: Any, sizes: tuple[int, ...], idx: Tensor) -> Tensor:
+    return mine.attention_maps(fill(mine.GPT2(*sizes), theirs(sizes), NAMES), idx)
+
+
+@torch.no_grad()
+def right(sizes: tuple[int, ...], idx: Tensor) -> Tensor:
+    whole = theirs(sizes)
+    with trace(whole) as t:
+        whole(idx)
+    return torch.cat([t[f"transformer.h.{layer}.attn.weights"] for layer in range(sizes[2])])
+
+
+def cases() -> list[Case]:
+    idx = torch.tensor([[1, 2, 3, 4, 5]])
+    return [
+        Case("two blocks of three heads", ((13, 7, 2, 3, 12), idx)),
+        Case("one head", ((6, 5, 1, 1, 4), idx)),
+        Case("a single token", ((13, 7, 2, 3, 12), idx[:, :1])),
+    ]

@@ -1,0 +1,151 @@
+"""LayerNorm, all of it."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 30
+KIND = "write"
+LEVEL = 2
+MINUTES = 12
+
+TASK = r"""
+Write LayerNorm as a function. For every token by itself: subtract the mean of its C numbers, divide by the root of their variance plus ε, multiply by γ and add β.
+
+$$y = \gamma\,\frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$$
+
+`x` is (B, T, C), `gamma` and `beta` are (C,). The result has the shape of `x`.
+"""
+
+HINTS = (
+    "Mean and variance are over the last axis only, and keep it: `dim=-1, keepdim=True`.",
+    "The variance is the mean of the squared differences: divided by C, not by C − 1. In PyTorch: `x.var(dim=-1, keepdim=True, correction=0)`.",
+    "ε is added to the variance, inside the root.",
+)
+
+START = '''
+def layer_norm(x, gamma, beta, eps=1e-5):
+    """x (B, T, C); gamma, beta (C,). Returns (B, T, C)."""
+    ...
+'''
+
+SOLUTION = """
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
+"""
+
+MISTAKES = (
+    Mistake(
+        "This is what you get with the unbiased variance, divided by C − 1. LayerNorm divides by C.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    return gamma * (x - mean) / torch.sqrt(x.var(dim=-1, keepdim=True) + eps) + beta
+""",
+    ),
+    Mistake(
+        "Here ε is outside the root. Add it to the variance, under the root.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    return gamma * (x - mean) / (x.std(dim=-1, keepdim=True, correction=0) + eps) + beta
+""",
+    ),
+    Mistake(
+        "Mean and variance are taken over all tokens here. LayerNorm treats each token by itself.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    return gamma * (x - x.mean()) / torch.sqrt(x.var(correction=0) + eps) + beta
+""",
+    ),
+    Mistake(
+        "γ and β are left out: after the norm, multiply by γ and add β.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    return (x - mean) / torch.sqrt(x.var(dim=-1, keepdim=True, correction=0) + eps)
+""",
+    ),
+    Mistake(
+        "The argument `eps` is not used: 1e-5 is written into the body. Put `eps` there.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance + 1e-5) + beta
+""",
+    ),
+    Mistake(
+        "ε is left out. A token of equal numbers has the variance 0, and 0 divided by 0 is nan: add `eps` under the root.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance) + beta
+""",
+    ),
+    Mistake(
+        "You divide by the variance. Divide by its root, the standard deviation.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * (x - mean) / (variance + eps) + beta
+""",
+    ),
+    Mistake(
+        "β is added before the product with γ, so γ multiplies it too. β comes last.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=-1, keepdim=True)
+    variance = x.var(dim=-1, keepdim=True, correction=0)
+    return gamma * ((x - mean) / torch.sqrt(variance + eps) + beta)
+""",
+    ),
+    Mistake(
+        "Mean and variance are taken over axis 1, the tokens. LayerNorm takes them over the C numbers of one token: `dim=-1`.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean = x.mean(dim=1, keepdim=True)
+    variance = x.var(dim=1, keepdim=True, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
+""",
+    ),
+    Mistake(
+        "The mean is not subtracted. (That is RMSNorm, which later models use.) Subtract it before you divide.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    square = x.square().mean(dim=-1, keepdim=True)
+    return gamma * x / torch.sqrt(square + eps) + beta
+""",
+    ),
+    Mistake(
+        "The shapes do not fit where there is more than one token. `mean(dim=-1)` and `var(dim=-1)` drop the axis, so that (B, T) meets (B, T, C). Keep it, with `keepdim=True`.",
+        code="""
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mean, variance = x.mean(dim=-1), x.var(dim=-1, correction=0)
+    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
+""",
+    ),
+)
+
+
+def right(x, gamma, beta, eps=1e-5):
+    return F.layer_norm(x, (x.size(-1),), gamma, beta, eps)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(9)
+    ones, zeros = torch.ones(3), torch.zeros(3)
+    x = torch.randn(2, 5, 7, generator=generator)
+    gamma, beta = torch.randn(2, 7, generator=generator)
+    return [
+        Case("one token, three numbers", (torch.tensor([[[1.0, 2.0, 6.0]]]), ones, zeros)),
+        Case("random numbers", (x, gamma, beta)),
+        Case("tiny numbers, for which ε counts", (x * 1e-3, gamma, beta, 1e-5)),
+        Case("another ε, 0.5", (x, gamma, beta, 0.5)),
+        Case("a token of equal numbers", (torch.full((1, 2, 3), 4.0), ones, ones / 2)),
+    ]

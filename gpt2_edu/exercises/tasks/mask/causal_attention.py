@@ -1,0 +1,168 @@
+"""Attention that does not look ahead."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 20
+KIND = "write"
+LEVEL = 2
+MINUTES = 12
+
+TASK = r"""
+Write attention with the causal mask. It is the attention of the last chapter with one more step: query $i$ sees only the keys $j \le i$. `q` and `k` are (…, T, d) and `v` is (…, T, m), with any axes in front. The result is (…, T, m).
+
+For the three words of the chapter, row 0 of the result is (0.5, 0.5), because nothing comes before the crane. You are building `scaled_dot_product_attention`, so do without it.
+"""
+
+HINTS = (
+    "Scores, triangle, softmax, mixture, in this order.",
+    "`visible = torch.ones(T, T, dtype=torch.bool).tril()` is True where a query may look.",
+    "`scores.masked_fill(~visible, -torch.inf)` writes −∞ where it may not. A (T, T) triangle fits any axes in front.",
+)
+
+START = '''
+def causal_attention(q, k, v):
+    """q, k (..., T, d); v (..., T, m). Returns (..., T, m)."""
+    ...
+'''
+
+SOLUTION = """
+def causal_attention(q, k, v):
+    T, d = q.shape[-2:]
+    scores = q @ k.transpose(-2, -1) / math.sqrt(d)
+    visible = torch.ones(T, T, dtype=torch.bool, device=q.device).tril()
+    # before the softmax: the future must not be in the denominator either
+    weights = scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)
+    return weights @ v
+"""
+
+MISTAKES = (
+    Mistake(
+        "Nothing is masked here, so every query sees every key.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    return scores.softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "You mask after the softmax, so the future stays in the denominator and the rows no longer sum to 1. Write −∞ into the scores, before it.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    return scores.softmax(dim=-1).tril() @ v
+""",
+    ),
+    Mistake(
+        "You write 0 where a query may not look, and e to the power of 0 is 1, so the future still gets weight. Write −∞.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    return scores.tril().softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "A finite fill such as −10,000 fails where all visible scores are lower still. −∞ never does.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
+    return scores.masked_fill(~visible, -1e4).softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The `~` is missing: `masked_fill` writes where its mask is True, and here that is the past. Write −∞ where `~visible`.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
+    return scores.masked_fill(visible, -torch.inf).softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The diagonal is masked too, so the first row sees nothing and becomes nan. A token may see itself.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril(-1)
+    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "Your triangle lets every query see one key too many, the very token that it must predict. Write `tril()`, not `tril(1)`.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril(1)
+    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The mask is right, but the scores are not divided by √d.",
+        code="""
+def causal_attention(q, k, v):
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
+    scores = q @ k.transpose(-2, -1)
+    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(v.size(-1))
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
+    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
+""",
+    ),
+    Mistake(
+        "The softmax runs down the columns. A row is a query, and its weights sum to 1: `softmax(dim=-1)`.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
+    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-2) @ v
+""",
+    ),
+    Mistake(
+        "On paper this is right. But in floating point, e to the power of a very low score is 0, and a row of zeros divided by its sum is nan. Put −∞ into the scores and leave the rest to `softmax`.",
+        code="""
+def causal_attention(q, k, v):
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+    powers = scores.exp().tril()
+    return powers / powers.sum(dim=-1, keepdim=True) @ v
+""",
+    ),
+)
+
+
+def right(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+TOLERANCE = 1e-4
+
+
+def cases():
+    generator = torch.Generator().manual_seed(5)
+
+    def three(*shape):
+        return tuple(torch.randn(3, *shape, generator=generator))
+
+    q = torch.tensor([[0.7, 0.7], [0.9, 0.1], [0.9, 0.1]])
+    v = torch.tensor([[0.5, 0.5], [0.9, 0.1], [0.8, 0.2]])
+    # all scores are −80,000 / √2
+    low = torch.full((1, 3, 2), 200.0)
+    wide = three(2, 5, 4)
+    return [
+        Case("the crane, ate, fish: no batch", (q, q.clone(), v)),
+        Case("a batch: B = 2, T = 5, d = 12", three(2, 5, 12)),
+        Case("two axes in front: (2, 3, 5, 4)", three(2, 3, 5, 4)),
+        Case("values of another width: d = 4, m = 3", (wide[0], wide[1], wide[2][..., :3])),
+        Case("a single token, which sees itself", three(1, 1, 4)),
+        Case(
+            "all scores far below −10,000", (low, -low, torch.randn(1, 3, 2, generator=generator))
+        ),
+    ]

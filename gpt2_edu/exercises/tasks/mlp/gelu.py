@@ -1,0 +1,108 @@
+"""GELU, as GPT-2 computes it."""
+
+import torch
+from torch.nn import functional as F
+
+from ...exercise import Case, Mistake
+
+ORDER = 20
+KIND = "write"
+LEVEL = 1
+MINUTES = 8
+
+TASK = r"""
+Write the form of GELU that GPT-2 was trained with:
+
+$$\mathrm{GELU}_{\tanh}(x) = 0.5\,x\left(1 + \tanh\!\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
+
+`x` is a tensor of any shape. The function works on each entry by itself and returns a tensor of the same shape. It turns 2.4 into 2.3807, 0 into 0, and −2 into −0.0454. Write the formula out, without calling `F.gelu`.
+"""
+
+HINTS = (
+    "One or two lines are enough, because `torch.tanh` and `**` work on each entry of a tensor.",
+    "`math.sqrt(2 / math.pi)` is the factor in front of the bracket.",
+    "`inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)`, then half of x, times 1 plus the tanh of `inner`.",
+)
+
+START = '''
+def gelu(x):
+    """x: any shape. Returns the same shape: the tanh form of GELU."""
+    ...
+'''
+
+SOLUTION = """
+def gelu(x):
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    return 0.5 * x * (1 + torch.tanh(inner))
+"""
+
+MISTAKES = (
+    Mistake(
+        "This is the exact form, with `erf`. It differs from the fourth decimal on, and GPT-2 was "
+        "trained with the tanh form.",
+        code="""
+def gelu(x):
+    return x * 0.5 * (1 + torch.erf(x / 2**0.5))
+""",
+    ),
+    Mistake(
+        "This is x · σ(1.702 x), a coarser approximation. Write the form with tanh.",
+        code="""
+def gelu(x):
+    return x * torch.sigmoid(1.702 * x)
+""",
+    ),
+    Mistake(
+        "The factor 0.5 is missing. The share must be between 0 and 1, and 1 + tanh is between "
+        "0 and 2.",
+        code="""
+def gelu(x):
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    return x * (1 + torch.tanh(inner))
+""",
+    ),
+    Mistake(
+        "The root is of 2/π, not of π or 2π: `math.sqrt(2 / math.pi)`.",
+        code="""
+def gelu(x):
+    inner = math.sqrt(2 * math.pi) * (x + 0.044715 * x**3)
+    return 0.5 * x * (1 + torch.tanh(inner))
+""",
+    ),
+    Mistake(
+        "Here 0.044715 is cubed as well. Only x is: `0.044715 * x**3`.",
+        code="""
+def gelu(x):
+    inner = math.sqrt(2 / math.pi) * (x + (0.044715 * x) ** 3)
+    return 0.5 * x * (1 + torch.tanh(inner))
+""",
+    ),
+    Mistake(
+        "This is only the share. GELU multiplies x by it.",
+        code="""
+def gelu(x):
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    return 0.5 * (1 + torch.tanh(inner))
+""",
+    ),
+    Mistake(
+        "This is ReLU, which has a corner at 0. GELU is smooth.",
+        code="""
+def gelu(x):
+    return x.clamp(min=0)
+""",
+    ),
+)
+
+
+def right(x):
+    return F.gelu(x, approximate="tanh")
+
+
+def cases():
+    generator = torch.Generator().manual_seed(7)
+    return [
+        Case("the five numbers of the chapter", (torch.tensor([2.4, 1.0, 0.0, -0.5, -2.0]),)),
+        Case("random numbers, (B, T, F)", (2 * torch.randn(2, 3, 5, generator=generator),)),
+        Case("very large and very small numbers", (torch.tensor([[-30.0, -1e-4, 1e-4, 30.0]]),)),
+    ]

@@ -1,0 +1,157 @@
+"""The MLP, on your GELU."""
+
+import torch
+
+from ....config import GPT2Config
+from ....model import MLP
+from ...exercise import Case, Mistake
+
+ORDER = 40
+KIND = "write"
+LEVEL = 2
+MINUTES = 10
+
+TASK = r"""
+Write the whole MLP, which is a linear layer, the nonlinearity and another linear layer.
+
+`x` is (B, T, C). `weights` is a dictionary with four tensors, in the layout of `nn.Linear`, which is (out, in):
+
+| key | shape |
+| --- | --- |
+| `"c_fc.weight"` | (F, C) |
+| `"c_fc.bias"` | (F,) |
+| `"c_proj.weight"` | (C, F) |
+| `"c_proj.bias"` | (C,) |
+
+The result is (B, T, C). For the nonlinearity use your `gelu`. The cell begins by fetching it, or the book's if yours is missing. F is 4C in GPT-2, but your function should work for any F.
+
+By hand: the token (1, 2) with the rows (1, 0), (0, 0), (0, −1) and no biases becomes (1, 0, −2) before GELU and (0.8412, 0, −0.0454) after it. If `c_proj` has the rows (1, 5, 0) and (0, 5, 1) and the bias (0.5, 0), then (1.3412, −0.0454) comes out.
+"""
+
+HINTS = (
+    "Follow the shapes through the three steps: (B, T, C) → (B, T, F) → (B, T, F) → (B, T, C).",
+    "A linear layer with a matrix stored as (out, in) is `x @ W.T + b`, or `F.linear(x, W, b)`.",
+    '`pre = F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])`, then `gelu(pre)`, then the same with `c_proj`.',
+)
+
+START = '''
+gelu = own("gelu")
+
+
+def mlp(x, weights):
+    """x (B, T, C); weights: four tensors by name. Returns (B, T, C)."""
+    ...
+'''
+
+SOLUTION = """
+gelu = own("gelu")
+
+
+def mlp(x, weights):
+    # F.linear takes the matrix as it is stored, (out, in)
+    pre = F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])
+    act = gelu(pre)  # (B, T, F)
+    return F.linear(act, weights["c_proj.weight"], weights["c_proj.bias"])
+"""
+
+MISTAKES = (
+    Mistake(
+        "The nonlinearity is missing. Two linear layers in a row are one linear layer.",
+        code="""
+def mlp(x, weights):
+    pre = F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])
+    return F.linear(pre, weights["c_proj.weight"], weights["c_proj.bias"])
+""",
+    ),
+    Mistake(
+        "`F.gelu(x)` is the exact form. GPT-2 was trained with the tanh form, which is your `gelu`.",
+        code="""
+def mlp(x, weights):
+    act = F.gelu(F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"]))
+    return F.linear(act, weights["c_proj.weight"], weights["c_proj.bias"])
+""",
+    ),
+    Mistake(
+        "This applies GELU twice. Nothing follows `c_proj`, whose result is returned as it is.",
+        code="""
+gelu = own("gelu")
+
+
+def mlp(x, weights):
+    act = gelu(F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"]))
+    out = F.linear(act, weights["c_proj.weight"], weights["c_proj.bias"])
+    return gelu(out)
+""",
+    ),
+    Mistake(
+        "The biases are left out. A linear layer adds one after its matrix.",
+        code="""
+gelu = own("gelu")
+
+
+def mlp(x, weights):
+    act = gelu(F.linear(x, weights["c_fc.weight"]))
+    return F.linear(act, weights["c_proj.weight"])
+""",
+    ),
+    Mistake(
+        "GELU comes before `c_fc` here. Widen first, then apply it to the F entries.",
+        code="""
+gelu = own("gelu")
+
+
+def mlp(x, weights):
+    pre = F.linear(gelu(x), weights["c_fc.weight"], weights["c_fc.bias"])
+    return F.linear(pre, weights["c_proj.weight"], weights["c_proj.bias"])
+""",
+    ),
+    Mistake(
+        "The matrices are stored as (out, in), so they have to be transposed: `x @ W.T + b`.",
+        code="""
+gelu = own("gelu")
+
+
+def mlp(x, weights):
+    act = gelu(x @ weights["c_fc.weight"] + weights["c_fc.bias"])
+    return act @ weights["c_proj.weight"] + weights["c_proj.bias"]
+""",
+    ),
+)
+
+
+def right(x, weights):
+    (F, C), device = weights["c_fc.weight"].shape, torch.device("meta")
+    with device:
+        module = MLP(GPT2Config(n_embd=C, n_head=1))
+        module.c_fc, module.c_proj = torch.nn.Linear(C, F), torch.nn.Linear(F, C)
+    module.load_state_dict(weights, assign=True)
+    return module.eval()(x)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(7)
+
+    def draw(C, F):
+        shapes = {"c_fc": (F, C), "c_proj": (C, F)}
+        return {
+            f"{layer}.{kind}": torch.randn(shape, generator=generator)
+            for layer, (out, into) in shapes.items()
+            for kind, shape in {"weight": (out, into), "bias": (out,)}.items()
+        }
+
+    hand = {
+        "c_fc.weight": torch.tensor([[1.0, 0.0], [0.0, 0.0], [0.0, -1.0]]),
+        "c_fc.bias": torch.zeros(3),
+        "c_proj.weight": torch.tensor([[1.0, 5.0, 0.0], [0.0, 5.0, 1.0]]),
+        "c_proj.bias": torch.tensor([0.5, 0.0]),
+    }
+    return [
+        Case("the example by hand", (torch.tensor([[[1.0, 2.0]]]), hand)),
+        Case(
+            "B = 2, T = 5, C = 3, F = 12", (torch.randn(2, 5, 3, generator=generator), draw(3, 12))
+        ),
+        Case("F that is not 4C", (torch.randn(3, 2, 4, generator=generator), draw(4, 7))),
+        Case(
+            "a batch of 1 with one token", (torch.randn(1, 1, 5, generator=generator), draw(5, 20))
+        ),
+    ]

@@ -1,0 +1,158 @@
+"""Text to ids and back."""
+
+from functools import cache
+from typing import Any
+
+from ....tokenizer import SPLIT_PATTERN, load_tokenizer
+from ...exercise import Case, Mistake, changed
+
+PARTS = ("encode", "decode")
+IMPORTS = ("import math", "from itertools import pairwise", "import regex")
+
+START = '''
+def encode(text, ranks, pattern):
+    """Text → ids. ranks: a token as bytes → id; pattern cuts into pieces."""
+    ids = []
+    for piece in regex.findall(pattern, text):
+        parts = [bytes([byte]) for byte in piece.encode("utf-8")]
+        ...  # merge the pair of lowest rank, until no pair has one
+        ids += [ranks[part] for part in parts]
+    return ids
+
+
+def decode(ids, ranks):
+    """Ids → text. Bytes that make no character become �."""
+    ...
+'''
+
+SOLUTION = '''
+def encode(text, ranks, pattern):
+    """Text → ids. ranks: a token as bytes → id; pattern cuts into pieces."""
+    ids = []
+    for piece in regex.findall(pattern, text):
+        parts = [bytes([byte]) for byte in piece.encode("utf-8")]
+        while len(parts) > 1:
+            pairs = [a + b for a, b in pairwise(parts)]
+            best = min(pairs, key=lambda pair: ranks.get(pair, math.inf))
+            if best not in ranks:
+                break
+            i = pairs.index(best)
+            parts[i : i + 2] = [best]  # merge
+        ids += [ranks[part] for part in parts]
+    return ids
+
+
+def decode(ids, ranks):
+    """Ids → text. Bytes that make no character become �."""
+    token = {i: part for part, i in ranks.items()}
+    return b"".join(token[i] for i in ids).decode("utf-8", errors="replace")
+'''
+
+
+MERGING = SOLUTION[SOLUTION.index("        while len") : SOLUTION.index("        ids +=")]
+
+MISTAKES = (
+    Mistake(
+        "You decode token by token, but a token may end in the middle of a character. Join the "
+        "bytes of all tokens first, then decode once.",
+        code=changed(
+            SOLUTION,
+            (
+                'b"".join(token[i] for i in ids).decode("utf-8", errors="replace")',
+                '"".join(token[i].decode("utf-8", errors="replace") for i in ids)',
+            ),
+        ),
+    ),
+    Mistake(
+        "Half a character stops your `decode` with an error. Tell Python what to write there: "
+        '`decode("utf-8", errors="replace")`.',
+        code=changed(SOLUTION, (', errors="replace"', "")),
+    ),
+    Mistake(
+        "You merge one pair only. Repeat until no two neighbours make a token, with `while` instead of "
+        "`if`.",
+        code=changed(SOLUTION, ("[best]  # merge", "[best]\n            break")),
+    ),
+    Mistake(
+        "You take the longest token that fits, from left to right. Byte-pair encoding goes by rank, so "
+        "of all neighbours the pair that was learned first is merged first.",
+        code=changed(
+            SOLUTION,
+            (
+                MERGING,
+                """\
+        rest, parts = piece.encode("utf-8"), []
+        while rest:
+            n = max(n for n in range(1, len(rest) + 1) if rest[:n] in ranks)
+            parts.append(rest[:n])
+            rest = rest[n:]
+""",
+            ),
+        ),
+    ),
+    Mistake(
+        "Of several equal pairs you merge one further to the right. Take the leftmost, as "
+        "`pairs.index(best)` does.",
+        code=changed(
+            SOLUTION,
+            ("pairs.index(best)", "len(pairs) - 1 - pairs[::-1].index(best)"),
+        ),
+    ),
+    Mistake(
+        "You merge the first pair from the left that is in the list. Take the one of the lowest "
+        "rank, wherever it is.",
+        code=changed(
+            SOLUTION,
+            (
+                "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
+                'next((pair for pair in pairs if pair in ranks), b"")',
+            ),
+        ),
+    ),
+    Mistake(
+        "You merge the pair of the highest rank, which was learned last. The lowest comes first.",
+        code=changed(
+            SOLUTION,
+            (
+                "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
+                "max(pairs, key=lambda pair: ranks.get(pair, -1))",
+            ),
+        ),
+    ),
+)
+
+
+@cache
+def ranks_of(tokenizer: str) -> dict[bytes, int]:
+    encoding = load_tokenizer(tokenizer)
+    return {encoding.decode_single_token_bytes(i): i for i in range(encoding.n_vocab)}
+
+
+def use(mine: Any, what: str, tokenizer: str, given: Any) -> Any:
+    ranks = dict(ranks_of(tokenizer))
+    if what == "encode":
+        return mine.encode(given, ranks, SPLIT_PATTERN)
+    return mine.decode(given, ranks)
+
+
+def right(what: str, tokenizer: str, given: Any) -> Any:
+    encoding = load_tokenizer(tokenizer)
+    return encoding.encode_ordinary(given) if what == "encode" else encoding.decode(given)
+
+
+def cases() -> list[Case]:
+    return [
+        Case("encode one word, of one piece", ("encode", "crane", "crane")),
+        Case("encode a sentence", ("encode", "gpt2", "A crane ate fish.")),
+        Case("a word that is no token of its own", ("encode", "gpt2", "This will be tokenized")),
+        Case("words that could be cut in two ways", ("encode", "gpt2", "breathless Strawberries")),
+        Case("a word whose beginning could be merged first", ("encode", "gpt2", "weight")),
+        Case("equal pairs: the leftmost first", ("encode", "gpt2", "wwwww !!!!!")),
+        Case("spaces, line ends, digits", ("encode", "gpt2", "  two  spaces\n\nand 1024")),
+        Case("characters of several bytes", ("encode", "gpt2", "naïve 🦩 鶴")),
+        Case("an empty text", ("encode", "gpt2", "")),
+        Case("decode a sentence", ("decode", "gpt2", [32, 41175, 15063, 5916])),
+        Case("a character spread over three tokens", ("decode", "gpt2", [32, 12520, 238, 253])),
+        Case("half a character becomes �", ("decode", "gpt2", [447])),
+        Case("a story's end", ("decode", "crane", [258, 483, 1023])),
+    ]

@@ -1,0 +1,252 @@
+"""A schedule, and a loop for longer runs."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ....training import plain
+from ....training.optim import learning_rate
+from ...exercise import Case, Mistake, changed, find_step
+from ...parts import execute
+from ..training.build import table
+
+PARTS = ("rate", "train")
+IMPORTS = (
+    "import math",
+    "import torch",
+    "from torch import nn",
+    "from torch.nn import functional as F",
+)
+
+START = '''
+def rate(step, steps, lr, min_lr, warmup):
+    """The learning rate of a step, counted from 0: up to lr, down to min_lr."""
+    ...
+
+
+def train(
+    model,
+    ids,
+    steps,
+    batch_size=16,
+    T=64,
+    lr=1e-3,
+    min_lr=1e-4,
+    warmup=20,
+    decay=0.1,
+    clip=1.0,
+    accumulate=1,
+):
+    """The loop, for longer runs. Returns the loss of every step."""
+    ...
+'''
+
+SOLUTION = '''
+def rate(step, steps, lr, min_lr, warmup):
+    """The learning rate of a step, counted from 0: up to lr, down to min_lr."""
+    if step < warmup:
+        return lr * (step + 1) / warmup
+    done = (step + 1 - warmup) / (steps - warmup)
+    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * done)) / 2
+
+
+def train(
+    model,
+    ids,
+    steps,
+    batch_size=16,
+    T=64,
+    lr=1e-3,
+    min_lr=1e-4,
+    warmup=20,
+    decay=0.1,
+    clip=1.0,
+    accumulate=1,
+):
+    """The loop, for longer runs. Returns the loss of every step."""
+    matrices = [p for p in model.parameters() if p.ndim >= 2]
+    others = [p for p in model.parameters() if p.ndim < 2]
+    groups = [
+        {"params": matrices, "weight_decay": decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups)
+    losses = []
+    for step in range(steps):
+        for group in optimizer.param_groups:
+            group["lr"] = rate(step, steps, lr, min_lr, warmup)
+        optimizer.zero_grad()
+        total = 0.0
+        for _ in range(accumulate):
+            inputs, targets = batch(ids, batch_size, T)
+            logits = model(inputs)
+            loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+            (loss / accumulate).backward()
+            total += loss.item() / accumulate
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+        losses.append(total)
+    return losses
+'''
+
+
+MISTAKES = (
+    Mistake(
+        "Your warm-up begins at 0, so the first step changes nothing. Step s is the (s + 1)-th: "
+        "`lr * (step + 1) / warmup`.",
+        code=changed(SOLUTION, ("lr * (step + 1) / warmup", "lr * step / warmup")),
+    ),
+    Mistake(
+        "Your cosine is one step late and never reaches min_lr. The share that is done includes "
+        "this step: `step + 1 - warmup`.",
+        code=changed(SOLUTION, ("(step + 1 - warmup)", "(step - warmup)")),
+    ),
+    Mistake(
+        "The parts' losses are added up, but the loss of the whole batch is their mean. Divide each "
+        "by `accumulate`, both for `backward` and for what you return.",
+        code=changed(
+            SOLUTION,
+            ("(loss / accumulate).backward()", "loss.backward()"),
+            ("loss.item() / accumulate", "loss.item()"),
+        ),
+    ),
+    Mistake(
+        "The gradients of the parts add up to `accumulate` times that of the whole batch. AdamW "
+        "hardly notices, but clipping does. Write `(loss / accumulate).backward()`.",
+        code=changed(SOLUTION, ("(loss / accumulate).backward()", "loss.backward()")),
+    ),
+    Mistake(
+        "The gradients are those of the whole batch, but the losses that you return are the "
+        "sums over the parts. Divide each of these by `accumulate` too.",
+        code=changed(SOLUTION, ("loss.item() / accumulate", "loss.item()")),
+    ),
+    Mistake(
+        "`zero_grad` is inside the loop over the parts, so only the last part counts. It "
+        "belongs before that loop.",
+        code=changed(
+            SOLUTION,
+            ("        optimizer.zero_grad()\n", ""),
+            ("            (loss", "            optimizer.zero_grad()\n            (loss"),
+        ),
+    ),
+    Mistake(
+        "The gradients are not clipped: `nn.utils.clip_grad_norm_(model.parameters(), clip)`, "
+        "between `backward` and `step`.",
+        code=changed(
+            SOLUTION, ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", "")
+        ),
+    ),
+    Mistake(
+        "You clip inside the loop over the parts, so a later part counts more than those "
+        "before it. Clip once, after the gradients of all parts have been added up.",
+        code=changed(
+            SOLUTION,
+            ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
+            (
+                ".backward()\n",
+                ".backward()\n            nn.utils.clip_grad_norm_(model.parameters(), clip)\n",
+            ),
+        ),
+    ),
+    Mistake(
+        "Everything decays. Only tensors with two axes or more should; biases and norms get "
+        '`"weight_decay": 0.0`.',
+        code=changed(SOLUTION, ('"weight_decay": 0.0', '"weight_decay": decay')),
+    ),
+)
+
+TOLERANCE = 1e-3
+OFF = {"warmup": 0, "decay": 0.01, "clip": math.inf}  # and min_lr = lr: the plain loop
+
+
+class Tilted(nn.Module):
+    """A table with a bias that begins far from 0: one tensor to decay, and one to spare."""
+
+    def __init__(self, V: int) -> None:
+        super().__init__()
+        self.table = table(V)
+        self.bias = nn.Parameter(torch.linspace(-4, 4, V))
+
+    def forward(self, idx: Tensor) -> Tensor:
+        logits: Tensor = self.table(idx) + self.bias
+        return logits
+
+
+class Quarrelling(nn.Module):
+    """A table whose sign turns with every pass, so that two portions pull against each other."""
+
+    def __init__(self, V: int) -> None:
+        super().__init__()
+        self.table = table(V)
+        self.calls = 0
+
+    def forward(self, idx: Tensor) -> Tensor:
+        self.calls += 1
+        logits: Tensor = self.table(idx) * (2 if self.calls % 2 else -1)
+        return logits
+
+
+MODELS = {"decay": Tilted, "clip": Tilted, "portions": Quarrelling}
+
+
+def use(mine: Any, what: str, *given: Any) -> Any:
+    if what == "rate":
+        return [mine.rate(*case) for case in given]
+    torch.manual_seed(0)
+    ids, steps, batch_size, T, lr, more = given
+    model = MODELS.get(what, table)(11)
+    losses = mine.train(model, ids, steps, batch_size, T, lr, **more)
+    return [len(losses), *(round(float(losses[i]), 3) for i in (0, 1, -1))]
+
+
+def right(what: str, *given: Any) -> Any:
+    if what == "rate":
+        names = ("steps", "lr", "min_lr", "warmup_steps")
+        return [learning_rate(step, **dict(zip(names, rest, strict=True))) for step, *rest in given]
+    if what == "off":
+        torch.manual_seed(0)
+        losses = plain.train(table(11), *given[:-1])
+        return [len(losses), *(round(float(losses[i]), 3) for i in (0, 1, -1))]
+    step = find_step("training_well")
+    return execute(step, step.solution)(what, *given)
+
+
+def cases() -> list[Case]:
+    ring: Tensor = torch.arange(400) % 11
+    return [
+        Case(
+            "rate: 6 steps, 2 of them warm-up",
+            ("rate", *((step, 6, 8.0, 2.0, 2) for step in range(6))),
+        ),
+        Case(
+            "rate: without warm-up",
+            ("rate", (0, 10, 3.0, 0.5, 0), (9, 10, 3.0, 0.5, 0)),
+        ),
+        Case(
+            "train: all switched off, as the plain loop",
+            ("off", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1}),
+        ),
+        Case(
+            "train: warm-up and cosine",
+            ("on", ring, 40, 4, 22, 0.1, OFF | {"warmup": 5, "min_lr": 0.01}),
+        ),
+        Case(
+            "train: clipped",
+            ("clip", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "clip": 0.05}),
+        ),
+        Case(
+            "train: the table decays, the bias does not",
+            ("decay", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "decay": 2.0}),
+        ),
+        Case(
+            "train: in two parts",
+            ("portions", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2, "clip": 0.2}),
+        ),
+        Case(
+            # the limit lies between the mean of the portions' gradients and their sum
+            "train: in two parts, clipped",
+            ("clip", ring, 20, 4, 22, 0.1, OFF | {"min_lr": 0.1, "accumulate": 2, "clip": 0.5}),
+        ),
+    ]

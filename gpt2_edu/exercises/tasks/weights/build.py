@@ -1,0 +1,154 @@
+"""Weights from a file."""
+
+import re
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from .... import model
+from ...exercise import Case, Mistake, changed
+from ..gpt2.build import theirs
+
+PARTS = ("load",)
+IMPORTS = (
+    "import json",
+    "from pathlib import Path",
+    "from safetensors.torch import load_file",
+)
+
+START = '''
+def load(folder):
+    """The model in a folder with config.json and model.safetensors."""
+    config = json.loads((Path(folder) / "config.json").read_text())
+    sizes = ("vocab_size", "n_positions", "n_layer", "n_head", "n_embd")
+    # GPT2 is your own, from my_gpt2.py, so try load through build.
+    model = GPT2(*(config[size] for size in sizes))
+    tensors = {}
+    for name, tensor in load_file(Path(folder) / "model.safetensors").items():
+        ...  # its name in your model; transposed or not
+        tensors[name] = tensor
+    tensors["lm_head.weight"] = tensors["embeddings.wte.weight"]
+    model.load_state_dict(tensors)
+    return model
+'''
+
+SOLUTION = '''
+def load(folder):
+    """The model in a folder with config.json and model.safetensors."""
+    config = json.loads((Path(folder) / "config.json").read_text())
+    sizes = ("vocab_size", "n_positions", "n_layer", "n_head", "n_embd")
+    model = GPT2(*(config[size] for size in sizes))
+    tensors = {}
+    for name, tensor in load_file(Path(folder) / "model.safetensors").items():
+        name = name.removeprefix("transformer.")
+        if name.endswith((".attn.bias", ".attn.masked_bias")):
+            continue  # the mask, which older files contain
+        if name.startswith(("wte", "wpe")):
+            name = f"embeddings.{name}"
+        if name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
+            tensor = tensor.T  # stored as (in, out)
+        tensors[name] = tensor
+    tensors["lm_head.weight"] = tensors["embeddings.wte.weight"]
+    model.load_state_dict(tensors)
+    return model
+'''
+
+
+MISTAKES = (
+    Mistake(
+        "The names do not fit yet. Remove `transformer.`, and put `embeddings.` in front of those "
+        "that then begin with `wte` or `wpe`.",
+        code=changed(SOLUTION, ('name = f"embeddings.{name}"', "pass")),
+    ),
+    Mistake(
+        "`my_name` and `CONV1D` are on the chapter's page, but `load` goes into a different file. "
+        "Write their work out inside it.",
+        code=changed(
+            SOLUTION, ('name = name.removeprefix("transformer.")', "name = my_name(name)")
+        ),
+    ),
+    Mistake(
+        "A weight is transposed when it should not be, or the reverse. Four in each block are stored "
+        "as (in, out), those of `c_attn`, `c_fc` and both `c_proj`. Transpose these and no others.",
+        code=changed(SOLUTION, ("tensor = tensor.T  # stored as (in, out)", "pass")),
+    ),
+    Mistake(
+        "All shapes fit, and yet it is a different model. `attn.c_proj.weight` is square, so it is "
+        "easily missed. It is stored as (in, out) like the other three.",
+        code=changed(
+            SOLUTION,
+            (
+                '"c_attn.weight", "c_proj.weight", "c_fc',
+                '"c_attn.weight", "mlp.c_proj.weight", "c_fc',
+            ),
+        ),
+    ),
+    Mistake(
+        "A file with masks in it does not load. Skip names that end in `.attn.bias` or "
+        "`.attn.masked_bias` with `continue`.",
+        code=changed(
+            SOLUTION,
+            ("            continue  # the mask, which older files contain", "            pass"),
+        ),
+    ),
+    Mistake(
+        "You skip real biases, because `c_attn.bias` ends in `attn.bias` too. The dot in `.attn.bias` keeps "
+        "them apart.",
+        code=changed(
+            SOLUTION, ('(".attn.bias", ".attn.masked_bias")', '("attn.bias", "attn.masked_bias")')
+        ),
+    ),
+)
+
+TOLERANCE = 1e-4
+SIZES = (13, 7, 2, 3, 12)
+CRANE = Path(model.__file__).parent / "assets" / "crane"
+
+
+@cache
+def folder(what: str) -> Path:
+    """A folder with weights: those of Crane World, small ones, or small ones with old ballast."""
+    if what == "crane":
+        return CRANE
+    path = Path(tempfile.mkdtemp())
+    theirs(SIZES).save_pretrained(path)
+    if what == "old":
+        tensors = load_file(path / "model.safetensors")
+        for layer in range(SIZES[2]):
+            tensors[f"transformer.h.{layer}.attn.bias"] = torch.ones(1, 1, 7, 7).tril()
+            tensors[f"transformer.h.{layer}.attn.masked_bias"] = torch.tensor(-1e4)
+        save_file(tensors, path / "model.safetensors", metadata={"format": "pt"})
+    return path
+
+
+class WrongShape(RuntimeError):
+    """What a strict load says of a tensor that lies the wrong way."""
+
+
+def use(mine: Any, what: str, idx: Tensor) -> Tensor:
+    try:
+        return mine.load(folder(what))(idx)
+    except RuntimeError as error:
+        found = re.search(r"size mismatch for .*", str(error))
+        if found is None:
+            raise
+        raise WrongShape(found[0]) from None
+
+
+@torch.no_grad()
+def right(what: str, idx: Tensor) -> Tensor:
+    return model.GPT2.from_pretrained(folder("crane" if what == "crane" else "small"))(idx)[0]
+
+
+def cases() -> list[Case]:
+    idx = torch.tensor([[1, 2, 3, 4, 5]])
+    return [
+        Case("a small model", ("small", idx)),
+        Case("a file with masks in it", ("old", idx)),
+        Case("the model of Crane World", ("crane", torch.tensor([[1023, 258, 483, 5]]))),
+    ]
