@@ -20,7 +20,7 @@ import torch
 
 from gpt2_edu import GPT2, exercises
 from gpt2_edu.exercises import check, checking, own, parts, progress, record
-from gpt2_edu.exercises.exercise import changed
+from gpt2_edu.exercises.exercise import Mistake, changed, steps
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.machine.files import locked
 from gpt2_site import make_practice
@@ -74,6 +74,21 @@ def test_each_known_mistake_is_told_by_its_own_words(name):
         report = checking.examine(exercise, answer)
         assert not report.passed, mistake.message
         assert report.diagnosis == mistake.message, f"{mistake.message}\n{report}"
+
+
+@pytest.mark.parametrize("exercise", [*ALL.values(), *steps().values()], ids=lambda e: e.name)
+def test_each_edit_of_a_mistake_occurs_once(exercise):
+    for mistake in exercise.mistakes:
+        code = exercise.solution
+        for old, new in mistake.edits:
+            assert code.count(old) == 1 and old != new, (mistake.message, old)
+            code = code.replace(old, new)
+        assert exercise.code_of(mistake) == (code if mistake.edits else mistake.code)
+
+
+def test_an_edit_that_does_not_fit_names_the_exercise():
+    with pytest.raises(ValueError, match="head_size: 'absent' occurs 0 times"):
+        ALL["head_size"].code_of(Mistake("a message", ("absent", "")))
 
 
 def test_a_wrong_answer_is_not_told_of_another_mistake():

@@ -43,66 +43,36 @@ def attention(q, k, v):
 MISTAKES = (
     Mistake(
         "The division by √d is missing. Without it, scores grow with the width of the vectors.",
-        code="""
-def attention(q, k, v):
-    return (q @ k.transpose(-2, -1)).softmax(dim=-1) @ v
-""",
+        (" / math.sqrt(q.size(-1))", ""),
     ),
     Mistake(
         "You divide by d. Divide by its root, `math.sqrt(q.size(-1))`.",
-        code="""
-def attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / q.size(-1)
-    return scores.softmax(dim=-1) @ v
-""",
+        ("math.sqrt(q.size(-1))", "q.size(-1)"),
     ),
     Mistake(
         "You divide by √T, the root of the number of tokens. d is the length of the vectors, the last axis of q.",
-        code="""
-def attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-2))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("q.size(-1)", "q.size(-2)"),
     ),
     Mistake(
         "The division comes after the softmax, so the shares no longer sum to 1. Divide the scores.",
-        code="""
-def attention(q, k, v):
-    weights = (q @ k.transpose(-2, -1)).softmax(dim=-1)
-    return weights / math.sqrt(q.size(-1)) @ v
-""",
+        (" / math.sqrt(q.size(-1))", ""),
+        ("scores.softmax(dim=-1)", "scores.softmax(dim=-1) / math.sqrt(q.size(-1))"),
     ),
     Mistake(
         "The softmax runs down the columns here. A row is a query, and its shares must sum to 1: `dim=-1`.",
-        code="""
-def attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-2) @ v
-""",
+        ("dim=-1", "dim=-2"),
     ),
     Mistake(
         "Query and key are swapped: `k @ q.transpose(-2, -1)` has a row for each key. Row = query, so q comes first.",
-        code="""
-def attention(q, k, v):
-    scores = k @ q.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("q @ k.transpose", "k @ q.transpose"),
     ),
     Mistake(
         "`transpose(0, 1)` swaps the first two axes, which are the right ones only if there is no batch. Count from the end: `transpose(-2, -1)`.",
-        code="""
-def attention(q, k, v):
-    scores = q @ k.transpose(0, 1) / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("transpose(-2, -1)", "transpose(0, 1)"),
     ),
     Mistake(
         "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
-        code="""
-def attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(v.size(-1))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("q.size(-1)", "v.size(-1)"),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
 PARTS = ("attention", "Head")
@@ -56,25 +56,25 @@ class Head(nn.Module):
 MISTAKES = (
     Mistake(
         "The division is missing: the scores are q · k / √D.",
-        code=changed(SOLUTION, (" / math.sqrt(D)", "")),
+        (" / math.sqrt(D)", ""),
     ),
     Mistake(
         "You divide by D. The typical size of a score grows like the root of D: use `math.sqrt`.",
-        code=changed(SOLUTION, ("math.sqrt(D)", "D")),
+        ("math.sqrt(D)", "D"),
     ),
     Mistake(
         "Your columns sum to 1. The shares of one query are a row, so take the softmax with `dim=-1`.",
-        code=changed(SOLUTION, ("softmax(dim=-1)", "softmax(dim=-2)")),
+        ("softmax(dim=-1)", "softmax(dim=-2)"),
     ),
     Mistake(
         "Your table is turned: its rows are keys. Row = query, so q is on the left, and k is "
         "transposed.",
-        code=changed(SOLUTION, ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)")),
+        ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)"),
     ),
     Mistake(
         "`attention` is right, but `Head` cuts its parts in another order. The first C entries of "
         "`c_attn` are q, the next are k, the last are v.",
-        code=changed(SOLUTION, ("q, k, v = self.c_attn", "k, q, v = self.c_attn")),
+        ("q, k, v = self.c_attn", "k, q, v = self.c_attn"),
     ),
 )
 

@@ -44,57 +44,27 @@ def one_head(x, weight, bias):
 MISTAKES = (
     Mistake(
         "The bug is still there: `q.size(1)` is T, the number of tokens. Divide the scores by the root of the vectors' length, `q.size(-1)`.",
-        code="""
-def one_head(x, weight, bias):
-    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(1))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("q.size(-1)", "q.size(1)"),
     ),
     Mistake(
         "Now nothing is divided. Keep the root, since only the number in it was wrong.",
-        code="""
-def one_head(x, weight, bias):
-    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
-    scores = q @ k.transpose(-2, -1)
-    return scores.softmax(dim=-1) @ v
-""",
+        (" / math.sqrt(q.size(-1))", ""),
     ),
     Mistake(
         "Axis 0 is B, the number of texts. The length of the vectors is the last axis.",
-        code="""
-def one_head(x, weight, bias):
-    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(0))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("q.size(-1)", "q.size(0)"),
     ),
     Mistake(
         "The first axis of the weight is 3C, the width of q, k and v together. A query has C entries.",
-        code="""
-def one_head(x, weight, bias):
-    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(weight.size(0))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("q.size(-1)", "weight.size(0)"),
     ),
     Mistake(
         "The number is right now, but the root is gone. Divide by √C.",
-        code="""
-def one_head(x, weight, bias):
-    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
-    scores = q @ k.transpose(-2, -1) / q.size(-1)
-    return scores.softmax(dim=-1) @ v
-""",
+        ("math.sqrt(q.size(-1))", "q.size(-1)"),
     ),
     Mistake(
         "The transposition was right: `transpose(-2, -1)` transposes each text's keys and leaves the batch axis as it is. The bug is elsewhere.",
-        code="""
-def one_head(x, weight, bias):
-    q, k, v = F.linear(x, weight, bias).split(x.size(-1), dim=-1)
-    scores = q.transpose(-2, -1) @ k / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("q @ k.transpose(-2, -1)", "q.transpose(-2, -1) @ k"),
     ),
 )
 

@@ -45,40 +45,26 @@ def project(x, weight, bias):
 MISTAKES = (
     Mistake(
         "The bias is missing. GPT-2's `c_attn` has one, so add it to all 3C outputs before you cut them.",
-        code="""
-def project(x, weight, bias):
-    return (x @ weight.T).split(x.size(-1), dim=-1)
-""",
+        (" + bias", ""),
     ),
     Mistake(
         "The pieces are right, but in another order. The first C outputs are the query, the next C the key, the last C the value.",
-        code="""
-def project(x, weight, bias):
-    k, q, v = (x @ weight.T + bias).split(x.size(-1), dim=-1)
-    return q, k, v
-""",
+        ("    q, k, v = ", "    k, q, v = "),
     ),
     Mistake(
         "`split` takes the size of a piece, C, and not the number of pieces, 3. (`chunk(3, dim=-1)` takes the number.)",
-        code="""
-def project(x, weight, bias):
-    return (x @ weight.T + bias).split(3, dim=-1)
-""",
+        (
+            "q, k, v = qkv.split(x.size(-1), dim=-1)  # pieces of C, in this order\n    return q, k, v",
+            "return qkv.split(3, dim=-1)",
+        ),
     ),
     Mistake(
         "You take every third output for each of the three. But they are side by side: the first C outputs are the query, the next C the key.",
-        code="""
-def project(x, weight, bias):
-    qkv = x @ weight.T + bias
-    return qkv[..., 0::3], qkv[..., 1::3], qkv[..., 2::3]
-""",
+        ("qkv.split(x.size(-1), dim=-1)", "(qkv[..., i::3] for i in range(3))"),
     ),
     Mistake(
         "The weight is stored as (out, in) = (3C, C), and x ends in C. Transpose it: `x @ weight.T`.",
-        code="""
-def project(x, weight, bias):
-    return (x @ weight + bias).split(x.size(-1), dim=-1)
-""",
+        ("weight.T", "weight"),
     ),
 )
 

@@ -82,66 +82,56 @@ def block(x, weights, n_head):
 MISTAKES = (
     Mistake(
         "This is the order of 2017, with LayerNorm after the addition. In GPT-2 it comes before each part, and the stream itself is not normalised.",
-        code=_wrong("""
-    x = norm("ln_1", x + attend(x))
-    return norm("ln_2", x + think(x))
-"""),
+        (
+            """\
+normed = layer_norm(x, gamma, beta)
+    x = x + multi_head(normed, part_of(weights, "attn."), n_head)""",
+            'x = x + multi_head(x, part_of(weights, "attn."), n_head)\n    x = layer_norm(x, gamma, beta)',
+        ),
+        (
+            'normed = layer_norm(x, gamma, beta)\n    return x + mlp(normed, part_of(weights, "mlp."))',
+            'x = x + mlp(x, part_of(weights, "mlp."))\n    return layer_norm(x, gamma, beta)',
+        ),
     ),
     Mistake(
         "The additions are missing, so the stream ends at each part. Add each part's result to x.",
-        code=_wrong("""
-    return think(norm("ln_2", attend(norm("ln_1", x))))
-"""),
+        ("x + multi_head", "multi_head"),
+        ("x + mlp", "mlp"),
     ),
     Mistake(
         "The second addition is missing, so the MLP's result replaces the stream. Return x + mlp(…).",
-        code=_wrong("""
-    x = x + attend(norm("ln_1", x))
-    return think(norm("ln_2", x))
-"""),
+        ("x + mlp", "mlp"),
     ),
     Mistake(
         "The first addition is missing, so attention's result replaces the stream. Add it to x.",
-        code=_wrong("""
-    x = attend(norm("ln_1", x))
-    return x + think(norm("ln_2", x))
-"""),
+        ("x + multi_head", "multi_head"),
     ),
     Mistake(
         "Here attention and MLP read the same x, as in GPT-J. In GPT-2 the MLP reads what attention has added.",
-        code=_wrong("""
-    return x + attend(norm("ln_1", x)) + think(norm("ln_2", x))
-"""),
+        ("x = x + multi_head", "after = x + multi_head"),
+        ("return x + mlp", "return after + mlp"),
     ),
     Mistake(
         "The results are added to the normalised x. Keep x, and give the normalised one only to the part.",
-        code=_wrong("""
-    x = norm("ln_1", x)
-    x = x + attend(x)
-    x = norm("ln_2", x)
-    return x + think(x)
-"""),
+        ("x = x + multi_head", "x = normed + multi_head"),
+        ("return x + mlp", "return normed + mlp"),
     ),
     Mistake(
         "`ln_1` is used twice. The MLP has a LayerNorm of its own, `ln_2`.",
-        code=_wrong("""
-    x = x + attend(norm("ln_1", x))
-    return x + think(norm("ln_1", x))
-"""),
+        (
+            'weights["ln_2.weight"], weights["ln_2.bias"]',
+            'weights["ln_1.weight"], weights["ln_1.bias"]',
+        ),
     ),
     Mistake(
         "The LayerNorms are missing. Each part reads a normalised x.",
-        code=_wrong("""
-    x = x + attend(x)
-    return x + think(x)
-"""),
+        ("multi_head(normed,", "multi_head(x,"),
+        ("mlp(normed,", "mlp(x,"),
     ),
     Mistake(
         "What attention has added is lost: the MLP's result is added to the x from the beginning. Write the first sum back to x.",
-        code=_wrong("""
-    middle = x + attend(norm("ln_1", x))
-    return x + think(norm("ln_2", middle))
-"""),
+        ("x = x + multi_head", "start, x = x, x + multi_head"),
+        ("return x + mlp", "return start + mlp"),
     ),
     Mistake(
         "The MLP comes first here, and attention after it. In GPT-2 attention is first.",

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from .... import model
 from ....config import GPT2Config
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
 PARTS = ("Block",)
@@ -43,40 +43,32 @@ MISTAKES = (
     Mistake(
         "This is post-norm, which normalises the sum. GPT-2 normalises only what a part reads: `x + "
         "self.attn(self.ln_1(x))`.",
-        code=changed(
-            SOLUTION,
-            ("self.ln_1(x)", "x"),
-            ("x + self.attn(normed)", "self.ln_1(x + self.attn(normed))"),
-            ("self.ln_2(x)", "x"),
-            ("x + self.mlp(normed)", "self.ln_2(x + self.mlp(normed))"),
-        ),
+        ("self.ln_1(x)", "x"),
+        ("x + self.attn(normed)", "self.ln_1(x + self.attn(normed))"),
+        ("self.ln_2(x)", "x"),
+        ("x + self.mlp(normed)", "self.ln_2(x + self.mlp(normed))"),
     ),
     Mistake(
         "You normalise the stream itself. Before the plus, `x` stays as it is, and only what the "
         "part reads is normalised.",
-        code=changed(
-            SOLUTION,
-            ("x + self.attn(", "normed + self.attn("),
-            ("x + self.mlp(", "normed + self.mlp("),
-        ),
+        ("x + self.attn(", "normed + self.attn("),
+        ("x + self.mlp(", "normed + self.mlp("),
     ),
     Mistake(
         "You normalise what a part writes. The norm comes before it: `self.attn(self.ln_1(x))`.",
-        code=changed(
-            SOLUTION,
-            ("self.ln_1(x)", "x"),
-            ("self.attn(normed)", "self.ln_1(self.attn(normed))"),
-            ("self.ln_2(x)", "x"),
-            ("self.mlp(normed)", "self.ln_2(self.mlp(normed))"),
-        ),
+        ("self.ln_1(x)", "x"),
+        ("self.attn(normed)", "self.ln_1(self.attn(normed))"),
+        ("self.ln_2(x)", "x"),
+        ("self.mlp(normed)", "self.ln_2(self.mlp(normed))"),
     ),
     Mistake(
         "Both parts read through `ln_1`. The MLP has a norm of its own, `ln_2`.",
-        code=changed(SOLUTION, ("self.ln_2(x)", "self.ln_1(x)")),
+        ("self.ln_2(x)", "self.ln_1(x)"),
     ),
     Mistake(
         "The norms are there but not used. Let each part read through its norm.",
-        code=changed(SOLUTION, ("self.ln_1(x)", "x"), ("self.ln_2(x)", "x")),
+        ("self.ln_1(x)", "x"),
+        ("self.ln_2(x)", "x"),
     ),
 )
 

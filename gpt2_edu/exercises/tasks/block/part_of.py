@@ -40,49 +40,27 @@ def part_of(weights, prefix):
 MISTAKES = (
     Mistake(
         "`in` finds the prefix anywhere in a name. Check whether the name begins with it: `name.startswith(prefix)`.",
-        code="""
-def part_of(weights, prefix):
-    found = [n for n in weights if prefix in n]
-    return {n.removeprefix(prefix): weights[n] for n in found}
-""",
+        ("name.startswith(prefix)", "prefix in name"),
     ),
     Mistake(
         "The names are still complete. Cut the prefix off: `name.removeprefix(prefix)`.",
-        code="""
-def part_of(weights, prefix):
-    return {n: w for n, w in weights.items() if n.startswith(prefix)}
-""",
+        ("name.removeprefix(prefix)", "name"),
     ),
     Mistake(
         "`lstrip` removes single letters as long as they occur in the prefix, so it eats into the name. Use `removeprefix`.",
-        code="""
-def part_of(weights, prefix):
-    found = [n for n in weights if n.startswith(prefix)]
-    return {n.lstrip(prefix): weights[n] for n in found}
-""",
+        ("removeprefix", "lstrip"),
     ),
     Mistake(
         "The other tensors are still there. Keep only those whose names begin with the prefix.",
-        code="""
-def part_of(weights, prefix):
-    return {n.removeprefix(prefix): w for n, w in weights.items()}
-""",
+        ("        if name.startswith(prefix)\n", ""),
     ),
     Mistake(
         "`replace` removes the prefix wherever it occurs, even in the middle of a name. Use `removeprefix`.",
-        code="""
-def part_of(weights, prefix):
-    found = [n for n in weights if n.startswith(prefix)]
-    return {n.replace(prefix, ""): weights[n] for n in found}
-""",
+        ("name.removeprefix(prefix)", 'name.replace(prefix, "")'),
     ),
     Mistake(
         "This keeps only the last piece of each name. `c_fc.weight` and `c_proj.weight` then share one name, and one tensor is lost.",
-        code="""
-def part_of(weights, prefix):
-    found = [n for n in weights if n.startswith(prefix)]
-    return {n.split(".")[-1]: weights[n] for n in found}
-""",
+        ("name.removeprefix(prefix)", 'name.split(".")[-1]'),
     ),
 )
 

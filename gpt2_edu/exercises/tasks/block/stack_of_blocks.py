@@ -52,40 +52,25 @@ _LINES = """
 MISTAKES = (
     Mistake(
         "Both bugs are still there. One block is in the list N times, and PyTorch does not look into a list.",
-        code="def stack_of_blocks(make, N, x):\n    model = nn.Module()\n    model.h = [make()] * N"
-        + _LINES,
+        ("nn.ModuleList(make() for _ in range(N))", "[make()] * N"),
     ),
     Mistake(
         "Now PyTorch sees it, but it is one block N times, which counts once. Call `make` for every block.",
-        code="def stack_of_blocks(make, N, x):\n    model = nn.Module()\n"
-        "    model.h = nn.ModuleList([make()] * N)" + _LINES,
+        ("make() for _ in range(N)", "[make()] * N"),
     ),
     Mistake(
         "Now there are N blocks, but they are in a Python list, where PyTorch does not see them. Use `nn.ModuleList`.",
-        code="def stack_of_blocks(make, N, x):\n    model = nn.Module()\n"
-        "    model.h = [make() for _ in range(N)]" + _LINES,
+        ("nn.ModuleList(make() for _ in range(N))", "[make() for _ in range(N)]"),
     ),
     Mistake(
         "The count is right only because you multiply. It is still one block N times, with the same weights. Call `make` for every block.",
-        code="""
-def stack_of_blocks(make, N, x):
-    model = nn.Module()
-    model.h = nn.ModuleList([make()] * N)
-    for block in model.h:
-        x = block(x)
-    return x, N * sum(p.numel() for p in model.parameters())
-""",
+        ("(make() for _ in range(N))", "([make()] * N)"),
+        ("x, sum", "x, N * sum"),
     ),
     Mistake(
         "Here each block gets the first x, and only the last one's result is returned. Give each block the result of the one before.",
-        code="""
-def stack_of_blocks(make, N, x):
-    model = nn.Module()
-    model.h = nn.ModuleList(make() for _ in range(N))
-    for block in model.h:
-        y = block(x)
-    return y, sum(p.numel() for p in model.parameters())
-""",
+        ("x = block(x)", "y = block(x)"),
+        ("x, sum", "y, sum"),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...exercise import Case, Mistake, changed, find_step
+from ...exercise import Case, Mistake, find_step
 from ...parts import execute
 
 PARTS = ("audit",)
@@ -107,63 +107,49 @@ MISTAKES = (
     Mistake(
         "A healthy model is accused of looking ahead. The last position may change, since "
         "its own token did. Compare the logits before it.",
-        code=changed(
-            SOLUTION, ("model(changed)[:, :-1], logits[:, :-1]", "model(changed), logits")
-        ),
+        ("model(changed)[:, :-1], logits[:, :-1]", "model(changed), logits"),
     ),
     Mistake(
         "A copy of the table is taken for the table itself. Equal numbers do not make one "
         "tensor, so ask with `is`.",
-        code=changed(
-            SOLUTION,
-            (
-                "model.lm_head.weight is not model.embeddings.wte.weight",
-                "not torch.equal(model.lm_head.weight, model.embeddings.wte.weight)",
-            ),
+        (
+            "model.lm_head.weight is not model.embeddings.wte.weight",
+            "not torch.equal(model.lm_head.weight, model.embeddings.wte.weight)",
         ),
     ),
     Mistake(
         "Two parameters that share their numbers are taken for one. Each still gets a gradient of "
         "its own, so ask with `is`, not with `data_ptr()`.",
-        code=changed(
-            SOLUTION,
-            (
-                "model.lm_head.weight is not model.embeddings.wte.weight",
-                "model.lm_head.weight.data_ptr() != model.embeddings.wte.weight.data_ptr()",
-            ),
+        (
+            "model.lm_head.weight is not model.embeddings.wte.weight",
+            "model.lm_head.weight.data_ptr() != model.embeddings.wte.weight.data_ptr()",
         ),
     ),
     Mistake(
         "You look only at the first position. A mask can leak later, so compare all positions "
         "except the last, `[:, :-1]`.",
-        code=changed(
-            SOLUTION,
-            ("model(changed)[:, :-1], logits[:, :-1]", "model(changed)[:, 0], logits[:, 0]"),
-        ),
+        ("model(changed)[:, :-1], logits[:, :-1]", "model(changed)[:, 0], logits[:, 0]"),
     ),
     Mistake(
         "If the text ends in the last id, V − 1, there is no next one. Start again at 0: "
         "`(idx[:, -1] + 1) % logits.size(-1)`.",
-        code=changed(SOLUTION, ("(idx[:, -1] + 1) % logits.size(-1)", "idx[:, -1] + 1")),
+        ("(idx[:, -1] + 1) % logits.size(-1)", "idx[:, -1] + 1"),
     ),
     Mistake(
         "Infinite logits pass, because `isnan()` finds only NaN. `isfinite()` finds both.",
-        code=changed(SOLUTION, ("not logits.isfinite().all()", "logits.isnan().any()")),
+        ("not logits.isfinite().all()", "logits.isnan().any()"),
     ),
     Mistake(
         "Dropout is not found, because model.eval() switches it off before you look. Take the "
         "model as it comes.",
-        code=changed(SOLUTION, ("logits = model(idx)", "logits = model.eval()(idx)")),
+        ("logits = model(idx)", "logits = model.eval()(idx)"),
     ),
     Mistake(
         "A model with NaN is accused of more than that. NaN is not equal to itself, so "
         'every comparison fails. Return ["not finite"] at once.',
-        code=changed(
-            SOLUTION,
-            ("    logits = model(idx)\n", "    found, logits = [], model(idx)\n"),
-            ('return ["not finite"]', 'found.append("not finite")'),
-            ('return ["not repeatable"]', 'return found + ["not repeatable"]'),
-            ("found, changed = [], idx", "changed = idx"),
-        ),
+        ("    logits = model(idx)\n", "    found, logits = [], model(idx)\n"),
+        ('return ["not finite"]', 'found.append("not finite")'),
+        ('return ["not repeatable"]', 'return found + ["not repeatable"]'),
+        ("found, changed = [], idx", "changed = idx"),
     ),
 )

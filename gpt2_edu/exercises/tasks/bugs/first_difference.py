@@ -42,13 +42,7 @@ def first_difference(ours, theirs):
 MISTAKES = (
     Mistake(
         "This asks for equality to the last bit. Different code rounds differently; allow for it.",
-        code="""
-def first_difference(ours, theirs):
-    for name in theirs:
-        if not torch.equal(ours[name], theirs[name]):
-            return name
-    return "none"
-""",
+        ("off > 1e-4 * wanted.abs().max()", "not torch.equal(ours[name], theirs[name])"),
     ),
     Mistake(
         "This finds the *largest* difference. A mistake grows on its way, so the largest comes long after the wrong line. Return the first.",
@@ -64,64 +58,32 @@ def first_difference(ours, theirs):
     ),
     Mistake(
         "This compares each entry with its own size. Where large numbers have cancelled, an entry near 0 may consist of rounding error only. Use one limit for the whole tensor, 0.0001 times its largest absolute value.",
-        code="""
-def first_difference(ours, theirs):
-    for name, wanted in theirs.items():
-        if not torch.allclose(ours[name], wanted, rtol=1e-4, atol=0):
-            return name
-    return "none"
-""",
+        (
+            "off > 1e-4 * wanted.abs().max()",
+            "not torch.allclose(ours[name], wanted, rtol=0.0001, atol=0)",
+        ),
     ),
     Mistake(
         "This allows 0.0001 for every tensor, whatever its size. Compare with the largest absolute value in the tensor of `theirs`.",
-        code="""
-def first_difference(ours, theirs):
-    for name, wanted in theirs.items():
-        if (ours[name] - wanted).abs().max() > 1e-4:
-            return name
-    return "none"
-""",
+        ("1e-4 * wanted.abs().max()", "0.0001"),
     ),
     Mistake(
         "This returns the *last* tensor that differs. Leave the loop at the first one.",
-        code="""
-def first_difference(ours, theirs):
-    where = "none"
-    for name, wanted in theirs.items():
-        if (ours[name] - wanted).abs().max() > 1e-4 * wanted.abs().max():
-            where = name
-    return where
-""",
+        ("    for name", '    found = "none"\n    for name'),
+        ("return name", "found = name"),
+        ('return "none"', "return found"),
     ),
     Mistake(
         "You ignore the sign, but an entry that is too *small* counts as well. Take the absolute value of the difference.",
-        code="""
-def first_difference(ours, theirs):
-    for name, wanted in theirs.items():
-        if (ours[name] - wanted).max() > 1e-4 * wanted.abs().max():
-            return name
-    return "none"
-""",
+        ("off > 1e-4", "(ours[name] - wanted).max() > 1e-4"),
     ),
     Mistake(
         "This averages the differences. One wrong entry among many then disappears. Take the largest.",
-        code="""
-def first_difference(ours, theirs):
-    for name, wanted in theirs.items():
-        if (ours[name] - wanted).abs().mean() > 1e-4 * wanted.abs().max():
-            return name
-    return "none"
-""",
+        ("off > 1e-4", "(ours[name] - wanted).abs().mean() > 1e-4"),
     ),
     Mistake(
         "The size of a tensor is its largest *absolute* value. Where all entries are below 0, the largest is the smallest in size, so use `.abs().max()` on both sides.",
-        code="""
-def first_difference(ours, theirs):
-    for name, wanted in theirs.items():
-        if (ours[name] - wanted).abs().max() > 1e-4 * wanted.max():
-            return name
-    return "none"
-""",
+        ("wanted.abs().max", "wanted.max"),
     ),
 )
 

@@ -48,93 +48,40 @@ def leaks(logits_of, idx, vocab_size):
 MISTAKES = (
     Mistake(
         "You compare positions that may change. At t and after it, the logits are *meant* to move. Look only before t, `[:, :t]`.",
-        code="""
-def leaks(logits_of, idx, vocab_size):
-    before, found = logits_of(idx), []
-    for t in range(1, idx.size(1)):
-        other = idx.clone()
-        other[0, t] = (other[0, t] + 1) % vocab_size
-        if (logits_of(other) - before).abs().max() > 1e-4:
-            found.append(t)
-    return found
-""",
+        ("[:, :t].abs()", ".abs()"),
     ),
     Mistake(
         "Only the last token is changed. A leak may come from any position, so try every t.",
-        code="""
-def leaks(logits_of, idx, vocab_size):
-    t = idx.size(1) - 1
-    if t < 1:
-        return []
-    other = idx.clone()
-    other[0, t] = (other[0, t] + 1) % vocab_size
-    moved = (logits_of(other) - logits_of(idx))[:, :t].abs().max()
-    return [t] if moved > 1e-4 else []
-""",
+        ("range(1, idx.size(1))", "range(max(1, idx.size(1) - 1), idx.size(1))"),
     ),
     Mistake(
         "This compares predictions, not logits. A weak leak moves the logits but not yet the likeliest token, and training would make it stronger.",
-        code="""
-def leaks(logits_of, idx, vocab_size):
-    before, found = logits_of(idx).argmax(dim=-1), []
-    for t in range(1, idx.size(1)):
-        other = idx.clone()
-        other[0, t] = (other[0, t] + 1) % vocab_size
-        if (logits_of(other).argmax(dim=-1) != before)[:, :t].any():
-            found.append(t)
-    return found
-""",
+        ("before, found = logits_of(idx),", "before, found = logits_of(idx).argmax(dim=-1),"),
+        (
+            "moved = (logits_of(other) - before)[:, :t].abs().max()",
+            "moved = (logits_of(other).argmax(dim=-1) != before)[:, :t].any()",
+        ),
+        ("moved > 1e-4", "moved"),
     ),
     Mistake(
         "Only the position right before t is compared. The leak may go further back, so take all positions before t.",
-        code="""
-def leaks(logits_of, idx, vocab_size):
-    before, found = logits_of(idx), []
-    for t in range(1, idx.size(1)):
-        other = idx.clone()
-        other[0, t] = (other[0, t] + 1) % vocab_size
-        if (logits_of(other) - before)[:, t - 1].abs().max() > 1e-4:
-            found.append(t)
-    return found
-""",
+        ("[:, :t]", "[:, t - 1]"),
     ),
     Mistake(
         "Every change stays in the text when the next one is made, so their effects mix. Clone `idx` again for each t.",
-        code="""
-def leaks(logits_of, idx, vocab_size):
-    before, found, other = logits_of(idx), [], idx.clone()
-    for t in range(1, idx.size(1)):
-        other[0, t] = (other[0, t] + 1) % vocab_size
-        if (logits_of(other) - before)[:, :t].abs().max() > 1e-4:
-            found.append(t)
-    return found
-""",
+        (
+            "before, found = logits_of(idx), []",
+            "before, found, other = logits_of(idx), [], idx.clone()",
+        ),
+        ("        other = idx.clone()\n", ""),
     ),
     Mistake(
         "This asks for equality to the last bit. Here anything below 0.0001 counts as rounding.",
-        code="""
-def leaks(logits_of, idx, vocab_size):
-    before, found = logits_of(idx), []
-    for t in range(1, idx.size(1)):
-        other = idx.clone()
-        other[0, t] = (other[0, t] + 1) % vocab_size
-        if not torch.equal(logits_of(other)[:, :t], before[:, :t]):
-            found.append(t)
-    return found
-""",
+        ("moved > 1e-4", "moved > 0"),
     ),
     Mistake(
         "You ignore the sign, but logits that fall have moved too. Take the absolute value before the largest, `.abs().max()`.",
-        code="""
-def leaks(logits_of, idx, vocab_size):
-    before, found = logits_of(idx), []
-    for t in range(1, idx.size(1)):
-        other = idx.clone()
-        other[0, t] = (other[0, t] + 1) % vocab_size
-        if (logits_of(other) - before)[:, :t].max() > 1e-4:
-            found.append(t)
-    return found
-""",
+        ("[:, :t].abs()", "[:, :t]"),
     ),
 )
 

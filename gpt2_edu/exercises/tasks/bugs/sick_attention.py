@@ -54,75 +54,33 @@ def sick_attention(q, k, v):
 MISTAKES = (
     Mistake(
         "All three bugs are still there. Begin with the divisor. How wide are q and k in one head?",
-        code="""
-def sick_attention(q, k, v):
-    H, T, D = q.shape[1:]
-    S = k.size(-2)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(H * D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril()
-    weights = scores.softmax(dim=-1).masked_fill(~visible, 0)
-    return weights @ v
-""",
+        ("T, D = q.shape[2:]", "H, T, D = q.shape[1:]"),
+        ("math.sqrt(D)", "math.sqrt(H * D)"),
+        ("tril(S - T)", "tril()"),
+        ("    scores = scores.masked_fill(~visible, -torch.inf)\n", ""),
+        ("scores.softmax(dim=-1)", "scores.softmax(dim=-1).masked_fill(~visible, 0)"),
     ),
     Mistake(
         "Two are fixed, *scale by C* is not. Divide by √D, the root of the head's width.",
-        code="""
-def sick_attention(q, k, v):
-    H, T, D = q.shape[1:]
-    S = k.size(-2)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(H * D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
-    scores = scores.masked_fill(~visible, -torch.inf)
-    return scores.softmax(dim=-1) @ v
-""",
+        ("T, D = q.shape[2:]", "H, T, D = q.shape[1:]"),
+        ("math.sqrt(D)", "math.sqrt(H * D)"),
     ),
     Mistake(
         "Two are fixed, *the cache with the wrong mask* is not. With more keys than queries the triangle must end at the bottom right.",
-        code="""
-def sick_attention(q, k, v):
-    T, D = q.shape[2:]
-    S = k.size(-2)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril()
-    scores = scores.masked_fill(~visible, -torch.inf)
-    return scores.softmax(dim=-1) @ v
-""",
+        ("tril(S - T)", "tril()"),
     ),
     Mistake(
         "Two are fixed, *mask after softmax* is not. The rows do not sum to 1, and the missing part reveals the future.",
-        code="""
-def sick_attention(q, k, v):
-    T, D = q.shape[2:]
-    S = k.size(-2)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
-    weights = scores.softmax(dim=-1).masked_fill(~visible, 0)
-    return weights @ v
-""",
+        ("    scores = scores.masked_fill(~visible, -torch.inf)\n", ""),
+        ("scores.softmax(dim=-1)", "scores.softmax(dim=-1).masked_fill(~visible, 0)"),
     ),
     Mistake(
         "The three are fixed, but a fourth one came in, a finite mask. Scores can be below it, so write `-torch.inf`.",
-        code="""
-def sick_attention(q, k, v):
-    T, D = q.shape[2:]
-    S = k.size(-2)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
-    scores = scores.masked_fill(~visible, -10_000)
-    return scores.softmax(dim=-1) @ v
-""",
+        ("-torch.inf", "-10_000"),
     ),
     Mistake(
         "The three are fixed, but a fourth one came in. Before a softmax, 0 does not mask anything, since a score of 0 gets weight. Write `-torch.inf`.",
-        code="""
-def sick_attention(q, k, v):
-    T, D = q.shape[2:]
-    S = k.size(-2)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
-    scores = scores.masked_fill(~visible, 0)
-    return scores.softmax(dim=-1) @ v
-""",
+        ("-torch.inf", "0"),
     ),
 )
 

@@ -45,12 +45,12 @@ MISTAKES = (
     Mistake(
         "The positions start again at 0 in every call. They must continue after the kept tokens, "
         "`start = kept[0][0].size(2)`.",
-        code=changed(SOLUTION, ("kept[0][0].size(2) if kept else 0", "0")),
+        ("kept[0][0].size(2) if kept else 0", "0"),
     ),
     Mistake(
         "The new token sees only itself. Put the kept keys and values in front of the new ones, "
         "along axis 2.",
-        code=changed(SOLUTION, ("        if layer in kept:", "        if False:")),
+        ("        if layer in kept:", "        if False:"),
     ),
     Mistake(
         "Your `attention` of chapter 5 puts its triangle at the top left, where one new token sees "
@@ -62,19 +62,17 @@ MISTAKES = (
     Mistake(
         "You only keep the first call's keys and values. Put all of them, old and new, back into "
         "`kept[layer]` in every call.",
-        code=changed(
-            SOLUTION, ("        kept[layer] = k, v\n", "        kept.setdefault(layer, (k, v))\n")
-        ),
+        ("        kept[layer] = k, v\n", "        kept.setdefault(layer, (k, v))\n"),
     ),
     Mistake(
         "You return logits for every new token. Only the last row goes through the head, "
         "`model.ln_f(x[:, -1])`.",
-        code=changed(SOLUTION, ("x[:, -1]", "x")),
+        ("x[:, -1]", "x"),
     ),
     Mistake(
         "In your file the parts have your names, `model.embeddings`, `model.h`, `model.ln_f`. And "
         "`attend` and `merge_heads` are only on the page, so write them out.",
-        code=changed(SOLUTION, ("model.embeddings.wte", "model.transformer.wte")),
+        ("model.embeddings.wte", "model.transformer.wte"),
     ),
 )
 

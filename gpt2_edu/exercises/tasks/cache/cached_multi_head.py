@@ -65,59 +65,32 @@ def cached_multi_head(x, weights, n_head, past):
 MISTAKES = (
     Mistake(
         "The kept keys and values are not used, so each chunk sees only itself. Put `past` in front before attention.",
-        code=_WRONG
-        + """
-    merged = merge_heads(chunk_attention(q, k, v))
-    out = F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])
-    return out, (k, v)
+        (
+            """\
+    if past is not None:
+        k = torch.cat([past[0], k], dim=2)  # along the tokens
+        v = torch.cat([past[1], v], dim=2)
 """,
+            "",
+        ),
     ),
     Mistake(
         "The output is right, but you return the new keys and values only, so the next call has forgotten the rest. Return the joined ones.",
-        code=_WRONG
-        + """
-    new = (k, v)
-    if past is not None:
-        k = torch.cat([past[0], k], dim=2)
-        v = torch.cat([past[1], v], dim=2)
-    merged = merge_heads(chunk_attention(q, k, v))
-    out = F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])
-    return out, new
-""",
+        ("    if past is not None:", "    new = (k, v)\n    if past is not None:"),
+        ("out, (k, v)", "out, new"),
     ),
     Mistake(
         "The new keys are in front of the old ones. The old ones come first, so that the last key is the newest.",
-        code=_WRONG
-        + """
-    if past is not None:
-        k = torch.cat([k, past[0]], dim=2)
-        v = torch.cat([v, past[1]], dim=2)
-    merged = merge_heads(chunk_attention(q, k, v))
-    out = F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])
-    return out, (k, v)
-""",
+        ("past[0], k", "k, past[0]"),
+        ("past[1], v", "v, past[1]"),
     ),
     Mistake(
         "The kept and the new ones do not fit together. Join keys *and* values, both along axis 2, which counts the tokens in (B, H, S, D).",
-        code=_WRONG
-        + """
-    if past is not None:
-        k = torch.cat([past[0], k], dim=1)
-        v = torch.cat([past[1], v], dim=1)
-    merged = merge_heads(chunk_attention(q, k, v))
-    out = F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])
-    return out, (k, v)
-""",
+        ("[past[0], k], dim=2", "[past[0], k], dim=1"),
     ),
     Mistake(
         "c_proj is left out. It mixes the heads' results at the end.",
-        code=_WRONG
-        + """
-    if past is not None:
-        k = torch.cat([past[0], k], dim=2)
-        v = torch.cat([past[1], v], dim=2)
-    return merge_heads(chunk_attention(q, k, v)), (k, v)
-""",
+        ('F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])', "merged"),
     ),
 )
 

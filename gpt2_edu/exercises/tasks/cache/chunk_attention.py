@@ -43,80 +43,39 @@ def chunk_attention(q, k, v):
 MISTAKES = (
     Mistake(
         "The triangle is at the top left, as with `is_causal=True`, so the queries are treated as if they were at 0, 1, … Shift it by S − T.",
-        code="""
-def chunk_attention(q, k, v):
-    T, S, D = q.size(-2), k.size(-2), q.size(-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril()
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        ("tril(S - T)", "tril()"),
     ),
     Mistake(
         "There is no mask. That is right for one query only. Of two, the first must not see the second one's key.",
-        code="""
-def chunk_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-1) @ v
-""",
+        ("    scores = scores.masked_fill(~visible, -torch.inf)\n", ""),
     ),
     Mistake(
         "Your triangle is one too far to the left, so a token does not see itself. Shift by S − T, not by S − T − 1.",
-        code="""
-def chunk_attention(q, k, v):
-    T, S, D = q.size(-2), k.size(-2), q.size(-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T - 1)
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        ("tril(S - T)", "tril(S - T - 1)"),
     ),
     Mistake(
         "Your triangle is one too far to the right, so a query sees the key after its own. Shift by S − T, not by S − T + 1.",
-        code="""
-def chunk_attention(q, k, v):
-    T, S, D = q.size(-2), k.size(-2), q.size(-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T + 1)
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        ("tril(S - T)", "tril(S - T + 1)"),
     ),
     Mistake(
         "The mask is right, but the scores are not divided by √D.",
-        code="""
-def chunk_attention(q, k, v):
-    T, S = q.size(-2), k.size(-2)
-    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
-    scores = (q @ k.transpose(-2, -1)).masked_fill(~visible, -torch.inf)
-    return scores.softmax(dim=-1) @ v
-""",
+        (" / math.sqrt(D)", ""),
     ),
     Mistake(
         "The weights are cut after the softmax, so the rows no longer sum to 1. Put −∞ into the scores before it.",
-        code="""
-def chunk_attention(q, k, v):
-    T, S, D = q.size(-2), k.size(-2), q.size(-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    return scores.softmax(dim=-1).tril(S - T) @ v
-""",
+        ("    scores = scores.masked_fill(~visible, -torch.inf)\n", ""),
+        ("softmax(dim=-1)", "softmax(dim=-1).masked_fill(~visible, 0)"),
     ),
     Mistake(
         "The mask is a square of T × T here, which fits the scores only if no keys were kept, or with one query. It has T rows and S columns.",
-        code="""
-def chunk_attention(q, k, v):
-    T, D = q.size(-2), q.size(-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, T, dtype=torch.bool).tril()
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        (
+            "torch.ones(T, S, dtype=torch.bool).tril(S - T)",
+            "torch.ones(T, T, dtype=torch.bool).tril()",
+        ),
     ),
     Mistake(
         "A finite fill such as −10,000 fails where all visible scores are lower still. Write −∞.",
-        code="""
-def chunk_attention(q, k, v):
-    T, S, D = q.size(-2), k.size(-2), q.size(-1)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(D)
-    visible = torch.ones(T, S, dtype=torch.bool).tril(S - T)
-    return scores.masked_fill(~visible, -1e4).softmax(dim=-1) @ v
-""",
+        ("-torch.inf", "-1e4"),
     ),
 )
 

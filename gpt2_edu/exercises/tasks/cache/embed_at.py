@@ -44,54 +44,28 @@ def embed_at(idx, wte, wpe, start, padding):
 MISTAKES = (
     Mistake(
         "The bug is still there. The columns begin at 0 in every step, so a decoded token counts as the first of the text. Begin at `start`.",
-        code="""
-def embed_at(idx, wte, wpe, start, padding):
-    columns = torch.arange(idx.size(1))
-    positions = (columns - padding.unsqueeze(1)).clamp(min=0)
-    return wte[idx] + wpe[positions]
-""",
+        ("start, start + idx", "idx"),
     ),
     Mistake(
         "`start` is added after the padding was subtracted and cut at 0, so a short text gets positions that are too high. Add it to the columns first.",
-        code="""
-def embed_at(idx, wte, wpe, start, padding):
-    columns = torch.arange(idx.size(1))
-    positions = (columns - padding.unsqueeze(1)).clamp(min=0)
-    return wte[idx] + wpe[positions + start]
-""",
+        ("start, start + idx", "idx"),
+        ("[positions]", "[positions + start]"),
     ),
     Mistake(
         "The padding counts in the positions now. A short text must begin at position 0 after its filling, so subtract `padding`.",
-        code="""
-def embed_at(idx, wte, wpe, start, padding):
-    columns = torch.arange(start, start + idx.size(1))
-    return wte[idx] + wpe[columns]
-""",
+        ("[positions]", "[columns]"),
     ),
     Mistake(
         "The end of `arange` is T here, as if nothing had come before. T new tokens end at start + T.",
-        code="""
-def embed_at(idx, wte, wpe, start, padding):
-    columns = torch.arange(start, idx.size(1))
-    positions = (columns - padding.unsqueeze(1)).clamp(min=0)
-    return wte[idx] + wpe[positions]
-""",
+        ("start + idx", "idx"),
     ),
     Mistake(
         "Without `clamp` the filling has negative positions, and PyTorch counts those from the end of wpe. Keep it.",
-        code="""
-def embed_at(idx, wte, wpe, start, padding):
-    columns = torch.arange(start, start + idx.size(1))
-    return wte[idx] + wpe[columns - padding.unsqueeze(1)]
-""",
+        (".clamp(min=0)", ""),
     ),
     Mistake(
         "The padding is added, but filling on the left moves a text to later columns. Subtract it to get back to the text's own positions.",
-        code="""
-def embed_at(idx, wte, wpe, start, padding):
-    columns = torch.arange(start, start + idx.size(1))
-    return wte[idx] + wpe[columns + padding.unsqueeze(1)]
-""",
+        ("[positions]", "[columns + padding.unsqueeze(1)]"),
     ),
 )
 

@@ -50,98 +50,31 @@ def greedy_cached(model, idx, n):
 MISTAKES = (
     Mistake(
         "The whole text goes in at each step, after everything that the cache already holds. After the prefill, give the model only the new token.",
-        code="""
-from gpt2_edu import KVCache
-
-
-def greedy_cached(model, idx, n):
-    cache = KVCache(model.config, batch_size=idx.size(0))
-    with torch.no_grad():
-        for _ in range(n):
-            logits, _ = model(idx, cache=cache)
-            new = logits[:, -1:].argmax(dim=-1)
-            idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        ("new, cache=cache", "idx, cache=cache"),
     ),
     Mistake(
         "Nothing is kept from step to step, so the new token is alone and at position 0. Make one cache before the loop, and give it to the model in every step, `model(new, cache=cache)`.",
-        code="""
-from gpt2_edu import KVCache
-
-
-def greedy_cached(model, idx, n):
-    new = idx
-    with torch.no_grad():
-        for _ in range(n):
-            cache = KVCache(model.config, batch_size=idx.size(0))
-            logits, _ = model(new, cache=cache)
-            new = logits[:, -1:].argmax(dim=-1)
-            idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        (
+            "for _ in range(n):",
+            "for _ in range(n):\n            cache = KVCache(model.config, batch_size=idx.size(0))",
+        ),
     ),
     Mistake(
         "The tokens are right, but the whole text is computed in each step. Pass `cache=cache`, and after the prefill only the new token.",
-        code="""
-def greedy_cached(model, idx, n):
-    with torch.no_grad():
-        for _ in range(n):
-            logits, _ = model(idx)
-            new = logits[:, -1:].argmax(dim=-1)
-            idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        ("model(new, cache=cache)", "model(idx)"),
     ),
     Mistake(
         "The prompt's last token goes in twice, once in the prefill and once more before the first new one. Choose the first new token from the prefill's own logits.",
-        code="""
-from gpt2_edu import KVCache
-
-
-def greedy_cached(model, idx, n):
-    cache = KVCache(model.config, batch_size=idx.size(0))
-    with torch.no_grad():
-        model(idx, cache=cache)
-        for _ in range(n):
-            logits, _ = model(idx[:, -1:], cache=cache)
-            new = logits[:, -1:].argmax(dim=-1)
-            idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        ("    with torch.no_grad():", "    with torch.no_grad():\n        model(idx, cache=cache)"),
+        ("new = idx", "new = idx[:, -1:]"),
     ),
     Mistake(
         "The prefill is missing. The cache begins with the prompt's last token, and the rest of the prompt was never seen. Give the whole prompt first.",
-        code="""
-from gpt2_edu import KVCache
-
-
-def greedy_cached(model, idx, n):
-    cache = KVCache(model.config, batch_size=idx.size(0))
-    with torch.no_grad():
-        for _ in range(n):
-            logits, _ = model(idx[:, -1:], cache=cache)
-            new = logits[:, -1:].argmax(dim=-1)
-            idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        ("new = idx", "new = idx[:, -1:]"),
     ),
     Mistake(
         "You return the new tokens without the prompt. Append them to `idx`.",
-        code="""
-from gpt2_edu import KVCache
-
-
-def greedy_cached(model, idx, n):
-    cache = KVCache(model.config, batch_size=idx.size(0))
-    new, T = idx, idx.size(1)
-    with torch.no_grad():
-        for _ in range(n):
-            logits, _ = model(new, cache=cache)
-            new = logits[:, -1:].argmax(dim=-1)
-            idx = torch.cat([idx, new], dim=1)
-    return idx[:, T:]
-""",
+        ("return idx", "return idx[:, -n:]"),
     ),
 )
 

@@ -39,67 +39,36 @@ def attend(q, keys, values):
 MISTAKES = (
     Mistake(
         "You mixed the keys. A key is only compared with the query. A word hands over its value.",
-        code="""
-def attend(q, keys, values):
-    weights = torch.softmax(keys @ q, dim=0)
-    return weights @ keys, weights
-""",
+        ("weights @ values", "weights @ keys"),
     ),
     Mistake(
         "You compared the query with the values. Scores come from the keys.",
-        code="""
-def attend(q, keys, values):
-    weights = torch.softmax(values @ q, dim=0)
-    return weights @ values, weights
-""",
+        ("keys @ q", "values @ q"),
     ),
     Mistake(
         "You swapped keys and values. Keys are for the scores, values for the mixture.",
-        code="""
-def attend(q, keys, values):
-    weights = torch.softmax(values @ q, dim=0)
-    return weights @ keys, weights
-""",
+        ("keys @ q", "values @ q"),
+        ("weights @ values", "weights @ keys"),
     ),
     Mistake(
         "You mixed with the raw scores. Turn them into shares with the softmax first.",
-        code="""
-def attend(q, keys, values):
-    scores = keys @ q
-    return scores @ values, scores
-""",
+        ("torch.softmax(scores, dim=0)", "scores"),
     ),
     Mistake(
         "You divided the scores by their sum. Negative scores need the softmax, which divides e to the power of each score by the sum of these powers.",
-        code="""
-def attend(q, keys, values):
-    scores = keys @ q
-    weights = scores / scores.sum()
-    return weights @ values, weights
-""",
+        ("torch.softmax(scores, dim=0)", "scores / scores.sum()"),
     ),
     Mistake(
         "You divided the scores by √C. That comes in the next chapter. Here the scores are used as they are.",
-        code="""
-def attend(q, keys, values):
-    weights = torch.softmax(keys @ q / math.sqrt(len(q)), dim=0)
-    return weights @ values, weights
-""",
+        ("keys @ q", "keys @ q / math.sqrt(len(q))"),
     ),
     Mistake(
         "Both results are there, but in the wrong order. The new vector comes first, then the weights.",
-        code="""
-def attend(q, keys, values):
-    weights = torch.softmax(keys @ q, dim=0)
-    return weights, weights @ values
-""",
+        ("weights @ values, weights", "weights, weights @ values"),
     ),
     Mistake(
         "You returned only the new vector. Return the weights too: `return new, weights`.",
-        code="""
-def attend(q, keys, values):
-    return torch.softmax(keys @ q, dim=0) @ values
-""",
+        ("values, weights", "values"),
     ),
 )
 

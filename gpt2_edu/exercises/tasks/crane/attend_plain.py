@@ -50,66 +50,26 @@ def attend_plain(q, keys, values):
 MISTAKES = (
     Mistake(
         "The powers are divided by the sum of the scores, so the shares are not 1 in total. Divide by the sum of the powers.",
-        code="""
-def attend_plain(q, keys, values):
-    scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
-    powers = [math.exp(score) for score in scores]
-    shares = [power / sum(scores) for power in powers]
-    return [
-        sum(share * value[i] for share, value in zip(shares, values))
-        for i in range(len(q))
-    ]
-""",
+        ("(powers)", "(scores)"),
     ),
     Mistake(
         "Now the scores are divided by the sum of the scores, and the powers of e are gone. Keep the powers, and divide them by their own sum.",
-        code="""
-def attend_plain(q, keys, values):
-    scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
-    shares = [score / sum(scores) for score in scores]
-    return [
-        sum(share * value[i] for share, value in zip(shares, values))
-        for i in range(len(q))
-    ]
-""",
+        ("[math.exp(score) for score in scores]", "scores"),
     ),
     Mistake(
         "The powers are not divided by anything. Shares are 1 in total, so divide each power by the sum of the powers.",
-        code="""
-def attend_plain(q, keys, values):
-    scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
-    powers = [math.exp(score) for score in scores]
-    return [
-        sum(power * value[i] for power, value in zip(powers, values))
-        for i in range(len(q))
-    ]
-""",
+        ("shares, values", "powers, values"),
     ),
     Mistake(
         "The last step was right before. The values are mixed, not the keys.",
-        code="""
-def attend_plain(q, keys, values):
-    scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
-    powers = [math.exp(score) for score in scores]
-    shares = [power / sum(powers) for power in powers]
-    return [
-        sum(share * key[i] for share, key in zip(shares, keys))
-        for i in range(len(q))
-    ]
-""",
+        (
+            "value[i] for share, value in zip(shares, values)",
+            "key[i] for share, key in zip(shares, keys)",
+        ),
     ),
     Mistake(
         "The powers are divided by the number of words, which makes 1 in total only if all scores are 0. Divide by the sum of the powers.",
-        code="""
-def attend_plain(q, keys, values):
-    scores = [sum(a * b for a, b in zip(q, key)) for key in keys]
-    powers = [math.exp(score) for score in scores]
-    shares = [power / len(powers) for power in powers]
-    return [
-        sum(share * value[i] for share, value in zip(shares, values))
-        for i in range(len(q))
-    ]
-""",
+        ("sum(powers)", "len(powers)"),
     ),
 )
 

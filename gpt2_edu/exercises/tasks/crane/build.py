@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import random_tensor
 
 PARTS = ("attention",)
@@ -30,24 +30,24 @@ def attention(q, k, v):
 MISTAKES = (
     Mistake(
         "You mix with the scores themselves. Make shares of them first: positive, and 1 in total.",
-        code=changed(SOLUTION, ("weights @ v", "scores @ v")),
+        ("weights @ v", "scores @ v"),
     ),
     Mistake(
         "You took the powers of the scores, but did not divide by their sum. Shares are 1 in total.",
-        code=changed(SOLUTION, ("weights @ v", "shares @ v")),
+        ("weights @ v", "shares @ v"),
     ),
     Mistake(
         "You divided the scores by their sum. A negative score would become a negative share, so take "
         "torch.exp of each first.",
-        code=changed(SOLUTION, ("torch.exp(scores)", "scores")),
+        ("torch.exp(scores)", "scores"),
     ),
     Mistake(
         "That is the plain average, in which every word gives the same share. Score the keys with the query.",
-        code=changed(SOLUTION, ("weights @ v", "v.mean(dim=0)")),
+        ("weights @ v", "v.mean(dim=0)"),
     ),
     Mistake(
         "You mix the keys. They are only compared with the query. Words hand over their values.",
-        code=changed(SOLUTION, ("weights @ v", "weights @ k")),
+        ("weights @ v", "weights @ k"),
     ),
 )
 

@@ -47,59 +47,29 @@ def leave_out(q, keys, values, j):
 MISTAKES = (
     Mistake(
         "You set the word's weight to 0 after the softmax, or its value to zeros, which has the same effect. The other weights stay less than 1 in total. Take the word out before the softmax.",
-        code="""
-attend = own("attend")
-
-
-def leave_out(q, keys, values, j):
-    _, weights = attend(q, keys, values)
-    weights[j] = 0
-    return weights @ values
-""",
+        ("new, _ = attend(q, keys[rows], values[rows])", "_, weights = attend(q, keys, values)"),
+        ("return new", "return weights[rows] @ values[rows]"),
     ),
     Mistake(
         "You set its key to zeros. Then its score is 0, and e to the power of 0 is 1, so it still takes a share.",
-        code="""
-attend = own("attend")
-
-
-def leave_out(q, keys, values, j):
-    keys = keys.clone()
-    keys[j] = 0
-    return attend(q, keys, values)[0]
-""",
+        ("rows = [i for i in range(len(keys)) if i != j]", "keys = keys.clone()\n    keys[j] = 0"),
+        ("keys[rows], values[rows]", "keys, values"),
     ),
     Mistake(
         "You set its key and its value to zeros. Its score is then 0, which is a score like any other, so it still takes a share.",
-        code="""
-attend = own("attend")
-
-
-def leave_out(q, keys, values, j):
-    keys, values = keys.clone(), values.clone()
-    keys[j], values[j] = 0, 0
-    return attend(q, keys, values)[0]
-""",
+        (
+            "rows = [i for i in range(len(keys)) if i != j]",
+            "keys, values = keys.clone(), values.clone()\n    keys[j] = values[j] = 0",
+        ),
+        ("keys[rows], values[rows]", "keys, values"),
     ),
     Mistake(
         "You left out all words after it as well. Only word `j` goes.",
-        code="""
-attend = own("attend")
-
-
-def leave_out(q, keys, values, j):
-    return attend(q, keys[:j], values[:j])[0]
-""",
+        ("range(len(keys)) if i != j", "range(j)"),
     ),
     Mistake(
         "The word is still there. Nothing was left out.",
-        code="""
-attend = own("attend")
-
-
-def leave_out(q, keys, values, j):
-    return attend(q, keys, values)[0]
-""",
+        (" if i != j", ""),
     ),
 )
 

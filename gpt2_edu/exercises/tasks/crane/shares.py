@@ -43,56 +43,31 @@ def shares(scores):
 MISTAKES = (
     Mistake(
         "The formula is right, but e to the power of 1000 is infinite here, and infinity divided by infinity is not a number. Only differences of scores count: can you make all of them smaller without changing a weight?",
-        code="""
-def shares(scores):
-    powers = torch.exp(scores)
-    return powers / powers.sum()
-""",
+        (" - scores.max()", ""),
     ),
     Mistake(
         "You divided the scores by their sum. A negative score would become a negative share, so take e to the power of each first.",
-        code="""
-def shares(scores):
-    return scores / scores.sum()
-""",
+        ("torch.exp(scores - scores.max())", "scores"),
     ),
     Mistake(
         "You divided by the largest power, so the largest share is always 1. Divide by the sum of all.",
-        code="""
-def shares(scores):
-    return torch.exp(scores - scores.max())
-""",
+        ("powers / powers.sum()", "powers"),
     ),
     Mistake(
         "You subtracted the mean. One score may still be far above it, and its power is infinite. Subtract the largest. Then no power is above 1.",
-        code="""
-def shares(scores):
-    powers = torch.exp(scores - scores.mean())
-    return powers / powers.sum()
-""",
+        ("scores.max", "scores.mean"),
     ),
     Mistake(
         "You divided the scores by the largest score, which changes their differences. Subtract it.",
-        code="""
-def shares(scores):
-    powers = torch.exp(scores / scores.max())
-    return powers / powers.sum()
-""",
+        ("scores - scores", "scores / scores"),
     ),
     Mistake(
         "You subtracted the largest score only in the denominator. Subtract it in the numerator as well.",
-        code="""
-def shares(scores):
-    return torch.exp(scores) / torch.exp(scores - scores.max()).sum()
-""",
+        ("powers / powers", "torch.exp(scores) / powers"),
     ),
     Mistake(
         "You cut off large scores, which makes different scores equal. Subtract the largest instead, which changes no weight.",
-        code="""
-def shares(scores):
-    powers = torch.exp(scores.clamp(max=80.0))
-    return powers / powers.sum()
-""",
+        ("scores - scores.max()", "scores.clamp(max=80.0)"),
     ),
 )
 

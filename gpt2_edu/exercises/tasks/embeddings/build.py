@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, random_tensor
 
 PARTS = ("Embeddings",)
@@ -47,28 +47,28 @@ class Embeddings(nn.Module):
 MISTAKES = (
     Mistake(
         "You return only the token rows. Add the row of each position, from `wpe`.",
-        code=changed(SOLUTION, ("tok_emb + pos_emb", "tok_emb")),
+        ("tok_emb + pos_emb", "tok_emb"),
     ),
     Mistake(
         "You look the positions up by the ids. A row of `wpe` belongs to a position: 0, 1, 2, … T − 1.",
-        code=changed(SOLUTION, ("self.wpe(positions)", "self.wpe(idx)")),
+        ("self.wpe(positions)", "self.wpe(idx)"),
     ),
     Mistake(
         "Your positions begin at 1. The first token is at position 0.",
-        code=changed(SOLUTION, ("torch.arange(idx.size(1)", "torch.arange(1, idx.size(1) + 1")),
+        ("torch.arange(idx.size(1)", "torch.arange(1, idx.size(1) + 1"),
     ),
     Mistake(
         "You add the whole of `wpe`, which has a row for each seat. Fetch only the first T.",
-        code=changed(SOLUTION, ("self.wpe(positions)", "self.wpe.weight")),
+        ("self.wpe(positions)", "self.wpe.weight"),
     ),
     Mistake(
         "You count the positions along the wrong axis: `idx.size(0)` is B. T is `idx.size(1)`.",
-        code=changed(SOLUTION, ("idx.size(1)", "idx.size(0)")),
+        ("idx.size(1)", "idx.size(0)"),
     ),
     Mistake(
         "Your positions are made on the default device. If the ids are on a GPU, the look-up then "
         "fails: `torch.arange(…, device=idx.device)`.",
-        code=changed(SOLUTION, (", device=idx.device", "")),
+        (", device=idx.device", ""),
     ),
 )
 

@@ -39,45 +39,27 @@ def embed(idx, wte, wpe):
 MISTAKES = (
     Mistake(
         "You add all of `wpe`. Only the first T seats are taken. With T = 1 PyTorch even broadcasts the token over all seats, without an error.",
-        code="""
-def embed(idx, wte, wpe):
-    return wte[idx] + wpe
-""",
+        ("[positions]", ""),
     ),
     Mistake(
         "You look up the position by the token's id, and most ids have no row in `wpe`. The position says where in the text the token is: 0, 1, … T − 1.",
-        code="""
-def embed(idx, wte, wpe):
-    return wte[idx] + wpe[idx]
-""",
+        ("[positions]", "[idx]"),
     ),
     Mistake(
         "The positions are missing, and this is only `tok_emb`. Add the first T rows of `wpe`.",
-        code="""
-def embed(idx, wte, wpe):
-    return wte[idx]
-""",
+        (" + wpe[positions]", ""),
     ),
     Mistake(
         "Every token gets the same position here. Add a different row to each, rows 0 to T − 1.",
-        code="""
-def embed(idx, wte, wpe):
-    return wte[idx] + wpe[idx.size(1) - 1]
-""",
+        ("[positions]", "[idx.size(1) - 1]"),
     ),
     Mistake(
         "You gave a position to each text instead of each token. `idx.size(0)` is B, and T is `idx.size(1)`.",
-        code="""
-def embed(idx, wte, wpe):
-    return wte[idx] + wpe[: idx.size(0)].unsqueeze(1)
-""",
+        ("wpe[positions]", "wpe[: idx.size(0)].unsqueeze(1)"),
     ),
     Mistake(
         "Your positions begin at 1. The first is 0. Counted from 1, the last token of a full text has no row.",
-        code="""
-def embed(idx, wte, wpe):
-    return wte[idx] + wpe[torch.arange(1, idx.size(1) + 1)]
-""",
+        ("[positions]", "[torch.arange(1, idx.size(1) + 1)]"),
     ),
 )
 

@@ -50,27 +50,20 @@ def embedding_gradient(idx, grad, V):
     ),
     Mistake(
         "You took the mean over the positions of a token. Gradients of several uses add up.",
-        code="""
-def embedding_gradient(idx, grad, V):
-    one_hot = F.one_hot(idx.flatten(), V).to(grad.dtype)
-    counts = one_hot.sum(0).clamp(min=1).unsqueeze(1)
-    return one_hot.T @ grad.flatten(0, 1) / counts
-""",
+        (
+            "one_hot.T @ grad.flatten(0, 1)",
+            "one_hot.T @ grad.flatten(0, 1) / one_hot.sum(0).clamp(min=1).unsqueeze(1)",
+        ),
     ),
     Mistake(
         "Only the first text is used here. Rows learn from all texts of the batch.",
-        code="""
-def embedding_gradient(idx, grad, V):
-    return F.one_hot(idx[0], V).to(grad.dtype).T @ grad[0]
-""",
+        ("idx.flatten()", "idx[0]"),
+        ("grad.flatten(0, 1)", "grad[0]"),
     ),
     Mistake(
         "You return a table of gradients for each text. They all belong to one table, so sum over the batch too.",
-        code="""
-def embedding_gradient(idx, grad, V):
-    one_hot = F.one_hot(idx, V).to(grad.dtype)
-    return one_hot.transpose(1, 2) @ grad
-""",
+        ("idx.flatten()", "idx"),
+        ("T @ grad.flatten(0, 1)", "transpose(1, 2) @ grad"),
     ),
     Mistake(
         "The rows are in the order in which the ids came. Row i of the result belongs to id i.",

@@ -48,49 +48,28 @@ def sinusoids(T, C):
 MISTAKES = (
     Mistake(
         "All sines come first, then all cosines. They should alternate, so stack them as pairs, then flatten.",
-        code="""
-def sinusoids(T, C):
-    t = torch.arange(T).unsqueeze(1)
-    angle = t / 10000 ** (torch.arange(0, C, 2) / C)
-    return torch.cat([angle.sin(), angle.cos()], dim=-1)
-""",
+        (
+            "torch.stack([angle.sin(), angle.cos()], dim=-1)",
+            "torch.cat([angle.sin(), angle.cos()], dim=-1)",
+        ),
     ),
     Mistake(
         "They alternate now, but the cosine comes first. The even entries are the sines.",
-        code="""
-def sinusoids(T, C):
-    t = torch.arange(T).unsqueeze(1)
-    angle = t / 10000 ** (torch.arange(0, C, 2) / C)
-    return torch.stack([angle.cos(), angle.sin()], dim=-1).flatten(1)
-""",
+        ("angle.sin(), angle.cos()", "angle.cos(), angle.sin()"),
     ),
     Mistake(
         "The pairs are stacked along the wrong axis, so sines and cosines come in blocks. The new axis must be the last: `dim=-1`.",
-        code="""
-def sinusoids(T, C):
-    t = torch.arange(T).unsqueeze(1)
-    angle = t / 10000 ** (torch.arange(0, C, 2) / C)
-    return torch.stack([angle.sin(), angle.cos()], dim=0).flatten(1).view(T, C)
-""",
+        ("dim=-1", "dim=0"),
+        ("pairs.flatten(1)", "pairs.flatten(1).view(T, C)"),
     ),
     Mistake(
         "The wavelengths were right before. The exponent is 2i/C, and `torch.arange(0, C, 2)` is already 2i.",
-        code="""
-def sinusoids(T, C):
-    t = torch.arange(T).unsqueeze(1)
-    angle = t / 10000 ** (torch.arange(0, C // 2) / C)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
-""",
+        ("0, C, 2", "0, C // 2"),
     ),
     Mistake(
         "You gave the sine and cosine of a pair different wavelengths. Both have the exponent 2i/C.",
-        code="""
-def sinusoids(T, C):
-    t = torch.arange(T).unsqueeze(1)
-    angle = t / 10000 ** (torch.arange(C) / C)
-    even = torch.arange(C) % 2 == 0
-    return torch.where(even, angle.sin(), angle.cos())
-""",
+        ("torch.arange(0, C, 2)", "torch.arange(C)"),
+        ("angle.sin(), angle.cos()", "angle[:, ::2].sin(), angle[:, 1::2].cos()"),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from ....model import attention_explicit
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import random_tensor
 
 PARTS = ("attention",)
@@ -54,30 +54,30 @@ MISTAKES = (
     Mistake(
         "Each token sees those after it, because scaled_dot_product_attention hides nothing "
         "without is_causal=True.",
-        code=changed(SOLUTION, (", is_causal=True", "")),
+        (", is_causal=True", ""),
     ),
     Mistake(
         "A single new query sees only the first key, because is_causal counts queries from 0. "
         "Use it only when there are as many queries as keys.",
-        code=changed(SOLUTION, ("if T == S", "if T <= S")),
+        ("if T == S", "if T <= S"),
     ),
     Mistake(
         "A single new query is right, but two see only the first keys, because is_causal counts "
         "queries from 0. Give them the mask `tril(S - T)`.",
-        code=changed(SOLUTION, ("if T == S", "if T > 1")),
+        ("if T == S", "if T > 1"),
     ),
     Mistake(
         "With fewer queries than keys, nothing is hidden, so all but the last see keys that come "
         "after them. Give them the mask `tril(S - T)`.",
-        code=changed(SOLUTION, (", attn_mask=visible", "")),
+        (", attn_mask=visible", ""),
     ),
     Mistake(
         "The scores are divided by √D twice; the function does that itself.",
-        code=changed(SOLUTION, ("    if T == S", "    q = q / q.size(-1) ** 0.5\n    if T == S")),
+        ("    if T == S", "    q = q / q.size(-1) ** 0.5\n    if T == S"),
     ),
     Mistake(
         "A mask of ones and zeros as floats is added to the scores and hides nothing. Make it "
         "boolean, or use is_causal.",
-        code=changed(SOLUTION, ("dtype=torch.bool, ", "")),
+        ("dtype=torch.bool, ", ""),
     ),
 )

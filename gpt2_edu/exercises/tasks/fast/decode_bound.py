@@ -42,50 +42,27 @@ def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
 MISTAKES = (
     Mistake(
         "These are steps per second. Each step gives one token to every text, so multiply by `texts`.",
-        code="""
-def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
-    cache = 2 * n_layer * n_embd * kept
-    return bandwidth / (2 * (weights + texts * cache))
-""",
+        ("texts * bandwidth", "bandwidth"),
     ),
     Mistake(
         "Only one text's cache is read here. Each text has its own.",
-        code="""
-def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
-    cache = 2 * n_layer * n_embd * kept
-    return texts * bandwidth / (2 * (weights + cache))
-""",
+        ("texts * cache", "cache"),
     ),
     Mistake(
         "Here each text reads the weights for itself, so batching gains nothing. They are read once for all texts of the step.",
-        code="""
-def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
-    cache = 2 * n_layer * n_embd * kept
-    return bandwidth / (2 * (weights + cache))
-""",
+        ("texts * bandwidth / step", "bandwidth / (2 * (weights + cache))"),
     ),
     Mistake(
         "Half of the cache is missing: it keeps a key and a value.",
-        code="""
-def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
-    cache = n_layer * n_embd * kept
-    return texts * bandwidth / (2 * (weights + texts * cache))
-""",
+        ("2 * n_layer", "n_layer"),
     ),
     Mistake(
         "Numbers are not bytes. In bfloat16 each has 2.",
-        code="""
-def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
-    cache = 2 * n_layer * n_embd * kept
-    return texts * bandwidth / (weights + texts * cache)
-""",
+        ("step = 2 *", "step ="),
     ),
     Mistake(
         "The cache is left out. With long texts it weighs more than the weights.",
-        code="""
-def decode_bound(weights, n_layer, n_embd, texts, kept, bandwidth):
-    return texts * bandwidth / (2 * weights)
-""",
+        (" + texts * cache", ""),
     ),
 )
 

@@ -49,40 +49,19 @@ def plain_names(checkpoint):
 MISTAKES = (
     Mistake(
         "`lstrip` strips single characters, not a word: the m of `mlp` is in its set and goes too. With `transformer` it worked because no t is in the set.",
-        code="""
-def plain_names(checkpoint):
-    return {
-        name.lstrip("_orig_mod."): tensor
-        for name, tensor in checkpoint.items()
-    }
-""",
+        ('replace("_orig_mod.", "")', 'lstrip("_orig_mod.")'),
     ),
     Mistake(
         "`removeprefix` fixes the names that begin with the word. Where a single block was compiled, the word is inside the name.",
-        code="""
-def plain_names(checkpoint):
-    return {
-        name.removeprefix("_orig_mod."): tensor
-        for name, tensor in checkpoint.items()
-    }
-""",
+        ('replace("_orig_mod.", "")', 'removeprefix("_orig_mod.")'),
     ),
     Mistake(
         "This cuts ten characters from every name, even from those that never began with the word.",
-        code="""
-def plain_names(checkpoint):
-    return {name[10:]: tensor for name, tensor in checkpoint.items()}
-""",
+        ('name.replace("_orig_mod.", "")', "name[10:]"),
     ),
     Mistake(
         "The word is gone, but its full stop is left. Replace both.",
-        code="""
-def plain_names(checkpoint):
-    return {
-        name.replace("_orig_mod", ""): tensor
-        for name, tensor in checkpoint.items()
-    }
-""",
+        ('"_orig_mod."', '"_orig_mod"'),
     ),
 )
 

@@ -42,54 +42,24 @@ def product_time(m, k, n, peak, bandwidth):
 MISTAKES = (
     Mistake(
         "Here the two times are added. They pass at the same time, so only the slower one counts.",
-        code="""
-def product_time(m, k, n, peak, bandwidth):
-    arithmetic = 2 * m * k * n / peak
-    memory = 2 * (m * k + k * n + m * n) / bandwidth
-    name = "arithmetic" if arithmetic > memory else "memory"
-    return 1e6 * (arithmetic + memory), name
-""",
+        ("1e6 * arithmetic,", "1e6 * (arithmetic + memory),"),
+        ("1e6 * memory,", "1e6 * (arithmetic + memory),"),
     ),
     Mistake(
         "This is the faster of the two. The product is not done until the slower one is.",
-        code="""
-def product_time(m, k, n, peak, bandwidth):
-    arithmetic = 2 * m * k * n / peak
-    memory = 2 * (m * k + k * n + m * n) / bandwidth
-    if arithmetic < memory:
-        return 1e6 * arithmetic, "arithmetic"
-    return 1e6 * memory, "memory"
-""",
+        ("> memory", "< memory"),
     ),
     Mistake(
         "This counts m·k·n FLOPs. Each of these is a multiplication *and* an addition: 2·m·k·n.",
-        code="""
-def product_time(m, k, n, peak, bandwidth):
-    arithmetic = m * k * n / peak
-    memory = 2 * (m * k + k * n + m * n) / bandwidth
-    name = "arithmetic" if arithmetic > memory else "memory"
-    return 1e6 * max(arithmetic, memory), name
-""",
+        ("2 * m * k * n", "m * k * n"),
     ),
     Mistake(
         "The result is not counted. Its m·n numbers must be written to memory as well.",
-        code="""
-def product_time(m, k, n, peak, bandwidth):
-    arithmetic = 2 * m * k * n / peak
-    memory = 2 * (m * k + k * n) / bandwidth
-    name = "arithmetic" if arithmetic > memory else "memory"
-    return 1e6 * max(arithmetic, memory), name
-""",
+        (" + m * n", ""),
     ),
     Mistake(
         "This divides numbers by bytes per second. A number in bfloat16 has 2 bytes.",
-        code="""
-def product_time(m, k, n, peak, bandwidth):
-    arithmetic = 2 * m * k * n / peak
-    memory = (m * k + k * n + m * n) / bandwidth
-    name = "arithmetic" if arithmetic > memory else "memory"
-    return 1e6 * max(arithmetic, memory), name
-""",
+        ("2 * (m * k + k * n + m * n)", "(m * k + k * n + m * n)"),
     ),
 )
 

@@ -40,49 +40,27 @@ def training_flops(n_layer, n_embd, vocab_size, T):
 MISTAKES = (
     Mistake(
         "Attention is left out. Its products have no weights, so counting weights alone misses them.",
-        code="""
-def training_flops(n_layer, n_embd, vocab_size, T):
-    return 6 * (12 * n_layer * n_embd**2 + vocab_size * n_embd)
-""",
+        ("2 * weights + attention", "2 * weights"),
     ),
     Mistake(
         "`lm_head` is left out. It is a matrix of V·C weights, and every token is multiplied by it.",
-        code="""
-def training_flops(n_layer, n_embd, vocab_size, T):
-    return 6 * 12 * n_layer * n_embd**2 + 6 * n_layer * n_embd * T
-""",
+        (" + vocab_size * n_embd", ""),
     ),
     Mistake(
         "This counts attention's whole table. Under the causal mask a token sees T/2 keys on average, so half of it.",
-        code="""
-def training_flops(n_layer, n_embd, vocab_size, T):
-    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
-    return 6 * weights + 12 * n_layer * n_embd * T
-""",
+        ("3 * (2 * weights + attention)", "3 * (2 * weights + 2 * attention)"),
     ),
     Mistake(
         "That is the forward pass. The backward pass needs two products for each one, so training costs three times as much.",
-        code="""
-def training_flops(n_layer, n_embd, vocab_size, T):
-    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
-    return 2 * weights + 2 * n_layer * n_embd * T
-""",
+        ("return 3 *", "return"),
     ),
     Mistake(
         "Attention is counted once here, but each of the N blocks has it.",
-        code="""
-def training_flops(n_layer, n_embd, vocab_size, T):
-    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
-    return 6 * weights + 6 * n_embd * T
-""",
+        ("2 * n_layer * n_embd * T", "2 * n_embd * T"),
     ),
     Mistake(
         "These are the FLOPs of all T tokens. The function asks for one token.",
-        code="""
-def training_flops(n_layer, n_embd, vocab_size, T):
-    weights = 12 * n_layer * n_embd**2 + vocab_size * n_embd
-    return T * (6 * weights + 6 * n_layer * n_embd * T)
-""",
+        ("3 * (2 * weights + attention)", "T * 3 * (2 * weights + attention)"),
     ),
 )
 

@@ -46,70 +46,30 @@ right = flops.utilisation(GPT2Config.preset("gpt2"), 1024, 150_000, 312e12)
 MISTAKES = (
     Mistake(
         "That is the share of an H100's ceiling. The ceiling must be that of the device that ran.",
-        code="""
-from gpt2_edu import GPT2Config, flops
-from gpt2_edu.machine.data_sheets import device_peak
-
-config = GPT2Config.preset("gpt2")
-ceiling = device_peak("H100 80GB HBM3", "bfloat16")
-used_share = flops.utilisation(config, 1024, 150_000, ceiling)
-""",
+        ("A100-SXM4-80GB", "H100 80GB HBM3"),
     ),
     Mistake(
         "That is the share of the TF32 ceiling. The products ran in bfloat16, for which the ceiling is twice as high.",
-        code="""
-from gpt2_edu import GPT2Config, flops
-from gpt2_edu.machine.data_sheets import device_peak
-
-config = GPT2Config.preset("gpt2")
-ceiling = device_peak("A100-SXM4-80GB", "tf32")
-used_share = flops.utilisation(config, 1024, 150_000, ceiling)
-""",
+        ('"bfloat16"', '"tf32"'),
     ),
     Mistake(
         "That counts the forward pass only. Training costs three times as many FLOPs.",
-        code="""
-from gpt2_edu import GPT2Config, flops
-from gpt2_edu.machine.data_sheets import device_peak
-
-config = GPT2Config.preset("gpt2")
-ceiling = device_peak("A100-SXM4-80GB", "bfloat16")
-used_share = flops.utilisation(
-    config, 1024, 150_000, ceiling, training=False
-)
-""",
+        ("each * 150_000", "each / 3 * 150_000"),
     ),
     Mistake(
         "That is 6 FLOPs per parameter. The short rule leaves out attention, and here it is 6 percent low.",
-        code="""
-from gpt2_edu import GPT2Config, flops
-from gpt2_edu.machine.data_sheets import device_peak
-
-config = GPT2Config.preset("gpt2")
-ceiling = device_peak("A100-SXM4-80GB", "bfloat16")
-used_share = 6 * flops.num_parameters(config) * 150_000 / ceiling
-""",
+        ("each * 150_000", "6 * flops.num_parameters(config) * 150_000"),
     ),
     Mistake(
         "That counts attention's whole table, as some do. Under the causal mask half of it is useful work.",
-        code="""
-from gpt2_edu import GPT2Config, flops
-from gpt2_edu.machine.data_sheets import device_peak
-
-config = GPT2Config.preset("gpt2")
-whole = flops.flops_per_token(config, 1024) + 6 * 12 * 768 * 1024
-used_share = whole * 150_000 / 312e12
-""",
+        (
+            "flops.flops_per_token(config, 1024)",
+            "flops.flops_per_token(config, 1024) + 6 * 12 * 768 * 1024",
+        ),
     ),
     Mistake(
         "Right, but in percent. Give it as a share between 0 and 1.",
-        code="""
-from gpt2_edu import GPT2Config, flops
-from gpt2_edu.machine.data_sheets import device_peak
-
-config = GPT2Config.preset("gpt2")
-used_share = 100 * flops.utilisation(config, 1024, 150_000, 312e12)
-""",
+        ("each * 150_000 / ceiling", "100 * each * 150_000 / ceiling"),
     ),
     Mistake(
         "Two decimals are too few here. Give three.",

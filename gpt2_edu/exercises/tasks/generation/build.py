@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ....sampling import next_probabilities
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, random_tensor
 from ..gpt2.build import NAMES, theirs
 
@@ -55,57 +55,48 @@ MISTAKES = (
     Mistake(
         "Your own model has no `config`, and it returns only logits. Use `model.block_size` and "
         "`logits = model(…)`.",
-        code=changed(SOLUTION, ("model.block_size", "model.config.block_size")),
+        ("model.block_size", "model.config.block_size"),
     ),
     Mistake(
         "Your own model returns only logits, without a loss, so write `logits = model(…)`.",
-        code=changed(
-            SOLUTION,
-            ("logits = model(idx[:, -model.block_size :])[:, -1]", "logits, _ = model(idx)"),
-        ),
+        ("logits = model(idx[:, -model.block_size :])[:, -1]", "logits, _ = model(idx)"),
     ),
     Mistake(
         "Past the window there is no position vector left. Give the model only the last tokens, "
         "`idx[:, -model.block_size :]`.",
-        code=changed(SOLUTION, ("idx[:, -model.block_size :]", "idx")),
+        ("idx[:, -model.block_size :]", "idx"),
     ),
     Mistake(
         "`choose` takes one row of logits for each text, (B, V), and the model returns a row for "
         "each token. The last one predicts the next token, `model(…)[:, -1]`.",
-        code=changed(SOLUTION, ("[:, -1]  # (B, V)", "  # (B, T, V)")),
+        ("[:, -1]  # (B, V)", "  # (B, T, V)"),
     ),
     Mistake(
         "Temperature 0 divides by zero. It is defined as greedy, so return the largest logit's index, "
         "with `keepdim=True`, before anything else.",
-        code=changed(
-            SOLUTION,
-            ("    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""),
-        ),
+        ("    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""),
     ),
     Mistake(
         "The logits are multiplied by the temperature. Divide them, so that likely tokens gain below 1.",
-        code=changed(SOLUTION, ("logits / temperature", "logits * temperature")),
+        ("logits / temperature", "logits * temperature"),
     ),
     Mistake(
         "The temperature comes last here. It must come first, before top-k and top-p cut.",
-        code=changed(
-            SOLUTION,
-            ("    logits = logits / temperature\n", ""),
-            (
-                "    return torch.multinomial(probs,",
-                "    probs = probs ** (1 / temperature)\n    return torch.multinomial(probs,",
-            ),
+        ("    logits = logits / temperature\n", ""),
+        (
+            "    return torch.multinomial(probs,",
+            "    probs = probs ** (1 / temperature)\n    return torch.multinomial(probs,",
         ),
     ),
     Mistake(
         "Your top-p drops the token that crosses the line. Compare p with the sum of likelier tokens, "
         "`falling.cumsum(dim=-1) - falling`.",
-        code=changed(SOLUTION, ("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) ")),
+        ("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) "),
     ),
     Mistake(
         "After top-p the probabilities are still sorted, so a draw gives a rank and not an id. Put "
         "them back with `torch.zeros_like(probs).scatter(-1, order, kept)`.",
-        code=changed(SOLUTION, ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept")),
+        ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept"),
     ),
 )
 

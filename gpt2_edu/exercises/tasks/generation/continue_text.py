@@ -42,79 +42,41 @@ def continue_text(logits_of, idx, n, generator):
 MISTAKES = (
     Mistake(
         "Only the newest token is shown to the model, so it forgets the text. Without a cache, give it all of `idx` at each step.",
-        code="""
-def continue_text(logits_of, idx, n, generator):
-    for _ in range(n):
-        probs = logits_of(idx[:, -1:])[:, -1].softmax(dim=-1)
-        new = torch.multinomial(probs, 1, generator=generator)
-        idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        ("logits_of(idx)", "logits_of(idx[:, -1:])"),
     ),
     Mistake(
         "You return the new tokens without the prompt. Append the new tokens to `idx` and return all of it.",
-        code="""
-def continue_text(logits_of, idx, n, generator):
-    T = idx.size(1)
-    for _ in range(n):
-        probs = logits_of(idx)[:, -1].softmax(dim=-1)
-        new = torch.multinomial(probs, 1, generator=generator)
-        idx = torch.cat([idx, new], dim=1)
-    return idx[:, T:]
-""",
+        ("    for _ in range(n):", "    T = idx.size(1)\n    for _ in range(n):"),
+        ("return idx", "return idx[:, T:]"),
     ),
     Mistake(
         "This takes the likeliest token each time, which is greedy decoding. Draw with `torch.multinomial`.",
-        code="""
-def continue_text(logits_of, idx, n, generator):
-    for _ in range(n):
-        new = logits_of(idx)[:, -1].argmax(dim=-1, keepdim=True)
-        idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        ("torch.multinomial(probs, 1, generator=generator)", "probs.argmax(dim=-1, keepdim=True)"),
     ),
     Mistake(
         "`torch.multinomial` gets logits here, and complains if they are negative. Take the softmax first.",
-        code="""
-def continue_text(logits_of, idx, n, generator):
-    for _ in range(n):
-        new = torch.multinomial(logits_of(idx)[:, -1], 1, generator=generator)
-        idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        (".softmax(dim=-1)", ""),
     ),
     Mistake(
         "This uses the logits of the first position, which predict the second token. The next token is predicted at the last one, `[:, -1]`.",
-        code="""
-def continue_text(logits_of, idx, n, generator):
-    for _ in range(n):
-        probs = logits_of(idx)[:, 0].softmax(dim=-1)
-        new = torch.multinomial(probs, 1, generator=generator)
-        idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        ("[:, -1]", "[:, 0]"),
     ),
     Mistake(
         "Here n counts the prompt too, as `max_length` does. It should be the number of *new* tokens.",
-        code="""
-def continue_text(logits_of, idx, n, generator):
-    while idx.size(1) < n:
-        probs = logits_of(idx)[:, -1].softmax(dim=-1)
-        new = torch.multinomial(probs, 1, generator=generator)
-        idx = torch.cat([idx, new], dim=1)
-    return idx
-""",
+        ("for _ in range(n)", "while idx.size(1) < n"),
     ),
     Mistake(
         "All new tokens are drawn from one prediction, so none of them depends on the others. Ask the model again after each token.",
-        code="""
-def continue_text(logits_of, idx, n, generator):
+        (
+            """\
+    for _ in range(n):
+        probs = logits_of(idx)[:, -1].softmax(dim=-1)  # (B, V)
+""",
+            """\
     probs = logits_of(idx)[:, -1].softmax(dim=-1)
     for _ in range(n):
-        new = torch.multinomial(probs, 1, generator=generator)
-        idx = torch.cat([idx, new], dim=1)
-    return idx
 """,
+        ),
     ),
 )
 

@@ -53,76 +53,31 @@ def gpt2_of_functions(idx):
 MISTAKES = (
     Mistake(
         "That is with one head. The weights were trained with several heads, which share their columns, so take the number from `crane_model.config.n_head`.",
-        code="""
-from gpt2_edu import GPT2
-
-gpt2 = own("gpt2")
-crane_model = GPT2.from_pretrained("crane")
-
-
-def gpt2_of_functions(idx):
-    return gpt2(idx, crane_model.state_dict(), 1)
-""",
+        ("crane_model.config.n_head", "1"),
     ),
     Mistake(
         "That is the head size D instead of the number of heads. `n_head` is H, and D = C / H.",
-        code="""
-from gpt2_edu import GPT2
-
-gpt2 = own("gpt2")
-crane_model = GPT2.from_pretrained("crane")
-
-
-def gpt2_of_functions(idx):
-    config = crane_model.config
-    D = config.n_embd // config.n_head
-    return gpt2(idx, crane_model.state_dict(), D)
-""",
+        ("crane_model.config.n_head", "crane_model.config.n_embd // crane_model.config.n_head"),
     ),
     Mistake(
         "These are probabilities. Return the logits, because the softmax comes when a token is drawn.",
-        code="""
-from gpt2_edu import GPT2
-
-gpt2 = own("gpt2")
-crane_model = GPT2.from_pretrained("crane")
-
-
-def gpt2_of_functions(idx):
-    config = crane_model.config
-    logits = gpt2(idx, crane_model.state_dict(), config.n_head)
-    return logits.softmax(dim=-1)
-""",
+        ("crane_model.config.n_head)", "crane_model.config.n_head).softmax(dim=-1)"),
     ),
     Mistake(
         "Only the last position is returned. `continue_text` expects the logits of all, (B, T, V), and takes the last itself.",
-        code="""
-from gpt2_edu import GPT2
-
-gpt2 = own("gpt2")
-crane_model = GPT2.from_pretrained("crane")
-
-
-def gpt2_of_functions(idx):
-    config = crane_model.config
-    return gpt2(idx, crane_model.state_dict(), config.n_head)[:, -1]
-""",
+        ("crane_model.config.n_head)", "crane_model.config.n_head)[:, -1]"),
     ),
     Mistake(
         "This model is new, and its parameters are random. Take those of `crane_model`.",
-        code="""
-from gpt2_edu import GPT2
-
-gpt2 = own("gpt2")
-crane_model = GPT2.from_pretrained("crane")
-
-
-def gpt2_of_functions(idx):
+        (
+            "    # Only tensors",
+            """\
     with torch.random.fork_rng():
         torch.manual_seed(0)
         fresh = GPT2(crane_model.config)
-    return gpt2(idx, fresh.state_dict(), fresh.config.n_head)
-""",
+    # Only tensors""",
+        ),
+        ("crane_model.state_dict()", "fresh.state_dict()"),
     ),
 )
 

@@ -47,26 +47,18 @@ def next_probabilities(logits, temperature, top_k):
 MISTAKES = (
     Mistake(
         "The logits are multiplied by the temperature here. Divide them, because a temperature below 1 must make the likeliest token likelier.",
-        code="""
-def next_probabilities(logits, temperature, top_k):
-    if temperature == 0:
-        winner = logits.argmax(dim=-1, keepdim=True)
-        return torch.zeros_like(logits).scatter(-1, winner, 1.0)
-    logits = logits * temperature
-    smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
-    logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
-    return logits.softmax(dim=-1)
-""",
+        ("logits /", "logits *"),
     ),
     Mistake(
         "This divides by the temperature 0 and gets NaN. Give that case a branch of its own, in which the largest logit gets everything.",
-        code="""
-def next_probabilities(logits, temperature, top_k):
-    logits = logits / temperature
-    smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
-    logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
-    return logits.softmax(dim=-1)
+        (
+            """\
+    if temperature == 0:  # greedy, without a division
+        winner = logits.argmax(dim=-1, keepdim=True)
+        return torch.zeros_like(logits).scatter(-1, winner, 1.0)
 """,
+            "",
+        ),
     ),
     Mistake(
         "Exactly k positions are kept here, so one of two equal logits is dropped by accident. Compare with the smallest kept *value* instead.",
@@ -82,66 +74,37 @@ def next_probabilities(logits, temperature, top_k):
     ),
     Mistake(
         "The kept tokens are not scaled up, so the rows sum to less than 1. Cut the logits before the softmax, or divide by the sum.",
-        code="""
-def next_probabilities(logits, temperature, top_k):
-    if temperature == 0:
-        winner = logits.argmax(dim=-1, keepdim=True)
-        return torch.zeros_like(logits).scatter(-1, winner, 1.0)
-    probs = (logits / temperature).softmax(dim=-1)
-    smallest_kept = probs.topk(top_k, dim=-1).values[:, -1:]
-    return probs.masked_fill(probs < smallest_kept, 0.0)
-""",
+        ("logits = logits / temperature", "probs = (logits / temperature).softmax(dim=-1)"),
+        ("logits.topk", "probs.topk"),
+        (
+            """\
+    logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
+    return logits.softmax(dim=-1)""",
+            "    return probs.masked_fill(probs < smallest_kept, 0.0)",
+        ),
     ),
     Mistake(
         "The cut logits are set to 0, which is an ordinary logit and keeps its share. Set them to −∞.",
-        code="""
-def next_probabilities(logits, temperature, top_k):
-    if temperature == 0:
-        winner = logits.argmax(dim=-1, keepdim=True)
-        return torch.zeros_like(logits).scatter(-1, winner, 1.0)
-    logits = logits / temperature
-    smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
-    return logits.masked_fill(logits < smallest_kept, 0.0).softmax(dim=-1)
-""",
+        ("-torch.inf", "0.0"),
     ),
     Mistake(
         "At temperature 0, equal winners share the probability here. Greedy takes the first of them, as `argmax` does.",
-        code="""
-def next_probabilities(logits, temperature, top_k):
-    if temperature == 0:
-        won = (logits == logits.amax(dim=-1, keepdim=True)).float()
-        return won / won.sum(dim=-1, keepdim=True)
-    logits = logits / temperature
-    smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
-    logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
-    return logits.softmax(dim=-1)
-""",
+        (
+            "winner = logits.argmax(dim=-1, keepdim=True)",
+            "won = (logits == logits.amax(dim=-1, keepdim=True)).float()",
+        ),
+        (
+            "torch.zeros_like(logits).scatter(-1, winner, 1.0)",
+            "won / won.sum(dim=-1, keepdim=True)",
+        ),
     ),
     Mistake(
         "The temperature has no effect here, because probabilities divided by it are rescaled to sum to 1. Divide the logits, before the softmax.",
-        code="""
-def next_probabilities(logits, temperature, top_k):
-    if temperature == 0:
-        winner = logits.argmax(dim=-1, keepdim=True)
-        return torch.zeros_like(logits).scatter(-1, winner, 1.0)
-    smallest_kept = logits.topk(top_k, dim=-1).values[:, -1:]
-    logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
-    probs = logits.softmax(dim=-1) / temperature
-    return probs / probs.sum(dim=-1, keepdim=True)
-""",
+        ("    logits = logits / temperature\n", ""),
     ),
     Mistake(
         "All rows share one limit here. Each row of the batch has its own k largest, so use `dim=-1` and keep the axis.",
-        code="""
-def next_probabilities(logits, temperature, top_k):
-    if temperature == 0:
-        winner = logits.argmax(dim=-1, keepdim=True)
-        return torch.zeros_like(logits).scatter(-1, winner, 1.0)
-    logits = logits / temperature
-    smallest_kept = logits.topk(top_k, dim=-1).values.min()
-    logits = logits.masked_fill(logits < smallest_kept, -torch.inf)
-    return logits.softmax(dim=-1)
-""",
+        ("values[:, -1:]", "values.min()"),
     ),
 )
 

@@ -45,79 +45,37 @@ def nucleus(probs, p):
 MISTAKES = (
     Mistake(
         "The bug is still there: the token that crosses p is dropped, and if the first one crosses it, nothing is left. Ask what was reached before a token.",
-        code="""
-def nucleus(probs, p):
-    descending, order = probs.sort(dim=-1, descending=True)
-    reached = descending.cumsum(dim=-1)
-    kept = descending.masked_fill(reached >= p, 0)
-    kept = kept / kept.sum(dim=-1, keepdim=True)
-    return torch.zeros_like(probs).scatter(-1, order, kept)
-""",
+        ("before >= p", "before + descending >= p"),
     ),
     Mistake(
         "Always keeping the likeliest token only cures the NaN. The token that crosses p is still dropped, so the kept ones sum to less than p.",
-        code="""
-def nucleus(probs, p):
-    descending, order = probs.sort(dim=-1, descending=True)
-    gone = descending.cumsum(dim=-1) >= p
+        (
+            "    kept = descending.masked_fill(before >= p, 0)",
+            """\
+    gone = before + descending >= p
     gone[:, 0] = False
-    kept = descending.masked_fill(gone, 0)
-    kept = kept / kept.sum(dim=-1, keepdim=True)
-    return torch.zeros_like(probs).scatter(-1, order, kept)
-""",
+    kept = descending.masked_fill(gone, 0)""",
+        ),
     ),
     Mistake(
         "The right tokens are kept, but not scaled up. Divide by their sum, so that each row sums to 1 again.",
-        code="""
-def nucleus(probs, p):
-    descending, order = probs.sort(dim=-1, descending=True)
-    before = descending.cumsum(dim=-1) - descending
-    kept = descending.masked_fill(before >= p, 0)
-    return torch.zeros_like(probs).scatter(-1, order, kept)
-""",
+        ("    kept = kept / kept.sum(dim=-1, keepdim=True)\n", ""),
     ),
     Mistake(
         "The result is in descending order, so tokens have each other's probabilities. `scatter` with `order` puts every probability back in its place.",
-        code="""
-def nucleus(probs, p):
-    descending, order = probs.sort(dim=-1, descending=True)
-    before = descending.cumsum(dim=-1) - descending
-    kept = descending.masked_fill(before >= p, 0)
-    return kept / kept.sum(dim=-1, keepdim=True)
-""",
+        ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept"),
     ),
     Mistake(
         "`gather` reads from the indices in `order`, but the sorted probabilities must be *written* back to them. That is `scatter`.",
-        code="""
-def nucleus(probs, p):
-    descending, order = probs.sort(dim=-1, descending=True)
-    before = descending.cumsum(dim=-1) - descending
-    kept = descending.masked_fill(before >= p, 0)
-    kept = kept / kept.sum(dim=-1, keepdim=True)
-    return kept.gather(-1, order)
-""",
+        ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept.gather(-1, order)"),
     ),
     Mistake(
         "The comparison is reversed, so this keeps the tail and throws the likely tokens away. A token goes where p was reached before it.",
-        code="""
-def nucleus(probs, p):
-    descending, order = probs.sort(dim=-1, descending=True)
-    reached = descending.cumsum(dim=-1)
-    kept = descending.masked_fill(reached < p, 0)
-    kept = kept / kept.sum(dim=-1, keepdim=True)
-    return torch.zeros_like(probs).scatter(-1, order, kept)
-""",
+        ("before >= p", "before + descending < p"),
     ),
     Mistake(
         "One token too many stays where p is reached exactly. The sum should be *at least* p, so a token goes if p was reached before it. Use `>=`, not `>`.",
-        code="""
-def nucleus(probs, p):
-    descending, order = probs.sort(dim=-1, descending=True)
-    before = descending.cumsum(dim=-1) - descending
-    kept = descending.masked_fill(before > p, 0)
-    kept = kept / kept.sum(dim=-1, keepdim=True)
-    return torch.zeros_like(probs).scatter(-1, order, kept)
-""",
+        ("before >= p", "before > p"),
     ),
 )
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from .... import model
 from ....config import GPT2Config
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, numbered
 
 PARTS = ("GPT2", "generate")
@@ -74,58 +74,53 @@ MISTAKES = (
     Mistake(
         "The tables are not tied, because `lm_head` has a table of its own. Put one tensor into "
         "both places: `self.lm_head.weight = self.embeddings.wte.weight`.",
-        code=changed(
-            SOLUTION, ("        self.lm_head.weight = self.embeddings.wte.weight  # tied\n", "")
-        ),
+        ("        self.lm_head.weight = self.embeddings.wte.weight  # tied\n", ""),
     ),
     Mistake(
         "You divide the initial `c_proj` by √N. Each block writes to the residual stream twice, so "
         "the divisor is √(2N).",
-        code=changed(SOLUTION, ("math.sqrt(2 * n_layer)", "math.sqrt(n_layer)")),
+        ("math.sqrt(2 * n_layer)", "math.sqrt(n_layer)"),
     ),
     Mistake(
         "All matrices start with 0.02. The two that write to the residual stream, both called "
         "`c_proj`, start smaller, divided by √(2N).",
-        code=changed(SOLUTION, ('math.sqrt(2 * n_layer) if "c_proj" in name else 1', "1")),
+        ('math.sqrt(2 * n_layer) if "c_proj" in name else 1', "1"),
     ),
     Mistake(
         "The last norm is missing: `lm_head` reads `self.ln_f(x)`.",
-        code=changed(SOLUTION, ("self.ln_f(x)", "x")),
+        ("self.ln_f(x)", "x"),
     ),
     Mistake(
         "You keep the first tokens of the text, so past the window the model never sees what it "
         "wrote. It needs the last ones: `idx[:, -model.block_size :]`.",
-        code=changed(SOLUTION, ("idx[:, -model.block_size :]", "idx[:, : model.block_size]")),
+        ("idx[:, -model.block_size :]", "idx[:, : model.block_size]"),
     ),
     Mistake(
         "You give the model one token less than its window holds. The last `block_size` tokens are "
         "`idx[:, -model.block_size :]`, without a `+ 1`.",
-        code=changed(SOLUTION, ("-model.block_size :", "-model.block_size + 1 :")),
+        ("-model.block_size :", "-model.block_size + 1 :"),
     ),
     Mistake(
         "`multinomial` needs probabilities, but it got something else, such as logits. Apply "
         "`softmax(dim=-1)` first.",
-        code=changed(SOLUTION, ("logits.softmax(dim=-1)", "logits")),
+        ("logits.softmax(dim=-1)", "logits"),
     ),
     Mistake(
         "Past the window there is no position vector left. Give the model only the last tokens: "
         "`idx[:, -model.block_size :]`.",
-        code=changed(SOLUTION, ("idx[:, -model.block_size :]", "idx")),
+        ("idx[:, -model.block_size :]", "idx"),
     ),
     Mistake(
         "The model returns a row of logits for each token, and only the last one says what comes "
         "next: `model(…)[:, -1]`, which is (B, V).",
-        code=changed(SOLUTION, ("[:, -1]  # (B, V)", "  # (B, T, V)")),
+        ("[:, -1]  # (B, V)", "  # (B, T, V)"),
     ),
     Mistake(
         "You take the likeliest token each time. `torch.multinomial` draws one according to the "
         "probabilities.",
-        code=changed(
-            SOLUTION,
-            (
-                "torch.multinomial(logits.softmax(dim=-1), num_samples=1)",
-                "logits.argmax(dim=-1, keepdim=True)",
-            ),
+        (
+            "torch.multinomial(logits.softmax(dim=-1), num_samples=1)",
+            "logits.argmax(dim=-1, keepdim=True)",
         ),
     ),
 )

@@ -93,56 +93,74 @@ def gpt2(idx, weights, n_head):
 MISTAKES = (
     Mistake(
         "The last LayerNorm, `ln_f`, is missing. It belongs between the last block and the head.",
-        code=_wrong(end="x @ inside['wte.weight'].T"),
+        ('    x = layer_norm(x, inside["ln_f.weight"], inside["ln_f.bias"])\n', ""),
     ),
     Mistake(
         "These are probabilities. The model returns logits and leaves the softmax to its user.",
-        code=_wrong(end="(norm(x) @ inside['wte.weight'].T).softmax(dim=-1)"),
+        ('x @ weights["lm_head.weight"].T', '(x @ weights["lm_head.weight"].T).softmax(dim=-1)'),
     ),
     Mistake(
         "This is only the last position. The model returns logits for all T positions.",
-        code=_wrong(end="norm(x)[:, [-1]] @ inside['wte.weight'].T"),
+        ("return x @", "return x[:, [-1]] @"),
     ),
     Mistake(
         "Every round uses the weights of block 0. Blocks do not share weights, so take `h.{layer}.` with the number of the round.",
-        code=_wrong(each="block(x, part_of(inside, 'h.0.'), n_head)"),
+        ('f"h.{layer}.")', '"h.0.")'),
     ),
     Mistake(
         "The blocks run in another order. Names that are sorted as text put `h.10` before `h.2`; count instead.",
-        code=_wrong(order="sorted(range(n), key=str)"),
+        (
+            """\
+    layer = 0
+    while f"h.{layer}.ln_1.weight" in inside:  # there is one more block
+""",
+            """\
+    n = sum(name.endswith("ln_1.weight") for name in inside)
+    for layer in sorted(range(n), key=str):
+""",
+        ),
+        ("        layer += 1\n", ""),
     ),
     Mistake(
         "The blocks run from the last to the first. Block 0 reads the embeddings.",
-        code=_wrong(order="reversed(range(n))"),
+        (
+            """\
+    layer = 0
+    while f"h.{layer}.ln_1.weight" in inside:  # there is one more block
+""",
+            """\
+    n = sum(name.endswith("ln_1.weight") for name in inside)
+    for layer in reversed(range(n)):
+""",
+        ),
+        ("        layer += 1\n", ""),
     ),
     Mistake(
         "The last block is missing. The blocks are 0 … N − 1, exactly what `range(N)` gives.",
-        code=_wrong(order="range(n - 1)"),
+        ('while f"h.{layer}.', 'while f"h.{layer + 1}.'),
     ),
     Mistake(
         "`ln_f` is applied after every block. It belongs only after the last one; a block has its own LayerNorms inside.",
-        code=_wrong(
-            each="norm(block(x, part_of(inside, f'h.{i}.'), n_head))",
-            end="x @ inside['wte.weight'].T",
-        ),
+        ("        layer += 1\n    x = layer_norm", "        layer += 1\n        x = layer_norm"),
     ),
     Mistake(
         "The positions are missing. Add the first T rows of `wpe`.",
-        code=_wrong(begin="inside['wte.weight'][idx]"),
+        ('embed(idx, inside["wte.weight"], inside["wpe.weight"])', 'inside["wte.weight"][idx]'),
     ),
     Mistake(
         "The embeddings are multiplied by √C. The transformer of 2017 did that, GPT-2 does not.",
-        code=_wrong(
-            begin="inside['wte.weight'].size(1) ** 0.5 * inside['wte.weight'][idx]"
-            "\n    x = x + inside['wpe.weight'][: idx.size(1)]"
+        (
+            'embed(idx, inside["wte.weight"], inside["wpe.weight"])',
+            """\
+embed(
+        idx, math.sqrt(inside["wte.weight"].size(1)) * inside["wte.weight"], inside["wpe.weight"]
+    )""",
         ),
     ),
     Mistake(
         "Each block gets the embeddings instead of the output of the previous block. Write its result back to x.",
-        code=_wrong(
-            begin="start = embed(idx, inside['wte.weight'], inside['wpe.weight'])",
-            each="block(start, part_of(inside, f'h.{i}.'), n_head)",
-        ),
+        ("    layer = 0\n", "    start, layer = x, 0\n"),
+        ("block(x,", "block(start,"),
     ),
 )
 

@@ -39,52 +39,31 @@ def last_logits(x, wte):
 MISTAKES = (
     Mistake(
         "The axis T is lost, because `x[:, -1]` is (B, C). With `x[:, [-1]]` it stays, with length 1.",
-        code="""
-def last_logits(x, wte):
-    return x[:, -1] @ wte.T
-""",
+        ("x[:, [-1]]", "x[:, -1]"),
     ),
     Mistake(
         "That is the last text, not the last position, because the first axis is B. Write `x[:, [-1]]`.",
-        code="""
-def last_logits(x, wte):
-    return x[[-1]] @ wte.T
-""",
+        ("x[:, [-1]]", "x[[-1]]"),
     ),
     Mistake(
         "That is the first position. The last one has read the whole text.",
-        code="""
-def last_logits(x, wte):
-    return x[:, [0]] @ wte.T
-""",
+        ("x[:, [-1]]", "x[:, [0]]"),
     ),
     Mistake(
         "These are the logits of all T positions. Take the last one out before the product.",
-        code="""
-def last_logits(x, wte):
-    return x @ wte.T
-""",
+        ("x[:, [-1]]", "x"),
     ),
     Mistake(
         "These are probabilities. The head returns logits and leaves the softmax to its user.",
-        code="""
-def last_logits(x, wte):
-    return (x[:, [-1]] @ wte.T).softmax(dim=-1)
-""",
+        ("x[:, [-1]] @ wte.T", "(x[:, [-1]] @ wte.T).softmax(dim=-1)"),
     ),
     Mistake(
         "The table is (V, C), one row for each token. For the product it must be transposed, `wte.T`.",
-        code="""
-def last_logits(x, wte):
-    return x[:, [-1]] @ wte
-""",
+        ("wte.T", "wte"),
     ),
     Mistake(
         "`reshape` does not transpose; it only reads the numbers in rows of another length. Use `wte.T`.",
-        code="""
-def last_logits(x, wte):
-    return x[:, [-1]] @ wte.reshape(wte.size(1), wte.size(0))
-""",
+        ("wte.T", "wte.reshape(wte.size(1), wte.size(0))"),
     ),
 )
 

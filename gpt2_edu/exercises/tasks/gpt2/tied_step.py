@@ -51,35 +51,34 @@ def tied_step(table, idx, targets):
     return wte.weight, lm_head.weight
 """
 
-_TIE = "    lm_head.weight = wte.weight  # the same object: `is`, not only equal\n"
-_STEP = "    torch.optim.SGD(model.parameters(), lr=0.5).step()\n"
-
 MISTAKES = (
     Mistake(
         "These are still two tensors, and they drift apart in the first step. A copy has its own memory at once, one made with `.data` after the move to float64. Put the same object in both places: `lm_head.weight = wte.weight`.",
-        code=SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n"),
+        ("= wte.weight", "= nn.Parameter(table.clone())"),
     ),
     Mistake(
         "The tie comes after the step, so in the step only the look-up trained the table. The head's gradient went to a tensor that was thrown away. Tie before the step.",
-        code=SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n").replace(
-            _STEP, _STEP + "    lm_head.weight = wte.weight\n"
+        ("= wte.weight", "= nn.Parameter(table.clone())"),
+        (
+            "    return wte.weight, lm_head.weight",
+            "    lm_head.weight = wte.weight\n    return wte.weight, lm_head.weight",
         ),
     ),
     Mistake(
         "The tie comes after the step, so in the step only the head trained the table. The look-up's gradient went to a tensor that was thrown away. Tie before the step.",
-        code=SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(table.clone())\n").replace(
-            _STEP, _STEP + "    wte.weight = lm_head.weight\n"
+        ("= wte.weight", "= nn.Parameter(table.clone())"),
+        (
+            "    return wte.weight, lm_head.weight",
+            "    wte.weight = lm_head.weight\n    return wte.weight, lm_head.weight",
         ),
     ),
     Mistake(
         "Nothing needs to be transposed here. An embedding keeps (V, C), and a linear layer from C to V keeps (out, in), which is (V, C) too.",
-        code=SOLUTION.replace(_TIE, "    lm_head.weight = nn.Parameter(wte.weight.T)\n"),
+        ("= wte.weight", "= nn.Parameter(wte.weight.T)"),
     ),
     Mistake(
         "The head got a copy that does not learn. One table has two roles, and both train it.",
-        code=SOLUTION.replace(
-            _TIE, "    lm_head.weight = nn.Parameter(table.clone(), requires_grad=False)\n"
-        ),
+        ("= wte.weight", "= nn.Parameter(table.clone(), requires_grad=False)"),
     ),
 )
 

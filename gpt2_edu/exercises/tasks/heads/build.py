@@ -6,7 +6,7 @@ from torch import Tensor
 
 from .... import model
 from ....config import GPT2Config
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
 PARTS = ("CausalSelfAttention",)
@@ -59,53 +59,39 @@ MISTAKES = (
     Mistake(
         "You split the columns but leave the head axis after the tokens. This is (B, T, H, D), and "
         "attention would run over the heads. Add `.transpose(1, 2)`.",
-        code=changed(SOLUTION, ("C // self.n_head).transpose(1, 2)", "C // self.n_head)")),
+        ("C // self.n_head).transpose(1, 2)", "C // self.n_head)"),
     ),
     Mistake(
         "You ask `view` for the final shape at once, so pieces of one token pose as several "
         "tokens. `view` to (B, T, H, D), then `transpose(1, 2)`.",
-        code=changed(
-            SOLUTION,
-            (
-                "x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)",
-                "x.view(B, self.n_head, T, C // self.n_head)",
-            ),
+        (
+            "x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)",
+            "x.view(B, self.n_head, T, C // self.n_head)",
         ),
     ),
     Mistake(
         "`reshape` to the final shape makes pieces of one token pose as several tokens, without "
         "any error. Split C into (H, D) in place, then move H.",
-        code=changed(
-            SOLUTION,
-            (
-                "x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)",
-                "x.reshape(B, self.n_head, T, C // self.n_head)",
-            ),
+        (
+            "x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)",
+            "x.reshape(B, self.n_head, T, C // self.n_head)",
         ),
     ),
     Mistake(
         "You join the heads without moving H back, so one row has entries of different tokens. "
         "First `transpose(1, 2)`, then `flatten(start_dim=2)`.",
-        code=changed(
-            SOLUTION, ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.reshape(x.shape)")
-        ),
+        ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.reshape(x.shape)"),
     ),
     Mistake(
         "You divide the scores by √C. The vectors in the dot product have D = C / H entries, so it "
         "must be √D, and your `attention` already does that.",
-        code=changed(
-            SOLUTION,
-            ("attention(q, k, v)", "attention(q / self.n_head**0.5, k, v)"),
-        ),
+        ("attention(q, k, v)", "attention(q / self.n_head**0.5, k, v)"),
     ),
     Mistake(
         "The heads are joined, but `c_proj` is not called, so nothing mixes their results.",
-        code=changed(
-            SOLUTION,
-            (
-                "self.c_proj(merged)",
-                "merged",
-            ),
+        (
+            "self.c_proj(merged)",
+            "merged",
         ),
     ),
 )

@@ -39,47 +39,30 @@ def merge_heads(heads):
 MISTAKES = (
     Mistake(
         "You join without moving back, so each row mixes entries of several tokens. Transpose first, so that H and D are neighbours.",
-        code="""
-def merge_heads(heads):
-    B, H, T, D = heads.shape
-    return heads.reshape(B, T, H * D)
-""",
+        (
+            "heads.transpose(1, 2).flatten(start_dim=2)",
+            "heads.reshape(len(heads), heads.size(2), -1)",
+        ),
     ),
     Mistake(
         "After the transpose the entries are not in walking order, and `view` refuses. Copy them with `.contiguous()` first, or use `.flatten(start_dim=2)`.",
-        code="""
-def merge_heads(heads):
-    B, H, T, D = heads.shape
-    return heads.transpose(1, 2).view(B, T, H * D)
-""",
+        ("flatten(start_dim=2)", "view(len(heads), heads.size(2), -1)"),
     ),
     Mistake(
         "Here the heads' columns are interleaved like shuffled cards, the first of each head, then the second. Each head's columns belong side by side, H before D.",
-        code="""
-def merge_heads(heads):
-    return heads.permute(0, 2, 3, 1).flatten(start_dim=2)
-""",
+        ("transpose(1, 2)", "permute(0, 2, 3, 1)"),
     ),
     Mistake(
         "`flatten` starts one axis too early and joins the tokens as well. Keep B and T: `start_dim=2`.",
-        code="""
-def merge_heads(heads):
-    return heads.transpose(1, 2).flatten(start_dim=1)
-""",
+        ("start_dim=2", "start_dim=1"),
     ),
     Mistake(
         "H and D are not joined yet, and this is (B, T, H, D). Flatten the last two axes.",
-        code="""
-def merge_heads(heads):
-    return heads.transpose(1, 2)
-""",
+        (".flatten(start_dim=2)", ""),
     ),
     Mistake(
         "You add up the heads. The merge only puts their columns side by side, and `c_proj` mixes them later.",
-        code="""
-def merge_heads(heads):
-    return heads.sum(dim=1)
-""",
+        ("transpose(1, 2).flatten(start_dim=2)", "sum(dim=1)"),
     ),
 )
 

@@ -45,13 +45,11 @@ def multi_head(x, weights, n_head):
     ...
 '''
 
-_OWN = """
+SOLUTION = """
 causal_attention, split_heads, merge_heads = own(
     "causal_attention", "split_heads", "merge_heads"
 )
-"""
 
-SOLUTION = f"""{_OWN}
 
 def multi_head(x, weights, n_head):
     qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
@@ -66,77 +64,47 @@ def multi_head(x, weights, n_head):
 MISTAKES = (
     Mistake(
         "`c_proj` is missing. The merged result still has to go through it.",
-        code=f"""{_OWN}
-def multi_head(x, weights, n_head):
-    qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
-    parts = qkv.split(x.size(-1), dim=-1)
-    q, k, v = (split_heads(part, n_head) for part in parts)
-    return merge_heads(causal_attention(q, k, v))
-""",
+        ('F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])', "merged"),
     ),
     Mistake(
         "The weight of `c_proj` is used without `.T`. It is square, so there is no error to warn you, but it is stored as (out, in) and must be transposed.",
-        code=f"""{_OWN}
-def multi_head(x, weights, n_head):
-    qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
-    parts = qkv.split(x.size(-1), dim=-1)
-    q, k, v = (split_heads(part, n_head) for part in parts)
-    merged = merge_heads(causal_attention(q, k, v))
-    return merged @ weights["c_proj.weight"] + weights["c_proj.bias"]
-""",
+        (
+            'F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])',
+            'merged @ weights["c_proj.weight"] + weights["c_proj.bias"]',
+        ),
     ),
     Mistake(
         "The bias of `c_proj` is missing. Add it at the end, once.",
-        code=f"""{_OWN}
-def multi_head(x, weights, n_head):
-    qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
-    parts = qkv.split(x.size(-1), dim=-1)
-    q, k, v = (split_heads(part, n_head) for part in parts)
-    merged = merge_heads(causal_attention(q, k, v))
-    return merged @ weights["c_proj.weight"].T
-""",
+        (', weights["c_proj.bias"]', ""),
     ),
     Mistake(
         "This is one wide head, because q, k and v are not split. Each head has its own slice and its own softmax.",
-        code=f"""{_OWN}
-def multi_head(x, weights, n_head):
-    qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
-    merged = causal_attention(*qkv.split(x.size(-1), dim=-1))
-    return F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])
-""",
+        (
+            """\
+q, k, v = (
+        split_heads(part, n_head) for part in qkv.split(x.size(-1), dim=-1)
+    )
+    merged = merge_heads(causal_attention(q, k, v))  # (B, T, C)""",
+            "merged = causal_attention(*qkv.split(x.size(-1), dim=-1))",
+        ),
     ),
     Mistake(
         "You split all 3C outputs into heads first, so a head gets columns that belong to others. First separate q, k and v, C columns each, then split each into heads.",
-        code=f"""{_OWN}
-def multi_head(x, weights, n_head):
-    qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
-    q, k, v = split_heads(qkv, n_head).chunk(3, dim=-1)
-    merged = merge_heads(causal_attention(q, k, v))
-    return F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])
-""",
+        (
+            """\
+(
+        split_heads(part, n_head) for part in qkv.split(x.size(-1), dim=-1)
+    )""",
+            "split_heads(qkv, n_head).chunk(3, dim=-1)",
+        ),
     ),
     Mistake(
         "The scores are divided by √C. The vectors in the dot product have D entries, so it must be √D.",
-        code=f"""{_OWN}
-def multi_head(x, weights, n_head):
-    qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
-    parts = qkv.split(x.size(-1), dim=-1)
-    q, k, v = (split_heads(part, n_head) for part in parts)
-    heads = causal_attention(q / math.sqrt(n_head), k, v)  # √D · √H = √C
-    merged = merge_heads(heads)
-    return F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])
-""",
+        ("(q, k, v)", "(q / math.sqrt(n_head), k, v)"),
     ),
     Mistake(
         "You take the three pieces in another order. `c_attn` gives q, then k, then v.",
-        code=f"""{_OWN}
-def multi_head(x, weights, n_head):
-    qkv = F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])
-    parts = qkv.split(x.size(-1), dim=-1)
-    k, q, v = (split_heads(part, n_head) for part in parts)
-    merged = merge_heads(causal_attention(q, k, v))
-    return F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])
-""",
+        ("    q, k, v = (", "    k, q, v = ("),
     ),
 )
 

@@ -40,43 +40,23 @@ def split_heads(x, n_head):
 MISTAKES = (
     Mistake(
         "You ask `view` for the final shape at once. It cuts token 0 into pieces that pose as tokens, and raises an error where x is a slice of a wider tensor. View to (B, T, H, D), then transpose.",
-        code="""
-def split_heads(x, n_head):
-    B, T, C = x.shape
-    return x.view(B, n_head, T, C // n_head)
-""",
+        ("B, T, n_head, C // n_head).transpose(1, 2)", "B, n_head, T, C // n_head)"),
     ),
     Mistake(
         "`reshape` straight to the final shape makes pieces of one token pose as several tokens, without any error. Split C into (H, D) in place, then transpose.",
-        code="""
-def split_heads(x, n_head):
-    B, T, C = x.shape
-    return x.reshape(B, n_head, T, C // n_head)
-""",
+        ("view(B, T, n_head, C // n_head).transpose(1, 2)", "reshape(B, n_head, T, C // n_head)"),
     ),
     Mistake(
         "The axis is split but not moved, so this is (B, T, H, D). Swap T and H with `transpose(1, 2)`.",
-        code="""
-def split_heads(x, n_head):
-    B, T, C = x.shape
-    return x.view(B, T, n_head, C // n_head)
-""",
+        (".transpose(1, 2)", ""),
     ),
     Mistake(
         "C is split into (D, H) here, so head 0 takes every H-th column. Each head's columns are side by side, so split into (H, D).",
-        code="""
-def split_heads(x, n_head):
-    B, T, C = x.shape
-    return x.view(B, T, C // n_head, n_head).permute(0, 3, 1, 2)
-""",
+        ("n_head, C // n_head).transpose(1, 2)", "C // n_head, n_head).permute(0, 3, 1, 2)"),
     ),
     Mistake(
         "The number of heads and their size are swapped. Write `view(B, T, n_head, C // n_head)`.",
-        code="""
-def split_heads(x, n_head):
-    B, T, C = x.shape
-    return x.view(B, T, C // n_head, n_head).transpose(1, 2)
-""",
+        ("n_head, C // n_head", "C // n_head, n_head"),
     ),
 )
 

@@ -54,60 +54,24 @@ def sum_of_heads(heads, weight, bias):
 MISTAKES = (
     Mistake(
         "The bug is still there. These are rows of the weight, which belong to outputs, but a head owns columns.",
-        code="""
-def sum_of_heads(heads, weight, bias):
-    B, H, T, D = heads.shape
-    total = torch.zeros(B, T, H * D)
-    for h in range(H):
-        total = total + heads[:, h] @ weight[h * D : (h + 1) * D]
-    return total + bias
-""",
+        ("block.T", "weight[h * D : (h + 1) * D]"),
     ),
     Mistake(
         "The sizes do not fit. A block is D columns of the weight, (C, D), and must be transposed: `heads[:, h] @ block.T`.",
-        code="""
-def sum_of_heads(heads, weight, bias):
-    B, H, T, D = heads.shape
-    total = torch.zeros(B, T, H * D)
-    for h in range(H):
-        total = total + heads[:, h] @ weight[:, h * D : (h + 1) * D]
-    return total + bias
-""",
+        ("block.T", "block"),
     ),
     Mistake(
         "The bias is added once for each head now. It is added once in all, at the end.",
-        code="""
-def sum_of_heads(heads, weight, bias):
-    B, H, T, D = heads.shape
-    total = torch.zeros(B, T, H * D)
-    for h in range(H):
-        block = weight[:, h * D : (h + 1) * D]
-        total = total + heads[:, h] @ block.T + bias
-    return total
-""",
+        ("heads[:, h] @ block.T", "heads[:, h] @ block.T + bias"),
+        ("return total + bias", "return total"),
     ),
     Mistake(
         "You give head h every H-th column. Its columns are side by side, from h·D to (h+1)·D.",
-        code="""
-def sum_of_heads(heads, weight, bias):
-    B, H, T, D = heads.shape
-    total = torch.zeros(B, T, H * D)
-    for h in range(H):
-        total = total + heads[:, h] @ weight[:, h::H].T
-    return total + bias
-""",
+        ("h * D : (h + 1) * D", "h::H"),
     ),
     Mistake(
         "You take the mean of the heads. What they write is added up.",
-        code="""
-def sum_of_heads(heads, weight, bias):
-    B, H, T, D = heads.shape
-    total = torch.zeros(B, T, H * D)
-    for h in range(H):
-        block = weight[:, h * D : (h + 1) * D]
-        total = total + heads[:, h] @ block.T
-    return total / H + bias
-""",
+        ("total + bias", "total / H + bias"),
     ),
 )
 

@@ -54,26 +54,11 @@ def without_head(x, weights, n_head, head):
 MISTAKES = (
     Mistake(
         "You write zeros into the rows of `c_proj.weight`. Rows are outputs, so every head falls silent in D of the C entries. A head is read by its columns.",
-        code="""
-multi_head = own("multi_head")
-
-def without_head(x, weights, n_head, head):
-    D = x.size(-1) // n_head
-    c_proj = weights["c_proj.weight"].clone()
-    c_proj[head * D : (head + 1) * D] = 0
-    return multi_head(x, weights | {"c_proj.weight": c_proj}, n_head)
-""",
+        ("c_proj[:, head", "c_proj[head"),
     ),
     Mistake(
         "You write zeros into the caller's own weight, so the head stays off for good. Clone it first.",
-        code="""
-multi_head = own("multi_head")
-
-def without_head(x, weights, n_head, head):
-    D = x.size(-1) // n_head
-    weights["c_proj.weight"][:, head * D : (head + 1) * D] = 0
-    return multi_head(x, weights, n_head)
-""",
+        (".clone()", ""),
     ),
     Mistake(
         "A query of zeros does not silence a head. Its scores are equal, so it takes a little of everything. Stop it from writing.",
@@ -105,27 +90,18 @@ def without_head(x, weights, n_head, head):
     ),
     Mistake(
         "You switch off every H-th column. A head's columns are side by side, from head · D to (head + 1) · D.",
-        code="""
-multi_head = own("multi_head")
-
-def without_head(x, weights, n_head, head):
-    c_proj = weights["c_proj.weight"].clone()
-    c_proj[:, head::n_head] = 0
-    return multi_head(x, weights | {"c_proj.weight": c_proj}, n_head)
-""",
+        ("head * D : (head + 1) * D", "head::n_head"),
     ),
     Mistake(
         "This keeps the one head and silences all others. It should be the other way round.",
-        code="""
-multi_head = own("multi_head")
-
-def without_head(x, weights, n_head, head):
-    D = x.size(-1) // n_head
-    c_proj = torch.zeros_like(weights["c_proj.weight"])
-    own_columns = slice(head * D, (head + 1) * D)
-    c_proj[:, own_columns] = weights["c_proj.weight"][:, own_columns]
-    return multi_head(x, weights | {"c_proj.weight": c_proj}, n_head)
-""",
+        (
+            "    c_proj[:,",
+            """\
+    kept = c_proj.clone()
+    c_proj[:] = 0
+    c_proj[:,""",
+        ),
+        ("] = 0  # the columns that read this head", "] = kept[:, head * D : (head + 1) * D]"),
     ),
 )
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from ....tape import trace
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill
 from ..gpt2.build import NAMES, theirs
 
@@ -38,44 +38,38 @@ MISTAKES = (
     Mistake(
         "Every block reads the embeddings here, so only the first one's maps are right. Let each "
         "block make the next x with `x = block(x)`, at the end of the loop.",
-        code=changed(SOLUTION, ("        x = block(x)\n", "")),
+        ("        x = block(x)\n", ""),
     ),
     Mistake(
         "You are one block too late. The maps belong to what a block reads, not to what it writes. "
         "Put `x = block(x)` at the end of the loop.",
-        code=changed(
-            SOLUTION,
-            ("        x = block(x)\n", ""),
-            ("        q, k, _", "        x = block(x)\n        q, k, _"),
-        ),
+        ("        x = block(x)\n", ""),
+        ("        q, k, _", "        x = block(x)\n        q, k, _"),
     ),
     Mistake(
         "`c_attn` reads the stream without its norm here. In a block it is "
         "`block.attn.c_attn(block.ln_1(x))`.",
-        code=changed(SOLUTION, ("block.ln_1(x)", "x")),
+        ("block.ln_1(x)", "x"),
     ),
     Mistake(
         "These are not the weights but the heads' outputs, weights @ v. Give "
         "`attention` a `torch.eye(T)` for v, because weights @ eye is the weights themselves.",
-        code=changed(
-            SOLUTION,
-            ("q, k, _", "q, k, v"),
-            (
-                "q, k = map(block.attn.split_heads, (q, k))",
-                "q, k, v = map(block.attn.split_heads, (q, k, v))",
-            ),
-            ("attention(q, k, apart)", "attention(q, k, v)"),
+        ("q, k, _", "q, k, v"),
+        (
+            "q, k = map(block.attn.split_heads, (q, k))",
+            "q, k, v = map(block.attn.split_heads, (q, k, v))",
         ),
+        ("attention(q, k, apart)", "attention(q, k, v)"),
     ),
     Mistake(
         "You get one map for each block, because q and k are not split into heads. "
         "`block.attn.split_heads` makes (1, H, T, D) of each.",
-        code=changed(SOLUTION, ("        q, k = map(block.attn.split_heads, (q, k))\n", "")),
+        ("        q, k = map(block.attn.split_heads, (q, k))\n", ""),
     ),
     Mistake(
         "Each block's maps have an axis for the one text, (1, H, T, T). Join them along it with "
         "`torch.cat`; `torch.stack` makes a new axis.",
-        code=changed(SOLUTION, ("torch.cat", "torch.stack")),
+        ("torch.cat", "torch.stack"),
     ),
 )
 

@@ -57,88 +57,24 @@ TOLERANCE = 1e-4
 MISTAKES = (
     Mistake(
         "All positions of the stage are swapped, so from there on the model reads the other text. Swap one position only.",
-        code="""
-from gpt2_edu import trace
-
-
-@torch.no_grad()
-def carried_across(model, into, source, stage, position):
-    with trace(model) as t:
-        model(source)
-    with trace(model, edits={stage: t[stage]}):
-        return model(into)[0][0, -1]
-""",
+        ("edits={stage: swap}", "edits={stage: t[stage]}"),
     ),
     Mistake(
         "It is the other way round. This carries a vector of `into` to `source`. Record `source`, and edit the pass over `into`.",
-        code="""
-from gpt2_edu import trace
-
-
-@torch.no_grad()
-def carried_across(model, into, source, stage, position):
-    with trace(model) as t:
-        model(into)
-    vector = t[stage][:, position]
-
-    def swap(x):
-        x = x.clone()
-        x[:, position] = vector
-        return x
-
-    with trace(model, edits={stage: swap}):
-        return model(source)[0][0, -1]
-""",
+        ("model(source)", "model(into)"),
+        ("logits, _ = model(into)", "logits, _ = model(source)"),
     ),
     Mistake(
         "The vector is added to the one that is there. It should replace it.",
-        code="""
-from gpt2_edu import trace
-
-
-@torch.no_grad()
-def carried_across(model, into, source, stage, position):
-    with trace(model) as t:
-        model(source)
-    vector = t[stage][:, position]
-
-    def add(x):
-        x = x.clone()
-        x[:, position] += vector
-        return x
-
-    with trace(model, edits={stage: add}):
-        return model(into)[0][0, -1]
-""",
+        ("= vector", "+= vector"),
     ),
     Mistake(
         "These are the logits at the position of the swap. Return those at the last position, where the prediction is read.",
-        code="""
-from gpt2_edu import trace
-
-
-@torch.no_grad()
-def carried_across(model, into, source, stage, position):
-    with trace(model) as t:
-        model(source)
-    vector = t[stage][:, position]
-
-    def swap(x):
-        x = x.clone()
-        x[:, position] = vector
-        return x
-
-    with trace(model, edits={stage: swap}):
-        return model(into)[0][0, position]
-""",
+        ("logits[0, -1]", "logits[0, position]"),
     ),
     Mistake(
         "The second pass runs without the edit, so nothing was carried. Give `edits={stage: swap}` to its `trace`.",
-        code="""
-@torch.no_grad()
-def carried_across(model, into, source, stage, position):
-    return model(into)[0][0, -1]
-""",
+        ("trace(model, edits={stage: swap})", "trace(model)"),
     ),
 )
 

@@ -41,30 +41,15 @@ def induction_weight(weights):
 MISTAKES = (
     Mistake(
         "This looks at the same token in the first half. Induction looks one position further, at the token that followed it.",
-        code="""
-def induction_weight(weights):
-    n = weights.size(-1) // 2
-    queries = torch.arange(n, 2 * n - 1)
-    return weights[:, :, queries, queries - n].mean(dim=(0, 2))
-""",
+        ("- n + 1", "- n"),
     ),
     Mistake(
         "This looks at what came *before* the same token. Induction looks at what came after it.",
-        code="""
-def induction_weight(weights):
-    n = weights.size(-1) // 2
-    queries = torch.arange(n, 2 * n - 1)
-    return weights[:, :, queries, queries - n - 1].mean(dim=(0, 2))
-""",
+        ("queries - n + 1", "queries - n - 1"),
     ),
     Mistake(
         "Rows and columns are swapped. The query is the row and comes first. Above the diagonal all weights are 0.",
-        code="""
-def induction_weight(weights):
-    n = weights.size(-1) // 2
-    queries = torch.arange(n, 2 * n - 1)
-    return weights[:, :, queries - n + 1, queries].mean(dim=(0, 2))
-""",
+        ("queries, queries - n + 1", "queries - n + 1, queries"),
     ),
     Mistake(
         "Two slices give a whole square of the table, every query with every key. Index with two vectors of the same length, whose entries are paired.",
@@ -76,21 +61,11 @@ def induction_weight(weights):
     ),
     Mistake(
         "This takes one row too many. The whole diagonal begins with query n − 1, which belongs to the first half. Begin with query n.",
-        code="""
-def induction_weight(weights):
-    n = weights.size(-1) // 2
-    queries = torch.arange(n - 1, 2 * n - 1)
-    return weights[:, :, queries, queries - n + 1].mean(dim=(0, 2))
-""",
+        ("torch.arange(n,", "torch.arange(n - 1,"),
     ),
     Mistake(
         "The heads are averaged away. Take the mean over texts and queries, and keep one number for each head.",
-        code="""
-def induction_weight(weights):
-    n = weights.size(-1) // 2
-    queries = torch.arange(n, 2 * n - 1)
-    return weights[:, :, queries, queries - n + 1].mean()
-""",
+        ("dim=(0, 2)", ""),
     ),
 )
 

@@ -47,56 +47,27 @@ def knock_out(heads, head):
 MISTAKES = (
     Mistake(
         "The mean is still one single number for all D columns. Average over texts and tokens only, so that a vector of D entries remains.",
-        code="""
-def knock_out(heads, head):
-    x = heads.clone()
-    x[:, head] = heads[:, head].mean()
-    return x
-""",
+        ("mean(dim=(0, 1))", "mean()"),
     ),
     Mistake(
         "Each text has its own mean here, so the head still depends on the text. Average over the axis of the texts as well.",
-        code="""
-def knock_out(heads, head):
-    x = heads.clone()
-    x[:, head] = heads[:, head].mean(dim=1, keepdim=True)
-    return x
-""",
+        ("mean(dim=(0, 1))", "mean(dim=1, keepdim=True)"),
     ),
     Mistake(
         "This replaces the head by zeros. The exercise asks for its mean, which is closer to what later layers are used to.",
-        code="""
-def knock_out(heads, head):
-    x = heads.clone()
-    x[:, head] = 0
-    return x
-""",
+        ("heads[:, head].mean(dim=(0, 1))", "0"),
     ),
     Mistake(
         "This replaces all heads at one token. The heads are axis 1, the tokens axis 2.",
-        code="""
-def knock_out(heads, head):
-    x = heads.clone()
-    x[:, :, head] = heads[:, :, head].mean(dim=(0, 1))
-    return x
-""",
+        ("[:, head] = heads[:, head]", "[:, :, head] = heads[:, :, head]"),
     ),
     Mistake(
         "The numbers are right, but they were written into the caller's tensor, so the head's real output is lost. Begin with `heads.clone()`.",
-        code="""
-def knock_out(heads, head):
-    heads[:, head] = heads[:, head].mean(dim=(0, 1))
-    return heads
-""",
+        ("heads.clone()", "heads"),
     ),
     Mistake(
         "The mean is taken over the texts only, so the head still returns another vector at each token. Average over the axis of the tokens as well.",
-        code="""
-def knock_out(heads, head):
-    x = heads.clone()
-    x[:, head] = heads[:, head].mean(dim=0)
-    return x
-""",
+        ("dim=(0, 1)", "dim=0"),
     ),
 )
 

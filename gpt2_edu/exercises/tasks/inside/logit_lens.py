@@ -47,34 +47,22 @@ def logit_lens(x, gamma, beta, wte):
 MISTAKES = (
     Mistake(
         "The final LayerNorm is missing. `lm_head` was trained on normalised vectors, and the stream has another length at each stage.",
-        code="""
-def logit_lens(x, gamma, beta, wte):
-    return x @ wte.T
-""",
+        ("layer_norm(x, gamma, beta)", "x"),
     ),
     Mistake(
         "These are probabilities. The lens gives logits, so leave the softmax out.",
-        code="""
-layer_norm = own("layer_norm")
-
-
-def logit_lens(x, gamma, beta, wte):
-    return (layer_norm(x, gamma, beta) @ wte.T).softmax(dim=-1)
-""",
+        (
+            "layer_norm(x, gamma, beta) @ wte.T",
+            "(layer_norm(x, gamma, beta) @ wte.T).softmax(dim=-1)",
+        ),
     ),
     Mistake(
         "γ and β are not used. `ln_f` has learned them, and `lm_head` relies on them.",
-        code="""
-def logit_lens(x, gamma, beta, wte):
-    return F.layer_norm(x, (x.size(-1),)) @ wte.T
-""",
+        ("layer_norm(x, gamma, beta)", "F.layer_norm(x, (x.size(-1),))"),
     ),
     Mistake(
         "γ and β are applied before the normalisation here. LayerNorm normalises first, then multiplies by γ and adds β.",
-        code="""
-def logit_lens(x, gamma, beta, wte):
-    return F.layer_norm(gamma * x + beta, (x.size(-1),)) @ wte.T
-""",
+        ("layer_norm(x, gamma, beta)", "F.layer_norm(gamma * x + beta, (x.size(-1),))"),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
 PARTS = ("LayerNorm",)
@@ -43,36 +43,28 @@ class LayerNorm(nn.Module):
 MISTAKES = (
     Mistake(
         "`var` of PyTorch divides by C − 1 unless you say `correction=0`. LayerNorm divides by C.",
-        code=changed(SOLUTION, ("(x - mean).square().mean(", "x.var(")),
+        ("(x - mean).square().mean(", "x.var("),
     ),
     Mistake(
         "ε is outside the root, which shows for quiet tokens only. It belongs inside: "
         "`torch.sqrt(variance + self.eps)`.",
-        code=changed(
-            SOLUTION, ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)")
-        ),
+        ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
     ),
     Mistake(
         "Two mistakes: `std` divides by C − 1 unless you say `correction=0`, and ε belongs "
         "inside the root.",
-        code=changed(
-            SOLUTION,
-            ("(x - mean).square().mean(", "x.var("),
-            ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
-        ),
+        ("(x - mean).square().mean(", "x.var("),
+        ("torch.sqrt(variance + self.eps)", "(torch.sqrt(variance) + self.eps)"),
     ),
     Mistake(
         "You take the mean over the tokens, so each depends on the others, and on the future. "
         "To treat each token by itself, use the last axis, `dim=-1`.",
-        code=changed(
-            SOLUTION,
-            ("x.mean(dim=-1", "x.mean(dim=1"),
-            ("square().mean(dim=-1", "square().mean(dim=1"),
-        ),
+        ("x.mean(dim=-1", "x.mean(dim=1"),
+        ("square().mean(dim=-1", "square().mean(dim=1"),
     ),
     Mistake(
         "You divide by the variance. Divide by its root, the standard deviation.",
-        code=changed(SOLUTION, ("torch.sqrt(variance + self.eps)", "(variance + self.eps)")),
+        ("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),
     ),
 )
 

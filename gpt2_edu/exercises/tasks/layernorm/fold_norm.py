@@ -43,61 +43,36 @@ def fold_norm(gamma, beta, weight, bias):
 MISTAKES = (
     Mistake(
         "γ multiplies the rows here, which are the outputs. It belongs to the inputs, the columns.",
-        code="""
-def fold_norm(gamma, beta, weight, bias):
-    return gamma[:, None] * weight, weight @ beta + bias
-""",
+        ("weight * gamma", "weight * gamma[:, None]"),
     ),
     Mistake(
         "β is lost. It goes through the matrix, so the new bias is W β + b.",
-        code="""
-def fold_norm(gamma, beta, weight, bias):
-    return weight * gamma, bias
-""",
+        ("weight @ beta + bias", "bias"),
     ),
     Mistake(
         "β has to go through the matrix before it is added to the bias.",
-        code="""
-def fold_norm(gamma, beta, weight, bias):
-    return weight * gamma, bias + beta
-""",
+        ("weight @ beta + bias", "bias + beta"),
     ),
     Mistake(
         "Here β is multiplied by γ on its way. In LayerNorm β is added after γ, so it is multiplied "
         "by the old matrix only.",
-        code="""
-def fold_norm(gamma, beta, weight, bias):
-    folded = weight * gamma
-    return folded, folded @ beta + bias
-""",
+        ("weight @ beta", "folded @ beta"),
     ),
     Mistake(
         "The old bias is gone; b must still be added.",
-        code="""
-def fold_norm(gamma, beta, weight, bias):
-    return weight * gamma, weight @ beta
-""",
+        (" + bias", ""),
     ),
     Mistake(
         "Both are right but in the wrong order: first the matrix, then the bias.",
-        code="""
-def fold_norm(gamma, beta, weight, bias):
-    return weight @ beta + bias, weight * gamma
-""",
+        ("folded, weight @ beta + bias", "weight @ beta + bias, folded"),
     ),
     Mistake(
         "The matrix is transposed, (C, F). Leave it as it is stored, (F, C), that is, (out, in).",
-        code="""
-def fold_norm(gamma, beta, weight, bias):
-    return (weight * gamma).T, weight @ beta + bias
-""",
+        ("folded, weight", "folded.T, weight"),
     ),
     Mistake(
         "`weight @ gamma` adds up each row, and the matrix is gone. Multiply γ into the columns entry by entry, with `*`.",
-        code="""
-def fold_norm(gamma, beta, weight, bias):
-    return weight @ gamma, weight @ beta + bias
-""",
+        ("weight * gamma", "weight @ gamma"),
     ),
 )
 

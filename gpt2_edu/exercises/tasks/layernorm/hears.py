@@ -49,53 +49,22 @@ MISTAKES = (
     Mistake(
         "The last token itself is compared as well, and of course it changes. Compare the tokens "
         "before it, `[:, :-1]`.",
-        code="""
-def hears(norm, x):
-    others, last = x.clone(), x.clone()
-    others[1:, :, 0] += 1
-    last[:, -1, 0] += 1
-    text = norm(others)[0] - norm(x)[0]
-    past = norm(last) - norm(x)
-    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
-""",
+        ("norm(last)[:, :-1] - norm(x)[:, :-1]", "norm(last) - norm(x)"),
     ),
     Mistake(
         "All texts are compared, including those that you changed yourself. Compare only text 0, "
         "`[0]`.",
-        code="""
-def hears(norm, x):
-    others, last = x.clone(), x.clone()
-    others[1:, :, 0] += 1
-    last[:, -1, 0] += 1
-    text = norm(others) - norm(x)
-    past = norm(last)[:, :-1] - norm(x)[:, :-1]
-    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
-""",
+        ("norm(others)[0] - norm(x)[0]", "norm(others) - norm(x)"),
     ),
     Mistake(
         "This changes the first token and compares the later ones, which may depend on the past. "
         "Change the last token and compare the earlier ones.",
-        code="""
-def hears(norm, x):
-    others, first = x.clone(), x.clone()
-    others[1:, :, 0] += 1
-    first[:, 0, 0] += 1
-    text = norm(others)[0] - norm(x)[0]
-    later = norm(first)[:, 1:] - norm(x)[:, 1:]
-    return tuple((d.abs() > 1e-6).any().item() for d in (text, later))
-""",
+        ("last[:, -1, 0]", "last[:, 0, 0]"),
+        ("norm(last)[:, :-1] - norm(x)[:, :-1]", "norm(last)[:, 1:] - norm(x)[:, 1:]"),
     ),
     Mistake(
         "True and False are swapped. You say whether the results are the *same*.",
-        code="""
-def hears(norm, x):
-    others, last = x.clone(), x.clone()
-    others[1:, :, 0] += 1
-    last[:, -1, 0] += 1
-    text = norm(others)[0] - norm(x)[0]
-    past = norm(last)[:, :-1] - norm(x)[:, :-1]
-    return tuple((d.abs() <= 1e-6).all().item() for d in (text, past))
-""",
+        ("(d.abs() > 1e-6).any", "(d.abs() <= 1e-6).all"),
     ),
     Mistake(
         "You changed the batch that you were given, because `others = x` is the same tensor under "
@@ -112,52 +81,20 @@ def hears(norm, x):
     ),
     Mistake(
         "The two answers are in the wrong order: first the other texts, then the future.",
-        code="""
-def hears(norm, x):
-    others, last = x.clone(), x.clone()
-    others[1:, :, 0] += 1
-    last[:, -1, 0] += 1
-    text = norm(others)[0] - norm(x)[0]
-    past = norm(last)[:, :-1] - norm(x)[:, :-1]
-    return tuple((d.abs() > 1e-6).any().item() for d in (past, text))
-""",
+        ("text, past", "past, text"),
     ),
     Mistake(
         "You compare everything, including what you changed yourself. Compare text 0 for the first question, `[0]`, and the tokens before the last one for the second, `[:, :-1]`.",
-        code="""
-def hears(norm, x):
-    others, last = x.clone(), x.clone()
-    others[1:, :, 0] += 1
-    last[:, -1, 0] += 1
-    text = norm(others) - norm(x)
-    past = norm(last) - norm(x)
-    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
-""",
+        ("norm(others)[0] - norm(x)[0]", "norm(others) - norm(x)"),
+        ("norm(last)[:, :-1] - norm(x)[:, :-1]", "norm(last) - norm(x)"),
     ),
     Mistake(
         "The last token is changed in text 0 only. The second question is about every text of the batch: `last[:, -1, 0]`.",
-        code="""
-def hears(norm, x):
-    others, last = x.clone(), x.clone()
-    others[1:, :, 0] += 1
-    last[0, -1, 0] += 1
-    text = norm(others)[0] - norm(x)[0]
-    past = norm(last)[:, :-1] - norm(x)[:, :-1]
-    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
-""",
+        ("last[:, -1, 0]", "last[0, -1, 0]"),
     ),
     Mistake(
         "Only the last text of the others is changed. Change all of them: `others[1:]`.",
-        code="""
-def hears(norm, x):
-    others, last = x.clone(), x.clone()
-    if len(x) > 1:
-        others[-1, :, 0] += 1
-    last[:, -1, 0] += 1
-    text = norm(others)[0] - norm(x)[0]
-    past = norm(last)[:, :-1] - norm(x)[:, :-1]
-    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
-""",
+        ("others[1:, :, 0] += 1", "if len(x) > 1:\n        others[-1, :, 0] += 1"),
     ),
 )
 

@@ -40,95 +40,57 @@ def layer_norm(x, gamma, beta, eps=1e-5):
 MISTAKES = (
     Mistake(
         "This is what you get with the unbiased variance, divided by C − 1. LayerNorm divides by C.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean = x.mean(dim=-1, keepdim=True)
-    return gamma * (x - mean) / torch.sqrt(x.var(dim=-1, keepdim=True) + eps) + beta
-""",
+        ("correction=0", "correction=1"),
     ),
     Mistake(
         "Here ε is outside the root. Add it to the variance, under the root.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean = x.mean(dim=-1, keepdim=True)
-    return gamma * (x - mean) / (x.std(dim=-1, keepdim=True, correction=0) + eps) + beta
-""",
+        ("torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)"),
     ),
     Mistake(
         "Mean and variance are taken over all tokens here. LayerNorm treats each token by itself.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    return gamma * (x - x.mean()) / torch.sqrt(x.var(correction=0) + eps) + beta
-""",
+        ("x.mean(dim=-1, keepdim=True)", "x.mean()"),
+        ("x.var(dim=-1, keepdim=True, correction=0)", "x.var(correction=0)"),
     ),
     Mistake(
         "γ and β are left out: after the norm, multiply by γ and add β.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean = x.mean(dim=-1, keepdim=True)
-    return (x - mean) / torch.sqrt(x.var(dim=-1, keepdim=True, correction=0) + eps)
-""",
+        (
+            "gamma * (x - mean) / torch.sqrt(variance + eps) + beta",
+            "(x - mean) / torch.sqrt(variance + eps)",
+        ),
     ),
     Mistake(
         "The argument `eps` is not used: 1e-5 is written into the body. Put `eps` there.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = x.var(dim=-1, keepdim=True, correction=0)
-    return gamma * (x - mean) / torch.sqrt(variance + 1e-5) + beta
-""",
+        ("+ eps", "+ 1e-5"),
     ),
     Mistake(
         "ε is left out. A token of equal numbers has the variance 0, and 0 divided by 0 is nan: add `eps` under the root.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = x.var(dim=-1, keepdim=True, correction=0)
-    return gamma * (x - mean) / torch.sqrt(variance) + beta
-""",
+        (" + eps", ""),
     ),
     Mistake(
         "You divide by the variance. Divide by its root, the standard deviation.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = x.var(dim=-1, keepdim=True, correction=0)
-    return gamma * (x - mean) / (variance + eps) + beta
-""",
+        ("torch.sqrt(variance + eps)", "(variance + eps)"),
     ),
     Mistake(
         "β is added before the product with γ, so γ multiplies it too. β comes last.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean = x.mean(dim=-1, keepdim=True)
-    variance = x.var(dim=-1, keepdim=True, correction=0)
-    return gamma * ((x - mean) / torch.sqrt(variance + eps) + beta)
-""",
+        (
+            "(x - mean) / torch.sqrt(variance + eps) + beta",
+            "((x - mean) / torch.sqrt(variance + eps) + beta)",
+        ),
     ),
     Mistake(
         "Mean and variance are taken over axis 1, the tokens. LayerNorm takes them over the C numbers of one token: `dim=-1`.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean = x.mean(dim=1, keepdim=True)
-    variance = x.var(dim=1, keepdim=True, correction=0)
-    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
-""",
+        ("x.mean(dim=-1,", "x.mean(dim=1,"),
+        ("x.var(dim=-1,", "x.var(dim=1,"),
     ),
     Mistake(
         "The mean is not subtracted. (That is RMSNorm, which later models use.) Subtract it before you divide.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    square = x.square().mean(dim=-1, keepdim=True)
-    return gamma * x / torch.sqrt(square + eps) + beta
-""",
+        ("x.var(dim=-1, keepdim=True, correction=0)", "x.square().mean(dim=-1, keepdim=True)"),
+        ("(x - mean)", "x"),
     ),
     Mistake(
         "The shapes do not fit where there is more than one token. `mean(dim=-1)` and `var(dim=-1)` drop the axis, so that (B, T) meets (B, T, C). Keep it, with `keepdim=True`.",
-        code="""
-def layer_norm(x, gamma, beta, eps=1e-5):
-    mean, variance = x.mean(dim=-1), x.var(dim=-1, correction=0)
-    return gamma * (x - mean) / torch.sqrt(variance + eps) + beta
-""",
+        ("x.mean(dim=-1, keepdim=True)", "x.mean(dim=-1)"),
+        ("x.var(dim=-1, keepdim=True,", "x.var(dim=-1,"),
     ),
 )
 

@@ -43,48 +43,29 @@ def pre_norm(x, norm, layer):
 MISTAKES = (
     Mistake(
         "This is still post-norm, as in the Transformer of 2017, with the norm on the sum.",
-        code="""
-def pre_norm(x, norm, layer):
-    return norm(x + layer(x))
-""",
+        ("x + layer(norm(x))", "norm(x + layer(x))"),
     ),
     Mistake(
         "The layer reads the norm now, but the normed vector goes into the sum as well. Add to x "
         "itself, so that the stream is left alone.",
-        code="""
-def pre_norm(x, norm, layer):
-    x = norm(x)
-    return x + layer(x)
-""",
+        ("x + layer", "norm(x) + layer"),
     ),
     Mistake(
         "The norm comes after the layer here. Put it before, so that the layer reads `norm(x)`.",
-        code="""
-def pre_norm(x, norm, layer):
-    return x + norm(layer(x))
-""",
+        ("layer(norm(x))", "norm(layer(x))"),
     ),
     Mistake(
         "The plus is gone. The layer's result is added to the stream, it does not replace it.",
-        code="""
-def pre_norm(x, norm, layer):
-    return layer(norm(x))
-""",
+        ("x + layer(norm(x))", "layer(norm(x))"),
     ),
     Mistake(
         "The wrong one of the two is normed. The layer should read `norm(x)`, and x itself goes "
         "into the sum.",
-        code="""
-def pre_norm(x, norm, layer):
-    return norm(x) + layer(x)
-""",
+        ("x + layer(norm(x))", "norm(x) + layer(x)"),
     ),
     Mistake(
         "The layer reads the norm now, but the sum is normed once more. On the stream itself there is no norm in GPT-2: return the sum.",
-        code="""
-def pre_norm(x, norm, layer):
-    return norm(x + layer(norm(x)))
-""",
+        ("x + layer(norm(x))", "norm(x + layer(norm(x)))"),
     ),
 )
 

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import random_tensor
 
 PARTS = ("attention",)
@@ -39,33 +39,30 @@ MISTAKES = (
     Mistake(
         "You set weights to 0 after the softmax, when the future has already been counted, so the "
         "rows no longer sum to 1. Mask the scores, before it.",
-        code=changed(
-            SOLUTION,
-            (
-                "scores.masked_fill(~visible, -torch.inf)",
-                "scores.softmax(dim=-1).masked_fill(~visible, 0)",
-            ),
-            ("masked_scores.softmax(dim=-1)", "masked_scores"),
+        (
+            "scores.masked_fill(~visible, -torch.inf)",
+            "scores.softmax(dim=-1).masked_fill(~visible, 0)",
         ),
+        ("masked_scores.softmax(dim=-1)", "masked_scores"),
     ),
     Mistake(
         "Your triangle lacks its diagonal, so the first token sees nothing, and its row is nan. A "
         "token may see itself.",
-        code=changed(SOLUTION, (".tril()", ".tril(-1)")),
+        (".tril()", ".tril(-1)"),
     ),
     Mistake(
         "You hide the past and show the future. `masked_fill` writes where its mask is True: give it "
         "`~visible`.",
-        code=changed(SOLUTION, ("~visible", "visible")),
+        ("~visible", "visible"),
     ),
     Mistake(
         "A large negative number is not low enough. Where all visible scores are lower still, the "
         "future gets all the weight. Write `-torch.inf`.",
-        code=changed(SOLUTION, ("-torch.inf", "-10_000.0")),
+        ("-torch.inf", "-10_000.0"),
     ),
     Mistake(
         "The mask is right, but the division by √D is gone.",
-        code=changed(SOLUTION, (" / math.sqrt(D)", "")),
+        (" / math.sqrt(D)", ""),
     ),
 )
 

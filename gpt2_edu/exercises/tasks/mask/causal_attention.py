@@ -41,99 +41,51 @@ def causal_attention(q, k, v):
 MISTAKES = (
     Mistake(
         "Nothing is masked here, so every query sees every key.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-1) @ v
-""",
+        (".masked_fill(~visible, -torch.inf)", ""),
     ),
     Mistake(
         "You mask after the softmax, so the future stays in the denominator and the rows no longer sum to 1. Write −∞ into the scores, before it.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return scores.softmax(dim=-1).tril() @ v
-""",
+        (
+            "scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)",
+            "scores.softmax(dim=-1).masked_fill(~visible, 0)",
+        ),
     ),
     Mistake(
         "You write 0 where a query may not look, and e to the power of 0 is 1, so the future still gets weight. Write −∞.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    return scores.tril().softmax(dim=-1) @ v
-""",
+        ("-torch.inf", "0"),
     ),
     Mistake(
         "A finite fill such as −10,000 fails where all visible scores are lower still. −∞ never does.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
-    return scores.masked_fill(~visible, -1e4).softmax(dim=-1) @ v
-""",
+        ("-torch.inf", "-1e4"),
     ),
     Mistake(
         "The `~` is missing: `masked_fill` writes where its mask is True, and here that is the past. Write −∞ where `~visible`.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
-    return scores.masked_fill(visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        ("~visible", "visible"),
     ),
     Mistake(
         "The diagonal is masked too, so the first row sees nothing and becomes nan. A token may see itself.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril(-1)
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        (".tril()", ".tril(-1)"),
     ),
     Mistake(
         "Your triangle lets every query see one key too many, the very token that it must predict. Write `tril()`, not `tril(1)`.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril(1)
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        (".tril()", ".tril(1)"),
     ),
     Mistake(
         "The mask is right, but the scores are not divided by √d.",
-        code="""
-def causal_attention(q, k, v):
-    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
-    scores = q @ k.transpose(-2, -1)
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        (" / math.sqrt(d)", ""),
     ),
     Mistake(
         "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(v.size(-1))
-    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-""",
+        ("math.sqrt(d)", "math.sqrt(v.size(-1))"),
     ),
     Mistake(
         "The softmax runs down the columns. A row is a query, and its weights sum to 1: `softmax(dim=-1)`.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    visible = torch.ones(q.size(-2), q.size(-2), dtype=torch.bool).tril()
-    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-2) @ v
-""",
+        ("softmax(dim=-1)", "softmax(dim=-2)"),
     ),
     Mistake(
         "On paper this is right. But in floating point, e to the power of a very low score is 0, and a row of zeros divided by its sum is nan. Put −∞ into the scores and leave the rest to `softmax`.",
-        code="""
-def causal_attention(q, k, v):
-    scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
-    powers = scores.exp().tril()
-    return powers / powers.sum(dim=-1, keepdim=True) @ v
-""",
+        ("scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)", "scores.exp().tril()"),
+        ("return weights", "return weights / weights.sum(dim=-1, keepdim=True)"),
     ),
 )
 

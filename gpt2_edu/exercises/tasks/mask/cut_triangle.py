@@ -46,43 +46,23 @@ def cut_triangle(scores, visible):
 MISTAKES = (
     Mistake(
         "The bug is still there: `[:, :, T, :T]` picks the one row T, in which all T keys are visible, for every query. A colon is missing.",
-        code="""
-def cut_triangle(scores, visible):
-    T = scores.size(-1)
-    return scores.masked_fill(~visible[:, :, T, :T], -torch.inf)
-""",
+        (":T, :T", "T, :T"),
     ),
     Mistake(
         "`T - 1` still picks one row for all queries, and in it everything is visible. Take the first T rows.",
-        code="""
-def cut_triangle(scores, visible):
-    T = scores.size(-1)
-    return scores.masked_fill(~visible[:, :, T - 1, :T], -torch.inf)
-""",
+        (":T, :T", "T - 1, :T"),
     ),
     Mistake(
         "Now the rows are a slice, but the columns are a single one. Both need the colon.",
-        code="""
-def cut_triangle(scores, visible):
-    T = scores.size(-1)
-    return scores.masked_fill(~visible[:, :, :T, T - 1], -torch.inf)
-""",
+        ("T, :T", "T, T - 1"),
     ),
     Mistake(
         "The rows are cut to T but the columns are not, so the shapes do not match. Cut both.",
-        code="""
-def cut_triangle(scores, visible):
-    T = scores.size(-1)
-    return scores.masked_fill(~visible[:, :, :T], -torch.inf)
-""",
+        ("T, :T", "T"),
     ),
     Mistake(
         "The cut is right, but the `~` is gone, so now the past is hidden. −∞ belongs where `~visible`.",
-        code="""
-def cut_triangle(scores, visible):
-    T = scores.size(-1)
-    return scores.masked_fill(visible[:, :, :T, :T], -torch.inf)
-""",
+        ("~visible", "visible"),
     ),
 )
 

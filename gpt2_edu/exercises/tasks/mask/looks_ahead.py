@@ -46,77 +46,29 @@ def looks_ahead(layer, x):
 MISTAKES = (
     Mistake(
         "Your answer is the wrong way round. True means that the layer does look ahead.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(x.size(1)):
-        changed = x.clone()
-        changed[:, j] = 0
-        if not torch.equal(before[:, :j], layer(changed)[:, :j]):
-            return False
-    return True
-""",
+        ("return True", "return None"),
+        ("return False", "return True"),
+        ("return None", "return False"),
     ),
     Mistake(
         "You compare position j as well, `: j + 1`. It may see itself, so it may change. Compare only the outputs before it, `:j`.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(x.size(1)):
-        changed = x.clone()
-        changed[:, j] = 0
-        if not torch.equal(before[:, : j + 1], layer(changed)[:, : j + 1]):
-            return True
-    return False
-""",
+        ("before[:, :j], after[:, :j]", "before[:, : j + 1], after[:, : j + 1]"),
     ),
     Mistake(
         "You change only the last token. A layer may leak elsewhere, so change each token in turn.",
-        code="""
-def looks_ahead(layer, x):
-    changed = x.clone()
-    changed[:, -1] = 0
-    return not torch.equal(layer(x)[:, :-1], layer(changed)[:, :-1])
-""",
+        ("range(x.size(1))", "[x.size(1) - 1]"),
     ),
     Mistake(
         "`allclose` lets a faint leak pass. Without a leak the outputs are equal to the last bit, so ask for that: `torch.equal`.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(x.size(1)):
-        changed = x.clone()
-        changed[:, j] = 0
-        if not torch.allclose(before[:, :j], layer(changed)[:, :j]):
-            return True
-    return False
-""",
+        ("torch.equal", "torch.allclose"),
     ),
     Mistake(
         "You compare the outputs after j. They may change, because they may look back at it. Those before j may not.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(x.size(1)):
-        changed = x.clone()
-        changed[:, j] = 0
-        if not torch.equal(before[:, j + 1 :], layer(changed)[:, j + 1 :]):
-            return True
-    return False
-""",
+        ("before[:, :j], after[:, :j]", "before[:, j + 1 :], after[:, j + 1 :]"),
     ),
     Mistake(
         "`changed = x` is a second name for the same tensor, so you change x, and the changes add up. Take `x.clone()`.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(x.size(1)):
-        changed = x
-        changed[:, j] = 0
-        if not torch.equal(before[:, :j], layer(changed)[:, :j]):
-            return True
-    return False
-""",
+        ("x.clone()", "x"),
     ),
     Mistake(
         "You return after the first position. The answer is False only when all positions have passed.",
@@ -135,53 +87,29 @@ def looks_ahead(layer, x):
     ),
     Mistake(
         "Only text 0 is tested. A layer may leak in any text, so change the token in all of them, `changed[:, j]`, and compare all of them, `[:, :j]`.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(x.size(1)):
-        changed = x.clone()
-        changed[0, j] = 0
-        if not torch.equal(before[:, :j], layer(changed)[:, :j]):
-            return True
-    return False
-""",
+        ("changed[:, j]", "changed[0, j]"),
     ),
     Mistake(
         "Your answer is False for every layer. If you return in the first iteration, j is 0, and there is nothing before it. `return True` belongs under an `if`, and `return False` after the loop.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(x.size(1)):
-        changed = x.clone()
-        changed[:, j] = 0
-        return not torch.equal(before[:, :j], layer(changed)[:, :j])
-""",
+        (
+            """\
+if not torch.equal(before[:, :j], after[:, :j]):  # to the last bit
+            return True
+    return False""",
+            "return not torch.equal(before[:, :j], after[:, :j])",
+        ),
     ),
     Mistake(
         "You require that *every* position leaks. One is enough: `any`, not `all`.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(1, x.size(1)):
-        changed = x.clone()
-        changed[:, j] = 0
-        if torch.equal(before[:, :j], layer(changed)[:, :j]):
-            return False
-    return True
-""",
+        ("range(x.size(1))", "range(1, x.size(1))"),
+        ("if not torch", "if torch"),
+        ("return True", "return None"),
+        ("return False", "return True"),
+        ("return None", "return False"),
     ),
     Mistake(
         "You change entry j of every token, because `[:, :, j]` counts along C. The tokens are axis 1, so write `changed[:, j]`.",
-        code="""
-def looks_ahead(layer, x):
-    before = layer(x)
-    for j in range(x.size(1)):
-        changed = x.clone()
-        changed[:, :, j] = 0
-        if not torch.equal(before[:, :j], layer(changed)[:, :j]):
-            return True
-    return False
-""",
+        ("changed[:, j]", "changed[:, :, j]"),
     ),
 )
 

@@ -49,55 +49,27 @@ def padded_visible(T, padding):
 MISTAKES = (
     Mistake(
         "A row of the padding sees nothing here, so its softmax is nan. Let every token see itself: `| torch.eye(T, dtype=torch.bool)`.",
-        code="""
-def padded_visible(T, padding):
-    triangle = torch.ones(T, T, dtype=torch.bool).tril()
-    return triangle & (torch.arange(T) >= padding.view(-1, 1, 1))
-""",
+        (" | itself", ""),
     ),
     Mistake(
         "You forbid the rows of the padding, but text still looks at its columns. Column = key: `text` must be (B, 1, T), not (B, T, 1).",
-        code="""
-def padded_visible(T, padding):
-    triangle = torch.ones(T, T, dtype=torch.bool).tril()
-    text = torch.arange(T).view(-1, 1) >= padding.view(-1, 1, 1)
-    return (triangle & text) | torch.eye(T, dtype=torch.bool)
-""",
+        ("torch.arange(T)", "torch.arange(T).view(-1, 1)"),
     ),
     Mistake(
         "The triangle is missing, so these queries see every key that is text, also ahead.",
-        code="""
-def padded_visible(T, padding):
-    text = torch.arange(T) >= padding.view(-1, 1, 1)
-    return text.expand(-1, T, -1) | torch.eye(T, dtype=torch.bool)
-""",
+        ("triangle & text", "text.expand(-1, T, -1)"),
     ),
     Mistake(
         "One key too many is forbidden, the first of the text. With two tokens of padding, key 2 is text, so write `>=`, not `>`.",
-        code="""
-def padded_visible(T, padding):
-    triangle = torch.ones(T, T, dtype=torch.bool).tril()
-    text = torch.arange(T) > padding.view(-1, 1, 1)
-    return (triangle & text) | torch.eye(T, dtype=torch.bool)
-""",
+        (">= padding", "> padding"),
     ),
     Mistake(
         "You forbid keys on the right. The padding is on the left, so it is the first keys.",
-        code="""
-def padded_visible(T, padding):
-    triangle = torch.ones(T, T, dtype=torch.bool).tril()
-    text = torch.arange(T) < T - padding.view(-1, 1, 1)
-    return (triangle & text) | torch.eye(T, dtype=torch.bool)
-""",
+        (">= padding.view(-1, 1, 1)", "< T - padding.view(-1, 1, 1)"),
     ),
     Mistake(
         "This table is True where a query may not look. Here True means visible.",
-        code="""
-def padded_visible(T, padding):
-    triangle = torch.ones(T, T, dtype=torch.bool).tril()
-    text = torch.arange(T) >= padding.view(-1, 1, 1)
-    return ~((triangle & text) | torch.eye(T, dtype=torch.bool))
-""",
+        ("(triangle & text) | itself", "~((triangle & text) | itself)"),
     ),
 )
 

@@ -52,64 +52,23 @@ MISTAKES = (
     Mistake(
         "Every unit is counted here, because after GELU a silent unit is not 0 but a little below. "
         "Count those above zero.",
-        code="""
-from gpt2_edu import trace
-
-
-def answering_units(model, idx, n):
-    with trace(model) as t, torch.no_grad():
-        model(idx)
-    return (t[f"transformer.h.{n}.mlp.act"] != 0).sum(dim=-1)
-""",
+        ("pre > 0", 't[f"transformer.h.{n}.mlp.act"] != 0'),
     ),
     Mistake(
         "This counts along T, at how many tokens each unit is active. The units are the last axis.",
-        code="""
-from gpt2_edu import trace
-
-
-def answering_units(model, idx, n):
-    with trace(model) as t, torch.no_grad():
-        model(idx)
-    return (t[f"transformer.h.{n}.mlp.pre"] > 0).sum(dim=1)
-""",
+        ("dim=-1", "dim=1"),
     ),
     Mistake(
         "This is the share of the units. To count them, use `sum` instead of `mean`.",
-        code="""
-from gpt2_edu import trace
-
-
-def answering_units(model, idx, n):
-    with trace(model) as t, torch.no_grad():
-        model(idx)
-    pre = t[f"transformer.h.{n}.mlp.pre"]
-    return (pre > 0).float().mean(dim=-1)
-""",
+        ("sum", "float().mean"),
     ),
     Mistake(
         "This looks into block 0, whatever n is. Put n into the tensor's name.",
-        code="""
-from gpt2_edu import trace
-
-
-def answering_units(model, idx, n):
-    with trace(model) as t, torch.no_grad():
-        model(idx)
-    return (t["transformer.h.0.mlp.pre"] > 0).sum(dim=-1)
-""",
+        ("pre > 0", 't["transformer.h.0.mlp.pre"] > 0'),
     ),
     Mistake(
         "These are the C entries that the MLP adds. The units' values are in `mlp.pre`.",
-        code="""
-from gpt2_edu import trace
-
-
-def answering_units(model, idx, n):
-    with trace(model) as t, torch.no_grad():
-        model(idx)
-    return (t[f"transformer.h.{n}.mlp.out"] > 0).sum(dim=-1)
-""",
+        ("pre > 0", 't[f"transformer.h.{n}.mlp.out"] > 0'),
     ),
 )
 

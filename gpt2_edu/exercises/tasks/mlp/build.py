@@ -7,7 +7,7 @@ from torch import Tensor
 
 from .... import model
 from ....config import GPT2Config
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
 PARTS = ("MLP",)
@@ -45,24 +45,21 @@ MISTAKES = (
     Mistake(
         "This is the exact GELU. GPT-2 was trained with the other form: `F.gelu(…, "
         "approximate='tanh')`.",
-        code=changed(SOLUTION, (', approximate="tanh"', "")),
+        (', approximate="tanh"', ""),
     ),
     Mistake(
         "There is no nonlinearity between the two layers, so they do the work of one. Put GELU "
         "between them.",
-        code=changed(SOLUTION, ('F.gelu(pre, approximate="tanh")', "pre")),
+        ('F.gelu(pre, approximate="tanh")', "pre"),
     ),
     Mistake(
         "You use ReLU. GPT-2 has GELU, in the tanh form.",
-        code=changed(SOLUTION, ('F.gelu(pre, approximate="tanh")', "F.relu(pre)")),
+        ('F.gelu(pre, approximate="tanh")', "F.relu(pre)"),
     ),
     Mistake(
         "You apply GELU to the result as well. Nothing follows `c_proj`, because what the MLP adds "
         "may be negative.",
-        code=changed(
-            SOLUTION,
-            ("self.c_proj(act)", 'F.gelu(self.c_proj(act), approximate="tanh")'),
-        ),
+        ("self.c_proj(act)", 'F.gelu(self.c_proj(act), approximate="tanh")'),
     ),
 )
 

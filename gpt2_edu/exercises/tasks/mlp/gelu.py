@@ -40,57 +40,32 @@ MISTAKES = (
     Mistake(
         "This is the exact form, with `erf`. It differs from the fourth decimal on, and GPT-2 was "
         "trained with the tanh form.",
-        code="""
-def gelu(x):
-    return x * 0.5 * (1 + torch.erf(x / 2**0.5))
-""",
+        ("0.5 * x * (1 + torch.tanh(inner))", "x * 0.5 * (1 + torch.erf(x / 2 ** 0.5))"),
     ),
     Mistake(
         "This is x · σ(1.702 x), a coarser approximation. Write the form with tanh.",
-        code="""
-def gelu(x):
-    return x * torch.sigmoid(1.702 * x)
-""",
+        ("0.5 * x * (1 + torch.tanh(inner))", "x * torch.sigmoid(1.702 * x)"),
     ),
     Mistake(
         "The factor 0.5 is missing. The share must be between 0 and 1, and 1 + tanh is between "
         "0 and 2.",
-        code="""
-def gelu(x):
-    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
-    return x * (1 + torch.tanh(inner))
-""",
+        ("0.5 * x", "x"),
     ),
     Mistake(
         "The root is of 2/π, not of π or 2π: `math.sqrt(2 / math.pi)`.",
-        code="""
-def gelu(x):
-    inner = math.sqrt(2 * math.pi) * (x + 0.044715 * x**3)
-    return 0.5 * x * (1 + torch.tanh(inner))
-""",
+        ("2 / math", "2 * math"),
     ),
     Mistake(
         "Here 0.044715 is cubed as well. Only x is: `0.044715 * x**3`.",
-        code="""
-def gelu(x):
-    inner = math.sqrt(2 / math.pi) * (x + (0.044715 * x) ** 3)
-    return 0.5 * x * (1 + torch.tanh(inner))
-""",
+        ("0.044715 * x**3", "(0.044715 * x) ** 3"),
     ),
     Mistake(
         "This is only the share. GELU multiplies x by it.",
-        code="""
-def gelu(x):
-    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
-    return 0.5 * (1 + torch.tanh(inner))
-""",
+        ("0.5 * x * (1 +", "0.5 * (1 +"),
     ),
     Mistake(
         "This is ReLU, which has a corner at 0. GELU is smooth.",
-        code="""
-def gelu(x):
-    return x.clamp(min=0)
-""",
+        ("0.5 * x * (1 + torch.tanh(inner))", "x.clamp(min=0)"),
     ),
 )
 

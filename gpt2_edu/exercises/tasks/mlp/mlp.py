@@ -57,64 +57,35 @@ def mlp(x, weights):
 MISTAKES = (
     Mistake(
         "The nonlinearity is missing. Two linear layers in a row are one linear layer.",
-        code="""
-def mlp(x, weights):
-    pre = F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])
-    return F.linear(pre, weights["c_proj.weight"], weights["c_proj.bias"])
-""",
+        ("gelu(pre)", "pre"),
     ),
     Mistake(
         "`F.gelu(x)` is the exact form. GPT-2 was trained with the tanh form, which is your `gelu`.",
-        code="""
-def mlp(x, weights):
-    act = F.gelu(F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"]))
-    return F.linear(act, weights["c_proj.weight"], weights["c_proj.bias"])
-""",
+        ("gelu(pre)", "F.gelu(pre)"),
     ),
     Mistake(
         "This applies GELU twice. Nothing follows `c_proj`, whose result is returned as it is.",
-        code="""
-gelu = own("gelu")
-
-
-def mlp(x, weights):
-    act = gelu(F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"]))
-    out = F.linear(act, weights["c_proj.weight"], weights["c_proj.bias"])
-    return gelu(out)
-""",
+        (
+            'return F.linear(act, weights["c_proj.weight"], weights["c_proj.bias"])',
+            'out = F.linear(act, weights["c_proj.weight"], weights["c_proj.bias"])\n    return gelu(out)',
+        ),
     ),
     Mistake(
         "The biases are left out. A linear layer adds one after its matrix.",
-        code="""
-gelu = own("gelu")
-
-
-def mlp(x, weights):
-    act = gelu(F.linear(x, weights["c_fc.weight"]))
-    return F.linear(act, weights["c_proj.weight"])
-""",
+        (', weights["c_fc.bias"]', ""),
+        (', weights["c_proj.bias"]', ""),
     ),
     Mistake(
         "GELU comes before `c_fc` here. Widen first, then apply it to the F entries.",
-        code="""
-gelu = own("gelu")
-
-
-def mlp(x, weights):
-    pre = F.linear(gelu(x), weights["c_fc.weight"], weights["c_fc.bias"])
-    return F.linear(pre, weights["c_proj.weight"], weights["c_proj.bias"])
-""",
+        ("F.linear(x,", "F.linear(gelu(x),"),
+        ("gelu(pre)", "pre"),
     ),
     Mistake(
         "The matrices are stored as (out, in), so they have to be transposed: `x @ W.T + b`.",
-        code="""
-gelu = own("gelu")
-
-
-def mlp(x, weights):
-    act = gelu(x @ weights["c_fc.weight"] + weights["c_fc.bias"])
-    return act @ weights["c_proj.weight"] + weights["c_proj.bias"]
-""",
+        (
+            'F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])',
+            'x @ weights["c_fc.weight"] + weights["c_fc.bias"]',
+        ),
     ),
 )
 

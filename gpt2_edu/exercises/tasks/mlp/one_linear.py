@@ -47,39 +47,24 @@ def one_linear(w1, b1, w2, b2):
 MISTAKES = (
     Mistake(
         "The bug is still there. b1 is added as it is, but it passes through the second layer first.",
-        code="""
-def one_linear(w1, b1, w2, b2):
-    return w2 @ w1, b1 + b2
-""",
+        ("w2 @ b1", "b1"),
     ),
     Mistake(
         "Now the second bias is lost. Add b2 at the end.",
-        code="""
-def one_linear(w1, b1, w2, b2):
-    return w2 @ w1, w2 @ b1
-""",
+        ("b1 + b2", "b1"),
     ),
     Mistake(
         "The order was right before. The first layer is on the right, beside x, so it is w2 @ w1.",
-        code="""
-def one_linear(w1, b1, w2, b2):
-    return w1 @ w2, w2 @ b1 + b2
-""",
+        ("w, b", "w1 @ w2, b"),
     ),
     Mistake(
         "The numbers are right but the layout is not. This matrix is (in, out), and `nn.Linear` "
         "stores (out, in).",
-        code="""
-def one_linear(w1, b1, w2, b2):
-    return w1.T @ w2.T, w2 @ b1 + b2
-""",
+        ("w2 @ w1", "w1.T @ w2.T"),
     ),
     Mistake(
         "It is the first bias that is multiplied by the second matrix, not the second bias.",
-        code="""
-def one_linear(w1, b1, w2, b2):
-    return w2 @ w1, b1 + w2 @ b2
-""",
+        ("w, b", "w, b1 + w2 @ b2"),
     ),
 )
 

@@ -43,39 +43,23 @@ def swiglu(x, gate, up, down):
 MISTAKES = (
     Mistake(
         "SiLU is on the wrong vector. It belongs on the gate, and `up` stays as it is.",
-        code="""
-def swiglu(x, gate, up, down):
-    z = x @ up.T
-    return ((x @ gate.T) * z * torch.sigmoid(z)) @ down.T
-""",
+        ("silu * (x @ up.T)", "z * F.silu(x @ up.T)"),
     ),
     Mistake(
         "This gate is only σ(z), which is between 0 and 1. SiLU is z · σ(z).",
-        code="""
-def swiglu(x, gate, up, down):
-    return (torch.sigmoid(x @ gate.T) * (x @ up.T)) @ down.T
-""",
+        ("z * torch", "torch"),
     ),
     Mistake(
         "The two vectors are added here, but they must be multiplied, entry by entry.",
-        code="""
-def swiglu(x, gate, up, down):
-    return (F.silu(x @ gate.T) + x @ up.T) @ down.T
-""",
+        ("silu * (x @ up.T)", "F.silu(z) + x @ up.T"),
     ),
     Mistake(
         "This uses GELU. SwiGLU has SiLU, z · σ(z).",
-        code="""
-def swiglu(x, gate, up, down):
-    return (F.gelu(x @ gate.T) * (x @ up.T)) @ down.T
-""",
+        ("z * torch.sigmoid", "F.gelu"),
     ),
     Mistake(
         "SiLU is applied to the product here. Apply it to the gate first, then multiply.",
-        code="""
-def swiglu(x, gate, up, down):
-    return F.silu((x @ gate.T) * (x @ up.T)) @ down.T
-""",
+        ("silu * (x @ up.T)", "F.silu(z * (x @ up.T))"),
     ),
 )
 

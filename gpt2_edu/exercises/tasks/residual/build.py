@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from .... import model
 from ....config import GPT2Config
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
 PARTS = ("Block",)
@@ -39,36 +39,29 @@ MISTAKES = (
     Mistake(
         "There is no residual connection, so each layer's result replaces the stream. Write "
         "`x = x + …` for attention and the same for the MLP.",
-        code=changed(
-            SOLUTION, ("x + self.attn(x)", "self.attn(x)"), ("x + self.mlp(x)", "self.mlp(x)")
-        ),
+        ("x + self.attn(x)", "self.attn(x)"),
+        ("x + self.mlp(x)", "self.mlp(x)"),
     ),
     Mistake(
         "The MLP reads the stream as it was before attention. Let attention write first: `x = "
         "x + self.attn(x)`.",
-        code=changed(
-            SOLUTION,
-            ('x = note("resid_mid", x', 'mid = note("resid_mid", x'),
-            ("x + self.mlp(x)", "mid + self.mlp(x)"),
-        ),
+        ('x = note("resid_mid", x', 'mid = note("resid_mid", x'),
+        ("x + self.mlp(x)", "mid + self.mlp(x)"),
     ),
     Mistake(
         "Attention is added to the stream, but the MLP's result replaces it. Add that too.",
-        code=changed(SOLUTION, ("x + self.mlp(x)", "self.mlp(x)")),
+        ("x + self.mlp(x)", "self.mlp(x)"),
     ),
     Mistake(
         "Attention's result replaces the stream, because the `x` before the plus is missing there.",
-        code=changed(SOLUTION, ("x + self.attn(x)", "self.attn(x)")),
+        ("x + self.attn(x)", "self.attn(x)"),
     ),
     Mistake(
         "The MLP comes first here. In GPT-2 attention gathers first, and the MLP works on what was "
         "gathered.",
-        code=changed(
-            SOLUTION,
-            ("x + self.mlp(x)", "x + self.second(x)"),
-            ("x + self.attn(x)", "x + self.mlp(x)"),
-            ("self.second(x)", "self.attn(x)"),
-        ),
+        ("x + self.mlp(x)", "x + self.second(x)"),
+        ("x + self.attn(x)", "x + self.mlp(x)"),
+        ("self.second(x)", "self.attn(x)"),
     ),
 )
 

@@ -41,44 +41,24 @@ MISTAKES = (
     Mistake(
         "The bug is still there. Dropout falls on the sum, so entries of the stream are lost. Apply "
         "it to the edit, then add.",
-        code="""
-def drop_edit(x, edit, p, generator):
-    keep = torch.rand(edit.shape, generator=generator) >= p
-    return (x + edit) * keep / (1 - p)
-""",
+        ("x + edit", "(x + edit)"),
     ),
     Mistake(
         "Now the right entries are dropped, but those that stay are not divided by 1 − p.",
-        code="""
-def drop_edit(x, edit, p, generator):
-    keep = torch.rand(edit.shape, generator=generator) >= p
-    return x + edit * keep
-""",
+        ("keep / (1 - p)", "keep"),
     ),
     Mistake(
         "Here dropout falls on the stream and spares the edit. It should be the other way round.",
-        code="""
-def drop_edit(x, edit, p, generator):
-    keep = torch.rand(edit.shape, generator=generator) >= p
-    return x * keep / (1 - p) + edit
-""",
+        ("x + edit * keep / (1 - p)", "x * keep / (1 - p) + edit"),
     ),
     Mistake(
         "The stream is divided by 1 − p as well. Only the edit belongs in the brackets.",
-        code="""
-def drop_edit(x, edit, p, generator):
-    keep = torch.rand(edit.shape, generator=generator) >= p
-    return (x + edit * keep) / (1 - p)
-""",
+        ("x + edit * keep", "(x + edit * keep)"),
     ),
     Mistake(
         "The line with `keep` was right. p is the share that is dropped, so entries with a draw "
         "below p go.",
-        code="""
-def drop_edit(x, edit, p, generator):
-    keep = torch.rand(edit.shape, generator=generator) < p
-    return x + edit * keep / (1 - p)
-""",
+        (">= p", "< p"),
     ),
 )
 

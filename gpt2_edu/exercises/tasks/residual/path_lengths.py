@@ -71,23 +71,12 @@ def path_lengths(slopes):
     ),
     Mistake(
         "The order is reversed. Your entry k is the sum over paths that go *past* k layers.",
-        code="""
-def path_lengths(slopes):
-    sums = torch.ones(1)
-    for s in slopes:
-        sums = F.pad(sums, (1, 0)) + F.pad(s * sums, (0, 1))
-    return sums
-""",
+        ("past = F.pad(sums, (0, 1))", "past = F.pad(sums, (1, 0))"),
+        ("F.pad(s * sums, (1, 0))", "F.pad(s * sums, (0, 1))"),
     ),
     Mistake(
         "The path past all layers is missing. Entry 0 belongs to it, and is 1.",
-        code="""
-def path_lengths(slopes):
-    sums = torch.ones(1)
-    for s in slopes:
-        sums = F.pad(sums, (0, 1)) + F.pad(s * sums, (1, 0))
-    return sums[1:]
-""",
+        ("return sums", "return sums[1:]"),
     ),
 )
 

@@ -45,69 +45,30 @@ def run_stack(x, layers):
 MISTAKES = (
     Mistake(
         "The residual connection is missing, so each layer's result replaces the stream. Add it to x.",
-        code="""
-def run_stack(x, layers):
-    stream = [x]
-    for layer in layers:
-        x = layer(x)
-        stream.append(x)
-    return stream
-""",
+        ("x + layer", "layer"),
     ),
     Mistake(
         "All layers read the x of the start. Each must read the stream as the one before left it.",
-        code="""
-def run_stack(x, layers):
-    stream = [x]
-    for layer in layers:
-        stream.append(stream[-1] + layer(x))
-    return stream
-""",
+        ("x = x + layer(x)", "edit = layer(x)"),
+        ("stream.append(x)", "stream.append(stream[-1] + edit)"),
     ),
     Mistake(
         "`x += …` writes into the tensor itself, so every entry of the list is the same tensor. "
         "Write `x = x + …`.",
-        code="""
-def run_stack(x, layers):
-    stream = [x]
-    for layer in layers:
-        x += layer(x)
-        stream.append(x)
-    return stream
-""",
+        ("x = x + layer(x)", "x += layer(x)"),
     ),
     Mistake(
         "The start is missing. The list begins with x, before any layer.",
-        code="""
-def run_stack(x, layers):
-    stream = []
-    for layer in layers:
-        x = x + layer(x)
-        stream.append(x)
-    return stream
-""",
+        ("stream = [x]", "stream = []"),
     ),
     Mistake(
         "These are the edits. The list should hold the stream, with each edit added to it.",
-        code="""
-def run_stack(x, layers):
-    stream = [x]
-    for layer in layers:
-        edit = layer(x)
-        stream.append(edit)
-        x = x + edit
-    return stream
-""",
+        ("x = x + layer(x)", "edit = layer(x)\n        x = x + edit"),
+        ("stream.append(x)", "stream.append(edit)"),
     ),
     Mistake(
         "You add each layer's result to the x of the start, not to the stream as it is now.",
-        code="""
-def run_stack(x, layers):
-    stream = [x]
-    for layer in layers:
-        stream.append(x + layer(stream[-1]))
-    return stream
-""",
+        ("x = x + layer(x)", "x = stream[0] + layer(x)"),
     ),
 )
 

@@ -76,29 +76,25 @@ MISTAKES = (
     Mistake(
         "These are the lengths of the contributions. A length does not say where it points: take "
         "the dot product with the direction of the end.",
-        code=_MISTAKE.format(first='"embd"', direction="", each="t[name].norm(dim=-1)"),
+        ("(t[name] * direction).sum(dim=-1)", "t[name].norm(dim=-1)"),
     ),
     Mistake(
         "The final stream is not divided by its length here, so the results are too large by that factor.",
-        code=_MISTAKE.format(first='"embd"', direction="direction = end", each=_DOT),
+        ("end / end.norm(dim=-1, keepdim=True)", "end"),
     ),
     Mistake(
         "Here the contributions are scaled to length 1 as well. Only the final stream is, for its "
         "direction, and the contributions keep their length.",
-        code=_MISTAKE.format(
-            first='"embd"',
-            direction=_DIRECTION,
-            each="F.cosine_similarity(t[name], end, dim=-1)",
-        ),
+        ("(t[name] * direction).sum(dim=-1)", "F.cosine_similarity(t[name], end, dim=-1)"),
     ),
     Mistake(
         "The embeddings are missing. They are the first writer.",
-        code=_MISTAKE.format(first="", direction=_DIRECTION, each=_DOT),
+        ('"embd"', ""),
     ),
     Mistake(
         "The final stream is divided by one length for all tokens. Each token has its own: `dim=-1, "
         "keepdim=True`.",
-        code=_MISTAKE.format(first='"embd"', direction="direction = end / end.norm()", each=_DOT),
+        ("end.norm(dim=-1, keepdim=True)", "end.norm()"),
     ),
 )
 

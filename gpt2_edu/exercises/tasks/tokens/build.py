@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from ....tokenizer import SPLIT_PATTERN, load_tokenizer
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 
 PARTS = ("encode", "decode")
 IMPORTS = ("import math", "from itertools import pairwise", "import regex")
@@ -55,68 +55,53 @@ MISTAKES = (
     Mistake(
         "You decode token by token, but a token may end in the middle of a character. Join the "
         "bytes of all tokens first, then decode once.",
-        code=changed(
-            SOLUTION,
-            (
-                'b"".join(token[i] for i in ids).decode("utf-8", errors="replace")',
-                '"".join(token[i].decode("utf-8", errors="replace") for i in ids)',
-            ),
+        (
+            'b"".join(token[i] for i in ids).decode("utf-8", errors="replace")',
+            '"".join(token[i].decode("utf-8", errors="replace") for i in ids)',
         ),
     ),
     Mistake(
         "Half a character stops your `decode` with an error. Tell Python what to write there: "
         '`decode("utf-8", errors="replace")`.',
-        code=changed(SOLUTION, (', errors="replace"', "")),
+        (', errors="replace"', ""),
     ),
     Mistake(
         "You merge one pair only. Repeat until no two neighbours make a token, with `while` instead of "
         "`if`.",
-        code=changed(SOLUTION, ("[best]  # merge", "[best]\n            break")),
+        ("[best]  # merge", "[best]\n            break"),
     ),
     Mistake(
         "You take the longest token that fits, from left to right. Byte-pair encoding goes by rank, so "
         "of all neighbours the pair that was learned first is merged first.",
-        code=changed(
-            SOLUTION,
-            (
-                MERGING,
-                """\
+        (
+            MERGING,
+            """\
         rest, parts = piece.encode("utf-8"), []
         while rest:
             n = max(n for n in range(1, len(rest) + 1) if rest[:n] in ranks)
             parts.append(rest[:n])
             rest = rest[n:]
 """,
-            ),
         ),
     ),
     Mistake(
         "Of several equal pairs you merge one further to the right. Take the leftmost, as "
         "`pairs.index(best)` does.",
-        code=changed(
-            SOLUTION,
-            ("pairs.index(best)", "len(pairs) - 1 - pairs[::-1].index(best)"),
-        ),
+        ("pairs.index(best)", "len(pairs) - 1 - pairs[::-1].index(best)"),
     ),
     Mistake(
         "You merge the first pair from the left that is in the list. Take the one of the lowest "
         "rank, wherever it is.",
-        code=changed(
-            SOLUTION,
-            (
-                "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
-                'next((pair for pair in pairs if pair in ranks), b"")',
-            ),
+        (
+            "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
+            'next((pair for pair in pairs if pair in ranks), b"")',
         ),
     ),
     Mistake(
         "You merge the pair of the highest rank, which was learned last. The lowest comes first.",
-        code=changed(
-            SOLUTION,
-            (
-                "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
-                "max(pairs, key=lambda pair: ranks.get(pair, -1))",
-            ),
+        (
+            "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
+            "max(pairs, key=lambda pair: ranks.get(pair, -1))",
         ),
     ),
 )

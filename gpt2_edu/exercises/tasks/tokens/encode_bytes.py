@@ -57,57 +57,20 @@ def encode_bytes(data, ranks):
     ),
     Mistake(
         "You merge the first pair from the left that is in `ranks`. Look at all pairs, and take the one with the lowest rank.",
-        code="""
-def encode_bytes(data, ranks):
-    tokens = [bytes([byte]) for byte in data]
-    while True:
-        joined = [a + b for a, b in zip(tokens, tokens[1:])]
-        places = [i for i, token in enumerate(joined) if token in ranks]
-        if not places:
-            return [ranks[token] for token in tokens]
-        tokens[places[0] : places[0] + 2] = [joined[places[0]]]
-""",
+        ("min(places, key=lambda i: ranks[joined[i]])", "places[0]"),
     ),
     Mistake(
         "You merge the pair with the highest rank. The lowest rank was learned first, so it goes first.",
-        code="""
-def encode_bytes(data, ranks):
-    tokens = [bytes([byte]) for byte in data]
-    while True:
-        joined = [a + b for a, b in zip(tokens, tokens[1:])]
-        places = [i for i, token in enumerate(joined) if token in ranks]
-        if not places:
-            return [ranks[token] for token in tokens]
-        best = max(places, key=lambda i: ranks[joined[i]])
-        tokens[best : best + 2] = [joined[best]]
-""",
+        ("best = min(", "best = max("),
     ),
     Mistake(
         "You stop after one merge. Repeat until no pair of neighbours is in `ranks`.",
-        code="""
-def encode_bytes(data, ranks):
-    tokens = [bytes([byte]) for byte in data]
-    joined = [a + b for a, b in zip(tokens, tokens[1:])]
-    places = [i for i, token in enumerate(joined) if token in ranks]
-    if places:
-        best = min(places, key=lambda i: ranks[joined[i]])
-        tokens[best : best + 2] = [joined[best]]
-    return [ranks[token] for token in tokens]
-""",
+        ("    while True:\n", "    for step in range(2):\n"),
+        ("if not places:", "if step or not places:"),
     ),
     Mistake(
         "These are the tokens as bytes. Look up each of them in `ranks` at the end, and return the ids.",
-        code="""
-def encode_bytes(data, ranks):
-    tokens = [bytes([byte]) for byte in data]
-    while True:
-        joined = [a + b for a, b in zip(tokens, tokens[1:])]
-        places = [i for i, token in enumerate(joined) if token in ranks]
-        if not places:
-            return tokens
-        best = min(places, key=lambda i: ranks[joined[i]])
-        tokens[best : best + 2] = [joined[best]]
-""",
+        ("[ranks[token] for token in tokens]", "tokens"),
     ),
     Mistake(
         "These are the single bytes as numbers. Nothing is merged, and GPT-2's ids of the bytes are not the bytes themselves.",
@@ -118,17 +81,7 @@ def encode_bytes(data, ranks):
     ),
     Mistake(
         "Of several equal pairs you merge the rightmost. Take the leftmost.",
-        code="""
-def encode_bytes(data, ranks):
-    tokens = [bytes([byte]) for byte in data]
-    while True:
-        joined = [a + b for a, b in zip(tokens, tokens[1:])]
-        places = [i for i, token in enumerate(joined) if token in ranks]
-        if not places:
-            return [ranks[token] for token in tokens]
-        best = min(reversed(places), key=lambda i: ranks[joined[i]])
-        tokens[best : best + 2] = [joined[best]]
-""",
+        ("min(places,", "min(reversed(places),"),
     ),
 )
 

@@ -54,59 +54,20 @@ def glue(ids, pair, new):
 MISTAKES = (
     Mistake(
         "The last id is lost when it belongs to no pair, because the loop stops one id too early.",
-        code="""
-def glue(ids, pair, new):
-    merged, i = [], 0
-    while i < len(ids) - 1:
-        if tuple(ids[i : i + 2]) == pair:
-            merged.append(new)
-            i += 2
-        else:
-            merged.append(ids[i])
-            i += 1
-    return merged
-""",
+        ("while i < len(ids):", "while i < len(ids) - 1:"),
     ),
     Mistake(
         "After a merge you move on by one id, so the pair's second id is used again. A merge uses up two ids.",
-        code="""
-def glue(ids, pair, new):
-    merged, i = [], 0
-    while i < len(ids):
-        merged.append(new if tuple(ids[i : i + 2]) == pair else ids[i])
-        i += 1
-    return merged
-""",
+        ("i += 2", "i += 1"),
     ),
     Mistake(
         "Now the last id is always added again, even if the pair before it has used it up. Let the loop itself reach the end.",
-        code="""
-def glue(ids, pair, new):
-    merged, i = [], 0
-    while i < len(ids) - 1:
-        if tuple(ids[i : i + 2]) == pair:
-            merged.append(new)
-            i += 2
-        else:
-            merged.append(ids[i])
-            i += 1
-    return merged + ids[-1:]
-""",
+        ("while i < len(ids):", "while i < len(ids) - 1:"),
+        ("return merged", "return merged + ids[-1:]"),
     ),
     Mistake(
         "Nothing is merged here, because a list is never equal to a tuple. Compare `tuple(ids[i : i + 2])` with the pair.",
-        code="""
-def glue(ids, pair, new):
-    merged, i = [], 0
-    while i < len(ids):
-        if ids[i : i + 2] == pair:
-            merged.append(new)
-            i += 2
-        else:
-            merged.append(ids[i])
-            i += 1
-    return merged
-""",
+        ("tuple(ids[i : i + 2])", "ids[i : i + 2]"),
     ),
     Mistake(
         "Only the first occurrence is merged. Continue to the end of the list.",

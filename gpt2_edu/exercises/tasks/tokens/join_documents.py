@@ -60,44 +60,26 @@ def join_documents(documents, encoding):
     ),
     Mistake(
         "If you say nothing about special tokens, `encode` raises an error for a text that contains one. `disallowed_special=()` says that nothing is forbidden as text.",
-        code="""
-def join_documents(documents, encoding):
-    ids = []
-    for document in documents:
-        ids += encoding.encode(document) + [50256]
-    return ids
-""",
+        (", disallowed_special=()", ""),
     ),
     Mistake(
         "The last document has no end. Every document is followed by 50256, including the last.",
-        code="""
-def join_documents(documents, encoding):
-    ids = []
-    for i, document in enumerate(documents):
-        ids += [50256] if i else []
-        ids += encoding.encode(document, disallowed_special=())
-    return ids
-""",
+        ("for document in documents:", "for i, document in enumerate(documents):"),
+        ("ids.append(50256)", "ids += [50256] if i < len(documents) - 1 else []"),
     ),
     Mistake(
         "You put 50256 in front of each document. In this task it follows each.",
-        code="""
-def join_documents(documents, encoding):
-    ids = []
-    for document in documents:
-        ids += [50256] + encoding.encode(document, disallowed_special=())
-    return ids
-""",
+        (
+            "ids += encoding.encode(document, disallowed_special=())\n        ids.append(50256)",
+            "ids.append(50256)\n        ids += encoding.encode(document, disallowed_special=())",
+        ),
     ),
     Mistake(
         "You return a list for each document. The result is one list of ids, so use `+=` or `extend`, not `append`.",
-        code="""
-def join_documents(documents, encoding):
-    return [
-        encoding.encode(document, disallowed_special=()) + [50256]
-        for document in documents
-    ]
-""",
+        (
+            "ids += encoding.encode(document, disallowed_special=())\n        ids.append(50256)",
+            "ids.append(encoding.encode(document, disallowed_special=()) + [50256])",
+        ),
     ),
 )
 

@@ -44,17 +44,14 @@ def stream_pieces(tokens):
 MISTAKES = (
     Mistake(
         "Each token is decoded by itself, so half characters become �. Keep the bytes until the character is complete.",
-        code="""
-def stream_pieces(tokens):
-    return [token.decode("utf-8", errors="replace") for token in tokens]
-""",
+        ("data += token", "data = token"),
+        ('"ignore"', '"replace"'),
+        ("text[len(shown) :]", "text"),
     ),
     Mistake(
         "Half characters are thrown away, so the fish never appears. Keep the waiting bytes for the next token.",
-        code="""
-def stream_pieces(tokens):
-    return [token.decode("utf-8", errors="ignore") for token in tokens]
-""",
+        ("data += token", "data = token"),
+        ("text[len(shown) :]", "text"),
     ),
     Mistake(
         "A complete character waits for an incomplete one. The space before the fish could be shown at once.",
@@ -73,21 +70,13 @@ def stream_pieces(tokens):
     ),
     Mistake(
         "You return the whole text so far each time. Return only what is new.",
-        code="""
-def stream_pieces(tokens):
-    data, pieces = b"", []
-    for token in tokens:
-        data += token
-        pieces.append(data.decode("utf-8", errors="ignore"))
-    return pieces
-""",
+        ("text[len(shown) :]", "text"),
     ),
     Mistake(
         "Half a character makes the function raise an error. Decode so that an unfinished end is left out for now.",
-        code="""
-def stream_pieces(tokens):
-    return [token.decode("utf-8") for token in tokens]
-""",
+        ("data += token", "data = token"),
+        (', errors="ignore"', ""),
+        ("text[len(shown) :]", "text"),
     ),
 )
 

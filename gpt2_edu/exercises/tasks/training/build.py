@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ....training import plain
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 
 PARTS = ("batch", "train")
 IMPORTS = (
@@ -53,51 +53,45 @@ MISTAKES = (
     Mistake(
         "The last window is never drawn, and a row of T + 1 ids has no window at all. "
         "`torch.randint(n, …)` never returns n, so n is `len(ids) - T`.",
-        code=changed(SOLUTION, ("len(ids) - T,", "len(ids) - T - 1,")),
+        ("len(ids) - T,", "len(ids) - T - 1,"),
     ),
     Mistake(
         "Your windows have T tokens, so only T − 1 remain for the inputs. Cut T + 1.",
-        code=changed(SOLUTION, ("start + T + 1", "start + T")),
+        ("start + T + 1", "start + T"),
     ),
     Mistake(
         "All windows of a batch are the same, because one start is drawn and used for all. Draw "
         "`batch_size` starts, `torch.randint(len(ids) - T, (batch_size,))`.",
-        code=changed(SOLUTION, ("(batch_size,))", "(1,)).expand(batch_size)")),
+        ("(batch_size,))", "(1,)).expand(batch_size)"),
     ),
     Mistake(
         "`backward` adds to the gradients that are there. Clear those of the previous step with "
         "`optimizer.zero_grad()`.",
-        code=changed(SOLUTION, ("        optimizer.zero_grad()\n", "")),
+        ("        optimizer.zero_grad()\n", ""),
     ),
     Mistake(
         "You clear the gradients before `step` has used them, so nothing is learned. `zero_grad` "
         "comes before `backward`.",
-        code=changed(
-            SOLUTION,
-            (
-                "        optimizer.zero_grad()\n        loss.backward()\n",
-                "        loss.backward()\n        optimizer.zero_grad()\n",
-            ),
+        (
+            "        optimizer.zero_grad()\n        loss.backward()\n",
+            "        loss.backward()\n        optimizer.zero_grad()\n",
         ),
     ),
     Mistake(
         "The optimiser uses its default learning rate. Pass it yours: `lr=lr`.",
-        code=changed(SOLUTION, ("model.parameters(), lr=lr", "model.parameters()")),
+        ("model.parameters(), lr=lr", "model.parameters()"),
     ),
     Mistake(
         "This is Adam, which by default has no weight decay. The loop uses `torch.optim.AdamW`.",
-        code=changed(SOLUTION, ("AdamW", "Adam")),
+        ("AdamW", "Adam"),
     ),
     Mistake(
         "AdamW starts afresh in every step and forgets its means. Create the optimiser once, before "
         "the loop.",
-        code=changed(
-            SOLUTION,
-            (
-                "        optimizer.zero_grad()\n",
-                "        optimizer = torch.optim.AdamW(model.parameters(), lr=lr)\n"
-                "        optimizer.zero_grad()\n",
-            ),
+        (
+            "        optimizer.zero_grad()\n",
+            "        optimizer = torch.optim.AdamW(model.parameters(), lr=lr)\n"
+            "        optimizer.zero_grad()\n",
         ),
     ),
 )

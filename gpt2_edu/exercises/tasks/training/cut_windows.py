@@ -38,30 +38,15 @@ def cut_windows(stream, T):
 MISTAKES = (
     Mistake(
         "Inputs and targets are swapped. At each position the target is the *later* token, the one that comes next.",
-        code="""
-def cut_windows(stream, T):
-    starts = range(0, len(stream) - T, T)
-    windows = torch.stack([stream[i : i + T + 1] for i in starts])
-    return windows[:, 1:], windows[:, :-1]
-""",
+        ("windows[:, :-1], windows[:, 1:]", "windows[:, 1:], windows[:, :-1]"),
     ),
     Mistake(
         "The targets are the unshifted inputs, so the model would learn to repeat what it sees. Take the last T tokens of each window.",
-        code="""
-def cut_windows(stream, T):
-    starts = range(0, len(stream) - T, T)
-    windows = torch.stack([stream[i : i + T + 1] for i in starts])
-    return windows[:, :-1], windows[:, :-1]
-""",
+        ("windows[:, 1:]", "windows[:, :-1]"),
     ),
     Mistake(
         "These windows do not overlap, so the first token of each is never a target. Start the next one T further on, not T + 1.",
-        code="""
-def cut_windows(stream, T):
-    starts = range(0, len(stream) - T, T + 1)
-    windows = torch.stack([stream[i : i + T + 1] for i in starts])
-    return windows[:, :-1], windows[:, 1:]
-""",
+        ("len(stream) - T, T", "len(stream) - T, T + 1"),
     ),
     Mistake(
         "These windows have T tokens, which leaves T − 1 pairs. A window needs T + 1, because the last input needs a target too.",
@@ -73,21 +58,11 @@ def cut_windows(stream, T):
     ),
     Mistake(
         "A last window that fits exactly is left out. The last start allowed is n − T − 1 itself, and `range` stops before its end.",
-        code="""
-def cut_windows(stream, T):
-    starts = range(0, len(stream) - T - 1, T)
-    windows = torch.stack([stream[i : i + T + 1] for i in starts])
-    return windows[:, :-1], windows[:, 1:]
-""",
+        ("len(stream) - T, T", "len(stream) - T - 1, T"),
     ),
     Mistake(
         "The next window begins one token further on, so each token is predicted many times. Start it T further on.",
-        code="""
-def cut_windows(stream, T):
-    starts = range(len(stream) - T)
-    windows = torch.stack([stream[i : i + T + 1] for i in starts])
-    return windows[:, :-1], windows[:, 1:]
-""",
+        ("0, len(stream) - T, T", "len(stream) - T"),
     ),
     Mistake(
         "The same windows of T tokens serve as inputs and as targets here. A target is the token *after* its input: take T + 1 tokens, and shift by one.",

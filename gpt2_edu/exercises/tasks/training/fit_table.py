@@ -3,7 +3,7 @@
 import torch
 from torch.nn import functional as F
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 
 ORDER = 40
 KIND = "repair"
@@ -52,34 +52,26 @@ def fit_table(table, inputs, targets, steps, lr):
 MISTAKES = (
     Mistake(
         "The bug is still there. From the second step on, the gradients of earlier steps are added in. Clear them before each `backward`.",
-        code=changed(
-            SOLUTION, ("        table.grad = None  # backward adds to what is there\n", "")
-        ),
+        ("        table.grad = None  # backward adds to what is there\n", ""),
     ),
     Mistake(
         "Nothing is learned, because the gradient is cleared between `backward` and the step that needs it. Clear it before `backward`.",
-        code=changed(
-            SOLUTION,
-            ("        table.grad = None  # backward adds to what is there\n", ""),
-            ("loss.backward()\n", "loss.backward()\n        table.grad.zero_()\n"),
-        ),
+        ("        table.grad = None  # backward adds to what is there\n", ""),
+        ("loss.backward()\n", "loss.backward()\n        table.grad.zero_()\n"),
     ),
     Mistake(
         "The gradient is cleared, but now the step goes uphill. The loss rises along the gradient, so subtract it.",
-        code=changed(SOLUTION, ("table -= lr", "table += lr")),
+        ("table -= lr", "table += lr"),
     ),
     Mistake(
         "You divide the learning rate by the number of the step. Leave the rate as it is and clear the gradient of the earlier steps.",
-        code=changed(
-            SOLUTION,
-            ("        table.grad = None  # backward adds to what is there\n", ""),
-            ("for _ in", "for step in"),
-            ("lr * table.grad", "lr / (step + 1) * table.grad"),
-        ),
+        ("        table.grad = None  # backward adds to what is there\n", ""),
+        ("for _ in", "for step in"),
+        ("lr * table.grad", "lr / (step + 1) * table.grad"),
     ),
     Mistake(
         "Only one step is taken, because the `return` is inside the loop.",
-        code=changed(SOLUTION, ("    return table.detach()", "        return table.detach()")),
+        ("    return table.detach()", "        return table.detach()"),
     ),
 )
 

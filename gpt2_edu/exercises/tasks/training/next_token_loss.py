@@ -49,42 +49,28 @@ def next_token_loss(logits, targets):
 MISTAKES = (
     Mistake(
         "The exponentials of large logits overflow here. Subtract the largest logit of each position first.",
-        code="""
-def next_token_loss(logits, targets):
-    logits, targets = logits.flatten(0, 1), targets.flatten()
-    counted = targets != -100
-    logits, targets = logits[counted], targets[counted]
-    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()
-    return -log_p[torch.arange(len(targets)), targets].mean()
-""",
+        ("    logits = logits - logits.amax(dim=-1, keepdim=True)\n", ""),
     ),
     Mistake(
         "Positions with −100 are left out of the sum but still counted in the mean. Divide by the number of targets that count, not by B · T.",
-        code="""
-def next_token_loss(logits, targets):
-    log_p = logits.log_softmax(dim=-1)
-    counted = targets != -100
-    ids = targets.masked_fill(~counted, 0).unsqueeze(-1)
-    losses = -log_p.gather(-1, ids).squeeze(-1)
-    return (losses * counted).sum() / targets.numel()
-""",
+        (".mean()", ".sum() / counted.numel()"),
     ),
     Mistake(
         "The target −100 is used as an id here, which goes wrong as soon as there is one. Leave those positions out.",
-        code="""
-def next_token_loss(logits, targets):
-    log_p = logits.flatten(0, 1).log_softmax(dim=-1)
-    targets = targets.flatten()
-    return -log_p[torch.arange(len(targets)), targets].mean()
+        (
+            """\
+    counted = targets != -100
+    logits, targets = logits[counted], targets[counted]
 """,
+            "",
+        ),
     ),
     Mistake(
         "This applies the softmax twice, because probabilities are used as if they were logits. Use the logits as they are.",
-        code="""
-def next_token_loss(logits, targets):
-    probs = logits.softmax(dim=-1)
-    return F.cross_entropy(probs.flatten(0, 1), targets.flatten())
-""",
+        (
+            "    # The largest becomes",
+            "    logits = logits.softmax(dim=-1)\n    # The largest becomes",
+        ),
     ),
     Mistake(
         "The softmax runs over the positions here. It belongs to the last axis, the vocabulary.",
@@ -99,20 +85,14 @@ def next_token_loss(logits, targets):
     ),
     Mistake(
         "The targets are shifted a second time here. They were shifted when the window was cut, so position t of the logits belongs to position t of the targets.",
-        code="""
-def next_token_loss(logits, targets):
-    logits, targets = logits[:, :-1], targets[:, 1:]
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-""",
+        (
+            "logits.flatten(0, 1), targets.flatten()",
+            "logits[:, :-1].flatten(0, 1), targets[:, 1:].flatten()",
+        ),
     ),
     Mistake(
         "This is the sum over the positions. The loss is their mean, so that it does not grow with the batch.",
-        code="""
-def next_token_loss(logits, targets):
-    return F.cross_entropy(
-        logits.flatten(0, 1), targets.flatten(), reduction="sum"
-    )
-""",
+        (".mean()", ".sum()"),
     ),
     Mistake(
         "This is a mean of each text's mean, in which a text with few targets weighs too much. Take one mean over all targets that count.",
@@ -125,75 +105,29 @@ def next_token_loss(logits, targets):
     ),
     Mistake(
         "The sign is lost. ln p is below 0, and the loss is −ln p, so put a minus in front.",
-        code="""
-def next_token_loss(logits, targets):
-    logits, targets = logits.flatten(0, 1), targets.flatten()
-    counted = targets != -100
-    logits, targets = logits[counted], targets[counted]
-    logits = logits - logits.amax(dim=-1, keepdim=True)
-    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()
-    return log_p[torch.arange(len(targets)), targets].mean()
-""",
+        ("return -log_p", "return log_p"),
     ),
     Mistake(
         "`log2` is the logarithm to base 2. The loss uses the natural one, `log`.",
-        code="""
-def next_token_loss(logits, targets):
-    logits, targets = logits.flatten(0, 1), targets.flatten()
-    counted = targets != -100
-    logits, targets = logits[counted], targets[counted]
-    logits = logits - logits.amax(dim=-1, keepdim=True)
-    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log2()
-    return -log_p[torch.arange(len(targets)), targets].mean()
-""",
+        ("log()", "log2()"),
     ),
     Mistake(
         "You sum along axis 0, which counts the positions once B and T are flattened. The sum runs over the vocabulary, the last axis.",
-        code="""
-def next_token_loss(logits, targets):
-    logits, targets = logits.flatten(0, 1), targets.flatten()
-    counted = targets != -100
-    logits, targets = logits[counted], targets[counted]
-    logits = logits - logits.amax(dim=0, keepdim=True)
-    log_p = logits - logits.exp().sum(dim=0, keepdim=True).log()
-    return -log_p[torch.arange(len(targets)), targets].mean()
-""",
+        ("logits.amax(dim=-1,", "logits.amax(dim=0,"),
+        (".sum(dim=-1,", ".sum(dim=0,"),
     ),
     Mistake(
         "The largest logit is subtracted in the exponentials only. Subtract it from the target's logit as well, or add it again outside the logarithm.",
-        code="""
-def next_token_loss(logits, targets):
-    logits, targets = logits.flatten(0, 1), targets.flatten()
-    counted = targets != -100
-    logits, targets = logits[counted], targets[counted]
-    shifted = logits - logits.amax(dim=-1, keepdim=True)
-    log_p = logits - shifted.exp().sum(dim=-1, keepdim=True).log()
-    return -log_p[torch.arange(len(targets)), targets].mean()
-""",
+        ("logits =", "shifted ="),
+        ("logits.exp", "shifted.exp"),
     ),
     Mistake(
         "You subtract the largest logit of all positions. If a position has only small ones, all its exponentials become 0. Take the largest of each position, `amax(dim=-1, keepdim=True)`.",
-        code="""
-def next_token_loss(logits, targets):
-    logits, targets = logits.flatten(0, 1), targets.flatten()
-    counted = targets != -100
-    logits, targets = logits[counted], targets[counted]
-    logits = logits - logits.max()
-    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()
-    return -log_p[torch.arange(len(targets)), targets].mean()
-""",
+        ("logits.amax(dim=-1, keepdim=True)", "logits.max()"),
     ),
     Mistake(
         "Positions with the target 0 are left out as well. 0 is an id like any other. Leave out only −100.",
-        code="""
-def next_token_loss(logits, targets):
-    logits, targets = logits.flatten(0, 1), targets.flatten()
-    counted = targets > 0
-    logits, targets = logits[counted], targets[counted]
-    logits = logits - logits.amax(dim=-1, keepdim=True)
-    log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()
-    return -log_p[torch.arange(len(targets)), targets].mean()
-""",
+        ("targets != -100", "targets > 0"),
     ),
 )
 

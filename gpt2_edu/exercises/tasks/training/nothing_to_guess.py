@@ -36,42 +36,19 @@ right = 0.744
 MISTAKES = (
     Mistake(
         "That is the mean surprise of these stories, near the floor. The question is how many tokens have a surprise of 0.",
-        code="""
-from gpt2_edu import crane
-
-rows = [crane.surprisals(crane.story(seed)) for seed in range(20)]
-nothing_to_guess = torch.tensor(sum(rows, ())).mean().item()
-""",
+        ("certain.float().mean()", "torch.tensor(surprises).mean()"),
     ),
     Mistake(
         "That is the other share, of tokens that are *not* certain. Count a surprise below 0.001.",
-        code="""
-from gpt2_edu import crane
-
-rows = [crane.surprisals(crane.story(seed)) for seed in range(20)]
-surprises = torch.tensor(sum(rows, ()))
-nothing_to_guess = (surprises >= 0.001).float().mean().item()
-""",
+        ("< 0.001", ">= 0.001"),
     ),
     Mistake(
         "That is the share in per cent. Give it as a number between 0 and 1.",
-        code="""
-from gpt2_edu import crane
-
-rows = [crane.surprisals(crane.story(seed)) for seed in range(20)]
-surprises = torch.tensor(sum(rows, ()))
-nothing_to_guess = 100 * (surprises < 0.001).float().mean().item()
-""",
+        ("certain.float().mean().item()", "100 * certain.float().mean().item()"),
     ),
     Mistake(
         "That is the number of certain tokens. Divide by the number of all tokens.",
-        code="""
-from gpt2_edu import crane
-
-rows = [crane.surprisals(crane.story(seed)) for seed in range(20)]
-surprises = torch.tensor(sum(rows, ()))
-nothing_to_guess = int((surprises < 0.001).sum())
-""",
+        ("certain.float().mean().item()", "int(certain.sum())"),
     ),
     Mistake(
         "That is in per cent, and rounded. Give a number between 0 and 1, to two decimals.",

@@ -2,7 +2,7 @@
 
 import torch
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 
 ORDER = 10
 KIND = "repair"
@@ -50,51 +50,43 @@ def adamw_step(p, g, m, v, t, lr, decay):
 MISTAKES = (
     Mistake(
         "The bug is still there. The decay goes into the gradient, and so into m and v. Pull p towards 0 outside the quotient.",
-        code=changed(
-            SOLUTION,
-            ("    m = beta1", "    g = g + decay * p\n    m = beta1"),
-            ("p = p * (1 - lr * decay)", "p = p"),
-        ),
+        ("    m = beta1", "    g = g + decay * p\n    m = beta1"),
+        ("p = p * (1 - lr * decay)", "p = p"),
     ),
     Mistake(
         "Now nothing decays. Taking the decay out of the gradient is right; put it where p is multiplied by 1 − lr · decay.",
-        code=changed(SOLUTION, ("p = p * (1 - lr * decay)", "p = p")),
+        ("p = p * (1 - lr * decay)", "p = p"),
     ),
     Mistake(
         "The decay is in the right place but too strong. It has to be multiplied by lr as well.",
-        code=changed(SOLUTION, ("p = p * (1 - lr * decay)", "p = p * (1 - decay)")),
+        ("p = p * (1 - lr * decay)", "p = p * (1 - decay)"),
     ),
     Mistake(
         "The decay is outside the quotient now but has the wrong sign, so the parameter grows. The factor is 1 − lr · decay.",
-        code=changed(SOLUTION, ("1 - lr * decay", "1 + lr * decay")),
+        ("1 - lr * decay", "1 + lr * decay"),
     ),
     Mistake(
         "The decay is right, but the hats are gone. Without them m and v are too small in the first steps.",
-        code=changed(SOLUTION, ("m / (1 - beta1**t)", "m"), ("v / (1 - beta2**t)", "v")),
+        ("m / (1 - beta1**t)", "m"),
+        ("v / (1 - beta2**t)", "v"),
     ),
     Mistake(
         "p decays after the step here, so the step itself shrinks too. Decay the old p, then subtract.",
-        code=changed(
-            SOLUTION,
-            ("    p = p * (1 - lr * decay)  # not through g, which v would scale\n", ""),
-            ("return p, m, v", "return p * (1 - lr * decay), m, v"),
-        ),
+        ("    p = p * (1 - lr * decay)  # not through g, which v would scale\n", ""),
+        ("return p, m, v", "return p * (1 - lr * decay), m, v"),
     ),
     Mistake(
         "The decay is right, but ε has slipped under the root. There it acts like a gradient of 0.0001; in Adam it is added to the root.",
-        code=changed(SOLUTION, ("v_hat.sqrt() + eps", "v_hat + eps).sqrt(")),
+        ("v_hat.sqrt() + eps", "v_hat + eps).sqrt("),
     ),
     Mistake(
         "The decay is inside the quotient, so it is divided by the root of v as well. Take it out: `p * (1 - lr * decay)`.",
-        code=changed(
-            SOLUTION,
-            ("p = p * (1 - lr * decay)", "p = p"),
-            ("lr * m_hat /", "lr * (m_hat + decay * p) /"),
-        ),
+        ("p = p * (1 - lr * decay)", "p = p"),
+        ("lr * m_hat /", "lr * (m_hat + decay * p) /"),
     ),
     Mistake(
         "p is right, but you return m and v with their hats. The next step needs the running means without the correction.",
-        code=changed(SOLUTION, ("return p, m, v", "return p, m_hat, v_hat")),
+        ("return p, m, v", "return p, m_hat, v_hat"),
     ),
 )
 

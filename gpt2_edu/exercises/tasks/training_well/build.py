@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ....training import plain
 from ....training.optim import learning_rate
-from ...exercise import Case, Mistake, changed, find_step
+from ...exercise import Case, Mistake, find_step
 from ...parts import execute
 from ..training.build import table
 
@@ -96,64 +96,53 @@ MISTAKES = (
     Mistake(
         "Your warm-up begins at 0, so the first step changes nothing. Step s is the (s + 1)-th: "
         "`lr * (step + 1) / warmup`.",
-        code=changed(SOLUTION, ("lr * (step + 1) / warmup", "lr * step / warmup")),
+        ("lr * (step + 1) / warmup", "lr * step / warmup"),
     ),
     Mistake(
         "Your cosine is one step late and never reaches min_lr. The share that is done includes "
         "this step: `step + 1 - warmup`.",
-        code=changed(SOLUTION, ("(step + 1 - warmup)", "(step - warmup)")),
+        ("(step + 1 - warmup)", "(step - warmup)"),
     ),
     Mistake(
         "The parts' losses are added up, but the loss of the whole batch is their mean. Divide each "
         "by `accumulate`, both for `backward` and for what you return.",
-        code=changed(
-            SOLUTION,
-            ("(loss / accumulate).backward()", "loss.backward()"),
-            ("loss.item() / accumulate", "loss.item()"),
-        ),
+        ("(loss / accumulate).backward()", "loss.backward()"),
+        ("loss.item() / accumulate", "loss.item()"),
     ),
     Mistake(
         "The gradients of the parts add up to `accumulate` times that of the whole batch. AdamW "
         "hardly notices, but clipping does. Write `(loss / accumulate).backward()`.",
-        code=changed(SOLUTION, ("(loss / accumulate).backward()", "loss.backward()")),
+        ("(loss / accumulate).backward()", "loss.backward()"),
     ),
     Mistake(
         "The gradients are those of the whole batch, but the losses that you return are the "
         "sums over the parts. Divide each of these by `accumulate` too.",
-        code=changed(SOLUTION, ("loss.item() / accumulate", "loss.item()")),
+        ("loss.item() / accumulate", "loss.item()"),
     ),
     Mistake(
         "`zero_grad` is inside the loop over the parts, so only the last part counts. It "
         "belongs before that loop.",
-        code=changed(
-            SOLUTION,
-            ("        optimizer.zero_grad()\n", ""),
-            ("            (loss", "            optimizer.zero_grad()\n            (loss"),
-        ),
+        ("        optimizer.zero_grad()\n", ""),
+        ("            (loss", "            optimizer.zero_grad()\n            (loss"),
     ),
     Mistake(
         "The gradients are not clipped: `nn.utils.clip_grad_norm_(model.parameters(), clip)`, "
         "between `backward` and `step`.",
-        code=changed(
-            SOLUTION, ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", "")
-        ),
+        ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
     ),
     Mistake(
         "You clip inside the loop over the parts, so a later part counts more than those "
         "before it. Clip once, after the gradients of all parts have been added up.",
-        code=changed(
-            SOLUTION,
-            ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
-            (
-                ".backward()\n",
-                ".backward()\n            nn.utils.clip_grad_norm_(model.parameters(), clip)\n",
-            ),
+        ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
+        (
+            ".backward()\n",
+            ".backward()\n            nn.utils.clip_grad_norm_(model.parameters(), clip)\n",
         ),
     ),
     Mistake(
         "Everything decays. Only tensors with two axes or more should; biases and norms get "
         '`"weight_decay": 0.0`.',
-        code=changed(SOLUTION, ('"weight_decay": 0.0', '"weight_decay": decay')),
+        ('"weight_decay": 0.0', '"weight_decay": decay'),
     ),
 )
 

@@ -37,41 +37,23 @@ def clip_together(grads, limit):
 MISTAKES = (
     Mistake(
         "You clip each tensor by itself, which changes the direction of the whole. Use one length for all of them, and one factor.",
-        code="""
-def clip_together(grads, limit):
-    return [g * min(1.0, limit / g.norm().item()) for g in grads]
-""",
+        ("g * factor", "g * min(1.0, limit / g.norm().item())"),
     ),
     Mistake(
         "A short gradient became longer. If the length is below the limit, change nothing. The factor is at most 1.",
-        code="""
-def clip_together(grads, limit):
-    length = torch.cat([g.flatten() for g in grads]).norm()
-    return [g * (limit / length) for g in grads]
-""",
+        ("min(1.0, limit / length.item())", "limit / length.item()"),
     ),
     Mistake(
         "You cut each entry to the limit. That changes the direction and leaves the whole too long. Multiply all entries by one factor.",
-        code="""
-def clip_together(grads, limit):
-    return [g.clamp(-limit, limit) for g in grads]
-""",
+        ("g * factor", "g.clamp(-limit, limit)"),
     ),
     Mistake(
         "You added the lengths of the tensors. The length of the whole is the root of the sum of their squares.",
-        code="""
-def clip_together(grads, limit):
-    length = sum(g.norm() for g in grads).item()
-    return [g * min(1.0, limit / length) for g in grads]
-""",
+        ("torch.cat([g.flatten() for g in grads]).norm()", "sum(g.norm() for g in grads)"),
     ),
     Mistake(
         "You forgot the root. The sum of the squares is the length squared.",
-        code="""
-def clip_together(grads, limit):
-    square = sum(g.square().sum() for g in grads).item()
-    return [g * min(1.0, limit / square) for g in grads]
-""",
+        (".norm()", ".square().sum()"),
     ),
 )
 

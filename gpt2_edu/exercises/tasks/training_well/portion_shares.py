@@ -35,40 +35,23 @@ def portion_shares(targets):
 MISTAKES = (
     Mistake(
         "That gives each part the same weight, which is right only if all texts have equally many targets. Count them.",
-        code="""
-def portion_shares(targets):
-    return torch.full((len(targets),), 1 / len(targets))
-""",
+        ("counts / counts.sum()", "torch.full((len(targets),), 1 / len(targets))"),
     ),
     Mistake(
         "That is the number of targets of each part. Divide by the total, so that the shares add up to 1.",
-        code="""
-def portion_shares(targets):
-    return (targets != -100).sum(dim=-1).float()
-""",
+        ("counts / counts.sum", "counts.float"),
     ),
     Mistake(
         "You left out the targets that are 0 as well. 0 is an id like any other; only −100 does not count.",
-        code="""
-def portion_shares(targets):
-    counts = (targets > 0).sum(dim=-1)
-    return counts / counts.sum()
-""",
+        ("targets != -100", "targets > 0"),
     ),
     Mistake(
         "You divide by T, the length with the padding, which gives how full each row is. Divide by the number of all targets that count.",
-        code="""
-def portion_shares(targets):
-    return (targets != -100).float().mean(dim=-1)
-""",
+        ("counts / counts.sum()", "(targets != -100).float().mean(dim=-1)"),
     ),
     Mistake(
         "These are the shares of the padding. Count what is *not* −100.",
-        code="""
-def portion_shares(targets):
-    counts = (targets == -100).sum(dim=-1)
-    return counts / counts.sum()
-""",
+        ("targets != -100", "targets == -100"),
     ),
 )
 

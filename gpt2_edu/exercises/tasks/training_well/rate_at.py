@@ -44,129 +44,75 @@ def rate_at(step, steps, lr, min_lr, warmup_steps):
 MISTAKES = (
     Mistake(
         "Your warm-up begins at 0, which wastes the first step. Count this step too, with step + 1.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return lr * step / warmup_steps
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
-""",
+        ("(step + 1)", "step"),
     ),
     Mistake(
         "Your cosine starts at step 0, so the rate drops right after the warm-up. Count only the steps after the warm-up, in the numerator and the denominator of d.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return lr * (step + 1) / warmup_steps
-    d = (step + 1) / steps
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
-""",
+        ("(step + 1 - warmup_steps) / (steps - warmup_steps)", "(step + 1) / steps"),
     ),
     Mistake(
         "Your last step does not reach min_lr, because d ends just below 1. This step counts as done, so add 1.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return lr * (step + 1) / warmup_steps
-    d = (step - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
-""",
+        ("(step + 1 - warmup_steps)", "(step - warmup_steps)"),
     ),
     Mistake(
         "Your rate falls to 0. It should fall from lr to min_lr, so scale the cosine by lr − min_lr and add min_lr.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return lr * (step + 1) / warmup_steps
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    return lr * (1 + math.cos(math.pi * d)) / 2
-""",
+        ("min_lr + (lr - min_lr)", "lr"),
     ),
     Mistake(
         "This is a straight fall. The cosine falls slowly at first, fast in the middle and slowly at the end.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return lr * (step + 1) / warmup_steps
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 - d)
-""",
+        ("(1 + math.cos(math.pi * d)) / 2", "(1 - d)"),
     ),
     Mistake(
         "The warm-up is missing, so the first steps learn at nearly the full rate. Begin with the case `step < warmup_steps`.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    d = (step + 1) / steps
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+        (
+            """\
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps  # never 0
 """,
+            "",
+        ),
+        ("(step + 1 - warmup_steps) / (steps - warmup_steps)", "(step + 1) / steps"),
     ),
     Mistake(
         "You count the steps done *before* this one, in the warm-up and after it. The first step therefore learns at 0, and the last never reaches min_lr. Write step + 1 in both.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return lr * step / warmup_steps
-    d = (step - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
-""",
+        ("lr * (step + 1)", "lr * step"),
+        ("(step + 1 - warmup_steps)", "(step - warmup_steps)"),
     ),
     Mistake(
         "`<=` makes the warm-up one step too long, and its last rate is above lr. Steps count from 0, so it is `step < warmup_steps`.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step <= warmup_steps:
-        return lr * (step + 1) / warmup_steps
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
-""",
+        ("step < warmup_steps", "step <= warmup_steps"),
     ),
     Mistake(
         "You forgot π, without which the cosine does not get down to −1. It is cos(π · d).",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return lr * (step + 1) / warmup_steps
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 + math.cos(d)) / 2
-""",
+        ("math.cos(math.pi * d)", "math.cos(d)"),
     ),
     Mistake(
         "You forgot the half. 1 + cos goes from 2 to 0, so it is divided by 2.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return lr * (step + 1) / warmup_steps
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d))
-""",
+        (" / 2", ""),
     ),
     Mistake(
         "The case of the warm-up is missing, so d is below 0 there. Begin with `if step < warmup_steps`.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
+        (
+            """\
+    if step < warmup_steps:
+        return lr * (step + 1) / warmup_steps  # never 0
 """,
+            "",
+        ),
     ),
     Mistake(
         "Your warm-up rises from min_lr. It rises in equal increments from 0, so the first step gets lr / warmup_steps.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
-    if step < warmup_steps:
-        return min_lr + (lr - min_lr) * (step + 1) / warmup_steps
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    return min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
-""",
+        ("lr * (step + 1)", "min_lr + (lr - min_lr) * (step + 1)"),
     ),
     Mistake(
         "Both formulas are right, but the one for the warm-up is always computed, and divides by 0 where there is none. Put it under the `if`.",
-        code="""
-def rate_at(step, steps, lr, min_lr, warmup_steps):
+        (
+            "    if step < warmup_steps:\n        return lr * (step + 1) / warmup_steps  # never 0",
+            """\
     warm = lr * (step + 1) / warmup_steps
-    d = (step + 1 - warmup_steps) / (steps - warmup_steps)
-    fall = min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2
-    return warm if step < warmup_steps else fall
-""",
+    if step < warmup_steps:
+        return warm""",
+        ),
     ),
 )
 

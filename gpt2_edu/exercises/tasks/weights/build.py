@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from .... import model
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 from ..gpt2.build import theirs
 
 PARTS = ("load",)
@@ -63,45 +63,35 @@ MISTAKES = (
     Mistake(
         "The names do not fit yet. Remove `transformer.`, and put `embeddings.` in front of those "
         "that then begin with `wte` or `wpe`.",
-        code=changed(SOLUTION, ('name = f"embeddings.{name}"', "pass")),
+        ('name = f"embeddings.{name}"', "pass"),
     ),
     Mistake(
         "`my_name` and `CONV1D` are on the chapter's page, but `load` goes into a different file. "
         "Write their work out inside it.",
-        code=changed(
-            SOLUTION, ('name = name.removeprefix("transformer.")', "name = my_name(name)")
-        ),
+        ('name = name.removeprefix("transformer.")', "name = my_name(name)"),
     ),
     Mistake(
         "A weight is transposed when it should not be, or the reverse. Four in each block are stored "
         "as (in, out), those of `c_attn`, `c_fc` and both `c_proj`. Transpose these and no others.",
-        code=changed(SOLUTION, ("tensor = tensor.T  # stored as (in, out)", "pass")),
+        ("tensor = tensor.T  # stored as (in, out)", "pass"),
     ),
     Mistake(
         "All shapes fit, and yet it is a different model. `attn.c_proj.weight` is square, so it is "
         "easily missed. It is stored as (in, out) like the other three.",
-        code=changed(
-            SOLUTION,
-            (
-                '"c_attn.weight", "c_proj.weight", "c_fc',
-                '"c_attn.weight", "mlp.c_proj.weight", "c_fc',
-            ),
+        (
+            '"c_attn.weight", "c_proj.weight", "c_fc',
+            '"c_attn.weight", "mlp.c_proj.weight", "c_fc',
         ),
     ),
     Mistake(
         "A file with masks in it does not load. Skip names that end in `.attn.bias` or "
         "`.attn.masked_bias` with `continue`.",
-        code=changed(
-            SOLUTION,
-            ("            continue  # the mask, which older files contain", "            pass"),
-        ),
+        ("            continue  # the mask, which older files contain", "            pass"),
     ),
     Mistake(
         "You skip real biases, because `c_attn.bias` ends in `attn.bias` too. The dot in `.attn.bias` keeps "
         "them apart.",
-        code=changed(
-            SOLUTION, ('(".attn.bias", ".attn.masked_bias")', '("attn.bias", "attn.masked_bias")')
-        ),
+        ('(".attn.bias", ".attn.masked_bias")', '("attn.bias", "attn.masked_bias")'),
     ),
 )
 

@@ -37,25 +37,15 @@ def conv1d(x, weight, bias):
 MISTAKES = (
     Mistake(
         "This treats the weight as (out, in), as `nn.Linear` stores it. With a square weight you get no error, only wrong numbers.",
-        code="""
-def conv1d(x, weight, bias):
-    return x @ weight.T + bias
-""",
+        ("x @ weight", "x @ weight.T"),
     ),
     Mistake(
         "`reshape` does not transpose; it cuts the same row of numbers into other pieces. Multiply by the weight as it is.",
-        code="""
-def conv1d(x, weight, bias):
-    turned = weight.reshape(weight.size(1), weight.size(0))
-    return F.linear(x, turned, bias)
-""",
+        ("x @ weight + bias", "F.linear(x, weight.reshape(weight.size(1), weight.size(0)), bias)"),
     ),
     Mistake(
         "The bias is missing. It is added to every token.",
-        code="""
-def conv1d(x, weight, bias):
-    return x @ weight
-""",
+        (" + bias", ""),
     ),
     Mistake(
         "The weight is transposed only where the shapes do not fit, and a square one fits either way. The layout goes by the layer, not by the shape.",

@@ -50,70 +50,39 @@ def error_times(ours, theirs, exact):
 MISTAKES = (
     Mistake(
         "Both bugs are still there. A difference below 0 is overlooked, and a reference with hardly any error makes every difference look huge.",
-        code="""
-def error_times(ours, theirs, exact):
-    difference = (ours.double() - theirs.double()).max()
-    error = (theirs.double() - exact).abs().max()
-    return (difference / error).item()
-""",
+        ("(ours.double() - theirs.double()).abs()", "(ours.double() - theirs.double())"),
+        ("    error = max(error, 2**-23 * theirs.abs().max())\n", ""),
     ),
     Mistake(
         "One bug is left. Where the reference has hardly any error, every difference looks huge. The error counts as at least 2⁻²³ of the largest value.",
-        code="""
-def error_times(ours, theirs, exact):
-    difference = (ours.double() - theirs.double()).abs().max()
-    error = (theirs.double() - exact).abs().max()
-    return (difference / error).item()
-""",
+        ("    error = max(error, 2**-23 * theirs.abs().max())\n", ""),
     ),
     Mistake(
         "One bug is left. A difference below 0 is overlooked. Take `.abs()` before `.max()`.",
-        code="""
-def error_times(ours, theirs, exact):
-    difference = (ours.double() - theirs.double()).max()
-    error = (theirs.double() - exact).abs().max()
-    error = max(error, 2**-23 * theirs.abs().max())
-    return (difference / error).item()
-""",
+        ("(ours.double() - theirs.double()).abs()", "(ours.double() - theirs.double())"),
     ),
     Mistake(
         "Take the absolute value of each difference, before the largest is chosen: `.abs().max()`, not `.max().abs()`.",
-        code="""
-def error_times(ours, theirs, exact):
-    difference = (ours.double() - theirs.double()).max().abs()
-    error = (theirs.double() - exact).abs().max()
-    error = max(error, 2**-23 * theirs.abs().max())
-    return (difference / error).item()
-""",
+        (
+            "difference = (ours.double() - theirs.double()).abs().max()",
+            "difference = (ours.double() - theirs.double()).max().abs()",
+        ),
     ),
     Mistake(
         "The smallest error is 2⁻²³ of the largest value, because large numbers are spaced further apart. Multiply it by `theirs.abs().max()`.",
-        code="""
-def error_times(ours, theirs, exact):
-    difference = (ours.double() - theirs.double()).abs().max()
-    error = (theirs.double() - exact).abs().max().clamp(min=2**-23)
-    return (difference / error).item()
-""",
+        (" * theirs.abs().max()", ""),
     ),
     Mistake(
         "This adds the two errors. Only the larger one counts, `max(error, …)`.",
-        code="""
-def error_times(ours, theirs, exact):
-    difference = (ours.double() - theirs.double()).abs().max()
-    error = (theirs.double() - exact).abs().max()
-    error = error + 2**-23 * theirs.abs().max()
-    return (difference / error).item()
-""",
+        ("max(error, 2**-23 * theirs.abs().max())", "error + 2**-23 * theirs.abs().max()"),
     ),
     Mistake(
         "This takes the mean of the differences. A parity table looks at the worst one, on both sides.",
-        code="""
-def error_times(ours, theirs, exact):
-    difference = (ours.double() - theirs.double()).abs().mean()
-    error = (theirs.double() - exact).abs().mean()
-    error = max(error, 2**-23 * theirs.abs().max())
-    return (difference / error).item()
-""",
+        (
+            "(ours.double() - theirs.double()).abs().max()",
+            "(ours.double() - theirs.double()).abs().mean()",
+        ),
+        ("(theirs.double() - exact).abs().max()", "(theirs.double() - exact).abs().mean()"),
     ),
 )
 

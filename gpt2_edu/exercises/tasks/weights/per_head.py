@@ -43,19 +43,12 @@ def per_head(weight, n_head):
 MISTAKES = (
     Mistake(
         "Each matrix is still (out, in), (D, C). For `x @ q[h]` it must be (in, out), so swap the last two axes.",
-        code="""
-def per_head(weight, n_head):
-    C = weight.size(1)
-    return [w.view(n_head, C // n_head, C) for w in weight.split(C)]
-""",
+        (".transpose(1, 2)", ""),
     ),
     Mistake(
         "A view directly to (H, C, D) has the right shape but scrambles the numbers. First `.view(H, D, C)`, then swap the last two axes.",
-        code="""
-def per_head(weight, n_head):
-    C = weight.size(1)
-    return [w.view(n_head, C, C // n_head) for w in weight.split(C)]
-""",
+        ("head in heads", "w in heads"),
+        ("head.transpose(1, 2)", "w.view(n_head, C, C // n_head)"),
     ),
     Mistake(
         "The heads are cut from the columns, which are inputs. A head has D outputs, which are rows here.",
@@ -68,21 +61,12 @@ def per_head(weight, n_head):
     ),
     Mistake(
         "Head h got every H-th row. Its rows are contiguous, h·D to (h + 1)·D − 1, so `.view(H, D, C)`.",
-        code="""
-def per_head(weight, n_head):
-    C = weight.size(1)
-    parts = weight.split(C)
-    return [w.view(C // n_head, n_head, C).permute(1, 2, 0) for w in parts]
-""",
+        ("head in heads", "w in heads"),
+        ("head.transpose(1, 2)", "w.view(C // n_head, n_head, C).permute(1, 2, 0)"),
     ),
     Mistake(
         "The heads are cut first here, and q, k and v within each. GPT-2 has all of q first, then all of k, then all of v.",
-        code="""
-def per_head(weight, n_head):
-    C = weight.size(1)
-    parts = weight.view(n_head, 3, C // n_head, C).unbind(dim=1)
-    return [part.transpose(1, 2) for part in parts]
-""",
+        ("head in heads", "head in weight.view(n_head, 3, C // n_head, C).unbind(dim=1)"),
     ),
     Mistake(
         "The matrix is transposed as a whole and then viewed, which mixes the heads. Cut the rows into heads first, and swap the axes within each.",

@@ -75,62 +75,61 @@ def translate(checkpoint):
 """
 
 
-_TIE = '    state["lm_head.weight"] = state["transformer.wte.weight"]'
-
 MISTAKES = (
     Mistake(
         "The square `attn.c_proj.weight` is not transposed, because its shape fits either way. It is a `Conv1D` like the others, so transpose it too.",
-        code=_wrong(
-            is_conv1d='".h." in name and tensor.ndim == 2 and len(tensor) != len(tensor.T)'
+        (
+            "tensor.T if name.endswith(conv1d) else tensor",
+            'tensor.T if ".h." in name and tensor.ndim == 2 and len(tensor) != len(tensor.T) else tensor',
         ),
     ),
     Mistake(
         "Every tensor with two axes is transposed here. `wte` and `wpe` are tables, not layers, and need no change. Go by name.",
-        code=_wrong(is_conv1d="tensor.ndim == 2"),
+        ("name.endswith(conv1d)", "tensor.ndim == 2"),
     ),
     Mistake(
         "Nothing is transposed. The four projections of each block are stored as (in, out).",
-        code=_wrong(is_conv1d="False"),
+        ("(tensor.T if name.endswith(conv1d) else tensor)", "tensor"),
     ),
     Mistake(
         "Both `c_proj` are unchanged, and only names with `c_attn` and `c_fc` are transposed. All four projections of a block are `Conv1D`.",
-        code=_wrong(is_conv1d='name.endswith(("c_attn.weight", "c_fc.weight"))'),
+        ("name.endswith(conv1d)", 'name.endswith(("c_attn.weight", "c_fc.weight"))'),
     ),
     Mistake(
         "The biases of `c_attn` are gone, because their names end in `attn.bias` too. With the dot in front, `.attn.bias` matches only the masks.",
-        code=_wrong(masks='("attn.bias", "attn.masked_bias")'),
+        ('".attn.bias", ".attn.masked_bias"', '"attn.bias", "attn.masked_bias"'),
     ),
     Mistake(
         "The masks are still there. They look like parameters but are not. Skip names that end in `.attn.bias` or `.attn.masked_bias`.",
-        code=_wrong(masks="()"),
+        ('".attn.bias", ".attn.masked_bias"', ""),
     ),
     Mistake(
         "One kind of mask is still there, `.attn.masked_bias`. Older files have it in addition to `.attn.bias`.",
-        code=_wrong(masks='".attn.bias"'),
+        ('(".attn.bias", ".attn.masked_bias")', '".attn.bias"'),
     ),
     Mistake(
         "All biases are gone. Drop only the masks, `.attn.bias` and `.attn.masked_bias`.",
-        code=_wrong(masks='".bias"'),
+        ('(".attn.bias", ".attn.masked_bias")', '".bias"'),
     ),
     Mistake(
         "`lm_head.weight` is missing. It is tied, so the file leaves it out. Give it the table `transformer.wte.weight`.",
-        code=_wrong(head=""),
+        ('    state["lm_head.weight"] = state["transformer.wte.weight"]\n', ""),
     ),
     Mistake(
         "The head's table is transposed. `nn.Linear` from C to V stores (out, in), which is (V, C), just like the embedding.",
-        code=_wrong(head=_TIE + ".T\n"),
+        ('= state["transformer.wte.weight"]', '= state["transformer.wte.weight"].T'),
     ),
     Mistake(
         "The type is still that of the file. The crane, for one, is stored in float16. Convert every tensor to float32.",
-        code=_wrong(convert="contiguous()"),
+        (".float()", ".contiguous()"),
     ),
     Mistake(
         "OpenAI's names are not completed. They begin at `wte.weight` and `h.0`, ours with `transformer.`.",
-        code=_wrong(is_ours="True"),
+        ('name.startswith(("transformer.", "lm_head."))', "True"),
     ),
     Mistake(
         "`transformer.` is put in front of every name, even where it is already there. Check first with `startswith`.",
-        code=_wrong(is_ours="False"),
+        ('name.startswith(("transformer.", "lm_head."))', "False"),
     ),
 )
 
