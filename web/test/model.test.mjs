@@ -3,6 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { pickBackend } from "../backend.mjs";
 import { inMemory, loadModel } from "../load.mjs";
+import { readHeader } from "../safetensors.mjs";
+import { randomNumbers } from "../sampling.mjs";
 import { WasmBackend } from "../wasm.mjs";
 import { WIDE, apartFromPlain, furthest, passes, randomModel } from "./cases.mjs";
 import { CRANE, ODD, fixture } from "./files.mjs";
@@ -86,7 +88,7 @@ test.each([
   [{ n_layer: 3 }, "h.2.attn.c_attn.weight is missing"],
   [{ n_head: 4 }, "cannot be shared"],
   [{ n_embd: 42 }, "wte.weight is 101 × 21, not 101 × 42"],
-  [{ layer_norm_epsilon: "x" }, "layer_norm_epsilon must lie between 0 and 1"],
+  [{ layer_norm_epsilon: "1e-5" }, "layer_norm_epsilon must lie between 0 and 1"],
   [{ scale_attn_by_inverse_layer_idx: true }, "GPT-2 has false"],
 ])("a config with %j is refused", async (change, said) => {
   const config = JSON.stringify({ ...JSON.parse(ODD.config), ...change });
@@ -104,4 +106,32 @@ test.each(["wasm", "wasm-half", "wasm-int8"])("%s works beyond 2 GiB", async (na
     logits.push(await model.forward([1, 2, 3, 4, 5]));
   }
   expect(logits[1]).toEqual(logits[0]);
+});
+
+test("a header may list its tensors in any order, but they leave no gap", () => {
+  const tensor = (start, end) => ({
+    dtype: "F32",
+    shape: [(end - start) / 4],
+    data_offsets: [start, end],
+  });
+  const read = (tensors) => {
+    const header = new TextEncoder().encode(JSON.stringify(tensors));
+    return [...readHeader(header, 8 + header.length + 16).keys()];
+  };
+  expect(read({ c: tensor(8, 16), a: tensor(0, 4), b: tensor(4, 8) })).toEqual(["c", "a", "b"]);
+  expect(read({ b: tensor(4, 16), none: tensor(4, 4), a: tensor(0, 4) })).toHaveLength(3);
+  expect(() => read({ b: tensor(8, 16), a: tensor(0, 4) })).toThrow("does not begin where");
+});
+
+test.each([0, 1, 2 ** 40 + 7])("random numbers of seed %d are those of sfc32", (seed) => {
+  const bits = (n) => BigInt.asUintN(32, n);
+  let [a, b, c, counter] = [bits(BigInt(seed)), bits(BigInt(seed) >> 32n), 0n, 1n];
+  const sfc32 = () => {
+    const sum = bits(a + b + counter++);
+    [a, b, c] = [b ^ (b >> 9n), bits(c + (c << 3n)), bits((bits(c << 21n) | (c >> 11n)) + sum)];
+    return Number(sum) / 2 ** 32;
+  };
+  for (let i = 0; i < 12; i++) sfc32();
+  const random = randomNumbers(seed);
+  expect(Array.from({ length: 100 }, random)).toEqual(Array.from({ length: 100 }, sfc32));
 });
