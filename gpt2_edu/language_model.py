@@ -84,6 +84,13 @@ class LanguageModel(nn.Module):
 
     def save_pretrained(self, path: str | PathLike[str]) -> None:
         """Write config.json and model.safetensors so that ``transformers`` can load them too."""
+        weights.save(self.config, self.gpt2_state_dict(), path)
+
+    def gpt2_state_dict(self) -> dict[str, Tensor]:
+        """The state dict, for whoever computes GPT-2 with it: ``transformers``, a page of the book.
+
+        Raises ValueError, naming the parts, for a model that computes something else.
+        """
         state = self.state_dict()
         if not self.is_tied():
             raise ValueError(
@@ -91,13 +98,17 @@ class LanguageModel(nn.Module):
                 "holds one table for both, so saving would lose lm_head."
             )
         with shapes_only():
-            expected = type(self)(self.config).state_dict()
-        if problems := weights.differences(state, expected):
+            plain = type(self)(self.config)
+        problems = replaced(self, plain) + weights.differences(state, plain.state_dict())
+        if not problems and not is_gpt2(type(self)):
+            problems = [f"{type(self).__module__}.{type(self).__qualname__} computes other logits"]
+        if problems:
             raise ValueError(
-                f"this model is not the one that its config describes: {join_some(problems)}. "
-                "Nothing was written."
+                f"this model is not the GPT-2 of its config: {join_some(problems)}. Nothing was "
+                "written. Undo or merge the changes, or keep them beside the weights themselves: "
+                "torch.save(model.state_dict(), path)."
             )
-        weights.save(self.config, state, path)
+        return state
 
     # ---- One table, two roles
 
@@ -126,6 +137,31 @@ class LanguageModel(nn.Module):
         if tied:
             self.tie_weights()
         return result
+
+
+def replaced(model: nn.Module, plain: nn.Module) -> list[str]:
+    """The modules whose class is not that in a plain model, or whose forward is their own."""
+    kinds = {name: type(module) for name, module in plain.named_modules()}
+    return [
+        f"{name} has code of its own ({type(module).__name__})"
+        for name, module in model.named_modules()
+        if type(module) is not kinds.get(name, type(module)) or "forward" in vars(module)
+    ]
+
+
+# The mean of log Σ exp(logits) after ids 0 … 127 in the small model, as transformers computes it.
+LOG_SUM_EXP = 17.562298
+
+
+def is_gpt2(model_class: type[LanguageModel]) -> bool:
+    """Whether a class computes what GPT-2 does; not so after an edit of model.py, for example."""
+    try:
+        model = model_class.from_pretrained(weights.BUNDLED["crane"]).double()
+    except ValueError:  # it has other parameters
+        return False
+    with torch.inference_mode():
+        logits, _ = model(torch.arange(128, device="cpu").unsqueeze(0))
+    return abs(logits.logsumexp(dim=-1).mean().item() - LOG_SUM_EXP) < 1e-5
 
 
 @contextmanager

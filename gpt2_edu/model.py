@@ -271,7 +271,8 @@ class GPT2(LanguageModel):
             elif isinstance(module, nn.Linear) and module is not self.lm_head:  # lm_head is wte
                 writes = name.endswith("c_proj")  # to the residual stream
                 nn.init.normal_(module.weight, std=residual_std if writes else std)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
             elif isinstance(module, nn.LayerNorm):
                 module.reset_parameters()
 

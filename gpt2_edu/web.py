@@ -123,7 +123,7 @@ def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
     """Save a safetensors file for the book's pages, with config and tokenizer in its header.
 
     Raises ValueError if the tokenizer's number of tokens differs from the model's, or exceeds
-    65,536, the most that pages can read.
+    65,536, the most that pages can read, or if the model is not a GPT-2.
     """
     V = model.config.vocab_size
     if encoding.n_vocab != V:
@@ -138,7 +138,7 @@ def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
         "gpt2-edu.config": json.dumps(config_to_hugging_face(model.config)),
         "gpt2-edu.merges": _compressed_merges(encoding),
     }
-    save_tensors(to_hugging_face(model.state_dict()), path, metadata)
+    save_tensors(to_hugging_face(model.gpt2_state_dict()), path, metadata)
 
 
 def crane_deeds() -> dict[str, list[str]]:

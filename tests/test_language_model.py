@@ -1,4 +1,4 @@
-"""The tied table stays tied, and eval_mode restores what it changed."""
+"""The table stays tied, eval_mode restores what it changed, and only a GPT-2 is saved as one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import pytest
 import torch
 from torch import nn
 
-from gpt2_edu import GPT2
-from gpt2_edu.language_model import eval_mode
+from gpt2_edu import GPT2, load_tokenizer
+from gpt2_edu.language_model import LOG_SUM_EXP, eval_mode
+from gpt2_edu.model import MLP
+from gpt2_edu.web import save_for_page
+from gpt2_edu.weights import BUNDLED
 
 # ---- The tied table: lm_head.weight is wte.weight, one Parameter -------------------------------
 
@@ -102,9 +105,57 @@ def test_a_model_that_its_config_does_not_describe_is_not_saved(model, tmp_path)
     model.save_pretrained(tmp_path)
     before = (tmp_path / "model.safetensors").read_bytes()
     del model.transformer.h[1]
-    with pytest.raises(ValueError, match=r"not the one that its config describes: missing: .*h.1"):
+    with pytest.raises(ValueError, match=r"not the GPT-2 of its config: missing: .*h.1"):
         model.save_pretrained(tmp_path)
     assert (tmp_path / "model.safetensors").read_bytes() == before
+
+
+class ReluMLP(MLP):
+    def forward(self, x):
+        return self.dropout(self.c_proj(self.c_fc(x).relu()))
+
+
+def another_class(model: GPT2, monkeypatch) -> str:
+    model.transformer.h[1].mlp.__class__ = ReluMLP
+    return r"transformer\.h\.1\.mlp has code of its own \(ReluMLP\)"
+
+
+def another_forward(model: GPT2, monkeypatch) -> str:
+    norm = model.transformer.ln_f
+    norm.forward = lambda x: x
+    return r"transformer\.ln_f has code of its own \(LayerNorm\)"
+
+
+def other_parameters(model: GPT2, monkeypatch) -> str:
+    model.transformer.h[0].ln_2 = nn.RMSNorm(model.config.n_embd)
+    return r"h\.0\.ln_2 has code of its own \(RMSNorm\), missing: transformer\.h\.0\.ln_2\.bias"
+
+
+def another_line(model: GPT2, monkeypatch) -> str:
+    """As after an edit of model.py."""
+    monkeypatch.setattr(MLP, "forward", ReluMLP.forward)
+    return r"gpt2_edu\.model\.GPT2 computes other logits"
+
+
+@pytest.mark.parametrize("change", [another_class, another_forward, other_parameters, another_line])
+def test_what_others_would_compute_with_is_a_gpt2_or_is_not_written(monkeypatch, tmp_path, change):
+    model = GPT2.from_pretrained("crane")
+    model.save_pretrained(tmp_path / "before")
+    problem = change(model, monkeypatch)
+    with pytest.raises(ValueError, match=f"{problem}.*Undo or merge the changes"):
+        model.save_pretrained(tmp_path / "model")
+    with pytest.raises(ValueError, match=problem):
+        save_for_page(model, load_tokenizer("crane"), tmp_path / "model.safetensors")
+    assert [path.name for path in tmp_path.iterdir()] == ["before"]
+
+
+def test_the_number_that_tells_a_gpt2_is_that_of_transformers():
+    import transformers
+
+    reference = transformers.GPT2LMHeadModel.from_pretrained(BUNDLED["crane"]).double().eval()
+    with torch.inference_mode():
+        logits = reference(torch.arange(128).unsqueeze(0)).logits
+    assert logits.logsumexp(dim=-1).mean().item() == pytest.approx(LOG_SUM_EXP, abs=1e-6)
 
 
 @pytest.mark.parametrize("assign", [False, True])
