@@ -19,7 +19,7 @@ _BYTES = sorted(range(256), key=lambda b: not chr(b).isprintable() or chr(b) == 
 Pair = tuple[int, int]  # the ids of two neighbours
 
 
-def train_bpe(texts: Iterable[str], vocab_size: int) -> dict[bytes, int]:
+def train_bpe(texts: Iterable[str], vocab_size: int, *, or_fewer: bool = False) -> dict[bytes, int]:
     """Learn byte-pair ranks from texts: the 256 bytes in GPT-2's order, then merges as learned.
 
     ``vocab_size`` counts the bytes, the merges and ``<|endoftext|>``, which ``make_encoding``
@@ -28,9 +28,10 @@ def train_bpe(texts: Iterable[str], vocab_size: int) -> dict[bytes, int]:
 
     Each round merges the pair of neighbours that occurs most often; of equals, the one whose first
     id is lowest, then whose second is, as Hugging Face's ``tokenizers`` does. Raises TypeError for
-    texts that are not strings, ValueError for a ``vocab_size`` below 257 or beyond what the texts
-    can fill. Source: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with
-    Subword Units", algorithm 1; on bytes, Radford et al. 2019, section 2.2.
+    texts that are not strings, ValueError for a ``vocab_size`` below 257, or beyond what the texts
+    can fill, where ``or_fewer`` would learn as many as there are. Source: Sennrich et al. 2016,
+    "Neural Machine Translation of Rare Words with Subword Units", algorithm 1; on bytes, Radford
+    et al. 2019, section 2.2.
     """
     check_int("vocab_size", vocab_size, 257)  # 256 bytes and <|endoftext|>
     pieces = _count_pieces(texts)
@@ -39,7 +40,7 @@ def train_bpe(texts: Iterable[str], vocab_size: int) -> dict[bytes, int]:
     words = [[id_of[b] for b in piece.encode("utf-8")] for piece in pieces]
     for left, right in islice(_merges(words, list(pieces.values())), vocab_size - 257):
         tokens.append(tokens[left] + tokens[right])
-    if len(tokens) < vocab_size - 1:
+    if len(tokens) < vocab_size - 1 and not or_fewer:
         raise ValueError(
             f"vocab_size={vocab_size} is too many: after {len(tokens) - 256} merges every piece of "
             f"the texts is one token. Give more text, or a vocab_size of at most {len(tokens) + 1}."

@@ -70,9 +70,10 @@ class LanguageModel(nn.Module):
         """The model in a folder or published under a name, in float32 and eval mode.
 
         ``name_or_path`` is a folder with config.json and model.safetensors, ours or Hugging
-        Face's; or "crane", the small model of Crane World in this package; or "gpt2",
-        "gpt2-medium", "gpt2-large" or "gpt2-xl", OpenAI's weights from the Hugging Face hub. A
-        folder with such a name comes first.
+        Face's; or a run's, of which the checkpoint with the lowest validation loss is taken, or
+        the last if there was no validation; or "crane", the small model of Crane World in this
+        package; or "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl", OpenAI's weights from the
+        Hugging Face hub. A folder with such a name comes first.
         """
         folder = weights.locate(name_or_path)
         config = weights.read_config(folder / weights.CONFIG)

@@ -1,4 +1,4 @@
-"""Text to token ids and back, with GPT-2's own byte-pair ranks and no network."""
+"""Text to token ids and back, with GPT-2's byte-pair ranks or your own, and no network."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from os import PathLike
 from pathlib import Path
 
 import tiktoken
 
-from .machine.files import atomic_write
+from .machine.files import atomic_write, named_path, read_json
 from .machine.messages import nearest, short_repr
 
 # How GPT-2 splits a text into pieces before any bytes are merged: contractions, then runs of
@@ -33,23 +34,68 @@ _RANKS = {
 }
 
 
-@cache
-def load_tokenizer(name: str = "gpt2") -> tiktoken.Encoding:
-    """A byte-pair encoding, built from the ranks that ship with this package.
+RANKS = "tokenizer.tiktoken"  # the file of a vocabulary of one's own, in data, runs and models
 
-    ``load_tokenizer("gpt2")`` has 50,257 tokens: 256 bytes, 50,000 merges and ``<|endoftext|>``.
-    It encodes exactly as ``tiktoken.get_encoding("gpt2")`` does, without the download.
-    ``load_tokenizer("crane")`` has 1,024, learned from stories of Crane World. Raises ValueError
-    for an unknown name or a damaged file of ranks.
+
+def load_tokenizer(name: str | PathLike[str] = "gpt2") -> tiktoken.Encoding:
+    """A byte-pair encoding: one that ships with this package, or your own.
+
+    "gpt2" has 50,257 tokens: 256 bytes, 50,000 merges and ``<|endoftext|>``. It encodes exactly as
+    ``tiktoken.get_encoding("gpt2")`` does, without the download. "crane" has 1,024, learned from
+    stories of Crane World. Any other name is the path of a file of ranks, as ``save_ranks`` writes
+    it, or of a folder: prepared text, a run, or a model. If such a folder has no vocabulary of its
+    own, its model's is the one of that size. Raises ValueError for an unknown name or a damaged
+    file.
     """
-    if name not in _RANKS:
-        raise ValueError(f"unknown tokenizer {short_repr(name)}. {nearest(str(name), _RANKS)}")
+    if isinstance(name, str) and name in _RANKS:
+        return _shipped(name)
+    path = named_path(name)
+    if path.is_file():
+        return _read_ranks(path)
+    if not path.is_dir():
+        raise ValueError(
+            f"unknown tokenizer {short_repr(str(name))}. {nearest(str(name), _RANKS)} Or give the "
+            "path of a file of ranks, or of a folder that has one."
+        )
+    places = [path, *sorted(path.glob("checkpoints/step-*"))]
+    for place in places:
+        if (place / RANKS).is_file():
+            return _read_ranks(place / RANKS)
+    for place in places:
+        if (place / "config.json").is_file():
+            sizes = read_json(place / "config.json")
+            return _shipped(tokenizer_name(sizes.get("vocab_size")))
+    raise ValueError(f"the folder {path} has neither {RANKS} nor a model's config.json")
+
+
+@cache
+def _shipped(name: str) -> tiktoken.Encoding:
     file, sha256 = _RANKS[name]
     content = (files("gpt2_edu") / "assets" / file).read_bytes()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ValueError(f"{file} of this package is damaged: install gpt2-edu again")
-    lines = (line.split() for line in content.splitlines())
-    return make_encoding(name, {base64.b64decode(token): int(rank) for token, rank in lines})
+    return make_encoding(name, _parse_ranks(content.splitlines()))
+
+
+def _read_ranks(path: Path) -> tiktoken.Encoding:
+    try:
+        with path.open("rb") as file:
+            return make_encoding(str(path), _parse_ranks(file))
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not a file of ranks, in which each line is a token in base64, a space and "
+            f"its rank ({error})"
+        ) from error
+
+
+def _parse_ranks(lines: Iterable[bytes]) -> dict[bytes, int]:
+    pairs = (line.split() for line in lines)
+    return {base64.b64decode(token, validate=True): int(rank) for token, rank in pairs}
+
+
+def is_own(encoding: tiktoken.Encoding) -> bool:
+    """Whether a tokenizer is none of this package's, so that files must carry it."""
+    return encoding.name not in _RANKS
 
 
 def make_encoding(name: str, ranks: dict[bytes, int]) -> tiktoken.Encoding:
@@ -85,10 +131,11 @@ def tokenizer_name(vocab_size: int) -> str:
     Raises ValueError if there is none.
     """
     for name in _RANKS:
-        if load_tokenizer(name).n_vocab == vocab_size:
+        if _shipped(name).n_vocab == vocab_size:
             return name
     raise ValueError(
-        f"no tokenizer of this package has {vocab_size:,} tokens. Known: {', '.join(_RANKS)}."
+        f"no tokenizer of this package has {short_repr(vocab_size)} tokens: name the one that "
+        "the model was trained with"
     )
 
 

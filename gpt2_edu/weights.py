@@ -11,12 +11,14 @@ import json
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
+from typing import Literal
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from .checkpoints import weights_folder
 from .config import GPT2Config
 from .hub import CONFIG as CONFIG
 from .hub import PUBLISHED, fetch
@@ -127,10 +129,14 @@ def save_tensors(
         save_file(dict(tensors), part, metadata={"format": "pt"} | dict(metadata or {}))
 
 
-def locate(name_or_path: str | PathLike[str]) -> Path:
-    """The folder of a checkpoint, by path or name; one from the hub is fetched first."""
+def locate(name_or_path: str | PathLike[str], which: Literal["best", "last"] = "best") -> Path:
+    """The folder of a model's files, by path or name; one from the hub is fetched first.
+
+    Of a run's folder, the checkpoint with the lowest validation loss, or the last.
+    """
     folder = named_path(name_or_path)
     if folder.is_dir():
+        folder = weights_folder(folder, which)
         missing = [name for name in (CONFIG, WEIGHTS) if not (folder / name).is_file()]
         if missing:
             held = join_some(sorted(path.name for path in folder.iterdir()))

@@ -145,9 +145,9 @@ def test_a_text_comes_back_as_it_went(text):
 def from_the_start(monkeypatch, tmp_path) -> None:
     """No tokenizer is remembered, by us or by tiktoken's cache of files."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "cache"))
-    load_tokenizer.cache_clear()
+    gpt2_edu.tokenizer._shipped.cache_clear()
     yield
-    load_tokenizer.cache_clear()
+    gpt2_edu.tokenizer._shipped.cache_clear()
 
 
 def test_loading_needs_no_network(from_the_start):
@@ -170,13 +170,28 @@ def test_a_damaged_file_of_ranks_is_refused(from_the_start, monkeypatch, tmp_pat
 
 def test_a_tokenizer_is_found_by_the_size_of_a_model(monkeypatch):
     assert (tokenizer_name(50257), tokenizer_name(1024)) == ("gpt2", "crane")
-    with pytest.raises(ValueError, match=r"has 1,025 tokens. Known: gpt2, crane"):
+    with pytest.raises(ValueError, match="has 1025 tokens: name the one"):
         tokenizer_name(1025)
 
 
 def test_an_unknown_tokenizer_is_answered_with_the_known():
     with pytest.raises(ValueError, match=r"'gtp2'\. Known: gpt2, crane\. Did you mean 'gpt2'\?"):
         load_tokenizer("gtp2")
+
+
+def test_a_file_that_has_no_ranks_is_refused_with_the_form_that_they_have(tmp_path):
+    path = tmp_path / "mine.tiktoken"
+    save_ranks(train_bpe([CHAPTER_1], 265), path)
+    assert load_tokenizer(path).encode_ordinary(" crane") == load_tokenizer(str(path)).encode(
+        " crane"
+    )
+    whole = path.read_bytes()
+    for damaged in (whole[:-20], b"a crane ate fish\n", b"YQ== 0\nYg== 2\n", b"\xff\x00", b""):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"mine.tiktoken is not a file of ranks"):
+            load_tokenizer(path)
+    with pytest.raises(ValueError, match="neither tokenizer.tiktoken nor"):
+        load_tokenizer(tmp_path)
 
 
 # ---- New ranks ----------------------------------------------------------------------------------

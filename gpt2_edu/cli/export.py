@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,11 +11,11 @@ import torch
 from ..machine.files import named_path
 from ..machine.options import option
 from ..model import GPT2
-from ..tokenizer import load_tokenizer, tokenizer_name
-from ..training.checkpoint import model_folder
+from ..tokenizer import RANKS, load_tokenizer
 from ..training.config import SETTINGS
 from ..web import save_for_page
 from . import command
+from .generate import chosen_weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,7 @@ class ExportOptions:
         False,
     )
     tokenizer: str | None = option(
-        "with --page: the tokenizer of the model; if not given, the one of its size", None
+        "with --page: another tokenizer than the model's own, by name or file of ranks", None
     )
 
 
@@ -42,22 +43,26 @@ class ExportOptions:
     positional="run",
 )
 def export(options: ExportOptions) -> None:
-    """Write a trained model as a folder that transformers and from_pretrained load."""
+    """Write a trained model as a folder that transformers and from_pretrained load.
+
+    Its vocabulary goes with it.
+    """
     out = named_path(options.out)
     if options.page:
         if out.suffix != ".safetensors" or out.exists():
             raise ValueError(f"{out} is not a new file NAME.safetensors: name one with --out")
     elif options.tokenizer is not None:
-        raise ValueError("--tokenizer is for --page: a folder holds a model without its tokenizer")
+        raise ValueError("--tokenizer is for --page: a folder has the model's own")
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out} is not an empty folder: name a new one with --out")
     if (out.parent.parent / SETTINGS).is_file() and out.parent.name == "checkpoints":
         raise ValueError(f"{out.parent} is for the run's own checkpoints: choose another --out")
-    source = model_folder(options.run, options.which)
+    source = chosen_weights(options.run, options.which)
     model = GPT2.from_pretrained(source).to(getattr(torch, options.dtype))
     if options.page:
-        name = options.tokenizer or tokenizer_name(model.config.vocab_size)
-        save_for_page(model, load_tokenizer(name), out)
+        save_for_page(model, load_tokenizer(options.tokenizer or source), out)
     else:
         model.save_pretrained(out)
+        if (source / RANKS).is_file():
+            shutil.copyfile(source / RANKS, out / RANKS)
     print(f"{source} → {out}, {model.num_parameters():,} parameters in {options.dtype}")

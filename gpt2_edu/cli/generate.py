@@ -5,22 +5,25 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import tiktoken
 import torch
 
 from .. import fast, flops
+from ..checkpoints import checkpoints
 from ..config import GPT2Config
 from ..crane.constraint import Constraint
 from ..generation import stream
 from ..machine.device import available_memory, named_device, pick_precision
+from ..machine.files import named_path
 from ..machine.messages import escape_control, short_repr
 from ..machine.options import option
 from ..model import GPT2
 from ..sampling import sample_next
-from ..tokenizer import load_tokenizer, stream_text, tokenizer_name, until
-from ..training.checkpoint import model_folder
+from ..tokenizer import load_tokenizer, stream_text, until
+from ..weights import locate
 from . import command, standard_input
 
 MOST_SAMPLES = 10_000  # at once: the cache of one text takes megabytes
@@ -35,7 +38,7 @@ class GenerateOptions:
         "gpt2 … gpt2-xl, crane, a run folder, or one with config.json and weights", "gpt2"
     )
     tokenizer: str | None = option(
-        "the tokenizer that the model was trained with; if not given, the one of its size", None
+        "another tokenizer than the model's own: a name, or a file of ranks", None
     )
     max_new_tokens: int = option("the most tokens to add; the prompt does not count", 100)
     samples: int = option("how many continuations", 1)
@@ -136,15 +139,28 @@ def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
 
 
 def load(name: str, tokenizer_of: str | None) -> tuple[GPT2, tiktoken.Encoding]:
-    """A model and its tokenizer, by default the one of its size."""
-    model = GPT2.from_pretrained(model_folder(name))
-    tokenizer = load_tokenizer(tokenizer_of or tokenizer_name(model.config.vocab_size))
+    """A model and its tokenizer, by default the one that lies beside it, or that of its size."""
+    folder = chosen_weights(name)
+    model, tokenizer = GPT2.from_pretrained(folder), load_tokenizer(tokenizer_of or folder)
     if model.config.vocab_size != tokenizer.n_vocab:
         raise ValueError(
             f"the model {name!r} has {model.config.vocab_size:,} tokens, the tokenizer "
             f"{tokenizer.name!r} {tokenizer.n_vocab:,}: name the model's own with --tokenizer"
         )
     return model, tokenizer
+
+
+def chosen_weights(name: str, which: Literal["best", "last"] = "best") -> Path:
+    """The folder of a model's files. Of a run it says on stderr if they are not the newest."""
+    folder, run = locate(name, which), named_path(name)
+    newest = checkpoints(run)[-1:]
+    if newest and newest[0] != folder:
+        print(
+            f"The weights of {folder.name} have the lowest validation loss of this run. The "
+            f"newest: {newest[0]}",
+            file=sys.stderr,
+        )
+    return folder
 
 
 def accelerate(

@@ -12,8 +12,7 @@ from ..config import PRESETS
 from ..machine.options import option
 from ..model import GPT2
 from ..tape import trace
-from ..tokenizer import load_tokenizer, tokenizer_name
-from ..training.checkpoint import model_folder
+from ..tokenizer import load_tokenizer
 from ..weights import locate, read_config
 from . import command
 
@@ -38,13 +37,13 @@ class InspectOptions:
 def inspect(options: InspectOptions) -> None:
     """Print a model's sizes, parameters, cost and, for a text, its shape ledger."""
     name = options.model
-    model = GPT2.from_pretrained(model_folder(name)) if options.text else None
+    model = GPT2.from_pretrained(name) if options.text else None
     if model:
         config = model.config
     elif name in PRESETS and not Path(name).is_dir():
         config = PRESETS[name]
     else:
-        config = read_config(locate(model_folder(name)) / "config.json")
+        config = read_config(locate(name) / "config.json")
     for field, value in asdict(config).items():
         print(f"{field:22}{value:>16}")
     print()
@@ -59,7 +58,7 @@ def inspect(options: InspectOptions) -> None:
     cache = flops.cache_bytes_per_token(config, "bfloat16")
     print(f"cache in bfloat16, a token of one text: {cache:,} bytes")
     if model:
-        tokenizer = load_tokenizer(options.tokenizer or tokenizer_name(config.vocab_size))
+        tokenizer = load_tokenizer(options.tokenizer or locate(name))
         with trace(model) as tape, torch.no_grad():
             model(torch.tensor([tokenizer.encode_ordinary(options.text)]))
         print(f"\n{tape.ledger()}")

@@ -21,7 +21,7 @@ class ScoreOptions:
         "gpt2 … gpt2-xl, crane, a run folder, or one with config.json and weights", "gpt2"
     )
     tokenizer: str | None = option(
-        "the tokenizer that the model was trained with; if not given, the one of its size", None
+        "another tokenizer than the model's own: a name, or a file of ranks", None
     )
     device: str = option("auto, cpu, cuda, cuda:1, mps …", "auto")
 

@@ -15,7 +15,7 @@ class TokenizeOptions:
     """What to cut into tokens."""
 
     text: str = option('the text; "-" reads it from standard input')
-    tokenizer: str = option("name of the tokenizer", "gpt2")
+    tokenizer: str = option("gpt2, crane, or the path of a run, a model or a file of ranks", "gpt2")
     decode: bool = option("the text is a list of ids: turn them into text", False)
     ids: bool = option("print the ids alone, on one line", False)
 

@@ -4,6 +4,10 @@ Each document is preceded by <|endoftext|>: the token then means "a new text beg
 word is predicted from it, and a model that is given nothing else starts a text. The characters
 "<|endoftext|>" inside a document are ordinary text.
 
+A small text gets a small vocabulary. A book never uses most of GPT-2's 50,257 tokens, and their
+table would be nine tenths of a small model and three quarters of its work. So unless a tokenizer is
+named, byte-pair merges are learned from the text, as in chapter 1, and stored beside the shards.
+
 The shards grow in a folder of their own and move to their place when they are complete. A
 preparation that was interrupted leaves nothing that can be read, and starts again.
 """
@@ -13,7 +17,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -21,16 +26,24 @@ from typing import Any, Literal, get_type_hints
 
 import numpy as np
 import tiktoken
+from numpy.typing import NDArray
 from tqdm import tqdm
 
+from ..bpe import train_bpe
 from ..machine.files import explain_full_disk, file_sha256, locked, named_path, sync, write_text
 from ..machine.messages import join_some, short_repr
 from ..machine.options import check_type, option
-from ..tokenizer import load_tokenizer
+from ..tokenizer import RANKS, is_own, load_tokenizer, make_encoding, save_ranks
 from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Header, Shard, tokenizer_hash
-from .sources import ReadOptions, Source, find_sources
+from .sources import Piece, ReadOptions, Source, find_sources
 
 BATCH = 128  # pieces that are encoded at a time
+SAMPLE = 10_000_000  # characters that merges are learned from: seconds, and half a gigabyte
+LEAST = 1000  # bytes of text to learn a vocabulary from
+PASSAGES, PASSAGE = (
+    20,
+    256,
+)  # of one document: how many for validation, and the fewest tokens of one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +54,14 @@ class PrepareConfig:
         "text files, folders, .jsonl, dataset:NAME[:CONFIG[:SPLIT]] or crane:COUNT stories"
     )
     out: str = option("folder for the shards: new or empty")
-    tokenizer: str = option("name of the tokenizer", "gpt2")
+    tokenizer: str | None = option(
+        "gpt2, crane, a file of ranks, or a folder with one; if not given, learned from the text",
+        None,
+    )
+    vocab_size: int | None = option(
+        "tokens of the vocabulary that is learned; if not given, 2 times the root of the bytes",
+        None,
+    )
     val_fraction: float = option("share of the documents kept for validation, in [0, 1)", 0.05)
     seed: int = option("which documents are drawn for validation", 0)
     shard_tokens: int = option("tokens in one shard", 100_000_000)
@@ -64,6 +84,8 @@ class PrepareConfig:
         for name in ("shard_tokens", "workers"):
             if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name} must be at least 1, got {short_repr(value)}")
+        if self.vocab_size is not None and self.tokenizer is not None:
+            raise ValueError("vocab_size is for a vocabulary to learn: leave out tokenizer")
         if not self.out:
             raise ValueError("out is empty: name a folder for the shards")
 
@@ -73,13 +95,13 @@ def prepare(config: PrepareConfig) -> Header:
 
     A document is a text file, a line of JSONL or a row; empty lines and rows are left out. Which
     documents are for validation follows from (seed, number of the document); the first is always
-    for training. Where none is drawn, as with a single file, the last val_fraction of all tokens is
-    taken instead.
+    for training. Where none is drawn, as with a single file, passages that are spread evenly over
+    the text are taken instead.
 
     Raises FileNotFoundError for a missing source, and ValueError for input that cannot be read as
-    text, naming file and place, or for a folder that holds something else.
+    text, naming file and place, for too little text to learn the vocabulary from, or for a folder
+    that holds something else.
     """
-    encoding = load_tokenizer(config.tokenizer)
     out = named_path(config.out)
     sources = find_sources(config.sources, ReadOptions(config.text_field, config.errors))
     for name in config.sources:  # its own shards would be read as text the next time
@@ -93,15 +115,20 @@ def prepare(config: PrepareConfig) -> Header:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         try:
+            encoding, made["vocabulary"] = choose_tokenizer(config, sources)
             writer = ShardWriter(part, config.shard_tokens, encoding.n_vocab)
-            documents = _encode_all(config, encoding, sources, writer)
+            documents, drawn = _encode_all(config, encoding, sources, writer)
             total = sum(map(writer.tokens, SPLITS))
             if not total:
                 raise ValueError(f"there is no text in {', '.join(config.sources)}")
+            made["validation"] = f"{drawn:,} of {documents:,} documents, drawn at random"
             if config.val_fraction > 0 and not writer.tokens("val"):
-                writer.move_tail_to_val(min(max(round(total * config.val_fraction), 1), total - 1))
+                held = writer.hold_out(min(max(round(total * config.val_fraction), 1), total - 1))
+                made["validation"] = f"{held} passages, spread evenly over the text"
+            if is_own(encoding):
+                save_ranks(encoding._mergeable_ranks, part / RANKS)
             header = Header(
-                tokenizer=config.tokenizer,
+                tokenizer=RANKS if is_own(encoding) else encoding.name,
                 tokenizer_hash=tokenizer_hash(encoding),
                 vocab_size=encoding.n_vocab,
                 dtype=writer.dtype.name,
@@ -110,17 +137,58 @@ def prepare(config: PrepareConfig) -> Header:
                 made=made,
             )
             write_text(part / HEADER, header.to_json())
-            replace_shards(out, part, [shard.file for shard in header.shards])
+            replace_shards(out, part)
         finally:
             shutil.rmtree(part)
         return header
 
 
+def choose_tokenizer(config: PrepareConfig, sources: list[Source]) -> tuple[tiktoken.Encoding, str]:
+    """The tokenizer, and a sentence on where it comes from.
+
+    If none is named, it is learned. The number of different words in a text grows about as the
+    square root of its length (Heaps 1978), and so does the vocabulary: 2,000 tokens for a million
+    bytes. A text of 600 MB gets GPT-2's.
+    """
+    if config.tokenizer is not None:
+        return load_tokenizer(config.tokenizer), f"that of {config.tokenizer}"
+    texts, every, size = sample(piece for source in sources for piece in source.pieces())
+    if 0 < size < LEAST:
+        raise ValueError(
+            f"{size:,} bytes of text are too few to learn from: give {LEAST:,} at the very least, "
+            "and a hundred times as much for a model that writes"
+        )
+    wanted, most = round(2 * size**0.5), load_tokenizer("gpt2").n_vocab
+    if config.vocab_size is None and wanted >= most:
+        return load_tokenizer("gpt2"), "GPT-2's, since the text is long"
+    ranks = train_bpe(
+        texts, config.vocab_size or max(wanted, 257), or_fewer=config.vocab_size is None
+    )
+    how = "learned from the text" + f", from every {every}th piece of it" * (every > 1)
+    text = "".join(texts)[:1_000_000].encode()
+    if len(zlib.compress(text, 1)) < 0.05 * len(text):
+        how += ", which repeats itself: validation will look better than the model is"
+    return make_encoding(RANKS, ranks), how
+
+
+def sample(pieces: Iterable[Piece]) -> tuple[list[str], int, int]:
+    """Texts of every n-th piece, at most SAMPLE characters; n; and the bytes of all pieces."""
+    kept: list[str] = []
+    size, every = 0, 1
+    for i, piece in enumerate(pieces):
+        size += len(piece.text.encode())
+        if i % every == 0:
+            kept.append(piece.text)
+            while sum(map(len, kept)) > SAMPLE and len(kept) > 1:
+                kept, every = kept[::2], 2 * every
+    return kept, every, size
+
+
 def check_free(folder: Path, overwrite: bool) -> None:
     """Raise ValueError if the folder holds anything but what a preparation left unfinished."""
     held = {path.name for path in folder.iterdir()} - {UNFINISHED}
-    if HEADER not in held:  # it was interrupted when some shards had moved to their place
-        held = {name for name in held if not SHARD_NAME.fullmatch(name)}
+    if HEADER not in held:  # it was interrupted when some files had moved to their place
+        held = {name for name in held if not _is_ours(name)}
     if held and not overwrite:
         what = "finished shards" if HEADER in held else join_some(sorted(held))
         raise ValueError(
@@ -129,17 +197,20 @@ def check_free(folder: Path, overwrite: bool) -> None:
         )
 
 
-def replace_shards(folder: Path, part: Path, shards: list[str]) -> None:
-    """Move new shards to their place. The old header is removed first and the new one moved last.
+def replace_shards(folder: Path, part: Path) -> None:
+    """Move new files to their place. The old header is removed first and the new one moved last.
 
     Without it, no reader takes the folder for complete.
     """
-    for name in (HEADER, *(path.name for path in folder.iterdir())):
-        if name == HEADER or SHARD_NAME.fullmatch(name):
-            (folder / name).unlink(missing_ok=True)
-    for name in (*shards, HEADER):
+    for name in (HEADER, *(path.name for path in folder.iterdir() if _is_ours(path.name))):
+        (folder / name).unlink(missing_ok=True)
+    for name in (*sorted(path.name for path in part.iterdir() if path.name != HEADER), HEADER):
         os.replace(part / name, folder / name)
         sync(folder)
+
+
+def _is_ours(name: str) -> bool:
+    return name == RANKS or SHARD_NAME.fullmatch(name) is not None
 
 
 def is_for_validation(document: int, seed: int, fraction: float) -> bool:
@@ -150,9 +221,9 @@ def is_for_validation(document: int, seed: int, fraction: float) -> bool:
 
 def _encode_all(
     config: PrepareConfig, encoding: tiktoken.Encoding, sources: list[Source], writer: ShardWriter
-) -> int:
-    """Encode the text and write it in order. Returns the number of documents."""
-    documents, split = 0, "train"
+) -> tuple[int, int]:
+    """Encode the text and write it in order. Returns the number of documents, all and drawn."""
+    documents, drawn, split = 0, 0, "train"
     total = sum(source.size for source in sources)
     with tqdm(total=total, unit="B", unit_scale=True, disable=None) as bar:
         pieces = (piece for source in sources for piece in source.pieces())
@@ -163,15 +234,15 @@ def _encode_all(
             encoded = encoding.encode_ordinary_batch(texts, num_threads=config.workers)
             for piece, new in zip(batch, encoded, strict=True):
                 if piece.starts_document:
-                    drawn = is_for_validation(documents, config.seed, config.val_fraction)
-                    split = "val" if drawn else "train"
-                    documents += 1
+                    held = is_for_validation(documents, config.seed, config.val_fraction)
+                    split = "val" if held else "train"
+                    documents, drawn = documents + 1, drawn + held
                     ids[split].append(encoding.eot_token)
                 ids[split] += new
                 bar.update(piece.progress)
             for name in SPLITS:
-                writer.append(name, ids[name])
-    return documents
+                writer.append(name, np.asarray(ids[name], dtype=writer.dtype))
+    return documents, drawn
 
 
 class ShardWriter:
@@ -186,9 +257,9 @@ class ShardWriter:
         """The number of tokens written to a split."""
         return sum(self.lengths[split])
 
-    def append(self, split: str, ids: Sequence[int]) -> None:
-        """Write ids to the end of a split."""
-        lengths, rest = self.lengths[split], np.asarray(ids, dtype=self.dtype)
+    def append(self, split: str, rest: NDArray[Any]) -> None:
+        """Write ids of the writer's dtype to the end of a split."""
+        lengths = self.lengths[split]
         while len(rest):
             if not lengths or lengths[-1] == self.shard_tokens:
                 lengths.append(0)
@@ -198,18 +269,23 @@ class ShardWriter:
                 file.write(now.data)
             lengths[-1] += len(now)
 
-    def move_tail_to_val(self, count: int) -> None:
-        """Make the last ``count`` tokens of the training split the validation split."""
-        lengths = self.lengths["train"]
-        first, start = sum(lengths) - count, 0  # where validation begins, where the shard does
+    def hold_out(self, count: int) -> int:
+        """Move about ``count`` tokens of the training split to validation.
+
+        It is cut into equal parts, and the end of each is taken. Returns the number of parts.
+        """
+        lengths, total, start = self.lengths["train"], self.tokens("train"), 0
+        parts = min(max(count // PASSAGE, 1), PASSAGES)
+        ends = [total * (part + 1) // parts for part in range(parts)]
         for i, length in enumerate(lengths):
-            if start + length > first:
-                lengths[i] = keep = max(first - start, 0)
-                ids = np.fromfile(self._path("train", i), dtype=self.dtype)
-                self.append("val", ids[keep:].tolist())
-                ids[:keep].tofile(self._path("train", i))
-            start += length
-        self.lengths["train"] = [length for length in lengths if length]
+            ids = np.fromfile(self._path("train", i), dtype=self.dtype)
+            held = np.zeros(length, dtype=bool)
+            for end in ends:
+                held[max(end - count // parts - start, 0) : max(end - start, 0)] = True
+            self.append("val", ids[held])
+            ids[~held].tofile(self._path("train", i))
+            lengths[i], start = int((~held).sum()), start + length
+        return parts
 
     def finish(self) -> tuple[Shard, ...]:
         """Wait until all shards are on the disk, and return what the header says of them."""
@@ -217,6 +293,9 @@ class ShardWriter:
         for split in SPLITS:
             for i, tokens in enumerate(self.lengths[split]):
                 path = self._path(split, i)
+                if not tokens:
+                    path.unlink()
+                    continue
                 sync(path)
                 shards.append(Shard(path.name, split, tokens, file_sha256(path)))
         return tuple(shards)

@@ -2,8 +2,8 @@
 
 A folder of shards holds header.json and plain files of token ids, little-endian uint16 (uint32 for
 a vocabulary above 65,536), with nothing before, between or after them. The shards of one split, in
-the order of the header, are one long sequence of tokens. ``gpt2_edu.data.prepare`` writes such a
-folder.
+the order of the header, are one long sequence of tokens. A vocabulary that is not one of this
+package's lies beside them. ``gpt2_edu.data.prepare`` writes such a folder.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import re
 from bisect import bisect_right
 from dataclasses import asdict, dataclass, fields
-from functools import cache
+from functools import cache, cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from torch import Tensor
 from ..machine.files import file_sha256, named_path, read_json
 from ..machine.messages import escape_control, join_some, short_repr
 from ..machine.options import check_type
-from ..tokenizer import load_tokenizer
+from ..tokenizer import RANKS, load_tokenizer
 
 HEADER = "header.json"
 UNFINISHED = ".unfinished"  # the folder in which a preparation writes its shards
@@ -62,7 +62,7 @@ class Shard:
 class Header:
     """header.json: what a folder of shards holds and how it was made."""
 
-    tokenizer: str  # a name that load_tokenizer knows
+    tokenizer: str  # a name that load_tokenizer knows, or RANKS, the file beside the header
     tokenizer_hash: str  # tokenizer_hash(...) of the tokenizer that made the ids
     vocab_size: int  # every id is below it
     dtype: str  # "uint16" or "uint32", little-endian
@@ -187,19 +187,23 @@ class TokenShards:
 
     def document_starts(self) -> NDArray[np.int64]:
         """The positions of <|endoftext|>, where documents begin. Reads all files once."""
-        eot = load_tokenizer(self.tokenizer).eot_token
+        eot = self.encoding.eot_token
         shards = zip(self._starts, self._maps, strict=False)  # _starts also holds the end
         return np.concatenate([start + np.flatnonzero(ids == eot) for start, ids in shards])
 
-    def check_tokenizer(self, name: str) -> None:
-        """Raise ValueError unless the shards were made by the tokenizer of this name."""
-        encoding, made = load_tokenizer(name), self.header.tokenizer_hash
-        if tokenizer_hash(encoding) != made or self.vocab_size > encoding.n_vocab:
+    @cached_property
+    def encoding(self) -> tiktoken.Encoding:
+        """The tokenizer that made the ids. Raises ValueError if it has changed since."""
+        own = self.tokenizer == RANKS
+        encoding = load_tokenizer(self.folder / RANKS if own else self.tokenizer)
+        found, made = tokenizer_hash(encoding), self.header.tokenizer_hash
+        if found != made or self.vocab_size > encoding.n_vocab:
             raise ValueError(
                 f"the shards in {self.folder} hold {self.vocab_size:,} ids of {self.tokenizer!r} "
-                f"(hash {made}); {name!r} is another tokenizer, with {encoding.n_vocab:,} ids and "
-                f"the hash {tokenizer_hash(encoding)}. Prepare the text again."
+                f"(hash {made}); {encoding.name!r} is another tokenizer, with "
+                f"{encoding.n_vocab:,} ids and the hash {found}. Prepare the text again."
             )
+        return encoding
 
     def _check_files(self, shards: list[Shard]) -> None:
         repair = "Copy the file again from where it was made, or prepare the text again."

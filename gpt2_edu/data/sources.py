@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -88,14 +89,17 @@ def _file_source(path: Path, options: ReadOptions) -> Source:
 
 @contextmanager
 def _open_text(path: Path, options: ReadOptions) -> Iterator[TextIO]:
-    """A file as UTF-8. A byte order mark at its start is dropped, line ends stay as they are."""
+    """A file as UTF-8, or as UTF-16 if its byte order mark says so. Line ends stay as they are."""
+    with path.open("rb") as raw:
+        marked = raw.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    kind, encoding = ("UTF-16", "utf-16") if marked else ("UTF-8", "utf-8-sig")  # without the mark
     try:
-        with path.open(encoding="utf-8-sig", errors=options.errors, newline="\n") as file:
+        with path.open(encoding=encoding, errors=options.errors, newline="\n") as file:
             yield file
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path} is not UTF-8. If it is text, convert it, or put � in place of bytes that are "
-            "not UTF-8 with errors='replace'."
+            f"{path} is not {kind}. If it is text, convert it, or put � in place of bytes that are "
+            f"not {kind} with errors='replace'."
         ) from error
 
 
@@ -106,8 +110,9 @@ def _read_text(path: Path, options: ReadOptions) -> Iterator[Piece]:
         while block := file.read(BLOCK):
             if "\0" in block:
                 raise ValueError(
-                    f"{path} is not text: it has a NUL character, as pictures and archives have. "
-                    "Leave the file out, unpack it, or save it as UTF-8."
+                    f"{path} is not text: it has a NUL character, as pictures and archives have, "
+                    "and UTF-16 without a byte order mark. Leave the file out, unpack it, or save "
+                    "it as UTF-8."
                 )
             text = rest + block
             cut = last_cut(text) or len(text)

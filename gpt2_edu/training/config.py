@@ -126,8 +126,8 @@ class TrainConfig:
             raise ValueError(
                 f"{self.init_from} has {sizes.vocab_size} ids and sees at most {sizes.block_size} "
                 f"tokens; the shards in {self.data} have {vocab_size} ids, and "
-                f"block_size={self.block_size}. Use its tokenizer to prepare the text, and a "
-                "block_size that fits."
+                f"block_size={self.block_size}. Prepare the text with --tokenizer "
+                f"{self.init_from}, and use a block_size that fits."
             )
         p = self.dropout
         return replace(sizes, embd_pdrop=p, attn_pdrop=p, resid_pdrop=p)
@@ -136,6 +136,8 @@ class TrainConfig:
         """The preset with its changes. Raises ValueError if they do not fit together."""
         preset = GPT2Config.preset(self.model)
         given = {name: getattr(self, name) for name in _SIZES if getattr(self, name)}
+        if self.model != "crane" and self.n_embd:  # narrow models start larger: about 0.6/√C
+            given["initializer_range"] = 0.02 * math.sqrt(768 / self.n_embd)
         return replace(preset, block_size=self.block_size, **given)
 
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
+from ..checkpoints import checkpoints, newest_checkpoint, read_state
 from ..machine.files import locked, moved_to, write_text
 from ..machine.messages import changes
 from . import checkpoint as ck
@@ -41,7 +42,7 @@ def lock_folder(folder: Path, ranks: Ranks) -> Iterator[Callable[[], None]]:
             yield check
         except BaseException:
             here = ranks.first and moved_to(folder, handle) is None
-            if here and new and not ck.checkpoints(folder) and len(read_log(folder / LOG)) < 2:
+            if here and new and not checkpoints(folder) and len(read_log(folder / LOG)) < 2:
                 for name in (SETTINGS, LOG):
                     (folder / name).unlink(missing_ok=True)
                 with suppress(OSError):
@@ -72,10 +73,10 @@ def find_checkpoint(folder: Path, config: TrainConfig) -> Path | None:
                 "another one, choose another out."
             )
         return None
-    checkpoint = ck.newest_checkpoint(folder)
+    checkpoint = newest_checkpoint(folder)
     stored = {folder: asdict(read_train_config(folder))}
     if checkpoint is not None:  # it has the settings as well, since run.json can be edited
-        stored[checkpoint] = ck.read_state(checkpoint)["config"]
+        stored[checkpoint] = read_state(checkpoint)["config"]
     for place, settings in stored.items():
         then, now = (
             {name: value for name, value in some.items() if name not in MAY_CHANGE}

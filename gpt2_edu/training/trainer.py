@@ -24,7 +24,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..checkpoints import best_checkpoint, checkpoint_path, checkpoints
 from ..data import BatchLoader, TokenShards, validation_batches
+from ..data.shards import tokenizer_hash
 from ..generation import generate
 from ..language_model import eval_mode
 from ..machine.data_sheets import device_peak
@@ -32,8 +34,8 @@ from ..machine.device import keep_freed_memory, named_device, pick_compile, pick
 from ..machine.files import named_path
 from ..machine.messages import changes
 from ..model import GPT2
-from ..tokenizer import load_tokenizer
-from ..weights import CONFIG, read_config
+from ..tokenizer import RANKS, is_own, load_tokenizer
+from ..weights import CONFIG, locate, read_config
 from . import checkpoint as ck
 from .config import TrainConfig, read_train_config
 from .distributed import (
@@ -131,8 +133,8 @@ class Trainer:
             loss=loss,
             val_loss=val_loss,
             best_val_loss=self.best_val_loss,
-            checkpoint=ck.checkpoints(self.folder)[-1],
-            best_checkpoint=ck.best_checkpoint(self.folder),
+            checkpoint=checkpoints(self.folder)[-1],
+            best_checkpoint=best_checkpoint(self.folder),
             seconds=time.perf_counter() - started,
         )
 
@@ -159,8 +161,7 @@ class Trainer:
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
 
         train = TokenShards(config.data)
-        self.tokenizer = load_tokenizer(train.tokenizer)
-        train.check_tokenizer(train.tokenizer)
+        self.tokenizer = train.encoding
         names = "batch_size", "block_size", "align"
         self.windows = asdict(ranks) | {name: getattr(config, name) for name in names}
         self.loader = BatchLoader(train, seed=config.seed, **self.windows)
@@ -171,6 +172,8 @@ class Trainer:
         checkpoint = find_checkpoint(self.folder, config)
         made = checkpoint and read_config(checkpoint / CONFIG)
         sizes = made or config.model_config(train.vocab_size)
+        if begin := checkpoint or (config.init_from and locate(config.init_from)):
+            check_same_vocabulary(begin, train)
         self.prompt = self.tokenizer.encode(config.prompt, allowed_special="all")
         if config.sample_every and max(self.prompt) >= sizes.vocab_size:
             raise ValueError(
@@ -225,10 +228,13 @@ class Trainer:
             log.show_step(loss)
             stopping = ranks.any(self._stop.is_set())
             save = stopping or self._is_due(config.save_every)
-            if self._is_due(config.eval_every):
-                row["val_loss"] = val_loss = self.evaluate()
+            due, measured = self._is_due(config.eval_every), None
+            if due or (stopping and self.val is not None):  # so that the best weights are known
+                measured = val_loss = self.evaluate()
                 if self.best_val_loss is None or val_loss < self.best_val_loss:
                     self.best_val_loss, save = val_loss, True
+            if due:  # a run that was stopped has the log of one that was not
+                row["val_loss"] = val_loss
             if self._is_due(config.sample_every):
                 row["sample"] = self.sample()
                 log.show(row["sample"])
@@ -237,11 +243,13 @@ class Trainer:
                 row |= timings(self.model.config, config.block_size, rate, peak, ranks.device)
                 self._write(log, row)
             if save:
-                self.save(row.get("val_loss"))
+                self.save(measured)
         if not self.finished:
-            saved = ck.checkpoint_path(self.folder, self.step)
+            saved = checkpoint_path(self.folder, self.step)
+            reached = "" if val_loss is None else f", validation loss {val_loss:.4f}"
             log.show(
-                f"Stopped after step {self.step} of {config.steps}; saved in {saved}. To continue: "
+                f"Stopped after step {self.step} of {config.steps}{reached}; saved in {saved}. To "
+                "continue: "
                 f"gpt2-edu train --out {self.folder} --resume, or in Python: "
                 f"Trainer.resume({str(self.folder)!r}).train()",
                 always=True,
@@ -282,7 +290,7 @@ class Trainer:
         # down to 1. In other precisions the scale is 1.
         if math.isfinite(loss) and (math.isfinite(norm) or self.scaler.get_scale() > 1):
             return
-        good = ck.checkpoints(self.folder)
+        good = checkpoints(self.folder)
         kept = f"{good[-1]} is the last good checkpoint" if good else "There is no checkpoint"
         raise FloatingPointError(
             f"training diverged at step {self.step + 1}: the loss is {loss}, the gradient's norm "
@@ -396,7 +404,7 @@ class Trainer:
 
         def write() -> None:
             self.check_folder()
-            ck.save(self.folder, model.config, weights, averages, state)
+            ck.save(self.folder, model.config, self.tokenizer, weights, averages, state)
             ck.prune(self.folder, self.config.keep)
 
         if problem := ranks.on_first(write):
@@ -432,6 +440,22 @@ class Trainer:
         if self.ranks.rank < len(state["random"]):  # an additional rank keeps its own seed
             set_random_state(state["random"][self.ranks.rank], self.ranks.device)
         self.step, self.best_val_loss = state["step"], state["best"]
+
+
+def check_same_vocabulary(model: Path, shards: TokenShards) -> None:
+    """Raise ValueError if a model in a folder has another vocabulary than the shards.
+
+    Of a tokenizer of this package, GPT2's sizes say as much.
+    """
+    if not is_own(shards.encoding) and not (model / RANKS).is_file():
+        return
+    theirs = load_tokenizer(model)
+    if tokenizer_hash(theirs) != tokenizer_hash(shards.encoding):
+        raise ValueError(
+            f"the model in {model} has a vocabulary of {theirs.n_vocab:,} tokens, and the text in "
+            f"{shards.folder} was prepared with another one, of {shards.vocab_size:,}. Give the "
+            f"data that it was trained on, or prepare the text with --tokenizer {model}"
+        )
 
 
 @contextmanager

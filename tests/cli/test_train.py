@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors import safe_open
+
+from gpt2_edu import GPT2, load_tokenizer
+from gpt2_edu.checkpoints import digest
+from gpt2_edu.cli import main
+from gpt2_edu.web import merges
 
 
 @pytest.fixture
@@ -13,7 +22,8 @@ def shards(run, tmp_path) -> Path:
     """A few hundred tokens to train on."""
     (tmp_path / "crane.txt").write_text("A crane ate fish. A crane lifted steel. " * 60)
     said = run("prepare", tmp_path / "crane.txt", "--out", tmp_path / "shards", "--workers", 1)
-    assert "tokens" in said
+    assert "learned from the text, which repeats itself" in said
+    assert "passages, spread evenly over the text" in said
     assert f"gpt2-edu train --data {tmp_path / 'shards'}" in said
     return tmp_path / "shards"
 
@@ -43,6 +53,55 @@ def test_text_becomes_a_model_that_writes(run, refused, shards, tmp_path):
     run("export", out, "--out", tmp_path / "mine")
     newest = sorted((out / "checkpoints").iterdir())[-1]
     assert run("inspect", tmp_path / "mine") == run("inspect", newest) == run("inspect", out)
+    for place in (out, newest, tmp_path / "mine"):  # all have the vocabulary of the text
+        assert load_tokenizer(place).n_vocab == GPT2.from_pretrained(place).config.vocab_size < 300
+        assert run("tokenize", "crane", "--tokenizer", place) == run(
+            "tokenize", "crane", "--tokenizer", shards
+        )
+    run("export", out, "--out", tmp_path / "mine.safetensors", "--page")
+    with safe_open(tmp_path / "mine.safetensors", "pt") as file:
+        packed = base64.b64decode(file.metadata()["gpt2-edu.merges"])
+    assert gzip.decompress(packed) == merges(load_tokenizer(shards))
+
+
+def test_weights_that_are_not_the_newest_are_said_to_be_the_best(run, shards, tmp_path, capsys):
+    out = tmp_path / "run"
+    run("train", "--data", shards, "--out", out, *TINY, "--keep", 9)
+    oldest, newest = sorted((out / "checkpoints").iterdir())
+    losses = {oldest: 1.0, newest: 2.0}
+    for place, loss in losses.items():
+        document = json.loads((place / "state.json").read_text())
+        document["state"]["val_loss"] = loss
+        del document["sha256"]
+        (place / "state.json").write_text(json.dumps(document | {"sha256": digest(document)}))
+    capsys.readouterr()
+    main(["score", "crane", "--model", str(out)])
+    assert f"{oldest.name} have the lowest" in (said := capsys.readouterr().err)
+    assert str(newest) in said
+    main(["export", str(out), "--out", str(tmp_path / "last"), "--which", "last"])
+    shown = capsys.readouterr()
+    assert str(newest) in shown.out and not shown.err
+    weights = GPT2.from_pretrained(out).wte.weight
+    assert torch.equal(weights, GPT2.from_pretrained(oldest).wte.weight)
+    assert not torch.equal(weights, GPT2.from_pretrained(tmp_path / "last").wte.weight)
+
+
+def test_a_run_is_not_continued_with_another_vocabulary(run, refused, shards, tmp_path):
+    out, other = tmp_path / "run", tmp_path / "other"
+    run("train", "--data", shards, "--out", out, *TINY)
+    (tmp_path / "fish.txt").write_text("A fish ate a fly. No fly ate a fish. " * 60)
+    words = ["prepare", tmp_path / "fish.txt", "--out", other, "--vocab-size", 265]
+    run(*words)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    said = refused("train", "--out", out, "--resume", "--data", other)
+    assert "of 265" in said and "--tokenizer" in said
+    said = refused("train", "--init-from", out, "--data", other, "--out", tmp_path / "b", *TINY[6:])
+    assert f"--tokenizer {out}" in said
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+    run(*words[:-2], "--tokenizer", out, "--overwrite")
+    assert "8 steps" in run(
+        "train", "--init-from", out, "--data", other, "--out", tmp_path / "b", *TINY[6:]
+    )
 
 
 def test_what_is_wrong_with_a_run_is_said_in_a_sentence(refused, shards, tmp_path):

@@ -49,7 +49,7 @@ def write_shards(folder, ids_by_file, dtype="uint16", vocab_size=50257) -> None:
 
 def run(tmp_path, *sources, **settings_):
     """Prepare into tmp_path/out; the small shards make borders fall everywhere."""
-    settings_ = {"out": str(tmp_path / "out"), "shard_tokens": 97} | settings_
+    settings_ = {"out": str(tmp_path / "out"), "tokenizer": "gpt2", "shard_tokens": 97} | settings_
     return prepare(PrepareConfig(sources=tuple(map(str, sources)), **settings_))
 
 

@@ -14,7 +14,7 @@ import gpt2_edu.data.batches
 from gpt2_edu import load_tokenizer
 from gpt2_edu.data import BatchLoader, TokenShards, validation_batches
 from gpt2_edu.data.prepare import PrepareConfig, prepare
-from tests.data.helpers import refused
+from tests.data.helpers import refused, run
 
 
 class Counting:
@@ -185,7 +185,7 @@ def test_aligned_windows_are_every_document_once_an_epoch(stories):
 def test_refuses_to_align_where_it_cannot(stories, tmp_path):
     state = BatchLoader(stories, 1, 50, align=True).state_dict()
     refused(lambda: BatchLoader(stories, 1, 50).load_state_dict(state), "align was True")
-    (tmp_path / "one.txt").write_text("One long text. " * 99)  # its tail becomes the val split
-    prepare(PrepareConfig(sources=(str(tmp_path / "one.txt"),), out=str(tmp_path / "out")))
+    (tmp_path / "one.txt").write_text("One long text. " * 99)  # parts of it become the val split
+    run(tmp_path, tmp_path / "one.txt")
     shards = TokenShards(tmp_path / "out", "val")
     refused(lambda: validation_batches(shards, 1, 5, 1, align=True), "no document in the split")

@@ -7,20 +7,28 @@ from pathlib import Path
 
 import pytest
 
+import gpt2_edu.data.prepare
+from gpt2_edu.bpe import train_bpe
 from gpt2_edu.data import TokenShards
 from gpt2_edu.data.prepare import PrepareConfig, is_for_validation
 from gpt2_edu.machine.files import locked
+from gpt2_edu.tokenizer import RANKS, save_ranks
 from tests.data.helpers import ENCODING, EOT, STORIES, content, ids_of, refused, run
 
 
-def test_takes_validation_from_the_end_of_one_document(tmp_path, small_pieces):
-    text = "".join(STORIES)
+def test_takes_validation_from_all_over_one_document(tmp_path, small_pieces):
+    """Its last pages alone can be an index, or another matter."""
+    text = "".join(STORIES) * 6
     (tmp_path / "play.txt").write_text(text)
     header = run(tmp_path, tmp_path / "play.txt", val_fraction=0.2)
     train, val = ids_of(tmp_path / "out"), ids_of(tmp_path / "out", "val")
-    assert train + val == [EOT, *ENCODING.encode_ordinary(text)]
-    assert len(val) == round(0.2 * (len(train) + len(val))) > 97  # more than the last shard
-    assert header.documents == 1
+    whole = [EOT, *ENCODING.encode_ordinary(text)]
+    parts, count = 3, round(0.2 * len(whole)) // 3  # of at least 256 tokens
+    assert header.made["validation"].startswith("3 passages")
+    ends = [len(whole) * (part + 1) // parts for part in range(parts)]
+    assert val == [i for end in ends for i in whole[end - count : end]]
+    assert train == [i for a, b in zip([0, *ends], ends) for i in whole[a : b - count]]
+    assert 97 < count and header.documents == 1  # some shards are for validation as a whole
 
 
 def test_few_documents_leave_a_validation_split_unless_unwanted(tmp_path, jsonl):
@@ -52,6 +60,7 @@ def test_draws_by_number_and_seed():
         ({"workers": 0}, ValueError),
         ({"workers": 1.5}, TypeError),
         ({"errors": "ignore"}, ValueError),
+        ({"vocab_size": 300, "tokenizer": "gpt2"}, ValueError),
     ],
 )
 def test_refuses_settings_by_name(wrong, kind):
@@ -62,6 +71,83 @@ def test_threads_change_no_byte(tmp_path, jsonl, small_pieces):
     for name, workers in (("one", 1), ("five", 5)):
         run(tmp_path, jsonl, out=str(tmp_path / name), workers=workers, val_fraction=0.2)
     assert content(tmp_path / "one") == content(tmp_path / "five")
+
+
+# ---- A vocabulary of its own --------------------------------------------------------------------
+
+
+def learned(tmp_path, text: str | bytes, **settings) -> TokenShards:
+    """What becomes of a text for which no tokenizer is named."""
+    raw = text if isinstance(text, bytes) else text.encode()
+    (tmp_path / "text.txt").write_bytes(raw)
+    run(tmp_path, tmp_path / "text.txt", tokenizer=None, overwrite=True, **settings)
+    return TokenShards(tmp_path / "out")
+
+
+def read(shards: TokenShards) -> str:
+    """The text of a split without validation."""
+    first, *ids = ids_of(shards.folder)
+    assert first == shards.encoding.eot_token
+    return shards.encoding.decode(ids)
+
+
+def test_a_text_gets_a_vocabulary_of_its_own_that_its_shards_carry(tmp_path):
+    text = " ".join(f"The crane flew over lake {i}." for i in range(2000))  # of 57 kB
+    shards = learned(tmp_path, text, val_fraction=0)
+    assert shards.vocab_size == round(2 * len(text) ** 0.5) == shards.encoding.n_vocab > 400
+    assert shards.encoding.encode_ordinary("The crane") == ids_of(tmp_path / "out")[1:3]
+    assert read(shards) == text
+    assert learned(tmp_path, text, vocab_size=300).vocab_size == 300
+
+    before = content(tmp_path / "out")
+    for name in (tmp_path / "out", tmp_path / "out" / RANKS):  # for another text
+        (tmp_path / "other.txt").write_text("The other crane. ")
+        run(tmp_path, tmp_path / "other.txt", out=str(tmp_path / "two"), tokenizer=str(name),
+            overwrite=True)  # fmt: skip
+        assert (tmp_path / "two" / RANKS).read_bytes() == before[RANKS]
+    run(tmp_path, tmp_path / "other.txt", out=str(tmp_path / "two"), overwrite=True)
+    assert not (tmp_path / "two" / RANKS).exists()  # now GPT-2's
+    save_ranks(train_bpe([text], 300), tmp_path / "out" / RANKS)
+    assert TokenShards(tmp_path / "out").encoding.n_vocab == 300  # the same
+    save_ranks(train_bpe(["other text"], 260), tmp_path / "out" / RANKS)
+    refused(lambda: TokenShards(tmp_path / "out").encoding, "is another tokenizer")
+
+
+@pytest.mark.parametrize(
+    "text, settings, parts",
+    [
+        ("A crane ate.", {}, ("12 bytes of text are too few", "1,000")),
+        ("A crane ate. " * 99, {"vocab_size": 2000}, ("vocab_size=2000 is too many", "at most 2")),
+        ("A crane ate. " * 99, {"vocab_size": 200}, ("at least 257",)),
+        ("A crane ate. ".encode("utf-16-le") * 99, {}, ("NUL", "UTF-16", "save it as UTF-8")),
+        ("A crâne ate. ".encode("latin-1") * 99, {}, ("is not UTF-8",)),
+        ("A crane ate. ".encode("utf-16")[:-1], {}, ("is not UTF-16",)),
+        ("", {}, ("no text in",)),
+    ],
+)
+def test_a_text_that_will_not_do_is_refused_and_nothing_is_left(tmp_path, text, settings, parts):
+    refused(lambda: learned(tmp_path, text, **settings), *parts)
+    assert not (tmp_path / "out").exists()
+
+
+def test_texts_of_other_kinds_give_a_vocabulary_too(tmp_path):
+    chinese = "".join(f"第{i}只鹤在湖边吃鱼。" for i in range(200))
+    assert chinese in read(learned(tmp_path, chinese, val_fraction=0))
+    text = "The crane eats fish. \n" * 99
+    shards = learned(tmp_path, text)
+    assert shards.vocab_size < 280 and "repeats itself" in shards.header.made["vocabulary"]
+    assert read(learned(tmp_path, text.encode("utf-16"), val_fraction=0)) == text
+
+
+def test_merges_of_a_long_text_are_learned_from_pieces_of_all_of_it(
+    tmp_path, small_pieces, monkeypatch
+):
+    monkeypatch.setattr(gpt2_edu.data.prepare, "SAMPLE", 2000)
+    text = " ".join(f"{'crane' if i < 600 else 'otter'} {i}" for i in range(1200))
+    shards = learned(tmp_path, text, vocab_size=280)
+    assert "from every 8th piece of it" in shards.header.made["vocabulary"]
+    tokens = {shards.encoding.decode([i]) for i in range(280)}
+    assert {" crane", " otter"} <= tokens
 
 
 class PowerCut(BaseException):

@@ -21,12 +21,12 @@ import torch
 
 import gpt2_edu.tokenizer
 from gpt2_edu import GPT2, GPT2Config, load_tokenizer
+from gpt2_edu.checkpoints import checkpoints, damage, read_state, weights_folder
 from gpt2_edu.crane.grammar import Grammar
 from gpt2_edu.data import TokenShards
 from gpt2_edu.data.prepare import PrepareConfig, prepare
 from gpt2_edu.exercises import record
 from gpt2_edu.trainer import Trainer
-from gpt2_edu.training import checkpoint as ck
 from gpt2_edu.training.config import read_train_config
 from gpt2_edu.training.run_log import cut_log, read_log
 from tests.fuzz.mutate import damaged
@@ -46,7 +46,7 @@ def kinds(place: Path) -> list[Kind]:
     settings = {"n_layer": 1, "n_head": 1, "n_embd": 6, "steps": 2, "save_every": 1}
     settings |= {"sample_every": 0, "eval_every": 0, "warmup_steps": 1}
     Trainer(small_config(data, run, **settings)).train()
-    newest = ck.checkpoints(run)[-1]
+    newest = checkpoints(run)[-1]
     notes = place / "progress"
     notes.mkdir()
     with chdir(notes), redirect_stdout(StringIO()):
@@ -63,8 +63,8 @@ def kinds(place: Path) -> list[Kind]:
         return GPT2.from_pretrained(place / "model")(torch.tensor([[1, 2, 3]]))[0].shape[-1]
 
     def checkpoint() -> Any:
-        folder = ck.model_folder(str(newest))
-        return ck.read_state(Path(folder))["step"], ck.damage(newest)
+        folder = weights_folder(newest)
+        return read_state(folder)["step"], damage(newest)
 
     def log() -> None:
         copy = Path(shutil.copy(run / "log.jsonl", place / "log-copy.jsonl"))
@@ -82,12 +82,12 @@ def kinds(place: Path) -> list[Kind]:
             aside.unlink()
 
     def tokenizer() -> Any:
-        load_tokenizer.cache_clear()
+        gpt2_edu.tokenizer._shipped.cache_clear()
         try:
             with mock.patch.object(gpt2_edu.tokenizer, "files", lambda package: place / package):
                 return load_tokenizer("crane").encode_ordinary("A crane ate fish.")
         finally:
-            load_tokenizer.cache_clear()
+            gpt2_edu.tokenizer._shipped.cache_clear()
 
     def prepared() -> None:
         out = place / "prepared"

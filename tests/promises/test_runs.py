@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from gpt2_edu.checkpoints import checkpoints, damage, weights_folder
 from gpt2_edu.machine import files
 from gpt2_edu.machine.files import locked
 from gpt2_edu.trainer import Trainer
-from gpt2_edu.training import checkpoint as ck
-from gpt2_edu.training.checkpoint import model_folder
 from gpt2_edu.training.config import LOG, SETTINGS
 from tests.training.small_run import (
     before_each_step,
@@ -55,11 +54,11 @@ def flip(path: Path, at: int = -9) -> None:
 
 
 def test_one_flipped_byte_never_writes_another_text(stopped):
-    newest = ck.checkpoints(stopped)[-1]
+    newest = checkpoints(stopped)[-1]
     flip(newest / "model.safetensors")
     for name in (stopped, newest):
         with pytest.raises(ValueError, match="other bytes than were written"):
-            model_folder(str(name), "last")
+            weights_folder(name, "last")
 
 
 def test_two_trainers_do_not_mix_their_runs(data, tmp_path, undisturbed):
@@ -117,16 +116,16 @@ def test_links_stay_and_what_they_link_to_is_never_removed(stopped, undisturbed,
     """The newest checkpoint is resumed from, and later ones push it out; the log is rewritten."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    names = [path.name for path in ck.checkpoints(stopped)]
-    for path in (*ck.checkpoints(stopped), stopped / LOG):
+    names = [path.name for path in checkpoints(stopped)]
+    for path in (*checkpoints(stopped), stopped / LOG):
         path.rename(disk / path.name)
         path.symlink_to(disk / path.name)
     (stopped / "checkpoints/.unfinished-step-00000003").symlink_to(disk / names[0])
     Trainer.resume(stopped).train()
     assert result(stopped) == result(undisturbed)
     assert (stopped / LOG).is_symlink()
-    assert not any(path.is_symlink() for path in ck.checkpoints(stopped)[-2:])
-    assert not any(ck.damage(disk / name) for name in names)
+    assert not any(path.is_symlink() for path in checkpoints(stopped)[-2:])
+    assert not any(damage(disk / name) for name in names)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there an open folder cannot be renamed")
@@ -192,15 +191,15 @@ def test_a_start_that_fails_leaves_the_folder_free(data, tmp_path):
 def test_a_kill_before_pruning_leaves_no_checkpoint_too_many(data, tmp_path, monkeypatch):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(ck, "prune", lambda *args: None)
+        patch.setattr("gpt2_edu.training.checkpoint.prune", lambda *args: None)
         Trainer(small_config(data, out, keep=1), on_log=press_ctrl_c(7)).train()
-    many = len(ck.checkpoints(out))
+    many = len(checkpoints(out))
     Trainer(small_config(data, out, keep=1, resume=True), on_log=press_ctrl_c(8)).train()
-    assert len(ck.checkpoints(out)) <= 2 < many
+    assert len(checkpoints(out)) <= 2 < many
 
 
 def test_a_damaged_state_is_named_and_leads_to_the_intact_checkpoint(stopped):
-    newest = ck.checkpoints(stopped)[-1]
+    newest = checkpoints(stopped)[-1]
     for state in (b"[]", b"{}", b"[" * 99_999, b'{"sha256": 1}', b"\xed\xa0\x80"):
         (newest / "state.json").write_bytes(state)
         with pytest.raises(ValueError, match="is intact") as error:

@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from gpt2_edu import GPT2, weights
+from gpt2_edu.checkpoints import newest_checkpoint
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import checkpoint as ck
 from gpt2_edu.training.randomness import random_state, set_random_state
@@ -29,7 +30,7 @@ def run(finished, tmp_path):
 
 def refused(run, *parts: str) -> str:
     with pytest.raises(ValueError) as caught:
-        ck.newest_checkpoint(run)
+        newest_checkpoint(run)
     assert all(part in str(caught.value) for part in parts), caught.value
     return str(caught.value)
 
@@ -37,7 +38,7 @@ def refused(run, *parts: str) -> str:
 def test_a_checkpoint_opens_as_a_model_here_and_in_transformers(run):
     import transformers
 
-    newest = ck.newest_checkpoint(run)
+    newest = newest_checkpoint(run)
     model = GPT2.from_pretrained(newest)
     theirs = transformers.GPT2LMHeadModel.from_pretrained(newest).eval()
     idx = torch.arange(11).unsqueeze(0)
@@ -77,7 +78,7 @@ def test_a_damaged_file_is_named_with_the_way_out(run, name, kind):
     mv, source, target = message.splitlines()[-1].split()
     assert mv == "mv"
     os.rename(source, target)
-    assert ck.newest_checkpoint(run) == older
+    assert newest_checkpoint(run) == older
 
 
 def test_any_flipped_bit_of_the_state_is_noticed(run):
@@ -87,7 +88,7 @@ def test_any_flipped_bit_of_the_state_is_noticed(run):
         path.write_bytes(raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :])
         refused(run, "state.json")
     path.write_bytes(raw)
-    assert ck.newest_checkpoint(run) == path.parent
+    assert newest_checkpoint(run) == path.parent
 
 
 def test_an_older_checkpoint_that_cannot_be_compared_is_refused_too(run):
@@ -103,7 +104,7 @@ def test_a_checkpoint_of_a_later_version_is_not_guessed_at(run):
     document = json.loads(path.read_text())
     del document["sha256"]
     document["version"] = 2
-    path.write_text(json.dumps(document | {"sha256": ck._digest(document)}))
+    path.write_text(json.dumps(document | {"sha256": ck.digest(document)}))
     refused(run, "another format", "version 1")
 
 
@@ -173,7 +174,7 @@ def make_checkpoints(run, losses):
                 "state": {"step": step, "val_loss": loss, "best": None, "loader": {}}
                 | {"scaler": {}, "random": [], "sequences_per_step": 1, "config": {}},
             }
-            document["sha256"] = ck._digest(document)
+            document["sha256"] = ck.digest(document)
             (part / "state.json").write_text(json.dumps(document))
 
 

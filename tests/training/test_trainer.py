@@ -18,10 +18,10 @@ import torch
 from safetensors.torch import load_file
 
 from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu.checkpoints import checkpoints, read_state
 from gpt2_edu.data import BatchLoader, TokenShards, validation_batches
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training import trainer as trainer_file
-from gpt2_edu.training.checkpoint import checkpoints
 from gpt2_edu.training.config import LOG, SETTINGS
 from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.run_log import read_log
@@ -330,6 +330,7 @@ def test_a_stop_before_the_run_has_begun_is_not_forgotten(data, tmp_path, capsys
     said = capsys.readouterr().out
     assert "Stopped after step 1 of 12" in said and str(out / "checkpoints/step-00000001") in said
     assert "--resume" in said and "Trainer.resume" in said
+    assert f"validation loss {read_state(checkpoints(out)[0])['val_loss']:.4f}" in said
 
 
 def test_in_a_thread_a_run_trains_without_listening_to_signals(data, finished, tmp_path):
