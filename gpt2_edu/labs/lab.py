@@ -27,13 +27,37 @@ def text_field(text: str, description: str = "text") -> widgets.Text:
     return widgets.Text(text, description=description, **SLOW)
 
 
+class InJupyter(Exhibit):
+    """What stands in place of a lab that has no printed form, where no kernel is live."""
+
+    def html(self) -> str:
+        return '<div class="g2">Run this cell in Jupyter, and controls appear here.</div>'
+
+
 class Lab(Live):
     """An exhibit that runs Python in a live kernel.
+
+    ``printed`` and ``first`` are for pages of the book, see ``Live``: a lab of your own needs
+    neither.
 
     A subclass returns its widgets, by name, from ``controls()``, and yields exhibits or text from
     ``show()``. ``show`` is called with the values of all widgets whenever one changes. The message
     of a ValueError is displayed above the previous output, which stays.
     """
+
+    def __init__(
+        self,
+        kind: str,
+        printed: Exhibit | None = None,
+        *,
+        first: str = "Change a control.",
+        **settings: Any,
+    ) -> None:
+        super().__init__(kind, printed or InJupyter(), first=first, **settings)
+
+    def html(self) -> str:
+        """The page's exhibit. It runs the book's model, so a lab of your own does without it."""
+        return super().html() if not isinstance(self.printed, InJupyter) else self.printed.html()
 
     controls: Callable[[], Mapping[str, Any]]
     show: Callable[..., Iterable[Exhibit | str]]

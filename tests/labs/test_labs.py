@@ -9,10 +9,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpt2_edu import GPT2, GPT2Config, generate, load_tokenizer, trace
+from gpt2_edu.bpe import train_bpe
 from gpt2_edu.exhibits import Bars, Matrix
 from gpt2_edu.labs import Cost, Crane, Heads, Museum, Patching, Sampling, Training, lab
 from gpt2_edu.labs.cost import REQUESTS, on_paper
 from gpt2_edu.sampling import next_probabilities
+from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.trainer import TrainConfig
 
 widgets = pytest.importorskip("ipywidgets")
@@ -102,6 +104,22 @@ def test_the_limits_of_a_listed_device_are_those_of_its_data_sheet():
     assert traffic > slower[1] > slower[2] > arithmetic  # its memory is slower, its arithmetic not
     with pytest.raises(ValueError, match="no data sheet of a T5"):
         on_paper("gpt2", "write", 1, 1, "float16", "T5")
+
+
+def test_a_lab_of_ones_own_needs_a_model_and_a_text_only():
+    ranks = train_bpe(["the crane ate the fish in the marsh"], 270)
+    encoding = make_encoding("own", ranks)
+    model = GPT2(GPT2Config(vocab_size=270, block_size=64, n_layer=1, n_head=2, n_embd=8)).eval()
+    for one in (
+        Sampling(model, encoding, text="the fish"),
+        Heads(model, encoding, text="the fish"),
+        Museum(model, encoding, text="the fish"),
+        Patching(model, encoding, texts=("the fish", "the crane")),
+        Cost(model.config),
+    ):
+        assert "gpt2-" not in one.html() and "Run this cell in Jupyter" in one.html()
+        shown = one.panel().children[2].value
+        assert "figure" in shown or "table" in shown
 
 
 def test_every_control_of_every_lab_changes_something(
