@@ -57,17 +57,21 @@ COMMANDS: dict[str, Command] = {}  # those whose files have been imported
 
 
 def command(
-    *examples: str, positional: str = "", make: Callable[..., Any] | None = None
+    *examples: str,
+    positional: str = "",
+    options: Any = None,
+    make: Callable[..., Any] | None = None,
 ) -> Callable[[Run], Run]:
     """Register a function as the command of its name.
 
     Its only parameter is annotated with the dataclass of its options, which ``make`` builds from
-    the values that were given on the command line (default: the dataclass itself).
+    the values that were given on the command line (default: the dataclass itself). ``options`` is
+    another dataclass, whose options ``make`` takes.
     """
 
     def register(run: Run) -> Run:
-        options = next(iter(get_type_hints(run).values()))
-        COMMANDS[run.__name__] = Command(run, options, make or options, examples, positional)
+        hint = options or next(iter(get_type_hints(run).values()))
+        COMMANDS[run.__name__] = Command(run, hint, make or hint, examples, positional)
         return run
 
     return register

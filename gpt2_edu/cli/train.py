@@ -4,32 +4,59 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from ..machine.options import option
 from ..training.config import TrainConfig, read_train_config
+from ..training.proposal import propose
 from ..training.trainer import Trainer
 from . import STOPPED, command
 
 
-def train_config(**given: Any) -> TrainConfig:
-    """The settings of a run; a resumed run keeps those that it started with."""
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(TrainConfig):
+    """The settings of a run, and what they are chosen by where they are not given."""
+
+    minutes: float = option("without model and init_from: choose settings for so long a run", 10.0)
+
+
+def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
+    """The settings of a run: those given, and for the rest what ``propose`` says.
+
+    A resumed run keeps those that it started with. A preset and weights to start from have their
+    own sizes, and under torchrun every process needs the same.
+    """
+    own = [name for name in ("resume", "model", "init_from") if given.get(name)]
+    own += ["torchrun"] * ("RANK" in os.environ)
+    if own and minutes is not None:
+        raise ValueError(f"--minutes is for choosing sizes, which {own[0]} has: leave it out")
     if given.get("resume") and "out" in given:
         return replace(read_train_config(given["out"]), **given)
-    return TrainConfig(**given)
+    if own:
+        return TrainConfig(**given)
+    known = {name: given[name] for name in ("device", "precision", "n_embd") if name in given}
+    proposed = propose(given.get("data", "data"), minutes=minutes or 10.0, **known)
+    proposed["min_lr"] = given.get("lr", proposed["lr"]) / 10
+    proposed["warmup_steps"] = min(100, given.get("steps", proposed["steps"]) // 10)
+    return TrainConfig(**proposed | given)
 
 
 @command(
-    "gpt2-edu train --data data/shakespeare --out runs/first --n-layer 6 --n-head 6 "
-    "--n-embd 192 --block-size 128 --batch-size 16 --steps 2000",
+    "gpt2-edu train --data data/shakespeare --out runs/first",
+    "gpt2-edu train --data data/shakespeare --out runs/longer --minutes 60",
     "gpt2-edu train --out runs/first --resume",
     "gpt2-edu train --data data/shakespeare --out runs/tuned --init-from gpt2 --lr 3e-5 "
     "--min-lr 3e-6",
     "torchrun --nproc-per-node=8 -m gpt2_edu train --data data/books --out runs/large",
+    options=TrainOptions,
     make=train_config,
 )
 def train(config: TrainConfig) -> None:
-    """Train a model on token shards, on one device or, under torchrun, on many."""
+    """Train a model on token shards, on one device or, under torchrun, on many.
+
+    Settings that are not given are chosen for the text and the device.
+    """
     done = Trainer(config).train()
     if not done.finished and "RANK" not in os.environ:  # torchrun would take it for a failure
         sys.exit(STOPPED)

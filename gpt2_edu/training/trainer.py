@@ -27,11 +27,13 @@ from torch import Tensor, nn
 from ..checkpoints import best_checkpoint, checkpoint_path, checkpoints
 from ..data import BatchLoader, TokenShards, validation_batches
 from ..data.shards import tokenizer_hash
+from ..flops import flops_per_token
 from ..generation import generate
 from ..language_model import eval_mode
 from ..machine.data_sheets import device_peak
 from ..machine.device import keep_freed_memory, named_device, pick_compile, pick_precision
 from ..machine.files import named_path
+from ..machine.measure import seconds
 from ..machine.messages import changes
 from ..model import GPT2
 from ..tokenizer import RANKS, is_own, load_tokenizer
@@ -213,7 +215,9 @@ class Trainer:
         peak = device_peak(ranks.device, "tf32" if tf32 else self.memory.precision)
         peak = peak and peak * ranks.world_size
         tokens = self.sequences_per_step * config.block_size
-        steps, seconds = 0, 0.0  # of training since the last row of the log
+        steps, elapsed = 0, 0.0  # of training since the last row of the log
+        if not (config.quiet or self.finished):
+            log.show(self._plan(tokens))
         if self.step == 0:
             row = self._description(tokens, peak)
             if self.val is not None:
@@ -223,7 +227,7 @@ class Trainer:
         while not (self.finished or stopping):
             began = time.perf_counter()
             row = self.train_step()
-            steps, seconds = steps + 1, seconds + time.perf_counter() - began
+            steps, elapsed = steps + 1, elapsed + time.perf_counter() - began
             loss = row["loss"]
             log.show_step(loss)
             stopping = ranks.any(self._stop.is_set())
@@ -239,7 +243,7 @@ class Trainer:
                 row["sample"] = self.sample()
                 log.show(row["sample"])
             if self._is_due(config.log_every) or "val_loss" in row or "sample" in row:
-                rate, (steps, seconds) = steps * tokens / seconds, (0, 0.0)
+                rate, (steps, elapsed) = steps * tokens / elapsed, (0, 0.0)
                 row |= timings(self.model.config, config.block_size, rate, peak, ranks.device)
                 self._write(log, row)
             if save:
@@ -329,6 +333,49 @@ class Trainer:
             "peak_flops_per_second": peak or "n/a",
             "utilisation_is": "tokens/s · (6·(12·N·C² + V·C) + 6·N·C·T) / peak FLOP/s",
         }
+
+    def _plan(self, tokens_per_step: int) -> str:
+        """What is trained on what, and how long it will take: two sentences for people."""
+        config, sizes, text = self.config, self.model.config, len(self.loader.shards)
+        parameters, left = self.model.num_parameters(), config.steps - self.step
+        work = config.steps * tokens_per_step * flops_per_token(sizes, config.block_size)
+        second = self.measure_step()
+        validated = left // config.eval_every * config.eval_batches if config.eval_every else 0
+        duration = second * (left + validated / (3 * config.grad_accum))
+        return (
+            f"{parameters:,} parameters: {sizes.n_layer} blocks, {sizes.n_head} heads, width "
+            f"{sizes.n_embd}, {sizes.vocab_size:,} tokens. The text has {text:,}, "
+            f"{text / parameters:.2f} for each parameter.\n{config.steps:,} steps of "
+            f"{self.sequences_per_step} × {config.block_size} tokens read it "
+            f"{config.steps * tokens_per_step / text:.1f} times: {work / 1e12:,.1f} TFLOP. "
+            f"At the {second:.2g} s a step measured now, {left:,} steps on {self.ranks.device} "
+            f"take about {in_words(duration)}."
+        )
+
+    def measure_step(self) -> float:
+        """Seconds that a step takes now, without changing the run: forward and backward pass.
+
+        On a CPU one sequence stands for a batch that would take longer than a second.
+        """
+        config, device = self.config, self.ranks.device
+
+        def passes(rows: int) -> float:
+            shape = (rows, config.block_size)
+            idx = torch.zeros(shape, dtype=torch.int64, device=device)
+
+            def run() -> None:
+                with self.autocast:
+                    _, loss = self.training_model(idx, idx)
+                loss.backward()
+
+            run()  # warm up
+            return min(seconds(run, device) for _ in range(2))
+
+        with kept_random_state(device):
+            one = passes(1) * config.batch_size if device.type == "cpu" else 0.0
+            batch = one if one > 1 else passes(config.batch_size)
+        self.optimizer.zero_grad()
+        return batch * config.grad_accum
 
     # ---- Validation and samples
 
@@ -456,6 +503,14 @@ def check_same_vocabulary(model: Path, shards: TokenShards) -> None:
             f"{shards.folder} was prepared with another one, of {shards.vocab_size:,}. Give the "
             f"data that it was trained on, or prepare the text with --tokenizer {model}"
         )
+
+
+def in_words(duration: float) -> str:
+    """Seconds in the largest unit of which there are two or more."""
+    for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if duration >= 2 * size:
+            return f"{duration / size:.0f} {unit}"
+    return f"{max(duration, 1):.0f} seconds"
 
 
 @contextmanager

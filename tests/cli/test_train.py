@@ -104,6 +104,30 @@ def test_a_run_is_not_continued_with_another_vocabulary(run, refused, shards, tm
     )
 
 
+def test_without_sizes_a_run_takes_what_fits_and_those_given_win(run, refused, shards, tmp_path):
+    """Never 124 million parameters on a laptop that nobody has asked for."""
+    out = tmp_path / "run"
+    said = run("train", "--data", shards, "--out", out, "--minutes", 0.001)
+    assert "parameters: 2 blocks" in said and "a step measured now" in said
+    chosen = json.loads((out / "run.json").read_text())
+    assert chosen["n_embd"] <= 64 and chosen["prompt"] == "\n"
+    rows = [json.loads(line) for line in (out / "log.jsonl").read_text().splitlines()]
+    assert sum("sample" in row for row in rows) == sum("val_loss" in row for row in rows[1:]) == 10
+    words = ["--n-embd", 24, "--steps", 9, "--lr", 0.01, "--quiet"]
+    run("train", "--data", shards, "--out", tmp_path / "b", *words)
+    given = json.loads((tmp_path / "b" / "run.json").read_text())
+    assert (given["n_embd"], given["n_head"], given["steps"], given["lr"]) == (24, 1, 9, 0.01)
+    assert given["min_lr"] == 0.001 and given["warmup_steps"] == 0
+
+    for more in (["--model", "gpt2"], ["--init-from", out], ["--resume"]):
+        said = refused("train", "--data", shards, "--out", out, "--minutes", 5, *more)
+        assert "leave it out" in said and more[0].strip("-").replace("-", "_") in said
+    words = ["--out", tmp_path / "short", "--val-fraction", 0.001]
+    run("prepare", tmp_path / "crane.txt", *words)
+    said = refused("train", "--data", tmp_path / "short", "--out", tmp_path / "c")
+    assert "Prepare a longer text" in said and not (tmp_path / "c").exists()
+
+
 def test_what_is_wrong_with_a_run_is_said_in_a_sentence(refused, shards, tmp_path):
     out = tmp_path / "run"
     for words, part in [
