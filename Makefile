@@ -28,9 +28,10 @@ book: $(READY) $(VENDOR)  ## build the site into _build/html
 	@echo "Built. Open _build/html/index.html in a browser, or run: make serve"
 serve: $(READY) $(PAGES)  ## serve it on this machine; PORT=8000
 	@$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
-lab: $(READY)  ## open the notebooks in JupyterLab
+lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 	@test -w "$$HOME" || { mkdir -p _build/home && export HOME="$(CURDIR)/_build/home"; }; \
-	$(BIN)/jupyter-lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
+	at=$(if $(NB),"$$($(SITE)lab_address $(NB) $(CELL))",/lab) && $(BIN)/jupyter-lab --notebook-dir=notebooks \
+	    --LabApp.default_url="$$at" $(if $(filter 0,$(shell id -u)),--allow-root)
 
 ##@ Check
 test:  ## all checks that CI runs

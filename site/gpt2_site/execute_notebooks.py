@@ -23,7 +23,8 @@ from gpt2_site.chapters import chapters, pages
 CELL_TIMEOUT = 600  # seconds
 USES_GPU = "pick_device()"
 PLACE = "exercise-"  # begins the names of cells that links lead to
-STEP = f"{PLACE}now-write-it"  # in Colab, where a chapter asks for a part of GPT-2
+WRITE_IT = "now-write-it"  # the cell where a chapter asks for a part of GPT-2
+STEP = f"{PLACE}{WRITE_IT}"  # its name in Colab
 
 
 def tidy(nb: nbformat.NotebookNode) -> None:

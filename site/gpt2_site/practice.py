@@ -32,7 +32,8 @@ from sphinx.util.docutils import SphinxDirective
 from gpt2_edu.exercises.exercise import Exercise
 from gpt2_site.addresses import colab
 from gpt2_site.chapters import ROOT, Chapter, Page, chapter_of, chapters, pages
-from gpt2_site.execute_notebooks import STEP
+from gpt2_site.execute_notebooks import STEP, WRITE_IT
+from gpt2_site.lab_address import command
 from gpt2_site.make_practice import KINDS, anchor, exercises_of, plain, questions, several
 from gpt2_site.practice_tasks import answered_in_page, form
 from gpt2_site.theme import linkable
@@ -97,10 +98,11 @@ class Practice(SphinxPostTransform):
             place += raw(stuck(chapter_of(ended)))
             for section in sections:
                 if section.next_node(nodes.title).astext() == "Now write it":
-                    way = where_to_run(f"{colab(page)}#scrollTo={STEP}", ended.path.name)
                     asks = f'build("{ended.slug}"'
                     at = next(i for i in cells_of(section) if asks in section[i].astext())
-                    section.insert(at, raw(f'<p class="elsewhere">{way}</p>'))
+                    opens = f"{colab(page)}#scrollTo={STEP}"
+                    types = command(chapter_of(ended), WRITE_IT)
+                    section[at : at + 1] = in_notebook(section[at], opens, types)
 
 
 def cells_of(section: nodes.section) -> list[int]:
@@ -115,12 +117,19 @@ def leave_out_unfilled(within: nodes.Element) -> None:
             cell.children = [c for c in cell.children if not UNFILLED.search(c.astext())]
 
 
-def where_to_run(opens: str, notebook: str) -> str:
-    """Where an exercise's cell can be run, since a page runs no Python."""
-    return (
-        f'<a href="{escape(opens)}">Open in Colab at this exercise</a>, or locally: '
-        f"<code>make lab</code>, then <code>{notebook}</code>."
-    )
+def in_notebook(cell: nodes.Node, opens: str, types: str, more: str = "") -> list[nodes.Node]:
+    """A cell to write in, marked as one that no page runs, and below it where it can be run."""
+    typed = nodes.literal_block(types, types, language="bash")
+    return [
+        raw('<div class="in-notebook"><p class="mark">To be written in the notebook</p>'),
+        cell,
+        raw(
+            f'<div class="elsewhere"><p><a href="{escape(opens)}">Open in Colab at this cell</a>, '
+            "or on your machine, in the book’s folder:</p>"
+        ),
+        typed,
+        raw(f"{more}</div></div>"),
+    ]
 
 
 def here(chapter: Chapter) -> str:
@@ -287,16 +296,16 @@ def dress_exercise(
     at = cells[0]
     cell = section.children[at]
     leave_out_unfilled(cell)
-    links = where_to_run(
-        f"{opens}#scrollTo={anchor(exercise)}", f"practice/{chapter.practice.name}"
+    explores = exercise.kind == "explore" and any(map(exhibits, chapter.pages))
+    around = in_notebook(
+        cell,
+        f"{opens}#scrollTo={anchor(exercise)}",
+        command(chapter, exercise.name),
+        f"<p>{shown_in(chapter)}</p>" * explores,
     )
-    if exercise.kind == "explore" and any(map(exhibits, chapter.pages)):
-        links += f"<br>{shown_in(chapter)}"
-    run = raw(f'<p class="elsewhere">{links}</p>')
-    around = [run, cell]
     if answered_in_page(exercise) and exercise.kind in ON_PAPER:
         fold = raw('<details class="in-python"><summary>In Python</summary>')
-        around = [fold, run, cell, raw("</details>")]
+        around = [fold, *around, raw("</details>")]
     section.children[at : at + 1] = around
     if answered_in_page(exercise):
         hints = (

@@ -14,8 +14,10 @@ from gpt2_edu import exercises
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.exercises.exercise import steps
 from gpt2_edu.exercises.parts import execute
+from gpt2_site import lab_address
 from gpt2_site.chapters import chapters, find
 from gpt2_site.execute_notebooks import STEP
+from gpt2_site.lab_address import Place, Refused
 from gpt2_site.make_colab import for_colab
 from gpt2_site.make_practice import anchor, exercises_of, questions
 from gpt2_site.practice import asked_in, guessed_in
@@ -55,6 +57,15 @@ def stored(page: Page) -> dict:
     return json.loads(page.evaluate("(key) => localStorage.getItem(key)", KEY))
 
 
+def opened_by(command: str) -> Place:
+    """What `make lab NB=06 CELL=split_heads` opens."""
+    make, lab, *settings = command.split()
+    assert (make, lab) == ("make", "lab")
+    names, values = zip(*(one.split("=") for one in settings), strict=True)
+    assert names == ("NB", "CELL")
+    return lab_address.place(*values)
+
+
 # ---- Questions
 
 
@@ -80,6 +91,12 @@ def test_a_practice_page_has_every_card_field_and_solution(soup, chapter):
         assert exercise.title in cells[place].source
         if exercise.checked:
             assert any(link.endswith(f"{chapter.name}.ipynb#scrollTo={place}") for link in links)
+    ways = [framed.select("pre")[-1].get_text() for framed in page.select(".in-notebook")]
+    opened = [opened_by(command) for command in ways]
+    headings = [f"{n}. {e.title}" for n, e in enumerate(given, 1) if e.checked]
+    assert opened == [Place(f"practice/{chapter.practice.name}", h) for h in headings]
+    text = "\n".join(cell.source for cell in cells.values())
+    assert all(f"### {heading}\n" in text for heading in headings)
     story = soup(f"notebooks/{chapter.name}")
     for link in page.select(f"a[href^='../{chapter.name}.html#gpt2-']"):
         assert story.find(id=link["href"].partition("#")[2]) is not None
@@ -231,13 +248,23 @@ def test_a_step_has_its_answer_and_says_where_its_cell_can_be_run(soup, step):
     (title,) = page.find_all("summary", string="The book's answer")
     assert title.parent.find("pre").get_text().strip("\n") == solution
     assert f"\n```python\n{solution}\n```\n" in step.markdown
-    (way,) = page.select("#now-write-it .elsewhere")
-    assert f'build("{step.slug}"' in way.find_next("pre").get_text()
-    assert way.a["href"].endswith(f"/notebooks/{step.name}.ipynb#scrollTo={STEP}")
-    assert "make lab" in way.get_text()
+    (framed,) = page.select("#now-write-it .in-notebook")
+    cell, command = framed.select("pre")
+    assert f'build("{step.slug}"' in cell.get_text()
+    link = framed.select_one(".elsewhere a")
+    assert link["href"].endswith(f"/notebooks/{step.name}.ipynb#scrollTo={STEP}")
+    assert opened_by(command.get_text()) == Place(step.path.name, "Now write it")
     nb = for_colab(nbformat.read(step.path, as_version=4), f"notebooks/{step.name}", "")
     (cell,) = (cell for cell in nb.cells if cell.metadata.get("id") == STEP)
     assert cell.source.startswith("## Now write it")
+
+
+def test_what_make_lab_cannot_open_is_named():
+    assert lab_address.place("6") == lab_address.place("06") == Place("06_heads.ipynb")
+    with pytest.raises(Refused, match="Chapters: 1 to"):
+        lab_address.place("99")
+    with pytest.raises(Refused, match="Cells: now-write-it, head_size"):
+        lab_address.place("06", "gelu")
 
 
 def test_a_chapter_ends_with_the_way_to_its_questions(opened):
