@@ -355,7 +355,7 @@ def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
         parts = ((f"at {key!r}", got[key], value) for key, value in wanted.items())
     elif isinstance(wanted, list | tuple):
         if isinstance(got, Tensor):
-            got = list(got) if isinstance(wanted[0], Tensor) else got.tolist()
+            got = list(got) if any(isinstance(w, Tensor) for w in wanted) else got.tolist()
         if not isinstance(got, list | tuple):
             return f"gives {_kind(got)}, not a {type(wanted).__name__}"
         if len(got) != len(wanted):
