@@ -2,7 +2,7 @@
 
 import torch
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 
 ORDER = 45
 KIND = "write"
@@ -46,7 +46,7 @@ _TOPK = "        scores, places = total.topk(min(width, len(total)))\n"
 MISTAKES = (
     Mistake(
         "This finds what greedy decoding finds. Either you keep one text only, or all texts of your beam are the same, because it began with copies of the prompt. Begin with one text, and keep the `width` best extensions of all texts together.",
-        """
+        code="""
 def beam_search(logits_of, idx, n, width):
     scores = torch.zeros(width)
     idx = idx.expand(width, -1)
@@ -60,27 +60,22 @@ def beam_search(logits_of, idx, n, width):
     ),
     Mistake(
         "You add logits. They are not comparable between texts, because each row has its own constant. Add log-probabilities, `log_softmax(dim=-1)`.",
-        changed(SOLUTION, (".log_softmax(dim=-1)", "")),
+        (".log_softmax(dim=-1)", ""),
     ),
     Mistake(
         "The texts are compared by their newest token only. Add the sum of the earlier ones, `scores[:, None] + log_p`.",
-        changed(SOLUTION, ("(scores[:, None] + log_p)", "log_p")),
+        ("(scores[:, None] + log_p)", "log_p"),
     ),
     Mistake(
         "The new tokens are appended to the wrong texts. Place i of the flattened table is an extension of the text `i // V`, so take `idx[places // V]` first.",
-        changed(
-            SOLUTION,
-            ("idx[places // V]", "idx[:1].expand(len(places), -1) if len(idx) == 1 else idx"),
-            ("min(width, len(total))", "min(width, len(total)) if len(idx) == 1 else len(idx)"),
-        ),
+        ("idx[places // V]", "idx[:1].expand(len(places), -1) if len(idx) == 1 else idx"),
+        ("min(width, len(total))", "min(width, len(total)) if len(idx) == 1 else len(idx)"),
     ),
     Mistake(
         "After the first step each text takes its own best token, so no weak text is ever dropped for a second extension of a strong one. Compare the extensions of all texts together.",
-        changed(
-            SOLUTION,
-            (
-                _TOPK,
-                """        if len(idx) == 1:
+        (
+            _TOPK,
+            """        if len(idx) == 1:
             scores, places = total.topk(min(width, V))
         else:
             scores, new = total.view(-1, V).max(dim=-1)
@@ -88,32 +83,28 @@ def beam_search(logits_of, idx, n, width):
             order = scores.argsort(descending=True)
             scores, places = scores[order], places[order]
 """,
-            ),
         ),
     ),
     Mistake(
         "The model sees only the newest token of each text. Give it all of `idx`.",
-        changed(SOLUTION, ("logits_of(idx)", "logits_of(idx[:, -1:])")),
+        ("logits_of(idx)", "logits_of(idx[:, -1:])"),
     ),
     Mistake(
         "You return the whole beam. Return the likeliest text only, as (1, T + n).",
-        changed(SOLUTION, ("return idx[:1]", "return idx")),
+        ("return idx[:1]", "return idx"),
     ),
     Mistake(
         "The text is right, but the prompt is missing in front of it.",
-        changed(
-            SOLUTION,
-            ("    scores = torch.zeros(1)", "    T = idx.size(1)\n    scores = torch.zeros(1)"),
-            ("return idx[:1]", "return idx[:1, T:]"),
-        ),
+        ("    scores = torch.zeros(1)", "    T = idx.size(1)\n    scores = torch.zeros(1)"),
+        ("return idx[:1]", "return idx[:1, T:]"),
     ),
     Mistake(
         "There may be fewer extensions than `width`: the first step has only V of them. Then keep all, with `topk(min(width, …))`.",
-        changed(SOLUTION, ("total.topk(min(width, len(total)))", "total.topk(width)")),
+        ("total.topk(min(width, len(total)))", "total.topk(width)"),
     ),
     Mistake(
         "This returns the least likely text of the beam. `topk` returns the largest first, so the best is the first.",
-        changed(SOLUTION, ("return idx[:1]", "return idx[-1:]")),
+        ("return idx[:1]", "return idx[-1:]"),
     ),
 )
 

@@ -5,7 +5,7 @@ from copy import deepcopy
 import torch
 from torch import nn
 
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 
 ORDER = 35
 KIND = "write"
@@ -53,57 +53,50 @@ def recorded(model, path, idx, other):
 MISTAKES = (
     Mistake(
         "The hook is still there when the model reads `other`, so that pass is recorded too. Only `handle.remove()` takes it away; `del handle` does not.",
-        changed(SOLUTION, ("    handle.remove()\n", "")),
+        ("    handle.remove()\n", ""),
     ),
     Mistake(
         "Nothing is recorded, because the hook is removed before the model runs. Register, run the model on `idx`, then remove.",
-        changed(
-            SOLUTION,
-            ("    model(idx)\n", ""),
-            ("handle.remove()\n", "handle.remove()\n    model(idx)\n"),
-        ),
+        ("    model(idx)\n", ""),
+        ("handle.remove()\n", "handle.remove()\n    model(idx)\n"),
     ),
     Mistake(
         "This is the layer's input. The output is the third argument of the hook.",
-        changed(SOLUTION, ("output.detach()", "args[0].detach()")),
+        ("output.detach()", "args[0].detach()"),
     ),
     Mistake(
         "This is the output of the whole model. Register the hook on the layer, `model.get_submodule(path)`.",
-        changed(SOLUTION, ("model.get_submodule(path)", "model")),
+        ("model.get_submodule(path)", "model"),
     ),
     Mistake(
         "The tensor that you kept was overwritten by the next layer, which works in place. Keep a copy, `output.detach().clone()`.",
-        changed(SOLUTION, (".detach().clone()", ".detach()")),
+        (".detach().clone()", ".detach()"),
     ),
     Mistake(
         "A model's own hooks run only if the model is called. `model.forward(idx)` skips them, so write `model(idx)`.",
-        changed(
-            SOLUTION, ("model(idx)", "model.forward(idx)"), ("model(other)", "model.forward(other)")
-        ),
+        ("model(idx)", "model.forward(idx)"),
+        ("model(other)", "model.forward(other)"),
     ),
     Mistake(
         "You return the last tensor alone. A layer may run several times in one pass, so return the list.",
-        changed(SOLUTION, ("return kept", "return kept[-1]")),
+        ("return kept", "return kept[-1]"),
     ),
     Mistake(
         "The hook keeps only the newest output. A layer may run several times in one pass, so append each.",
-        changed(SOLUTION, ("kept.append(output.detach().clone())", "kept[:] = [output.clone()]")),
+        ("kept.append(output.detach().clone())", "kept[:] = [output.clone()]"),
     ),
     Mistake(
         "You call the layer on the ids themselves. It should get what the layers before it computed, so let the model run and listen with a hook.",
-        """
+        code="""
 def recorded(model, path, idx, other):
     return [model.get_submodule(path)(idx)]
 """,
     ),
     Mistake(
         "The hook returns something, and PyTorch takes it for the layer's new output. Only append in it, without a `return`.",
-        changed(
-            SOLUTION,
-            (
-                "  # a later layer may write into it\n",
-                "\n        return torch.zeros_like(output)\n",
-            ),
+        (
+            "  # a later layer may write into it\n",
+            "\n        return torch.zeros_like(output)\n",
         ),
     ),
 )

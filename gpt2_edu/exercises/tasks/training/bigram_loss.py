@@ -3,7 +3,7 @@
 import torch
 
 from ....analysis.scoring import Bigram
-from ...exercise import Case, Mistake, changed
+from ...exercise import Case, Mistake
 
 ORDER = 50
 KIND = "write"
@@ -47,67 +47,55 @@ _ADD = "    counts = counts + add  # no pair is impossible\n"
 MISTAKES = (
     Mistake(
         "Each pair is counted once at most. `counts[before, after] += 1` with whole rows of ids adds 1 to each place once, however often it is named. Use a loop, or `torch.bincount`.",
-        changed(
-            SOLUTION,
-            (
-                _COUNTS,
-                "    counts = torch.zeros(V, V)\n    counts[counted[:-1], counted[1:]] += 1\n",
-            ),
+        (
+            _COUNTS,
+            "    counts = torch.zeros(V, V)\n    counts[counted[:-1], counted[1:]] += 1\n",
         ),
     ),
     Mistake(
         "The loss is infinite as soon as a pair is new. Add `add` to the count of every pair.",
-        changed(SOLUTION, (_ADD, "")),
+        (_ADD, ""),
     ),
     Mistake(
         "You add only where the count is 0. Add to every pair, so that a pair seen once stays ahead of one never seen by a whole count.",
-        changed(SOLUTION, (_ADD, "    counts = counts.float().masked_fill(counts == 0, add)\n")),
+        (_ADD, "    counts = counts.float().masked_fill(counts == 0, add)\n"),
     ),
     Mistake(
         "The probabilities of a row do not sum to 1, because you divide by the sum from before `add`. Add first, then divide by the new sum.",
-        changed(
-            SOLUTION,
-            (_ADD, "    total = counts.sum(dim=-1, keepdim=True)\n" + _ADD),
-            ("counts.sum(dim=-1, keepdim=True)  # row", "total  # row"),
-        ),
+        (_ADD, "    total = counts.sum(dim=-1, keepdim=True)\n" + _ADD),
+        ("counts.sum(dim=-1, keepdim=True)  # row", "total  # row"),
     ),
     Mistake(
         "You divide by the sums of the columns. What has to sum to 1 is everything that may follow one token, which is a row.",
-        changed(
-            SOLUTION,
-            ("sum(dim=-1, keepdim=True)  # row: the token before", "sum(dim=0, keepdim=True)"),
-        ),
+        ("sum(dim=-1, keepdim=True)  # row: the token before", "sum(dim=0, keepdim=True)"),
     ),
     Mistake(
         "You divide by the sum of the whole table, which gives the probability of the pair. Given the token before, divide each row by its own sum.",
-        changed(SOLUTION, ("counts.sum(dim=-1, keepdim=True)  # row", "counts.sum()  # row")),
+        ("counts.sum(dim=-1, keepdim=True)  # row", "counts.sum()  # row"),
     ),
     Mistake(
         "You average the probabilities and then take the logarithm. The loss is the mean of the logarithms.",
-        changed(SOLUTION, (".log().mean()", ".mean().log()")),
+        (".log().mean()", ".mean().log()"),
     ),
     Mistake(
         "This predicts the token *before* from the one after. The row is `measured[:-1]`, the column `measured[1:]`.",
-        changed(SOLUTION, ("p[measured[:-1], measured[1:]]", "p[measured[1:], measured[:-1]]")),
+        ("p[measured[:-1], measured[1:]]", "p[measured[1:], measured[:-1]]"),
     ),
     Mistake(
         "That is the loss on the text that was counted. Measure on the other one.",
-        changed(SOLUTION, ("p[measured[:-1], measured[1:]]", "p[counted[:-1], counted[1:]]")),
+        ("p[measured[:-1], measured[1:]]", "p[counted[:-1], counted[1:]]"),
     ),
     Mistake(
         "That is the sum over all pairs. The loss is the mean, so that long and short texts can be compared.",
-        changed(SOLUTION, (".log().mean()", ".log().sum()")),
+        (".log().mean()", ".log().sum()"),
     ),
     Mistake(
         "The sign is missing. The logarithm of a probability is negative, and the loss is its opposite.",
-        changed(SOLUTION, ("return -p", "return p")),
+        ("return -p", "return p"),
     ),
     Mistake(
         "This guesser knows how frequent each token is, and ignores the token before. Count pairs.",
-        changed(
-            SOLUTION,
-            (_COUNTS, "    counts = torch.bincount(counted[1:], minlength=V).expand(V, V)\n"),
-        ),
+        (_COUNTS, "    counts = torch.bincount(counted[1:], minlength=V).expand(V, V)\n"),
     ),
 )
 
