@@ -294,7 +294,7 @@ def fsdp_bytes_per_step(
 
 @dataclass(frozen=True)
 class TimeEstimate:
-    """How long training takes. Communication may hide behind computation, or not at all."""
+    """How long training takes."""
 
     steps: int
     compute_seconds: float
@@ -304,11 +304,6 @@ class TimeEstimate:
     def shortest_seconds(self) -> float:
         """If all communication is hidden behind computation, or the other way round."""
         return max(self.compute_seconds, self.communication_seconds)
-
-    @property
-    def longest_seconds(self) -> float:
-        """If none is hidden."""
-        return self.compute_seconds + self.communication_seconds
 
 
 def training_time(

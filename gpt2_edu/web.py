@@ -21,6 +21,7 @@ import tiktoken
 
 from .crane import story
 from .crane.grammar import cell, crane_world
+from .machine.files import read_json
 from .tokenizer import load_tokenizer
 from .weights import config_to_hugging_face, save_tensors, to_hugging_face
 
@@ -64,7 +65,7 @@ def files_script(name: str) -> str:
     stored = {
         "gpt2_runs": _published_passes,
         "crane_learned": _attention_while_it_learned,
-        "crane_units": _where_units_fire,
+        "crane_units": lambda: read_json(ASSETS / "crane" / "units.json"),
     }
     if name in stored:
         content = json.dumps(stored[name](), separators=(",", ":"))
@@ -82,18 +83,10 @@ def files_script(name: str) -> str:
     return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"
 
 
-def _where_units_fire() -> dict[str, Any]:
-    """Of each block and unit the places of its loudest answers; see analysis/units.py."""
-    content: dict[str, Any] = json.loads(
-        (ASSETS / "crane" / "units.json").read_text(encoding="utf-8")
-    )
-    return content
-
-
 def _published_passes() -> list[dict[str, Any]]:
     """What OpenAI's GPT-2 did with five prompts, as the picture of a pass reads it."""
     shown = load_tokenizer("gpt2").decode
-    runs = json.loads((ASSETS / "gpt2_runs.json").read_text(encoding="utf-8"))["runs"]
+    runs = read_json(ASSETS / "gpt2_runs.json")["runs"]
     return [
         {
             "text": run["prompt"],
@@ -112,7 +105,7 @@ def _published_passes() -> list[dict[str, Any]]:
 
 def _attention_while_it_learned() -> list[Any]:
     """Of each snapshot and text, block and head: the weights row by row, in hundredths."""
-    kept = json.loads((ASSETS / "crane" / "snapshots.json").read_text(encoding="utf-8"))
+    kept = read_json(ASSETS / "crane" / "snapshots.json")
     return [
         [[[list(chain(*head)) for head in block] for block in text] for text in shot["attention"]]
         for shot in kept["snapshots"]
