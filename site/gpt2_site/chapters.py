@@ -51,6 +51,12 @@ class Page:
     def title(self) -> str:
         return plain(re.search(r"^# (.+)$", self.markdown, re.M)[1])
 
+    @property
+    def minutes(self) -> int | None:
+        """How long reading takes, if the page says so. Chapters do."""
+        told = re.search(r"\*\*Time\*\*: (?:about )?(\d+) minutes to read", self.markdown)
+        return int(told[1]) if told else None
+
 
 @dataclass(frozen=True)
 class Chapter(Page):
@@ -70,11 +76,6 @@ class Chapter(Page):
     @property
     def questions(self) -> Path:
         return ROOT / "book" / "practice" / f"{self.slug}.toml"
-
-    @property
-    def minutes(self) -> int:
-        """How long reading takes, as the chapter says."""
-        return int(re.search(r"\*\*Time\*\*: (\d+) minutes to read", self.markdown)[1])
 
     @property
     def needs(self) -> list[str]:

@@ -1,7 +1,7 @@
-"""Sphinx extension: a chapter has a short road, which a switch at its head chooses (short.js).
+"""Sphinx extension: a chapter's page has a short road, chosen by a switch at its head (short.js).
 
 It leaves out what the story does without: the folds, how the package does it, the ledger,
-questions, references. Notebooks, slides and the PDF have all of a chapter.
+questions, references. Notebooks, slides and the PDF have all of it.
 """
 
 from __future__ import annotations
@@ -11,20 +11,22 @@ import re
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from gpt2_site.chapters import DEEPER, Chapter, chapters
+from gpt2_site.chapters import DEEPER, Page, pages
 from gpt2_site.folds import deeper_title
 
 LEFT_OUT = ("The real thing", "What this chapter added", "Questions people ask", "References")
 HEADING = re.compile(r"^(#{1,3}) (.+)$", re.M)
-MINUTES = re.compile(r"(<strong>Time</strong>: )(\d+)(?= minutes)")
+MINUTES = re.compile(r"(<strong>Time</strong>: (?:about )?)(\d+)(?= minutes)")
 
 
-def minutes(chapter: Chapter) -> int:
-    """How long the short road takes: the chapter's minutes, by the share of its words that remain.
+def minutes(page: Page) -> int | None:
+    """How long the short road takes: the page's minutes, by the share of its words that remain.
 
-    Words in folds do not count, because the chapter's own minutes leave them out, too.
+    Words in folds do not count, because the page's own minutes leave them out, too.
     """
-    _, *pieces = HEADING.split(chapter.markdown)
+    if page.minutes is None:
+        return None
+    _, *pieces = HEADING.split(page.markdown)
     full = short = 0
     kept = True
     for marks, heading, text in zip(pieces[::3], pieces[1::3], pieces[2::3], strict=True):
@@ -33,7 +35,7 @@ def minutes(chapter: Chapter) -> int:
         if not heading.startswith(DEEPER):
             full += len(text.split())
             short += kept * len(text.split())
-    return round(chapter.minutes * short / full)
+    return round(page.minutes * short / full)
 
 
 def left_out(section: nodes.section) -> bool:
@@ -43,17 +45,17 @@ def left_out(section: nodes.section) -> bool:
 
 def mark(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.document) -> None:
     """Mark what the short road leaves out, in the text and in the contents beside it."""
-    chapter = next((c for c in chapters() if page == f"notebooks/{c.name}"), None)
-    if not chapter:
+    told = next((one for one in pages() if page == f"notebooks/{one.name}"), None)
+    if not told:
         return
-    context["length"] = {"short": minutes(chapter), "full": chapter.minutes}
+    context["length"] = {"short": minutes(told), "full": told.minutes}
     for part in filter(left_out, doctree.findall(nodes.section)):
         for anchor in part["ids"]:
             section, entry = f'<section id="{anchor}"', f'<li>(<a [^>]*href="#{anchor}")'
             body = context["body"].replace(section, f'{section} class="long"')
             context |= {"body": body, "toc": re.sub(entry, r'<li class="long">\1', context["toc"])}
-    told = rf'\1<span class="when-full">\2</span><span class="when-short">{minutes(chapter)}</span>'
-    context["body"] = MINUTES.sub(told, context["body"], count=1)
+    both = rf'\1<span class="when-full">\2</span><span class="when-short">{minutes(told)}</span>'
+    context["body"] = MINUTES.sub(both, context["body"], count=1)
     app.add_css_file("short.css", priority=902)
     app.add_js_file("short.js", loading_method="defer")
 

@@ -1,5 +1,5 @@
-// How much of a chapter is shown, all of it or the short road. The choice holds for all chapters; a
-// link to what the short road leaves out shows all of this one.
+// How much of a chapter's page is shown, all of it or the short road. The choice holds for all of them;
+// a link to what the short road leaves out shows all of this one.
 
 "use strict";
 

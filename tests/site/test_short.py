@@ -1,4 +1,4 @@
-"""The short road through a chapter: what it leaves out, its minutes, and the switch."""
+"""The short road through a chapter's pages: what it leaves out, its minutes, and the switch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from playwright.sync_api import Page, expect
 
-from gpt2_site.chapters import DEEPER, chapters, find, headings
+from gpt2_site.chapters import DEEPER, chapters, find, headings, pages
 from gpt2_site.short import LEFT_OUT, minutes
 
 HEADS, MASK = (f"notebooks/{find(slug).name}.html" for slug in ("heads", "mask"))
@@ -19,15 +19,19 @@ def test_its_minutes_follow_from_the_words_that_remain():
     words = "word " * 30
     kept = f"# A\n\n{words}\n\n## B\n\n{words}\n\n### Deeper: C\n\n{words * 9}"
     told = f"{kept}\n\n## The real thing\n\n{words}\n\n### Deeper: D\n\n{words}"
-    chapter = SimpleNamespace(minutes=20, markdown=f"{told}\n\n## References\n\n{words}")
-    assert minutes(chapter) == 10  # 60 of 120 words outside the folds
-    for chapter in chapters():
-        assert chapter.minutes / 2 < minutes(chapter) < chapter.minutes
+    page = SimpleNamespace(minutes=20, markdown=f"{told}\n\n## References\n\n{words}")
+    assert minutes(page) == 10  # 60 of 120 words outside the folds
+    page.minutes = None
+    assert minutes(page) is None
+    timed = [page for page in pages() if page.minutes]
+    assert set(chapters()) <= set(timed)
+    for page in timed:
+        assert page.minutes / 2 < minutes(page) < page.minutes
 
 
-def test_it_leaves_out_folds_and_what_the_story_does_without(soup, chapter):
-    page = soup(f"notebooks/{chapter.name}")
-    found = list(headings(chapter.markdown).values())
+def test_it_leaves_out_folds_and_what_the_story_does_without(soup, told):
+    page = soup(f"notebooks/{told.name}")
+    found = list(headings(told.markdown).values())
     out = [heading for heading in found if heading in LEFT_OUT or heading.startswith(DEEPER)]
     long = page.select("article section.long")
     folds = [section for section in long if section.select_one(":scope > details.deeper")]
@@ -37,10 +41,12 @@ def test_it_leaves_out_folds_and_what_the_story_does_without(soup, chapter):
     assert len(folds) == len(out) - len(named) == len(page.select("details.deeper"))
     entries = page.select(".here-is li.long > a")
     assert [entry["href"] for entry in entries] == [f"#{section['id']}" for section in long]
-    told = [page.select_one(f"article p .when-{length}").text for length in ("full", "short")]
-    assert told == [str(chapter.minutes), str(minutes(chapter))]
+    roads = {"short": minutes(told), "full": told.minutes}
+    for length, takes in roads.items():
+        here = [span.text for span in page.select(f"article p .when-{length}")]
+        assert here == ([str(takes)] if takes else [])
     said = [" ".join(label.text.split()) for label in page.select(".length label")]
-    assert said == [f"short {told[1]} min", f"full {told[0]} min"]
+    assert said == [f"{road} {takes} min" if takes else road for road, takes in roads.items()]
 
 
 @pytest.mark.parametrize("name", ["book/index", "book/start", "notebooks/practice/06_heads"])
