@@ -159,6 +159,7 @@ export class Exhibit extends HTMLElement {
       complain: (error) => this.complain(error),
     });
     this.replaceChildren(...this.frame(this.parts));
+    this.toggleAttribute("data-new", true); // unseen until its first answer: then nothing moves
   }
 
   /** @param {Parts} parts */
@@ -222,6 +223,7 @@ export class Exhibit extends HTMLElement {
       this.dataset.state = "stale";
     } finally {
       slow.forEach(clearTimeout);
+      if (latest()) this.toggleAttribute("data-new", false);
     }
   }
 
