@@ -9,6 +9,7 @@ import { press } from "./press.mjs";
 /** @import { View } from "./scenes.mjs" */
 
 const UNITS = 24; // lights of an MLP
+const SMALLER = 0.85; // the smallest type of a token's name, in parts of the usual
 
 /**
  * A token, its id and the first numbers of its vector.
@@ -29,8 +30,10 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
   const [x, y] = wide
     ? [6, layout.over(lane) - height / 2]
     : [layout.over(lane) - width / 2, layout.top - 6];
-  const most = Math.floor(width / (wide ? 8 : 6.6));
+  const [letter, size] = wide ? [8, 13] : [6.6, 11]; // px: as wide, in type of this size
+  const most = Math.floor(width / (letter * SMALLER));
   const shown = name.length > most ? `${name.slice(0, most - 1)}…` : name;
+  const fits = (width - 3) / (letter * shown.length); // smaller type before a name is cut
   const vector = folded ? [] : (pass.vectors[t] ?? []);
   const strip = Array.from(vector, (value, c) => {
     const scale = Math.min(1, Math.abs(value) / 0.3);
@@ -50,7 +53,7 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
     aria-label=${folded ? `+${first} older tokens` : `${shown} ${under}: ${offer}`} aria-pressed=${String(chosen)}
     @click=${act} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, act)}>
     <rect x=${x} y=${y} width=${width} height=${height} rx="8"></rect>
-    <text class="name" x=${x + width / 2} y=${y + (low && !differs ? height / 2 + 4 : wide ? Math.min(15, height / 2) : 17)}>${shown}</text>
+    <text class="name" style=${fits < 1 ? `font-size:${(size * fits).toFixed(1)}px` : nothing} x=${x + width / 2} y=${y + (low && !differs ? height / 2 + 4 : wide ? Math.min(15, height / 2) : 17)}>${shown}</text>
     ${low && !differs ? nothing : svg`<text class="id" x=${x + width / 2 - (swaps && !wide ? 6 : 0)} y=${y + height - (low ? 1 : 5)}>${folded ? "older" : under}</text>`}
     ${swaps ? svg`<text class="swap" x=${x + width - 8} y=${y + height - 5}>⇄</text>` : nothing}
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
