@@ -34,7 +34,7 @@ def train_bpe(texts: Iterable[str], vocab_size: int, *, or_fewer: bool = False) 
     et al. 2019, section 2.2.
     """
     check_int("vocab_size", vocab_size, 257)  # 256 bytes and <|endoftext|>
-    pieces = _count_pieces(texts)
+    pieces = count_pieces(texts)
     tokens = [bytes([b]) for b in _BYTES]
     id_of = {b: i for i, b in enumerate(_BYTES)}
     words = [[id_of[b] for b in piece.encode("utf-8")] for piece in pieces]
@@ -48,7 +48,7 @@ def train_bpe(texts: Iterable[str], vocab_size: int, *, or_fewer: bool = False) 
     return {token: rank for rank, token in enumerate(tokens)}
 
 
-def _count_pieces(texts: Iterable[str]) -> Counter[str]:
+def count_pieces(texts: Iterable[str]) -> Counter[str]:
     """How often each piece occurs that GPT-2's pattern cuts the texts into."""
     if isinstance(texts, str):
         raise TypeError("texts must be several strings, got a single one. Write [text].")

@@ -29,7 +29,7 @@ import tiktoken
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from ..bpe import train_bpe
+from ..bpe import count_pieces, train_bpe
 from ..machine.files import explain_full_disk, file_sha256, locked, named_path, sync, write_text
 from ..machine.messages import join_some, short_repr
 from ..machine.options import check_type, option
@@ -38,7 +38,9 @@ from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Header, Shard, token
 from .sources import Piece, ReadOptions, Source, find_sources
 
 BATCH = 128  # pieces that are encoded at a time
-SAMPLE = 10_000_000  # characters that merges are learned from: seconds, and half a gigabyte
+# Merges are learned from at most so many characters, whose different words have so many bytes. It
+# takes seconds. In Chinese, which has no spaces, nearly every run of characters is another word.
+SAMPLE, WORDS = 10_000_000, 1_000_000
 LEAST = 1000  # bytes of text to learn a vocabulary from
 PASSAGES, PASSAGE = (
     20,
@@ -164,7 +166,7 @@ def choose_tokenizer(config: PrepareConfig, sources: list[Source]) -> tuple[tikt
     ranks = train_bpe(
         texts, config.vocab_size or max(wanted, 257), or_fewer=config.vocab_size is None
     )
-    how = "learned from the text" + f", from every {every}th piece of it" * (every > 1)
+    how = "learned from the text" + f", from 1 in {every} of its pieces" * (every > 1)
     text = "".join(texts)[:1_000_000].encode()
     if len(zlib.compress(text, 1)) < 0.05 * len(text):
         how += ", which repeats itself: validation will look better than the model is"
@@ -172,7 +174,7 @@ def choose_tokenizer(config: PrepareConfig, sources: list[Source]) -> tuple[tikt
 
 
 def sample(pieces: Iterable[Piece]) -> tuple[list[str], int, int]:
-    """Texts of every n-th piece, at most SAMPLE characters; n; and the bytes of all pieces."""
+    """Texts of every n-th piece, within SAMPLE and WORDS; n; and the bytes of all pieces."""
     kept: list[str] = []
     size, every = 0, 1
     for i, piece in enumerate(pieces):
@@ -181,6 +183,8 @@ def sample(pieces: Iterable[Piece]) -> tuple[list[str], int, int]:
             kept.append(piece.text)
             while sum(map(len, kept)) > SAMPLE and len(kept) > 1:
                 kept, every = kept[::2], 2 * every
+    while len(kept) > 1 and sum(len(word.encode()) for word in count_pieces(kept)) > WORDS:
+        kept, every = kept[::2], 2 * every
     return kept, every, size
 
 

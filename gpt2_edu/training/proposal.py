@@ -108,11 +108,10 @@ def training_step(
         ids = torch.randint(sizes.vocab_size, (batch_size, sizes.block_size + 1), device=device)
     optimizer = make_optimizer(model, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1)
 
+    autocast = torch.autocast(device.type, dtype, enabled=dtype != torch.float32)
+
     def step() -> None:
-        with (
-            kept_random_state(device),
-            torch.autocast(device.type, dtype, enabled=dtype != torch.float32),
-        ):
+        with kept_random_state(device), autocast:
             _, loss = model(ids[:, :-1], ids[:, 1:])
         loss.backward()
         optimizer.step()

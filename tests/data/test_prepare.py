@@ -145,7 +145,7 @@ def test_merges_of_a_long_text_are_learned_from_pieces_of_all_of_it(
     monkeypatch.setattr(gpt2_edu.data.prepare, "SAMPLE", 2000)
     text = " ".join(f"{'crane' if i < 600 else 'otter'} {i}" for i in range(1200))
     shards = learned(tmp_path, text, vocab_size=280)
-    assert "from every 8th piece of it" in shards.header.made["vocabulary"]
+    assert "from 1 in 8 of its pieces" in shards.header.made["vocabulary"]
     tokens = {shards.encoding.decode([i]) for i in range(280)}
     assert {" crane", " otter"} <= tokens
 
