@@ -58,9 +58,15 @@
     }
     if (found.verdict === "wrong" && !found.why && hinted(form))
       line.append(" A hint below may help.");
-    if (found.verdict !== "right") return;
-    if (task.after) line.append(` ${task.after}`);
-    progress.pass(String(form.dataset.exercise));
+    const right = found.verdict === "right";
+    const card = /** @type {HTMLElement | null} */ (form.closest(".question")); // in a review
+    if (right && task.after) line.append(` ${task.after}`);
+    if (!card) {
+      if (right) progress.pass(String(form.dataset.exercise));
+    } else if (found.verdict !== "ask") {
+      const typed = fields.map((field) => field.value).join(", ");
+      progress.answer(String(card.dataset.question), right, typed);
+    }
   }
 
   /** @param {string} code  in base64 */

@@ -53,8 +53,9 @@
     }
     for (const stage of stages) {
       const { done, exercises, right, asked } = count(stage);
+      const answered = `${right} of ${asked} questions`; // a review has no exercises
       one(stage, ".sum").textContent =
-        `${done} of ${exercises} exercises, ${right} of ${asked} questions`;
+        (exercises ? `${done} of ${exercises} exercises, ` : "") + answered;
     }
     const { done, exercises, right, asked } = count(document);
     find("total").textContent =
