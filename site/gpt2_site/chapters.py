@@ -102,7 +102,11 @@ def chapters() -> tuple[Chapter, ...]:
             number,
             ROOT / f"{file}.ipynb",
             part,
-            tuple(Page(number, ROOT / f"{one}.ipynb") for one in below if "/practice/" not in one),
+            tuple(
+                Page(number, ROOT / f"{one}.ipynb")
+                for one in below
+                if re.fullmatch(r"notebooks/\w+", one)
+            ),
         )
         for number, (file, part, below) in enumerate(listed, 1)
     )

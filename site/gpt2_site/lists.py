@@ -8,6 +8,8 @@ from __future__ import annotations
 import html
 import re
 import tomllib
+from functools import partial
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from sphinx.application import Sphinx
@@ -15,6 +17,7 @@ from sphinx.application import Sphinx
 from gpt2_edu.exercises.exercise import exercises
 from gpt2_site import gpu_figures, in_page_figures
 from gpt2_site.chapters import DEEPER, ROOT, Chapter, Page, chapters, find, headings
+from gpt2_site.reviews import reviews, text_of
 
 QUESTIONS = "questions-people-ask"
 UNLISTED = ("Summary", "References", "Now write it", "The real thing", "What this chapter added")
@@ -103,7 +106,8 @@ def at_home(*slugs: str) -> str:
     return f"assignment{plural} {' and '.join(map(str, numbers))}, {minutes} min"
 
 
-NAMES = {
+NAMES: dict[str, dict[str, Any]] = {
+    **{review.page: {"questions": partial(text_of, review.slug)} for review in reviews()},
     "book/contents": {"contents": contents},
     "book/instructors": {"chapter_rows": chapter_rows, "in_class": in_class, "at_home": at_home},
     "book/gpu": vars(gpu_figures),

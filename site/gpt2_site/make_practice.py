@@ -17,7 +17,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -55,10 +55,17 @@ from torch.nn import functional as F
 from gpt2_edu.exercises import check, own"""
 
 
-def questions(chapter: Chapter) -> list[dict[str, Any]]:
-    """A chapter's questions, the options of each in an order that depends on its text alone."""
-    found = tomllib.loads(chapter.questions.read_text(encoding="utf-8"))["question"]
-    for question in found:
+class Asks(Protocol):
+    """What has questions: a chapter or a review."""
+
+    @property
+    def questions(self) -> Path: ...
+
+
+def questions(of: Asks) -> list[dict[str, Any]]:
+    """The questions, with the options of each in an order that depends on its text alone."""
+    found = tomllib.loads(of.questions.read_text(encoding="utf-8"))["question"]
+    for question in (one for one in found if "options" in one):
         seed = hashlib.sha256(question["text"].encode()).digest()
         question["options"] = random.Random(seed).sample(
             question["options"], len(question["options"])

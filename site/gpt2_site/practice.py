@@ -5,6 +5,7 @@
 - An exercise whose answer is a value gets fields to type it in (practice_tasks.py); one whose
   answer is code, where to run it.
 - The directive ``progress`` lists all exercises and questions, for "My progress".
+- A mixed review (reviews.py) has questions of both kinds, all of them in cards.
 - A chapter's "Now write it" says where its cell can be run, and each page of the chapter ends with
   the way to its questions.
 
@@ -36,6 +37,7 @@ from gpt2_site.execute_notebooks import STEP, WRITE_IT
 from gpt2_site.lab_address import command
 from gpt2_site.make_practice import KINDS, anchor, exercises_of, plain, questions, several
 from gpt2_site.practice_tasks import answered_in_page, form
+from gpt2_site.reviews import Review, reviewed, reviews
 from gpt2_site.theme import linkable
 
 PROGRESS = "book/progress"
@@ -48,6 +50,7 @@ SCRIPTS = {
 NUMBERS = "No One Two Three Four Five Six Seven Eight Nine Ten".split()
 ASKED = "Questions people ask"  # before a chapter's summary
 GUESS = '<details class="guess"'
+ANSWERS = (GUESS, '<div class="wanted"', '<details class="solved"')  # follow a question
 GUESSES = re.compile(rf"(?:{GUESS}.*?</details>\s*)+", re.S)
 PREDICT = "Predict before you look."
 RIGHT = re.compile(r"(?:Right|Yes)\b")  # begins what is said to a right answer
@@ -84,8 +87,8 @@ class Practice(SphinxPostTransform):
                 if exercise := exercise_of(section, chapter):
                     dress_exercise(section, exercise, chapter, opens)
         ended = next((one for one in pages() if page == f"notebooks/{one.name}"), None)
-        if chapter:
-            dress_questions(self.document, asked_in(chapter))
+        if tested := chapter or reviewed(page):
+            dress_questions(self.document, asked_in(tested))
         elif ended or page.startswith("book/"):
             source = self.env.doc2path(page)
             text = ended.markdown if ended else Path(source).read_text(encoding="utf-8")
@@ -174,8 +177,8 @@ def question_id(text: str) -> str:
 
 
 @cache
-def asked_in(chapter: Chapter) -> tuple[Question, ...]:
-    return tuple(Question(question_id(q["text"]), q["text"].strip()) for q in questions(chapter))
+def asked_in(of: Chapter | Review) -> tuple[Question, ...]:
+    return tuple(Question(question_id(q["text"]), q["text"].strip()) for q in questions(of))
 
 
 def guesses(markdown: str) -> tuple[Question, ...]:
@@ -214,12 +217,12 @@ def lists_in(section: nodes.section) -> list[tuple[int, int]]:
     children = section.children
     start = i = 0
     while i < len(children):
-        if GUESS not in markup(children[i]):
+        if not answers(children[i]):
             start = i if begins(children[i]) else start
             i += 1
             continue
         depth = 0
-        while depth or (i < len(children) and GUESS in markup(children[i])):
+        while depth or (i < len(children) and answers(children[i])):
             depth += markup(children[i]).count("<details") - markup(children[i]).count("</details>")
             i += 1
         found.append((start, i))
@@ -228,6 +231,11 @@ def lists_in(section: nodes.section) -> list[tuple[int, int]]:
 
 def markup(child: nodes.Node) -> str:
     return child.astext() if isinstance(child, nodes.raw) else ""
+
+
+def answers(child: nodes.Node) -> bool:
+    """Whether an answer to choose, a field, or a solution begins here."""
+    return any(one in markup(child) for one in ANSWERS)
 
 
 def begins(child: nodes.Node) -> bool:
@@ -385,8 +393,16 @@ class Progress(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         here = posixpath.dirname(self.env.docname)
         return [
-            raw(listed(c, posixpath.relpath(f"notebooks/practice/{c.name}.html", here)))
+            raw(stage)
             for c in chapters()
+            for stage in (
+                listed(c, posixpath.relpath(f"notebooks/practice/{c.name}.html", here)),
+                *(
+                    listed_review(review, posixpath.relpath(f"{review.page}.html", here))
+                    for review in reviews()
+                    if review.after is c
+                ),
+            )
         ]
 
 
@@ -420,6 +436,15 @@ def listed(chapter: Chapter, page: str) -> str:
     )
 
 
+def listed_review(review: Review, page: str) -> str:
+    asked = asked_in(review)
+    return (
+        f'<section class="stage"><h3><a href="{page}">{escape(review.title)}</a> '
+        f'<small class="sum">{several(asked, "question")}</small></h3>'
+        f"{listed_questions(several(asked, 'question'), page, asked)}</section>"
+    )
+
+
 def listed_questions(title: str, page: str, asked: tuple[Question, ...]) -> str:
     items = "".join(
         f'<li data-question="{q.id}"><a href="{page}#{q.anchor}">{plain(q.text)}</a></li>'
@@ -431,7 +456,8 @@ def listed_questions(title: str, page: str, asked: tuple[Question, ...]) -> str:
 def load(app: Sphinx, page: str, template: str, context: dict, *_: object) -> None:
     """Scripts and styles, on the pages that need them."""
     asks = 'class="question"' in context.get("body", "")
-    kind = "practice" if practised(page) else "progress" if page == PROGRESS else "cards" * asks
+    tests = practised(page) or reviewed(page)
+    kind = "practice" if tests else "progress" if page == PROGRESS else "cards" * asks
     if kind in ("practice", "progress"):
         app.add_css_file("practice.css", priority=900)
     for script in SCRIPTS.get(kind, ()):

@@ -60,6 +60,7 @@ def index(app: Sphinx) -> list[Any]:
 
 
 def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
+    tests = "/practice/" in page or page.startswith("book/review_")
     for section in doctree.findall(nodes.section):
         heading = read(section[0])
         anchor = section["ids"][0]
@@ -72,7 +73,7 @@ def places(page: str, doctree: nodes.document) -> Iterator[Entry]:
         elif isinstance(section[0], deeper_title):
             kind = "deeper"
         text = words(own)
-        if "/practice/" in page:  # the task; what follows would give the answer away
+        if tests:  # the task; what follows would give the answer away
             text = "" if heading == "Questions" else text[:400]
         elif page == "book/questions":  # each question is a place of its own
             text = ""

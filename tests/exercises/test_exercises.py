@@ -25,6 +25,7 @@ from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.machine.files import locked
 from gpt2_site import make_practice
 from gpt2_site.chapters import chapters
+from gpt2_site.reviews import reviews
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = all_exercises()
@@ -385,7 +386,12 @@ def test_the_readers_own_gpt2_writes_a_story(capsys):
 # ---- Questions
 
 
-QUESTIONS = {chapter.slug: make_practice.questions(chapter) for chapter in chapters()}
+ASKED = {chapter.slug: chapter for chapter in chapters()}
+ASKED |= {f"review {review.slug}": review for review in reviews()}
+QUESTIONS = {
+    name: [question for question in make_practice.questions(of) if "options" in question]
+    for name, of in ASKED.items()
+}
 
 
 @pytest.mark.parametrize("slug", QUESTIONS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -22,6 +23,7 @@ from gpt2_site.make_colab import for_colab
 from gpt2_site.make_practice import anchor, exercises_of, questions
 from gpt2_site.practice import asked_in, guessed_in
 from gpt2_site.practice_tasks import answered_in_page, task
+from gpt2_site.reviews import reviews
 from tests.site.conftest import ROOT
 from tests.site.waiting import until
 
@@ -158,6 +160,42 @@ def test_no_chapter_shows_what_its_reader_could_not_fill_in(soup, told):
     assert "Not yet: " not in text and "has none of them yet" not in text
 
 
+# ---- Reviews
+
+
+@pytest.mark.parametrize("review", reviews(), ids=lambda review: review.slug)
+def test_a_review_has_a_card_for_each_question(soup, review):
+    page = soup(review.page)
+    cards = page.select(".question")
+    assert [card["id"] for card in cards] == [q.anchor for q in asked_in(review)]
+    for card, question in zip(cards, questions(review), strict=True):
+        options = question.get("options", ())
+        assert len(card.select("details.guess")) == len(options)
+        assert len(card.select("details.right")) == bool(options)
+        assert (
+            len(card.select("form.answer")) == len(card.select("details.solved")) == (not options)
+        )
+    listed = soup("book/progress").select(f".stage h3 a[href='{Path(review.page).name}.html']")
+    assert [link.get_text() for link in listed] == [review.title]
+
+
+def test_a_typed_answer_of_a_review_is_kept_as_a_question_is(opened):
+    page = opened(f"{reviews()[0].page}.html", viewport={"width": 390, "height": 800})
+    number = next(i for i, q in enumerate(questions(reviews()[0]), 1) if "right" in q)
+    card, name = page.locator(".question").nth(number - 1), f"question_{number}"
+    assert "16" not in answer(page, name, "")
+    assert card.locator(".state").inner_text() == ""
+    assert "That is √C." in answer(page, name, "32")
+    assert card.locator(".state").inner_text() == "Not yet right"
+    assert answer(page, name, "16").startswith("Right. With 4 heads")
+    page.reload()
+    assert card.locator(".state").inner_text() == "✓ Right, not at once"
+    assert (stored(page)["passed"], len(stored(page)["questions"])) == ({}, 1)
+    list_ = progress(opened)
+    stage = list_.locator(".stage", has_text=reviews()[0].title)
+    assert stage.locator(".sum").inner_text() == "1 of 10 questions"
+
+
 # ---- Answers by hand
 
 
@@ -233,7 +271,7 @@ def test_without_javascript_the_fields_are_not_there_and_all_else_is(opened):
     solution = page.locator("details:has(> summary:text-is('Solution'))").first
     assert solution.is_visible() and not solution.locator("pre").first.is_visible()
     page = opened("book/progress.html", java_script_enabled=False)
-    assert page.locator(".stage").count() == len(chapters())
+    assert page.locator(".stage").count() == len(chapters()) + len(reviews())
     assert page.locator(".desk").is_hidden()
 
 
