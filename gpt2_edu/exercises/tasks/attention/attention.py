@@ -8,6 +8,7 @@ from ...exercise import Case, Mistake
 ORDER = 20
 KIND = "write"
 LEVEL = 2
+RANK = "core"
 MINUTES = 12
 
 TASK = r"""

@@ -9,6 +9,7 @@ from ...exercise import Case, Mistake
 ORDER = 40
 KIND = "write"
 LEVEL = 2
+RANK = "core"
 MINUTES = 12
 TOLERANCE = 1e-4  # two roads to the same numbers round differently
 

@@ -3,6 +3,7 @@
 ORDER = 60
 KIND = "stretch"
 LEVEL = 3
+RANK = "extra"
 MINUTES = 15
 
 TASK = r"""

@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 30
 KIND = "write"
 LEVEL = 1
+RANK = "extra"
 MINUTES = 6
 
 TASK = r"""

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 20
 KIND = "explore"
 LEVEL = 1
+RANK = "good"
 MINUTES = 6
 
 TASK = r"""

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 40
 KIND = "explore"
 LEVEL = 2
+RANK = "good"
 MINUTES = 8
 
 TASK = r"""

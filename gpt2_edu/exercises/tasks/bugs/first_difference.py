@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 30
 KIND = "write"
 LEVEL = 2
+RANK = "core"
 MINUTES = 10
 
 TASK = r"""

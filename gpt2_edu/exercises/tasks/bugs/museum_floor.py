@@ -7,6 +7,7 @@ from ...exercise import Mistake
 ORDER = 10
 KIND = "paper"
 LEVEL = 1
+RANK = "extra"
 MINUTES = 4
 
 TASK = r"""

@@ -9,6 +9,7 @@ from ...exercise import Case, Mistake
 ORDER = 20
 KIND = "repair"
 LEVEL = 2
+RANK = "core"
 MINUTES = 12
 
 TASK = r"""

@@ -7,6 +7,7 @@ from ...exercise import Mistake
 ORDER = 50
 KIND = "explore"
 LEVEL = 3
+RANK = "extra"
 MINUTES = 12
 
 TASK = r"""

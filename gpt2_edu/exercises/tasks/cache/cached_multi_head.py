@@ -10,6 +10,7 @@ from ...exercise import Case, Mistake
 ORDER = 50
 KIND = "write"
 LEVEL = 3
+RANK = "good"
 MINUTES = 20
 
 TASK = r"""

@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 40
 KIND = "repair"
 LEVEL = 2
+RANK = "good"
 MINUTES = 8
 
 TASK = """

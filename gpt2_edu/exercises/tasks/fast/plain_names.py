@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 20
 KIND = "repair"
 LEVEL = 2
+RANK = "extra"
 MINUTES = 8
 
 TASK = r"""

@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 50
 KIND = "write"
 LEVEL = 2
+RANK = "good"
 MINUTES = 12
 
 TASK = r"""

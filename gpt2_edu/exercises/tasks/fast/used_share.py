@@ -7,6 +7,7 @@ from ...exercise import Mistake
 ORDER = 40
 KIND = "explore"
 LEVEL = 2
+RANK = "core"
 MINUTES = 8
 
 TASK = r"""

@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 45
 KIND = "write"
 LEVEL = 3
+RANK = "extra"
 MINUTES = 20
 
 TASK = r"""

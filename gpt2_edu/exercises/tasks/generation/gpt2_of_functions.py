@@ -11,6 +11,7 @@ from ...exercise import Case, Mistake
 ORDER = 60
 KIND = "stretch"
 LEVEL = 2
+RANK = "good"
 MINUTES = 10
 TOLERANCE = 1e-3  # logits of up to 20, after three blocks in another order of adding up
 

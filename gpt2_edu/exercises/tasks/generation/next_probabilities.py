@@ -9,6 +9,7 @@ from ...exercise import Case, Mistake
 ORDER = 20
 KIND = "write"
 LEVEL = 2
+RANK = "core"
 MINUTES = 15
 
 TASK = r"""

@@ -9,6 +9,7 @@ from ...exercise import Case, Mistake
 ORDER = 30
 KIND = "repair"
 LEVEL = 2
+RANK = "good"
 MINUTES = 10
 
 TASK = r"""

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 50
 KIND = "explore"
 LEVEL = 2
+RANK = "extra"
 MINUTES = 10
 TOLERANCE = 0.02
 

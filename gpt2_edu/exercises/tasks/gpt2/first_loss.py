@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 40
 KIND = "paper"
 LEVEL = 2
+RANK = "good"
 MINUTES = 6
 TOLERANCE = 1e-3
 

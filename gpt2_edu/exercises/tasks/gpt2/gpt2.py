@@ -11,6 +11,7 @@ from ...exercise import Case, Mistake
 ORDER = 50
 KIND = "write"
 LEVEL = 2
+RANK = "core"
 MINUTES = 15
 TOLERANCE = 1e-4  # two roads to the same numbers round differently
 

@@ -8,6 +8,7 @@ from ...exercise import Case, Mistake
 ORDER = 20
 KIND = "write"
 LEVEL = 1
+RANK = "core"
 MINUTES = 6
 
 TASK = r"""

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 30
 KIND = "explore"
 LEVEL = 1
+RANK = "good"
 MINUTES = 8
 TOLERANCE = 5e-3
 

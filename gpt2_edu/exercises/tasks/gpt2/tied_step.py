@@ -8,6 +8,7 @@ from ...exercise import Case, Mistake
 ORDER = 60
 KIND = "repair"
 LEVEL = 3
+RANK = "extra"
 MINUTES = 12
 
 TASK = r"""

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 10
 KIND = "paper"
 LEVEL = 1
+RANK = "good"
 MINUTES = 3
 
 TASK = "GPT-2 XL is C = 1600 wide and has H = 25 heads in each of its 48 blocks. How many entries does one head's query of one token have?"

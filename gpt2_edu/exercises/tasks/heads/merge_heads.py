@@ -8,6 +8,7 @@ from ...exercise import Case, Mistake
 ORDER = 30
 KIND = "write"
 LEVEL = 1
+RANK = "core"
 MINUTES = 8
 
 TASK = r"""

@@ -11,6 +11,7 @@ from ...exercise import Case, Mistake
 ORDER = 40
 KIND = "write"
 LEVEL = 2
+RANK = "core"
 MINUTES = 15
 
 TASK = r"""

@@ -10,6 +10,7 @@ from ...exercise import Case, Mistake
 ORDER = 20
 KIND = "write"
 LEVEL = 1
+RANK = "core"
 MINUTES = 8
 
 TASK = r"""

@@ -7,6 +7,7 @@ from ...exercise import Mistake
 ORDER = 10
 KIND = "paper"
 LEVEL = 1
+RANK = "good"
 MINUTES = 3
 
 TASK = r"""

@@ -10,6 +10,7 @@ from ...exercise import Case, Mistake
 ORDER = 35
 KIND = "write"
 LEVEL = 2
+RANK = "good"
 MINUTES = 12
 
 TASK = r"""

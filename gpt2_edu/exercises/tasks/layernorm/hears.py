@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 50
 KIND = "write"
 LEVEL = 3
+RANK = "good"
 MINUTES = 15
 
 TASK = r"""

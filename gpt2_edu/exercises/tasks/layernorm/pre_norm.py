@@ -12,6 +12,7 @@ from ...exercise import Case, Mistake
 ORDER = 40
 KIND = "repair"
 LEVEL = 2
+RANK = "core"
 MINUTES = 6
 
 TASK = r"""

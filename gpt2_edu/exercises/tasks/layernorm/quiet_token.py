@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 20
 KIND = "paper"
 LEVEL = 2
+RANK = "extra"
 MINUTES = 6
 
 TASK = r"""

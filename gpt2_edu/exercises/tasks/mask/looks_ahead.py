@@ -8,6 +8,7 @@ from ...exercise import Case, Mistake
 ORDER = 50
 KIND = "write"
 LEVEL = 3
+RANK = "core"
 MINUTES = 15
 
 TASK = r"""

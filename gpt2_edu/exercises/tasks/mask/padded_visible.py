@@ -8,6 +8,7 @@ from ...exercise import Case, Mistake
 ORDER = 60
 KIND = "stretch"
 LEVEL = 3
+RANK = "extra"
 MINUTES = 15
 
 TASK = r"""

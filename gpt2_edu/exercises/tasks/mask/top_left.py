@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 30
 KIND = "explore"
 LEVEL = 1
+RANK = "extra"
 MINUTES = 6
 
 TASK = r"""

@@ -12,6 +12,7 @@ from ...exercise import Case, Mistake
 ORDER = 50
 KIND = "explore"
 LEVEL = 2
+RANK = "good"
 MINUTES = 12
 
 TASK = r"""

@@ -9,6 +9,7 @@ from ...exercise import Case, Mistake
 ORDER = 40
 KIND = "write"
 LEVEL = 2
+RANK = "core"
 MINUTES = 10
 
 TASK = r"""

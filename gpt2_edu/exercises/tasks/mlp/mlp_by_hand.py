@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 10
 KIND = "paper"
 LEVEL = 1
+RANK = "good"
 MINUTES = 6
 
 TASK = r"""

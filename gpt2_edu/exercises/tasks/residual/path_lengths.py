@@ -10,6 +10,7 @@ from ...exercise import Case, Mistake
 ORDER = 60
 KIND = "stretch"
 LEVEL = 3
+RANK = "extra"
 MINUTES = 20
 
 TASK = r"""

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 20
 KIND = "recall"
 LEVEL = 1
+RANK = "good"
 MINUTES = 3
 
 TASK = r"""

@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 20
 KIND = "repair"
 LEVEL = 1
+RANK = "good"
 MINUTES = 6
 
 TASK = """

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 30
 KIND = "explore"
 LEVEL = 2
+RANK = "good"
 MINUTES = 8
 
 TASK = """

@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 10
 KIND = "write"
 LEVEL = 1
+RANK = "core"
 MINUTES = 8
 
 TASK = r"""

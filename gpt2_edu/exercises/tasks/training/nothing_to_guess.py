@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 60
 KIND = "explore"
 LEVEL = 2
+RANK = "extra"
 MINUTES = 8
 TOLERANCE = 5e-3
 

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 20
 KIND = "paper"
 LEVEL = 1
+RANK = "good"
 MINUTES = 5
 TOLERANCE = 5e-3
 

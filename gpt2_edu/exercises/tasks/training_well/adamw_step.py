@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 10
 KIND = "repair"
 LEVEL = 3
+RANK = "good"
 MINUTES = 12
 
 TASK = r"""

@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 30
 KIND = "write"
 LEVEL = 2
+RANK = "good"
 MINUTES = 8
 
 TASK = r"""

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 50
 KIND = "paper"
 LEVEL = 2
+RANK = "extra"
 MINUTES = 5
 TOLERANCE = 1e-3  # 6,930, and what ln 0.9999 = −0.0001 gives, but neither 6,920 nor 6,940
 

@@ -7,6 +7,7 @@ from ...exercise import Case, Mistake
 ORDER = 40
 KIND = "write"
 LEVEL = 2
+RANK = "good"
 MINUTES = 6
 
 TASK = r"""

@@ -8,6 +8,7 @@ from ...exercise import Case, Mistake
 ORDER = 20
 KIND = "write"
 LEVEL = 1
+RANK = "good"
 MINUTES = 5
 
 TASK = r"""

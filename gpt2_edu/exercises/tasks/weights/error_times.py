@@ -8,6 +8,7 @@ from ...exercise import Case, Mistake
 ORDER = 50
 KIND = "repair"
 LEVEL = 2
+RANK = "good"
 MINUTES = 10
 TOLERANCE = 1e-4
 

@@ -5,6 +5,7 @@ from ...exercise import Mistake
 ORDER = 10
 KIND = "recall"
 LEVEL = 1
+RANK = "extra"
 MINUTES = 3
 
 TASK = r"""
