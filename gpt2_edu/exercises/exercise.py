@@ -22,6 +22,7 @@ BUILD = "build"  # the file of a chapter's step
 CHAPTERS = (Path(__file__).parents[1] / "assets" / "chapters.txt").read_text("utf-8").split()
 
 Kind = Literal["recall", "paper", "write", "repair", "explore", "stretch"]
+Rank = Literal["core", "good", "extra"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Exercise:
     order: float = 0  # within the chapter
     kind: Kind = "write"
     level: int = 2  # 1, 2 or 3
+    rank: Rank = "good"  # what to do first: later chapters build on the core
     minutes: int = 15
     task: str = ""  # Markdown
     hints: tuple[str, ...] = ()

@@ -12,11 +12,13 @@ from functools import partial
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
+from myst_parser.mdit_to_docutils.base import default_slugify
 from sphinx.application import Sphinx
 
 from gpt2_edu.exercises.exercise import exercises
 from gpt2_site import gpu_figures, in_page_figures
 from gpt2_site.chapters import DEEPER, ROOT, Chapter, Page, chapters, find, headings
+from gpt2_site.make_practice import exercises_of
 from gpt2_site.reviews import reviews, text_of
 
 QUESTIONS = "questions-people-ask"
@@ -106,11 +108,22 @@ def at_home(*slugs: str) -> str:
     return f"assignment{plural} {' and '.join(map(str, numbers))}, {minutes} min"
 
 
+def exercise(name: str) -> str:
+    """A link to an exercise, with its chapter and its minutes."""
+    one = exercises()[name]
+    chapter = chapters()[one.chapter - 1]
+    number = exercises_of(chapter).index(one) + 1
+    anchor = default_slugify(f"{number}. {one.title}")
+    place = f"../notebooks/practice/{chapter.path.name}#{anchor}"
+    return f"[{one.title}]({place}) (chapter {chapter.number}, {one.minutes} minutes)"
+
+
 NAMES: dict[str, dict[str, Any]] = {
     **{review.page: {"questions": partial(text_of, review.slug)} for review in reviews()},
     "book/contents": {"contents": contents},
     "book/instructors": {"chapter_rows": chapter_rows, "in_class": in_class, "at_home": at_home},
     "book/gpu": vars(gpu_figures),
+    "book/practice": {"exercise": exercise},
     "book/model": vars(in_page_figures),
 }
 

@@ -106,7 +106,8 @@ def plain(markdown: str) -> str:
 
 def task(number: int, exercise: Exercise, worth: str = "") -> str:
     """What is to be done, with the hints."""
-    about = [KINDS[exercise.kind], LEVELS[exercise.level], f"{exercise.minutes} minutes"]
+    about = [exercise.rank, KINDS[exercise.kind], LEVELS[exercise.level]]
+    about.append(f"{exercise.minutes} minutes")
     about += [worth] * bool(worth)
     hints = [fold(f"Hint {i}", hint) for i, hint in enumerate(exercise.hints, 1)]
     head = f"### {number}. {exercise.title}\n\n*{' · '.join(about)}*"

@@ -9,21 +9,23 @@ from __future__ import annotations
 import collections
 import json
 import os
+import re
 import signal
 import sys
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
 
 from gpt2_edu import GPT2, exercises
 from gpt2_edu.exercises import check, checking, own, parts, progress, record
-from gpt2_edu.exercises.exercise import Mistake, changed, steps
+from gpt2_edu.exercises.exercise import Mistake, Rank, changed, steps
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.machine.files import locked
-from gpt2_site import make_practice
+from gpt2_site import lists, make_practice
 from gpt2_site.chapters import chapters
 from gpt2_site.reviews import reviews
 
@@ -42,6 +44,24 @@ def folder(tmp_path, monkeypatch):
 
 
 # ---- The files
+
+
+def test_each_chapter_has_a_core_and_more():
+    ranks = collections.defaultdict(collections.Counter)
+    for exercise in ALL.values():
+        ranks[exercise.chapter][exercise.rank] += 1
+    for count in ranks.values():
+        assert count.keys() <= set(get_args(Rank))
+        assert 1 <= count["core"] <= 3 < count.total()
+
+
+def test_the_ten_to_do_first_are_of_the_core():
+    page = (ROOT / "book" / "practice.md").read_text(encoding="utf-8")
+    names = re.findall(r'exercise\("(\w+)"\)', page)
+    assert len(names) == 10 and names == [name for name in ALL if name in names], "in order"
+    assert {ALL[name].rank for name in names} == {"core"}
+    shown = lists.filled("book/practice", page)
+    assert f"[{ALL[names[0]].title}](../notebooks/practice/" in shown
 
 
 def test_chapters_and_kinds_of_exercises_are_complete():
