@@ -77,7 +77,8 @@ def as_exercise(number: int, question: dict[str, Any]) -> Exercise:
         start=f"{name} = ...",
         right=value(question["right"]),
         mistakes=tuple(
-            Mistake(wrong["says"], f"{name} = {wrong['value']}") for wrong in question["mistakes"]
+            Mistake(wrong["says"], code=f"{name} = {wrong['value']}")
+            for wrong in question["mistakes"]
         ),
         after=lambda _: question["why"],
     )
