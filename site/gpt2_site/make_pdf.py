@@ -19,6 +19,7 @@ from benchmarks.chromium import starter
 from gpt2_site.addresses import author, published, repository, title, version
 from gpt2_site.chapters import ROOT, chapters
 from gpt2_site.one_page import Page, pages, place
+from gpt2_site.reviews import reviews
 
 SITE = ROOT / "_build" / "html"
 OUT = ROOT / "_build" / "dist"
@@ -65,12 +66,13 @@ def contents(found: list[Page], numbers: dict[str, int]) -> str:
 
 
 def below_chapters() -> set[str]:
-    """The pages that the contents list below a chapter: its other pages, and its practice."""
-    return {
+    """The pages that the contents list below a chapter: its other pages, practice, review."""
+    notebooks = {
         path.relative_to(ROOT).with_suffix("").as_posix()
         for chapter in chapters()
         for path in (*(page.path for page in chapter.more), chapter.practice)
     }
+    return notebooks | {review.page for review in reviews()}
 
 
 def nest(found: list[Page]) -> None:

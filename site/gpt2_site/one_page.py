@@ -75,7 +75,7 @@ def fit(article: Tag, page: str, inside: set[str]) -> Tag:
     """An article without what needs a screen, with its names and links made the document's."""
     for element in article.select(SCREEN):
         element.decompose()
-    for fold in article.select("details.deeper, details:not([class])"):
+    for fold in article.select("details.deeper, details.solved, details:not([class])"):
         title = fold.find("summary")
         if title is not None and SPOILER.match(title.get_text(" ", strip=True)):
             fold.decompose()
