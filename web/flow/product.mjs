@@ -168,14 +168,26 @@ export function product(view) {
     return svg`<text class="axis" x=${x} y=${y}>${name}</text><text class="figure" x=${x} y=${y + 28}>${value}</text>
       <text class="code" x=${x} y=${y + 46}>${code}</text>`;
   });
-  const many = multiplyAdds(sizes, pass.tokens.length);
+  const many = multiplyAdds(sizes, pass.tokens.length).toLocaleString("en");
+  const [what, times] = title(number).split(" × ");
+  /** @type {[number, number, string][]} */
+  const lines = wide
+    ? [
+        [16, 20, `${what} × ${times}`],
+        [150, 67 + large, `1 of ${many} multiply-adds of this pass`],
+      ]
+    : [
+        [16, 14, what],
+        [16, 30, `× ${times}`],
+        [150, 59 + large, `1 of ${many}`],
+        [150, 75 + large, "multiply-adds of this pass"],
+      ];
   return {
     height: fy + HIGH * Math.ceil(facts.chain.length / columns),
-    body: svg`<text class="axis" x="16" y="20">${title(number)}</text>
+    body: svg`${lines.map(([x, y, line]) => svg`<text class="axis" x=${x} y=${y}>${line}</text>`)}
       <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${first}</tspan> × <tspan class=${colours[1]}>${second}</tspan> = ${result}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
       ${button("next ▸", { x: 62, y: 48 + large, width: 76, act: () => to(number + 1) })}
-      <text class="axis" x="150" y=${67 + large}>1 of ${many.toLocaleString("en")} multiply-adds of this pass</text>
       <path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${chain}`,
     boxes: () => null,
     path: place.weight ? sourceOf(place, sizes).output : `transformer.h.${place.block}.attn.scores`,
