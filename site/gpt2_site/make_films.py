@@ -79,6 +79,9 @@ def opened(browser: Browser, address: str, film: Film, scale: float = 1) -> tupl
     page.evaluate("element => film.begin(element)", element)
     page.wait_for_timeout(500)  # its drawings follow
     page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 1)
+    page.clock.run_for(500)
+    for ms in (0, 60_000):  # what moves because of the new size comes to its end
+        page.evaluate("ms => film.move(ms)", ms)
     return page, element
 
 
