@@ -447,8 +447,9 @@ def listed_review(review: Review, page: str) -> str:
 
 def listed_questions(title: str, page: str, asked: tuple[Question, ...]) -> str:
     items = "".join(
-        f'<li data-question="{q.id}"><a href="{page}#{q.anchor}">{plain(q.text)}</a></li>'
+        f'<li data-question="{q.id}"><a href="{page}#{q.anchor}">{text}</a></li>'
         for q in asked
+        for text in [plain(q.text.replace("$", ""))]  # no mathematics in a list of links
     )
     return f"<details><summary>{title}</summary><ol>{items}</ol></details>"
 
