@@ -19,7 +19,7 @@ import torch
 from torch._dynamo.utils import counters
 from torch.nn.attention import SDPBackend
 
-from benchmarks import common, contenders, gpu, memory, rungs
+from benchmarks import common, contenders, gpu, memory, own_text, rungs
 
 pytestmark = pytest.mark.slow
 
@@ -35,6 +35,7 @@ SCRIPTS = {
         *(f"tiny: {task}" for task in ["a token", "a token, CPU time", "peak memory"]),
     ],
     "memory": ["training", "generation"],
+    "own_text": ["loss, 0.02 MB", "loss, 0.04 MB"],
     "speed_ladder": ["training"],
 }
 APART = {"in_page", "memory"}  # start processes; here for ours alone, to be quick
@@ -82,6 +83,16 @@ def test_a_quick_run_writes_a_whole_file(name, tmp_path, capsys, monkeypatch, mi
     assert len(set(named)) == len(named)
     if name.startswith("cpu"):
         assert named[0][1] == "ours" and any("transformers" in who for _, who in named)
+
+
+def test_the_probabilities_of_an_ngram_model_sum_to_one():
+    ids = [i * i % 7 for i in range(99)] + [3, 1, 4, 1, 5, 2, 6]
+    for context in (ids[50:54], ids[-5:-1], [6, 6, 6, 6], [2]):
+        lost = own_text.ngram_loss(ids, context, 7) * (len(context) - 1) if context[1:] else 0.0
+        texts = ([*context, i] for i in range(7))
+        total = sum(math.exp(lost - own_text.ngram_loss(ids, t, 7) * len(context)) for t in texts)
+        assert total == pytest.approx(1)
+    assert own_text.ngram_loss(ids, ids, 7) < own_text.ngram_loss(ids, ids, 7, n=1)
 
 
 def test_every_script_is_tested_and_explained():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from importlib.resources import files
 
 import pytest
 import torch
@@ -105,3 +107,15 @@ def test_a_duration_is_in_the_unit_that_fits_it():
     durations = {0.1: "1 seconds", 119: "119 seconds", 400: "7 minutes", 7300: "2 hours"}
     assert {d: in_words(d) for d in durations} == durations
     assert in_words(3e5) == "3 days"
+
+
+def test_the_table_in_chapter_14_is_of_what_is_chosen_now():
+    stored = files("gpt2_edu") / "assets" / "own_text.json"
+    for text in json.loads(stored.read_text(encoding="utf-8")):
+        chosen = settings_for(header(text["tokens"], vocab_size=text["vocabulary"]))
+        assert {name: chosen[name] for name in ("steps", "batch_size")} == {
+            name: text[name] for name in ("steps", "batch_size")
+        }
+        sizes = sizes_of(chosen, text["vocabulary"])
+        assert flops.num_parameters(sizes) == text["parameters"]
+        assert text["vocabulary"] == pytest.approx(2 * text["bytes"] ** 0.5, abs=1)
