@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
+from ....tape import trace
 from ...exercise import Case, Mistake
 from ...step import random_tensor
 
@@ -52,7 +53,7 @@ MISTAKES = (
     ),
     Mistake(
         "You hide the past and show the future. `masked_fill` writes where its mask is True: give it "
-        "`~visible`.",
+        "`~visible`, with `tril()` in `visible`.",
         ("~visible", "visible"),
     ),
     Mistake(
@@ -64,11 +65,76 @@ MISTAKES = (
         "The mask is right, but the division by √D is gone.",
         (" / math.sqrt(D)", ""),
     ),
+    Mistake(
+        "Nothing is masked here, so every token sees every other. `masked_fill` returns a new tensor: keep it, and take the softmax of that one.",
+        ("masked_scores.softmax(dim=-1)", "scores.softmax(dim=-1)"),
+    ),
+    Mistake(
+        "A score of 0 hides nothing, since e to the power of 0 is 1. Write `-torch.inf` where a token may not look.",
+        ("-torch.inf", "0"),
+    ),
+    Mistake(
+        "Your triangle shows one key too many, the very token that is to be predicted. Write `tril()`, not `tril(1)`.",
+        (".tril()", ".tril(1)"),
+    ),
+    Mistake(
+        "Your triangle is the upper one: each token sees itself and the future. Write `tril()`, not `triu()`.",
+        (".tril()", ".triu()"),
+    ),
+    Mistake(
+        "`~` needs True and False, and this triangle holds numbers. Make it with `dtype=torch.bool`.",
+        ("dtype=torch.bool, ", ""),
+    ),
+    Mistake(
+        "0 times −∞ is no number, so every score that should stay becomes nan. Write −∞ only where a token may not look, with `masked_fill`.",
+        ("scores.masked_fill(~visible, -torch.inf)", "scores + ~visible * -torch.inf"),
+    ),
+    Mistake(
+        "`B, T, D = q.shape` needs exactly one axis in front, and there may be none or two. Take the last two: `q.shape[-2:]`.",
+        ("T, D = q.shape[-2:]", "B, T, D = q.shape"),
+    ),
+    Mistake(
+        "`B, H, T, D = q.shape` needs exactly two axes in front, and there may be fewer. Take the last two: `q.shape[-2:]`.",
+        ("T, D = q.shape[-2:]", "B, H, T, D = q.shape"),
+    ),
+    Mistake(
+        "`q.size(1)` is T only if one axis is in front. Count from the end: T is `q.size(-2)`.",
+        ("T, D = q.shape[-2:]", "T, D = q.size(1), q.size(-1)"),
+    ),
+    Mistake(
+        "`q.size(0)` is T only if no axis is in front. Count from the end: T is `q.size(-2)`.",
+        ("T, D = q.shape[-2:]", "T, D = q.size(0), q.size(-1)"),
+    ),
+    Mistake(
+        "Your columns sum to 1. The shares of one query are a row, so take the softmax with `dim=-1`.",
+        ("softmax(dim=-1)", "softmax(dim=-2)"),
+    ),
+    Mistake(
+        "`dim=1` is the last axis only if there is no batch. Count from the end: `softmax(dim=-1)`.",
+        ("softmax(dim=-1)", "softmax(dim=1)"),
+    ),
+    Mistake(
+        "Your table is turned: its rows are keys. Row = query, so q is on the left, and k is transposed.",
+        ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)"),
+    ),
+    Mistake(
+        "You divide by D. Divide by its root, `math.sqrt(D)`.",
+        ("math.sqrt(D)", "D"),
+    ),
+    Mistake(
+        "You transpose the weights before they mix. A row of them belongs to a query, so the result is `weights @ v`.",
+        ("return weights @ v", "return weights.transpose(-2, -1) @ v"),
+    ),
+    Mistake(
+        'The axes of a note must fit whatever is in front of T: write "... T T", with the dots.',
+        ('note("scores", scores, "... T T")', 'note("scores", scores, "T T")'),
+    ),
 )
 
 
 def use(mine: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    return mine.attention(q, k, v)
+    with trace():  # as `note` checks its axes only there
+        return mine.attention(q, k, v)
 
 
 def right(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
+from ...refusing import refusing
 
 ORDER = 20
 KIND = "write"
@@ -41,7 +42,7 @@ def causal_attention(q, k, v):
 
 MISTAKES = (
     Mistake(
-        "Nothing is masked here, so every query sees every key.",
+        "Nothing is masked here, so every query sees every key. `masked_fill` returns a new tensor: keep it, and take the softmax of that one.",
         (".masked_fill(~visible, -torch.inf)", ""),
     ),
     Mistake(
@@ -60,7 +61,7 @@ MISTAKES = (
         ("-torch.inf", "-1e4"),
     ),
     Mistake(
-        "The `~` is missing: `masked_fill` writes where its mask is True, and here that is the past. Write −∞ where `~visible`.",
+        "You hide the past and show the future. `masked_fill` writes where its mask is True: give it `~visible`, with `tril()` in `visible`.",
         ("~visible", "visible"),
     ),
     Mistake(
@@ -88,10 +89,57 @@ MISTAKES = (
         ("scores.masked_fill(~visible, -torch.inf).softmax(dim=-1)", "scores.exp().tril()"),
         ("return weights", "return weights / weights.sum(dim=-1, keepdim=True)"),
     ),
+    Mistake(
+        "Your triangle is the upper one: each query sees its own key and the future. Write `tril()`, not `triu()`.",
+        (".tril()", ".triu()"),
+    ),
+    Mistake(
+        "0 times −∞ is no number, so every score that should stay becomes nan. Write −∞ only where a query may not look, with `masked_fill`.",
+        ("scores.masked_fill(~visible, -torch.inf)", "(scores + ~visible * -torch.inf)"),
+    ),
+    Mistake(
+        "`~` needs True and False, and this triangle holds numbers. Make it with `dtype=torch.bool`.",
+        ("dtype=torch.bool, ", ""),
+    ),
+    Mistake(
+        "`q.size(1)` is T only if one axis is in front. Count from the end: T is `q.size(-2)`.",
+        ("T, d = q.shape[-2:]", "T, d = q.size(1), q.size(-1)"),
+    ),
+    Mistake(
+        "`q.size(0)` is T only if no axis is in front. Count from the end: T is `q.size(-2)`.",
+        ("T, d = q.shape[-2:]", "T, d = q.size(0), q.size(-1)"),
+    ),
+    Mistake(
+        "There may be no axis in front of T and d, or several. Take the last two: `q.shape[-2:]`.",
+        ("T, d = q.shape[-2:]", "B, T, d = q.shape"),
+    ),
+    Mistake(
+        "`dim=1` is the last axis only if there is no batch. Count from the end: `softmax(dim=-1)`.",
+        ("softmax(dim=-1)", "softmax(dim=1)"),
+    ),
+    Mistake(
+        "You divide by d. Divide by its root, `math.sqrt(d)`.",
+        ("math.sqrt(d)", "d"),
+    ),
+    Mistake(
+        "Your table is turned: its rows are keys. Row = query, so q is on the left, and k is transposed.",
+        ("q @ k.transpose", "k @ q.transpose"),
+    ),
+    Mistake(
+        "You transpose the weights before they mix. A row of them belongs to a query, so the result is `weights @ v`.",
+        ("return weights", "return weights.transpose(-2, -1)"),
+    ),
+    Mistake(
+        "You call the function that you are to build. Write its steps: scores, triangle, softmax, mixture.",
+        code="""def causal_attention(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+""",
+    ),
 )
 
 
-def right(q, k, v):
+def right(*qkv):
+    q, k, v = (part.as_subclass(torch.Tensor) for part in qkv)
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
@@ -117,5 +165,9 @@ def cases():
         Case("a single token, which sees itself", three(1, 1, 4)),
         Case(
             "all scores far below −10,000", (low, -low, torch.randn(1, 3, 2, generator=generator))
+        ),
+        Case(
+            "without `scaled_dot_product_attention`",
+            refusing("scaled_dot_product_attention", q.clone(), q.clone(), v.clone()),
         ),
     ]

@@ -76,4 +76,12 @@ MISTAKES = (
         "These are percentages, and rounded. Give shares of 1, to three decimals.",
         code="causal_row = [14, 29, 57, 0, 0]",
     ),
+    Mistake(
+        "The weights of the visible keys are right. A row has an entry for every key, so add a 0 for each that the token may not see.",
+        code="causal_row = [1 / 7, 2 / 7, 4 / 7]",
+    ),
+    Mistake(
+        "The three keys get equal shares here, but their scores differ. Take e to the power of each, and divide by the sum.",
+        code="causal_row = [1 / 3, 1 / 3, 1 / 3, 0, 0]",
+    ),
 )

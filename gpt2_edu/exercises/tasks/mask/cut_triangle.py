@@ -50,7 +50,7 @@ MISTAKES = (
         (":T, :T", "T, :T"),
     ),
     Mistake(
-        "`T - 1` still picks one row for all queries, and in it everything is visible. Take the first T rows.",
+        "Nothing is masked here. A single row such as `T - 1`, or the last T of them, hides nothing from a query: take the first T, `:T`. And `masked_fill` returns a new tensor, so return that.",
         (":T, :T", "T - 1, :T"),
     ),
     Mistake(
@@ -64,6 +64,34 @@ MISTAKES = (
     Mistake(
         "The cut is right, but the `~` is gone, so now the past is hidden. −∞ belongs where `~visible`.",
         ("~visible", "visible"),
+    ),
+    Mistake(
+        "`T:` takes the rows after the first T, in which everything is visible. `:T` takes the first T.",
+        (":T, :T", "T:, :T"),
+    ),
+    Mistake(
+        "You take the last T rows, in which too much is visible. Query i needs row i: the first T, `:T`.",
+        (":T, :T", "-T:, :T"),
+    ),
+    Mistake(
+        "The columns are cut to T but the rows are not. Cut both: `[:, :, :T, :T]`.",
+        (":T, :T", ":, :T"),
+    ),
+    Mistake(
+        "Now the rows are a slice, but the columns are a single one. Both need the colon.",
+        (":T, :T", ":T, T"),
+    ),
+    Mistake(
+        "You cut the first two axes, which have size 1. Rows and columns are the last two: `[:, :, :T, :T]`.",
+        (":, :, :T, :T", ":T, :T"),
+    ),
+    Mistake(
+        "`masked_fill_`, with the underscore, writes into the scores of the caller. `masked_fill` returns new ones.",
+        ("masked_fill", "masked_fill_"),
+    ),
+    Mistake(
+        "A score of 0 hides nothing, since e to the power of 0 is 1. Write `-torch.inf`.",
+        ("-torch.inf", "0"),
     ),
 )
 

@@ -64,7 +64,7 @@ MISTAKES = (
         ("torch.equal", "torch.allclose"),
     ),
     Mistake(
-        "You compare the outputs after j. They may change, because they may look back at it. Those before j may not.",
+        "You compare outputs after j. They may change, because they may look back at it. Only those before j may not.",
         ("before[:, :j], after[:, :j]", "before[:, j + 1 :], after[:, j + 1 :]"),
     ),
     Mistake(
@@ -111,6 +111,22 @@ if not torch.equal(before[:, :j], after[:, :j]):  # to the last bit
     Mistake(
         "You change entry j of every token, because `[:, :, j]` counts along C. The tokens are axis 1, so write `changed[:, j]`.",
         ("changed[:, j]", "changed[:, :, j]"),
+    ),
+    Mistake(
+        "Outputs from j on are compared here. They may change, because each may see itself and look back. Compare only those before j, `:j`.",
+        ("before[:, :j], after[:, :j]", "before, after"),
+    ),
+    Mistake(
+        "You compare only the output just before j. A layer may look further ahead, so compare all of them, `:j`.",
+        (
+            "before[:, :j], after[:, :j]",
+            "before[:, max(j - 1, 0) : j], after[:, max(j - 1, 0) : j]",
+        ),
+    ),
+    Mistake(
+        "You compare only the first output. A layer may leak at any position, so compare all before j, `:j`.",
+        ("before[:, :j], after[:, :j]", "before[:, :1], after[:, :1]"),
+        ("range(x.size(1))", "range(1, x.size(1))"),
     ),
 )
 
@@ -162,6 +178,10 @@ def _second_text_peeps(x):
     return torch.cat([x[:1], _neighbour(x[1:])])
 
 
+def _two_ahead(x):
+    return torch.cat([x[:, :-2] + x[:, 2:], x[:, -2:]], dim=1)
+
+
 def _faint(x):
     return x + 3e-6 * x.mean(dim=1, keepdim=True)
 
@@ -179,6 +199,7 @@ def cases():
         ("a layer in which only position 0 peeps, at position 1", _first_peeps),
         ("a layer in which only position 1 peeps, at position 2", _second_peeps),
         ("a layer in which only text 1 peeps", _second_text_peeps),
+        ("a layer that adds the second neighbour on the right", _two_ahead),
         ("a layer that returns what it reads", torch.clone),
         ("a very faint leak", _faint),
     ]

@@ -72,6 +72,39 @@ MISTAKES = (
         "This table is True where a query may not look. Here True means visible.",
         ("(triangle & text) | itself", "~((triangle & text) | itself)"),
     ),
+    Mistake(
+        "An axis too many, as if for heads. The table is (B, T, T), so give `padding` the shape (B, 1, 1).",
+        ("padding.view(-1, 1, 1)", "padding.view(-1, 1, 1, 1)"),
+    ),
+    Mistake(
+        "`padding` needs an axis for the rows and one for the columns, `padding.view(-1, 1, 1)`. Otherwise its B stands for T.",
+        ("padding.view(-1, 1, 1)", "padding.view(-1, 1)"),
+    ),
+    Mistake(
+        "The right table, but in numbers. True and False are asked for: `dtype=torch.bool`.",
+        ("return (triangle & text) | itself", "return ((triangle & text) | itself).float()"),
+    ),
+    Mistake(
+        "All texts share one table here, so what one forbids is forbidden for all. Make a table for each text, for example with `clone()`.",
+        code="""
+def padded_visible(T, padding):
+    table = torch.ones(T, T, dtype=torch.bool).tril()
+    tables = []
+    for p in padding:
+        table[:, :p] = False
+        table.fill_diagonal_(True)
+        tables.append(table)
+    return torch.stack(tables)
+""",
+    ),
+    Mistake(
+        "A key is visible if it is in the triangle *and* part of the text: write `triangle & text`, not `|`.",
+        ("triangle & text", "triangle | text"),
+    ),
+    Mistake(
+        "You show the padding and hide the text. Key j is text if j ≥ padding.",
+        (">= padding", "< padding"),
+    ),
 )
 
 

@@ -57,4 +57,8 @@ MISTAKES = (
         "The two are in the wrong order. Query 0 comes first.",
         code="top_left = [15.0, 10.0]",
     ),
+    Mistake(
+        "These are the values of the last two keys. A query mixes all values that it sees: run the call.",
+        code="top_left = [30.0, 40.0]",
+    ),
 )
