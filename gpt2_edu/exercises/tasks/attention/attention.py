@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
+from ...refusing import refusing
 
 ORDER = 20
 KIND = "write"
@@ -68,17 +69,48 @@ MISTAKES = (
         ("q @ k.transpose", "k @ q.transpose"),
     ),
     Mistake(
-        "`transpose(0, 1)` swaps the first two axes, which are the right ones only if there is no batch. Count from the end: `transpose(-2, -1)`.",
+        "`.T` and `transpose(0, 1)` swap the right axes only if there is no batch. Count from the end: `transpose(-2, -1)`.",
         ("transpose(-2, -1)", "transpose(0, 1)"),
     ),
     Mistake(
         "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
         ("q.size(-1)", "v.size(-1)"),
     ),
+    Mistake(
+        "Each row must be divided by its own sum, as a column of sums: `sum(dim=-1, keepdim=True)`. Without `keepdim` the columns are divided.",
+        ("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum(dim=-1)"),
+    ),
+    Mistake(
+        "`dim=0` is the rows of a table, or the texts of a batch. The shares of one query are along the last axis: `dim=-1`.",
+        ("dim=-1", "dim=0"),
+    ),
+    Mistake(
+        "`dim=1` is the last axis only if there is no batch. Count from the end: `softmax(dim=-1)`.",
+        ("dim=-1", "dim=1"),
+    ),
+    Mistake(
+        "`transpose(1, 2)` swaps the last two axes only if there is one in front. Count from the end: `transpose(-2, -1)`.",
+        ("transpose(-2, -1)", "transpose(1, 2)"),
+    ),
+    Mistake(
+        "You multiply by √d, which makes the scores larger still. Divide by it.",
+        (" / math.sqrt", " * math.sqrt"),
+    ),
+    Mistake(
+        "You transpose the weights before they mix. A row of them belongs to a query, so the result is `weights @ v`.",
+        ("return weights", "return weights.transpose(-2, -1)"),
+    ),
+    Mistake(
+        "You call the function that you are to build. Write its steps: scores, weights, mixture.",
+        code="""def attention(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v)
+""",
+    ),
 )
 
 
-def right(q, k, v):
+def right(*qkv):
+    q, k, v = (part.as_subclass(torch.Tensor) for part in qkv)
     return F.scaled_dot_product_attention(q, k, v)
 
 
@@ -103,4 +135,8 @@ def cases():
         Case("values wider than the keys", (q5, k5, torch.randn(2, 5, 13, generator=generator))),
         Case("a single token", three(1, 1, 4)),
         Case("large scores", large),
+        Case(
+            "without `scaled_dot_product_attention`",
+            refusing("scaled_dot_product_attention", *three(5, 4)),
+        ),
     ]

@@ -5,6 +5,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from ....tape import trace
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -76,14 +77,94 @@ MISTAKES = (
         "`c_attn` are q, the next are k, the last are v.",
         ("q, k, v = self.c_attn", "k, q, v = self.c_attn"),
     ),
+    Mistake(
+        "You divide by √T, the root of the number of tokens. D is the length of the vectors, `q.size(-1)`.",
+        ("D = q.size(-1)", "D = q.size(-2)"),
+    ),
+    Mistake(
+        "The division comes after the softmax, so the shares no longer sum to 1. Divide the scores.",
+        (" / math.sqrt(D)", ""),
+        ("scores.softmax(dim=-1)", "scores.softmax(dim=-1) / math.sqrt(D)"),
+    ),
+    Mistake(
+        "You multiply by √D, which makes the scores larger still. Divide by it.",
+        (" / math.sqrt", " * math.sqrt"),
+    ),
+    Mistake(
+        "Each row must be divided by its own sum, as a column of sums: `sum(dim=-1, keepdim=True)`. Without `keepdim` the columns are divided.",
+        ("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum(dim=-1)"),
+    ),
+    Mistake(
+        "`dim=0` is the rows of a table, or the texts of a batch. The shares of one query are along the last axis: `dim=-1`.",
+        ("softmax(dim=-1)", "softmax(dim=0)"),
+    ),
+    Mistake(
+        "`dim=1` is the last axis only if there is no batch. Count from the end: `softmax(dim=-1)`.",
+        ("softmax(dim=-1)", "softmax(dim=1)"),
+    ),
+    Mistake(
+        "`transpose(1, 2)` swaps the last two axes only if there is one in front. Count from the end: `transpose(-2, -1)`.",
+        ("transpose(-2, -1)", "transpose(1, 2)"),
+    ),
+    Mistake(
+        "You turn the axes of k from the front, which is right only if there is no batch. Count from the end: `k.transpose(-2, -1)`.",
+        ("transpose(-2, -1)", "transpose(0, 1)"),
+    ),
+    Mistake(
+        "You transpose the weights before they mix. A row of them belongs to a query, so the result is `weights @ v`.",
+        ("return weights @ v", "return weights.transpose(-2, -1) @ v"),
+    ),
+    Mistake(
+        "The future is masked here. That is right in the next chapter. In this one every word sees every other.",
+        (
+            "scores.softmax(dim=-1)",
+            "scores.masked_fill(torch.ones_like(scores).tril() == 0, -torch.inf).softmax(dim=-1)",
+        ),
+    ),
+    Mistake(
+        'The axes of a note must fit whatever is in front of T: write "... T T", with the dots.',
+        ('note("scores", scores, "... T T")', 'note("scores", scores, "T T")'),
+    ),
+    Mistake(
+        "`attention` is right, but `Head` takes v, k, q. The first C entries of `c_attn` are q, the next are k, the last are v.",
+        ("q, k, v = self.c_attn", "v, k, q = self.c_attn"),
+    ),
+    Mistake(
+        "`attention` is right, but `Head` takes q, v, k. The first C entries of `c_attn` are q, the next are k, the last are v.",
+        ("q, k, v = self.c_attn", "q, v, k = self.c_attn"),
+    ),
+    Mistake(
+        "`split` takes the size of a piece, C, and not the number of pieces, 3. (`chunk(3, dim=-1)` takes the number.)",
+        ("split(x.size(-1), dim=-1)", "split(3, dim=-1)"),
+    ),
+    Mistake(
+        "Without `dim=-1` the texts of the batch are cut apart, and not the 3C entries.",
+        ("split(x.size(-1), dim=-1)", "chunk(3)"),
+    ),
+    Mistake(
+        "You take every third entry of `c_attn` for each of the three. But they are side by side: the first C entries are q, the next C are k.",
+        (
+            "self.c_attn(x).split(x.size(-1), dim=-1)",
+            "self.c_attn(x).unflatten(-1, (-1, 3)).unbind(-1)",
+        ),
+    ),
+    Mistake(
+        "`Head` needs one layer, with its bias, that is made in `__init__` and called `c_attn`: `self.c_attn = nn.Linear(n_embd, 3 * n_embd)`.",
+        ("nn.Linear(n_embd, 3 * n_embd)", "nn.Linear(n_embd, 3 * n_embd, bias=False)"),
+    ),
+    Mistake(
+        "`c_attn` makes q, k and v at once, so it goes from n_embd to 3 * n_embd.",
+        ("nn.Linear(n_embd, 3 * n_embd)", "nn.Linear(n_embd, n_embd)"),
+    ),
 )
 
 
 def use(mine: Any, what: str, *given: Tensor) -> Tensor:
-    if what == "attention":
-        return mine.attention(*given)
-    (x,) = given
-    return fill(mine.Head(x.size(-1)), layer(x.size(-1)))(x)
+    with trace():  # as `note` checks its axes only there
+        if what == "attention":
+            return mine.attention(*given)
+        (x,) = given
+        return fill(mine.Head(x.size(-1)), layer(x.size(-1)))(x)
 
 
 def right(what: str, *given: Tensor) -> Tensor:

@@ -60,4 +60,16 @@ MISTAKES = (
         "The shares are right, but the values are swapped. Key 1 has the larger score, so its value 8 counts more.",
         code="mixed_value = 0.75 * 4 + 0.25 * 8",
     ),
+    Mistake(
+        "You multiplied the value by the score. A score is no share yet: take e to the power of each, and divide by the sum.",
+        code="mixed_value = 1.1 * 8",
+    ),
+    Mistake(
+        "You multiplied the value by the score. A score is no share yet: divide by √4, take e to the power of each, and divide by the sum.",
+        code="mixed_value = 2.2 * 8",
+    ),
+    Mistake(
+        "This is the plain mean. The keys have different scores, so their values count differently.",
+        code="mixed_value = 6",
+    ),
 )

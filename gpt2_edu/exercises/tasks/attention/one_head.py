@@ -67,6 +67,19 @@ MISTAKES = (
         "The transposition was right: `transpose(-2, -1)` transposes each text's keys and leaves the batch axis as it is. The bug is elsewhere.",
         ("q @ k.transpose(-2, -1)", "q.transpose(-2, -1) @ k"),
     ),
+    Mistake(
+        "The softmax was right: its rows are queries, and `dim=-1` is their axis. The bug is in the root.",
+        ("q.size(-1)", "q.size(1)"),
+        ("softmax(dim=-1)", "softmax(dim=1)"),
+    ),
+    Mistake(
+        "The root is right now. But the softmax was right before: its axis is `dim=-1`.",
+        ("softmax(dim=-1)", "softmax(dim=1)"),
+    ),
+    Mistake(
+        "The cut was right: `split` takes the size of a piece, C. The bug is in the root.",
+        ("split(x.size(-1), dim=-1)", "split(3, dim=-1)"),
+    ),
 )
 
 

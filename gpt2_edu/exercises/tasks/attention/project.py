@@ -67,6 +67,22 @@ MISTAKES = (
         "The weight is stored as (out, in) = (3C, C), and x ends in C. Transpose it: `x @ weight.T`.",
         ("weight.T", "weight"),
     ),
+    Mistake(
+        "Without `dim=-1` the texts of the batch are cut apart, and not the 3C outputs.",
+        ("q, k, v = qkv.split(x.size(-1), dim=-1)", "q, k, v = qkv.chunk(3)"),
+    ),
+    Mistake(
+        "You add the query's part of the bias to all three. The key has the next C entries of it, the value the last C.",
+        (" + bias", " + bias[: x.size(-1)].repeat(3)"),
+    ),
+    Mistake(
+        "`reshape` to (C, 3C) puts other numbers into the columns. Transpose the weight: `x @ weight.T`.",
+        ("weight.T", "weight.reshape(x.size(-1), -1)"),
+    ),
+    Mistake(
+        "This is the product for all three, side by side. Cut its last axis into q, k and v.",
+        ("return q, k, v", "return qkv"),
+    ),
 )
 
 

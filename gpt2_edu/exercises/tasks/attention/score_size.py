@@ -30,6 +30,8 @@ score_size = [math.sqrt(total), math.sqrt(total) / math.sqrt(16)]  # 24, 6
 
 right = [24, 6]
 
+TOLERANCE = 2e-3
+
 MISTAKES = (
     Mistake(
         "This would be right for entries of variance 1. Here each product has the variance 4 · 9.",
@@ -50,5 +52,17 @@ MISTAKES = (
     Mistake(
         "You added the variances of the two factors. They must be multiplied, since a product has the mean square 4 · 9.",
         code="score_size = [math.sqrt(16 * 13), math.sqrt(13)]",
+    ),
+    Mistake(
+        "576 is the variance. Its root is the typical size, and that is divided by √16.",
+        code="score_size = [576, 144]",
+    ),
+    Mistake(
+        "That is the size of a single product, √36. The score is the sum of 16 of them.",
+        code="score_size = [6, 1.5]",
+    ),
+    Mistake(
+        "36 is the variance of a single product. Add up 16 of them, and take the root at the end.",
+        code="score_size = [36, 9]",
     ),
 )
