@@ -6,6 +6,7 @@ from torch import Tensor
 
 from .... import model
 from ....config import GPT2Config
+from ....tape import trace
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -94,6 +95,103 @@ MISTAKES = (
             "merged",
         ),
     ),
+    Mistake(
+        "After the transpose the entries are no longer in order, and `view` refuses. Write `.flatten(start_dim=2)`, which copies them if it has to.",
+        ("flatten(start_dim=2)", "view(x.shape)"),
+    ),
+    Mistake(
+        "`flatten` starts one axis too early and joins the tokens as well. Keep B and T: `start_dim=2`.",
+        ("start_dim=2", "start_dim=1"),
+    ),
+    Mistake(
+        "This is one wide head, because `forward` does not call `split_heads`. Each head has its own columns and its own softmax.",
+        (
+            """\
+q = note("q", self.split_heads(q), "B H T D")
+        k = note("k", self.split_heads(k), "B H T D")
+        v = note("v", self.split_heads(v), "B H T D")
+        heads = note("heads", attention(q, k, v), "B H T D")
+        merged = heads.transpose(1, 2).flatten(start_dim=2)
+""",
+            "merged = attention(q, k, v)\n",
+        ),
+    ),
+    Mistake(
+        "`/` gives 4.0, and a size must be a whole number: `C // self.n_head`.",
+        ("C // self.n_head", "C / self.n_head"),
+    ),
+    Mistake(
+        "`split_heads` and the way back both go straight to the final shape, so pieces of one token pose as several tokens. Split C into (H, D), then `transpose(1, 2)`. On the way back transpose first.",
+        (
+            "x.view(B, T, self.n_head, C // self.n_head).transpose(1, 2)",
+            "x.reshape(B, self.n_head, T, C // self.n_head)",
+        ),
+        ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.reshape(x.shape)"),
+    ),
+    Mistake(
+        "You split all 3C entries into heads first, so a head gets columns of others. First separate q, k and v, C columns each, then split each into heads.",
+        (
+            """\
+q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)
+        """,
+            """\
+q, k, v = self.split_heads(self.c_attn(x)).chunk(3, dim=-1)
+        """,
+        ),
+        ("self.split_heads(q)", "q"),
+        ("self.split_heads(k)", "k"),
+        ("self.split_heads(v)", "v"),
+    ),
+    Mistake(
+        "The number of heads and their size are swapped. Write `view(B, T, self.n_head, C // self.n_head)`.",
+        ("self.n_head, C // self.n_head", "C // self.n_head, self.n_head"),
+    ),
+    Mistake(
+        "C is split into (D, H) here, so head 0 takes every H-th column. Each head's columns are side by side: split into (H, D).",
+        (
+            "self.n_head, C // self.n_head).transpose(1, 2)",
+            "C // self.n_head, self.n_head).permute(0, 3, 1, 2)",
+        ),
+    ),
+    Mistake(
+        "You swap H and D, so the tokens still come first. T and H are the axes 1 and 2: `transpose(1, 2)`.",
+        ("C // self.n_head).transpose(1, 2)", "C // self.n_head).transpose(2, 3)"),
+    ),
+    Mistake(
+        "Make two layers in `__init__`, each with its bias: `self.c_attn = nn.Linear(n_embd, 3 * n_embd)` and `self.c_proj = nn.Linear(n_embd, n_embd)`.",
+        (
+            "self.c_proj = nn.Linear(n_embd, n_embd)",
+            "self.c_proj = nn.Linear(n_embd, n_embd, bias=False)",
+        ),
+    ),
+    Mistake(
+        "`c_attn` makes q, k and v at once, so it goes from n_embd to 3 * n_embd.",
+        ("nn.Linear(n_embd, 3 * n_embd)", "nn.Linear(n_embd, n_embd)"),
+    ),
+    Mistake(
+        "You take q for k and k for q. The first C entries of `c_attn` are q, the next are k, the last are v.",
+        ("q, k, v = self.c_attn", "k, q, v = self.c_attn"),
+    ),
+    Mistake(
+        "You take q for v and v for q. The first C entries of `c_attn` are q, the next are k, the last are v.",
+        ("q, k, v = self.c_attn", "v, k, q = self.c_attn"),
+    ),
+    Mistake(
+        "You take k for v and v for k. The first C entries of `c_attn` are q, the next are k, the last are v.",
+        ("q, k, v = self.c_attn", "q, v, k = self.c_attn"),
+    ),
+    Mistake(
+        "`split` takes the size of a piece, C, and not the number of pieces, 3. (`chunk(3, dim=-1)` takes the number.)",
+        ("split(x.size(-1), dim=-1)", "split(3, dim=-1)"),
+    ),
+    Mistake(
+        "You add x to the result. That is the residual connection, which comes around this layer, in the next chapter.",
+        ("self.c_proj(merged)", "x + self.c_proj(merged)"),
+    ),
+    Mistake(
+        "These heads see the future. Call your `attention` of the last chapter, which masks it.",
+        ("attention(q, k, v)", "(q @ k.transpose(-2, -1) / q.size(-1) ** 0.5).softmax(dim=-1) @ v"),
+    ),
 )
 
 
@@ -105,7 +203,8 @@ def theirs(n_embd: int, n_head: int) -> model.CausalSelfAttention:
 
 def use(mine: Any, what: str, n_head: int, x: Tensor) -> Tensor:
     layer: Any = fill(mine.CausalSelfAttention(x.size(-1), n_head), theirs(x.size(-1), n_head))
-    return layer.split_heads(x) if what == "split_heads" else layer(x)
+    with trace():  # as `note` checks its axes only there
+        return layer.split_heads(x) if what == "split_heads" else layer(x)
 
 
 def right(what: str, n_head: int, x: Tensor) -> Tensor:

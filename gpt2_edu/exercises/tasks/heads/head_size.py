@@ -25,4 +25,20 @@ MISTAKES = (
         code="head_size = 1600 / 48",
     ),
     Mistake("That is H, the number of heads.", code="head_size = 25"),
+    Mistake(
+        "192 is 3C / H, the columns of a head's query, key and value together. The query alone is a third of that.",
+        code="head_size = 192",
+    ),
+    Mistake(
+        "Multiplied by the number of blocks? Each block has heads of its own, and they share C.",
+        code="head_size = 64 * 48",
+    ),
+    Mistake(
+        "Divided by the heads of all blocks? The heads of one block share C.",
+        code="head_size = 1600 / (25 * 48)",
+    ),
+    Mistake(
+        "That is the number of heads of all blocks. The heads of one block share C.",
+        code="head_size = 25 * 48",
+    ),
 )

@@ -65,6 +65,18 @@ MISTAKES = (
         "You add up the heads. The merge only puts their columns side by side, and `c_proj` mixes them later.",
         ("transpose(1, 2).flatten(start_dim=2)", "sum(dim=1)"),
     ),
+    Mistake(
+        "You append the heads along the axis of the tokens. A token gets the columns of all heads: join along the last axis.",
+        ("heads.transpose(1, 2).flatten(start_dim=2)", "torch.cat(heads.unbind(1), dim=1)"),
+    ),
+    Mistake(
+        "You join T and D, so each row is a whole head. Transpose first, so that H and D are neighbours.",
+        ("transpose(1, 2).", ""),
+    ),
+    Mistake(
+        "You swap T and D. T and H change places, `transpose(1, 2)`, so that H and D are neighbours.",
+        ("transpose(1, 2)", "transpose(2, 3)"),
+    ),
 )
 
 

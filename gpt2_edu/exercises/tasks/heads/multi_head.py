@@ -107,6 +107,43 @@ q, k, v = (
         "You take the three pieces in another order. `c_attn` gives q, then k, then v.",
         ("    q, k, v = (", "    k, q, v = ("),
     ),
+    Mistake(
+        "`split` takes the size of a piece, C, and not the number of pieces, 3. (`chunk(3, dim=-1)` takes the number.)",
+        (
+            """\
+(
+        split_heads(part, n_head) for part in qkv.split(x.size(-1), dim=-1)
+    )""",
+            "qkv.split(3, dim=-1)",
+        ),
+    ),
+    Mistake(
+        "You add x to the result. That is the residual connection, which comes around this layer, in the next chapter.",
+        ("return F.linear(merged", "return x + F.linear(merged"),
+    ),
+    Mistake(
+        "The heads are joined without moving back, so each row mixes entries of several tokens. Use `merge_heads`.",
+        ("merge_heads(causal_attention(q, k, v))", "causal_attention(q, k, v).reshape(x.shape)"),
+    ),
+    Mistake(
+        "You take the three pieces in another order. `c_attn` gives q, then k, then v.",
+        ("    q, k, v = (", "    v, k, q = ("),
+    ),
+    Mistake(
+        "You take the three pieces in another order. `c_attn` gives q, then k, then v.",
+        ("    q, k, v = (", "    q, v, k = ("),
+    ),
+    Mistake(
+        "The bias of `c_attn` is missing.",
+        (', weights["c_attn.bias"]', ""),
+    ),
+    Mistake(
+        "The weight of `c_attn` is used without `.T`. It is stored as (out, in) = (3C, C) and must be transposed.",
+        (
+            'F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])',
+            'x @ weights["c_attn.weight"] + weights["c_attn.bias"]',
+        ),
+    ),
 )
 
 

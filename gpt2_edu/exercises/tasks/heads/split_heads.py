@@ -59,6 +59,35 @@ MISTAKES = (
         "The number of heads and their size are swapped. Write `view(B, T, n_head, C // n_head)`.",
         ("n_head, C // n_head", "C // n_head, n_head"),
     ),
+    Mistake(
+        "`/` gives 4.0, and a size must be a whole number: `C // n_head`.",
+        ("C // n_head", "C / n_head"),
+    ),
+    Mistake(
+        "You swap H and D, so the tokens still come first. T and H are the axes 1 and 2: `transpose(1, 2)`.",
+        ("transpose(1, 2)", "transpose(2, 3)"),
+    ),
+    Mistake(
+        "You transpose too early: then `reshape` cuts the axis of the tokens. First split C into (H, D), then `transpose(1, 2)`.",
+        (
+            "view(B, T, n_head, C // n_head).transpose(1, 2)",
+            "transpose(1, 2).reshape(B, n_head, T, C // n_head)",
+        ),
+    ),
+    Mistake(
+        "The heads are stacked in front of the texts. Their axis comes after B: `torch.stack(…, dim=1)`.",
+        (
+            "return x.view(B, T, n_head, C // n_head).transpose(1, 2)",
+            "return torch.stack(x.chunk(n_head, dim=-1))",
+        ),
+    ),
+    Mistake(
+        "These are the heads, but in a list. One tensor is asked for: stack them, with the heads as axis 1.",
+        (
+            "return x.view(B, T, n_head, C // n_head).transpose(1, 2)",
+            "return list(x.chunk(n_head, dim=-1))",
+        ),
+    ),
 )
 
 

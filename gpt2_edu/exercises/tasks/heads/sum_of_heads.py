@@ -74,6 +74,22 @@ MISTAKES = (
         "You take the mean of the heads. What they write is added up.",
         ("total + bias", "total / H + bias"),
     ),
+    Mistake(
+        "You transpose rows of the weight, but rows belong to outputs. A head owns columns: `weight[:, h * D : (h + 1) * D]`.",
+        ("weight[:, h * D", "weight[h * D"),
+    ),
+    Mistake(
+        "You give a head one column of the weight. It owns D of them, from h·D to (h+1)·D. In the tiny example D is 1.",
+        ("heads[:, h] @ block.T", "heads[:, h] * weight[:, h]"),
+    ),
+    Mistake(
+        "Only the last head is left. Add what each head writes to `total`.",
+        ("total = total + heads", "total = heads"),
+    ),
+    Mistake(
+        "The bias is lost. Add it at the end, once.",
+        ("total + bias", "total"),
+    ),
 )
 
 

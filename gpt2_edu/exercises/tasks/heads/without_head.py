@@ -58,7 +58,7 @@ MISTAKES = (
         ("c_proj[:, head", "c_proj[head"),
     ),
     Mistake(
-        "You write zeros into the caller's own weight, so the head stays off for good. Clone it first.",
+        "You change the caller's `weights`, so the head stays off for good. Clone the weight, and pass on a new dictionary.",
         (".clone()", ""),
     ),
     Mistake(
@@ -103,6 +103,33 @@ def without_head(x, weights, n_head, head):
     c_proj[:,""",
         ),
         ("] = 0  # the columns that read this head", "] = kept[:, head * D : (head + 1) * D]"),
+    ),
+    Mistake(
+        "Heads are counted from 0. Head number `head` owns the columns from head · D to (head + 1) · D.",
+        ("head * D : (head + 1) * D", "(head - 1) * D : head * D"),
+    ),
+    Mistake(
+        "You write zeros into the bias of `c_proj` as well. It belongs to no head, so it stays.",
+        (
+            '    return multi_head(x, weights | {"c_proj.weight": c_proj}, n_head)',
+            """\
+    bias = weights["c_proj.bias"].clone()
+    bias[head * D : (head + 1) * D] = 0
+    return multi_head(x, weights | {"c_proj.weight": c_proj, "c_proj.bias": bias}, n_head)
+""",
+        ),
+    ),
+    Mistake(
+        "You write zeros into one column only. A head owns D of them, from head · D to (head + 1) · D.",
+        ("head * D : (head + 1) * D", "head"),
+    ),
+    Mistake(
+        "With one head less, C is cut into fewer and wider heads. Keep `n_head`, and stop one head from writing.",
+        ('weights | {"c_proj.weight": c_proj}, n_head)', "weights, n_head - 1)"),
+    ),
+    Mistake(
+        "No head is off here: this is the result of the whole layer. Pass the changed weight on to `multi_head`.",
+        ('weights | {"c_proj.weight": c_proj}, n_head)', "weights, n_head)"),
     ),
 )
 
