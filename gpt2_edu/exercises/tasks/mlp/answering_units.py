@@ -71,6 +71,26 @@ MISTAKES = (
         "These are the C entries that the MLP adds. The units' values are in `mlp.pre`.",
         ("pre > 0", 't[f"transformer.h.{n}.mlp.out"] > 0'),
     ),
+    Mistake(
+        "There is no tensor of this name on the tape. Call the model inside the `with` block, before you read from `t`, and put an f in front of the name's quotes, so that `{n}` becomes a number.",
+        ('f"transformer', '"transformer'),
+    ),
+    Mistake(
+        "The numbers are right, but they are floats. The sum of True and False is a whole number: `(pre > 0).sum(dim=-1)`.",
+        (".sum(", ".float().sum("),
+    ),
+    Mistake(
+        "This is one number for all tokens. Count along the last axis only: `sum(dim=-1)`.",
+        (".sum(dim=-1)", ".sum()"),
+    ),
+    Mistake(
+        "You add up the values of the units. Count them: compare with 0 first, then `sum`.",
+        ("(pre > 0).sum(dim=-1)", "pre.clamp(min=0).sum(dim=-1).long()"),
+    ),
+    Mistake(
+        "You count the silent units. A unit is active if its value is above zero, `pre > 0`.",
+        ("pre > 0", "pre < 0"),
+    ),
 )
 
 

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from .... import model
 from ....config import GPT2Config
+from ....tape import trace
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -61,6 +62,61 @@ MISTAKES = (
         "may be negative.",
         ("self.c_proj(act)", 'F.gelu(self.c_proj(act), approximate="tanh")'),
     ),
+    Mistake(
+        "The MLP widens by four: `c_fc` is `nn.Linear(n_embd, 4 * n_embd)`, and `c_proj` is `nn.Linear(4 * n_embd, n_embd)`.",
+        ("nn.Linear(n_embd, 4 * n_embd)", "nn.Linear(n_embd, n_embd)"),
+        ("nn.Linear(4 * n_embd, n_embd)", "nn.Linear(n_embd, n_embd)"),
+    ),
+    Mistake(
+        "`c_proj` goes the way back, from four times the width to n_embd: `nn.Linear(4 * n_embd, n_embd)`.",
+        (
+            "self.c_proj = nn.Linear(4 * n_embd, n_embd)",
+            "self.c_proj = nn.Linear(n_embd, 4 * n_embd)",
+        ),
+    ),
+    Mistake(
+        "Make two layers in `__init__`, each with its bias: `self.c_fc = nn.Linear(n_embd, 4 * n_embd)` and `self.c_proj = nn.Linear(4 * n_embd, n_embd)`.",
+        ("nn.Linear(n_embd, 4 * n_embd)", "nn.Linear(n_embd, 4 * n_embd, bias=False)"),
+    ),
+    Mistake(
+        "You add x to the result. That is the residual connection, which comes around the MLP, in the next chapter.",
+        ("self.c_proj(act)", "x + self.c_proj(act)"),
+    ),
+    Mistake(
+        '`nn.GELU(…)` makes a layer and does not call it. Write `F.gelu(…, approximate="tanh")`.',
+        ('F.gelu(pre, approximate="tanh")', "nn.GELU(pre)"),
+        ('note("act", ', ""),
+        (
+            """\
+, "B T F")
+        return""",
+            """\
+
+        return""",
+        ),
+    ),
+    Mistake(
+        "GELU comes after `c_proj` here. It belongs between the two layers.",
+        ('F.gelu(pre, approximate="tanh")', "pre"),
+        ("self.c_proj(act)", 'F.gelu(self.c_proj(act), approximate="tanh")'),
+    ),
+    Mistake(
+        "GELU comes before `c_fc` here. It belongs between the two layers.",
+        ("self.c_fc(x)", 'self.c_fc(F.gelu(x, approximate="tanh"))'),
+        ('F.gelu(pre, approximate="tanh")', "pre"),
+    ),
+    Mistake(
+        "You use SiLU. GPT-2 has GELU, in the tanh form.",
+        ('F.gelu(pre, approximate="tanh")', "F.silu(pre)"),
+    ),
+    Mistake(
+        'You use tanh itself. GPT-2 has GELU, in the tanh form: `F.gelu(…, approximate="tanh")`.',
+        ('F.gelu(pre, approximate="tanh")', "pre.tanh()"),
+    ),
+    Mistake(
+        "You use the sigmoid. GPT-2 has GELU, in the tanh form.",
+        ('F.gelu(pre, approximate="tanh")', "pre.sigmoid()"),
+    ),
 )
 
 TOLERANCE = 1e-6  # the exact GELU differs by more
@@ -73,7 +129,9 @@ def theirs(n_embd: int) -> model.MLP:
 
 
 def use(mine: Any, x: Tensor) -> Tensor:
-    return fill(mine.MLP(x.size(-1)), theirs(x.size(-1)))(x)
+    layer = fill(mine.MLP(x.size(-1)), theirs(x.size(-1)))
+    with trace():  # as `note` checks its axes only there
+        return layer(x)
 
 
 def right(x: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
+from ...refusing import refusing
 
 ORDER = 20
 KIND = "write"
@@ -68,11 +69,71 @@ MISTAKES = (
         "This is ReLU, which has a corner at 0. GELU is smooth.",
         ("0.5 * x * (1 + torch.tanh(inner))", "x.clamp(min=0)"),
     ),
+    Mistake(
+        "Here x is squared. In the formula it is cubed: `0.044715 * x**3`.",
+        ("x**3", "x**2"),
+    ),
+    Mistake(
+        "The root multiplies the whole bracket, both x and the cube: `math.sqrt(2 / math.pi) * (x + …)`.",
+        ("(x + 0.044715 * x**3)", "x + 0.044715 * x**3"),
+    ),
+    Mistake(
+        "`math.tanh` takes a single number. `torch.tanh` takes each entry of a tensor.",
+        ("torch.tanh", "math.tanh"),
+    ),
+    Mistake(
+        "0.5 · x multiplies both the 1 and the tanh, so they need brackets: `0.5 * x * (1 + torch.tanh(…))`.",
+        ("(1 + torch.tanh(inner))", "1 + torch.tanh(inner)"),
+    ),
+    Mistake(
+        "This divides the root of 2 by π. The root is of the quotient: `math.sqrt(2 / math.pi)`.",
+        ("math.sqrt(2 / math.pi)", "math.sqrt(2) / math.pi"),
+    ),
+    Mistake(
+        "The root in front of the bracket is missing: `math.sqrt(2 / math.pi)`.",
+        ("math.sqrt(2 / math.pi) * ", ""),
+    ),
+    Mistake(
+        "The quotient is right, but its root is missing: `math.sqrt(2 / math.pi)`.",
+        ("math.sqrt(2 / math.pi)", "2 / math.pi"),
+    ),
+    Mistake(
+        "The quotient is upside down: `math.sqrt(2 / math.pi)`.",
+        ("2 / math.pi", "math.pi / 2"),
+    ),
+    Mistake(
+        "Look at the factor of the cube again. It is 0.044715, not a tenth of it.",
+        ("0.044715", "0.0044715"),
+    ),
+    Mistake(
+        "Look at the factor of the cube again. It is 0.044715, not ten times as much.",
+        ("0.044715", "0.44715"),
+    ),
+    Mistake(
+        "The cube is missing: tanh is taken of the root times (x + 0.044715 x³).",
+        (" + 0.044715 * x**3", ""),
+    ),
+    Mistake(
+        "You write into the caller's tensor, as `x *= 0.5` does. `0.5 * x` makes a new one.",
+        (
+            "return 0.5 * x * (1 + torch.tanh(inner))",
+            """\
+x *= 0.5
+    return x * (1 + torch.tanh(inner))
+""",
+        ),
+    ),
+    Mistake(
+        "You call the function that you are to build. Write the formula out, with `torch.tanh`.",
+        code="""def gelu(x):
+    return F.gelu(x, approximate="tanh")
+""",
+    ),
 )
 
 
 def right(x):
-    return F.gelu(x, approximate="tanh")
+    return F.gelu(x.as_subclass(torch.Tensor), approximate="tanh")
 
 
 def cases():
@@ -81,4 +142,5 @@ def cases():
         Case("the five numbers of the chapter", (torch.tensor([2.4, 1.0, 0.0, -0.5, -2.0]),)),
         Case("random numbers, (B, T, F)", (2 * torch.randn(2, 3, 5, generator=generator),)),
         Case("very large and very small numbers", (torch.tensor([[-30.0, -1e-4, 1e-4, 30.0]]),)),
+        Case("without `F.gelu`", refusing("gelu", torch.tensor([1.0, -1.0]))),
     ]

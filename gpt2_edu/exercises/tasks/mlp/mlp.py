@@ -88,6 +88,41 @@ MISTAKES = (
             'x @ weights["c_fc.weight"] + weights["c_fc.bias"]',
         ),
     ),
+    Mistake(
+        "This is ReLU. GPT-2 has GELU: use your `gelu`.",
+        ("gelu(pre)", "torch.relu(pre)"),
+    ),
+    Mistake(
+        "The bias of `c_fc` comes too late, after GELU. A linear layer adds it to its product, before the nonlinearity.",
+        (
+            'F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])',
+            'F.linear(x, weights["c_fc.weight"])',
+        ),
+        ("gelu(pre)", 'gelu(pre) + weights["c_fc.bias"]'),
+    ),
+    Mistake(
+        'F need not be 4C here. Use the tensors as they are: `F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])`.',
+        (
+            'pre = F.linear(x, weights["c_fc.weight"], weights["c_fc.bias"])',
+            """\
+c_fc = nn.Linear(x.size(-1), 4 * x.size(-1))
+    c_fc.load_state_dict({k: weights["c_fc." + k] for k in ("weight", "bias")})
+    pre = c_fc(x)
+""",
+        ),
+    ),
+    Mistake(
+        "You add x to the result. That is the residual connection, which comes around the MLP, in the next chapter.",
+        ("return F.linear(act", "return x + F.linear(act"),
+    ),
+    Mistake(
+        "The bias of `c_fc` is left out. It comes after the product, before GELU.",
+        (', weights["c_fc.bias"]', ""),
+    ),
+    Mistake(
+        "The bias of `c_proj` is left out. Add it at the end.",
+        (', weights["c_proj.bias"]', ""),
+    ),
 )
 
 

@@ -58,4 +58,20 @@ MISTAKES = (
         "ReLU does not drop the sign, it drops the number, so it turns −2 into 0 and not into 2.",
         code="mlp_by_hand = [5, 10]",
     ),
+    Mistake(
+        "These are the three activations. Multiply each by its unit's column of `c_proj`, add the columns, and then the bias.",
+        code="mlp_by_hand = [1, 0, 2]",
+    ),
+    Mistake(
+        "You added the columns as they are. Each counts as often as its unit's activation says: 1, 0 and 2.",
+        code="mlp_by_hand = [-2, 3]",
+    ),
+    Mistake(
+        "You added the columns as they are. Each counts as often as its unit's activation says: 1, 0 and 2.",
+        code="mlp_by_hand = [2, 6]",
+    ),
+    Mistake(
+        "These are the three numbers before ReLU. Replace what is negative by 0, then multiply each by its unit's column of `c_proj`.",
+        code="mlp_by_hand = [1, -2, 2]",
+    ),
 )

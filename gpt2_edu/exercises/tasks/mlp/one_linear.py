@@ -67,6 +67,31 @@ MISTAKES = (
         "It is the first bias that is multiplied by the second matrix, not the second bias.",
         ("w, b", "w, b1 + w2 @ b2"),
     ),
+    Mistake(
+        "Now the first bias is lost. It passes through the second layer: `w2 @ b1 + b2`.",
+        ("w2 @ b1 + b2", "b2"),
+    ),
+    Mistake(
+        "The matrix comes first, and the vector on its right: `w2 @ b1`. A row of w2 belongs to an output.",
+        ("w2 @ b1", "b1 @ w2"),
+    ),
+    Mistake(
+        "Only b1 passes through the second layer. b2 is added behind it: `w2 @ b1 + b2`.",
+        ("w2 @ b1 + b2", "w2 @ (b1 + b2)"),
+    ),
+    Mistake(
+        "The matrices were in the right order before, `w2 @ w1`. It is the other line that is wrong.",
+        ("w2 @ w1", "w1 @ w2"),
+        ("w2 @ b1", "b1"),
+    ),
+    Mistake(
+        "`*` multiplies entry by entry, and nothing is added up. A matrix times a vector is `w2 @ b1`.",
+        ("w2 @ b1", "w2 * b1"),
+    ),
+    Mistake(
+        "b1 passes through the second layer alone, `w2 @ b1`. The product of both matrices is for x.",
+        ("w2 @ b1", "w @ b1"),
+    ),
 )
 
 

@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
+from ...refusing import refusing
 
 ORDER = 60
 KIND = "stretch"
@@ -44,7 +45,7 @@ def swiglu(x, gate, up, down):
 MISTAKES = (
     Mistake(
         "SiLU is on the wrong vector. It belongs on the gate, and `up` stays as it is.",
-        ("silu * (x @ up.T)", "z * F.silu(x @ up.T)"),
+        ("silu * (x @ up.T)", "z * (x @ up.T) * torch.sigmoid(x @ up.T)"),
     ),
     Mistake(
         "This gate is only σ(z), which is between 0 and 1. SiLU is z · σ(z).",
@@ -52,7 +53,7 @@ MISTAKES = (
     ),
     Mistake(
         "The two vectors are added here, but they must be multiplied, entry by entry.",
-        ("silu * (x @ up.T)", "F.silu(z) + x @ up.T"),
+        ("silu * (x @ up.T)", "silu + x @ up.T"),
     ),
     Mistake(
         "This uses GELU. SwiGLU has SiLU, z · σ(z).",
@@ -60,12 +61,48 @@ MISTAKES = (
     ),
     Mistake(
         "SiLU is applied to the product here. Apply it to the gate first, then multiply.",
-        ("silu * (x @ up.T)", "F.silu(z * (x @ up.T))"),
+        ("z = x @ gate.T", "z = (x @ gate.T) * (x @ up.T)"),
+        ("(silu * (x @ up.T))", "silu"),
+    ),
+    Mistake(
+        "The matrices are stored as (out, in), so each must be transposed: `x @ gate.T`.",
+        ("gate.T", "gate"),
+        ("up.T", "up"),
+        ("down.T", "down"),
+    ),
+    Mistake(
+        "`@` is a product of matrices. The two vectors are multiplied entry by entry, with `*`.",
+        ("silu * (x @ up.T)", "silu @ (x @ up.T)"),
+    ),
+    Mistake(
+        "SiLU is applied to both vectors. It belongs on the gate alone, and `up` stays as it is.",
+        ("(x @ up.T)", "(x @ up.T) * torch.sigmoid(x @ up.T)"),
+    ),
+    Mistake(
+        "You multiply x by σ(z). SiLU multiplies z, the gate itself, by σ(z).",
+        ("z * torch", "x * torch"),
+    ),
+    Mistake(
+        "The product is still F wide. Bring it back to C with `@ down.T`.",
+        ("return (silu * (x @ up.T)) @ down.T", "return silu * (x @ up.T)"),
+    ),
+    Mistake(
+        "The gate goes through no SiLU here. Multiply z by σ(z) first.",
+        ("z * torch.sigmoid(z)", "z"),
+    ),
+    Mistake(
+        "This uses ReLU. SwiGLU has SiLU, z · σ(z).",
+        ("z * torch.sigmoid", "F.relu"),
+    ),
+    Mistake(
+        "You call the function that you are to write out: z times `torch.sigmoid(z)`.",
+        ("z * torch.sigmoid(z)", "F.silu(z)"),
     ),
 )
 
 
-def right(x, gate, up, down):
+def right(*given):
+    x, gate, up, down = (tensor.as_subclass(torch.Tensor) for tensor in given)
     return F.linear(F.silu(F.linear(x, gate)) * F.linear(x, up), down)
 
 
@@ -81,4 +118,8 @@ def cases():
         Case("B = 2, T = 5, C = 3, F = 8", (draw(2, 5, 3), draw(8, 3), draw(8, 3), draw(3, 8))),
         Case("one token", (draw(1, 1, 6), draw(16, 6), draw(16, 6), draw(6, 16))),
         Case("large numbers", (50 * draw(1, 2, 3), draw(8, 3), draw(8, 3), draw(3, 8))),
+        Case(
+            "without `F.silu`",
+            refusing("silu", draw(1, 2, 3), draw(8, 3), draw(8, 3), draw(3, 8)),
+        ),
     ]
