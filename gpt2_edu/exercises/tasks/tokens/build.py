@@ -104,13 +104,67 @@ MISTAKES = (
             "max(pairs, key=lambda pair: ranks.get(pair, -1))",
         ),
     ),
+    Mistake(
+        "You cut the text at its spaces. The pattern cuts it into pieces, and the spaces stay in them: `regex.findall(pattern, text)`.",
+        ("regex.findall(pattern, text)", "text.split()"),
+    ),
+    Mistake(
+        "You merge across the whole text. Cut it into pieces first, `regex.findall(pattern, text)`: no pair reaches from one piece into the next.",
+        ("regex.findall(pattern, text)", "[text]"),
+    ),
+    Mistake(
+        "You return after the first piece. `return ids` belongs after the loop.",
+        (
+            """\
+for part in parts]
+    return ids""",
+            """\
+for part in parts]
+        return ids""",
+        ),
+    ),
+    Mistake(
+        "A pair that is no token has no rank, so `ranks[pair]` stops. `ranks.get(pair, math.inf)` puts it last.",
+        ("ranks.get(pair, math.inf)", "ranks[pair]"),
+    ),
+    Mistake(
+        "You merge pairs that are no token. If even the best pair is not in `ranks`, leave the loop.",
+        (
+            """\
+            if best not in ranks:
+                break
+""",
+            "",
+        ),
+    ),
+    Mistake(
+        "These are the tokens as bytes. Look up the id of each in `ranks`.",
+        ("[ranks[part] for part in parts]", "parts"),
+    ),
+    Mistake(
+        "`ranks` leads from bytes to ids. For `decode` turn it round first: `{i: part for part, i in ranks.items()}`.",
+        ("token[i] for i", "ranks[i] for i"),
+    ),
+    Mistake(
+        "The ids are not the places in the dictionary, whose order may be any. Turn it round: `{i: part for part, i in ranks.items()}`.",
+        ("{i: part for part, i in ranks.items()}", "list(ranks)"),
+    ),
+    Mistake(
+        'Half a character vanishes in your `decode`. It should become �: `errors="replace"`.',
+        ('errors="replace"', 'errors="ignore"'),
+    ),
+    Mistake(
+        'Your `decode` returns bytes. Make text of them, with `.decode("utf-8", errors="replace")`.',
+        ('.decode("utf-8", errors="replace")', ""),
+    ),
 )
 
 
 @cache
 def ranks_of(tokenizer: str) -> dict[bytes, int]:
     encoding = load_tokenizer(tokenizer)
-    return {encoding.decode_single_token_bytes(i): i for i in range(encoding.n_vocab)}
+    found = {encoding.decode_single_token_bytes(i): i for i in range(encoding.n_vocab)}
+    return dict(sorted(found.items()))  # an order that is not that of the ids
 
 
 def use(mine: Any, what: str, tokenizer: str, given: Any) -> Any:

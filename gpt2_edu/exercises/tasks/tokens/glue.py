@@ -80,6 +80,31 @@ def glue(ids, pair, new):
     return list(ids)
 """,
     ),
+    Mistake(
+        "Now the last id is always added again, and an empty list has none. Let the loop itself reach the end.",
+        ("while i < len(ids):", "while i < len(ids) - 1:"),
+        (
+            "    return merged",
+            """\
+    merged.append(ids[-1])
+    return merged""",
+        ),
+    ),
+    Mistake(
+        "The loop runs one id too far. The last id is number `len(ids) - 1`, so continue while `i < len(ids)`.",
+        ("while i < len(ids):", "while i < len(ids) + 1:"),
+    ),
+    Mistake(
+        "What the last id is does not say whether it was merged. Let the loop itself reach the end.",
+        ("while i < len(ids):", "while i < len(ids) - 1:"),
+        (
+            "    return merged",
+            """\
+    if ids[-1] != pair[1]:
+        merged.append(ids[-1])
+    return merged""",
+        ),
+    ),
 )
 
 

@@ -82,6 +82,22 @@ def join_documents(documents, encoding):
             "ids.append(encoding.encode(document, disallowed_special=()) + [50256])",
         ),
     ),
+    Mistake(
+        "You append each document as a list within the list. The result is one list of ids, so use `+=` or `extend`.",
+        (
+            "ids += encoding.encode(document, disallowed_special=())",
+            "ids.append(encoding.encode(document, disallowed_special=()))",
+        ),
+    ),
+    Mistake(
+        "Nothing ends the documents. Append 50256 after each.",
+        (
+            """\
+
+        ids.append(50256)""",
+            "",
+        ),
+    ),
 )
 
 

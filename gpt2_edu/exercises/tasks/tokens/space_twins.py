@@ -57,4 +57,16 @@ MISTAKES = (
         "It is the other way round. These are the tokens without a space that have no twin with one.",
         code="space_twins = 8585",
     ),
+    Mistake(
+        'Nothing is counted. An entry of bytes is a number, so compare a slice: `token[:1] == b" "`.',
+        code="space_twins = 0",
+    ),
+    Mistake(
+        "It is the other way round. These are the tokens without a space that have no twin with one.",
+        code="space_twins = 8444",
+    ),
+    Mistake(
+        "This is the share of them. Report the number.",
+        code="space_twins = 24598 / 33134",
+    ),
 )

@@ -79,6 +79,14 @@ def stream_pieces(tokens):
         (', errors="ignore"', ""),
         ("text[len(shown) :]", "text"),
     ),
+    Mistake(
+        'With "replace" an unfinished character is shown as �. Leave it out for now, with "ignore".',
+        ('"ignore"', '"replace"'),
+    ),
+    Mistake(
+        "You remember only the last piece as shown. Compare with all the text that was shown so far.",
+        ("shown = text", "shown = pieces[-1]"),
+    ),
 )
 
 

@@ -51,4 +51,12 @@ MISTAKES = (
         "The tokens are right, except that the third begins with a space. It is ␣ followed by `tin`.",
         code='three_merges = ["in", "tin", "tin"]',
     ),
+    Mistake(
+        "You began with the pair at the beginning of the text. Take the most frequent pair, `i` followed by `n`, which occurs four times.",
+        code='three_merges = ["ti", "tin", " tin"]',
+    ),
+    Mistake(
+        "The three are right, but ␣ only stands for the space in this book. Type a space.",
+        code='three_merges = ["in", "tin", "␣tin"]',
+    ),
 )
