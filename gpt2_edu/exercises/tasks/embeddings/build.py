@@ -70,6 +70,41 @@ MISTAKES = (
         "fails: `torch.arange(…, device=idx.device)`.",
         (", device=idx.device", ""),
     ),
+    Mistake(
+        "`wpe` has a row for each position, so it is `nn.Embedding(block_size, n_embd)`.",
+        (
+            "self.wpe = nn.Embedding(block_size, n_embd)",
+            "self.wpe = nn.Embedding(vocab_size, n_embd)",
+        ),
+    ),
+    Mistake(
+        "The sizes of a table are its rows first, then its width: `nn.Embedding(vocab_size, n_embd)`.",
+        ("nn.Embedding(vocab_size, n_embd)", "nn.Embedding(n_embd, vocab_size)"),
+        ("nn.Embedding(block_size, n_embd)", "nn.Embedding(n_embd, block_size)"),
+    ),
+    Mistake(
+        "The parameters `wte.weight` and `wpe.weight` are missing. Make each table an `nn.Embedding` in `__init__`, and give it to `self` directly: `self.wte = nn.Embedding(vocab_size, n_embd)`.",
+        (
+            "self.wte = nn.Embedding(vocab_size, n_embd)",
+            "self.wte = torch.randn(vocab_size, n_embd)",
+        ),
+        (
+            "self.wpe = nn.Embedding(block_size, n_embd)",
+            "self.wpe = torch.randn(block_size, n_embd)",
+        ),
+    ),
+    Mistake(
+        "You put token and position side by side, 2C wide. GPT-2 adds them, entry by entry.",
+        (
+            'note("embd", tok_emb + pos_emb, "B T C")',
+            "torch.cat([tok_emb, pos_emb.expand_as(tok_emb)], dim=-1)",
+        ),
+    ),
+    Mistake(
+        "Every token gets the same position here. `self.wpe` needs all of them: 0, 1, 2, … T − 1.",
+        ("self.wpe(positions)", "self.wpe(positions[-1:])[0]"),
+        ('"T C")', '"C")'),
+    ),
 )
 
 

@@ -45,4 +45,16 @@ MISTAKES = (
         "However short the text is, the whole table is there: `wpe.weight` has block_size rows.",
         code="capacity = [5 * 768, 5 * 768, 2 * 5 * 768]",
     ),
+    Mistake(
+        "`embd` has a row for each token of both texts, so it is (B, T, C).",
+        code="capacity = [1024 * 768, 5 * 768, 5 * 768]",
+    ),
+    Mistake(
+        "These are the shapes, and they are right. Multiply the sizes of each.",
+        code="capacity = [(1024, 768), (5, 768), (2, 5, 768)]",
+    ),
+    Mistake(
+        "The vocabulary's rows are those of `wte`. `wpe.weight` has a row for each position, block_size of them.",
+        code="capacity = [50257 * 768, 5 * 768, 2 * 5 * 768]",
+    ),
 )

@@ -62,6 +62,29 @@ MISTAKES = (
         "Your positions begin at 1. The first is 0. Counted from 1, the last token of a full text has no row.",
         ("[positions]", "[torch.arange(1, idx.size(1) + 1)]"),
     ),
+    Mistake(
+        "You take T from the wrong axis: `idx.size(0)` is B. T is `idx.size(1)`.",
+        ("idx.size(1)", "idx.size(0)"),
+    ),
+    Mistake(
+        "`wpe[T]` is one row, and every token gets it. The first T rows are `wpe[:T]`.",
+        ("[positions]", "[idx.size(1)]"),
+    ),
+    Mistake(
+        "`wte` and `wpe` are tensors here, not layers. Index them, with square brackets: `wte[idx]`.",
+        ("wte[idx]", "wte(idx)"),
+    ),
+    Mistake(
+        "Your positions begin at 1. The first T rows are `wpe[:T]`, from row 0 on.",
+        ("[positions]", "[1 : idx.size(1) + 1]"),
+    ),
+    Mistake(
+        "You put token and position side by side, 2C wide. GPT-2 adds them, entry by entry.",
+        (
+            "wte[idx] + wpe[positions]",
+            "torch.cat([wte[idx], wpe[positions].expand(*idx.shape, -1)], dim=-1)",
+        ),
+    ),
 )
 
 

@@ -77,6 +77,14 @@ def embedding_gradient(idx, grad, V):
     return table
 """,
     ),
+    Mistake(
+        "The one-hot rows are whole numbers, and `@` needs two tensors of one type. Turn them into floats: `.to(grad.dtype)`.",
+        (".to(grad.dtype)", ""),
+    ),
+    Mistake(
+        "You took the mean over the texts. Gradients of several uses add up.",
+        ("@ grad.flatten(0, 1)", "@ grad.flatten(0, 1) / len(idx)"),
+    ),
 )
 
 

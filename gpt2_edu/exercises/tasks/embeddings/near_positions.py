@@ -64,4 +64,20 @@ MISTAKES = (
         "These are the positions whose winner is not a neighbour. The question is about the others.",
         code="near_positions = 128 - 65",
     ),
+    Mistake(
+        "Without `keepdim=True` the lengths of the rows divide the columns. `F.normalize(rows, dim=-1)` divides each row by its own length.",
+        code="near_positions = 44",
+    ),
+    Mistake(
+        "You divided the columns by their lengths. A position is a row: `dim=-1`.",
+        code="near_positions = 52",
+    ),
+    Mistake(
+        "This is the share of the positions. Report the number.",
+        code="near_positions = 65 / 128",
+    ),
+    Mistake(
+        "That is every position, because each row is most like itself. Take the diagonal out first, and ask for a distance of exactly 1.",
+        code="near_positions = 128",
+    ),
 )

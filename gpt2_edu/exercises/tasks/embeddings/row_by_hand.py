@@ -58,4 +58,8 @@ MISTAKES = (
         "That is `embd[0, 2]`, the first text. Index 1 is the second.",
         code="row_by_hand = [2.3, 2.4]",
     ),
+    Mistake(
+        "You counted from 1, and this is `embd[0, 1]`. Index 1 is the second text, and index 2 its third token.",
+        code="row_by_hand = [0.1, 1.2]",
+    ),
 )

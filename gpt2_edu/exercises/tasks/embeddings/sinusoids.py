@@ -59,7 +59,7 @@ MISTAKES = (
         ("angle.sin(), angle.cos()", "angle.cos(), angle.sin()"),
     ),
     Mistake(
-        "The pairs are stacked along the wrong axis, so sines and cosines come in blocks. The new axis must be the last: `dim=-1`.",
+        "Sines and cosines are joined along the wrong axis, so they come in blocks. Stack them along a new last axis: `torch.stack(…, dim=-1)`.",
         ("dim=-1", "dim=0"),
         ("pairs.flatten(1)", "pairs.flatten(1).view(T, C)"),
     ),
@@ -71,6 +71,14 @@ MISTAKES = (
         "You gave the sine and cosine of a pair different wavelengths. Both have the exponent 2i/C.",
         ("torch.arange(0, C, 2)", "torch.arange(C)"),
         ("angle.sin(), angle.cos()", "angle[:, ::2].sin(), angle[:, 1::2].cos()"),
+    ),
+    Mistake(
+        "The pairs are right, but they are still an axis of their own, (T, C/2, 2). Join the last two axes with `flatten(1)`.",
+        ("pairs.flatten(1)", "pairs"),
+    ),
+    Mistake(
+        "The wavelengths were right before: `torch.arange(0, C, 2)` is already 2i.",
+        ("torch.arange(0, C, 2) / C", "2 * torch.arange(0, C, 2) / C"),
     ),
 )
 
