@@ -71,6 +71,22 @@ MISTAKES = (
         "You returned only the new vector. Return the weights too: `return new, weights`.",
         ("values, weights", "values"),
     ),
+    Mistake(
+        "The shapes do not fit: `q @ keys` pairs the C entries of q with the T words. The scores are `keys @ q`.",
+        ("keys @ q", "q @ keys"),
+    ),
+    Mistake(
+        "You mixed with the raw scores, and made the shares only for the second result. Mix with the shares.",
+        ("weights @ values, weights", "scores @ values, weights"),
+    ),
+    Mistake(
+        "The vector is right, but the second result is the scores. Return the weights.",
+        ("values, weights", "values, scores"),
+    ),
+    Mistake(
+        "`*` multiplies, and nothing is added up. The mixture is `weights @ values`, (C,).",
+        ("weights @ values", "weights.unsqueeze(1) * values"),
+    ),
 )
 
 

@@ -72,6 +72,14 @@ MISTAKES = (
         "The powers are divided by the number of words, which makes 1 in total only if all scores are 0. Divide by the sum of the powers.",
         ("sum(powers)", "len(powers)"),
     ),
+    Mistake(
+        "The last line was right before: the result has C numbers, as many as `q`, and not one for each word.",
+        ("range(len(q))", "range(len(keys))"),
+    ),
+    Mistake(
+        "The powers are divided by the largest of them, so the shares are more than 1 in total. Divide by the sum of the powers.",
+        ("sum(powers)", "max(powers)"),
+    ),
 )
 
 

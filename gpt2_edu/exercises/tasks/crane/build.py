@@ -49,6 +49,35 @@ MISTAKES = (
         "You mix the keys. They are only compared with the query. Words hand over their values.",
         ("weights @ v", "weights @ k"),
     ),
+    Mistake(
+        "The shapes do not fit: `q @ k` pairs the C entries of q with the T words. The scores are `k @ q`.",
+        ("k @ q", "q @ k"),
+    ),
+    Mistake(
+        "The powers are divided by the sum of the scores. Shares are 1 in total: divide by the sum of the powers.",
+        ("shares.sum()", "scores.sum()"),
+    ),
+    Mistake(
+        "`*` multiplies, and nothing is added up. The mixture is `weights @ v`, (C,).",
+        ("weights @ v", "weights.unsqueeze(1) * v"),
+    ),
+    Mistake(
+        "You return the weights as well. Here the new vector is all that is asked for.",
+        ("weights @ v", "weights @ v, weights"),
+    ),
+    Mistake(
+        "You divided the scores by √C. That comes in the next chapter. Here they are used as they are.",
+        ("k @ q", "k @ q / len(q) ** 0.5"),
+    ),
+    Mistake(
+        "You compare the query with the values. Scores come from the keys: `k @ q`.",
+        ("k @ q", "v @ q"),
+    ),
+    Mistake(
+        "You swapped keys and values. Keys are for the scores, values for the mixture.",
+        ("k @ q", "v @ q"),
+        ("weights @ v", "weights @ k"),
+    ),
 )
 
 

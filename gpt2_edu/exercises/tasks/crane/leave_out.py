@@ -72,6 +72,19 @@ MISTAKES = (
         "The word is still there. Nothing was left out.",
         (" if i != j", ""),
     ),
+    Mistake(
+        "You write zeros into the caller's own keys, and a key of zeros still takes a share. Take the word out instead: `keys[rows]` makes a new tensor.",
+        ("rows = [i for i in range(len(keys)) if i != j]", "keys[j] = 0"),
+        ("keys[rows], values[rows]", "keys, values"),
+    ),
+    Mistake(
+        "`attend` returns two things, the new vector and the weights. Return the vector only: `attend(…)[0]`.",
+        ("new, _ = attend", "new = attend"),
+    ),
+    Mistake(
+        "You took the word out of the keys only. Its value must go as well: `values[rows]`.",
+        ("values[rows]", "values"),
+    ),
 )
 
 
@@ -95,6 +108,6 @@ def cases():
         Case("one of two words", (query, keys[:2], values[:2], 1)),
         Case(
             "the word with the largest share",
-            (9 * query, keys, values, int((keys @ query).argmax())),
+            (3 * query, keys, values, int((keys @ query).argmax())),
         ),
     ]

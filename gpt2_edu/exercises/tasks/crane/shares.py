@@ -3,6 +3,7 @@
 import torch
 
 from ...exercise import Case, Mistake
+from ...refusing import refusing
 
 ORDER = 20
 KIND = "write"
@@ -70,11 +71,34 @@ MISTAKES = (
         "You cut off large scores, which makes different scores equal. Subtract the largest instead, which changes no weight.",
         ("scores - scores.max()", "scores.clamp(max=80.0)"),
     ),
+    Mistake(
+        "The powers are divided by the sum of the scores. Shares are 1 in total: divide by the sum of the powers.",
+        ("powers.sum()", "(scores - scores.max()).sum()"),
+    ),
+    Mistake(
+        "The powers are divided by the sum of the scores. Shares are 1 in total: divide by the sum of the powers.",
+        ("scores - scores.max()", "scores"),
+        ("powers.sum()", "scores.sum()"),
+    ),
+    Mistake(
+        "You subtracted the largest score only in the numerator. Subtract it in the denominator as well.",
+        ("powers.sum()", "torch.exp(scores).sum()"),
+    ),
+    Mistake(
+        "The powers are divided by their number. Divide by their sum, so that the shares are 1 in total.",
+        ("powers.sum()", "len(powers)"),
+    ),
+    Mistake(
+        "You call the function that you are to build. Write it out, with `torch.exp`.",
+        code="""def shares(scores):
+    return torch.softmax(scores, dim=0)
+""",
+    ),
 )
 
 
 def right(scores):
-    return torch.softmax(scores, dim=0)
+    return torch.softmax(scores.as_subclass(torch.Tensor), dim=0)
 
 
 def cases():
@@ -89,4 +113,5 @@ def cases():
         Case("large scores", (torch.tensor([1000.0, 1001.0, 999.0]),)),
         Case("one large score", (torch.tensor([1000.0, 0.0, 0.0]),)),
         Case("scores far below 0", (torch.tensor([-100.0, -101.0]),)),
+        Case("without `softmax`", refusing("softmax", torch.tensor([1.0, 2.0]))),
     ]

@@ -58,4 +58,12 @@ MISTAKES = (
         "That is where it keeps 99 % exactly. Give the whole number above it.",
         code="sharp_factor = math.log(198) / 0.28",
     ),
+    Mistake(
+        "You doubled the factor each time, and jumped over smaller ones that are enough. Raise it by 1.",
+        code="sharp_factor = 32",
+    ),
+    Mistake(
+        "You multiplied the keys by it as well. Only the query grows.",
+        code="sharp_factor = 5",
+    ),
 )
