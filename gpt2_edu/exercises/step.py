@@ -135,10 +135,11 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
     found = dict(module.named_parameters(remove_duplicate=False))
     kind = type(module).__name__
     if missing := [name for name in wanted if name not in found]:
-        has = ", ".join(found) or "no parameter"
-        raise ValueError(f"{kind} has no parameter {missing[0]}; it has {has}")
+        has = ", ".join(found) or "none"
+        hidden = _hidden(module, missing[0])
+        raise ValueError(hidden or f"{kind} has no parameter {missing[0]}; it has {has}")
     if more := [name for name in found if name not in wanted]:
-        raise ValueError(f"{kind} has a parameter {more[0]}, which GPT-2 has not")
+        raise ValueError(f"{more[0]} in {kind} is a parameter that GPT-2 has not")
     with torch.no_grad():
         for name, tensor in wanted.items():
             if found[name].shape != tensor.shape:
@@ -146,6 +147,23 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
                 raise ValueError(f"{name} in {kind} has the shape {shapes}")
             found[name].copy_(tensor)
     return module
+
+
+def _hidden(module: nn.Module, path: str) -> str:
+    """Why PyTorch does not see the parameter at this path, if a module has something there."""
+    for name in path.split("."):
+        kind, module = type(module).__name__, getattr(module, name, None)
+        if isinstance(module, list | tuple):
+            return (
+                f"{name} in {kind} is a plain list, which hides its parameters. Use nn.ModuleList"
+            )
+        if isinstance(module, type):
+            return f"{name} in {kind} is the class {module.__name__}. Call it to make a module"
+        if isinstance(module, Tensor) and not isinstance(module, nn.Parameter):
+            return (
+                f"{name} in {kind} is a plain tensor, not a parameter. Put it into nn.Parameter(…)"
+            )
+    return ""
 
 
 def random_tensor(seed: int, *shape: int) -> Tensor:

@@ -488,7 +488,7 @@ STARTS = "torch.randint(len(ids) - T, (batch_size,))"
             "gpt2",
             'elif "bias" in name:',
             'elif "bias" in name and "c_proj" not in name:',
-            "largest bias",
+            "size of the biases",
         ),
         ("gpt2", "math.sqrt(2 * n_layer)", "math.sqrt(n_layer)", "spread of c_proj"),
         ("gpt2", "std=0.02 / narrow", "std=1 / narrow", "spread of tables"),

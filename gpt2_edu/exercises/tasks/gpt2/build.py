@@ -27,7 +27,7 @@ class GPT2(nn.Module):
         ...  # embeddings, h, ln_f, lm_head; then tie, and initialise
 
     def forward(self, idx):  # (B, T) → (B, T, V)
-        ...  # note idx, ln_f and logits
+        ...  # if you note idx, ln_f and logits, trace sees them
 
 
 @torch.no_grad()
@@ -123,6 +123,134 @@ MISTAKES = (
             "logits.argmax(dim=-1, keepdim=True)",
         ),
     ),
+    Mistake(
+        "The initial values are PyTorch's own. After the tie, draw the tables and matrices with the "
+        "standard deviation 0.02, for `c_proj` divided by √(2N), and set the biases to 0.",
+        (
+            """\
+        for name, parameter in self.named_parameters():
+            if parameter.ndim == 2:  # the tables and the matrices
+                narrow = math.sqrt(2 * n_layer) if "c_proj" in name else 1
+                nn.init.normal_(parameter, std=0.02 / narrow)
+            elif "bias" in name:
+                nn.init.zeros_(parameter)
+""",
+            "",
+        ),
+    ),
+    Mistake(
+        "The second argument of `nn.init.normal_` is the mean, and the standard deviation is still "
+        "1. Name it: `std=0.02`.",
+        ("(parameter, std=0.02 / narrow)", "(parameter, 0.02 / narrow)"),
+    ),
+    Mistake(
+        "You multiply the initial `c_proj` by √(2N), so that deep models begin with loud edits. "
+        "Divide by it.",
+        ("std=0.02 / narrow", "std=0.02 * narrow"),
+    ),
+    Mistake(
+        "The norms and biases are drawn at random, too. Draw only what has two axes; the biases "
+        "start with 0, and γ stays 1.",
+        (
+            """\
+            if parameter.ndim == 2:  # the tables and the matrices
+                narrow = math.sqrt(2 * n_layer) if "c_proj" in name else 1
+                nn.init.normal_(parameter, std=0.02 / narrow)
+            elif "bias" in name:
+                nn.init.zeros_(parameter)
+""",
+            """\
+            narrow = math.sqrt(2 * n_layer) if "c_proj" in name else 1
+            nn.init.normal_(parameter, std=0.02 / narrow)
+""",
+        ),
+    ),
+    Mistake(
+        "All parameters with one axis are set to 0, also γ, which is called `weight` and starts "
+        "with 1. Set only the biases to 0.",
+        ('elif "bias" in name:', "else:"),
+    ),
+    Mistake(
+        "The biases of the linear layers still have PyTorch's random start. Set them to 0.",
+        ("nn.init.zeros_(parameter)", "pass"),
+    ),
+    Mistake(
+        "`lm_head` has no bias in GPT-2: `nn.Linear(n_embd, vocab_size, bias=False)`.",
+        ("vocab_size, bias=False", "vocab_size"),
+    ),
+    Mistake(
+        "The list holds one block N times, with one set of numbers. Call `Block(…)` anew for every "
+        "place.",
+        ("(Block(n_embd, n_head) for _ in range(n_layer))", "([Block(n_embd, n_head)] * n_layer)"),
+    ),
+    Mistake(
+        "The blocks run, but their results are thrown away. Write each one back: `x = block(x)`.",
+        ("x = block(x)", "block(x)"),
+    ),
+    Mistake(
+        "Every block reads the embeddings, and only the last one's result is kept. Each must read "
+        "the result of the one before: `x = block(x)`.",
+        ("x = self.embeddings", "x = start = self.embeddings"),
+        ("x = block(x)", "x = block(start)"),
+    ),
+    Mistake(
+        "`ln_f` is applied after every block. It belongs only after the last one.",
+        ("x = block(x)", "x = self.ln_f(block(x))"),
+        ('self.ln_f(x), "B T C"', 'x, "B T C"'),
+    ),
+    Mistake(
+        "The model returns probabilities. It should return logits, and `generate` applies the "
+        "softmax.",
+        ('self.lm_head(x), "B T V")', 'self.lm_head(x), "B T V").softmax(dim=-1)'),
+    ),
+    Mistake(
+        "The model returns the logits of the last token alone. It should return a row for each "
+        "token, (B, T, V), and `generate` takes the last.",
+        ('self.lm_head(x), "B T V")', 'self.lm_head(x), "B T V")[:, -1]'),
+        ("[:, -1]  # (B, V), the last", ""),
+    ),
+    Mistake(
+        "The `return` is inside the loop, which ends after one token. Move it to the left, under "
+        "`for`.",
+        ("dim=1)\n    return idx", "dim=1)\n        return idx"),
+    ),
+    Mistake(
+        "Only the new tokens are returned. The result is the whole text, with the prompt at its "
+        "beginning.",
+        ("return idx", "return idx[:, -n:]"),
+    ),
+    Mistake(
+        "You cut the text itself to the window, so that its beginning is lost. Cut only what the "
+        "model reads.",
+        (
+            "logits = model(idx[:, -model.block_size :])",
+            "idx = idx[:, -model.block_size :]\n        logits = model(idx)",
+        ),
+    ),
+    Mistake(
+        "You draw from the logits of the first token in the window. The last one has read the whole "
+        "text: `[:, -1]`.",
+        ("[:, -1]  # (B, V), the last", "[:, 0]"),
+    ),
+    Mistake(
+        "`[-1]` is the last text, because the first axis is B. The last token of every text is "
+        "`[:, -1]`.",
+        ("[:, -1]  # (B, V), the last", "[-1]"),
+    ),
+    Mistake(
+        "The softmax runs over the texts of the batch. The probabilities of a text's tokens add up "
+        "to 1: `dim=-1`.",
+        ("softmax(dim=-1)", "softmax(dim=0)"),
+    ),
+    Mistake(
+        "`torch.cat` with `dim=0` appends the new tokens as new texts. They belong at the end of "
+        "their own texts: `dim=1`.",
+        ("[idx, new], dim=1", "[idx, new], dim=0"),
+    ),
+    Mistake(
+        "The new token is put in front of the text. It follows it: `torch.cat([idx, new], dim=1)`.",
+        ("[idx, new]", "[new, idx]"),
+    ),
 )
 
 NAMES = {
@@ -181,14 +309,17 @@ def spreads(whole: torch.nn.Module) -> dict[str, float]:
         found.setdefault(kind, []).append(parameter.detach().flatten())
     whole_of = {kind: torch.cat(parts) for kind, parts in found.items()}
     return {
-        "spread of tables and matrices": round(
-            whole_of["tables and matrices"].std().item() * 50, 1
-        ),
-        "spread of c_proj": round(whole_of["c_proj"].std().item() * 50, 1),
-        "largest bias": whole_of["biases"].abs().max().item(),
-        "smallest γ": whole_of["norms"].min().item(),
-        "largest γ": whole_of["norms"].max().item(),
+        "spread of tables and matrices": rounded(whole_of["tables and matrices"].std() * 50),
+        "spread of c_proj": rounded(whole_of["c_proj"].std() * 50),
+        "size of the biases": rounded(whole_of["biases"].square().mean().sqrt() * 50),
+        "smallest γ": rounded(whole_of["norms"].min()),
+        "largest γ": rounded(whole_of["norms"].max()),
     }
+
+
+def rounded(number: Tensor) -> float:
+    """To one decimal, or two digits: what does not depend on the order of the draws."""
+    return round(float(f"{number.item():.2g}"), 1)
 
 
 @torch.no_grad()
@@ -199,7 +330,7 @@ def right(what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
         return {
             "spread of tables and matrices": 1.0,
             "spread of c_proj": round(1 / math.sqrt(2 * sizes[2]), 1),
-            "largest bias": 0.0,
+            "size of the biases": 0.0,
             "smallest γ": 1.0,
             "largest γ": 1.0,
         }

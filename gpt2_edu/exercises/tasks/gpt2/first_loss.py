@@ -30,7 +30,7 @@ right = 7.032755278982137
 
 MISTAKES = (
     Mistake(
-        "That is the loss of blind guessing, ln V. The logits are not all 0, and their standard deviation σ costs σ²/2 more.",
+        "That is the loss of blind guessing, ln V, or hardly more. The logits have the standard deviation σ = 0.05 · √C, which costs σ²/2 more.",
         code="first_loss = math.log(1000)",
     ),
     Mistake(
@@ -38,7 +38,7 @@ MISTAKES = (
         code="first_loss = math.log(1000) + 0.5",
     ),
     Mistake(
-        "The spread costs σ²/2, and you left out the half.",
+        "The spread costs σ²/2. You left out the square or the half. (As σ is 0.5, both give the same number.)",
         code="first_loss = math.log(1000) + 0.5**2",
     ),
     Mistake(
@@ -56,5 +56,17 @@ MISTAKES = (
     Mistake(
         "This uses the logarithm to base 2. The loss is in natural logarithms: `math.log`.",
         code="first_loss = math.log2(1000) + 0.5**2 / 2",
+    ),
+    Mistake(
+        "This takes GPT-2's 0.02 as the standard deviation of the table. Here it is 0.05.",
+        code="first_loss = math.log(1000) + (0.02 * math.sqrt(100)) ** 2 / 2",
+    ),
+    Mistake(
+        "The spread grows with the root of C, not of V: each logit is a sum of C products.",
+        code="first_loss = math.log(1000) + (0.05 * math.sqrt(1000)) ** 2 / 2",
+    ),
+    Mistake(
+        "That is only what the spread costs, σ²/2. The loss of blind guessing, ln V, is missing.",
+        code="first_loss = 0.5**2 / 2",
     ),
 )

@@ -163,6 +163,20 @@ embed(
         ("    layer = 0\n", "    start, layer = x, 0\n"),
         ("block(x,", "block(start,"),
     ),
+    Mistake(
+        "Some name is not among the weights. There are as many blocks as the names show, not always 12; and a block's prefix ends with a dot, `transformer.h.0.`.",
+        ('while f"h.{layer}.ln_1.weight" in inside:', "for layer in range(12):"),
+        ("    layer = 0\n", ""),
+        ("        layer += 1\n", ""),
+    ),
+    Mistake(
+        'The table is (V, C), one row for each token. For the product it must be transposed: `x @ weights["lm_head.weight"].T`.',
+        ('weights["lm_head.weight"].T', 'weights["lm_head.weight"]'),
+    ),
+    Mistake(
+        "These are the logits of the last position alone. Return a row for each position, (B, T, V).",
+        ('x @ weights["lm_head.weight"].T', 'x[:, -1] @ weights["lm_head.weight"].T'),
+    ),
 )
 
 

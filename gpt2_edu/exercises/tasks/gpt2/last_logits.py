@@ -66,11 +66,38 @@ MISTAKES = (
         "`reshape` does not transpose; it only reads the numbers in rows of another length. Use `wte.T`.",
         ("wte.T", "wte.reshape(wte.size(1), wte.size(0))"),
     ),
+    Mistake(
+        "The numbers are right, but all T rows of scores are computed, and T − 1 of them thrown away. Take the last position out of x, then multiply.",
+        ("x[:, [-1]] @ wte.T", "(x @ wte.T)[:, [-1]]"),
+    ),
+    Mistake(
+        "The axis T is back, but at the front, which is the place of B. Keep it in the middle: `x[:, [-1]]`, or `unsqueeze(1)`.",
+        ("x[:, [-1]] @ wte.T", "(x[:, -1] @ wte.T).unsqueeze(0)"),
+    ),
+    Mistake(
+        "The axis T is back, but at the end. Keep it in the middle: `x[:, [-1]]`, or `unsqueeze(1)`.",
+        ("x[:, [-1]] @ wte.T", "(x[:, -1] @ wte.T).unsqueeze(-1)"),
+    ),
+    Mistake(
+        "`x[:, :-1]` is everything except the last position. The last one with its axis is `x[:, -1:]` or `x[:, [-1]]`.",
+        ("x[:, [-1]]", "x[:, :-1]"),
+    ),
 )
 
 
 def right(x, wte):
     return F.linear(x[:, x.size(1) - 1 :], wte)
+
+
+class Watched(torch.Tensor):
+    """A table that refuses to score more than one position of a text."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        result = super().__torch_function__(function, types, args, kwargs)
+        if isinstance(result, torch.Tensor) and result.shape[-2:] == (5, 7):
+            raise ValueError("here are scores for all 5 positions")
+        return result
 
 
 def cases():
@@ -84,4 +111,5 @@ def cases():
         Case("one token", (x[:, :1], wte)),
         Case("one text", (x[:1], wte)),
         Case("as many tokens in the vocabulary as numbers in a vector", (x, wte[:3])),
+        Case("no scores for the other positions", (x, wte.as_subclass(Watched))),
     ]

@@ -54,4 +54,8 @@ MISTAKES = (
         "Logits are natural logarithms, so the base is e, not 10.",
         code="logit_lead = 10**1.5",
     ),
+    Mistake(
+        "That is the difference of the two powers of e. How many times as probable is a ratio, so divide them.",
+        code="logit_lead = math.exp(2.5) - math.exp(1.0)",
+    ),
 )

@@ -68,4 +68,24 @@ MISTAKES = (
         "That is the share of the rest. The table's share is 1 minus that.",
         code="table_share = [0.69, 0.85, 0.92, 0.95]",
     ),
+    Mistake(
+        "These are both tables together, `wte` and `wpe`. The question is about `wte` alone, which is tied to the head.",
+        code="table_share = [0.3165, 0.1480, 0.0848, 0.0527]",
+    ),
+    Mistake(
+        "`wte` is counted twice, once as the head. It is one tensor under two names, and the total has it once.",
+        code="table_share = [0.6203, 0.2901, 0.1662, 0.1032]",
+    ),
+    Mistake(
+        "Here the total is divided by the table. A share is the table divided by the total.",
+        code="table_share = [3.2240, 6.8947, 12.0326, 19.3708]",
+    ),
+    Mistake(
+        "These are the right numbers in the wrong order. Begin with the smallest model, as in the list `sizes`.",
+        code="table_share = [0.0516, 0.0831, 0.1450, 0.3102]",
+    ),
+    Mistake(
+        "Only the last model's share is left. Make the list before the loop, and `append` to it in the loop.",
+        code="table_share = [0.0516]",
+    ),
 )

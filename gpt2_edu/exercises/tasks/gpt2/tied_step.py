@@ -21,7 +21,7 @@ They come back different, because its author checked only that the two were equa
 
 HINTS = (
     "Equal numbers are not the same tensor. Which line makes a second one?",
-    "Put the same object in both places, before the model is moved and before the optimiser is created.",
+    "Put the same object in both places before the model computes its logits.",
 )
 
 START = '''
@@ -58,7 +58,7 @@ MISTAKES = (
         ("= wte.weight", "= nn.Parameter(table.clone())"),
     ),
     Mistake(
-        "The tie comes after the step, so in the step only the look-up trained the table. The head's gradient went to a tensor that was thrown away. Tie before the step.",
+        "You return one table, but in the step only the look-up trained it. The head's gradient went to another tensor, which was thrown away. Tie the two before the step.",
         ("= wte.weight", "= nn.Parameter(table.clone())"),
         (
             "    return wte.weight, lm_head.weight",
@@ -66,7 +66,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "The tie comes after the step, so in the step only the head trained the table. The look-up's gradient went to a tensor that was thrown away. Tie before the step.",
+        "You return one table, but in the step only the head trained it. The look-up's gradient went to another tensor, which was thrown away. Tie the two before the step.",
         ("= wte.weight", "= nn.Parameter(table.clone())"),
         (
             "    return wte.weight, lm_head.weight",
@@ -80,6 +80,14 @@ MISTAKES = (
     Mistake(
         "The head got a copy that does not learn. One table has two roles, and both train it.",
         ("= wte.weight", "= nn.Parameter(table.clone(), requires_grad=False)"),
+    ),
+    Mistake(
+        "A module's weight must be an `nn.Parameter`, which `.clone()` and `.data` are not. And no copy is tied: put the same object in both places, `lm_head.weight = wte.weight`.",
+        ("= wte.weight", "= wte.weight.clone()"),
+    ),
+    Mistake(
+        "You tied the modules, so that the head is a second look-up. They keep their two roles and share the table: `lm_head.weight = wte.weight`.",
+        ("lm_head.weight = wte.weight", "lm_head = wte"),
     ),
 )
 
