@@ -88,6 +88,8 @@ class Exercise:
     cases: Callable[[], list[Case]] | None = None  # equal on every call, in new tensors
     mistakes: tuple[Mistake, ...] = ()
     tolerance: float = 1e-5  # absolute and relative, of numbers
+    # Called with a wrong result and the case's arguments: what is wrong in a sentence, or None.
+    properties: Callable[..., str | None] | None = None
     after: Callable[[Any], str] | None = None  # returns text to print after a right answer
     parts: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()  # parts of earlier steps that are no longer needed

@@ -15,7 +15,8 @@ from unittest import mock
 
 import torch
 
-from .checking import difference, examine
+from .checking import examine
+from .comparing import difference
 from .exercise import Case, Exercise, find
 
 ANY_DRAW = 1  # to detect whether an exercise's cases are random

@@ -152,7 +152,7 @@ def _read() -> tuple[dict[str, Part], str]:
     if os.environ.get("GPT2_EDU_BOOK") == "1":
         return {}, ""
     try:
-        text = Path(FILE).read_text(encoding="utf-8")
+        text = Path(FILE).read_text(encoding="utf-8-sig")  # editors on Windows write a mark
         ast.parse(text)
     except FileNotFoundError:
         return {}, ""
@@ -230,11 +230,11 @@ def _write(step: Exercise, sources: dict[str, str], kept: dict[str, Part]) -> st
     later = f"a later chapter has taken the place of {', '.join(gone)}."
     if len(gone) == len(new):
         return f"  {FILE} stays as it is: {later}"
-    path = Path(FILE)
+    path = Path(FILE).resolve()  # it may be a link
     try:
         head = HEAD
         if path.is_file():
-            old = path.read_text(encoding="utf-8")
+            old = path.read_text(encoding="utf-8-sig")
             head = MARK.split(old)[0]
             write_text(Path(PREVIOUS), old)
         text = _text(last, parts, ours, head)

@@ -30,7 +30,7 @@ NOT_WRITTEN = "not written: "  # begins the message of what an unfinished part r
 
 
 def unfinished(source: str, start: str) -> str:
-    """A part's source, where each function that is still as in ``start`` raises when it is called.
+    """A part's source, where each function that is as in ``start``, or empty, raises when called.
 
     Its message is NOT_WRITTEN and the part's name, or "Head.forward" if only that is unfinished.
     """
@@ -39,13 +39,23 @@ def unfinished(source: str, start: str) -> str:
         name: function
         for name, function in _functions(tree).items()
         if name in given
-        and ast.unparse(function) == ast.unparse(given[name])
-        and any(ast.unparse(node) == "..." for node in ast.walk(function))
+        and any(ast.unparse(node) == "..." for node in ast.walk(given[name]))
+        and (ast.unparse(function) == ast.unparse(given[name]) or _does_nothing(function))
     }
     for name, function in left.items():
         said = name.split(".")[0] if len(left) == len(given) else name
         function.body = ast.parse(f"raise NotImplementedError({NOT_WRITTEN + said!r})").body
     return ast.unparse(tree) if left else source
+
+
+def _does_nothing(function: ast.FunctionDef) -> bool:
+    """Whether a function has no code of the reader's: a docstring, `pass`, `super().__init__()`."""
+    empty = "pass", "...", "super().__init__()"
+    return all(
+        ast.unparse(line) in empty
+        or (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+        for line in function.body
+    )
 
 
 def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
@@ -75,4 +85,9 @@ def source_of(thing: Any) -> str:
         for found, first, last in _places(text):
             if found == name and first <= code.co_firstlineno <= last:
                 return "\n".join(text.splitlines()[first - 1 : last])
+    if inspect.isclass(thing) and thing.__module__ == "__main__":  # it has no method of its own
+        for entry in reversed(list(linecache.cache.values())):
+            text = "".join(entry[2]) if len(entry) > 1 else ""
+            if f"class {name}" in text and name in (of_cell := definitions(text)):
+                return of_cell[name]
     raise ValueError(f"the source of {name or thing!r} cannot be found: define it in a cell")

@@ -21,7 +21,7 @@ import pytest
 import torch
 
 from gpt2_edu import GPT2, exercises
-from gpt2_edu.exercises import check, checking, own, parts, progress, record
+from gpt2_edu.exercises import calling, check, checking, own, parts, progress, record
 from gpt2_edu.exercises.exercise import Mistake, Rank, changed, steps
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.machine.files import locked
@@ -182,9 +182,9 @@ def test_whatever_is_wrong_is_said_in_a_sentence(capsys, answer, words):
 
 
 def test_a_function_without_end_is_stopped(capsys, monkeypatch):
-    monkeypatch.setattr(checking, "SECONDS", 0.3)
+    monkeypatch.setattr(calling, "SECONDS", 0.3)
     assert "does not end: it was stopped after" in told(capsys, "layer_norm", without_end)
-    monkeypatch.setattr(checking, "SECONDS", 10.0)
+    monkeypatch.setattr(calling, "SECONDS", 10.0)
     assert check("layer_norm", layer_norm)
     assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from gpt2_edu import GPT2, GPT2Config, KVCache, crane, generate, load_tokenizer, trace, web
-from gpt2_edu.exercises.checking import difference
+from gpt2_edu.exercises.comparing import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
 from gpt2_edu.exercises.parts import execute
 from gpt2_edu.sampling import next_probabilities

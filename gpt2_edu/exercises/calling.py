@@ -1,0 +1,286 @@
+"""Calling an answer, whatever it does: in a limited time, and without a trace in the kernel."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import re
+import signal
+import sys
+import textwrap
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .comparing import difference
+from .exercise import Case
+from .source import NOT_WRITTEN
+
+SECONDS = 10.0  # how long one call may compute
+WAITING = 3  # how many times that it may take if it waits, on a busy machine or for a lock
+LONGEST = 10_000  # characters of what a call prints that are kept
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one call."""
+
+    value: Any = None
+    error: str | None = None  # what stopped it
+    changed: bool = False  # it wrote into its arguments
+    printed: str = ""
+    timed_out: bool = False
+    unwritten: str | None = None  # the part that it needs and that is still to be written
+    notes: tuple[str, ...] = ()  # what it changed outside of itself
+
+
+class OutOfTime(BaseException):
+    """Raised in a function that takes too long. Not caught by ``except Exception``."""
+
+
+def call(function: Callable[..., Any], case: Case, seconds: float | None = None) -> Outcome:
+    """Call a function with a case's arguments.
+
+    Raises KeyboardInterrupt if the reader interrupts it, and nothing else. Settings of torch, seeds
+    and the folder are as before, and ``notes`` says which of them the call had changed.
+    """
+    before = _copy(case.args)
+    printed = _Printed()
+    notes: list[str] = []
+    seconds = SECONDS if seconds is None else seconds
+    outcome = Outcome()
+    try:
+        with _interrupts() as interrupted, _restored(notes), _output_to(printed):
+            try:
+                with _time_limit(seconds):
+                    outcome = Outcome(function(*case.args))
+            except OutOfTime:
+                outcome = Outcome(error="out of time", timed_out=True)
+            except BaseException as error:
+                if interrupted and isinstance(error, KeyboardInterrupt):
+                    raise
+                outcome = _stopped(function, error)
+    except OutOfTime:  # between two lines of this function
+        outcome = Outcome(error="out of time", timed_out=True)
+    changed = outcome.error is None and any(
+        difference(a, b, 0.0) is not None
+        for a, b in zip(case.args, before, strict=True)
+        if not isinstance(a, torch.Generator)
+    )
+    return Outcome(
+        outcome.value,
+        outcome.error,
+        changed,
+        printed.getvalue(),
+        outcome.timed_out,
+        outcome.unwritten,
+        tuple(notes),
+    )
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value.detach().clone()
+    if isinstance(value, Mapping):
+        return {key: _copy(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_copy(part) for part in value)
+    return value
+
+
+# ---- Errors
+
+
+def _stopped(function: Callable[..., Any], error: BaseException) -> Outcome:
+    """The outcome of a call that raised an error."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = ""
+    if isinstance(error, NotImplementedError) and text.startswith(NOT_WRITTEN):
+        return Outcome(unwritten=text.removeprefix(NOT_WRITTEN))
+    kind = type(error).__name__
+    if _is_of_the_check(function, error, text):
+        return Outcome(
+            error=f"{kind} where its result is used: a result has another kind or shape than the "
+            "task asks for."
+        )
+    text = textwrap.shorten(text, 300, placeholder=" …")
+    return Outcome(error=f"{kind}: {text}{_line(error, function)}")
+
+
+def _is_of_the_check(function: Callable[..., Any], error: BaseException, text: str) -> bool:
+    """Whether an error arose in a step's ``use``, from what a part returned.
+
+    What ``use`` raises itself, and what is said of a part by its name, is for readers.
+    """
+    mine = getattr(function, "mine", None)
+    if mine is None:
+        return False
+    frames = traceback.extract_tb(error.__traceback__)
+    if any(frame.filename == mine.__file__ for frame in frames):
+        return False
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(Path(__file__).parent)]
+    names = "|".join(function.step.parts)  # type: ignore[attr-defined]
+    return not (ours[-1].line or "").startswith("raise") and not re.search(rf"\b({names})\b", text)
+
+
+def _line(error: BaseException, function: Callable[..., Any]) -> str:
+    """The line of the reader's own code that raised an error."""
+    if hasattr(function, "where"):
+        return str(function.where(error))
+    code, trace, line = getattr(function, "__code__", None), error.__traceback__, None
+    while code is not None and trace is not None:
+        if trace.tb_frame.f_code.co_filename == code.co_filename:  # or one inside of it
+            line = trace.tb_lineno - code.co_firstlineno + 1
+        trace = trace.tb_next
+    return "" if line is None else f" (line {line} of the function)"
+
+
+# ---- What a call leaves as it was
+
+
+class _Printed(io.StringIO):
+    """The beginning of what is printed. It cannot be closed."""
+
+    def write(self, text: str) -> int:
+        super().write(text[: max(LONGEST - self.tell(), 0)])
+        return len(text)
+
+    def close(self) -> None:
+        pass
+
+
+_output = threading.RLock()  # sys.stdout belongs to all threads
+
+
+@contextlib.contextmanager
+def _output_to(printed: io.StringIO) -> Iterator[None]:
+    with _output:
+        before = sys.stdout, sys.stderr
+        sys.stdout = printed
+        try:
+            yield
+        finally:
+            sys.stdout, sys.stderr = before
+
+
+@contextlib.contextmanager
+def _restored(notes: list[str]) -> Iterator[None]:
+    """Restore torch's settings, the seeds and the folder, and note what differs.
+
+    Each call begins with the same seed, so that a verdict never depends on earlier draws.
+    """
+    settings = [(name, get, get(), put) for name, get, put in _SETTINGS]
+    folder, seeds, draws = _folder(), torch.get_rng_state(), random.getstate()
+    on_device = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    running = set(threading.enumerate())
+    torch.manual_seed(0)
+    random.seed(0)
+    try:
+        yield
+    finally:
+        for name, get, value, put in settings:
+            if get() != value:
+                put(value)
+                notes.append(f"It changed {name}, for the whole notebook. It is as before again.")
+        if folder is not None and folder != _folder():
+            os.chdir(folder)
+            notes.append("It changed the working directory. It is as before again.")
+        torch.set_rng_state(seeds)
+        random.setstate(draws)
+        if on_device is not None:
+            torch.cuda.set_rng_state_all(on_device)
+        if any(thread.is_alive() for thread in set(threading.enumerate()) - running):
+            notes.append("It started a thread that still runs.")
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return None
+
+
+def _set_device(device: torch.device) -> None:
+    torch.set_default_device(None if device.type == "cpu" else device)
+
+
+_SETTINGS: list[tuple[str, Callable[[], Any], Callable[[Any], Any]]] = [
+    ("torch's default type", torch.get_default_dtype, torch.set_default_dtype),
+    ("torch's default device", torch.get_default_device, _set_device),
+    ("whether torch tracks gradients", torch.is_grad_enabled, torch.set_grad_enabled),
+    ("torch's number of threads", torch.get_num_threads, torch.set_num_threads),
+    (
+        "whether torch is deterministic",
+        torch.are_deterministic_algorithms_enabled,
+        torch.use_deterministic_algorithms,
+    ),
+]
+
+
+# ---- Time
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[list[bool]]:
+    """A list that is filled when the reader interrupts, and not when an answer raises the same."""
+    found: list[bool] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield found
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # someone else's: they cannot be told apart
+        yield [True]
+        return
+
+    def interrupt(*_: object) -> None:
+        found.append(True)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield found
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime after this many seconds of computing, in the main thread.
+
+    They are the processor's, so that a busy machine fails no answer; one that waits has more of the
+    clock's. It is raised again each second until the function ends. On Windows and in other threads
+    a reader interrupts the kernel.
+    """
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    running = True
+
+    def stop(*_: object) -> None:
+        if running:
+            raise OutOfTime
+
+    timers = (
+        (signal.SIGPROF, signal.ITIMER_PROF, seconds),
+        (signal.SIGALRM, signal.ITIMER_REAL, WAITING * seconds),
+    )
+    before = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, limit in timers:
+        signal.setitimer(timer, limit, 1.0)
+    try:
+        yield
+    finally:
+        running = False
+        for (number, timer, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
