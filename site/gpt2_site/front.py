@@ -82,9 +82,10 @@ class Part(SphinxDirective):
         return [raw(head), *body.children, raw("</section>")]
 
 
-def style(app: Sphinx, page: str, *_: object) -> None:
+def style(app: Sphinx, page: str, _: str, context: dict, *__: object) -> None:
     """In the head: what is painted first should stay in its place."""
     if page in PAGES:
+        context["display_toc"] = False  # the picture has the room of "On this page"
         app.add_css_file("front.css", priority=900)
     if page == HOUR:
         app.add_css_file("hour.css", priority=901)

@@ -43,7 +43,7 @@
       for (const { isIntersecting, target } of entries)
         if (isIntersecting) choose(/** @type {any} */ (target.querySelector("a.look")));
     },
-    { rootMargin: "-35% 0px -64%" },
+    { rootMargin: "-45% 0px -54%" },
   );
   for (const link of links) {
     read.observe(/** @type {Element} */ (link.parentElement));
