@@ -19,6 +19,7 @@ from tests.site.waiting import until
 MARSH, CITY = map(beginning, ("marsh", "city"))
 PLACE, CRANE = 3, 6  # tokens: ␣marsh or ␣city, and ␣crane
 NUMBER = re.compile(r"(?<![\w.,#=-])\d+(?:,\d{3})*(?:\.\d+)?(?!\w)")
+EARLY, LATER = 500, 1000  # steps of training
 MOST = 90  # words of a card before an answer is opened
 WIDE = {"width": 1280, "height": 900}
 WAIT = 60_000  # milliseconds, on a busy machine
@@ -67,6 +68,8 @@ def said() -> dict[str, set[str]]:
     in_block = sum(p.numel() for p in model().transformer.h[1].parameters())
     assert in_mlp / in_block == pytest.approx(2 / 3, abs=0.005)  # "two thirds"
     last = learned()["shots"][-1]
+    good = {shot["step"]: shot["good"] for shot in learned()["shots"]}
+    assert good[EARLY] == 0  # "none yet"
     width = str(config.n_embd)
     vocabulary = f"{config.vocab_size:,}"
     return {
@@ -81,10 +84,12 @@ def said() -> dict[str, set[str]]:
             f"{flops.num_parameters(config):,}",
             f"{last['step']:,}",
             f"{100 * last['good']:.0f}",
+            *(str(step) for step in (EARLY, f"{LATER:,}")),
+            f"{100 * good[LATER]:.0f}",
         },
         "4": {width},
         "5": set(),
-        "6": {f"{tape(text)[weights][0, 0, CRANE, PLACE]:.2f}" for text in (MARSH, CITY)},
+        "6": {f"{marsh[weights][0, 0, CRANE, PLACE]:.2f}", str(config.head_size)},
         "7": set(),
         "8": {str(config.head_size), f"{without(0):.2f}", f"{without(0, 2):.2f}"},
         "9": {
@@ -93,7 +98,7 @@ def said() -> dict[str, set[str]]:
             str((marsh["transformer.h.1.mlp.act"][0, CRANE] > LIT).sum().item()),
             str(LIT),
         },
-        "10": {f"{stream.std(correction=0):.2f}"},
+        "10": {width, f"{stream.std(correction=0):.2f}"},
         "11": {vocabulary, f"{100 * share(MARSH, 'ate'):.0f}", "100"},
         "12": {f"{flops.num_parameters(PRESETS['gpt2']) / 1e6:.0f}", "175", "0.99"},
     }
@@ -108,7 +113,7 @@ def test_the_cards_are_twelve_and_short():
 def test_a_card_says_the_models_numbers_and_no_others():
     expected = said()
     for title, card in cards().items():
-        text = re.sub(r"```.*?```|^\[The whole story[^\n]*", "", card, flags=re.S | re.M)
+        text = re.sub(r"```.*?```|^\[The whole story[^\n]*|card \d+", "", card, flags=re.S | re.M)
         found = {number for number in NUMBER.findall(text) if "." in number or len(number) > 1}
         assert found == expected[title.split(".")[0]], title
 
@@ -124,7 +129,18 @@ def test_what_the_cards_say_without_numbers_is_so():
         for path in ("transformer.h.0.resid_post", "transformer.h.1.resid_mid")
     )
     assert names([after.argmax().item(), later.argmax().item()]) == ["␣lifted", "␣ate"]
+    spelled = load_tokenizer("crane").encode("crane")
+    assert [load_tokenizer("crane").decode([i]) for i in spelled] == ["c", "r", "ane"]
+    table = torch.nn.functional.normalize(model().transformer.wte.weight, dim=1)
+    like = {names([i])[0]: names((table @ table[i]).topk(2).indices.tolist()) for i in ids(MARSH)}
+    assert like["␣crane"][1] == "␣bank" and like["␣marsh"][1] == "␣meadow"
     assert marsh["transformer.h.1.attn.weights"][0, 0, 0].tolist() == [1, 0, 0, 0, 0, 0, 0]
+    whole = marsh["transformer.h.1.attn.scores"][0, 0, CRANE] * model().config.head_size ** 0.5
+    assert whole.softmax(-1)[PLACE] > 0.9999  # nearly everything
+    stream, exchanged = "transformer.h.2.resid_post", tape(MARSH.removesuffix("crane") + "bat")
+    assert torch.allclose(marsh[stream][0, :CRANE], exchanged[stream][0, :CRANE], atol=1e-5)
+    before, norm = marsh["transformer.h.0.resid_post"][0], model().transformer.h[1].ln_1
+    assert torch.allclose(norm(2 * before), norm(before), atol=1e-4)
     for head in (0, 2):
         assert marsh["transformer.h.1.attn.weights"][0, head, CRANE].argmax() == PLACE
     assert len(load_tokenizer("crane").encode(" flamingo")) > 1
@@ -154,6 +170,22 @@ def wide(opened) -> Page:
     page = opened("book/hour.html", viewport=WIDE)
     page.locator("gpt2-flow[data-state=ready]").wait_for(timeout=WAIT)
     return page
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "height"), [(1120, 800), (1280, 720), (1440, 900), (1920, 1080)])
+def test_the_picture_stands_in_the_window_beside_the_card(opened, width, height):
+    """When the page opens, and when a later card is read."""
+    page = opened("book/hour.html", viewport={"width": width, "height": height})
+    page.locator("gpt2-flow[data-state=ready]").wait_for(timeout=WAIT)
+    for nth in (0, 4):
+        card = page.locator("section:has(> a.look)").nth(nth)
+        if nth:
+            card.evaluate("card => card.scrollIntoView()")
+        picture, beside = page.locator(".flow-picture").bounding_box(), card.bounding_box()
+        assert 0 < picture["y"] and picture["y"] + picture["height"] <= height
+        assert beside["y"] < height and picture["x"] + picture["width"] <= beside["x"]
+        assert picture["width"] > width / 2
 
 
 @pytest.mark.browser
