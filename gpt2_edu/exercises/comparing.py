@@ -153,7 +153,7 @@ def _numbers(value: Any) -> Tensor | None:
         return None
     try:
         return torch.tensor(value, dtype=torch.float64)
-    except (ValueError, RuntimeError, OverflowError):  # rows of several lengths, for one
+    except (ValueError, TypeError, RuntimeError, OverflowError):  # rows of several lengths, for one
         return None
 
 

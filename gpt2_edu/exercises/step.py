@@ -151,15 +151,16 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
 
 def _hidden(module: nn.Module, path: str) -> str:
     """Why PyTorch does not see the parameter at this path, if a module has something there."""
+    part: Any = module
     for name in path.split("."):
-        kind, module = type(module).__name__, getattr(module, name, None)
-        if isinstance(module, list | tuple):
+        kind, part = type(part).__name__, getattr(part, name, None)
+        if isinstance(part, list | tuple):
             return (
                 f"{name} in {kind} is a plain list, which hides its parameters. Use nn.ModuleList"
             )
-        if isinstance(module, type):
-            return f"{name} in {kind} is the class {module.__name__}. Call it to make a module"
-        if isinstance(module, Tensor) and not isinstance(module, nn.Parameter):
+        if isinstance(part, type):
+            return f"{name} in {kind} is the class {part.__name__}. Call it to make a module"
+        if isinstance(part, Tensor) and not isinstance(part, nn.Parameter):
             return (
                 f"{name} in {kind} is a plain tensor, not a parameter. Put it into nn.Parameter(…)"
             )

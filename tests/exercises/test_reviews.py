@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from gpt2_edu import GPT2, GPT2Config, crane, trace
 from gpt2_edu.analysis.interventions import without
 from gpt2_edu.cache import KVCache
-from gpt2_edu.exercises import checking
+from gpt2_edu.exercises import checking, parts
 from gpt2_edu.model import Block
 from gpt2_site.chapters import chapters, find
 from gpt2_site.make_practice import questions
@@ -65,7 +65,7 @@ def test_every_typed_mistake_is_told_by_its_own_words(exercise, question):
     assert len(task(exercise)["mistakes"]) == len(exercise.mistakes)
     assert checking.examine(exercise, exercise.right).passed
     for mistake in exercise.mistakes:
-        report = checking.examine(exercise, exercise.answer(mistake.code))
+        report = checking.examine(exercise, parts.execute(exercise, mistake.code))
         assert not report.passed and report.diagnosis == mistake.message
 
 
