@@ -106,6 +106,49 @@ MISTAKES = (
     return F.scaled_dot_product_attention(q, k, v)
 """,
     ),
+    Mistake(
+        "The softmax is missing: you mix with the scores themselves. Shares are positive, and 1 in total.",
+        ("scores.softmax(dim=-1)", "scores"),
+    ),
+    Mistake(
+        "You mix the keys. They are only compared with the queries. Words hand over their values, `weights @ v`.",
+        ("weights @ v", "weights @ k"),
+    ),
+    Mistake(
+        "You compare the queries with the values. Scores come from the keys: `q @ k.transpose(-2, -1)`.",
+        ("q @ k.", "q @ v."),
+    ),
+    Mistake(
+        "You divide by the sum of the whole table. Each row must sum to 1: `sum(dim=-1, keepdim=True)`, or `softmax(dim=-1)`.",
+        ("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum()"),
+    ),
+    Mistake(
+        "You take d from the first axis. It is the last one, `q.size(-1)`.",
+        ("q.size(-1)", "q.size(0)"),
+    ),
+    Mistake(
+        "`q.size(1)` is d only if there is no batch. Count from the end: `q.size(-1)`.",
+        ("q.size(-1)", "q.size(1)"),
+    ),
+    Mistake(
+        "`torch.sqrt` takes a tensor, and d is a plain number. Write `math.sqrt(q.size(-1))`.",
+        ("math.sqrt", "torch.sqrt"),
+    ),
+    Mistake(
+        "k must be transposed, so that each query meets each key: `q @ k.transpose(-2, -1)`.",
+        ("k.transpose(-2, -1)", "k"),
+    ),
+    Mistake(
+        "The future is masked here. That is right in the next chapter. In this one every token sees every other.",
+        (
+            "scores.softmax(dim=-1)",
+            "scores.masked_fill(torch.ones_like(scores).tril() == 0, -torch.inf).softmax(dim=-1)",
+        ),
+    ),
+    Mistake(
+        "These are the weights. The result is their mixture of the values: `weights @ v`.",
+        ("return weights @ v", "return weights"),
+    ),
 )
 
 

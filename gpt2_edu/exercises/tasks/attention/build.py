@@ -156,6 +156,34 @@ MISTAKES = (
         "`c_attn` makes q, k and v at once, so it goes from n_embd to 3 * n_embd.",
         ("nn.Linear(n_embd, 3 * n_embd)", "nn.Linear(n_embd, n_embd)"),
     ),
+    Mistake(
+        "The softmax is missing: you mix with the scores themselves. Shares are positive, and 1 in total.",
+        ("scores.softmax(dim=-1)", "scores"),
+    ),
+    Mistake(
+        "You mix the keys. They are only compared with the queries. Words hand over their values, `weights @ v`.",
+        ("weights @ v", "weights @ k"),
+    ),
+    Mistake(
+        "You divide by the sum of the whole table. Each row must sum to 1: `sum(dim=-1, keepdim=True)`, or `softmax(dim=-1)`.",
+        ("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum()"),
+    ),
+    Mistake(
+        "You take D from the first axis. It is the last one, `q.size(-1)`.",
+        ("D = q.size(-1)", "D = q.size(0)"),
+    ),
+    Mistake(
+        "`q.size(1)` is D only if there is no batch. Count from the end: `q.size(-1)`.",
+        ("D = q.size(-1)", "D = q.size(1)"),
+    ),
+    Mistake(
+        "`torch.sqrt` takes a tensor, and D is a plain number. Write `math.sqrt(D)`.",
+        ("math.sqrt", "torch.sqrt"),
+    ),
+    Mistake(
+        "k must be transposed, so that each query meets each key: `q @ k.transpose(-2, -1)`.",
+        ("k.transpose(-2, -1)", "k"),
+    ),
 )
 
 

@@ -72,4 +72,8 @@ MISTAKES = (
         "This is the plain mean. The keys have different scores, so their values count differently.",
         code="mixed_value = 6",
     ),
+    Mistake(
+        "You added the values in full. Each counts by its share, and the shares are 1 in total.",
+        code="mixed_value = 12",
+    ),
 )

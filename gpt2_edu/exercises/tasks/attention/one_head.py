@@ -80,6 +80,10 @@ MISTAKES = (
         "The cut was right: `split` takes the size of a piece, C. The bug is in the root.",
         ("split(x.size(-1), dim=-1)", "split(3, dim=-1)"),
     ),
+    Mistake(
+        "You divide by a fixed number. Divide by the root of the vectors' length, which differs from layer to layer: `q.size(-1)`.",
+        ("math.sqrt(q.size(-1))", "2"),
+    ),
 )
 
 

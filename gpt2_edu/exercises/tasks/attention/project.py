@@ -68,7 +68,7 @@ MISTAKES = (
         ("weight.T", "weight"),
     ),
     Mistake(
-        "Without `dim=-1` the texts of the batch are cut apart, and not the 3C outputs.",
+        "These are not three pieces, since another axis is cut than that of the 3C outputs. It is the last of the product (`dim=-1`) and the first of the weight.",
         ("q, k, v = qkv.split(x.size(-1), dim=-1)", "q, k, v = qkv.chunk(3)"),
     ),
     Mistake(
@@ -82,6 +82,14 @@ MISTAKES = (
     Mistake(
         "This is the product for all three, side by side. Cut its last axis into q, k and v.",
         ("return q, k, v", "return qkv"),
+    ),
+    Mistake(
+        "`view` to (3, B, T, C) cuts the tokens into pieces that pose as others. Cut the last axis: `chunk(3, dim=-1)`.",
+        ("q, k, v = qkv.split(x.size(-1), dim=-1)", "q, k, v = qkv.view(3, *x.shape)"),
+    ),
+    Mistake(
+        "Each third of the weight is (out, in) as well, so it must be transposed: `x @ weight[:C].T`.",
+        ("x @ weight.T", "torch.cat([x @ part for part in weight.split(x.size(-1))], dim=-1)"),
     ),
 )
 

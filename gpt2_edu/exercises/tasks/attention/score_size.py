@@ -65,4 +65,16 @@ MISTAKES = (
         "36 is the variance of a single product. Add up 16 of them, and take the root at the end.",
         code="score_size = [36, 9]",
     ),
+    Mistake(
+        "The second number is not divided yet. Divide it by √16.",
+        code="score_size = [24, 24]",
+    ),
+    Mistake(
+        "That is for one of the two variances. A product has the variance 4 · 9.",
+        code="score_size = [8, 2]",
+    ),
+    Mistake(
+        "That is for one of the two variances. A product has the variance 4 · 9.",
+        code="score_size = [12, 3]",
+    ),
 )

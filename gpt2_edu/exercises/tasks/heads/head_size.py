@@ -41,4 +41,12 @@ MISTAKES = (
         "That is the number of heads of all blocks. The heads of one block share C.",
         code="head_size = 25 * 48",
     ),
+    Mistake(
+        "Divided by the number of blocks? The heads of one block share C.",
+        code="head_size = 1600 // 48",
+    ),
+    Mistake(
+        "The heads share the columns: divide, not multiply.",
+        code="head_size = 1600 * 25",
+    ),
 )

@@ -77,6 +77,18 @@ MISTAKES = (
         "You swap T and D. T and H change places, `transpose(1, 2)`, so that H and D are neighbours.",
         ("transpose(1, 2)", "transpose(2, 3)"),
     ),
+    Mistake(
+        "You join without moving back, so each row mixes entries of several tokens. Transpose first, so that H and D are neighbours.",
+        ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.view(len(heads), heads.size(2), -1)"),
+    ),
+    Mistake(
+        "You take the mean of the heads. The merge only puts their columns side by side.",
+        ("transpose(1, 2).flatten(start_dim=2)", "mean(dim=1)"),
+    ),
+    Mistake(
+        "You move H in front of the texts. T and H change places, the axes 1 and 2: `transpose(1, 2)`.",
+        ("transpose(1, 2)", "transpose(0, 1)"),
+    ),
 )
 
 

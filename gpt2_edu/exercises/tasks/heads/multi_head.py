@@ -144,6 +144,28 @@ q, k, v = (
             'x @ weights["c_attn.weight"] + weights["c_attn.bias"]',
         ),
     ),
+    Mistake(
+        "The heads are not merged. `merge_heads` brings them back to (B, T, C), for `c_proj`.",
+        ("merge_heads(causal_attention(q, k, v))", "causal_attention(q, k, v)"),
+    ),
+    Mistake(
+        "Without `dim=-1` the texts of the batch are cut apart, and not the 3C entries.",
+        (
+            """\
+(
+        split_heads(part, n_head) for part in qkv.split(x.size(-1), dim=-1)
+    )""",
+            "qkv.chunk(3)",
+        ),
+    ),
+    Mistake(
+        "These heads see the future. Call your `causal_attention`.",
+        ("causal_attention(q, k, v))", "F.scaled_dot_product_attention(q, k, v))"),
+    ),
+    Mistake(
+        "`split_heads` takes the number of heads, not their width.",
+        ("split_heads(part, n_head)", "split_heads(part, x.size(-1) // n_head)"),
+    ),
 )
 
 

@@ -75,7 +75,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "The heads are stacked in front of the texts. Their axis comes after B: `torch.stack(…, dim=1)`.",
+        "The heads are the first axis here, in front of the texts. They come after B, as axis 1.",
         (
             "return x.view(B, T, n_head, C // n_head).transpose(1, 2)",
             "return torch.stack(x.chunk(n_head, dim=-1))",

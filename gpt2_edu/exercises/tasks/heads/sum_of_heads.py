@@ -90,6 +90,21 @@ MISTAKES = (
         "The bias is lost. Add it at the end, once.",
         ("total + bias", "total"),
     ),
+    Mistake(
+        "The heads are merged without moving back, so a row has entries of several tokens. First `transpose(1, 2)`, then join H and D.",
+        code="""def sum_of_heads(heads, weight, bias):
+    B, H, T, D = heads.shape
+    return heads.reshape(B, T, H * D) @ weight.T + bias
+""",
+    ),
+    Mistake(
+        "You return after the first head. `return` belongs after the loop.",
+        ("    return total + bias", "        return total + bias"),
+    ),
+    Mistake(
+        "The brackets are lost: `h + 1 * D` is h + D. The block ends at `(h + 1) * D`.",
+        ("(h + 1) * D", "h + 1 * D"),
+    ),
 )
 
 

@@ -62,7 +62,7 @@ MISTAKES = (
         (".clone()", ""),
     ),
     Mistake(
-        "A query of zeros does not silence a head. Its scores are equal, so it takes a little of everything. Stop it from writing.",
+        "A query or a key of zeros does not silence a head. Its scores are equal, so it takes a little of everything. Stop it from writing.",
         code="""
 multi_head = own("multi_head")
 
@@ -130,6 +130,36 @@ def without_head(x, weights, n_head, head):
     Mistake(
         "No head is off here: this is the result of the whole layer. Pass the changed weight on to `multi_head`.",
         ('weights | {"c_proj.weight": c_proj}, n_head)', "weights, n_head)"),
+    ),
+    Mistake(
+        "You write zeros into columns of the result. But `c_proj` has mixed the heads by then. Stop the head from writing, in `c_proj.weight`.",
+        (
+            'return multi_head(x, weights | {"c_proj.weight": c_proj}, n_head)',
+            """\
+out = multi_head(x, weights, n_head)
+    out[..., head * D : (head + 1) * D] = 0
+    return out
+""",
+        ),
+    ),
+    Mistake(
+        "You write zeros into columns of x. But every head reads all of x. Stop the head from writing, in `c_proj.weight`.",
+        (
+            'return multi_head(x, weights | {"c_proj.weight": c_proj}, n_head)',
+            """\
+x = x.clone()
+    x[..., head * D : (head + 1) * D] = 0
+    return multi_head(x, weights, n_head)
+""",
+        ),
+    ),
+    Mistake(
+        "`/` gives 4.0, and a slice needs whole numbers: `x.size(-1) // n_head`.",
+        ("x.size(-1) // n_head", "x.size(-1) / n_head"),
+    ),
+    Mistake(
+        "A head is D = C / H columns wide, and not H.",
+        ("x.size(-1) // n_head", "n_head"),
     ),
 )
 

@@ -135,6 +135,23 @@ MISTAKES = (
     return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 """,
     ),
+    Mistake(
+        "The division comes after the softmax, so the weights no longer sum to 1. Divide the scores.",
+        (" / math.sqrt(d)", ""),
+        ("softmax(dim=-1)", "softmax(dim=-1) / math.sqrt(d)"),
+    ),
+    Mistake(
+        "You divide by √T, the root of the number of tokens. d is the length of the vectors, `q.size(-1)`.",
+        ("math.sqrt(d)", "math.sqrt(T)"),
+    ),
+    Mistake(
+        "The triangle says for each pair of tokens whether one sees the other. It is (T, T), not (d, d).",
+        ("torch.ones(T, T", "torch.ones(d, d"),
+    ),
+    Mistake(
+        "These are the weights. The result is their mixture of the values: `weights @ v`.",
+        ("return weights @ v", "return weights"),
+    ),
 )
 
 

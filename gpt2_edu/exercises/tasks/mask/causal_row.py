@@ -84,4 +84,12 @@ MISTAKES = (
         "The three keys get equal shares here, but their scores differ. Take e to the power of each, and divide by the sum.",
         code="causal_row = [1 / 3, 1 / 3, 1 / 3, 0, 0]",
     ),
+    Mistake(
+        "These are the scores. Take e to the power of each, and divide by the sum of the powers.",
+        code="causal_row = [0, 0.693, 1.386, 0, 0]",
+    ),
+    Mistake(
+        "−∞ is the score of a hidden key. Its weight is e to that power, 0.",
+        code="causal_row = [1 / 7, 2 / 7, 4 / 7, -math.inf, -math.inf]",
+    ),
 )

@@ -50,7 +50,7 @@ MISTAKES = (
         (":T, :T", "T, :T"),
     ),
     Mistake(
-        "Nothing is masked here. A single row such as `T - 1`, or the last T of them, hides nothing from a query: take the first T, `:T`. And `masked_fill` returns a new tensor, so return that.",
+        "Nothing is masked here. A single row such as `T - 1` hides nothing from a query: take the first T rows, `:T`, with T = `scores.size(-1)`. And `masked_fill` returns a new tensor, so return that.",
         (":T, :T", "T - 1, :T"),
     ),
     Mistake(
@@ -92,6 +92,18 @@ MISTAKES = (
     Mistake(
         "A score of 0 hides nothing, since e to the power of 0 is 1. Write `-torch.inf`.",
         ("-torch.inf", "0"),
+    ),
+    Mistake(
+        "One row and one column too many. `:T` ends before number T, so it is T of them.",
+        (":T, :T", ": T + 1, : T + 1"),
+    ),
+    Mistake(
+        "−10⁹ is not −∞, and a score can be lower still. Write `-torch.inf`.",
+        ("-torch.inf", "-1e9"),
+    ),
+    Mistake(
+        "The softmax is not asked for. Return the masked scores.",
+        ("-torch.inf)", "-torch.inf).softmax(dim=-1)"),
     ),
 )
 

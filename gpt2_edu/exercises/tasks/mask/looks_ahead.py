@@ -56,7 +56,7 @@ MISTAKES = (
         ("before[:, :j], after[:, :j]", "before[:, : j + 1], after[:, : j + 1]"),
     ),
     Mistake(
-        "You change only the last token. A layer may leak elsewhere, so change each token in turn.",
+        "Only the last token counts here. A layer may leak elsewhere, so change each token in turn, and return True as soon as one of them shows a leak.",
         ("range(x.size(1))", "[x.size(1) - 1]"),
     ),
     Mistake(
@@ -128,6 +128,19 @@ if not torch.equal(before[:, :j], after[:, :j]):  # to the last bit
         ("before[:, :j], after[:, :j]", "before[:, :1], after[:, :1]"),
         ("range(x.size(1))", "range(1, x.size(1))"),
     ),
+    Mistake(
+        "The last token is never changed. `range(x.size(1))` already ends before x.size(1).",
+        ("range(x.size(1))", "range(x.size(1) - 1)"),
+    ),
+    Mistake(
+        "You ask that *all* entries before j change. One is enough: `torch.equal` is False as soon as any differs.",
+        ("not torch.equal(before[:, :j], after[:, :j])", "(before[:, :j] != after[:, :j]).all()"),
+        ("range(x.size(1))", "range(1, x.size(1))"),
+    ),
+    Mistake(
+        "`!=` compares entry by entry, and `if` needs one answer. Ask with `torch.equal`.",
+        ("not torch.equal(before[:, :j], after[:, :j])", "before[:, :j] != after[:, :j]"),
+    ),
 )
 
 
@@ -178,6 +191,10 @@ def _second_text_peeps(x):
     return torch.cat([x[:1], _neighbour(x[1:])])
 
 
+def _last_is_seen(x):
+    return torch.cat([x[:, :-2], x[:, -2:-1] + x[:, -1:], x[:, -1:]], dim=1)
+
+
 def _two_ahead(x):
     return torch.cat([x[:, :-2] + x[:, 2:], x[:, -2:]], dim=1)
 
@@ -199,6 +216,7 @@ def cases():
         ("a layer in which only position 0 peeps, at position 1", _first_peeps),
         ("a layer in which only position 1 peeps, at position 2", _second_peeps),
         ("a layer in which only text 1 peeps", _second_text_peeps),
+        ("a layer in which only the last token is seen early", _last_is_seen),
         ("a layer that adds the second neighbour on the right", _two_ahead),
         ("a layer that returns what it reads", torch.clone),
         ("a very faint leak", _faint),

@@ -105,6 +105,22 @@ def padded_visible(T, padding):
         "You show the padding and hide the text. Key j is text if j ≥ padding.",
         (">= padding", "< padding"),
     ),
+    Mistake(
+        "The padding is visible here. Key j of a text may be seen only if j ≥ its `padding`.",
+        ("triangle & text", "triangle.expand(len(padding), T, T)"),
+    ),
+    Mistake(
+        "The last token of the padding is still visible. Key j is text if j ≥ padding.",
+        ("padding.view(-1, 1, 1)", "padding.view(-1, 1, 1) - 1"),
+    ),
+    Mistake(
+        "Your triangle is the upper one, so queries see ahead. Row = query: `tril()`.",
+        (".tril()", ".triu()"),
+    ),
+    Mistake(
+        "`|` joins True and False, and this diagonal holds numbers. Make it with `dtype=torch.bool`.",
+        ("torch.eye(T, dtype=torch.bool)", "torch.eye(T)"),
+    ),
 )
 
 

@@ -91,6 +91,18 @@ MISTAKES = (
         "You count the silent units. A unit is active if its value is above zero, `pre > 0`.",
         ("pre > 0", "pre < 0"),
     ),
+    Mistake(
+        "This counts along B. The units are the last axis.",
+        ("dim=-1", "dim=0"),
+    ),
+    Mistake(
+        "You add up the values of the units. Count them: compare with 0 first, then `sum`.",
+        ("(pre > 0).sum", "pre.sum"),
+    ),
+    Mistake(
+        "The numbers are right, but in a list. Return the tensor.",
+        (".sum(dim=-1)", ".sum(dim=-1).tolist()"),
+    ),
 )
 
 

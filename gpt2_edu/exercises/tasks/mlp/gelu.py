@@ -129,6 +129,26 @@ x *= 0.5
     return F.gelu(x, approximate="tanh")
 """,
     ),
+    Mistake(
+        "The 1 is missing: the share is 0.5 · (1 + tanh), between 0 and 1.",
+        ("(1 + torch.tanh(inner))", "torch.tanh(inner)"),
+    ),
+    Mistake(
+        "The sign before tanh is wrong: 1 + tanh.",
+        ("1 + torch", "1 - torch"),
+    ),
+    Mistake(
+        "Here x is multiplied by 3. In the formula it is cubed: `0.044715 * x**3`.",
+        ("x**3", "x * 3"),
+    ),
+    Mistake(
+        "In Python `^` is no power. Write `x**3`.",
+        ("x**3", "x^3"),
+    ),
+    Mistake(
+        "This is SiLU, x · σ(x). Write the form with tanh.",
+        ("0.5 * x * (1 + torch.tanh(inner))", "x * torch.sigmoid(x)"),
+    ),
 )
 
 

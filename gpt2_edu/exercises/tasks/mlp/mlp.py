@@ -123,6 +123,16 @@ c_fc = nn.Linear(x.size(-1), 4 * x.size(-1))
         "The bias of `c_proj` is left out. Add it at the end.",
         (', weights["c_proj.bias"]', ""),
     ),
+    Mistake(
+        "GELU comes after `c_proj` here. It belongs between the two layers.",
+        ("gelu(pre)", "pre"),
+        ("return F.linear(act", "return gelu(F.linear(act"),
+        ('weights["c_proj.bias"])', 'weights["c_proj.bias"]))'),
+    ),
+    Mistake(
+        "`c_proj` is missing. It brings the F entries back to C.",
+        ('return F.linear(act, weights["c_proj.weight"], weights["c_proj.bias"])', "return act"),
+    ),
 )
 
 

@@ -92,6 +92,18 @@ MISTAKES = (
         "b1 passes through the second layer alone, `w2 @ b1`. The product of both matrices is for x.",
         ("w2 @ b1", "w @ b1"),
     ),
+    Mistake(
+        "It is the second matrix that b1 passes through, not the first: `w2 @ b1`.",
+        ("w2 @ b1", "w1 @ b1"),
+    ),
+    Mistake(
+        "w2 is stored as (out, in) already, so it is not transposed here: `w2 @ b1`.",
+        ("w2 @ b1", "w2.T @ b1"),
+    ),
+    Mistake(
+        "Both are right, but in the wrong order. The matrix comes first.",
+        ("return w, b", "return b, w"),
+    ),
 )
 
 

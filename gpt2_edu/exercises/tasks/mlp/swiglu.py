@@ -98,6 +98,14 @@ MISTAKES = (
         "You call the function that you are to write out: z times `torch.sigmoid(z)`.",
         ("z * torch.sigmoid(z)", "F.silu(z)"),
     ),
+    Mistake(
+        "`up` is missing. The gate is multiplied by `x @ up.T`, entry by entry.",
+        ("silu * (x @ up.T)", "silu"),
+    ),
+    Mistake(
+        "This gate is z · tanh(z). SiLU is z · σ(z).",
+        ("torch.sigmoid", "torch.tanh"),
+    ),
 )
 
 
