@@ -141,6 +141,41 @@ normed = layer_norm(x, gamma, beta)
     return x + attend(norm("ln_1", x))
 """),
     ),
+    Mistake(
+        "The second LayerNorm reads what the first one made. It should read the x that attention has written to.",
+        (
+            "normed = layer_norm(x, gamma, beta)\n    return",
+            "normed = layer_norm(normed, gamma, beta)\n    return",
+        ),
+    ),
+    Mistake(
+        "The MLP reads what `ln_1` made for attention. Normalise the new x for it, with `ln_2`.",
+        ("    normed = layer_norm(x, gamma, beta)\n    return", "    return"),
+    ),
+    Mistake(
+        "The MLP reads the stream itself. It should read it through `ln_2`.",
+        ("mlp(normed,", "mlp(x,"),
+    ),
+    Mistake(
+        "Attention reads the stream itself. It should read it through `ln_1`.",
+        ("multi_head(normed,", "multi_head(x,"),
+    ),
+    Mistake(
+        "γ and β are swapped. `weight` is γ and comes first: `layer_norm(x, gamma, beta)`.",
+        (
+            'gamma, beta = weights["ln_1.weight"], weights["ln_1.bias"]',
+            'beta, gamma = weights["ln_1.weight"], weights["ln_1.bias"]',
+        ),
+        (
+            'gamma, beta = weights["ln_2.weight"], weights["ln_2.bias"]',
+            'beta, gamma = weights["ln_2.weight"], weights["ln_2.bias"]',
+        ),
+    ),
+    Mistake(
+        "Some name is not among the weights. If a part does not find its own: the prefix ends with a dot, `attn.` and `mlp.`, or else the names that are left begin with one.",
+        ('"attn."', '"attn"'),
+        ('"mlp."', '"mlp"'),
+    ),
 )
 
 

@@ -36,7 +36,7 @@ right = [2, 2]
 
 MISTAKES = (
     Mistake(
-        "Here both parts read the same x. In GPT-2 the second line reads the result of the first, (4, 0).",
+        "This comes out if both parts read the same x, or if the minus of −2 is lost. The second line reads the result of the first, (4, 0).",
         code="block_by_hand = [6, -2]",
     ),
     Mistake(
@@ -58,5 +58,17 @@ MISTAKES = (
     Mistake(
         "This is the stream between the two lines. The MLP is still to come.",
         code="block_by_hand = [4, 0]",
+    ),
+    Mistake(
+        "Here the MLP reads the stream as it is. It reads the LayerNorm of (4, 0), which is (1, −1).",
+        code="block_by_hand = [-4, 0]",
+    ),
+    Mistake(
+        "Here attention reads the stream as it is. It reads the LayerNorm of (1, 3), which is (−1, 1).",
+        code="block_by_hand = [8, 8]",
+    ),
+    Mistake(
+        "Here attention multiplies by 3 but does not swap. It turns (−1, 1) into (3, −3).",
+        code="block_by_hand = [0, 4]",
     ),
 )

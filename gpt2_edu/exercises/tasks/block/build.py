@@ -19,7 +19,7 @@ class Block(nn.Module):
         ...  # ln_1, attn, ln_2 and mlp
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        ...  # note ln_1, resid_mid, ln_2 and resid_post
+        ...  # if you note ln_1, resid_mid, ln_2, resid_post, trace sees them
 """
 
 SOLUTION = """
@@ -69,6 +69,80 @@ MISTAKES = (
         "The norms are there but not used. Let each part read through its norm.",
         ("self.ln_1(x)", "x"),
         ("self.ln_2(x)", "x"),
+    ),
+    Mistake(
+        "`ln_2` reads what `ln_1` made. It should read the stream that attention has written to, "
+        "`self.ln_2(x)`.",
+        ("self.ln_2(x)", "self.ln_2(normed)"),
+    ),
+    Mistake(
+        "The MLP reads what `ln_1` made for attention. Normalise the new x for it, `self.ln_2(x)`.",
+        ('        normed = note("ln_2", self.ln_2(x), "B T C")\n', ""),
+    ),
+    Mistake(
+        "Both parts read the old x. The MLP should read the stream that attention has written to: "
+        "first `x = x + …`, then the second line.",
+        (
+            'x = note("resid_mid", x + self.attn(normed)',
+            'mid = note("resid_mid", x + self.attn(normed)',
+        ),
+        ("x + self.mlp(normed)", "mid + self.mlp(normed)"),
+    ),
+    Mistake(
+        "What attention has written is lost, because the MLP's result is added to the old x. Write "
+        "the first sum back to x.",
+        (
+            'x = note("resid_mid", x + self.attn(normed)',
+            'mid = note("resid_mid", x + self.attn(normed)',
+        ),
+        ("self.ln_2(x)", "self.ln_2(mid)"),
+    ),
+    Mistake(
+        "The MLP reads the stream itself. It should read it through its norm: "
+        "`self.mlp(self.ln_2(x))`.",
+        ("self.mlp(normed)", "self.mlp(x)"),
+    ),
+    Mistake(
+        "Attention reads the stream itself. It should read it through its norm: "
+        "`self.attn(self.ln_1(x))`.",
+        ("self.attn(normed)", "self.attn(x)"),
+    ),
+    Mistake(
+        "In the second line the normalised x is before the plus. There the stream itself belongs: "
+        "`x + self.mlp(…)`.",
+        ("x + self.mlp(", "normed + self.mlp("),
+    ),
+    Mistake(
+        "In the first line the normalised x is before the plus. There the stream itself belongs: "
+        "`x + self.attn(…)`.",
+        ("x + self.attn(", "normed + self.attn("),
+    ),
+    Mistake(
+        "`ln_1` and `ln_2` are one module. Each has a γ and a β of its own: call `LayerNorm` twice.",
+        ("self.ln_2 = LayerNorm(n_embd)", "self.ln_2 = self.ln_1"),
+    ),
+    Mistake(
+        "There is no residual connection, so each part's result replaces the stream. Write "
+        "`x = x + …` for attention and the same for the MLP.",
+        ("x + self.attn(normed)", "self.attn(normed)"),
+        ("x + self.mlp(normed)", "self.mlp(normed)"),
+    ),
+    Mistake(
+        "Attention is added to the stream, but the MLP's result replaces it. Add that too.",
+        ("x + self.mlp(normed)", "self.mlp(normed)"),
+    ),
+    Mistake(
+        "Attention's result replaces the stream, because the `x` before the plus is missing there.",
+        ("x + self.attn(normed)", "self.attn(normed)"),
+    ),
+    Mistake(
+        "The MLP comes first here. In GPT-2 attention is first.",
+        ("x + self.mlp(normed)", "x + self.second(normed)"),
+        ("x + self.attn(normed)", "x + self.mlp(normed)"),
+        ("self.second(normed)", "self.attn(normed)"),
+        ("self.ln_1(x)", "self.second(x)"),
+        ("self.ln_2(x)", "self.ln_1(x)"),
+        ("self.second(x)", "self.ln_2(x)"),
     ),
 )
 

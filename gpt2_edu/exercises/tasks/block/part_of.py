@@ -63,6 +63,45 @@ MISTAKES = (
         "This keeps only the last piece of each name. `c_fc.weight` and `c_proj.weight` then share one name, and one tensor is lost.",
         ("name.removeprefix(prefix)", 'name.split(".")[-1]'),
     ),
+    Mistake(
+        "`in` finds the prefix anywhere in a name, and `replace` removes it wherever it occurs. Use `name.startswith(prefix)` and `name.removeprefix(prefix)`.",
+        ("name.removeprefix(prefix)", 'name.replace(prefix, "")'),
+        ("name.startswith(prefix)", "prefix in name"),
+    ),
+    Mistake(
+        "You cut at the first dot, and a prefix may have several. Cut off the prefix itself: `name.removeprefix(prefix)`.",
+        ("name.removeprefix(prefix)", 'name.split(".", 1)[1]'),
+    ),
+    Mistake(
+        "You cut off one letter too many. The prefix has its dot already: `name[len(prefix):]`, or `name.removeprefix(prefix)`.",
+        ("name.removeprefix(prefix)", "name[len(prefix) + 1 :]"),
+    ),
+    Mistake(
+        "You take the tensors out of the dictionary that you were given. Read them, `weights[name]`, and leave it whole.",
+        code="""
+def part_of(weights, prefix):
+    names = [name for name in weights if name.startswith(prefix)]
+    return {name.removeprefix(prefix): weights.pop(name) for name in names}
+""",
+    ),
+    Mistake(
+        "Only the first tensor is returned, because the `return` is inside the loop. Move it to the left, under `for`.",
+        code="""
+def part_of(weights, prefix):
+    found = {}
+    for name, tensor in weights.items():
+        if name.startswith(prefix):
+            found[name.removeprefix(prefix)] = tensor
+            return found
+""",
+    ),
+    Mistake(
+        "These are the names alone. Return a dictionary, with the tensor of each name.",
+        code="""
+def part_of(weights, prefix):
+    return [name.removeprefix(prefix) for name in weights if name.startswith(prefix)]
+""",
+    ),
 )
 
 

@@ -70,4 +70,28 @@ MISTAKES = (
         "This list of True and False is right, but the answer should be the positions: `.nonzero().flatten().tolist()`.",
         code="reach_of_a_block = [False, False, True, True, True]",
     ),
+    Mistake(
+        "This table of True and False has a row for each text. The answer should be the positions of the one text: `[0].nonzero().flatten().tolist()`.",
+        code="reach_of_a_block = [[False, False, True, True, True]]",
+    ),
+    Mistake(
+        "These are the twelve coordinates, because `any` ran over the tokens. A position differs if any of its C entries do: `.any(dim=-1)`.",
+        code="reach_of_a_block = list(range(12))",
+    ),
+    Mistake(
+        "These are pairs, the text and the position. Take text 0 first, `changed[0].nonzero()`, and give the positions alone.",
+        code="reach_of_a_block = [[0, 2], [0, 3], [0, 4]]",
+    ),
+    Mistake(
+        "These are the positions one by one in lists of their own. Make one list of them: `.flatten().tolist()`.",
+        code="reach_of_a_block = [[2], [3], [4]]",
+    ),
+    Mistake(
+        "You count from 1. Positions count from 0, as in `other[0, 2]`.",
+        code="reach_of_a_block = [3, 4, 5]",
+    ),
+    Mistake(
+        "That is how many positions change. The question is which.",
+        code="reach_of_a_block = 3",
+    ),
 )

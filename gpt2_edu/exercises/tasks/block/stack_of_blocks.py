@@ -64,7 +64,7 @@ MISTAKES = (
         ("nn.ModuleList(make() for _ in range(N))", "[make() for _ in range(N)]"),
     ),
     Mistake(
-        "The count is right only because you multiply. It is still one block N times, with the same weights. Call `make` for every block.",
+        "The count is right, but all N blocks have the same numbers, because `make` is called once. Call it for every block.",
         ("(make() for _ in range(N))", "([make()] * N)"),
         ("x, sum", "x, N * sum"),
     ),
@@ -72,6 +72,14 @@ MISTAKES = (
         "Here each block gets the first x, and only the last one's result is returned. Give each block the result of the one before.",
         ("x = block(x)", "y = block(x)"),
         ("x, sum", "y, sum"),
+    ),
+    Mistake(
+        "`make` is a function that returns a block. Call it for every place in the list: `make()`.",
+        ("make() for _ in", "make for _ in"),
+    ),
+    Mistake(
+        "This counts the tensors. Count the numbers in them, with `p.numel()`.",
+        ("p.numel() for", "1 for"),
     ),
 )
 

@@ -82,7 +82,7 @@ MISTAKES = (
     ),
     Mistake(
         "These are the right numbers in the wrong order. Begin with the smallest model, as in the list `sizes`.",
-        code="table_share = [0.0516, 0.0831, 0.1450, 0.3102]",
+        code="table_share = [0.0516, 0.0831, 0.14504, 0.3102]",
     ),
     Mistake(
         "Only the last model's share is left. Make the list before the loop, and `append` to it in the loop.",

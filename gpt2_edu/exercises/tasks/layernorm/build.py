@@ -66,6 +66,85 @@ MISTAKES = (
         "You divide by the variance. Divide by its root, the standard deviation.",
         ("torch.sqrt(variance + self.eps)", "(variance + self.eps)"),
     ),
+    Mistake(
+        "`mean` and `var` drop the axis, so that (B, T) meets (B, T, C). Keep it, with "
+        "`keepdim=True`.",
+        ("x.mean(dim=-1, keepdim=True)", "x.mean(dim=-1)"),
+        ("square().mean(dim=-1, keepdim=True)", "square().mean(dim=-1)"),
+    ),
+    Mistake(
+        "γ and β start the other way round: γ, the `weight`, with 1, and β, the `bias`, with 0.",
+        ("torch.ones", "torch.new"),
+        ("torch.zeros", "torch.ones"),
+        ("torch.new", "torch.zeros"),
+    ),
+    Mistake(
+        "γ starts with 0, so a new layer returns 0 whatever it reads. Begin with "
+        "`torch.ones(n_embd)`.",
+        ("torch.ones", "torch.zeros"),
+    ),
+    Mistake(
+        "γ starts at random. It begins with `torch.ones(n_embd)`, so that a new layer only "
+        "normalises.",
+        ("torch.ones", "torch.randn"),
+    ),
+    Mistake(
+        "γ and β start at random. They begin with 1 and 0, so that a new layer only normalises.",
+        ("torch.ones", "torch.randn"),
+        ("torch.zeros", "torch.randn"),
+    ),
+    Mistake(
+        "γ and β are there, but `forward` does not use them: `self.weight * normed + self.bias`.",
+        ("self.weight * normed + self.bias", "normed"),
+    ),
+    Mistake(
+        "β is not used. After the product with γ, add `self.bias`.",
+        ("self.weight * normed + self.bias", "self.weight * normed"),
+    ),
+    Mistake(
+        "γ is not used. Multiply by `self.weight` before you add β.",
+        ("self.weight * normed + self.bias", "normed + self.bias"),
+    ),
+    Mistake(
+        "β is added before the product with γ, so γ multiplies it too. β comes last.",
+        ("self.weight * normed + self.bias", "self.weight * (normed + self.bias)"),
+    ),
+    Mistake(
+        "The mean is not subtracted from what you divide. Write `(x - mean)` above the root, too.",
+        ("normed = (x - mean)", "normed = x"),
+    ),
+    Mistake(
+        "The mean is not subtracted at all. (That is RMSNorm, which later models use.) Subtract it "
+        "before you square and before you divide.",
+        ("(x - mean).square()", "x.square()"),
+        ("normed = (x - mean)", "normed = x"),
+    ),
+    Mistake(
+        "Mean and variance are taken over all tokens. LayerNorm treats each token by itself: "
+        "`dim=-1, keepdim=True`.",
+        ("x.mean(dim=-1, keepdim=True)", "x.mean()"),
+        ("square().mean(dim=-1, keepdim=True)", "square().mean()"),
+    ),
+    Mistake(
+        "Mean and variance are taken over all tokens of a text. LayerNorm treats each token by "
+        "itself: `dim=-1`.",
+        ("x.mean(dim=-1,", "x.mean(dim=(1, 2),"),
+        ("square().mean(dim=-1,", "square().mean(dim=(1, 2),"),
+    ),
+    Mistake(
+        "Mean and variance are taken over the texts of the batch. LayerNorm treats each token by "
+        "itself: `dim=-1`.",
+        ("x.mean(dim=-1,", "x.mean(dim=0,"),
+        ("square().mean(dim=-1,", "square().mean(dim=0,"),
+    ),
+    Mistake(
+        "ε is left out, which shows for quiet tokens: add `self.eps` to the variance.",
+        (" + self.eps", ""),
+    ),
+    Mistake(
+        "The squares are added up, but not divided by C. The variance is their mean.",
+        ("square().mean(", "square().sum("),
+    ),
 )
 
 
@@ -76,7 +155,9 @@ def theirs(n_embd: int) -> nn.LayerNorm:
 
 
 def use(mine: Any, what: str, x: Tensor) -> Tensor:
-    layer = mine.LayerNorm(x.size(-1))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        layer = mine.LayerNorm(x.size(-1))
     return layer(x) if what == "new" else fill(layer, theirs(x.size(-1)))(x)
 
 

@@ -97,6 +97,42 @@ def hears(norm, x):
         "Only the last text of the others is changed. Change all of them: `others[1:]`.",
         ("others[1:, :, 0] += 1", "if len(x) > 1:\n        others[-1, :, 0] += 1"),
     ),
+    Mistake(
+        "Of no numbers there is no maximum, which happens with texts of one token. `.any()` of nothing is False: `((a - b).abs() > 1e-6).any().item()`.",
+        ("(d.abs() > 1e-6).any().item()", "(d.abs().max() > 1e-6).item()"),
+    ),
+    Mistake(
+        "When you change the last token, the other texts are still changed from the first question. Begin each of the two with a fresh copy of x.",
+        code="""
+def hears(norm, x):
+    other = x.clone()
+    other[1:, :, 0] += 1
+    text = norm(other)[0] - norm(x)[0]
+    other[:, -1, 0] += 1
+    past = norm(other)[:, :-1] - norm(x)[:, :-1]
+    return tuple((d.abs() > 1e-6).any().item() for d in (text, past))
+""",
+    ),
+    Mistake(
+        "You change text 0 and compare text 0, which of course changes. Change the others, `others[1:, :, 0]`.",
+        ("others[1:, :, 0]", "others[0, :, 0]"),
+    ),
+    Mistake(
+        "You change text 1 alone, and a batch of one text has none. Change all the others, `others[1:, :, 0]`, which may also be no text at all.",
+        ("others[1:, :, 0]", "others[1, :, 0]"),
+    ),
+    Mistake(
+        "`all` asks whether every number has changed. One is enough: `any`.",
+        (".any()", ".all()"),
+    ),
+    Mistake(
+        "Every difference counts here, however small. Rounding makes tiny ones, so ask for more than 1e-6.",
+        ("d.abs() > 1e-6", "d != 0"),
+    ),
+    Mistake(
+        "Only differences upwards count here. Take the absolute value, `d.abs() > 1e-6`.",
+        ("d.abs() > 1e-6", "d > 1e-6"),
+    ),
 )
 
 
@@ -137,6 +173,16 @@ def next_text(x):
     return torch.cat([x[:1] + x[1:2].sum(0), x[1:]])
 
 
+def whisper(x):
+    """To every number is added so little of all that it does not count."""
+    return 1e-9 * (x + x.sum())
+
+
+def quieter(x):
+    """From every token is taken the sum of all."""
+    return x - x.sum()
+
+
 def cases():
     generator = torch.Generator().manual_seed(9)
     x = torch.randn(3, 5, 7, generator=generator)
@@ -150,6 +196,8 @@ def cases():
         Case("a mean over the past only", (over_the_past, x)),
         Case("text 0 hears text 1 and no other", (next_text, x)),
         Case("over T, but not in text 0", (over_time_in_one, x)),
+        Case("all tokens, but less than 1e-6 of them", (whisper, x)),
+        Case("the more there is of the others, the less", (quieter, x)),
         Case("over T and C, a batch of 1", (over(1, 2), x[:1])),
         Case("over T, texts of one token", (over(1), x[:, :1])),
     ]

@@ -93,6 +93,28 @@ MISTAKES = (
         ("x.mean(dim=-1, keepdim=True)", "x.mean(dim=-1)"),
         ("x.var(dim=-1, keepdim=True,", "x.var(dim=-1,"),
     ),
+    Mistake(
+        "Mean and variance are taken over all tokens of a text. LayerNorm treats each token by itself: `dim=-1`.",
+        ("x.mean(dim=-1,", "x.mean(dim=(1, 2),"),
+        ("x.var(dim=-1,", "x.var(dim=(1, 2),"),
+    ),
+    Mistake(
+        "The mean is not subtracted from what you divide. Write `(x - mean)` above the root.",
+        ("(x - mean)", "x"),
+    ),
+    Mistake(
+        "β is left out. After the product with γ, add it.",
+        (" + beta", ""),
+    ),
+    Mistake(
+        "γ is left out. Multiply by γ before you add β.",
+        ("gamma * ", ""),
+    ),
+    Mistake(
+        "Two slips: the variance is divided by C − 1 (say `correction=0`), and ε is outside the root.",
+        ("correction=0", "correction=1"),
+        ("torch.sqrt(variance + eps)", "(torch.sqrt(variance) + eps)"),
+    ),
 )
 
 

@@ -63,4 +63,12 @@ MISTAKES = (
         "γ is left out. Multiply by γ, number by number, before you add β.",
         code="norm_by_hand = [1 / 3, 4 / 3, 2, -2 / 3]",
     ),
+    Mistake(
+        "The division is missing. Divide the distances by the standard deviation, 3, before you multiply by γ.",
+        code="norm_by_hand = [3, 4, 7, -14]",
+    ),
+    Mistake(
+        "The last sign is lost. −1 is below the mean, so its distance is −5.",
+        code="norm_by_hand = [1, 2, 3, 6]",
+    ),
 )

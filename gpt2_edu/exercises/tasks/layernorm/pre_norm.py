@@ -68,6 +68,18 @@ MISTAKES = (
         "The layer reads the norm now, but the sum is normed once more. On the stream itself there is no norm in GPT-2: return the sum.",
         ("x + layer(norm(x))", "norm(x + layer(norm(x)))"),
     ),
+    Mistake(
+        "There is no norm left. The layer should read `norm(x)`.",
+        ("layer(norm(x))", "layer(x)"),
+    ),
+    Mistake(
+        "The layer runs twice here. It runs once, and reads the norm of x: `x + layer(norm(x))`.",
+        ("layer(norm(x))", "layer(norm(x + layer(x)))"),
+    ),
+    Mistake(
+        "The sum is computed and thrown away, and x is returned as it was. Return the sum.",
+        ("x + layer(norm(x))", "x"),
+    ),
 )
 
 

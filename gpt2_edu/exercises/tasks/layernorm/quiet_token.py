@@ -53,4 +53,8 @@ MISTAKES = (
         "Rounded too much: give three decimals or more.",
         code="quiet_token = 0.3",
     ),
+    Mistake(
+        "That is what LayerNorm divides by. Divide the standard deviation, 0.001, by it.",
+        code="quiet_token = math.sqrt(0.001**2 + 1e-5)",
+    ),
 )

@@ -19,7 +19,7 @@ class Block(nn.Module):
         ...  # attn and mlp
 
     def forward(self, x):  # (B, T, C) → (B, T, C)
-        ...  # note resid_mid and resid_post
+        ...  # if you note resid_mid and resid_post, trace sees them
 """
 
 SOLUTION = """
@@ -62,6 +62,18 @@ MISTAKES = (
         ("x + self.mlp(x)", "x + self.second(x)"),
         ("x + self.attn(x)", "x + self.mlp(x)"),
         ("self.second(x)", "self.attn(x)"),
+    ),
+    Mistake(
+        "What attention has written is lost, because the MLP's result is added to the old x. Write "
+        "the first sum back to x.",
+        ('x = note("resid_mid", x + self.attn(x)', 'mid = note("resid_mid", x + self.attn(x)'),
+        ("self.mlp(x)", "self.mlp(mid)"),
+    ),
+    Mistake(
+        "There is only one plus. Attention's result is added to the stream first, and then the "
+        "MLP's.",
+        ('x = note("resid_mid", x + self.attn(x)', 'mid = note("resid_mid", self.attn(x)'),
+        ("self.mlp(x)", "self.mlp(mid)"),
     ),
 )
 

@@ -61,6 +61,14 @@ MISTAKES = (
         "below p go.",
         (">= p", "< p"),
     ),
+    Mistake(
+        "You divide by p, the share that is dropped. Divide by the share that stays, 1 − p.",
+        ("(1 - p)", "p"),
+    ),
+    Mistake(
+        "You multiply by 1 − p, which makes the rest still smaller. Divide by it, so that the mean is kept.",
+        ("keep / (1 - p)", "keep * (1 - p)"),
+    ),
 )
 
 

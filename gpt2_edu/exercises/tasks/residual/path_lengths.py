@@ -1,7 +1,6 @@
 """Short paths and long ones."""
 
 import math
-from itertools import combinations
 
 import torch
 
@@ -79,17 +78,34 @@ def path_lengths(slopes):
         "The path past all layers is missing. Entry 0 belongs to it, and is 1.",
         ("return sums", "return sums[1:]"),
     ),
+    Mistake(
+        "You update the sums from the bottom up, so that a path goes through the same layer several times. Use the sums from before the layer, or go from the top down.",
+        code="""
+def path_lengths(slopes):
+    sums = F.pad(torch.ones(1), (0, len(slopes)))
+    for s in slopes:
+        for k in range(1, len(sums)):
+            sums[k] += s * sums[k - 1]
+    return sums
+""",
+    ),
+    Mistake(
+        "These are powers of the sum of all slopes. They also hold products in which a layer occurs twice, and count each path in every order.",
+        code="""
+def path_lengths(slopes):
+    return torch.stack([slopes.sum() ** k for k in range(len(slopes) + 1)])
+""",
+    ),
 )
 
 
 def right(slopes):
-    values = slopes.tolist()
-    return torch.tensor(
-        [
-            math.fsum(math.prod(path) for path in combinations(values, k))
-            for k in range(len(values) + 1)
-        ]
-    )
+    # The coefficients of the product of all 1 + s z, from its values on the unit circle.
+    L = len(slopes)
+    angles = -2 * math.pi * torch.arange(L + 1).double() / (L + 1)
+    z = torch.polar(torch.ones_like(angles), angles)
+    values = (1 + slopes.double()[:, None] * z).prod(dim=0)
+    return torch.fft.ifft(values).real.float()
 
 
 def cases():
@@ -100,4 +116,5 @@ def cases():
         Case("ten layers of random slopes", (torch.randn(10, generator=generator),)),
         Case("four equal slopes", (torch.full((4,), 0.2),)),
         Case("no layers", (torch.empty(0),)),
+        Case("sixty-seven million paths", (torch.rand(26, generator=generator) / 4,)),
     ]

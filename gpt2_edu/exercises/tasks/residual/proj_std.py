@@ -42,11 +42,15 @@ MISTAKES = (
         code="proj_std = 0.02 / math.sqrt(24)",
     ),
     Mistake(
-        "You divided by √C. The rule counts the edits, not the columns.",
+        "The width C is in your root. The rule counts the edits, and there are 2N of them.",
         code="proj_std = 0.02 / math.sqrt(1600)",
     ),
     Mistake(
         "Right so far, but too coarse. Give at least five decimals.",
         code="proj_std = 0.002",
+    ),
+    Mistake(
+        "You multiplied by √(2N). The more edits there are, the smaller each one starts: divide.",
+        code="proj_std = 0.02 * math.sqrt(2 * 48)",
     ),
 )

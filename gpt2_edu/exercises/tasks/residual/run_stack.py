@@ -45,6 +45,10 @@ def run_stack(x, layers):
 
 MISTAKES = (
     Mistake(
+        "Only the end is returned. Return the list, with the stream at every depth.",
+        ("return stream", "return x"),
+    ),
+    Mistake(
         "The residual connection is missing, so each layer's result replaces the stream. Add it to x.",
         ("x + layer", "layer"),
     ),
@@ -70,6 +74,24 @@ MISTAKES = (
     Mistake(
         "You add each layer's result to the x of the start, not to the stream as it is now.",
         ("x = x + layer(x)", "x = stream[0] + layer(x)"),
+    ),
+    Mistake(
+        "x itself is never updated, so every layer reads the start and is added to it. Write `x = x + layer(x)`, then append x.",
+        ("        x = x + layer(x)  # a new tensor: those in the list stay as they are\n", ""),
+        ("stream.append(x)", "stream.append(x + layer(x))"),
+    ),
+    Mistake(
+        "The end is missing, because you append x before the layer has added to it. Begin the list with x, and append after each sum.",
+        ("stream = [x]", "stream = []"),
+        (
+            "x = x + layer(x)  # a new tensor: those in the list stay as they are\n        stream.append(x)",
+            "stream.append(x)\n        x = x + layer(x)",
+        ),
+    ),
+    Mistake(
+        "Every entry of the list is the same tensor, since `x += …` writes into the copy that is in the list already. Write `x = x + …`.",
+        ("stream = [x]", "x = x.clone()\n    stream = [x]"),
+        ("x = x + layer(x)", "x += layer(x)"),
     ),
 )
 

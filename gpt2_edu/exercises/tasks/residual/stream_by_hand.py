@@ -51,4 +51,8 @@ MISTAKES = (
         "That is only the last edit. It is added to what was there.",
         code="stream_by_hand = -2",
     ),
+    Mistake(
+        "The minus of f₃ is lost. It reads 4 and gives −2.",
+        code="stream_by_hand = 6",
+    ),
 )

@@ -97,6 +97,27 @@ MISTAKES = (
         "keepdim=True`.",
         ("end.norm(dim=-1, keepdim=True)", "end.norm()"),
     ),
+    Mistake(
+        "The length has lost its axis, so that (B, T, C) is divided by (B, T). Keep it: `end.norm(dim=-1, keepdim=True)`.",
+        ("dim=-1, keepdim=True", "dim=-1"),
+    ),
+    Mistake(
+        "The writers are stacked at the end, (B, T, 2N + 1). They come first: `torch.stack(…)` without `dim`.",
+        ("for name in names])", "for name in names], dim=-1)"),
+    ),
+    Mistake(
+        "All attentions come first here, and then all MLPs. Keep the order in which they write: attention and MLP of a block, then the next block.",
+        (
+            """\
+    for n in range(N):
+        names += [f"transformer.h.{n}.{part}.out" for part in ("attn", "mlp")]
+""",
+            """\
+    for part in ("attn", "mlp"):
+        names += [f"transformer.h.{n}.{part}.out" for n in range(N)]
+""",
+        ),
+    ),
 )
 
 TOLERANCE = 1e-3  # sums of large numbers, on two ways through attention
