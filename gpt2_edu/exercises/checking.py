@@ -94,7 +94,10 @@ def examine(exercise: Exercise, answer: Any) -> Report:
 
 
 def _examine_value(exercise: Exercise, answer: Any) -> Report:
-    wrong = difference(answer, exercise.right, exercise.tolerance)
+    right = exercise.right
+    if isinstance(answer, str) and right == str(right).strip().lower():
+        answer = answer.strip().lower()  # a name, however it is spelled
+    wrong = difference(answer, right, exercise.tolerance)
     if wrong is None:
         return Report(exercise.name, ("ok   Right.",), passed=True)
     for mistake in exercise.mistakes:
@@ -223,11 +226,12 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
     of the wrong cases, where the others are wrong in a way of their own.
     """
     right, tolerance = _known_outcomes(exercise), exercise.tolerance
-    failed = outcomes[first - 1]
-    telling = failed.error is None and is_telling(failed.value)
     wrong = [
-        not ours.unwritten and _what_is_wrong(ours, theirs, tolerance)
+        not ours.unwritten and bool(_what_is_wrong(ours, theirs, tolerance))
         for ours, theirs in zip(outcomes, right, strict=False)
+    ]
+    telling = [
+        is_wrong and is_telling(o.value) for is_wrong, o in zip(wrong, outcomes, strict=True)
     ]
     in_part, with_another = None, None
     for mistake in exercise.mistakes:
@@ -236,16 +240,16 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
         same = [_same(*both, tolerance) for both in zip(outcomes, theirs, strict=False)]
         if all(same):
             return mistake.message
-        if not all(same[:first]):
-            continue
         apart = [i for i, is_same in enumerate(same) if not is_same]
+        particular = any(t and is_same for t, is_same in zip(telling, same, strict=True))
+        if apart[0] < first:
+            continue
         if all(outcomes[i].value is None for i in apart):
-            if telling or len(exercise.parts) > 1:
+            if particular or len(exercise.parts) > 1:
                 in_part = in_part or mistake.message
-        elif telling and all(wrong[i] for i in apart):
-            if sum(map(bool, wrong)) > 2 * len(apart):
-                with_another = with_another or mistake.message
-    if telling and (two := _two_mistakes(exercise, outcomes, first)):
+        elif particular and all(wrong[i] for i in apart) and sum(wrong) > 2 * len(apart):
+            with_another = with_another or mistake.message
+    if any(telling) and (two := _two_mistakes(exercise, outcomes, first)):
         return f"Two mistakes at once. {two[0].message} And: {two[1].message}"
     if in_part or not with_another:
         return in_part
