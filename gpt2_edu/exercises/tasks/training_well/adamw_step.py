@@ -89,6 +89,16 @@ MISTAKES = (
         "p is right, but you return m and v with their hats. The next step needs the running means without the correction.",
         ("return p, m, v", "return p, m_hat, v_hat"),
     ),
+    Mistake(
+        "The decay is right, but `mul_` writes it into the caller's p. Make a new tensor, `p * (1 - lr * decay)`.",
+        ("p = p * (1 - lr * decay)", "p.mul_(1 - lr * decay)"),
+    ),
+    Mistake(
+        "The first step without decay was right before. β₂ = 0.95 is no bug, and the decay still goes through the gradient. Leave β₂ as it is, and pull p towards 0 outside the quotient.",
+        ("0.9, 0.95", "0.9, 0.999"),
+        ("    m = beta1", "    g = g + decay * p\n    m = beta1"),
+        ("p = p * (1 - lr * decay)", "p = p"),
+    ),
 )
 
 

@@ -144,6 +144,29 @@ MISTAKES = (
         '`"weight_decay": 0.0`.',
         ('"weight_decay": 0.0', '"weight_decay": decay'),
     ),
+    Mistake(
+        "The learning rate is set once, before the loop, so it stays that of the first step. Set it in every step, for all groups.",
+        ("= rate(step, steps", "= rate(0, steps"),
+    ),
+    Mistake(
+        "You return the loss of the last part, divided by `accumulate`. Add the divided losses of all parts.",
+        ("total += loss", "total = loss"),
+    ),
+    Mistake(
+        "`optimizer.step()` is inside the loop over the parts, so each part makes a step of its own. Step once, after the gradients of all parts have been added up.",
+        (
+            "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()\n",
+            "",
+        ),
+        (
+            "            total +=",
+            "            nn.utils.clip_grad_norm_(model.parameters(), clip)\n            optimizer.step()\n            total +=",
+        ),
+    ),
+    Mistake(
+        'The second group has no decay of its own, so AdamW\'s default of 0.01 applies. Give it `"weight_decay": 0.0`.',
+        ('{"params": others, "weight_decay": 0.0}', '{"params": others}'),
+    ),
 )
 
 TOLERANCE = 1e-3

@@ -56,6 +56,14 @@ MISTAKES = (
         "You forgot the root. The sum of the squares is the length squared.",
         (".norm()", ".square().sum()"),
     ),
+    Mistake(
+        "The numbers are right, but `*=` writes them into the caller's gradients. Return new tensors, `g * factor`.",
+        ("[g * factor for g in grads]", "[g.mul_(factor) for g in grads]"),
+    ),
+    Mistake(
+        "Nothing was shortened. `clip_grad_norm_` takes parameters and looks at their `.grad`, and these are the gradients themselves. Compute the length and the factor yourself.",
+        ("[g * factor for g in grads]", "grads"),
+    ),
 )
 
 

@@ -54,4 +54,16 @@ MISTAKES = (
         "Very close, but you rounded ln 2 to 0.69. The nearest ten needs its third digit, 0.693.",
         code="halved_after = 0.69 / 0.0001",
     ),
+    Mistake(
+        "You left out the learning rate: the pull of a step is lr · decay.",
+        code="halved_after = 7",
+    ),
+    Mistake(
+        "You left out the decay: the pull of a step is lr · decay.",
+        code="halved_after = 690",
+    ),
+    Mistake(
+        "That is rounded too far. Give the number to the nearest ten.",
+        code="halved_after = 7_000",
+    ),
 )

@@ -54,6 +54,14 @@ MISTAKES = (
         "These are the shares of the padding. Count what is *not* −100.",
         ("targets != -100", "targets == -100"),
     ),
+    Mistake(
+        "You divide by all B · T places, so the padding counts in the total. Divide by the number of targets that count, and the shares add up to 1.",
+        ("counts.sum()", "targets.numel()"),
+    ),
+    Mistake(
+        "You count down the columns, over the texts. The shares belong to the texts, so count along each row, `dim=-1`.",
+        ("dim=-1", "dim=0"),
+    ),
 )
 
 
