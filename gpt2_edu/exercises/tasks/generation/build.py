@@ -8,7 +8,7 @@ from torch import Tensor
 from ....sampling import next_probabilities
 from ...exercise import Case, Mistake
 from ...step import fill, random_tensor
-from ..gpt2.build import NAMES, theirs
+from ..gpt2.build import NAMES, picky, theirs
 
 PARTS = ("choose", "generate")
 IMPORTS = ("import torch",)
@@ -98,6 +98,41 @@ MISTAKES = (
         "them back with `torch.zeros_like(probs).scatter(-1, order, kept)`.",
         ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept"),
     ),
+    Mistake(
+        "You keep the first tokens of the text, so past the window the model never sees what it wrote. It needs the last ones, `idx[:, -model.block_size :]`.",
+        ("idx[:, -model.block_size :]", "idx[:, : model.block_size]"),
+    ),
+    Mistake(
+        "All texts share the limit of the first one. Each row has its own k-th largest logit, so use `dim=-1` and keep the axis, `[:, -1:]`.",
+        ("logits.topk(top_k, dim=-1).values[:, -1:]", "logits[0].topk(top_k).values[-1]"),
+    ),
+    Mistake(
+        "The knobs are not passed on. Write `choose(logits, **knobs)`.",
+        ("choose(logits, **knobs)", "choose(logits)"),
+    ),
+    Mistake(
+        "At temperature 0 the axis of the token is gone. The result is (B, 1), so write `argmax(dim=-1, keepdim=True)`.",
+        ("argmax(dim=-1, keepdim=True)", "argmax(dim=-1)"),
+    ),
+    Mistake(
+        "The text itself is cut to the window, so its beginning is lost. Cut only what the model sees, and append to the whole text.",
+        (
+            "    for _ in range(n):\n        logits = model(idx[:, -model.block_size :])",
+            "    for _ in range(n):\n        idx = idx[:, -model.block_size :]\n        logits = model(idx)",
+        ),
+    ),
+    Mistake(
+        "Without the colon, `[:, -1]`, the limits are (B,) and are compared with the columns. Keep the axis, `[:, -1:]`, which is (B, 1).",
+        (".values[:, -1:]", ".values[:, -1]"),
+    ),
+    Mistake(
+        "`multinomial` gets logits unless `top_p` is given. Take the softmax in every case, before the `if` for top-p.",
+        ("    probs = logits.softmax(dim=-1)\n", "    probs = logits\n"),
+        (
+            "        falling, order",
+            "        probs = logits.softmax(dim=-1)\n        falling, order",
+        ),
+    ),
 )
 
 TOLERANCE = 0.03  # of 10,000 draws
@@ -106,39 +141,47 @@ SIZES = (13, 7, 2, 3, 12)
 
 def use(mine: Any, what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
     torch.manual_seed(0)
-    if what == "generate":
-        return mine.generate(fill(mine.GPT2(*SIZES), theirs(SIZES), NAMES), given, 9, **knobs)
-    drawn = mine.choose(given.expand(10_000, -1), **knobs)
-    if drawn.shape != (10_000, 1):
-        raise ValueError(f"choose gives {tuple(drawn.shape)} for 10,000 rows, not (10000, 1)")
-    return drawn.flatten().bincount(minlength=given.numel()) / 10_000
+    if what != "choose":
+        whole = fill(mine.GPT2(*SIZES), theirs(SIZES), NAMES)
+        if what == "window":
+            whole.forward = lambda idx: picky(idx, SIZES)
+        return mine.generate(whole, given, 9, **knobs)
+    drawn = mine.choose(given.repeat_interleave(10_000, dim=0), **knobs)
+    rows = 10_000 * len(given)
+    if drawn.shape != (rows, 1):
+        raise ValueError(f"choose gives {tuple(drawn.shape)} for {rows:,} rows, not ({rows}, 1)")
+    counts = [row.bincount(minlength=given.size(-1)) for row in drawn.view(len(given), -1)]
+    return torch.stack(counts) / 10_000
 
 
 @torch.no_grad()
 def right(what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
-    if what == "generate":
+    if what != "choose":
         whole, idx = theirs(SIZES), given
         for _ in range(9):
-            last = whole(idx[:, -SIZES[1] :])[0][:, -1]
+            seen = idx[:, -SIZES[1] :]
+            last = (picky(seen, SIZES) if what == "window" else whole(seen)[0])[:, -1]
             idx = torch.cat([idx, last.argmax(dim=-1, keepdim=True)], dim=1)
         return idx
-    return next_probabilities(given[None], **knobs)[0]
+    return next_probabilities(given, **knobs)
 
 
 def cases() -> list[Case]:
-    logits = torch.tensor([2.0, 1.0, 1.0, 0.0, -1.0])
+    logits = torch.tensor([[2.0, 1.0, 1.0, 0.0, -1.0]])
     return [
         Case("choose without a knob", ("choose", logits, {})),
         Case("temperature 0: the likeliest", ("choose", logits, {"temperature": 0})),
         Case("temperature 0.5", ("choose", logits, {"temperature": 0.5})),
         Case("top_k = 1", ("choose", logits, {"top_k": 1})),
-        Case("top_k = 4 of 9", ("choose", random_tensor(1, 9), {"top_k": 4})),
+        Case("top_k = 4 of 9", ("choose", random_tensor(1, 1, 9), {"top_k": 4})),
         Case("top_p = 0.7", ("choose", logits, {"top_p": 0.7})),
-        Case("top_p = 0.7 of 9", ("choose", random_tensor(1, 9), {"top_p": 0.7})),
+        Case("top_p = 0.7 of 9", ("choose", random_tensor(1, 1, 9), {"top_p": 0.7})),
         Case(
             "temperature 2, then top_p = 0.8",
             ("choose", logits, {"temperature": 2.0, "top_p": 0.8}),
         ),
         Case("all together", ("choose", logits, {"temperature": 2.0, "top_k": 4, "top_p": 0.8})),
-        Case("generate past the window", ("generate", torch.tensor([[1, 2]]), {"temperature": 0})),
+        Case("two texts, top_k = 2", ("choose", random_tensor(2, 2, 9), {"top_k": 2})),
+        Case("generate at temperature 0", ("generate", torch.tensor([[1, 2]]), {"temperature": 0})),
+        Case("generate past the window", ("window", torch.tensor([[1, 2]]), {"temperature": 0})),
     ]

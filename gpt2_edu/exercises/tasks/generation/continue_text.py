@@ -79,6 +79,23 @@ MISTAKES = (
 """,
         ),
     ),
+    Mistake(
+        "`generator` is not passed on, so the draws come from PyTorch's global generator. Write `torch.multinomial(probs, 1, generator=generator)`.",
+        (", generator=generator", ""),
+    ),
+    Mistake(
+        "After the first step, only the newest token is shown to the model, so it forgets the text. Without a cache, give it all of `idx` at each step.",
+        ("    for _ in range(n):", "    new = idx\n    for _ in range(n):"),
+        ("logits_of(idx)", "logits_of(new)"),
+    ),
+    Mistake(
+        "The softmax runs over the batch. A row is a text, and its probabilities over the vocabulary must sum to 1, `softmax(dim=-1)`.",
+        ("dim=-1", "dim=0"),
+    ),
+    Mistake(
+        "`torch.cat` returns a new tensor, and it is lost here. Assign it, `idx = torch.cat([idx, new], dim=1)`.",
+        ("idx = torch.cat([idx, new], dim=1)", "torch.cat([idx, new], dim=1)"),
+    ),
 )
 
 

@@ -16,7 +16,7 @@ MINUTES = 10
 TOLERANCE = 1e-3  # logits of up to 20, after three blocks in another order of adding up
 
 TASK = r"""
-You have all the parts. `own("gpt2")` gives your whole model of chapter 11's practice, `gpt2(idx, weights, n_head)`, which uses your attention, your MLP and your LayerNorm, or the book's where you have not written a part. Give it what the trained model of Crane World has, its weights as a dictionary of names and tensors, and its number of heads. `gpt2_of_functions(idx)` takes ids (B, T) and returns logits (B, T, V).
+You have all the parts. `own("gpt2")` gives your whole model of chapter 11's practice, `gpt2(idx, weights, n_head)`, which uses your attention, your MLP and your LayerNorm, or the book's where you have not written a part. Give it what `crane_model`, the trained model of Crane World, has: its weights as a dictionary of all names and tensors, with both names of the tied table, and its number of heads. `gpt2_of_functions(idx)` takes ids (B, T) and returns logits (B, T, V).
 
 If it passes, your model writes a story, token by token, with your own `continue_text`, and the judge reads it. No line of the package takes part in the computing.
 """
@@ -79,6 +79,18 @@ MISTAKES = (
     # Only tensors""",
         ),
         ("crane_model.state_dict()", "fresh.state_dict()"),
+    ),
+    Mistake(
+        "`named_parameters()` lists a tied table only once, so `lm_head.weight` is missing. `state_dict()` has both of its names.",
+        ("crane_model.state_dict()", "dict(crane_model.named_parameters())"),
+    ),
+    Mistake(
+        "`state_dict` is a method. Call it, `crane_model.state_dict()`.",
+        ("crane_model.state_dict()", "crane_model.state_dict"),
+    ),
+    Mistake(
+        "That is the number of blocks. The heads are counted by `crane_model.config.n_head`.",
+        ("crane_model.config.n_head", "crane_model.config.n_layer"),
     ),
 )
 

@@ -107,6 +107,17 @@ def next_probabilities(logits, temperature, top_k):
         "All rows share one limit here. Each row of the batch has its own k largest, so use `dim=-1` and keep the axis.",
         ("values[:, -1:]", "values.min()"),
     ),
+    Mistake(
+        "`F.one_hot` gives whole numbers. The probabilities must be float32, so add `.float()`.",
+        (
+            "torch.zeros_like(logits).scatter(-1, winner, 1.0)",
+            "F.one_hot(winner[:, 0], logits.size(-1))",
+        ),
+    ),
+    Mistake(
+        "With `<=` the last of the kept logits goes as well, and with top-k 1 nothing is left. Cut only what is smaller, with `<`.",
+        ("logits < smallest_kept", "logits <= smallest_kept"),
+    ),
 )
 
 

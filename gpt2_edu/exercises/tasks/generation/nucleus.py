@@ -78,6 +78,10 @@ MISTAKES = (
         "One token too many stays where p is reached exactly. The sum should be *at least* p, so a token goes if p was reached before it. Use `>=`, not `>`.",
         ("before >= p", "before > p"),
     ),
+    Mistake(
+        "`>` instead of `>=` changes only what happens where p is met exactly. The sum still includes the token itself, so the one that crosses p goes. Ask what was reached *before* it.",
+        ("before >= p", "before + descending > p"),
+    ),
 )
 
 

@@ -15,7 +15,7 @@ Two programs have the same settings, temperature 2 and top-p 0.9. One heats firs
 
 HINTS = (
     'The logits are `model(torch.tensor([[encoding.eot_token, *encoding.encode("By the river, the crane ate")]]))[0][:, -1]`, with `GPT2.from_pretrained("crane")` and `load_tokenizer("crane")` from `gpt2_edu`.',
-    "`next_probabilities` of `gpt2_edu.sampling` with both knobs heats first. For the other order, call it twice, once for each knob.",
+    "The package's function, under another name than yours, is `from gpt2_edu.sampling import next_probabilities as knobs`. With both knobs in one call it heats first. For the other order, call it twice, once for each knob.",
     "Between the two calls, `.log()` turns probabilities into logits again. A token that was cut has log 0 = −∞, and stays out.",
 )
 
@@ -59,5 +59,9 @@ MISTAKES = (
     Mistake(
         "That counts the whole vocabulary, because heat alone removes no token. Cut with top-p 0.9 as well.",
         code="two_orders = [1024, 2]",
+    ),
+    Mistake(
+        "The second call got probabilities, where it expects logits. Take the logarithm between the two calls, `.log()`, so that what was cut is −∞ and stays out.",
+        code="two_orders = [87, 1024]",
     ),
 )
