@@ -74,20 +74,61 @@ MISTAKES = (
         "`attend` and `merge_heads` are only on the page, so write them out.",
         ("model.embeddings.wte", "model.transformer.wte"),
     ),
+    Mistake(
+        "The new keys and values are in front of the kept ones. One new token does not notice, but a mask for several would hide the wrong keys. The old ones come first.",
+        ("zip(kept[layer], (k, v))", "zip((k, v), kept[layer])"),
+    ),
+    Mistake(
+        "You keep the new keys and values only, so the next call has forgotten the rest. Put the joined ones into `kept[layer]`.",
+        ("        kept[layer] = k, v\n", ""),
+        ("        if layer in kept:", "        new = k, v\n        if layer in kept:"),
+        ("        heads = attention", "        kept[layer] = new\n        heads = attention"),
+    ),
+    Mistake(
+        "`size(1)` counts the heads. The tokens that are kept are along axis 2, `kept[0][0].size(2)`.",
+        ("size(2) if kept", "size(1) if kept"),
+    ),
+    Mistake(
+        "Nothing stays in the caller's dictionary, because `kept` is another one here. Write into the given one, `kept[layer] = k, v`.",
+        ("    start = ", "    kept = dict(kept)\n    start = "),
+    ),
+    Mistake(
+        "The heads' results are added as they are. They go through `attn.c_proj` first.",
+        ("attn.c_proj(heads.flatten(start_dim=2))", "heads.flatten(start_dim=2)"),
+    ),
+    Mistake(
+        "The heads are not moved back before they are joined. `transpose(1, 2)` makes (B, T, H, D) of them, then `flatten(start_dim=2)`.",
+        (".transpose(1, 2)  # (B, T, H, D)", ""),
+    ),
+    Mistake(
+        "The MLP reads `ln_1`. It has a norm of its own, `block.ln_2(x)`.",
+        ("block.ln_2(x)", "block.ln_1(x)"),
+    ),
+    Mistake(
+        "The last norm is missing. `lm_head` reads `model.ln_f(x[:, -1])`.",
+        ("model.ln_f(x[:, -1])", "x[:, -1]"),
+    ),
 )
 
 TOLERANCE = 1e-4
 SIZES = (13, 7, 2, 3, 12)
 
 
+@torch.no_grad()
 def use(mine: Any, idx: Tensor, prompt: int) -> Any:
     """The logits after the prompt, then after each token that follows it."""
-    whole = fill(mine.GPT2(*SIZES), theirs(SIZES), NAMES)
+    whole: Any = fill(mine.GPT2(*SIZES), theirs(SIZES), NAMES)
     kept: dict[int, Any] = {}
     found = [mine.next_logits(whole, idx[:, :prompt], kept)]
     found += [mine.next_logits(whole, idx[:, [t]], kept) for t in range(prompt, idx.size(1))]
     lengths = [kept[layer][0].size(2) for layer in sorted(kept)]
-    return {"logits": torch.stack(found), "keys kept in each layer": lengths}
+    attn, x = whole.h[0].attn, whole.h[0].ln_1(whole.embeddings(idx))
+    keys = attn.split_heads(attn.c_attn(x).chunk(3, dim=-1)[1])
+    return {
+        "logits": torch.stack(found),
+        "keys kept in each layer": lengths,
+        "kept in the order of the text": 0 in kept and torch.allclose(kept[0][0], keys, atol=1e-4),
+    }
 
 
 @torch.no_grad()
@@ -96,6 +137,7 @@ def right(idx: Tensor, prompt: int) -> Any:
     return {
         "logits": logits.transpose(0, 1).contiguous(),
         "keys kept in each layer": [idx.size(1)] * SIZES[2],
+        "kept in the order of the text": True,
     }
 
 

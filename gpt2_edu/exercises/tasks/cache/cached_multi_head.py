@@ -93,6 +93,18 @@ MISTAKES = (
         "c_proj is left out. It mixes the heads' results at the end.",
         ('F.linear(merged, weights["c_proj.weight"], weights["c_proj.bias"])', "merged"),
     ),
+    Mistake(
+        "In the first call `past` is None, and there is nothing to unpack or to join. Ask with `if past is not None:` first.",
+        ("    if past is not None:\n", "    kept_k, kept_v = past\n    if past is not None:\n"),
+    ),
+    Mistake(
+        "In the first call `past` is None, and there is nothing to unpack or to join. Ask with `if past is not None:` first.",
+        ("if past is not None", "if True"),
+    ),
+    Mistake(
+        "The keys are joined and the values are not, so weights and values do not fit. Put `past[1]` in front of v as well.",
+        ("        v = torch.cat([past[1], v], dim=2)\n", ""),
+    ),
 )
 
 

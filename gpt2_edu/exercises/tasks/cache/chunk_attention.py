@@ -78,6 +78,18 @@ MISTAKES = (
         "A finite fill such as −10,000 fails where all visible scores are lower still. Write −∞.",
         ("-torch.inf", "-1e4"),
     ),
+    Mistake(
+        "The scores are divided by D. Divide them by its root, √D.",
+        ("math.sqrt(D)", "D"),
+    ),
+    Mistake(
+        "The shift has the wrong sign, so the first queries see no key at all. Shift to the right, by S − T.",
+        ("tril(S - T)", "tril(T - S)"),
+    ),
+    Mistake(
+        "The hidden scores are set to 0. Before a softmax that hides nothing, because a score of 0 gets weight. Write −∞.",
+        ("-torch.inf", "0.0"),
+    ),
 )
 
 

@@ -15,7 +15,7 @@ MINUTES = 10
 TASK = r"""
 With a cache, the first step of the model has to know the positions of the new tokens. This function embeds T new tokens, `idx` (B, T), when `start` columns are in the cache already. `padding` (B,) counts, for each text, the columns on the left that are filling. A text's own positions begin after them. The filling itself gets position 0, which does not matter, because no token attends to it.
 
-The prompt comes out right. The text goes wrong as soon as the first new token is decoded. Find out why, and fix it.
+The prompt comes out right. The text goes wrong as soon as the first new token is decoded. Find out why, and fix it. The rest of the function, `clamp` included, is right.
 
 Take a batch of two texts with `padding` = (0, 2) and `start` = 5, and one new token each. It is at position 5 in the first text and at position 3 in the second.
 """
@@ -67,6 +67,21 @@ MISTAKES = (
     Mistake(
         "The padding is added, but filling on the left moves a text to later columns. Subtract it to get back to the text's own positions.",
         ("[positions]", "[columns + padding.unsqueeze(1)]"),
+    ),
+    Mistake(
+        "All T new tokens are in the column `start` here, which is right for one token only. They are in the columns start, start + 1, …, so use `arange`.",
+        ("torch.arange(start, start + idx.size(1))", "torch.tensor([start])"),
+    ),
+    Mistake(
+        "The columns begin one too late. `start` columns are in the cache already, 0 to start − 1, so the first new one is `start`.",
+        (
+            "torch.arange(start, start + idx.size(1))",
+            "torch.arange(start, start + idx.size(1)) + 1",
+        ),
+    ),
+    Mistake(
+        "The padding is subtracted in the prompt only. A decoded token of a short text must count from the text's own beginning as well.",
+        ("[positions]", "[columns if start else positions]"),
     ),
 )
 

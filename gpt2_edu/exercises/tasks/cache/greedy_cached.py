@@ -15,7 +15,7 @@ MINUTES = 15
 TASK = r"""
 Write greedily with the package's `KVCache`. `model` is a GPT2 of the package in eval mode, and `idx` (B, T) holds the prompts, all equally long and without padding. Return prompt and `n` new tokens, (B, T + n). They fit into the window.
 
-`cache = KVCache(model.config, batch_size=B)` makes an empty cache. `model(new, cache=cache)` gives only the logits of `new` and stores its keys and values. The cache knows the positions. Each token should pass through the model once, and the last new one not at all. One of the models in the check counts the tokens.
+`cache = KVCache(model.config, batch_size=B)` makes an empty cache. `logits, _ = model(new, cache=cache)` stores the keys and values of `new`, and its logits are those of `new` only, (B, T, V); the second of the pair is None. The cache knows the positions. Each token should pass through the model once, and the last new one not at all. One of the models in the check counts the tokens.
 """
 
 HINTS = (
@@ -76,6 +76,18 @@ MISTAKES = (
     Mistake(
         "You return the new tokens without the prompt. Append them to `idx`.",
         ("return idx", "return idx[:, -n:]"),
+    ),
+    Mistake(
+        "`argmax` removed the axis of the token, and (B,) does not fit behind (B, T). Keep it, as in `logits[:, -1:].argmax(dim=-1)`.",
+        ("logits[:, -1:].argmax", "logits[:, -1].argmax"),
+    ),
+    Mistake(
+        "The model returns a pair, the logits and a loss that is None here. Take the logits, `logits, _ = model(new, cache=cache)`.",
+        ("logits, _ = model", "logits = model"),
+    ),
+    Mistake(
+        "In the prefill this appends a guess for every position of the prompt. Take the last position only, `logits[:, -1:]`.",
+        ("logits[:, -1:].argmax", "logits.argmax"),
     ),
 )
 

@@ -49,4 +49,20 @@ MISTAKES = (
         "That is the right pair in the wrong order. The first number is for the loop without a cache.",
         code="tokens_computed = [149, 6225]",
     ),
+    Mistake(
+        "Both numbers count the last new token. It is written and never read, so without a cache the last pass is over 149 tokens.",
+        code="tokens_computed = [sum(range(101, 151)), 150]",
+    ),
+    Mistake(
+        "The passes are not all over 150 tokens. The text grows, so it is 100 tokens first, then 101, and 149 in the last pass.",
+        code="tokens_computed = [50 * 150, 149]",
+    ),
+    Mistake(
+        "With a cache the prompt still passes once, in the prefill. Add its 100 tokens, and leave out the last new one.",
+        code="tokens_computed = [6225, 50]",
+    ),
+    Mistake(
+        "The first sum has one pass too many. The last new token is predicted from the 149 tokens before it.",
+        code="tokens_computed = [sum(range(100, 151)), 149]",
+    ),
 )
