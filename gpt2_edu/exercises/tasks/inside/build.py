@@ -71,6 +71,22 @@ MISTAKES = (
         "`torch.cat`; `torch.stack` makes a new axis.",
         ("torch.cat", "torch.stack"),
     ),
+    Mistake(
+        "The values are as wide as a head here. To read all weights, give `attention` a column for each key, `torch.eye(T)`.",
+        ("torch.eye(idx.size(1),", "torch.eye(q.size(-1),"),
+    ),
+    Mistake(
+        "With ones as values every result is the sum of a row, which is 1. Ones on the diagonal only, `torch.eye(T)`, give the weights themselves.",
+        ("torch.eye(idx.size(1), device", "torch.ones(idx.size(1), idx.size(1), device"),
+    ),
+    Mistake(
+        "The maps are right but in a list. Join them to one tensor, `torch.cat(maps)`.",
+        ("torch.cat(maps)", "maps"),
+    ),
+    Mistake(
+        "Your own softmax has no mask, so tokens see those after them. Call your `attention`, which hides them.",
+        ("attention(q, k, apart)", "(q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1)"),
+    ),
 )
 
 TOLERANCE = 1e-4

@@ -77,6 +77,20 @@ MISTAKES = (
         "The second pass runs without the edit, so nothing was carried. Give `edits={stage: swap}` to its `trace`.",
         ("trace(model, edits={stage: swap})", "trace(model)"),
     ),
+    Mistake(
+        "`swap` returns nothing. The pass continues with what it returns, so end it with `return x`.",
+        ("        return x\n", ""),
+    ),
+    Mistake(
+        "Without the colon the position is used as an index of the texts. Axis 0 counts the texts and axis 1 the positions, `x[:, position]`.",
+        ("t[stage][:, position]", "t[stage][position]"),
+        ("x[:, position]", "x[position]"),
+    ),
+    Mistake(
+        "Everything up to the position is swapped. Swap one position only, `x[:, position]`.",
+        ("t[stage][:, position]", "t[stage][:, : position + 1]"),
+        ("x[:, position]", "x[:, : position + 1]"),
+    ),
 )
 
 

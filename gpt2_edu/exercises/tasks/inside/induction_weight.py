@@ -68,6 +68,18 @@ def induction_weight(weights):
         "The heads are averaged away. Take the mean over texts and queries, and keep one number for each head.",
         ("dim=(0, 2)", ""),
     ),
+    Mistake(
+        "This takes the last query as well. What followed its token in the first half is already the second half, so it does not count. End with query 2n − 2.",
+        ("2 * n - 1", "2 * n"),
+    ),
+    Mistake(
+        "Each text has its own mean here. Average over the texts as well, so that one number for each head is left, (H,).",
+        ("dim=(0, 2)", "dim=-1"),
+    ),
+    Mistake(
+        "This is the whole diagonal. Its first entry belongs to a query of the first half, its last one to a token that was not followed in the first half. Leave both out.",
+        ("torch.arange(n, 2 * n - 1)", "torch.arange(n - 1, 2 * n)"),
+    ),
 )
 
 

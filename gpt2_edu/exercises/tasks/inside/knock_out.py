@@ -70,6 +70,18 @@ MISTAKES = (
         "The mean is taken over the texts only, so the head still returns another vector at each token. Average over the axis of the tokens as well.",
         ("dim=(0, 1)", "dim=0"),
     ),
+    Mistake(
+        "This averages the D entries of each vector, and so mixes numbers that mean different things. Average over texts and tokens, `mean(dim=(0, 1))`.",
+        ("mean(dim=(0, 1))", "mean(dim=-1, keepdim=True)"),
+    ),
+    Mistake(
+        "This is the mean over all heads. Take only the head that is replaced, `heads[:, head]`, and average over its texts and tokens.",
+        ("heads[:, head].mean(dim=(0, 1))", "heads.mean(dim=(0, 1, 2))"),
+    ),
+    Mistake(
+        "`heads[:, head]` is (B, T, D), so its axis 2 has the D entries, not the tokens. Average over texts and tokens, `mean(dim=(0, 1))`.",
+        ("mean(dim=(0, 1))", "mean(dim=(0, 2), keepdim=True)"),
+    ),
 )
 
 

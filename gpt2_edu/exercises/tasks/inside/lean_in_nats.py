@@ -54,4 +54,8 @@ MISTAKES = (
         "The size is right but the sign is wrong. Above 0 means towards *ate*, which is the likelier one here.",
         code="lean_in_nats = math.log(0.03 / 0.6)",
     ),
+    Mistake(
+        "Those are log-odds, each word against all others. The lean compares the two words with each other, the logarithm of the ratio of their probabilities.",
+        code="lean_in_nats = math.log(0.6 / 0.4) - math.log(0.03 / 0.97)",
+    ),
 )

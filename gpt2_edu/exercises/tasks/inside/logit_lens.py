@@ -65,6 +65,21 @@ MISTAKES = (
         "γ and β are applied before the normalisation here. LayerNorm normalises first, then multiplies by γ and adds β.",
         ("layer_norm(x, gamma, beta)", "F.layer_norm(gamma * x + beta, (x.size(-1),))"),
     ),
+    Mistake(
+        "`wte` is (V, C), one row for each word, so its rows are the columns of the product. Transpose it, `@ wte.T`.",
+        ("wte.T", "wte"),
+    ),
+    Mistake(
+        "γ and β are swapped. `layer_norm` takes x, then gamma, then beta.",
+        ("layer_norm(x, gamma, beta)", "layer_norm(x, beta, gamma)"),
+    ),
+    Mistake(
+        "This normalises over all axes at once, so tokens depend on each other. Each vector of C entries has a mean and a variance of its own.",
+        (
+            "layer_norm(x, gamma, beta)",
+            "(gamma * (x - x.mean()) / (x.var(correction=0) + 1e-5).sqrt() + beta)",
+        ),
+    ),
 )
 
 
