@@ -47,6 +47,7 @@ def cases() -> list[Case]:
         Case("a single token", qkv(1, 1, 1, 4)),
         Case("the newest token, and the keys of five", (q[:, :, -1:], k, v)),
         Case("the two newest tokens, and the keys of five", (q[:, :, -2:], k, v)),
+        Case("the same without an axis of heads", (q[:, 0, -2:], k[:, 0], v[:, 0])),
     ]
 
 
@@ -79,5 +80,17 @@ MISTAKES = (
         "A mask of ones and zeros as floats is added to the scores and hides nothing. Make it "
         "boolean, or use is_causal.",
         ("dtype=torch.bool, ", ""),
+    ),
+    Mistake(
+        "True in the mask means visible, and yours says what is hidden. Leave the `~` out.",
+        ("attn_mask=visible", "attn_mask=~visible"),
+    ),
+    Mistake(
+        "T and S are taken from axis 1, which counts the heads. Count from the end, `q.size(-2)` and `k.size(-2)`.",
+        ("q.size(-2), k.size(-2)", "q.size(1), k.size(1)"),
+    ),
+    Mistake(
+        "For fewer queries than keys nothing is returned yet. Return a second call there, with the mask `tril(S - T)`.",
+        ("    visible =", "    return None\n    visible ="),
     ),
 )

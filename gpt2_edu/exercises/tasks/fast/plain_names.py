@@ -13,7 +13,7 @@ MINUTES = 8
 TASK = r"""
 `torch.compile(model)` returns a wrapper. In a checkpoint saved from it, the names have `_orig_mod.` in front, and a plain model does not load it. Where only one block was compiled, the same word is inside the name: `transformer.h.0._orig_mod.ln_1.weight`.
 
-`plain_names` takes such a checkpoint, {name: tensor}, and returns a new dictionary with the names of the plain model and the same tensors. Names without such a part stay as they are.
+`plain_names` takes such a checkpoint, {name: tensor}, and returns a new dictionary with the names of the plain model and the same tensors. The checkpoint itself stays as it is, and so do names without such a part. Where both the model and one of its blocks were compiled, the word is in a name twice.
 
 An example: `{"_orig_mod.mlp.c_fc.bias": t}` becomes `{"mlp.c_fc.bias": t}`.
 
@@ -64,6 +64,23 @@ MISTAKES = (
         "The word is gone, but its full stop is left. Replace both.",
         ('"_orig_mod."', '"_orig_mod"'),
     ),
+    Mistake(
+        "This keeps only what comes after the word, so `transformer.h.0.` in front of it is lost. Remove the word alone, with its full stop.",
+        ('replace("_orig_mod.", "")', 'split("_orig_mod.")[-1]'),
+    ),
+    Mistake(
+        "The names are right, but you changed the checkpoint itself. Return a new dictionary.",
+        code="""
+def plain_names(checkpoint):
+    for name in list(checkpoint):
+        checkpoint[name.replace("_orig_mod.", "")] = checkpoint.pop(name)
+    return checkpoint
+""",
+    ),
+    Mistake(
+        "Only the first of two words in a name is removed. Leave out the number, and `replace` removes all.",
+        ('replace("_orig_mod.", "")', 'replace("_orig_mod.", "", 1)'),
+    ),
 )
 
 
@@ -81,6 +98,10 @@ def cases():
         Case(
             "a compiled model",
             ({"_orig_mod.transformer.wte.weight": t, "_orig_mod.lm_head.weight": t + 1},),
+        ),
+        Case(
+            "a compiled model with one compiled block",
+            ({"_orig_mod.transformer.h.0._orig_mod.ln_1.weight": t},),
         ),
         Case(
             "a model with one compiled block",

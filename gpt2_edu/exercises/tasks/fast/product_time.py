@@ -62,6 +62,21 @@ MISTAKES = (
         "This divides numbers by bytes per second. A number in bfloat16 has 2 bytes.",
         ("2 * (m * k + k * n + m * n)", "(m * k + k * n + m * n)"),
     ),
+    Mistake(
+        "That is in milliseconds. Microseconds are seconds times 10⁶.",
+        ("1e6 * arithmetic,", "1e3 * arithmetic,"),
+        ("1e6 * memory,", "1e3 * memory,"),
+    ),
+    Mistake(
+        "That is in seconds. Multiply by 10⁶ for microseconds.",
+        ("1e6 * arithmetic,", "arithmetic,"),
+        ("1e6 * memory,", "memory,"),
+    ),
+    Mistake(
+        "The time is right, but the two names are swapped. The slower one is the limit.",
+        ('1e6 * arithmetic, "arithmetic"', '1e6 * arithmetic, "memory"'),
+        ('1e6 * memory, "memory"', '1e6 * memory, "arithmetic"'),
+    ),
 )
 
 

@@ -43,7 +43,11 @@ MISTAKES = (
         code="sent_by_each = 3 * 1000",
     ),
     Mistake(
-        "That is what all four send together. The question is about each one.",
+        "That is what all four send together, and also what each would send if every exchange were of the whole gradient. Each one sends a quarter of the gradient in each exchange.",
         code="sent_by_each = 4 * 1500",
+    ),
+    Mistake(
+        "That is the whole gradient once. Each of two rounds sends three quarters of it.",
+        code="sent_by_each = 1000",
     ),
 )

@@ -63,6 +63,13 @@ MISTAKES = (
         "These are the FLOPs of all T tokens. The function asks for one token.",
         ("3 * (2 * weights + attention)", "T * 3 * (2 * weights + attention)"),
     ),
+    Mistake(
+        "`lm_head` is counted in each block. The model has only one, after the last block.",
+        (
+            "12 * n_layer * n_embd**2 + vocab_size * n_embd",
+            "n_layer * (12 * n_embd**2 + vocab_size * n_embd)",
+        ),
+    ),
 )
 
 

@@ -76,4 +76,8 @@ MISTAKES = (
         "Two decimals are too few here. Give three.",
         code="used_share = 0.38",
     ),
+    Mistake(
+        "That is the share of the float32 ceiling, and above 1, which cannot be. The products ran in bfloat16, on units that float32 does not use.",
+        ('"bfloat16"', '"float32"'),
+    ),
 )
