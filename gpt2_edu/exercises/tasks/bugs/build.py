@@ -67,12 +67,16 @@ def patient(bug: str) -> nn.Module:
         model.ln_f = nn.Sequential(model.ln_f, nn.Dropout(0.5))
     elif bug == "not tied":
         model.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().clone())
+    elif bug == "apart":
+        model.lm_head.weight = nn.Parameter(1 + model.lm_head.weight.detach())
     elif bug == "shared":  # two parameters, each with a gradient of its own
         model.lm_head.weight = nn.Parameter(model.embeddings.wte.weight.data)
     elif bug == "infinite":
         model.register_forward_hook(lambda module, given, logits: logits * torch.inf)
     elif bug == "not finite":
-        nn.init.constant_(model.h[1].mlp.c_fc.bias, torch.nan)
+        model.register_forward_hook(
+            lambda module, given, logits: logits.index_fill(-1, torch.tensor(2), torch.nan)
+        )
     return model
 
 
@@ -94,10 +98,11 @@ def cases() -> list[Case]:
         "the same, and a text that ends in the last id, V − 1": ("", last),
         "a model that looks ahead": ("looks ahead", idx),
         "a model that looks ahead at the last place but one": ("looks ahead late", idx),
-        "a model whose tables are two": ("not tied", idx),
+        "a model whose tables are two": ("apart", idx),
+        "a model whose tables are two with the same numbers": ("not tied", idx),
         "a model whose tables are two that share their numbers": ("shared", idx),
         "a model with dropout on": ("not repeatable", idx),
-        "a model with NaN": ("not finite", idx),
+        "a model with a NaN in each row": ("not finite", idx),
         "a model with infinite logits": ("infinite", idx),
     }
     return [Case(label, args) for label, args in cases.items()]
@@ -105,8 +110,8 @@ def cases() -> list[Case]:
 
 MISTAKES = (
     Mistake(
-        "A healthy model is accused of looking ahead. The last position may change, since "
-        "its own token did. Compare the logits before it.",
+        "A healthy model is accused of looking ahead. Change the last token only, and "
+        "compare the logits before it, because the last position may change.",
         ("model(changed)[:, :-1], logits[:, :-1]", "model(changed), logits"),
     ),
     Mistake(
@@ -151,5 +156,29 @@ MISTAKES = (
         ('return ["not finite"]', 'found.append("not finite")'),
         ('return ["not repeatable"]', 'return found + ["not repeatable"]'),
         ("found, changed = [], idx", "changed = idx"),
+    ),
+    Mistake(
+        "One finite logit is enough for you. A single NaN is one too many, so ask for `isfinite().all()`.",
+        ("isfinite().all()", "isfinite().any()"),
+    ),
+    Mistake(
+        "`[:-1]` cuts the axis of the texts, and of one text nothing is left. Cut the positions, `[:, :-1]`.",
+        ("model(changed)[:, :-1], logits[:, :-1]", "model(changed)[:-1], logits[:-1]"),
+    ),
+    Mistake(
+        "Logits are compared with themselves. Only a second pass, `model(idx)`, can differ.",
+        ("torch.equal(model(idx), logits)", "torch.equal(logits, logits)"),
+    ),
+    Mistake(
+        'A model with NaN is also said to be not repeatable, because NaN is not equal to itself. Return `["not finite"]` at once.',
+        ('        return ["not finite"]', "        pass"),
+    ),
+    Mistake(
+        "A model whose tables are two is not found. Ask whether the two weights are one tensor, with `is`.",
+        ('        found.append("not tied")', "        pass"),
+    ),
+    Mistake(
+        "`changed = idx` makes no copy, so the caller's text is changed. Write `idx.clone()`.",
+        ("idx.clone()", "idx"),
     ),
 )

@@ -86,6 +86,10 @@ def first_difference(ours, theirs):
         "The size of a tensor is its largest *absolute* value. Where all entries are below 0, the largest is the smallest in size, so use `.abs().max()` on both sides.",
         ("wanted.abs().max", "wanted.max"),
     ),
+    Mistake(
+        '`return "none"` is inside the loop, so only the first tensor is compared. Put it after the loop.',
+        ('    return "none"', '        return "none"'),
+    ),
 )
 
 

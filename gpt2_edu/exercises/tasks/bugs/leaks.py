@@ -84,6 +84,18 @@ MISTAKES = (
         "You ignore the sign, but logits that fall have moved too. Take the absolute value before the largest, `.abs().max()`.",
         ("[:, :t].abs()", "[:, :t]"),
     ),
+    Mistake(
+        "`other = idx` makes no copy, so the caller's text is changed, and the changes add up. Write `idx.clone()`.",
+        ("idx.clone()", "idx"),
+    ),
+    Mistake(
+        "After the last id, V − 1, there is no next one. Start again at 0, `(other[0, t] + 1) % vocab_size`.",
+        ("(other[0, t] + 1) % vocab_size", "other[0, t] + 1"),
+    ),
+    Mistake(
+        "The last position is left out. `range` stops before its end, so it is `range(1, idx.size(1))`.",
+        ("range(1, idx.size(1))", "range(1, idx.size(1) - 1)"),
+    ),
 )
 
 

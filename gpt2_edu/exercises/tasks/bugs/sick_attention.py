@@ -83,6 +83,10 @@ MISTAKES = (
         "The three are fixed, but a fourth one came in. Before a softmax, 0 does not mask anything, since a score of 0 gets weight. Write `-torch.inf`.",
         ("-torch.inf", "0"),
     ),
+    Mistake(
+        "The three are fixed, but a fourth one came in. The softmax runs over the queries. Each row belongs to a query, and its weights must sum to 1, `softmax(dim=-1)`.",
+        ("softmax(dim=-1)", "softmax(dim=-2)"),
+    ),
 )
 
 

@@ -72,4 +72,8 @@ MISTAKES = (
         "That would be a guess among all 19 tokens each time. Most predictions are certain even so: after `.` comes the end.",
         code="without_attention = math.log(19)",
     ),
+    Mistake(
+        "The neighbour is right. But the last word grows as well, because at the verb the animal is out of sight, so the thing is a guess among four.",
+        code="without_attention = math.log(4 * 4 * 2) / 9",
+    ),
 )
