@@ -41,7 +41,9 @@ def task(exercise: Exercise) -> dict[str, Any]:
     mistakes = [
         {"value": [plain(leaf) for _, leaf in leaves(value)], "says": runs(message)}
         for value, message in values
-        if kind == "list" or same_form(value, exercise.right)
+        if (kind == "list" or same_form(value, exercise.right))
+        and can_be_typed(value)
+        and [leaf for _, leaf in leaves(value)] != [leaf for _, leaf in right]
     ]
     numbers = [leaf for _, leaf in right if not isinstance(leaf, str)]
     share = kind != "list" and any(0 < leaf < 1 for leaf in numbers)
@@ -64,10 +66,10 @@ def kind_of(right: Any, mistakes: list[Any]) -> str:
         return "tokens" if spaced else "words"
     if not isinstance(right, list | tuple | Mapping | Tensor):
         return "number"
-    # Where the length is part of the question, the number of fields may not give it away.
-    lengths = {len(leaves(value)) for value in mistakes} | {len(leaves(right))}
+    # Where most get the length wrong, it is part of the question: fields would give it away.
+    others = sum(len(leaves(value)) != len(leaves(right)) for value in mistakes)
     flat = isinstance(right, list) and not any(isinstance(part, list) for part in right)
-    return "list" if flat and len(lengths) > 1 else "numbers"
+    return "list" if flat and 2 * others > len(mistakes) else "numbers"
 
 
 def leaves(value: Any) -> list[tuple[str, Any]]:
@@ -97,6 +99,11 @@ def same_form(value: Any, right: Any) -> bool:
         return [(name, isinstance(leaf, str)) for name, leaf in leaves(value)]
 
     return form(value) == form(right)
+
+
+def can_be_typed(value: Any) -> bool:
+    """Whether a page has a way to type a value: not True and False, and ␣ is read as a space."""
+    return not any(isinstance(leaf, bool) or "␣" in str(leaf) for _, leaf in leaves(value))
 
 
 def plain(leaf: Any) -> Any:

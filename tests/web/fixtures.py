@@ -25,11 +25,10 @@ from torch.nn import functional as F
 from gpt2_edu import GPT2, GPT2Config, KVCache, crane, generate, load_tokenizer, trace, web
 from gpt2_edu.exercises.comparing import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
-from gpt2_edu.exercises.parts import execute
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
 from gpt2_site import one_pass
-from gpt2_site.practice_tasks import answered_in_page, task
+from gpt2_site.practice_tasks import answered_in_page, leaves, task
 
 FOLDER = Path(__file__).resolve().parents[2] / "web" / "test" / "fixtures"
 ODD = GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
@@ -270,7 +269,7 @@ def text() -> dict[str, Any]:
 
 
 def flat(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list | tuple) else [value]
+    return [leaf for _, leaf in leaves(value)]
 
 
 def by_hand(v: float, digits: int) -> str:
@@ -318,17 +317,17 @@ def answers_to(exercise: Exercise) -> dict[str, Any]:
         right = [typed(exercise.right, s) for s in SPELLINGS[: 3 if in_one_field else None]]
         right += [[str(exercise.right)] + [""] * (len(right[0]) - 1)]  # pasted into the first
     wrong, never_right = [], []
-    values = [execute(exercise, exercise.code_of(mistake)) for mistake in exercise.mistakes]
-    for value, mistake in zip(values, data["mistakes"], strict=True):
-        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in flat(value))
+    for mistake in data["mistakes"]:
+        value = mistake["value"]
+        numbers = all(isinstance(v, int | float) for v in value)
         ways = (repr, "{:.6g}".format, with_comma) if numbers else (str,)
         for way in ways:
-            parts = [way(part) for part in flat(value)]
+            parts = [way(part) for part in value]
             wrong.append([["; ".join(parts)] if in_one_field else parts, mistake["says"]])
-        if not in_numbers or any(isinstance(v, bool) for v in flat(value)):
+        if not in_numbers or not numbers:
             continue
         for digits in range(1, 6):
-            parts = [by_hand(v, digits) for v in flat(value)]
+            parts = [by_hand(v, digits) for v in value]
             given = [float(part) for part in parts]
             many = isinstance(exercise.right, list | tuple)
             wanted = list(exercise.right) if many else exercise.right
