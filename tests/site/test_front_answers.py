@@ -166,6 +166,24 @@ def test_a_touch_ends_what_plays_by_itself(opened):
 def test_one_word_of_the_text_changes_by_itself(opened):
     page = opened(FRONT, **MOVES)
     page.locator(".flow-who").get_by_text("marsh became city").wait_for(timeout=WAIT)
+def test_what_plays_by_itself_is_stopped_by_its_button(opened):
+    page = opened(FRONT, **MOVES)
+    until(page, f"{PLAYS} === 'block 0: gather'")
+    page.get_by_role("button", name="stop", exact=True).click()
+    page.get_by_role("button", name="play", exact=True).wait_for()
+    until(page, "location.search.includes('station=')")
+    page.wait_for_timeout(500)
+    assert not page.evaluate(PLAYS)
+
+
+def test_a_step_of_the_tour_is_stopped_by_the_same_button(opened):
+    page = opened(f"{FRONT}?tour=4", before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
+    page.get_by_role("button", name="stop", exact=True).click(timeout=WAIT)
+    page.get_by_role("button", name="play", exact=True).wait_for()
+    page.get_by_role("button", name="go on").click()
+    until(page, "document.querySelector('.flow-read')?.getAnimations().length", timeout=WAIT)
+
+
     assert page.locator(FIRST).text_content() == "lifted"
     field = page.locator("gpt2-flow input[type=text]")
     assert field.input_value() == "In the city, the crane"

@@ -30,8 +30,9 @@ export function arrive(player, { passes: [one, other], field, begin }) {
     } catch {
       return; // without storage it would play on every page
     }
-    const take = () => {
-      if (!touched && player.began) {
+    const take = (/** @type {Event} */ { target }) => {
+      const ends = target !== player.button; // which ends it by itself
+      if (!touched && player.began && ends) {
         player.stop();
         stage.showDepth(Infinity);
         player.tell(Infinity);

@@ -39,7 +39,7 @@ export class Player {
         type: "button",
         class: "flow-play",
         onclick: () => {
-          if (!this.began || this.byItself) return void this.play();
+          if (!this.began) return void this.play();
           this.stop();
           if (stage.shown?.along) state.set({ station: Number(this.slider.value) });
         },
@@ -114,7 +114,6 @@ export class Player {
     }
     if (state.get("place")) state.set({ place: "" });
     this.byItself = byItself;
-    if (!byItself) this.name("stop"); // else a touch stops it, and the button plays
     if (!(await this.sweep(0, Infinity, speed))) return false;
     state.set({ station: -1 });
     return true;
@@ -131,6 +130,7 @@ export class Player {
     const { stage } = this;
     const times = timetable(this.nLayer);
     return new Promise((done) => {
+    this.name("stop");
       this.end = () => done(false);
       this.began = performance.now();
       const start = this.began - times.when(from) / speed;

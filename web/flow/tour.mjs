@@ -76,6 +76,7 @@ export class Tour {
     );
     this.card.hidden = true;
     stage.element.addEventListener("pointerdown", () => this.run(false));
+    player.button.addEventListener("click", () => this.run(false));
   }
 
   /** It is begun by its button. */
@@ -214,8 +215,8 @@ export class Tour {
     else {
       if (n === 1) stage.drop();
       if (n === 2) this.slide();
-      if (!(await player.sweep(depthOf(STEPS[n - 2]?.set.station) ?? 0, to))) return;
-      await wait(LOOK / 2);
+      const came = await player.sweep(depthOf(STEPS[n - 2]?.set.station) ?? 0, to);
+      if (came) await wait(LOOK / 2); // else the reader stopped it
     }
     if (round !== this.round || !this.pass) return;
     this.rests = true;
