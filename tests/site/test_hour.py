@@ -222,3 +222,11 @@ def test_without_room_beside_the_cards_their_strips_lead_to_the_model(opened):
     page.wait_for_url("**/book/model.html?place=1.0**")
     page.locator("gpt2-flow[data-state=ready]").wait_for(timeout=WAIT)
     assert page.locator(".flow-crumbs [aria-current]").text_content() == "head 1.0"
+    page.go_back()
+    until(page, "document.querySelectorAll('a.look')[5].getBoundingClientRect().top > 0")
+    page.locator("a.look").nth(10).click()
+    page.wait_for_url("**/book/model.html?station=54**")
+    bars = page.locator(".flow-picture .next").last
+    bars.wait_for(timeout=WAIT)
+    until(page, "document.querySelector('.flow-picture .next').getBoundingClientRect().top > 0")
+    assert 0 < bars.bounding_box()["y"] < 844

@@ -30,6 +30,7 @@ export class Player {
     /** @type {(() => void) | null} */
     this.arrival = null; // what is done by itself, once something is shown
     this.byItself = false; // nobody asked for it
+    this.leads = location.hash === "#gpt2-flow"; // a link leads to the station, not only to the picture
     this.end = () => {}; // of what is played
     this.nth = -1; // output of a matrix
     this.covered = 0; // px of the window's end
@@ -129,8 +130,8 @@ export class Player {
   sweep(from, to, speed = 1) {
     const { stage } = this;
     const times = timetable(this.nLayer);
-    return new Promise((done) => {
     this.name("stop");
+    return new Promise((done) => {
       this.end = () => done(false);
       this.began = performance.now();
       const start = this.began - times.when(from) / speed;
@@ -240,6 +241,8 @@ export class Player {
     const shown = this.stage.shown?.path;
     const station = way.find((one) => one.path === shown) ?? way[at];
     if (!this.began) this.write(station);
+    if (this.leads && nth >= 0) this.stage.follow(way[at].depth, 0, "instant");
+    this.leads = false;
     this.arrival?.();
     this.arrival = null;
     const { path } = station;
