@@ -58,7 +58,7 @@ export function block(view) {
   const left = wide ? 86 : 76;
   const right = wide ? width * 0.52 - 30 : width - 8;
   const most = wide ? Math.floor((right - left) / NARROWEST) : 4;
-  const columns = Math.min(nHead, most);
+  const columns = Math.ceil(nHead / Math.ceil(nHead / most)); // rows of one length
   const each = (right - left) / columns;
   const map = Math.min(each - 14, 110);
   const parts = ["q", "k", "v"].map((name) => pass.tensor?.(`transformer.h.${n}.attn.${name}`));
@@ -92,13 +92,12 @@ export function block(view) {
   };
   const plus = (/** @type {number} */ where, /** @type {number[]} */ lengths) => {
     const [x, y] = wide ? [where, across] : [across, where];
-    const told = known
-      ? `${fixed(lengths[0], 2)} + ${fixed(lengths[1], 2)} → ${fixed(lengths[2], 2)}`
-      : "";
+    const [before, added, after] = lengths.map((length) => fixed(length, 2));
+    const told = known ? [`length ${before} → ${after}`, `by ${added} in another direction`] : [];
     const [tx, ty] = wide ? [x, across + 26] : [across + 18, where + 5];
     return svg`<g class="plus chosen"><circle cx=${x} cy=${y} r="10"></circle>
       <path d="M${x - 5} ${y}h10M${x} ${y - 5}v10"></path></g>
-      <text class="length" x=${tx} y=${ty} text-anchor=${wide ? "end" : "start"}>length ${told}</text>`;
+      ${told.map((line, i) => svg`<text class="length" x=${tx} y=${ty + 15 * i} text-anchor=${wide ? "end" : "start"}>${line}</text>`)}`;
   };
 
   // Attention: a map for each head.
@@ -157,11 +156,15 @@ export function block(view) {
   const many = 32;
   const cell = Math.min(9, field.width / many);
   const lit = units.reduce((sum, x) => sum + Number(x > LIT), 0);
-  const low = Math.min(cell, (wide ? 190 : 150) / Math.ceil(Math.max(1, units.length) / many));
+  const low = Math.min(
+    wide ? 9 : cell,
+    (wide ? 190 : 150) / Math.ceil(Math.max(1, units.length) / many),
+  );
   const openMlp = () => go({ block: n, mlp: true });
   const mlp = svg`<g class="map" role="button" tabindex="0" aria-label="MLP of block ${n}: open it" @click=${openMlp}
     @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, openMlp)}>
     <text class="name" x=${field.x} y=${field.y - 6}>MLP: ${lit} of ${units.length} units are lit</text>
+    <rect class="touch" x=${field.x} y=${field.y} width=${many * cell} height=${low * Math.ceil(units.length / many)}></rect>
     ${heat(units, { x: field.x, y: field.y, columns: many, cell, high: low, gap: 1, scale: 2 })}
     <title>click to open the MLP</title></g>`;
 
@@ -175,18 +178,18 @@ export function block(view) {
       ? svg`<path class="detour" d="M${from} ${across + 6}V${deep}M${back} ${deep}H${to}V${across + 12}"></path>`
       : svg`<path class="detour" d="M${across + 6} ${from}H${deep}M${back} ${to - 16}V${to}H${across + 12}"></path>`;
   const height = wide ? Math.max(mapsEnd + 16, 390) : end + 24;
-  const middle = wide ? (top + mapsEnd) / 2 - 20 : 0;
+  const middle = wide ? top + high / 2 - 20 : 0; // of the first row
   const dials = known
     ? wide
       ? [normed(44, middle, known.streams[0]), normed(plus1 + 60, middle, known.streams[1])]
       : [
-          normed(across + 32, top + 50, known.streams[0], 36),
+          normed(across + 32, top + 20, known.streams[0], 36),
           normed(across + 32, plus1 + 110, known.streams[1], 36),
         ]
     : [];
   const detours = wide
     ? [
-        way(44, plus1, middle - 18, right - 6),
+        way(44, plus1, middle - 18, left + (columns - 1) * each + map + 6),
         way(plus1 + 60, plus2, middle - 18, field.x + many * cell + 6),
       ]
     : [];
@@ -194,7 +197,7 @@ export function block(view) {
   return {
     height,
     body: svg`${detours}${bar(wide ? 12 : 24, plus1, stage)}${bar(plus1, plus2, stage + 1)}${bar(plus2, end, stage + 2)}
-      ${word(wide ? 14 : 40, stage, "start")}${word(wide ? plus1 + 16 : plus1 + 24, stage + 1, "start")}${word(wide ? plus2 + 4 : plus2 + 24, stage + 2, "middle")}
+      ${word(wide ? 14 : 40, stage, "start")}${word(wide ? plus1 + 16 : plus1 + 40, stage + 1, "start")}${word(wide ? plus2 + 4 : plus2 + 40, stage + 2, "middle")}
       ${plus(plus1, known ? [known.before, known.attention, known.middle] : [])}
       ${plus(plus2, known ? [known.middle, known.mlp, known.after] : [])}
       ${maps}${units.length ? mlp : nothing}${dials}`,

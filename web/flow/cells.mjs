@@ -111,7 +111,7 @@ export function normed(x, y, values, width = 62) {
       <path class="hill" d="M${at(0)} ${foot}${tops.join("")}V${foot}z"></path>`;
   };
   const told = `σ ${fixed(spread, 2)}`;
-  const lines = width < told.length * 7 + 18 ? [told, "→ 1"] : [`${told} → 1`];
+  const lines = width < 62 ? ["Layer", "Norm", told, "→ 1"] : ["LayerNorm", `${told} → 1`];
   return svg`<g class="dial">${hill(mean, spread, y)}${hill(0, 1, y + high + 10)}
     ${lines.map((line, i) => svg`<text x=${x} y=${y + high + 27 + 14 * i} text-anchor="middle">${line}</text>`)}
     <title>LayerNorm: the numbers' standard deviation was ${fixed(spread)}, and is 1 before gain and bias</title></g>`;

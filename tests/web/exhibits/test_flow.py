@@ -212,6 +212,30 @@ def test_an_output_under_the_pointer_is_shown_until_it_leaves(picture):
     assert "number" in shown.ready().element.locator(".flow-crumbs").inner_text()
 
 
+@pytest.mark.parametrize("width", [1280, 800, 390])
+def test_a_block_names_its_parts_and_has_rows_of_one_length(picture, width):
+    shown = picture(query={"place": "1"}, context={"viewport": {"width": width, "height": 900}})
+    dials = shown.ready().element.locator(".dial")
+    texts = ["".join(dials.nth(n).locator("text").all_text_contents()) for n in (0, 1)]
+    assert all(text.startswith("LayerNormσ ") for text in texts), texts
+    heads = shown.element.locator(".map .name", has_text="head")
+    tops = heads.evaluate_all(
+        "all => all.map((one) => Math.round(one.getBoundingClientRect().top))"
+    )
+    assert len({tops.count(top) for top in tops}) == 1, tops
+    lengths = shown.element.locator(".length").all_text_contents()
+    assert len(lengths) == 4 and lengths[1].endswith(" in another direction")
+
+
+def test_the_gaps_between_units_open_the_mlp_too(picture):
+    shown = picture(query={"place": "1"})
+    field = shown.ready().element.get_by_role("button", name="MLP of block 1").locator(".touch")
+    cell = field.bounding_box()["width"] / 32
+    field.click(position={"x": 5 * cell - 0.4, "y": 40})
+    shown.stands()
+    assert shown.query == "?place=1.mlp"
+
+
 def test_a_unit_shows_which_tokens_it_pushes(picture, crane):
     shown = picture(query={"place": "1.mlp.26"})
     stream = crane.trace(TEXT)["transformer.h.1.resid_post"][0, 6]
