@@ -199,5 +199,5 @@ function look({ pass: { tokens, weights }, place, at, step }, values) {
     (at + 1) * T,
   );
   const key = row.indexOf(Math.max(...row));
-  return `From ${quoted(tokens[at])} to ${quoted(tokens[key])} it is ${fixed(values[at * T + key], step >= 3 ? 3 : 2)}.`;
+  return `From ${quoted(tokens[at])} to ${quoted(tokens[key])} ${step > 2 ? "the share" : "it"} is ${fixed(values[at * T + key], step >= 3 ? 3 : 2)}.`;
 }

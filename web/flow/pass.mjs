@@ -109,7 +109,9 @@ export function asTable({ tokens, lens }) {
  */
 export function outcome({ lens, tokens, next, nLayer }, at, off) {
   const [first, second] = next;
-  const then = `What comes next: ${quoted(first.name)} (${fixed(first.p, 2)}), then ${quoted(second.name)} (${fixed(second.p, 2)}).`;
+  const word = (/** @type {Next} */ { name, rest = "", p }) =>
+    `${quoted(name + rest)} (${fixed(p, 2)})`;
+  const then = `What comes next: ${word(first)}, then ${word(second)}.`;
   if (off.length) return `Without head${off.length > 1 ? "s" : ""} ${off.join(", ")}. ${then}`;
   const early = lens[2]?.[at];
   const late = lens[2 * nLayer]?.[at];

@@ -71,6 +71,6 @@ export function unitOf({ pass, place, parts, width, at }, y, act) {
     body: svg`${strips}<text class="name" x="10" y=${top + 8}>raises</text>
       <text class="name" x=${10 + half} y=${top + 8}>lowers</text>${words}
       ${wide ? how.map((line, i) => svg`<text class="axis" x="10" y=${top + 104 + 17 * i}>${line}</text>`) : nothing}`,
-    says: ` It raises ${quoted(best.name)} most: a result of 1 by ${by} in the lens’s logits, here, times ${times}, by ${pushed}.${wide ? "" : ` ${how.join(" ")}`}`,
+    says: ` A result of 1 would raise ${quoted(best.name)} most, by ${by} in the lens’s logits; this one, ${times}, changes it by ${pushed}.${wide ? "" : ` ${how.join(" ")}`}`,
   };
 }
