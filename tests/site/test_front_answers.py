@@ -58,6 +58,9 @@ def test_gpt2s_own_runs_open_without_a_download(opened):
     shown = page.locator("gpt2-flow .next").first.text_content()
     assert "way" in shown and "0.25" in shown
     assert "stored" in page.locator("gpt2-flow .sentence").text_content()
+    page.get_by_role("button", name="GPT-2: As the spaceship").click()
+    until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'planet'")
+    page.locator(".flow-who").get_by_text("its stream is not").wait_for()
 
 
 def test_ribbons_are_cut_and_put_back(opened):
@@ -163,9 +166,6 @@ def test_a_touch_ends_what_plays_by_itself(opened):
     assert "probabilities" in page.locator(".flow-line").inner_text()
 
 
-def test_one_word_of_the_text_changes_by_itself(opened):
-    page = opened(FRONT, **MOVES)
-    page.locator(".flow-who").get_by_text("marsh became city").wait_for(timeout=WAIT)
 def test_what_plays_by_itself_is_stopped_by_its_button(opened):
     page = opened(FRONT, **MOVES)
     until(page, f"{PLAYS} === 'block 0: gather'")
@@ -184,6 +184,9 @@ def test_a_step_of_the_tour_is_stopped_by_the_same_button(opened):
     until(page, "document.querySelector('.flow-read')?.getAnimations().length", timeout=WAIT)
 
 
+def test_one_word_of_the_text_changes_by_itself(opened):
+    page = opened(FRONT, **MOVES)
+    page.locator(".flow-who").get_by_text("marsh became city").wait_for(timeout=WAIT)
     assert page.locator(FIRST).text_content() == "lifted"
     field = page.locator("gpt2-flow input[type=text]")
     assert field.input_value() == "In the city, the crane"
@@ -220,7 +223,8 @@ def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
     card.press("ArrowRight")
     card.get_by_text("3 of 10", exact=True).wait_for(timeout=WAIT)
     hidden = "getComputedStyle(document.querySelector('%s')).visibility === 'hidden'"
-    for spoils in (".flow-picture .word", ".flow-picture .next", "gpt2-flow .sentence"):
+    drawn = (".flow-picture .word", ".flow-picture .next", ".flow-picture .fan", ".flow-knob")
+    for spoils in (*drawn, "gpt2-flow .sentence"):
         assert page.evaluate(hidden % spoils), spoils
     go_on.click()
     card.get_by_role("button", name="ate").click()

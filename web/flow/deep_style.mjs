@@ -149,4 +149,5 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
 .flow-dart > label { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
 .flow-learned { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0.25rem 1rem; align-items: end; margin: 0.5rem 0; }
 .flow-learned p { grid-column: 1 / -1; min-height: 5em; margin: 0 !important; }
+.flow-learned > button { margin-bottom: 0.6rem; }
 `;

@@ -125,7 +125,7 @@ export function barsOf({ pass, next }, layout, append) {
   const below = layout.over(lanes - 1) + 17; // where the bars end, beside the last lane
   const height = wide ? BARS / Math.max(6, next.length) - 4 : 36;
   const top = wide ? below - next.length * (height + 4) + 4 : y + 32 + KNOB;
-  if (!next.length) return svg`<text class="part" x=${x + 8} y=${top + 16}>not stored</text>`;
+  if (!next.length) return svg`<text class="part" x=${x + 8} y=${y + 44}>not stored</text>`;
   const share = (/** @type {number} */ p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
   const [px, w] = wide ? [x + FAN, width - FAN - 8] : [x + 8, width - 16];
   const [from, middle] = [x - 2, x + FAN / 2];

@@ -11,8 +11,9 @@ import { inSentences } from "./pass.mjs";
 
 const GPT2 = "GPT-2"; // the published one, when it answers
 const OWN_RUN =
-  "GPT-2 124M answered this once, and the page holds its answer. For a text of your own, use GPT-2.";
-const LEARNING = "This is Crane World’s model while it learned.";
+  "GPT-2 124M answered this once. Its attention and next tokens are stored, its stream is not.";
+const LEARNING =
+  "Crane World’s model while it learned. Its attention is stored; vectors, stream and next tokens are not.";
 
 export class Lines {
   /**

@@ -4,6 +4,8 @@ import { make } from "../exhibits/dom.mjs";
 import { Strip } from "../exhibits/strip.mjs";
 import { runsAsChips } from "./stored.mjs";
 
+const READY = 3; // stored pass of GPT-2 that is offered among the examples
+
 export class Texts {
   /**
    * @param {Record<string, any>} settings
@@ -18,6 +20,16 @@ export class Texts {
       runsAsChips("GPT-2’s stored passes", gpt2, (run) => begin({ run, off: [] })),
       runsAsChips("the crane while it learned", learned?.texts, (learned) => begin({ learned })),
     );
+    const english = gpt2?.[READY - 1];
+    if (english) {
+      const onclick = () => begin({ run: READY, off: [] });
+      const chip = make(
+        "button",
+        { class: "flow-ready", title: english, onclick },
+        `GPT-2: ${english}`,
+      );
+      this.strip.chips.append(chip);
+    }
     this.more = make("button", { class: "flow-more", onclick: () => this.open(this.rest.hidden) });
     this.more.hidden = !gpt2 && !learned;
     this.strip.list.before(
