@@ -101,14 +101,15 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
   .flow-tour .flow-step { grid-area: 1 / 2; }
   .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
   .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; gap: 0.3rem; }
-  gpt2-flow.g2-live .flow-tour-acts button { padding: 0.1rem 0.4rem; }
+  gpt2-flow.g2-live .flow-tour-acts button { min-width: 2rem; padding: 0.1rem 0.35rem; }
+  .unsaid .flow-tour-acts :is([name="back"], a) { display: none; } /* the guesses have one line */
   gpt2-flow.tours { display: flex; flex-direction: column; }
   gpt2-flow.tours > .foot { order: 2; }
 }
 
 /* What moves and what is written, once somebody is near. */
 .flow-squares i { position: absolute; left: 0; top: 0; background: var(--hue); transform-origin: 0 0; will-change: transform; }
-.unsaid :is(.flow-picture .word, .flow-picture .next, .sentence, .aloud, .flow-result) { visibility: hidden; }
+.unsaid :is(.flow-picture .word, .flow-picture .next, .fan, .flow-knob, .sentence, .aloud, .flow-result) { visibility: hidden; }
 .unsaid .flow-veil { background: var(--paper); }
 .flow-crumbs button { border: 0 !important; text-decoration: underline; padding: 0 0.2rem !important; min-height: 2rem !important; }
 .flow-forks { padding-left: 1.2rem; }
@@ -148,6 +149,6 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
 .flow-dart .slider { flex: 1 1 12rem; }
 .flow-dart > label { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; align-items: center; }
 .flow-learned { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0.25rem 1rem; align-items: end; margin: 0.5rem 0; }
-.flow-learned p { grid-column: 1 / -1; min-height: 5em; margin: 0 !important; }
 .flow-learned > button { margin-bottom: 0.6rem; }
+.flow-learned p { grid-column: 1 / -1; min-height: 5em; margin: 0 !important; }
 `;

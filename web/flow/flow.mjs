@@ -110,12 +110,11 @@ export function flow(page) {
     deep ??= await deeper();
     stage.fly = deep.fly;
     if (tools) return tools;
-    const repaint = () => paint();
     const forget = () => (answered = "");
     const more = { sizes, stage: stage.element, stored, cut, begin, latest: latestPass };
     const own = { open: tour, text: settings.passes?.[0].text ?? "", field: strip.input };
     const guided = { ...own, writer, chapters, player, stage };
-    tools = new deep.Tools(page, { ...more, forget, repaint, tour: guided });
+    tools = new deep.Tools(page, { ...more, forget, repaint: () => paint(), tour: guided });
     writer.dart = tools.dart;
     above.before(tools.tour.card);
     above.append(...tools.above);
@@ -271,6 +270,7 @@ export function flow(page) {
       player.result,
       make("div", { class: "flow-controls" }, player.button, player.slider, ...writer.buttons),
       player.line,
+      page.sentence,
       under,
       writer.forks,
       below,

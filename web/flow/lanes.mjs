@@ -108,7 +108,7 @@ export function loop(layout) {
     <text x=${width / 2} y=${y + 4} text-anchor="middle">the chosen token joins the text, and all begins again</text></g>`;
 }
 
-const FAN = 48; // px between the end of a lane and the bars
+const fanOf = (/** @type {number} */ width) => Math.min(48, 0.18 * width); // px from a lane to the bars
 const BARS = 228; // px of them all
 const KNOB = 56; // px of the temperature
 const BAND = 22; // px of a share of 1, where it reaches its bar
@@ -127,8 +127,9 @@ export function barsOf({ pass, next }, layout, append) {
   const top = wide ? below - next.length * (height + 4) + 4 : y + 32 + KNOB;
   if (!next.length) return svg`<text class="part" x=${x + 8} y=${y + 44}>not stored</text>`;
   const share = (/** @type {number} */ p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
-  const [px, w] = wide ? [x + FAN, width - FAN - 8] : [x + 8, width - 16];
-  const [from, middle] = [x - 2, x + FAN / 2];
+  const room = fanOf(width);
+  const [px, w] = wide ? [x + room, width - room - 8] : [x + 8, width - 16];
+  const [from, middle] = [x - 2, x + room / 2];
   let edge = layout.over(lanes - 1) - 5.5; // of what is left of the lane
   const fan = next.map(({ p, sense = "" }, i) => {
     const [a, b, half] = [edge, (edge += 11 * p), Math.max(0.5, (BAND * p) / 2)];
@@ -160,6 +161,8 @@ export function barsOf({ pass, next }, layout, append) {
 export function knobOf(layout) {
   const { x, y, width } = layout.zone(layout.nLayer + 1);
   const { wide, lanes } = layout;
-  const [left, top] = wide ? [FAN, layout.over(lanes - 1) + 17 - BARS - KNOB] : [8, y + 30];
+  const [left, top] = wide
+    ? [fanOf(width), layout.over(lanes - 1) + 17 - BARS - KNOB]
+    : [8, y + 30];
   return { x: x + left, y: top, width: width - left - 8 };
 }

@@ -15,7 +15,7 @@ import { wayThrough } from "./way.mjs";
 /** @import { Place } from "./place.mjs" */
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const NAMED = 220; // px of a block
+const NAMED = 250; // px of a block
 
 /**
  * @param {View} view
