@@ -1,7 +1,7 @@
 // The picture of the whole shows the numbers of the tape, whether it was computed or stored.
 
 import { beforeAll, expect, test } from "vitest";
-import { asTable, inSentences } from "../flow/pass.mjs";
+import { asTable, inSentences, outcome } from "../flow/pass.mjs";
 import { readPass, stagePaths, wholeWords } from "../flow/read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
@@ -176,4 +176,11 @@ test("the likeliest tokens are those of a full sort, the first of equal ones fir
   for (const n of [1, 6, 100, 2000]) {
     expect(model.best(shares, n).map(({ id }) => id)).toEqual(order.slice(0, n));
   }
+});
+
+test("what comes next is told in whole words", async () => {
+  const pass = await computed("In the city, the crane");
+  const [, second] = pass.next;
+  expect(second.name + second.rest).toBe("␣swung");
+  expect(outcome(pass, 6, [])).toMatch(/then ␣swung \(0\.\d\d\)\.$/);
 });
