@@ -138,7 +138,7 @@ MISTAKES = (
         ("split(x.size(-1), dim=-1)", "split(3, dim=-1)"),
     ),
     Mistake(
-        "Without `dim=-1` the texts of the batch are cut apart, and not the 3C entries.",
+        "These are not three pieces of the last axis. Cut it with `split(x.size(-1), dim=-1)`, or with `chunk(3, dim=-1)`.",
         ("split(x.size(-1), dim=-1)", "chunk(3)"),
     ),
     Mistake(
@@ -183,6 +183,22 @@ MISTAKES = (
     Mistake(
         "k must be transposed, so that each query meets each key: `q @ k.transpose(-2, -1)`.",
         ("k.transpose(-2, -1)", "k"),
+    ),
+    Mistake(
+        "On paper this is right. But e to the power of a large score is infinite, and infinity divided by infinity is nan. `softmax(dim=-1)` avoids that.",
+        ("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum(dim=-1, keepdim=True)"),
+    ),
+    Mistake(
+        "`attention` is right, but `Head` does not cut the 3C entries of `c_attn` into q, k and v.",
+        ("q, k, v = self.c_attn(x).split(x.size(-1), dim=-1)", "q = k = v = self.c_attn(x)"),
+    ),
+    Mistake(
+        "`attention` is right, but `Head` divides its result once more by a root. The scores are divided already.",
+        ("return attention(q, k, v)", "return attention(q, k, v) / math.sqrt(x.size(-1))"),
+    ),
+    Mistake(
+        "`attention` is right, but `Head` adds x to its result. That is the residual connection, of a later chapter.",
+        ("return attention(q, k, v)", "return x + attention(q, k, v)"),
     ),
 )
 

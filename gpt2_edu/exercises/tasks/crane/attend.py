@@ -72,7 +72,7 @@ MISTAKES = (
         ("values, weights", "values"),
     ),
     Mistake(
-        "The shapes do not fit: `q @ keys` pairs the C entries of q with the T words. The scores are `keys @ q`.",
+        "The shapes do not fit. A score is a dot product, one number for each word: `keys @ q`, (T, C) times (C,), is (T,).",
         ("keys @ q", "q @ keys"),
     ),
     Mistake(
@@ -86,6 +86,14 @@ MISTAKES = (
     Mistake(
         "`*` multiplies, and nothing is added up. The mixture is `weights @ values`, (C,).",
         ("weights @ values", "weights.unsqueeze(1) * values"),
+    ),
+    Mistake(
+        "The powers are not divided by their sum. Shares are 1 in total: `torch.softmax`.",
+        ("torch.softmax(scores, dim=0)", "torch.exp(scores)"),
+    ),
+    Mistake(
+        "The weights are on the wrong side: (T,) times (T, C), `weights @ values`, is (C,).",
+        ("weights @ values", "values @ weights"),
     ),
 )
 

@@ -50,7 +50,7 @@ MISTAKES = (
         ("weights @ v", "weights @ k"),
     ),
     Mistake(
-        "The shapes do not fit: `q @ k` pairs the C entries of q with the T words. The scores are `k @ q`.",
+        "The shapes do not fit. A score is a dot product, one number for each word: `k @ q`, (T, C) times (C,), is (T,).",
         ("k @ q", "q @ k"),
     ),
     Mistake(
@@ -77,6 +77,26 @@ MISTAKES = (
         "You swapped keys and values. Keys are for the scores, values for the mixture.",
         ("k @ q", "v @ q"),
         ("weights @ v", "weights @ k"),
+    ),
+    Mistake(
+        "You divided by the largest power. Shares are 1 in total: divide by the sum.",
+        ("shares.sum()", "shares.max()"),
+    ),
+    Mistake(
+        "You divided by the number of words. Shares are 1 in total: divide by the sum of the powers.",
+        ("shares.sum()", "len(shares)"),
+    ),
+    Mistake(
+        "You took the mean of the shares times the values. They are added up: `weights @ v`.",
+        ("weights @ v", "weights @ v / len(v)"),
+    ),
+    Mistake(
+        "The weights are on the wrong side: (T,) times (T, C), `weights @ v`, is (C,).",
+        ("weights @ v", "v @ weights"),
+    ),
+    Mistake(
+        "You add the query to the result. What a word gathers is the mixture of the values alone.",
+        ("weights @ v", "q + weights @ v"),
     ),
 )
 

@@ -85,6 +85,28 @@ MISTAKES = (
         "You took the word out of the keys only. Its value must go as well: `values[rows]`.",
         ("values[rows]", "values"),
     ),
+    Mistake(
+        "These are the weights. Return the new vector, the first of the two.",
+        ("new, _ = attend", "_, new = attend"),
+    ),
+    Mistake(
+        "Only word `j` is left. It is the one to leave out.",
+        ("i != j", "i == j"),
+    ),
+    Mistake(
+        "Words are counted from 0, so it is word `j` that goes, not `j - 1`.",
+        ("i != j", "i != j - 1"),
+    ),
+    Mistake(
+        "A key of very low numbers has a very low score only for some queries. For others its score is very high. Take the word out.",
+        (
+            "rows = [i for i in range(len(keys)) if i != j]",
+            """\
+keys = keys.clone()
+    keys[j] = -1e9""",
+        ),
+        ("keys[rows], values[rows]", "keys, values"),
+    ),
 )
 
 
@@ -104,7 +126,7 @@ def cases():
     return [
         Case("the crane without the fish", (*crane, 2)),
         Case("the third of seven words", (query, keys, values, 2)),
-        Case("the first word", (query, keys, values, 0)),
+        Case("the first word, for another query", (-query, keys, values, 0)),
         Case("one of two words", (query, keys[:2], values[:2], 1)),
         Case(
             "the word with the largest share",

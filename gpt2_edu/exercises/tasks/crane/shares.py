@@ -56,7 +56,7 @@ MISTAKES = (
         ("powers / powers.sum()", "powers"),
     ),
     Mistake(
-        "You subtracted the mean. One score may still be far above it, and its power is infinite. Subtract the largest. Then no power is above 1.",
+        "What you subtract is too small, such as the mean: one score may still be far above it, and its power is infinite. Subtract the largest. Then no power is above 1.",
         ("scores.max", "scores.mean"),
     ),
     Mistake(

@@ -105,6 +105,19 @@ MISTAKES = (
         ("self.wpe(positions)", "self.wpe(positions[-1:])[0]"),
         ('"T C")', '"C")'),
     ),
+    Mistake(
+        "You return only the rows of the positions. Add them to the rows of the tokens.",
+        ('note("embd", tok_emb + pos_emb, "B T C")', "pos_emb"),
+    ),
+    Mistake(
+        "`wpe` is asked for row T alone. It needs a row for each position: `torch.arange(T)`.",
+        ("self.wpe(positions)", "self.wpe(positions[-1:] + 1)[0]"),
+        ('"T C")', '"C")'),
+    ),
+    Mistake(
+        "You scale the token rows by √C, as the paper of 2017 does. GPT-2 adds both as they are.",
+        ("tok_emb + pos_emb", "tok_emb * tok_emb.size(-1) ** 0.5 + pos_emb"),
+    ),
 )
 
 

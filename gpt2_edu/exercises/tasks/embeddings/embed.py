@@ -85,6 +85,14 @@ MISTAKES = (
             "torch.cat([wte[idx], wpe[positions].expand(*idx.shape, -1)], dim=-1)",
         ),
     ),
+    Mistake(
+        "You multiply the two rows. GPT-2 adds them.",
+        (" + wpe", " * wpe"),
+    ),
+    Mistake(
+        "You take the last T rows of `wpe`. A text begins at position 0, so take the first T.",
+        ("wpe[positions]", "wpe[-idx.size(1) :]"),
+    ),
 )
 
 

@@ -4,6 +4,7 @@ import torch
 from torch.nn import functional as F
 
 from ...exercise import Case, Mistake
+from ...refusing import refusing
 
 ORDER = 60
 KIND = "stretch"
@@ -85,11 +86,32 @@ def embedding_gradient(idx, grad, V):
         "You took the mean over the texts. Gradients of several uses add up.",
         ("@ grad.flatten(0, 1)", "@ grad.flatten(0, 1) / len(idx)"),
     ),
+    Mistake(
+        "You let `backward` do it. Write the sum over the positions of each id yourself.",
+        code="""def embedding_gradient(idx, grad, V):
+    table = torch.zeros(V, grad.size(-1), requires_grad=True)
+    F.embedding(idx, table).backward(grad)
+    return table.grad
+""",
+    ),
+    Mistake(
+        "The one-hot rows must be transposed, so that each id collects its positions: (V, B·T) @ (B·T, C).",
+        ("one_hot.T @", "one_hot @"),
+    ),
+    Mistake(
+        "You divided by the number of positions. Gradients of several uses add up.",
+        ("@ grad.flatten(0, 1)", "@ grad.flatten(0, 1) / idx.numel()"),
+    ),
+    Mistake(
+        "The table has V rows, whatever ids occur: `F.one_hot(…, V)`.",
+        ("idx.flatten(), V)", "idx.flatten())"),
+    ),
 )
 
 
 def right(idx, grad, V):
     table = torch.zeros(V, grad.size(-1), requires_grad=True)
+    idx, grad = (given.as_subclass(torch.Tensor) for given in (idx, grad))
     (result,) = torch.autograd.grad(F.embedding(idx, table), table, grad)
     return result
 
@@ -106,4 +128,5 @@ def cases():
         Case("three texts, random ids", (idx, grad, 7)),
         Case("a single token", (torch.tensor([[5]]), alone, 6)),
         Case("the same token everywhere", (torch.full((2, 4), 1), same, 3)),
+        Case("without `backward`", (*refusing("backward", torch.tensor([[2, 0, 2]]), tiny), 4)),
     ]

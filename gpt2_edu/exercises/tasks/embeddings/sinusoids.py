@@ -80,6 +80,14 @@ MISTAKES = (
         "The wavelengths were right before: `torch.arange(0, C, 2)` is already 2i.",
         ("torch.arange(0, C, 2) / C", "2 * torch.arange(0, C, 2) / C"),
     ),
+    Mistake(
+        "The wave was right before: t is divided by the power, not multiplied.",
+        ("t / 10000", "t * 10000"),
+    ),
+    Mistake(
+        "Positions begin at 0: `torch.arange(T)`.",
+        ("torch.arange(T)", "torch.arange(1, T + 1)"),
+    ),
 )
 
 

@@ -102,6 +102,8 @@ MISTAKES = (
     Mistake(
         "`flatten` starts one axis too early and joins the tokens as well. Keep B and T: `start_dim=2`.",
         ("start_dim=2", "start_dim=1"),
+        ('merged = note("merged", merged, "B T C")\n        ', ""),
+        ('note("out", self.c_proj(merged), "B T C")', "self.c_proj(merged)"),
     ),
     Mistake(
         "This is one wide head, because `forward` does not call `split_heads`. Each head has its own columns and its own softmax.",
@@ -191,6 +193,39 @@ q, k, v = self.split_heads(self.c_attn(x)).chunk(3, dim=-1)
     Mistake(
         "These heads see the future. Call your `attention` of the last chapter, which masks it.",
         ("attention(q, k, v)", "(q @ k.transpose(-2, -1) / q.size(-1) ** 0.5).softmax(dim=-1) @ v"),
+    ),
+    Mistake(
+        "You join T and D, so each row is a whole head. First `transpose(1, 2)`, so that H and D are neighbours.",
+        ("heads.transpose(1, 2).flatten", "heads.flatten"),
+        (
+            """\
+merged = note("merged", merged, "B T C")
+        """,
+            "",
+        ),
+    ),
+    Mistake(
+        "The heads are not joined. First `transpose(1, 2)`, then `flatten(start_dim=2)`.",
+        ("heads.transpose(1, 2).flatten(start_dim=2)", "heads"),
+        (
+            """\
+merged = note("merged", merged, "B T C")
+        """,
+            "",
+        ),
+        ('note("out", self.c_proj(merged), "B T C")', "self.c_proj(merged)"),
+    ),
+    Mistake(
+        "The scores are divided by √D twice. Your `attention` already does that.",
+        ("attention(q, k, v)", "attention(q / q.size(-1) ** 0.5, k, v)"),
+    ),
+    Mistake(
+        "`c_proj` is called twice. Once is enough.",
+        ("self.c_proj(merged)", "self.c_proj(self.c_proj(merged))"),
+    ),
+    Mistake(
+        "You add up the heads, or take their mean. The merge only puts their columns side by side, and `c_proj` mixes them.",
+        ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.sum(dim=1)"),
     ),
 )
 

@@ -149,7 +149,7 @@ q, k, v = (
         ("merge_heads(causal_attention(q, k, v))", "causal_attention(q, k, v)"),
     ),
     Mistake(
-        "Without `dim=-1` the texts of the batch are cut apart, and not the 3C entries.",
+        "These are not three pieces of the last axis. Cut it with `split(x.size(-1), dim=-1)`, or with `chunk(3, dim=-1)`.",
         (
             """\
 (

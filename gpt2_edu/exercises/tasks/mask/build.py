@@ -129,6 +129,37 @@ MISTAKES = (
         'The axes of a note must fit whatever is in front of T: write "... T T", with the dots.',
         ('note("scores", scores, "... T T")', 'note("scores", scores, "T T")'),
     ),
+    Mistake(
+        "You divide by √T, the root of the number of tokens. D is the length of the vectors.",
+        ("math.sqrt(D)", "math.sqrt(T)"),
+    ),
+    Mistake(
+        "The triangle says for each pair of tokens whether one sees the other. It is (T, T), not (D, D).",
+        ("torch.ones(T, T", "torch.ones(D, D"),
+        ('note("masked_scores", masked_scores, "... T T")', "masked_scores"),
+        (
+            'note("weights", masked_scores.softmax(dim=-1), "... T T")',
+            "masked_scores.softmax(dim=-1)",
+        ),
+    ),
+    Mistake(
+        "These are the weights. The result is their mixture of the values: `weights @ v`.",
+        ("return weights @ v", "return weights"),
+    ),
+    Mistake(
+        "The softmax is missing: you mix with the masked scores themselves.",
+        ("masked_scores.softmax(dim=-1)", "masked_scores"),
+    ),
+    Mistake(
+        "The division comes after the softmax, so the weights no longer sum to 1. Divide the scores.",
+        (" / math.sqrt(D)", ""),
+        ("return weights", "return weights / math.sqrt(D)"),
+    ),
+    Mistake(
+        "Nothing is masked here, and the division by √D is gone.",
+        (" / math.sqrt(D)", ""),
+        ("masked_scores.softmax(dim=-1)", "scores.softmax(dim=-1)"),
+    ),
 )
 
 

@@ -152,6 +152,15 @@ MISTAKES = (
         "These are the weights. The result is their mixture of the values: `weights @ v`.",
         ("return weights @ v", "return weights"),
     ),
+    Mistake(
+        "Nothing is masked here, and the division by √d is missing.",
+        (" / math.sqrt(d)", ""),
+        (".masked_fill(~visible, -torch.inf)", ""),
+    ),
+    Mistake(
+        "The softmax is missing: you mix with the masked scores themselves.",
+        (".softmax(dim=-1)", ""),
+    ),
 )
 
 

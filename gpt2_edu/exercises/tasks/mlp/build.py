@@ -117,6 +117,19 @@ MISTAKES = (
         "You use the sigmoid. GPT-2 has GELU, in the tanh form.",
         ('F.gelu(pre, approximate="tanh")', "pre.sigmoid()"),
     ),
+    Mistake(
+        "`c_proj` is missing. It brings the 4C entries back to C.",
+        ("self.c_proj(act)", "act"),
+        ('"B T C")', '"B T F")'),
+    ),
+    Mistake(
+        '`approximate` takes the name of the form, as text: `approximate="tanh"`.',
+        ('approximate="tanh"', "approximate=True"),
+    ),
+    Mistake(
+        'This is x · σ(1.702 x), a coarser approximation. Write `F.gelu(…, approximate="tanh")`.',
+        ('F.gelu(pre, approximate="tanh")', "pre * (1.702 * pre).sigmoid()"),
+    ),
 )
 
 TOLERANCE = 1e-6  # the exact GELU differs by more

@@ -90,8 +90,8 @@ MISTAKES = (
         ("pairs.index(best)", "len(pairs) - 1 - pairs[::-1].index(best)"),
     ),
     Mistake(
-        "You merge the first pair from the left that is in the list. Take the one of the lowest "
-        "rank, wherever it is.",
+        "You merge another pair than the one of the lowest rank, such as the first from the left, or "
+        "the longest. Take the lowest rank, wherever it is.",
         (
             "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
             'next((pair for pair in pairs if pair in ranks), b"")',
@@ -156,6 +156,65 @@ for part in parts]
     Mistake(
         'Your `decode` returns bytes. Make text of them, with `.decode("utf-8", errors="replace")`.',
         ('.decode("utf-8", errors="replace")', ""),
+    ),
+    Mistake(
+        "Nothing is merged here. Merge the pair of the lowest rank, and repeat until no two neighbours make a token.",
+        (
+            """\
+            parts[i : i + 2] = [best]  # merge
+""",
+            """\
+            break
+""",
+        ),
+    ),
+    Mistake(
+        "You go through the piece once, from left to right. After each merge look at all pairs again, and take the one of the lowest rank.",
+        (
+            MERGING,
+            """\
+        i = 0
+        while i < len(parts) - 1:
+            if parts[i] + parts[i + 1] in ranks:
+                parts[i : i + 2] = [parts[i] + parts[i + 1]]
+            else:
+                i += 1
+""",
+        ),
+    ),
+    Mistake(
+        "The second of the pair is still there after the merge. Replace both: `parts[i : i + 2] = [best]`.",
+        ("parts[i : i + 2] = [best]", "parts[i] = best"),
+    ),
+    Mistake(
+        "You merge the pair of the highest rank, and of equals the one furthest to the right. The lowest was learned first, and of equals the leftmost counts.",
+        (
+            "min(pairs, key=lambda pair: ranks.get(pair, math.inf))",
+            "max(pairs, key=lambda pair: ranks.get(pair, -1))",
+        ),
+        ("pairs.index(best)", "len(pairs) - 1 - pairs[::-1].index(best)"),
+    ),
+    Mistake(
+        "Your `decode` returns a list. Join the bytes of all tokens first, then decode once.",
+        (
+            'b"".join(token[i] for i in ids).decode("utf-8", errors="replace")',
+            '[token[i].decode("utf-8", errors="replace") for i in ids]',
+        ),
+    ),
+    Mistake(
+        '`str(…)` writes bytes as Python shows them, with b and quotes. Decode them: `.decode("utf-8", errors="replace")`.',
+        (
+            'b"".join(token[i] for i in ids).decode("utf-8", errors="replace")',
+            'str(b"".join(token[i] for i in ids))',
+        ),
+    ),
+    Mistake(
+        'Your `decode` puts a space between the tokens. A space is part of a token already: join with `b""`.',
+        ('b"".join', 'b" ".join'),
+    ),
+    Mistake(
+        'The bytes are those of UTF-8, in which a character may have several: `decode("utf-8", errors="replace")`.',
+        ('decode("utf-8"', 'decode("ascii"'),
     ),
 )
 

@@ -57,7 +57,7 @@ def encode_bytes(data, ranks):
 """,
     ),
     Mistake(
-        "You merge the first pair from the left that is in `ranks`. Look at all pairs, and take the one with the lowest rank.",
+        "You merge another pair than the one with the lowest rank, such as the first from the left, or the longest. Look at all pairs, and take the lowest rank.",
         ("min(places, key=lambda i: ranks[joined[i]])", "places[0]"),
     ),
     Mistake(
@@ -83,6 +83,14 @@ def encode_bytes(data, ranks):
     Mistake(
         "Of several equal pairs you merge the rightmost. Take the leftmost.",
         ("min(places,", "min(reversed(places),"),
+    ),
+    Mistake(
+        "Nothing is merged here. Merge the pair with the lowest rank, and repeat until no pair of neighbours is in `ranks`.",
+        ("if not places:", "if True:"),
+    ),
+    Mistake(
+        "The entries of bytes are numbers. Begin with bytes of length 1: `[bytes([byte]) for byte in data]`.",
+        ("[bytes([byte]) for byte in data]", "list(data)"),
     ),
 )
 

@@ -105,6 +105,27 @@ def glue(ids, pair, new):
     return merged""",
         ),
     ),
+    Mistake(
+        "You write into the list that you were given. Build a new one, as the function did.",
+        code="""def glue(ids, pair, new):
+    i = 0
+    while i < len(ids) - 1:
+        if tuple(ids[i : i + 2]) == pair:
+            ids[i : i + 2] = [new]
+        i += 1
+    return ids
+""",
+    ),
+    Mistake(
+        "You go from right to left. Where occurrences overlap, as in 4, 4, 4, the leftmost is merged.",
+        code="""def glue(ids, pair, new):
+    ids = list(ids)
+    for i in reversed(range(len(ids) - 1)):
+        if tuple(ids[i : i + 2]) == pair:
+            ids[i : i + 2] = [new]
+    return ids
+""",
+    ),
 )
 
 

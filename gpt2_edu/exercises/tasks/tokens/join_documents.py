@@ -98,6 +98,19 @@ def join_documents(documents, encoding):
             "",
         ),
     ),
+    Mistake(
+        "One 50256 stands at the beginning as well. Here it only follows each document.",
+        ("ids = []", "ids = [50256]"),
+    ),
+    Mistake(
+        "Only the whole is ended. Every document is followed by a 50256.",
+        (
+            """\
+        ids.append(50256)
+    return ids""",
+            "    return [*ids, 50256]",
+        ),
+    ),
 )
 
 

@@ -1,6 +1,7 @@
 """Text as it comes, never half a character."""
 
 import codecs
+import sys
 
 from ...exercise import Case, Mistake
 
@@ -87,12 +88,45 @@ def stream_pieces(tokens):
         "You remember only the last piece as shown. Compare with all the text that was shown so far.",
         ("shown = text", "shown = pieces[-1]"),
     ),
+    Mistake(
+        "Python's incremental decoder does all of this. Write it yourself: keep the bytes so far, and decode them after each token.",
+        code="""import codecs
+
+def stream_pieces(tokens):
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    return [decoder.decode(token) for token in tokens]
+""",
+    ),
+    Mistake(
+        "This is the whole text as one string. Return a list, with an entry for each token.",
+        ("return pieces", 'return "".join(pieces)'),
+    ),
+    Mistake(
+        "You drop the waiting bytes as soon as something can be shown. Those of an unfinished character must wait for the next token.",
+        (
+            """\
+pieces.append(text[len(shown) :])
+        shown = text""",
+            """\
+pieces.append(text)
+        data = b"" if text else data""",
+        ),
+    ),
 )
 
 
 def right(tokens):
     decoder = codecs.getincrementaldecoder("utf-8")()
-    return [decoder.decode(token) for token in tokens]
+    return [decoder.decode(bytes(token)) for token in tokens]
+
+
+class Watched(bytes):
+    """Bytes that stop Python's incremental decoder, which adds them to those that wait."""
+
+    def __radd__(self, waiting):
+        if sys._getframe(1).f_globals.get("__name__") == "codecs":
+            raise RuntimeError("Python's incremental decoder is not allowed here")
+        return waiting + bytes(self)
 
 
 def cases():
@@ -104,4 +138,5 @@ def cases():
         Case("three bytes at a time", ([several[i : i + 3] for i in range(0, len(several), 3)],)),
         Case("half a character at the end", ([b"fish ", b"\xe9\xb6"],)),
         Case("no tokens", ([],)),
+        Case("without the incremental decoder", ([Watched(b"A"), Watched(b" fish")],)),
     ]
