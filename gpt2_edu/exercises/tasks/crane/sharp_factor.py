@@ -37,6 +37,8 @@ while torch.softmax(keys @ (sharp_factor * q), dim=0)[0] < 0.99:
 
 right = 19
 
+TOLERANCE = 1e-3  # the exact solution may be rounded
+
 MISTAKES = (
     Mistake(
         "There it keeps 98.7 %. Continue to the first factor at which it is 99 % or more.",
@@ -65,5 +67,9 @@ MISTAKES = (
     Mistake(
         "You multiplied the keys by it as well. Only the query grows.",
         code="sharp_factor = 5",
+    ),
+    Mistake(
+        "There it keeps 95 %, not 99 %.",
+        code="sharp_factor = 13",
     ),
 )

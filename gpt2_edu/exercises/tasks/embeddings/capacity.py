@@ -57,4 +57,12 @@ MISTAKES = (
         "The vocabulary's rows are those of `wte`. `wpe.weight` has a row for each position, block_size of them.",
         code="capacity = [50257 * 768, 5 * 768, 2 * 5 * 768]",
     ),
+    Mistake(
+        "These are the three numbers, but in another order. `wpe.weight` comes first, then `pos_emb`, then `embd`.",
+        code="capacity = [3840, 786432, 7680]",
+    ),
+    Mistake(
+        "These are the three numbers, but in another order. `wpe.weight` comes first, then `pos_emb`, then `embd`.",
+        code="capacity = [786432, 7680, 3840]",
+    ),
 )

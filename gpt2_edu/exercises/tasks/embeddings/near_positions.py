@@ -45,8 +45,6 @@ near_positions = (distance == 1).sum().item()
 
 right = 65
 
-TOLERANCE = 0.02  # two rows may be equally near, up to rounding
-
 MISTAKES = (
     Mistake(
         "Every row is most like itself, so no winner is a neighbour. Take the diagonal out first.",
@@ -59,6 +57,14 @@ MISTAKES = (
     Mistake(
         "You counted only one side. A neighbour may be before or after, so take the distance without its sign.",
         code="near_positions = 32",
+    ),
+    Mistake(
+        "You counted only one side. A neighbour may be before or after, so take the distance without its sign.",
+        code="near_positions = 33",
+    ),
+    Mistake(
+        "These rows lie nearest by their distance, which depends on their lengths as well. The direction is asked for: divide each row by its length, and multiply.",
+        code="near_positions = 64",
     ),
     Mistake(
         "These are the positions whose winner is not a neighbour. The question is about the others.",

@@ -69,4 +69,16 @@ MISTAKES = (
         "This is the share of them. Report the number.",
         code="space_twins = 24598 / 33134",
     ),
+    Mistake(
+        "These are all tokens that begin with a space, the single space as well. Count only those that are longer and whose rest is no token.",
+        code="space_twins = 33135",
+    ),
+    Mistake(
+        "You compare the tokens as text. Half a character becomes � there, and different tokens become equal. Compare the bytes.",
+        code="space_twins = 24597",
+    ),
+    Mistake(
+        "You compare the tokens as text. Half a character becomes � there, and different tokens become equal. Compare the bytes.",
+        code="space_twins = 24596",
+    ),
 )

@@ -59,4 +59,16 @@ MISTAKES = (
         "The three are right, but ␣ only stands for the space in this book. Type a space.",
         code='three_merges = ["in", "tin", "␣tin"]',
     ),
+    Mistake(
+        'These are bytes. Give the three tokens as strings, such as "in".',
+        code='three_merges = [b"in", b"tin", b" tin"]',
+    ),
+    Mistake(
+        "The first two are right. The third is the most frequent pair that is left: ␣ followed by `tin`, which occurs twice.",
+        code='three_merges = ["in", "tin", " t"]',
+    ),
+    Mistake(
+        "The first two are right. The third is the most frequent pair that is left: ␣ followed by `tin`, which occurs twice.",
+        code='three_merges = ["in", "tin", " in"]',
+    ),
 )
