@@ -44,7 +44,7 @@ MISTAKES = (
         code="block_by_hand = [-2, 2]",
     ),
     Mistake(
-        "Here the norm comes after the addition, as in the transformer of 2017. GPT-2 normalises what a part reads, never the stream itself.",
+        "Here the stream itself is normalised, before or after the addition. GPT-2 normalises only what a part reads.",
         code="block_by_hand = [-1, 1]",
     ),
     Mistake(

@@ -51,7 +51,7 @@ right = [2, 3, 4]
 
 MISTAKES = (
     Mistake(
-        "That would be so without attention, because LayerNorm, MLP and addition treat each token by itself. Attention carries the change to the tokens that look back.",
+        "That is where the inputs differ. The outputs would differ there alone if there were no attention, which carries the change to the tokens that look back.",
         code="reach_of_a_block = [2]",
     ),
     Mistake(

@@ -44,12 +44,6 @@ def stack_of_blocks(make, N, x):
     return x, sum(p.numel() for p in model.parameters())
 """
 
-_LINES = """
-    for block in model.h:
-        x = block(x)
-    return x, sum(p.numel() for p in model.parameters())
-"""
-
 MISTAKES = (
     Mistake(
         "Both bugs are still there. One block is in the list N times, and PyTorch does not look into a list.",

@@ -70,8 +70,8 @@ MISTAKES = (
         ("        optimizer.zero_grad()\n", ""),
     ),
     Mistake(
-        "You clear the gradients before `step` has used them, so nothing is learned. `zero_grad` "
-        "comes before `backward`.",
+        "Nothing is learned, because no `step` uses the gradients of its `backward`. The order is "
+        "`zero_grad`, `backward`, `step`.",
         (
             "        optimizer.zero_grad()\n        loss.backward()\n",
             "        loss.backward()\n        optimizer.zero_grad()\n",
@@ -94,6 +94,74 @@ MISTAKES = (
             "        optimizer.zero_grad()\n",
         ),
     ),
+    Mistake(
+        "A start may be so late that its window ends after the text. A window takes T + 1 ids, so "
+        "draw from `torch.randint(len(ids) - T, …)`.",
+        ("len(ids) - T,", "len(ids),"),
+    ),
+    Mistake(
+        "The last start is one too late for a window of T + 1 ids. `torch.randint(n, …)` never "
+        "returns n, so n is `len(ids) - T`.",
+        ("len(ids) - T,", "len(ids) - T + 1,"),
+    ),
+    Mistake(
+        "The targets are the inputs themselves. A target is the token after its input: cut T + 1 "
+        "ids, and shift by one.",
+        ("start + T + 1", "start + T"),
+        ("windows[:, :-1], windows[:, 1:]", "windows, windows"),
+    ),
+    Mistake(
+        "Inputs and targets are swapped. The target is the *later* token.",
+        ("windows[:, :-1], windows[:, 1:]", "windows[:, 1:], windows[:, :-1]"),
+    ),
+    Mistake(
+        "Your windows always begin at the same places. Draw their starts at random: "
+        "`torch.randint(len(ids) - T, (batch_size,))`.",
+        ("torch.randint(len(ids) - T, (batch_size,))", "torch.arange(batch_size) * T"),
+    ),
+    Mistake(
+        "One batch is drawn before the loop, and every step sees it again. Draw a new one in every "
+        "step.",
+        ("        inputs, targets = batch(ids, batch_size, T)\n", ""),
+        ("    losses = []\n", "    losses = []\n    inputs, targets = batch(ids, batch_size, T)\n"),
+    ),
+    Mistake(
+        "`train` passes numbers of its own to `batch`. Pass on `batch_size` and `T`.",
+        ("batch(ids, batch_size, T)\n", "batch(ids, 16, 64)\n"),
+    ),
+    Mistake(
+        "The losses are tensors that still hold the graph of their step, so that memory fills up. "
+        "Keep the number alone: `loss.item()`.",
+        ("loss.item()", "loss"),
+    ),
+    Mistake(
+        "Only the last loss is returned. Return the list, with a loss for every step.",
+        ("return losses", "return losses[-1]"),
+    ),
+    Mistake(
+        "The `return` is inside the loop, which ends after one step. Move it to the left, under "
+        "`for`.",
+        ("    return losses", "        return losses"),
+    ),
+    Mistake(
+        "`cross_entropy` applies the softmax itself. Give it the logits as they are.",
+        ("logits.flatten(0, 1)", "logits.softmax(dim=-1).flatten(0, 1)"),
+    ),
+    Mistake(
+        "`cross_entropy` expects the classes on the second axis, and (B, T, V) has T there. Flatten "
+        "B and T: `logits.flatten(0, 1), targets.flatten()`.",
+        ("logits.flatten(0, 1), targets.flatten()", "logits, targets"),
+    ),
+    Mistake(
+        "The targets are cut from wider rows, so `view` cannot flatten them. Use `flatten` or "
+        "`reshape`.",
+        ("targets.flatten()", "targets.view(-1)"),
+    ),
+    Mistake(
+        "This is plain gradient descent, which needs other learning rates. The loop uses "
+        "`torch.optim.AdamW`.",
+        ("AdamW", "SGD"),
+    ),
 )
 
 TOLERANCE = 1e-4
@@ -109,19 +177,33 @@ def table(V: int) -> nn.Embedding:
 def use(part: Any, what: str, ids: Tensor, *given: Any) -> Any:
     torch.manual_seed(0)
     if what == "batch":
-        inputs, targets = part.batch(ids, *given)
+        pair = part.batch(ids, *given)
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise ValueError("batch should return two tensors, the inputs and the targets")
+        inputs, targets = pair
         # Where a window begins is drawn, in whatever way; what belongs together is not.
         drawn = [part.batch(ids, *given)[0] for _ in range(30)]
         return {
             "shape of the inputs": list(inputs.shape),
-            "targets are one token further on": torch.equal(targets, inputs + 1),
+            "shape of the targets": list(targets.shape),
+            "targets minus inputs": (targets - inputs).unique().tolist(),
             "two batches begin elsewhere": len({int(each[0, 0]) for each in drawn}) > 1,
             "two windows of a batch begin elsewhere": any(
                 len(each[:, 0].unique()) > 1 for each in drawn
             ),
         }
-    losses = part.train(table(11), ids, *given)
-    return [len(losses), *(round(float(loss), 3) for loss in (*losses[:2], losses[-1]))]
+    model, read = table(11), []
+    model.register_forward_pre_hook(lambda model, given: read.append(given[0]))
+    losses = part.train(model, ids, *given)
+    losses = list(losses) if isinstance(losses, list | tuple | Tensor) else [losses]
+    numbers = [round(torch.as_tensor(loss).item(), 3) for loss in (*losses[:2], losses[-1])]
+    return {
+        "shape of what the model reads": list(read[0].shape),
+        "all steps read the same batch": all(torch.equal(each, read[0]) for each in read),
+        "number of losses": len(losses),
+        "the first losses, and the last": numbers,
+        "losses with their graph": sum(getattr(loss, "requires_grad", False) for loss in losses),
+    }
 
 
 def right(what: str, ids: Tensor, *given: Any) -> Any:

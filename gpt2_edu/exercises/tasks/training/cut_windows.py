@@ -73,6 +73,39 @@ def cut_windows(stream, T):
     return windows, windows
 """,
     ),
+    Mistake(
+        "The last window begins too late and is too short. It needs T + 1 tokens, so the starts end before n − T: `range(0, len(stream) - T, T)`.",
+        ("len(stream) - T, T", "len(stream), T"),
+    ),
+    Mistake(
+        "The windows begin at the right places but have T tokens, so that T − 1 pairs are left. Take T + 1: `stream[i : i + T + 1]`.",
+        ("i + T + 1", "i + T"),
+    ),
+    Mistake(
+        "One window too many where n is a multiple of T: the last input has no target. There are (n − 1) // T windows.",
+        code="""
+def cut_windows(stream, T):
+    B = len(stream) // T
+    return stream[: B * T].view(B, T), stream[1 : B * T + 1].view(B, T)
+""",
+    ),
+    Mistake(
+        "`roll` brings the first token to the end, where it becomes a target that it is not. The last token has no target, so there are (n − 1) // T windows.",
+        code="""
+def cut_windows(stream, T):
+    B = len(stream) // T
+    inputs = stream[: B * T]
+    return inputs.view(B, T), inputs.roll(-1).view(B, T)
+""",
+    ),
+    Mistake(
+        "You leave out a window, not a token. The shift is along the columns: `windows[:, :-1]` and `windows[:, 1:]`.",
+        ("windows[:, :-1], windows[:, 1:]", "windows[:-1], windows[1:]"),
+    ),
+    Mistake(
+        "These are lists of rows. Put the rows together with `torch.stack`.",
+        ("windows[:, :-1], windows[:, 1:]", "list(windows[:, :-1]), list(windows[:, 1:])"),
+    ),
 )
 
 

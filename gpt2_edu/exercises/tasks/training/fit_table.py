@@ -74,6 +74,24 @@ MISTAKES = (
         "Only one step is taken, because the `return` is inside the loop.",
         ("    return table.detach()", "        return table.detach()"),
     ),
+    Mistake(
+        "A tensor has no `zero_grad`, and before the first `backward` its gradient is None, which has no `zero_`. Write `table.grad = None`.",
+        ("table.grad = None", "table.grad.zero_()"),
+    ),
+    Mistake(
+        "`table = …` makes a new tensor, which gets no gradient in the next step. Change the table in place, `table -= …`.",
+        ("table -= lr * table.grad", "table = table - lr * table.grad"),
+    ),
+    Mistake(
+        "You set the table itself to zero, so that what it has learned is lost. Clear its gradient: `table.grad = None`.",
+        ("        table.grad = None  # backward adds to what is there\n", ""),
+        ("table -= lr * table.grad", "table -= lr * table.grad\n            table.zero_()"),
+    ),
+    Mistake(
+        "You divide the learning rate by the number of steps. Leave the rate as it is, and clear the gradient before each `backward`.",
+        ("        table.grad = None  # backward adds to what is there\n", ""),
+        ("lr * table.grad", "lr / steps * table.grad"),
+    ),
 )
 
 

@@ -10,9 +10,10 @@ KIND = "write"
 LEVEL = 2
 RANK = "core"
 MINUTES = 15
+TOLERANCE = 1e-4  # beside a logit of 1000, float32 has no finer step
 
 TASK = r"""
-Write the loss of the whole batch without `cross_entropy`. `logits` is (B, T, V). `targets` is (B, T) and already shifted, so `targets[b, t]` is the id that should come after position t. At each position
+Write the loss of the whole batch without `cross_entropy` and `nll_loss`. (`log_softmax` and `logsumexp` are allowed, but `exp` and `log` will do.) `logits` is (B, T, V). `targets` is (B, T) and already shifted, so `targets[b, t]` is the id that should come after position t. At each position
 
 $$-\ln p = -\Big(z_{\text{target}} - \ln \sum_j e^{z_j}\Big)$$
 
@@ -130,6 +131,26 @@ def next_token_loss(logits, targets):
         "Positions with the target 0 are left out as well. 0 is an id like any other. Leave out only −100.",
         ("targets != -100", "targets > 0"),
     ),
+    Mistake(
+        "A probability of e⁻¹⁰⁰⁰ is rounded to 0, and the logarithm of 0 is −∞. Do not compute the probability: subtract the logarithm of the sum from the logit.",
+        (
+            "log_p = logits - logits.exp().sum(dim=-1, keepdim=True).log()",
+            "log_p = logits.softmax(dim=-1).log()",
+        ),
+    ),
+    Mistake(
+        "`log_p[:, targets]` picks every target in every row. Pair each row with its own target: `log_p[torch.arange(len(targets)), targets]`.",
+        ("log_p[torch.arange(len(targets)), targets]", "log_p[:, targets]"),
+    ),
+    Mistake(
+        "`amax` and `sum` drop the axis, so that (N, V) meets (N,). Keep it, with `keepdim=True`.",
+        ("amax(dim=-1, keepdim=True)", "amax(dim=-1)"),
+        ("sum(dim=-1, keepdim=True)", "sum(dim=-1)"),
+    ),
+    Mistake(
+        "Positions with −100 count here, as if their target were token 0. Leave them out of the sum and of the count.",
+        ("targets.flatten()", "targets.flatten().clamp(min=0)"),
+    ),
 )
 
 
@@ -152,6 +173,10 @@ def cases():
         Case("some targets are −100", (logits, padded)),
         Case("logits up to 1000", (torch.tensor([[[1000.0, 999.0, 0.0]]]), torch.tensor([[1]]))),
         Case("large logits beside small ones", (both, torch.tensor([[1, 2]]))),
+        Case(
+            "a target that is 1000 below",
+            (torch.tensor([[[1000.0, 0.0]]]), torch.tensor([[1]])),
+        ),
         Case("T = 1", (logits[:, :1], targets[:, :1])),
         Case("a batch of 1", (logits[:1], targets[:1])),
     ]

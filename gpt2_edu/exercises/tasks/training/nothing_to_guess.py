@@ -55,4 +55,16 @@ MISTAKES = (
         "That is in per cent, and rounded. Give a number between 0 and 1, to two decimals.",
         code="nothing_to_guess = 74",
     ),
+    Mistake(
+        "0 comes out if you ask it of each story's mean, or of the probability. Ask it of each token, and of its surprise: p near 1 means a surprise near 0.",
+        code="nothing_to_guess = 0",
+    ),
+    Mistake(
+        "That is how many tokens of a story are certain, on average. Divide by the number of all tokens, not of stories.",
+        ("certain.float().mean().item()", "int(certain.sum()) / 20"),
+    ),
+    Mistake(
+        "This says of each token whether it is certain. Give the share, the mean of these as numbers.",
+        ("certain.float().mean().item()", "certain"),
+    ),
 )

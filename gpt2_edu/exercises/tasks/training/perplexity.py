@@ -61,4 +61,12 @@ MISTAKES = (
         "That is the sum of the three losses. Divide it by 3, then take *e* to the power of it.",
         code="perplexity = math.log(64)",
     ),
+    Mistake(
+        "That is the mean probability. Take the mean of −ln p, and then *e* to the power of it.",
+        code="perplexity = (1 / 2 + 1 / 4 + 1 / 8) / 3",
+    ),
+    Mistake(
+        "That is *e* to the power of the mean probability. The mean is taken of −ln p.",
+        code="perplexity = math.exp((1 / 2 + 1 / 4 + 1 / 8) / 3)",
+    ),
 )

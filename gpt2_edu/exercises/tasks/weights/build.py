@@ -93,6 +93,53 @@ MISTAKES = (
         "them apart.",
         ('(".attn.bias", ".attn.masked_bias")', '("attn.bias", "attn.masked_bias")'),
     ),
+    Mistake(
+        "Every tensor with two axes is transposed. `wte` and `wpe` are tables, not layers, and stay "
+        "as they are. Go by name.",
+        ('name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight"))', "tensor.ndim == 2"),
+    ),
+    Mistake(
+        "`c_fc` is not transposed. Four weights in each block are stored as (in, out), those of "
+        "`c_attn`, `c_fc` and both `c_proj`.",
+        ('"c_attn.weight", "c_proj.weight", "c_fc.weight"', '"c_attn.weight", "c_proj.weight"'),
+    ),
+    Mistake(
+        "`mlp.c_proj` is not transposed. Four weights in each block are stored as (in, out), those "
+        "of `c_attn`, `c_fc` and both `c_proj`.",
+        ('"c_attn.weight", "c_proj.weight", "c_fc', '"c_attn.weight", "attn.c_proj.weight", "c_fc'),
+    ),
+    Mistake(
+        "`wpe` has no `embeddings.` in front. Both tables are in `embeddings`.",
+        ('("wte", "wpe")', '"wte"'),
+    ),
+    Mistake(
+        "The loop ends at the first mask, so what follows it is lost. Skip the mask alone, with "
+        "`continue`.",
+        ("            continue  # the mask", "            break  # the mask"),
+    ),
+    Mistake(
+        "`view` and `reshape` do not transpose; they cut the same row of numbers into other pieces. "
+        "Use `tensor.T`.",
+        ("tensor = tensor.T", "tensor = tensor.reshape(tensor.T.shape)"),
+    ),
+    Mistake(
+        "One kind of mask is still there, `.attn.masked_bias`. Skip it as well.",
+        ('(".attn.bias", ".attn.masked_bias")', '".attn.bias"'),
+    ),
+    Mistake(
+        "`strict=False` hides that hardly a name fits, so the blocks keep their random start. Load "
+        "without it, and mend the names that it complains of.",
+        ('        name = name.removeprefix("transformer.")\n', ""),
+        (
+            """\
+        if name.startswith(("wte", "wpe")):
+            name = f"embeddings.{name}"
+""",
+            "",
+        ),
+        ('tensors["embeddings.wte.weight"]', 'tensors["transformer.wte.weight"]'),
+        ("load_state_dict(tensors)", "load_state_dict(tensors, strict=False)"),
+    ),
 )
 
 TOLERANCE = 1e-4
@@ -120,14 +167,23 @@ class WrongShape(RuntimeError):
     """What a strict load says of a tensor that lies the wrong way."""
 
 
+class WrongName(RuntimeError):
+    """What a strict load says of a name that is missing, or that it does not know."""
+
+
 def use(mine: Any, what: str, idx: Tensor) -> Tensor:
     try:
-        return mine.load(folder(what))(idx)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return mine.load(folder(what))(idx)
     except RuntimeError as error:
-        found = re.search(r"size mismatch for .*", str(error))
-        if found is None:
-            raise
-        raise WrongShape(found[0]) from None
+        if found := re.search(r"size mismatch for .*", str(error)):
+            raise WrongShape(found[0]) from None
+        if found := re.search(r'Missing key\(s\) in state_dict: "(.*?)"', str(error)):
+            raise WrongName(f"{found[1]} of the model is not in tensors") from None
+        if found := re.search(r'Unexpected key\(s\) in state_dict: "(.*?)"', str(error)):
+            raise WrongName(f"{found[1]} in tensors is not in the model") from None
+        raise
 
 
 @torch.no_grad()

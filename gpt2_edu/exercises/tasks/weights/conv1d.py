@@ -57,6 +57,26 @@ def conv1d(x, weight, bias):
     return F.linear(x, weight, bias)
 """,
     ),
+    Mistake(
+        "`F.linear` expects the weight as (out, in) and transposes it. Here it is (in, out), so multiply by it as it is: `x @ weight`.",
+        ("x @ weight + bias", "F.linear(x, weight, bias)"),
+    ),
+    Mistake(
+        "`*` multiplies entry by entry. A layer is a product of matrices, `@`.",
+        ("x @ weight", "x * weight"),
+    ),
+    Mistake(
+        "The weight is on the left. Each token is a row of x, so x comes first: (B, T, C) @ (C, F).",
+        ("x @ weight", "weight @ x"),
+    ),
+    Mistake(
+        "The bias is added to the input. It has F numbers, one for each output, so it is added after the product.",
+        ("x @ weight + bias", "(x + bias) @ weight"),
+    ),
+    Mistake(
+        "`F.conv1d` is a real convolution, over neighbouring tokens. The file's `Conv1D` is a plain product, `x @ weight`.",
+        ("x @ weight + bias", "F.conv1d(x, weight, bias)"),
+    ),
 )
 
 

@@ -21,7 +21,7 @@ $$
 
 `ours` and `theirs` are a module's output in our model and in the reference, in float32. `exact` is the reference's output in float64. Up to 8 times counts as equal.
 
-With `theirs = [2, 4]`, `ours = [2, 3]` and `exact = [2, 4.5]` the difference is 1 and the reference's error 0.5, so the answer is 2. The function says 0. It has two bugs. Fix both. It returns a Python number, not a tensor.
+With `theirs = [2, 4]`, `ours = [2, 3]` and `exact = [2, 4.5]` the difference is 1 and the reference's error 0.5, so the answer is 2. The function says 0. It has two bugs. Fix both. It returns one number.
 """
 
 HINTS = (
@@ -84,6 +84,34 @@ MISTAKES = (
             "(ours.double() - theirs.double()).abs().mean()",
         ),
         ("(theirs.double() - exact).abs().max()", "(theirs.double() - exact).abs().mean()"),
+    ),
+    Mistake(
+        "This takes the smaller of the two errors. The larger one counts, `max(error, …)`.",
+        ("error = max(error,", "error = min(error,"),
+    ),
+    Mistake(
+        "The largest value is taken with its sign, so a large negative number is overlooked. Take `.abs()` before `.max()` there as well.",
+        ("2**-23 * theirs.abs().max()", "2**-23 * theirs.max()"),
+    ),
+    Mistake(
+        "The error is that of our output. It belongs to the reference: `theirs` against `exact`.",
+        ("(theirs.double() - exact)", "(ours.double() - exact)"),
+    ),
+    Mistake(
+        "Each entry is divided by an error of its own. First take the largest difference and the largest error, then divide.",
+        (
+            "abs().max()\n    error = (theirs.double() - exact).abs().max()",
+            "abs()\n    error = (theirs.double() - exact).abs()",
+        ),
+        (
+            "max(error, 2**-23 * theirs.abs().max())",
+            "error.clamp(min=2**-23 * theirs.abs().max().item())",
+        ),
+        ("(difference / error).item()", "(difference / error).max().item()"),
+    ),
+    Mistake(
+        "The difference is between ours and the exact output. It should be between ours and theirs.",
+        ("(ours.double() - theirs.double())", "(ours.double() - exact)"),
     ),
 )
 

@@ -78,6 +78,40 @@ def per_head(weight, n_head):
     return [w.T.reshape(n_head, C, C // n_head) for w in parts]
 """,
     ),
+    Mistake(
+        "You split the columns, which are inputs. q, k and v follow each other in the rows: `weight.split(C)`, along axis 0.",
+        code="""
+def per_head(weight, n_head):
+    C = weight.size(1)
+    q, k, v = weight.split(C, dim=-1)
+    return [w.view(n_head, C // n_head, C).transpose(1, 2) for w in (q, k, v)]
+""",
+    ),
+    Mistake(
+        "You transpose first, so that q, k and v lie side by side in the columns, and then cut the rows. Cut the weight as it is, `weight.chunk(3)`, and swap the axes within each head.",
+        code="""
+def per_head(weight, n_head):
+    C = weight.size(1)
+    q, k, v = weight.T.chunk(3, dim=0)
+    return [w.reshape(n_head, C, C // n_head) for w in (q, k, v)]
+""",
+    ),
+    Mistake(
+        "q and k are swapped. The rows of q come first.",
+        ("    heads =", "    parts = parts[1], parts[0], parts[2]\n    heads ="),
+    ),
+    Mistake(
+        "Only q is cut into heads. Do the same with k and v.",
+        ("[head.transpose(1, 2) for head in heads]", "[heads[0].transpose(1, 2), *parts[1:]]"),
+    ),
+    Mistake(
+        "The wrong axes are swapped, which gives (D, H, C). Swap the last two, `.transpose(1, 2)`.",
+        ("transpose(1, 2)", "transpose(0, 1)"),
+    ),
+    Mistake(
+        "The results are (C, H, D), cut but with the heads in the middle. The head is the first axis.",
+        ("head.transpose(1, 2)", "head.permute(2, 0, 1)"),
+    ),
 )
 
 

@@ -81,4 +81,27 @@ MISTAKES = (
         "These contain −∞ − (−∞), which is NaN and so never equals itself. Compare with `torch.equal`, not by a difference.",
         code='quiet_exchange = "transformer.h.0.attn.masked_scores"',
     ),
+    Mistake(
+        "That is the module whose bias is wrong. Give the name of the tensor that it puts out, from the ledger.",
+        code='quiet_exchange = "transformer.h.2.attn.c_proj"',
+    ),
+    Mistake(
+        "That is the parameter. The ledger lists the tensors of a pass; give the first that differs.",
+        code='quiet_exchange = "transformer.h.2.attn.c_proj.bias"',
+    ),
+    Mistake(
+        "The name is right, but the path is incomplete. In a trace of the whole model `transformer.` comes in front.",
+        code='quiet_exchange = "h.2.attn.out"',
+    ),
+    Mistake(
+        "These are all that differ. Give the first of them alone, as a string.",
+        (
+            "next(n for n in names if not torch.equal(a[n], b[n]))",
+            "[n for n in names if not torch.equal(a[n], b[n])]",
+        ),
+    ),
+    Mistake(
+        "In the first block nothing is wrong. The biases are swapped in the last one, `h.2`.",
+        code='quiet_exchange = "transformer.h.0.attn.out"',
+    ),
 )

@@ -40,4 +40,12 @@ MISTAKES = (
         "That is a layer from C to C, such as `attn.c_proj`. `c_fc` widens to 4C.",
         code="stored_shape = (1024, 1024)",
     ),
+    Mistake(
+        "That is the shape of the bias, one number for each output. The weight has an axis for the inputs as well.",
+        code="stored_shape = (4096,)",
+    ),
+    Mistake(
+        "That is the smallest GPT-2's, as `nn.Linear` stores it. The medium one has C = 1024, and the file has (in, out).",
+        code="stored_shape = (3072, 768)",
+    ),
 )

@@ -52,30 +52,6 @@ def translate(checkpoint):
     return state
 """
 
-
-def _wrong(
-    masks='(".attn.bias", ".attn.masked_bias")',
-    is_ours='name.startswith(("transformer.", "lm_head."))',
-    is_conv1d='name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight"))',
-    convert="float()",
-    head='    state["lm_head.weight"] = state["transformer.wte.weight"]\n',
-):
-    """A mistake's code: one line of it is wrong."""
-    return f"""
-def translate(checkpoint):
-    state = {{}}
-    for name, tensor in checkpoint.items():
-        if name.endswith({masks}):
-            continue
-        if not {is_ours}:
-            name = "transformer." + name
-        if {is_conv1d}:
-            tensor = tensor.T
-        state[name] = tensor.{convert}
-{head}    return state
-"""
-
-
 MISTAKES = (
     Mistake(
         "The square `attn.c_proj.weight` is not transposed, because its shape fits either way. It is a `Conv1D` like the others, so transpose it too.",
@@ -129,8 +105,24 @@ MISTAKES = (
         ('name.startswith(("transformer.", "lm_head."))', "True"),
     ),
     Mistake(
-        "`transformer.` is put in front of every name, even where it is already there. Check first with `startswith`.",
+        "Some name is in neither dictionary. Put `transformer.` in front only where it is not there already (`startswith`), and look up the table in the new dictionary, by its new name.",
         ('name.startswith(("transformer.", "lm_head."))', "False"),
+    ),
+    Mistake(
+        "The loop ends at the first mask, so what follows it is lost. Skip the mask alone, with `continue`.",
+        ("continue  # the", "break  # the"),
+    ),
+    Mistake(
+        "A file's own `lm_head.weight` keeps its name. It does not get `transformer.` in front.",
+        ('("transformer.", "lm_head.")', '"transformer."'),
+    ),
+    Mistake(
+        "`c_fc` is not transposed. All four projections of a block are `Conv1D`.",
+        ('"c_attn.weight", "c_proj.weight", "c_fc.weight"', '"c_attn.weight", "c_proj.weight"'),
+    ),
+    Mistake(
+        "`reshape` and `view` do not transpose; they cut the same row of numbers into other pieces. Use `tensor.T`.",
+        ("tensor.T if", "tensor.reshape(tensor.T.shape) if"),
     ),
 )
 
@@ -158,8 +150,10 @@ def cases():
     half = {name: tensor.half() for name, tensor in file.items()}
     openai = {name.removeprefix("transformer."): tensor for name, tensor in file.items()}
     mask = torch.ones(7, 7).tril().view(1, 1, 7, 7)
-    openai |= {f"h.{layer}.attn.bias": mask for layer in range(2)}
-    older = openai | {"h.0.attn.masked_bias": torch.tensor(-1e4)}
+    masks = {f"h.{layer}.attn.bias": mask for layer in range(2)}
+    table = {"wte.weight": openai["wte.weight"]}  # masks may stand anywhere
+    openai = table | masks | openai
+    older = table | {"h.0.attn.masked_bias": torch.tensor(-1e4)} | openai
     head = file | {"lm_head.weight": file["transformer.wte.weight"]}
     return [
         Case("two tensors by OpenAI's names", (tiny,)),
