@@ -50,7 +50,7 @@ def patient(bug: str) -> nn.Module:
     book = execute(step, step.solution).mine
     torch.manual_seed(0)
     model = book.GPT2(*SIZES)
-    if bug == "looks ahead":
+    if bug in ("looks ahead", "both"):
         book.__dict__["attention"] = lambda q, k, v: (
             (q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1) @ v
         )
@@ -73,16 +73,21 @@ def patient(bug: str) -> nn.Module:
         model.lm_head.weight = nn.Parameter(model.embeddings.wte.weight.data)
     elif bug == "infinite":
         model.register_forward_hook(lambda module, given, logits: logits * torch.inf)
+    elif bug == "all NaN":
+        nn.init.constant_(model.h[1].mlp.c_fc.bias, torch.nan)
     elif bug == "not finite":
         model.register_forward_hook(
             lambda module, given, logits: logits.index_fill(-1, torch.tensor(2), torch.nan)
         )
+    if bug == "both":
+        model.lm_head.weight = nn.Parameter(1 + model.lm_head.weight.detach())
     return model
 
 
 def use(mine: Any, bug: str, idx: Tensor) -> Any:
     torch.manual_seed(1)
-    return list(mine.audit(patient(bug), idx))
+    found = mine.audit(patient(bug), idx)
+    return list(found) if isinstance(found, tuple) else found
 
 
 def right(bug: str, idx: Tensor) -> Any:
@@ -101,8 +106,10 @@ def cases() -> list[Case]:
         "a model whose tables are two": ("apart", idx),
         "a model whose tables are two with the same numbers": ("not tied", idx),
         "a model whose tables are two that share their numbers": ("shared", idx),
+        "a model that looks ahead, and whose tables are two": ("both", idx),
         "a model with dropout on": ("not repeatable", idx),
         "a model with a NaN in each row": ("not finite", idx),
+        "a model with nothing but NaN": ("all NaN", idx),
         "a model with infinite logits": ("infinite", idx),
     }
     return [Case(label, args) for label, args in cases.items()]
@@ -170,8 +177,15 @@ MISTAKES = (
         ("torch.equal(model(idx), logits)", "torch.equal(logits, logits)"),
     ),
     Mistake(
-        'A model with NaN is also said to be not repeatable, because NaN is not equal to itself. Return `["not finite"]` at once.',
-        ('        return ["not finite"]', "        pass"),
+        "A model with NaN is said to be not repeatable, because NaN is not equal to itself. Return "
+        '`["not finite"]` at once.',
+        ("    logits = model(idx)\n", "    found, logits = [], model(idx)\n"),
+        ('return ["not finite"]', 'found.append("not finite")'),
+        ("found, changed = [], idx", "changed = idx"),
+    ),
+    Mistake(
+        "Of two faults only the first is found. Ask for each by its own `if`, not by `elif`.",
+        ("    if model.lm_head", "    elif model.lm_head"),
     ),
     Mistake(
         "A model whose tables are two is not found. Ask whether the two weights are one tensor, with `is`.",

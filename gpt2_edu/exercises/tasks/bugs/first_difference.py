@@ -90,6 +90,18 @@ def first_difference(ours, theirs):
         '`return "none"` is inside the loop, so only the first tensor is compared. Put it after the loop.',
         ('    return "none"', '        return "none"'),
     ),
+    Mistake(
+        "The limit is 0.0001 times the largest value, and yours is larger.",
+        ("1e-4", "1e-3"),
+    ),
+    Mistake(
+        "You compare with the mean of the tensor. Compare with its largest absolute value.",
+        ("wanted.abs().max()", "wanted.abs().mean()"),
+    ),
+    Mistake(
+        "The differences are added up, so rounding in many entries counts as a difference. Take the largest.",
+        ("(ours[name] - wanted).abs().max()", "(ours[name] - wanted).abs().sum()"),
+    ),
 )
 
 
@@ -132,5 +144,6 @@ def cases():
         Case("rounding, in a number near 0 beside a large one", (cancelled_rounded, cancelled)),
         Case("a number that is too small", (changed(_1=-0.5, _4=0.5), theirs)),
         Case("one number of 120, off by a little", (changed(_3=0.004), theirs)),
+        Case("one number of 120, off by very little", (changed(_3=0.001), theirs)),
         Case("tiny numbers, wrong by a half", ({**small, "grad": 1.5 * small["grad"]}, small)),
     ]

@@ -96,6 +96,22 @@ MISTAKES = (
         "The last position is left out. `range` stops before its end, so it is `range(1, idx.size(1))`.",
         ("range(1, idx.size(1))", "range(1, idx.size(1) - 1)"),
     ),
+    Mistake(
+        "Only the first leak is returned. Collect all t in a list.",
+        ("            found.append(t)", "            return [t]"),
+    ),
+    Mistake(
+        "This averages the changes, so a faint one disappears. Take the largest absolute value.",
+        ("abs().max()", "abs().mean()"),
+    ),
+    Mistake(
+        "You always put 0 there. Where the token is 0 already, nothing changes, and a leak is missed. Take the next id.",
+        ("(other[0, t] + 1) % vocab_size", "0"),
+    ),
+    Mistake(
+        "You return the position before the token that was changed. Append t itself.",
+        ("found.append(t)", "found.append(t - 1)"),
+    ),
 )
 
 
@@ -151,9 +167,9 @@ def cases():
     return [
         Case("a toy whose first position sees token 2", (toy(0, 2), idx[:, :3], 7)),
         Case("a toy without a leak", (toy(), idx, 7)),
-        Case("position 1 sees token 3", (toy(1, 3), idx, 7)),
+        Case("position 1 sees token 3, which is 0", (toy(1, 3), idx * (idx != 3), 7)),
         Case("a leak that only lowers the logits", (lowered, idx, 7)),
-        Case("a faint leak", (toy(2, 3, strength=0.01), idx, 7)),
+        Case("a faint leak", (toy(2, 3, strength=8e-4), idx, 7)),
         Case("a trembling of 0.00001, which may be rounding", (toy(1, 3, strength=1e-5), idx, 7)),
         Case("a text of one token", (toy(), idx[:, :1], 7)),
         Case("the museum's untrained model", (broken_model("no bug"), sentence, V)),

@@ -108,6 +108,26 @@ MISTAKES = (
         "The last norm is missing. `lm_head` reads `model.ln_f(x[:, -1])`.",
         ("model.ln_f(x[:, -1])", "x[:, -1]"),
     ),
+    Mistake(
+        "The attention's output replaces the stream. It is added to it, `x = x + …`.",
+        ("x = x + attn", "x = attn"),
+    ),
+    Mistake(
+        "The positions are missing. Add the rows of `wpe` for them.",
+        (" + model.embeddings.wpe(positions)", ""),
+    ),
+    Mistake(
+        "`len(kept)` counts the layers. The tokens that are kept are along axis 2, `kept[0][0].size(2)`.",
+        ("kept[0][0].size(2) if kept else 0", "len(kept)"),
+    ),
+    Mistake(
+        "All layers write to one place. Each has its own keys and values, `kept[layer]`.",
+        ("kept[layer] = k, v", "kept[0] = k, v"),
+    ),
+    Mistake(
+        "The kept and the new ones are joined along the axis of the heads. In (B, H, T, D) the tokens are axis 2.",
+        ("dim=2) for pair", "dim=1) for pair"),
+    ),
 )
 
 TOLERANCE = 1e-4

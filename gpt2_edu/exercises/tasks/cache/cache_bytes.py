@@ -51,4 +51,16 @@ MISTAKES = (
         "That is for one block. Every block computes keys and values of its own, and all six are kept.",
         code="cache_bytes = 2 * 384 * 2 * 256 * 8",
     ),
+    Mistake(
+        "That is for one token of one text. Multiply by 256 tokens and by eight texts.",
+        code="cache_bytes = 2 * 6 * 384 * 2",
+    ),
+    Mistake(
+        "That is for one token of each text. Multiply by the 256 tokens.",
+        code="cache_bytes = 2 * 6 * 384 * 2 * 8",
+    ),
+    Mistake(
+        "Those are bits. bfloat16 has two bytes per entry.",
+        code="cache_bytes = 8 * 2 * 6 * 384 * 2 * 256 * 8",
+    ),
 )

@@ -105,6 +105,29 @@ MISTAKES = (
         "The keys are joined and the values are not, so weights and values do not fit. Put `past[1]` in front of v as well.",
         ("        v = torch.cat([past[1], v], dim=2)\n", ""),
     ),
+    Mistake(
+        "Return two things, the output and the pair (k, v) for the next call.",
+        ("return out, (k, v)", "return out"),
+    ),
+    Mistake(
+        "The kept queries are not needed, and what you put in front of q are keys. Only the new tokens ask.",
+        (
+            "    if past is not None:\n",
+            "    if past is not None:\n        q = torch.cat([past[0], q], dim=2)\n",
+        ),
+    ),
+    Mistake(
+        "Keys and values are swapped. `past` is the pair (k, v), so `past[0]` has the keys.",
+        ("[past[0], k]", "[past[1], k]"),
+        ("[past[1], v]", "[past[0], v]"),
+    ),
+    Mistake(
+        "The weights have the layout (out, in) of a Linear. Use `F.linear`, or transpose them.",
+        (
+            'F.linear(x, weights["c_attn.weight"], weights["c_attn.bias"])',
+            'x @ weights["c_attn.weight"] + weights["c_attn.bias"]',
+        ),
+    ),
 )
 
 

@@ -90,6 +90,22 @@ MISTAKES = (
         "The hidden scores are set to 0. Before a softmax that hides nothing, because a score of 0 gets weight. Write −∞.",
         ("-torch.inf", "0.0"),
     ),
+    Mistake(
+        "The softmax runs over the queries. A row is a query, and its weights must sum to 1, `softmax(dim=-1)`.",
+        ("softmax(dim=-1)", "softmax(dim=-2)"),
+    ),
+    Mistake(
+        "What may be seen is hidden, and the rest is seen. `masked_fill` fills where the mask is True, so it needs `~visible`.",
+        ("~visible", "visible"),
+    ),
+    Mistake(
+        "`triu` keeps what is above the diagonal, which is the future. Use `tril(S - T)`.",
+        ("tril(S - T)", "triu(S - T)"),
+    ),
+    Mistake(
+        "The heads and the tokens of k are swapped. Swap the last two axes, `transpose(-2, -1)`.",
+        ("transpose(-2, -1)", "transpose(1, 2)"),
+    ),
 )
 
 

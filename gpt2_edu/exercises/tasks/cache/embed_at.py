@@ -48,7 +48,7 @@ MISTAKES = (
         ("start, start + idx", "idx"),
     ),
     Mistake(
-        "`start` is added after the padding was subtracted and cut at 0, so a short text gets positions that are too high. Add it to the columns first.",
+        "A short text gets positions that are too high. First add `start` to the columns, then subtract the padding, and cut at 0 last.",
         ("start, start + idx", "idx"),
         ("[positions]", "[positions + start]"),
     ),
@@ -82,6 +82,14 @@ MISTAKES = (
     Mistake(
         "The padding is subtracted in the prompt only. A decoded token of a short text must count from the text's own beginning as well.",
         ("[positions]", "[columns if start else positions]"),
+    ),
+    Mistake(
+        "`padding` is (B,), and the columns are (T,). `padding.unsqueeze(1)` makes (B, 1) of it, so that the difference is (B, T).",
+        ("padding.unsqueeze(1)", "padding"),
+    ),
+    Mistake(
+        "The tokens' own vectors are missing. Add the rows of `wte` and of `wpe`.",
+        ("wte[idx] + ", ""),
     ),
 )
 

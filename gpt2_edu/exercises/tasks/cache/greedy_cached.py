@@ -89,6 +89,23 @@ MISTAKES = (
         "In the prefill this appends a guess for every position of the prompt. Take the last position only, `logits[:, -1:]`.",
         ("logits[:, -1:].argmax", "logits.argmax"),
     ),
+    Mistake(
+        "The cache is made for one text. It needs the number of prompts, `batch_size=idx.size(0)`.",
+        ("batch_size=idx.size(0)", "batch_size=1"),
+    ),
+    Mistake(
+        "One token too many is appended. The loop runs n times.",
+        ("range(n)", "range(n + 1)"),
+    ),
+    Mistake(
+        "The prompt passes twice, once before the loop and once in it. Leave the first pass out, or begin the loop with its logits.",
+        ("    with torch.no_grad():", "    with torch.no_grad():\n        model(idx, cache=cache)"),
+    ),
+    Mistake(
+        "The same thing goes into the model in every step. After the prefill it must be the token that was just chosen.",
+        ("            new = logits", "            chosen = logits"),
+        ("[idx, new]", "[idx, chosen]"),
+    ),
 )
 
 

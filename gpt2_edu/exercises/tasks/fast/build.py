@@ -58,8 +58,8 @@ MISTAKES = (
         (", is_causal=True", ""),
     ),
     Mistake(
-        "A single new query sees only the first key, because is_causal counts queries from 0. "
-        "Use it only when there are as many queries as keys.",
+        "A single new query sees only the first key, because the queries are counted from 0, as "
+        "is_causal does. With fewer queries than keys, give the mask `tril(S - T)`.",
         ("if T == S", "if T <= S"),
     ),
     Mistake(
@@ -92,5 +92,27 @@ MISTAKES = (
     Mistake(
         "For fewer queries than keys nothing is returned yet. Return a second call there, with the mask `tril(S - T)`.",
         ("    visible =", "    return None\n    visible ="),
+    ),
+    Mistake(
+        "`triu` keeps what is above the diagonal, which is the future. Use `tril(S - T)`.",
+        ("tril(S - T)", "triu(S - T)"),
+    ),
+    Mistake(
+        "The shift has the wrong sign, so the new queries see no key at all. Shift to the right, by S − T.",
+        ("tril(S - T)", "tril(T - S)"),
+    ),
+    Mistake(
+        "Keys and values are swapped. The order is q, k, v.",
+        ("(q, k, v, is_causal=True)", "(q, v, k, is_causal=True)"),
+        ("(q, k, v, attn_mask", "(q, v, k, attn_mask"),
+    ),
+    Mistake(
+        "The mask has a row for each key here. It has T rows, one for each query, and S columns.",
+        ("torch.ones(T, S,", "torch.ones(S, T,"),
+    ),
+    Mistake(
+        "`scale=1.0` switches the division by √D off. Leave it out.",
+        ("is_causal=True)", "is_causal=True, scale=1.0)"),
+        ("attn_mask=visible)", "attn_mask=visible, scale=1.0)"),
     ),
 )

@@ -65,6 +65,18 @@ MISTAKES = (
         "The cache is left out. With long texts it weighs more than the weights.",
         (" + texts * cache", ""),
     ),
+    Mistake(
+        "The cache of one block only is read here. Each of the N blocks has its own.",
+        ("2 * n_layer * n_embd", "2 * n_embd"),
+    ),
+    Mistake(
+        "That is the time of a step. Tokens per second are `texts` divided by it.",
+        ("texts * bandwidth / step", "step / bandwidth"),
+    ),
+    Mistake(
+        "That is with four bytes per number. bfloat16 has two.",
+        ("step = 2 *", "step = 4 *"),
+    ),
 )
 
 

@@ -81,6 +81,14 @@ def plain_names(checkpoint):
         "Only the first of two words in a name is removed. Leave out the number, and `replace` removes all.",
         ('replace("_orig_mod.", "")', 'replace("_orig_mod.", "", 1)'),
     ),
+    Mistake(
+        "The old names are still there. Return only the new ones, in a new dictionary.",
+        ("    return {", "    return checkpoint | {"),
+    ),
+    Mistake(
+        "Names without the word are left out. They belong to the model as well, and stay as they are.",
+        ("in checkpoint.items()", 'in checkpoint.items() if "_orig_mod." in name'),
+    ),
 )
 
 

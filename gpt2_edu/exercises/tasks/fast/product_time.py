@@ -77,6 +77,15 @@ MISTAKES = (
         ('1e6 * arithmetic, "arithmetic"', '1e6 * arithmetic, "memory"'),
         ('1e6 * memory, "memory"', '1e6 * memory, "arithmetic"'),
     ),
+    Mistake(
+        "Only the result is counted. Both factors have to be read from memory as well.",
+        ("m * k + k * n + m * n", "m * n"),
+    ),
+    Mistake(
+        "`peak` and `bandwidth` are swapped. FLOPs are divided by `peak`, bytes by `bandwidth`.",
+        ("/ peak", "/ bandwidth"),
+        ("/ bandwidth  #", "/ peak  #"),
+    ),
 )
 
 

@@ -50,4 +50,8 @@ MISTAKES = (
         "That is the whole gradient once. Each of two rounds sends three quarters of it.",
         code="sent_by_each = 1000",
     ),
+    Mistake(
+        "That is one piece. Each device sends one in every exchange, and there are two rounds of three.",
+        code="sent_by_each = 250",
+    ),
 )

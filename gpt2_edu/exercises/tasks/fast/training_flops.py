@@ -70,6 +70,18 @@ MISTAKES = (
             "n_layer * (12 * n_embd**2 + vocab_size * n_embd)",
         ),
     ),
+    Mistake(
+        "Training is counted as two forward passes. The backward pass alone costs two, so it is three in all.",
+        ("return 3 *", "return 2 *"),
+    ),
+    Mistake(
+        "Each weight is counted as 1 FLOP. It is a multiplication *and* an addition, 2 FLOPs.",
+        ("2 * weights", "weights"),
+    ),
+    Mistake(
+        "Only the weights count three times here. Attention has a backward pass, too.",
+        ("3 * (2 * weights + attention)", "3 * 2 * weights + attention"),
+    ),
 )
 
 

@@ -133,6 +133,43 @@ MISTAKES = (
             "        probs = logits.softmax(dim=-1)\n        falling, order",
         ),
     ),
+    Mistake(
+        "With `<=` the last of the kept logits goes as well, and with top_k = 1 nothing is left. Cut only what is smaller, with `<`.",
+        ("logits < last_kept", "logits <= last_kept"),
+    ),
+    Mistake(
+        "`gather` reads from the indices in `order`, but the sorted probabilities must be *written* back to them. That is `scatter`.",
+        ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept.gather(-1, order)"),
+    ),
+    Mistake(
+        "You return the new tokens without the prompt. Append them to `idx` and return all of it.",
+        ("    for _ in range(n):", "    first = idx.size(1)\n    for _ in range(n):"),
+        ("dim=1)\n    return idx", "dim=1)\n    return idx[:, first:]"),
+    ),
+    Mistake(
+        "The `return` is inside the loop, so only one token is appended. Move it out, below the loop.",
+        ("dim=1)\n    return idx", "dim=1)\n        return idx"),
+    ),
+    Mistake(
+        "You use the logits of the first position. The next token is predicted at the last one, `[:, -1]`.",
+        ("[:, -1]  #", "[:, 0]  #"),
+    ),
+    Mistake(
+        "The cut logits are set to 0, which is an ordinary logit and keeps its share. Set them to −∞.",
+        ("-torch.inf", "0"),
+    ),
+    Mistake(
+        "You take the likeliest token each time. `torch.multinomial` draws one according to the probabilities.",
+        ("torch.multinomial(probs, num_samples=1)", "probs.argmax(dim=-1, keepdim=True)"),
+    ),
+    Mistake(
+        "You give the model one token less than its window holds. The last `block_size` tokens are `idx[:, -model.block_size :]`, without a `+ 1`.",
+        ("-model.block_size :", "-model.block_size + 1 :"),
+    ),
+    Mistake(
+        "With top_p the cut of top_k is lost. Both apply, top-k first.",
+        ("if top_k is not None:", "if top_k is not None and top_p is None:"),
+    ),
 )
 
 TOLERANCE = 0.03  # of 10,000 draws

@@ -96,6 +96,14 @@ MISTAKES = (
         "`torch.cat` returns a new tensor, and it is lost here. Assign it, `idx = torch.cat([idx, new], dim=1)`.",
         ("idx = torch.cat([idx, new], dim=1)", "torch.cat([idx, new], dim=1)"),
     ),
+    Mistake(
+        "One token too many is appended. The loop runs n times, `range(n)`.",
+        ("range(n)", "range(n + 1)"),
+    ),
+    Mistake(
+        "The `return` is inside the loop, so only one token is appended. Move it out, below the loop.",
+        ("dim=1)\n    return", "dim=1)\n        return"),
+    ),
 )
 
 

@@ -85,12 +85,16 @@ MISTAKES = (
         ("crane_model.state_dict()", "dict(crane_model.named_parameters())"),
     ),
     Mistake(
-        "`state_dict` is a method. Call it, `crane_model.state_dict()`.",
+        "`gpt2` takes the weights as a dictionary of names and tensors. That is `crane_model.state_dict()`, with its brackets.",
         ("crane_model.state_dict()", "crane_model.state_dict"),
     ),
     Mistake(
         "That is the number of blocks. The heads are counted by `crane_model.config.n_head`.",
         ("crane_model.config.n_head", "crane_model.config.n_layer"),
+    ),
+    Mistake(
+        "That is the package's model, which returns a pair. Use your own `gpt2`, with the weights of `crane_model`.",
+        ("gpt2(idx, crane_model.state_dict(), crane_model.config.n_head)", "crane_model(idx)"),
     ),
 )
 

@@ -118,6 +118,26 @@ def next_probabilities(logits, temperature, top_k):
         "With `<=` the last of the kept logits goes as well, and with top-k 1 nothing is left. Cut only what is smaller, with `<`.",
         ("logits < smallest_kept", "logits <= smallest_kept"),
     ),
+    Mistake(
+        "The softmax runs over the batch. Each row must sum to 1, so it is `softmax(dim=-1)`.",
+        ("softmax(dim=-1)", "softmax(dim=0)"),
+    ),
+    Mistake(
+        "The limit is the largest logit, so only one token is left. Take the last of the k largest, `values[:, -1:]`.",
+        ("values[:, -1:]", "values[:, :1]"),
+    ),
+    Mistake(
+        "Without the colon, `[:, -1]`, the limits are (B,) and are compared with the columns. Keep the axis, `[:, -1:]`, which is (B, 1).",
+        ("values[:, -1:]", "values[:, -1]"),
+    ),
+    Mistake(
+        "At temperature 0 the index of the winner is returned. It should be a row of probabilities, 1 at this index and 0 elsewhere.",
+        ("torch.zeros_like(logits).scatter(-1, winner, 1.0)", "winner"),
+    ),
+    Mistake(
+        "These are the cut logits. Take the softmax of them.",
+        ("return logits.softmax(dim=-1)", "return logits"),
+    ),
 )
 
 

@@ -82,6 +82,18 @@ MISTAKES = (
         "`>` instead of `>=` changes only what happens where p is met exactly. The sum still includes the token itself, so the one that crosses p goes. Ask what was reached *before* it.",
         ("before >= p", "before + descending > p"),
     ),
+    Mistake(
+        "All rows are divided by one sum. Each row has its own, `kept.sum(dim=-1, keepdim=True)`.",
+        ("kept.sum(dim=-1, keepdim=True)", "kept.sum()"),
+    ),
+    Mistake(
+        "A softmax gives the dropped tokens a share again, because a probability of 0 is an ordinary number to it. Divide by the sum.",
+        ("kept / kept.sum(dim=-1, keepdim=True)", "kept.softmax(dim=-1)"),
+    ),
+    Mistake(
+        "The tokens are sorted from the unlikeliest. The likeliest must come first, `descending=True`.",
+        ("descending=True", "descending=False"),
+    ),
 )
 
 

@@ -87,6 +87,30 @@ MISTAKES = (
         "Your own softmax has no mask, so tokens see those after them. Call your `attention`, which hides them.",
         ("attention(q, k, apart)", "(q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1)"),
     ),
+    Mistake(
+        "Only one block's maps are returned. Collect those of all blocks, and return them below the loop.",
+        ("    return torch.cat(maps)", "    return maps[-1]"),
+    ),
+    Mistake(
+        "Queries and keys are swapped. `c_attn` gives q, k, v in this order.",
+        ("attention(q, k, apart)", "attention(k, q, apart)"),
+    ),
+    Mistake(
+        "These are the scores. The weights are their softmax under the mask, which your `attention` takes.",
+        ("attention(q, k, apart)", "q @ k.mT / q.size(-1) ** 0.5"),
+    ),
+    Mistake(
+        "The heads are averaged away. Keep the map of each head.",
+        ("attention(q, k, apart)", "attention(q, k, apart).mean(dim=1)"),
+    ),
+    Mistake(
+        "Attention reads `ln_1`, and `ln_2` belongs to the MLP.",
+        ("block.ln_1", "block.ln_2"),
+    ),
+    Mistake(
+        "The maps of all blocks are in one row, (1, N · H, T, T). Join them along axis 0, which is what `torch.cat(maps)` does.",
+        ("torch.cat(maps)", "torch.cat(maps, dim=1)"),
+    ),
 )
 
 TOLERANCE = 1e-4

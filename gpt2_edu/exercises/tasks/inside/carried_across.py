@@ -57,7 +57,7 @@ TOLERANCE = 1e-4
 
 MISTAKES = (
     Mistake(
-        "All positions of the stage are swapped, so from there on the model reads the other text. Swap one position only.",
+        "These are the logits of `source`, as if all positions of the stage were swapped. Swap one position only, and return the logits of the second pass.",
         ("edits={stage: swap}", "edits={stage: t[stage]}"),
     ),
     Mistake(
@@ -90,6 +90,14 @@ MISTAKES = (
         "Everything up to the position is swapped. Swap one position only, `x[:, position]`.",
         ("t[stage][:, position]", "t[stage][:, : position + 1]"),
         ("x[:, position]", "x[:, : position + 1]"),
+    ),
+    Mistake(
+        "The result has the axis of the text, (1, V). Return `logits[0, -1]`, which is (V,).",
+        ("logits[0, -1]", "logits[:, -1]"),
+    ),
+    Mistake(
+        "The model returns a pair, the logits and a loss that is None here. Take the logits, `logits, _ = model(into)`.",
+        ("logits, _ = model(into)", "logits = model(into)"),
     ),
 )
 

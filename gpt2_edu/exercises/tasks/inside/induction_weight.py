@@ -80,6 +80,18 @@ def induction_weight(weights):
         "This is the whole diagonal. Its first entry belongs to a query of the first half, its last one to a token that was not followed in the first half. Leave both out.",
         ("torch.arange(n, 2 * n - 1)", "torch.arange(n - 1, 2 * n)"),
     ),
+    Mistake(
+        "That is the sum over texts and queries. Take the mean.",
+        (".mean(", ".sum("),
+    ),
+    Mistake(
+        "You begin one query too late. The second half begins at n.",
+        ("torch.arange(n,", "torch.arange(n + 1,"),
+    ),
+    Mistake(
+        "You average over the heads and keep the texts. Keep the axis of the heads, `mean(dim=(0, 2))`.",
+        ("dim=(0, 2)", "dim=(1, 2)"),
+    ),
 )
 
 

@@ -82,6 +82,21 @@ MISTAKES = (
         "`heads[:, head]` is (B, T, D), so its axis 2 has the D entries, not the tokens. Average over texts and tokens, `mean(dim=(0, 1))`.",
         ("mean(dim=(0, 1))", "mean(dim=(0, 2), keepdim=True)"),
     ),
+    Mistake(
+        "All heads are replaced. Only `x[:, head]` should change.",
+        (
+            "x[:, head] = heads[:, head].mean(dim=(0, 1))",
+            "x[:] = heads.mean(dim=(0, 2), keepdim=True)",
+        ),
+    ),
+    Mistake(
+        "Without the colon `head` is an index of the texts. Axis 0 counts the texts and axis 1 the heads, `x[:, head]`.",
+        ("x[:, head] = heads[:, head]", "x[head] = heads[head]"),
+    ),
+    Mistake(
+        "That is the sum over texts and tokens. Take the mean.",
+        (".mean(", ".sum("),
+    ),
 )
 
 

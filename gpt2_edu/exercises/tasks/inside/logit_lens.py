@@ -80,6 +80,13 @@ MISTAKES = (
             "(gamma * (x - x.mean()) / (x.var(correction=0) + 1e-5).sqrt() + beta)",
         ),
     ),
+    Mistake(
+        "The standard deviation divides by C − 1 here. LayerNorm divides by C.",
+        (
+            "layer_norm(x, gamma, beta)",
+            "(gamma * (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True) + beta)",
+        ),
+    ),
 )
 
 

@@ -99,6 +99,18 @@ MISTAKES = (
         ("    m = beta1", "    g = g + decay * p\n    m = beta1"),
         ("p = p * (1 - lr * decay)", "p = p"),
     ),
+    Mistake(
+        "Only m is corrected now. v begins at 0 as well, so it needs its hat, `v / (1 - beta2**t)`.",
+        ("v / (1 - beta2**t)", "v"),
+    ),
+    Mistake(
+        "This pulls every parameter by the same amount. The decay takes a share of p itself, `p * (1 - lr * decay)`.",
+        ("p = p * (1 - lr * decay)", "p = p - lr * decay"),
+    ),
+    Mistake(
+        "p is right, but the next step needs m and v, too. Return all three, `return p, m, v`.",
+        ("return p, m, v", "return p"),
+    ),
 )
 
 

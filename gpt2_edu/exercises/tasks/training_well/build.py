@@ -167,6 +167,46 @@ MISTAKES = (
         'The second group has no decay of its own, so AdamW\'s default of 0.01 applies. Give it `"weight_decay": 0.0`.',
         ('{"params": others, "weight_decay": 0.0}', '{"params": others}'),
     ),
+    Mistake(
+        "All parts of a step are the same batch. Call `batch` inside the loop over the parts.",
+        (
+            "        for _ in range(accumulate):\n            inputs, targets = batch(ids, batch_size, T)\n",
+            "        inputs, targets = batch(ids, batch_size, T)\n        for _ in range(accumulate):\n",
+        ),
+    ),
+    Mistake(
+        'The learning rate is never set, so AdamW\'s default applies. In every step, set `group["lr"]` in all groups.',
+        ('            group["lr"] = rate(step, steps, lr, min_lr, warmup)\n', "            pass\n"),
+    ),
+    Mistake(
+        "The gradients of all steps add up. Call `optimizer.zero_grad()` at the beginning of each step.",
+        ("        optimizer.zero_grad()\n", ""),
+    ),
+    Mistake(
+        "The two groups are swapped. The matrices decay, and biases and norms do not.",
+        ('"params": matrices', '"params": others'),
+        ('{"params": others, "weight_decay": 0.0}', '{"params": matrices, "weight_decay": 0.0}'),
+    ),
+    Mistake(
+        "`clip_grad_value_` cuts each entry, which changes the direction. `clip_grad_norm_` shortens the whole.",
+        ("clip_grad_norm_", "clip_grad_value_"),
+    ),
+    Mistake(
+        "The learning rate of only one group is set. Set it in all groups.",
+        ("in optimizer.param_groups:", "in optimizer.param_groups[:1]:"),
+    ),
+    Mistake(
+        "The cosine is spread over all steps. Divide by the steps after the warm-up, `steps - warmup`.",
+        ("/ (steps - warmup)", "/ steps"),
+    ),
+    Mistake(
+        "Your cosine begins at twice the height. 1 + cos lies between 0 and 2, so divide by 2.",
+        ("done)) / 2", "done))"),
+    ),
+    Mistake(
+        "You count the steps of the loop from 1. `rate` adds the 1 itself.",
+        ("= rate(step, steps", "= rate(step + 1, steps"),
+    ),
 )
 
 TOLERANCE = 1e-3
@@ -193,9 +233,11 @@ class Quarrelling(nn.Module):
         super().__init__()
         self.table = table(V)
         self.calls = 0
+        self.seen: set[tuple[int, ...]] = set()
 
     def forward(self, idx: Tensor) -> Tensor:
         self.calls += 1
+        self.seen.add(tuple(idx.flatten().tolist()))
         logits: Tensor = self.table(idx) * (2 if self.calls % 2 else -1)
         return logits
 
@@ -210,7 +252,9 @@ def use(mine: Any, what: str, *given: Any) -> Any:
     ids, steps, batch_size, T, lr, more = given
     model = MODELS.get(what, table)(11)
     losses = mine.train(model, ids, steps, batch_size, T, lr, **more)
-    return [len(losses), *(round(float(losses[i]), 3) for i in (0, 1, -1))]
+    found = [len(losses), *(round(float(losses[i]), 3) for i in (0, 1, -1))]
+    # each part is a batch of its own
+    return [*found, len(model.seen) > steps] if isinstance(model, Quarrelling) else found
 
 
 def right(what: str, *given: Any) -> Any:

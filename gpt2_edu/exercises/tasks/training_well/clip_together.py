@@ -61,8 +61,12 @@ MISTAKES = (
         ("[g * factor for g in grads]", "[g.mul_(factor) for g in grads]"),
     ),
     Mistake(
-        "Nothing was shortened. `clip_grad_norm_` takes parameters and looks at their `.grad`, and these are the gradients themselves. Compute the length and the factor yourself.",
+        "Nothing was shortened. What is too long is multiplied by limit / length. (`clip_grad_norm_` does not help, because it looks at the `.grad` of what it is given.)",
         ("[g * factor for g in grads]", "grads"),
+    ),
+    Mistake(
+        "You take the length of the longest tensor. The tensors are one long vector, whose length is the root of the sum of all their squares.",
+        ("torch.cat([g.flatten() for g in grads]).norm()", "max(g.norm() for g in grads)"),
     ),
 )
 

@@ -74,7 +74,7 @@ def cases():
     generator = torch.Generator().manual_seed(14)
     targets = torch.randint(9, (3, 7), generator=generator)
     targets[0, 2:] = targets[2, 5:] = -100
-    targets[1, 3] = 0
+    targets[1, 3], targets[1, 6] = 0, -100
     return [
         Case("the example", (torch.tensor([[4, 7, 2], [0, -100, -100]]),)),
         Case("three texts of different length", (targets,)),
