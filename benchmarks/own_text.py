@@ -3,7 +3,7 @@
 0.1 and 1 MB of Python's own documentation are prepared and trained on as ``gpt2-edu prepare`` and
 ``gpt2-edu train`` do it. The loss stands beside that of a 5-gram model with Kneser-Ney smoothing on
 the same tokens. Minutes are at the speed of the fastest tenth of the steps: the machine may be busy
-with other things. For 10 and 100 MB they are worked out from three steps, and the number of tokens
+with other things. For 10 and 100 MB they are worked out from a few steps, and the number of tokens
 is extrapolated as well. A T4 is on paper: the longest of the three limits of chapter 18, at the
 rates of its data sheet.
 """
@@ -40,6 +40,7 @@ from gpt2_edu.data.shards import Header, Shard
 from gpt2_edu.labs.cost import limits
 from gpt2_edu.machine.data_sheets import find_device
 from gpt2_edu.machine.device import pick_precision
+from gpt2_edu.machine.measure import fastest
 from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.trainer import TrainConfig, Trainer
 from gpt2_edu.training.config import LOG
@@ -207,8 +208,7 @@ def main(argv: list[str] | None = None) -> None:
         header = imagined(whole[: 100_000 if options.quick else None], size)
         row = described(header, settings_for(header, budget), size)
         step = training_step(GPT2Config(**row["sizes"]), row["batch_size"], device, dtype)
-        step()
-        row["seconds a step"] = min(step() for _ in range(3))
+        row["seconds a step"] = fastest(step, device)
         row["minutes"] = row["steps"] * row["seconds a step"] / 60
         texts.append(row | {"minutes are": "extrapolated from measured steps"})
     if not options.quick:

@@ -60,6 +60,19 @@ def copy_rate(device: torch.device, size: int = 2**27) -> float:
     return 2 * size / _best_of(5, lambda: target.copy_(source), device)
 
 
+def fastest(run: Callable[[], object], device: torch.device, within: float = 2.0) -> float:
+    """Seconds of the fastest of some calls: at least 2, at most 10, within about so many seconds.
+
+    The first call, which warms up, does not count. A machine that does other things is slow most
+    of the time.
+    """
+    run()
+    times: list[float] = []
+    while len(times) < 2 or (len(times) < 10 and sum(times) < within):
+        times.append(seconds(run, device))
+    return min(times)
+
+
 def _best_of(repeats: int, run: Callable[[], object], device: torch.device) -> float:
     run()
     return min(seconds(run, device) for _ in range(repeats))

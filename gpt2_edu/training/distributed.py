@@ -165,6 +165,13 @@ def micro_step(model: nn.Module, *, last: bool) -> Iterator[None]:
     yield
 
 
+def reshard(model: nn.Module) -> None:
+    """Free what FSDP gathered for a validation: the parameters are again those of the optimiser."""
+    for module in model.modules():
+        if callable(free := getattr(module, "reshard", None)):
+            free()
+
+
 def full_tensor(tensor: Tensor) -> Tensor:
     """The tensor, gathered if it is split over the ranks; every rank must call this."""
     from torch.distributed.tensor import DTensor

@@ -33,7 +33,7 @@ from ..language_model import eval_mode
 from ..machine.data_sheets import device_peak
 from ..machine.device import keep_freed_memory, named_device, pick_compile, pick_precision
 from ..machine.files import named_path
-from ..machine.measure import seconds
+from ..machine.measure import fastest
 from ..machine.messages import changes
 from ..model import GPT2
 from ..tokenizer import RANKS, is_own, load_tokenizer
@@ -48,6 +48,7 @@ from .distributed import (
     gather_full,
     micro_step,
     process_group,
+    reshard,
 )
 from .memory import StepMemory
 from .optim import make_optimizer
@@ -355,9 +356,9 @@ class Trainer:
     def measure_step(self) -> float:
         """Seconds that a step takes now, without changing the run: forward and backward pass.
 
-        On a CPU one sequence stands for a batch that would take longer than a second.
+        On a CPU one sequence stands for a batch that would take longer than ten seconds.
         """
-        config, device = self.config, self.ranks.device
+        config, device, alone = self.config, self.ranks.device, self.ranks.world_size == 1
 
         def passes(rows: int) -> float:
             shape = (rows, config.block_size)
@@ -368,12 +369,11 @@ class Trainer:
                     _, loss = self.training_model(idx, idx)
                 loss.backward()
 
-            run()  # warm up
-            return min(seconds(run, device) for _ in range(2))
+            return fastest(run, device, within=1 if alone else 0)  # every rank as often
 
         with kept_random_state(device):
-            one = passes(1) * config.batch_size if device.type == "cpu" else 0.0
-            batch = one if one > 1 else passes(config.batch_size)
+            one = passes(1) * config.batch_size if device.type == "cpu" and alone else 0.0
+            batch = one if one > 10 else passes(config.batch_size)
         self.optimizer.zero_grad()
         return batch * config.grad_accum
 
@@ -430,6 +430,7 @@ class Trainer:
         call this. Raises OSError on all of them if the checkpoint cannot be written.
         """
         ranks, model = self.ranks, self.model
+        reshard(model)
         data = {"val_fingerprint": self.val.fingerprint} if self.val is not None else {}
         state = {
             "step": self.step,

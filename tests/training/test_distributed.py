@@ -68,7 +68,11 @@ def assert_same_run(run: Path, reference: Path, tolerance: float = 2e-6) -> None
         assert numbers == pytest.approx(expected_numbers, rel=10 * tolerance)
     weights = load_file(checkpoints(run)[-1] / "model.safetensors")
     for name, value in load_file(checkpoints(reference)[-1] / "model.safetensors").items():
-        torch.testing.assert_close(weights[name], value, rtol=0, atol=50 * tolerance)
+        ours = weights[name]
+        if name.endswith("attn.c_attn.bias"):  # softmax cancels what is the same for all keys, so
+            C = len(value) // 3  # the keys' gradient is rounding noise, which AdamW enlarges
+            value, ours = (torch.cat([x[:C], x[2 * C :]]) for x in (value, ours))
+        torch.testing.assert_close(ours, value, rtol=0, atol=50 * tolerance)
 
 
 @pytest.mark.parametrize(
