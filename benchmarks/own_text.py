@@ -126,6 +126,8 @@ def measured(
     settings = settings_for(header, budget)
     trainer = Trainer(TrainConfig(data=data, out=run, device="cpu", quiet=True, **settings))
     done = trainer.train()
+    if not done.finished:
+        raise SystemExit("stopped before a run was finished: nothing is written")
     train, val = (TokenShards(data, split) for split in ("train", "val"))
     ids = [shards.read(0, len(shards)).tolist() for shards in (train, val)]
     T = settings["block_size"]
