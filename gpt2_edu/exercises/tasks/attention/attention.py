@@ -149,6 +149,10 @@ MISTAKES = (
         "These are the weights. The result is their mixture of the values: `weights @ v`.",
         ("return weights @ v", "return weights"),
     ),
+    Mistake(
+        "The powers are not divided by their sum. The shares of a row must sum to 1: `softmax(dim=-1)`.",
+        ("scores.softmax(dim=-1)", "scores.exp()"),
+    ),
 )
 
 

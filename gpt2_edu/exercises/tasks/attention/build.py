@@ -200,6 +200,10 @@ MISTAKES = (
         "`attention` is right, but `Head` adds x to its result. That is the residual connection, of a later chapter.",
         ("return attention(q, k, v)", "return x + attention(q, k, v)"),
     ),
+    Mistake(
+        "The powers are not divided by their sum. The shares of a row must sum to 1: `softmax(dim=-1)`.",
+        ("scores.softmax(dim=-1)", "scores.exp()"),
+    ),
 )
 
 

@@ -91,6 +91,14 @@ MISTAKES = (
         "Each third of the weight is (out, in) as well, so it must be transposed: `x @ weight[:C].T`.",
         ("x @ weight.T", "torch.cat([x @ part for part in weight.split(x.size(-1))], dim=-1)"),
     ),
+    Mistake(
+        "The pieces are right, but in another order. The first C outputs are the query, the next C the key, the last C the value.",
+        ("    q, k, v = ", "    q, v, k = "),
+    ),
+    Mistake(
+        "The pieces are right, but in another order. The first C outputs are the query, the next C the key, the last C the value.",
+        ("    q, k, v = ", "    v, k, q = "),
+    ),
 )
 
 

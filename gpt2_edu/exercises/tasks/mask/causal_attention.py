@@ -161,6 +161,17 @@ MISTAKES = (
         "The softmax is missing: you mix with the masked scores themselves.",
         (".softmax(dim=-1)", ""),
     ),
+    Mistake(
+        "Each token sees only those before it, and not itself. A token may see itself: keys up to and including its own.",
+        code="""def causal_attention(q, k, v):
+    rows = []
+    for i in range(q.size(-2)):
+        scores = q[..., i : i + 1, :] @ k[..., :i, :].transpose(-2, -1)
+        scores = scores / math.sqrt(q.size(-1))
+        rows.append(scores.softmax(dim=-1) @ v[..., :i, :])
+    return torch.cat(rows, dim=-2)
+""",
+    ),
 )
 
 

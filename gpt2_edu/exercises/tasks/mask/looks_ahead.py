@@ -141,6 +141,10 @@ if not torch.equal(before[:, :j], after[:, :j]):  # to the last bit
         "`!=` compares entry by entry, and `if` needs one answer. Ask with `torch.equal`.",
         ("not torch.equal(before[:, :j], after[:, :j])", "before[:, :j] != after[:, :j]"),
     ),
+    Mistake(
+        "You change only one entry of the token. A layer may leak through any of them, so change all C: `changed[:, j]`. And compare all of them.",
+        ("changed[:, j]", "changed[:, j, 0]"),
+    ),
 )
 
 
@@ -195,6 +199,10 @@ def _last_is_seen(x):
     return torch.cat([x[:, :-2], x[:, -2:-1] + x[:, -1:], x[:, -1:]], dim=1)
 
 
+def _last_entry_peeps(x):
+    return torch.cat([x[..., :-1], _neighbour(x[..., -1:])], dim=-1)
+
+
 def _two_ahead(x):
     return torch.cat([x[:, :-2] + x[:, 2:], x[:, -2:]], dim=1)
 
@@ -218,6 +226,7 @@ def cases():
         ("a layer in which only text 1 peeps", _second_text_peeps),
         ("a layer in which only the last token is seen early", _last_is_seen),
         ("a layer that adds the second neighbour on the right", _two_ahead),
+        ("a layer in which only the last entry of C peeps", _last_entry_peeps),
         ("a layer that returns what it reads", torch.clone),
         ("a very faint leak", _faint),
     ]

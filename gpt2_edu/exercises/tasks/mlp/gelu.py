@@ -149,6 +149,10 @@ x *= 0.5
         "This is SiLU, x · σ(x). Write the form with tanh.",
         ("0.5 * x * (1 + torch.tanh(inner))", "x * torch.sigmoid(x)"),
     ),
+    Mistake(
+        "π is missing: the root is of 2/π, `math.sqrt(2 / math.pi)`.",
+        ("2 / math.pi", "2"),
+    ),
 )
 
 
