@@ -144,6 +144,15 @@ MISTAKES = (
         ("self.ln_2(x)", "self.ln_1(x)"),
         ("self.second(x)", "self.ln_2(x)"),
     ),
+    Mistake(
+        "Attention runs twice, and the MLP not at all. The second line is the MLP's: "
+        "`x + self.mlp(…)`.",
+        ("self.mlp(normed)", "self.attn(normed)"),
+    ),
+    Mistake(
+        "The MLP is not used. After attention has written to the stream, add `self.mlp(…)`.",
+        ("x + self.mlp(normed)", "x"),
+    ),
 )
 
 

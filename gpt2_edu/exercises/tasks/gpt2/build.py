@@ -251,6 +251,38 @@ MISTAKES = (
         "The new token is put in front of the text. It follows it: `torch.cat([idx, new], dim=1)`.",
         ("[idx, new]", "[new, idx]"),
     ),
+    Mistake(
+        "All matrices with `c_` in their names start smaller. Only the two called `c_proj` write to "
+        "the residual stream.",
+        ('"c_proj" in name', '"c_" in name'),
+    ),
+    Mistake(
+        "Only attention's `c_proj` starts smaller. The MLP's writes to the residual stream as well.",
+        ('"c_proj" in name', '"attn.c_proj" in name'),
+    ),
+    Mistake(
+        "You divide the initial `c_proj` by 2N. The lengths of edits at right angles add up like a "
+        "root: divide by √(2N).",
+        ("math.sqrt(2 * n_layer)", "2 * n_layer"),
+    ),
+    Mistake(
+        "The logits are computed once, before the loop, so that the new tokens are never read. Call "
+        "the model for every token.",
+        (
+            """\
+    for _ in range(n):
+        logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), the last
+""",
+            """\
+    logits = model(idx[:, -model.block_size :])[:, -1]  # (B, V), the last
+    for _ in range(n):
+""",
+        ),
+    ),
+    Mistake(
+        "One token is missing. The loop should run n times, `range(n)`.",
+        ("range(n)", "range(n - 1)"),
+    ),
 )
 
 NAMES = {
@@ -312,14 +344,14 @@ def spreads(whole: torch.nn.Module) -> dict[str, float]:
         "spread of tables and matrices": rounded(whole_of["tables and matrices"].std() * 50),
         "spread of c_proj": rounded(whole_of["c_proj"].std() * 50),
         "size of the biases": rounded(whole_of["biases"].square().mean().sqrt() * 50),
-        "smallest γ": rounded(whole_of["norms"].min()),
-        "largest γ": rounded(whole_of["norms"].max()),
+        "smallest γ": round(whole_of["norms"].min().item(), 1),
+        "largest γ": round(whole_of["norms"].max().item(), 1),
     }
 
 
 def rounded(number: Tensor) -> float:
-    """To one decimal, or two digits: what does not depend on the order of the draws."""
-    return round(float(f"{number.item():.2g}"), 1)
+    """To two digits, so that the order of the draws makes no difference."""
+    return float(f"{number.item():.2g}")
 
 
 @torch.no_grad()
@@ -329,7 +361,7 @@ def right(what: str, sizes: tuple[int, ...], idx: Tensor) -> Any:
     if what == "new":
         return {
             "spread of tables and matrices": 1.0,
-            "spread of c_proj": round(1 / math.sqrt(2 * sizes[2]), 1),
+            "spread of c_proj": 1 / math.sqrt(2 * sizes[2]),
             "size of the biases": 0.0,
             "smallest γ": 1.0,
             "largest γ": 1.0,
@@ -353,7 +385,7 @@ def cases() -> list[Case]:
         Case("logits: two texts of five tokens", ("logits", small, idx)),
         Case("logits: one layer, one head, the whole window", ("logits", other, idx[:1])),
         Case("lm_head and wte are one tensor", ("tied", small, idx)),
-        Case("a new model's numbers", ("new", (101, 7, 2, 4, 64), idx)),
+        Case("a new model's numbers", ("new", (101, 7, 8, 4, 64), idx)),
         Case("generate: six tokens", ("generate", small, idx[:, :1])),
         Case("generate: past the window", ("window", small, idx)),
     ]

@@ -145,6 +145,11 @@ MISTAKES = (
         "The squares are added up, but not divided by C. The variance is their mean.",
         ("square().mean(", "square().sum("),
     ),
+    Mistake(
+        "The argument `eps` is not used. Keep it, `self.eps = eps`, and add `self.eps` under the "
+        "root.",
+        ("self.eps = eps", "self.eps = 1e-5"),
+    ),
 )
 
 
@@ -157,11 +162,14 @@ def theirs(n_embd: int) -> nn.LayerNorm:
 def use(mine: Any, what: str, x: Tensor) -> Tensor:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        layer = mine.LayerNorm(x.size(-1))
-    return layer(x) if what == "new" else fill(layer, theirs(x.size(-1)))(x)
+        eps = [0.5] if what == "another" else []
+        layer = mine.LayerNorm(x.size(-1), *eps)
+    return layer(x) if what != "filled" else fill(layer, theirs(x.size(-1)))(x)
 
 
 def right(what: str, x: Tensor) -> Tensor:
+    if what == "another":
+        return nn.LayerNorm(x.size(-1), eps=0.5)(x)
     return nn.LayerNorm(x.size(-1))(x) if what == "new" else theirs(x.size(-1))(x)
 
 
@@ -170,5 +178,6 @@ def cases() -> list[Case]:
         Case("a new layer, four numbers", ("new", torch.tensor([[[0.3, -0.2, 0.8, 0.5]]]))),
         Case("γ and β given", ("filled", torch.tensor([[[0.3, -0.2, 0.8, 0.5]]]))),
         Case("B = 2, T = 5, C = 12", ("filled", random_tensor(1, 2, 5, 12))),
+        Case("another ε, 0.5", ("another", random_tensor(1, 2, 5, 12))),
         Case("a quiet token: ε inside the root", ("filled", 1e-3 * random_tensor(2, 1, 3, 8))),
     ]

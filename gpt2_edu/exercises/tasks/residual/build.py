@@ -75,6 +75,15 @@ MISTAKES = (
         ('x = note("resid_mid", x + self.attn(x)', 'mid = note("resid_mid", self.attn(x)'),
         ("self.mlp(x)", "self.mlp(mid)"),
     ),
+    Mistake(
+        "Attention runs twice, and the MLP not at all. The second line is the MLP's: "
+        "`x + self.mlp(…)`.",
+        ("self.mlp(x)", "self.attn(x)"),
+    ),
+    Mistake(
+        "The MLP is not used. After attention has written to the stream, add `self.mlp(…)`.",
+        ("x + self.mlp(x)", "x"),
+    ),
 )
 
 

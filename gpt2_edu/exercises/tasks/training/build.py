@@ -162,6 +162,24 @@ MISTAKES = (
         "`torch.optim.AdamW`.",
         ("AdamW", "SGD"),
     ),
+    Mistake(
+        "The loss compares the logits with the inputs, so that the model learns to repeat what it "
+        "reads. Compare with the targets.",
+        ("targets.flatten())", "inputs.flatten())"),
+    ),
+    Mistake(
+        "Your windows begin only at multiples of T. They should begin anywhere: "
+        "`torch.randint(len(ids) - T, (batch_size,))`.",
+        (
+            "torch.randint(len(ids) - T, (batch_size,))",
+            "torch.randint((len(ids) - 1) // T, (batch_size,)) * T",
+        ),
+    ),
+    Mistake(
+        "This is the sum over all positions. The loss is their mean, which `cross_entropy` takes by "
+        "itself.",
+        ("targets.flatten())", 'targets.flatten(), reduction="sum")'),
+    ),
 )
 
 TOLERANCE = 1e-4
@@ -178,15 +196,17 @@ def use(part: Any, what: str, ids: Tensor, *given: Any) -> Any:
     torch.manual_seed(0)
     if what == "batch":
         pair = part.batch(ids, *given)
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise ValueError("batch should return two tensors, the inputs and the targets")
+        good = isinstance(pair, list | tuple) and len(pair) == 2
+        if not good or any(getattr(each, "ndim", 0) != 2 for each in pair):
+            raise ValueError("batch should return inputs and targets, two tensors (B, T)")
         inputs, targets = pair
         # Where a window begins is drawn, in whatever way; what belongs together is not.
         drawn = [part.batch(ids, *given)[0] for _ in range(30)]
         return {
             "shape of the inputs": list(inputs.shape),
             "shape of the targets": list(targets.shape),
-            "targets minus inputs": (targets - inputs).unique().tolist(),
+            "targets minus inputs": difference(inputs, targets),
+            "windows begin anywhere": bool((torch.cat(drawn)[:, 0] % inputs.size(1)).any()),
             "two batches begin elsewhere": len({int(each[0, 0]) for each in drawn}) > 1,
             "two windows of a batch begin elsewhere": any(
                 len(each[:, 0].unique()) > 1 for each in drawn
@@ -195,15 +215,24 @@ def use(part: Any, what: str, ids: Tensor, *given: Any) -> Any:
     model, read = table(11), []
     model.register_forward_pre_hook(lambda model, given: read.append(given[0]))
     losses = part.train(model, ids, *given)
-    losses = list(losses) if isinstance(losses, list | tuple | Tensor) else [losses]
+    if losses is None:
+        return None
+    losses = [losses] if isinstance(losses, float) else losses
+    if not isinstance(losses, list | tuple | Tensor):
+        raise ValueError("train should return a list, with the loss of every step")
     numbers = [round(torch.as_tensor(loss).item(), 3) for loss in (*losses[:2], losses[-1])]
     return {
         "shape of what the model reads": list(read[0].shape),
         "all steps read the same batch": all(torch.equal(each, read[0]) for each in read),
         "number of losses": len(losses),
         "the first losses, and the last": numbers,
+        "what follows each id": model.weight.argmax(dim=-1).tolist(),
         "losses with their graph": sum(getattr(loss, "requires_grad", False) for loss in losses),
     }
+
+
+def difference(inputs: Tensor, targets: Tensor) -> list[int]:
+    return (targets - inputs).unique().tolist() if targets.shape == inputs.shape else []
 
 
 def right(what: str, ids: Tensor, *given: Any) -> Any:
