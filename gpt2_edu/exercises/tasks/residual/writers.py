@@ -118,6 +118,10 @@ MISTAKES = (
 """,
         ),
     ),
+    Mistake(
+        "There is no tensor of that name. The model has `model.config.n_layer` blocks, counted from 0, and its names are those of the chapter, with `transformer.h.0` in front.",
+        ("N, names = model.config.n_layer,", "N, names = 3,"),
+    ),
 )
 
 TOLERANCE = 1e-3  # sums of large numbers, on two ways through attention
