@@ -195,4 +195,20 @@ MISTAKES = (
         "`changed = idx` makes no copy, so the caller's text is changed. Write `idx.clone()`.",
         ("idx.clone()", "idx"),
     ),
+    Mistake(
+        "A healthy model is said to be not repeatable. Dropout may be 0 in training mode, so run the model twice and compare.",
+        ("if not torch.equal(model(idx), logits)", "if model.training"),
+    ),
+    Mistake(
+        "The question is turned round: a tied model is said to be not tied. Ask with `is not`.",
+        ("weight is not model", "weight is model"),
+    ),
+    Mistake(
+        "The question is turned round: a model whose earlier logits stay as they are is accused of looking ahead. It looks ahead if they differ.",
+        ("if not torch.equal(model(changed)[:, :-1]", "if torch.equal(model(changed)[:, :-1]"),
+    ),
+    Mistake(
+        'A list is asked for, also with one entry: `return ["not finite"]`.',
+        ('return ["not finite"]', 'return "not finite"'),
+    ),
 )

@@ -102,6 +102,14 @@ def first_difference(ours, theirs):
         "The differences are added up, so rounding in many entries counts as a difference. Take the largest.",
         ("(ours[name] - wanted).abs().max()", "(ours[name] - wanted).abs().sum()"),
     ),
+    Mistake(
+        'If no tensor differs, return the string `"none"`.',
+        ('return "none"', "return None"),
+    ),
+    Mistake(
+        "Return the name itself, not a list.",
+        ("return name", "return [name]"),
+    ),
 )
 
 

@@ -112,6 +112,14 @@ MISTAKES = (
         "You return the position before the token that was changed. Append t itself.",
         ("found.append(t)", "found.append(t - 1)"),
     ),
+    Mistake(
+        "t begins at 0 here. Nothing comes before position 0, so there is nothing to compare. Begin with 1.",
+        ("range(1,", "range(0,"),
+    ),
+    Mistake(
+        "Return the list of all t, not whether there are any.",
+        ("return found", "return bool(found)"),
+    ),
 )
 
 

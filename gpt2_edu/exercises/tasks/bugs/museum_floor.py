@@ -54,4 +54,8 @@ MISTAKES = (
         "Five predictions? The end of the sentence is predicted too, so there are six.",
         code="museum_floor = math.log(15) / 5",
     ),
+    Mistake(
+        "Three colours and five animals make 3 · 5 = 15 sentences, not 24, and each has six predictions. 24 and nine belong to the museum's own language.",
+        code="museum_floor = math.log(24) / 9",
+    ),
 )

@@ -128,6 +128,18 @@ MISTAKES = (
             'x @ weights["c_attn.weight"] + weights["c_attn.bias"]',
         ),
     ),
+    Mistake(
+        "The bias of `c_attn` is missing. Give it to `F.linear`.",
+        ('weights["c_attn.weight"], weights["c_attn.bias"]', 'weights["c_attn.weight"]'),
+    ),
+    Mistake(
+        "The bias of `c_proj` is missing. Give it to `F.linear`.",
+        ('weights["c_proj.weight"], weights["c_proj.bias"]', 'weights["c_proj.weight"]'),
+    ),
+    Mistake(
+        "q, k and v are in another order. `c_attn` gives q first, then k, then v.",
+        ("q, k, v = (split", "k, q, v = (split"),
+    ),
 )
 
 

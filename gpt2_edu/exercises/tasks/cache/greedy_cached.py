@@ -106,6 +106,10 @@ MISTAKES = (
         ("            new = logits", "            chosen = logits"),
         ("[idx, new]", "[idx, chosen]"),
     ),
+    Mistake(
+        "You choose from the logits of the first position. The next token is predicted at the last one, `logits[:, -1:]`.",
+        ("logits[:, -1:]", "logits[:, :1]"),
+    ),
 )
 
 

@@ -104,6 +104,18 @@ MISTAKES = (
         "The `return` is inside the loop, so only one token is appended. Move it out, below the loop.",
         ("dim=1)\n    return", "dim=1)\n        return"),
     ),
+    Mistake(
+        "Axis 0 counts the texts. Append along the tokens, `dim=1`.",
+        ("dim=1)", "dim=0)"),
+    ),
+    Mistake(
+        "The new token has lost its axis. `torch.multinomial` returns (B, 1), which fits behind (B, T) as it is.",
+        ("generator=generator)", "generator=generator).squeeze()"),
+    ),
+    Mistake(
+        "The new token is in front of the text. It belongs at the end, `torch.cat([idx, new], dim=1)`.",
+        ("[idx, new]", "[new, idx]"),
+    ),
 )
 
 

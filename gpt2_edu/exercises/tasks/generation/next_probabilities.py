@@ -138,6 +138,10 @@ def next_probabilities(logits, temperature, top_k):
         "These are the cut logits. Take the softmax of them.",
         ("return logits.softmax(dim=-1)", "return logits"),
     ),
+    Mistake(
+        "At temperature 0 you look for one winner in the whole batch. Each row has its own, `argmax(dim=-1, keepdim=True)`.",
+        ("argmax(dim=-1, keepdim=True)", "argmax().view(1, 1)"),
+    ),
 )
 
 

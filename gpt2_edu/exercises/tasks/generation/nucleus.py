@@ -94,6 +94,10 @@ MISTAKES = (
         "The tokens are sorted from the unlikeliest. The likeliest must come first, `descending=True`.",
         ("descending=True", "descending=False"),
     ),
+    Mistake(
+        "The probabilities are put back in the order of the first text, and read where they should be written. Use `scatter` with the `order` of each row.",
+        ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept[:, order[0]]"),
+    ),
 )
 
 

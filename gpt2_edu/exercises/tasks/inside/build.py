@@ -111,6 +111,10 @@ MISTAKES = (
         "The maps of all blocks are in one row, (1, N · H, T, T). Join them along axis 0, which is what `torch.cat(maps)` does.",
         ("torch.cat(maps)", "torch.cat(maps, dim=1)"),
     ),
+    Mistake(
+        "The `return` is inside the loop, so only the first block's maps are returned. Move it out, below the loop.",
+        ("x = block(x)\n    return", "x = block(x)\n        return"),
+    ),
 )
 
 TOLERANCE = 1e-4

@@ -99,6 +99,10 @@ MISTAKES = (
         "The model returns a pair, the logits and a loss that is None here. Take the logits, `logits, _ = model(into)`.",
         ("logits, _ = model(into)", "logits = model(into)"),
     ),
+    Mistake(
+        "All positions are returned. The answer is the last one's logits, `logits[0, -1]`, which is (V,).",
+        ("logits[0, -1]", "logits"),
+    ),
 )
 
 

@@ -87,6 +87,10 @@ MISTAKES = (
             "(gamma * (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True) + beta)",
         ),
     ),
+    Mistake(
+        "β is left out. LayerNorm multiplies by γ and then adds β.",
+        ("gamma, beta) @", "gamma, 0 * beta) @"),
+    ),
 )
 
 

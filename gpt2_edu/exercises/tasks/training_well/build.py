@@ -207,6 +207,14 @@ MISTAKES = (
         "You count the steps of the loop from 1. `rate` adds the 1 itself.",
         ("= rate(step, steps", "= rate(step + 1, steps"),
     ),
+    Mistake(
+        "`<=` makes the warm-up one step too long, and its last rate is above lr. Steps count from 0, so it is `step < warmup`.",
+        ("step < warmup", "step <= warmup"),
+    ),
+    Mistake(
+        "Your cosine ends above min_lr. It falls by lr − min_lr, from lr to min_lr.",
+        ("(lr - min_lr)", "lr"),
+    ),
 )
 
 TOLERANCE = 1e-3

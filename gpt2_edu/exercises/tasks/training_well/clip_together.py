@@ -68,6 +68,10 @@ MISTAKES = (
         "You take the length of the longest tensor. The tensors are one long vector, whose length is the root of the sum of all their squares.",
         ("torch.cat([g.flatten() for g in grads]).norm()", "max(g.norm() for g in grads)"),
     ),
+    Mistake(
+        "You take the largest entry for the length. The length is the root of the sum of all squares.",
+        ("torch.cat([g.flatten() for g in grads]).norm()", "max(g.abs().max() for g in grads)"),
+    ),
 )
 
 

@@ -62,6 +62,14 @@ MISTAKES = (
         "You count down the columns, over the texts. The shares belong to the texts, so count along each row, `dim=-1`.",
         ("dim=-1", "dim=0"),
     ),
+    Mistake(
+        "You divide by the mean of the counts, so the shares add up to B. Divide by their sum.",
+        ("counts.sum()", "counts.float().mean()"),
+    ),
+    Mistake(
+        "The numbers are right, but in a column, (B, 1). Leave `keepdim` out.",
+        ("sum(dim=-1)", "sum(dim=-1, keepdim=True)"),
+    ),
 )
 
 
