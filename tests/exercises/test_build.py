@@ -135,6 +135,14 @@ def test_the_plain_loop_is_the_same_in_the_package_in_the_story_and_in_the_answe
     assert len({code_alone(definitions(source)[name]) for source in sources}) == 1
 
 
+def test_a_file_may_begin_with_a_byte_order_mark_and_be_a_link(folder):
+    (folder / "elsewhere.py").write_text("own = 1\n", encoding="utf-8-sig")
+    Path(FILE).symlink_to("elsewhere.py")
+    build_book("crane")
+    assert Path(FILE).is_symlink()
+    assert file_text().startswith("own = 1\n")
+
+
 # ---- The whole
 
 
