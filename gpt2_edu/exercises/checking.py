@@ -253,7 +253,7 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
         return f"Two mistakes at once. {two[0].message} And: {two[1].message}"
     if in_part or not with_another:
         return in_part
-    return f"{with_another} (Something else is wrong, too: other cases differ in another way.)"
+    return f"{with_another} (That explains most of the wrong cases, not all.)"
 
 
 def _two_mistakes(

@@ -98,6 +98,10 @@ MISTAKES = (
         "The probabilities are put back in the order of the first text, and read where they should be written. Use `scatter` with the `order` of each row.",
         ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept[:, order[0]]"),
     ),
+    Mistake(
+        "The sum runs over the texts of the batch, not over the tokens of a row. Use `cumsum(dim=-1)`.",
+        ("cumsum(dim=-1)", "cumsum(dim=0)"),
+    ),
 )
 
 
