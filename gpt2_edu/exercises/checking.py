@@ -204,7 +204,7 @@ def _source(exercise: Exercise, answer: Any) -> str | None:
     return source if alone else None
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def _known_outcomes(exercise: Exercise, mistake: Mistake | None = None) -> list[Outcome]:
     """The outcomes of the right answer, or of a mistake, in every case."""
     assert exercise.cases is not None

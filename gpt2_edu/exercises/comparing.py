@@ -125,6 +125,7 @@ def _apart(got: Tensor, wanted: Tensor, tolerance: float) -> Tensor:
 
 
 def kind_of(value: Any) -> str:
+    """A value's type with its article, for a message."""
     if value is None:
         return "nothing"
     name = type(value).__name__
@@ -132,6 +133,7 @@ def kind_of(value: Any) -> str:
 
 
 def short(value: Any) -> str:
+    """A value as a message shows it: at most 80 characters."""
     if isinstance(value, float):
         return f"{value:.6g}"
     try:

@@ -17,6 +17,7 @@ from gpt2_edu import exhibits
 from gpt2_edu.analysis.parity import Parity, ParityTable
 from gpt2_edu.exercises.record import Progress
 from gpt2_edu.labs import Lab
+from gpt2_edu.labs.lab import InJupyter
 from gpt2_edu.machine.display import Exhibit
 from gpt2_site.theme import STYLES
 
@@ -56,8 +57,8 @@ EXAMPLES = (
 
 
 def kinds(cls: type) -> set[type]:
-    """What is derived from a class in the package. A lab is shown as the Live that it is."""
-    own = [one for one in cls.__subclasses__() if one is not Lab]
+    """What is derived from a class in the package. A lab is shown as a Live, or is one line."""
+    own = [one for one in cls.__subclasses__() if one not in (Lab, InJupyter)]
     return {one for one in own if one.__module__.startswith("gpt2_edu.")}.union(*map(kinds, own))
 
 

@@ -21,7 +21,7 @@ def test_the_log_says_what_ran_where_and_guesses_no_utilisation(finished):
     assert first["tokens_per_step"] == 4 * 13
     assert first["peak_flops_per_second"] == "n/a"
     assert "6·(12·N·C² + V·C) + 6·N·C·T" in first["utilisation_is"]
-    assert first["val_loss"] == pytest.approx(math.log(VOCAB), abs=0.1)
+    assert first["val_loss"] == pytest.approx(math.log(VOCAB), abs=0.2)
     assert [row["step"] for row in rows] == list(range(1, 13))
     assert all(row["utilisation"] == "n/a" and row["tokens_per_second"] > 0 for row in rows)
     assert {row["step"] for row in rows if "val_loss" in row} == {4, 8, 12}
