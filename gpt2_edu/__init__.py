@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # `as` says that a name is exported
     from .cache import KVCache as KVCache
     from .config import GPT2Config as GPT2Config
+    from .config import LlamaConfig as LlamaConfig
     from .generation import generate as generate
     from .generation import pad_left as pad_left
     from .generation import stream as stream
+    from .llama import Llama as Llama
     from .machine.device import pick_device as pick_device
     from .model import GPT2 as GPT2
     from .sampling import sample_next as sample_next
@@ -27,6 +29,8 @@ _MODULES = {
     "GPT2": "model",
     "GPT2Config": "config",
     "KVCache": "cache",
+    "Llama": "llama",
+    "LlamaConfig": "config",
     "generate": "generation",
     "load_tokenizer": "tokenizer",
     "note": "tape",

@@ -8,21 +8,22 @@ import torch
 from torch import Tensor, nn
 
 from .checks import check_cache, check_layer, check_pass, check_stored
-from .config import GPT2Config
+from .config import GPT2Config, LlamaConfig
 
 
 class KVCache:
-    """The keys and values of up to ``max_len`` tokens: for each layer, k and v of (B, H, S, D).
+    """The keys and values of up to ``max_len`` tokens: for each layer, k and v of (B, K, S, D).
 
     ``model(idx, cache=cache)`` appends the tokens of idx to the ``length`` tokens in the cache, and
     they attend to all of them. Everything is allocated at once. A cache is for inference: what it
-    stores carries no gradient. One token costs 2 · N · C entries, 36,864 bytes in bfloat16 for the
-    124M model. Raises ValueError for a size below 1 or beyond the model's window.
+    stores carries no gradient. One token costs 2 · N · K · D entries, K heads of D numbers: in
+    GPT-2 2 · N · C, 36,864 bytes in bfloat16 for the 124M model. Raises ValueError for a size
+    below 1 or beyond the model's window.
     """
 
     def __init__(
         self,
-        config: GPT2Config,
+        config: GPT2Config | LlamaConfig,
         batch_size: int,
         max_len: int | None = None,
         device: torch.device | str | None = None,
@@ -31,7 +32,7 @@ class KVCache:
         max_len = config.block_size if max_len is None else max_len
         check_cache(config, batch_size, max_len, dtype)
         self.config, self.batch_size, self.max_len, self.length = config, batch_size, max_len, 0
-        size = (batch_size, config.n_head, max_len, config.head_size)
+        size = (batch_size, config.n_kv_head, max_len, config.head_size)
         with torch.inference_mode(False):  # or it could not be written to outside that mode
             # A tensor per layer: a compiled step copies a tensor whole before it writes to a part.
             self.k, self.v = (
@@ -65,7 +66,7 @@ class KVCache:
         return T > 1 and self.length > 0
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Store k and v (B, H, T, D) of the new tokens; return those of all, (B, H, S, D)."""
+        """Store k and v (B, K, T, D) of the new tokens; return those of all, (B, K, S, D)."""
         self.count(layer)
         start, stop = self.length, self.length + k.size(2)
         self.k[layer][:, :, start:stop] = k.detach()

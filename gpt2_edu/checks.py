@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .config import GPT2Config, check_int
+from .config import GPT2Config, LlamaConfig, check_int
 from .machine.messages import join_some, short_repr
 from .tape import kind_of
 from .weights import not_finite
@@ -24,7 +24,7 @@ KVCache = Any  # cache.py imports this module
 
 
 def check_batch(
-    config: GPT2Config,
+    config: GPT2Config | LlamaConfig,
     idx: Tensor,
     targets: Tensor | None,
     cache: KVCache | None,
@@ -113,7 +113,9 @@ def first_outside(numbers: Tensor, stop: int) -> list[int]:
 # ---- The cache ---------------------------------------------------------------------------------
 
 
-def check_cache(config: GPT2Config, batch_size: int, max_len: int, dtype: torch.dtype) -> None:
+def check_cache(
+    config: GPT2Config | LlamaConfig, batch_size: int, max_len: int, dtype: torch.dtype
+) -> None:
     """The sizes and the type of a cache."""
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
         raise TypeError(f"dtype must be a torch.dtype of floats, got {short_repr(dtype)}")
@@ -130,10 +132,11 @@ def check_pass(cache: KVCache, model: Any, idx: Tensor) -> None:
     """New tokens fit into a cache, which holds tokens of this model."""
     T, problem = idx.size(1), ""
     ours, theirs = (
-        (config.n_layer, config.n_head, config.head_size) for config in (cache.config, model.config)
+        (config.n_layer, config.n_kv_head, config.head_size)
+        for config in (cache.config, model.config)
     )
     if theirs != ours:
-        problem = f"was made for (n_layer, n_head, head_size) = {ours}, this model has {theirs}"
+        problem = f"was made for (n_layer, n_kv_head, head_size) = {ours}, this model has {theirs}"
     elif cache.length and (cache.model is None or cache.model() is not model):
         problem = f"holds {cache.length} tokens of another model. Call cache.reset() first"
     elif cache.batch_size != idx.size(0):

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 from weakref import WeakKeyDictionary
 
 import torch
@@ -18,22 +18,30 @@ from .config import GPT2Config
 from .machine.device import shapes_only
 from .machine.messages import join_some
 
+AttentionChoice = Literal["auto", "explicit", "fused"]
+
 
 class LanguageModel(nn.Module):
-    """The base of GPT2: ``model(idx, targets)`` returns logits (B, T, V) and the loss.
+    """The base of GPT2 and Llama: ``model(idx, targets)`` returns logits (B, T, V) and the loss.
 
-    Token embeddings ``wte`` and the head ``lm_head`` share one weight, and still do after ``to``,
-    ``to_empty`` or ``load_state_dict(…, assign=True)`` of the model.
+    Where token embeddings ``wte`` and the head ``lm_head`` share one weight, they still do after
+    ``to``, ``to_empty`` or ``load_state_dict(…, assign=True)`` of the model.
     """
 
     lm_head: nn.Linear
+    config: Any
+    config_type: ClassVar[type] = GPT2Config
+    layout = weights.GPT2_LAYOUT  # on disk
+    # The mean of log Σ exp(logits) of ``probe``, as transformers computes it.
+    log_sum_exp = 17.562298
 
-    def __init__(self, config: GPT2Config) -> None:
+    def __init__(self, config: Any) -> None:
         super().__init__()
-        if not isinstance(config, GPT2Config):
+        if not isinstance(config, self.config_type):
             raise TypeError(
-                f"{type(self).__name__} is made from a GPT2Config, got {type(config).__name__}. "
-                f"Weights are loaded by {type(self).__name__}.from_pretrained(…)"
+                f"{type(self).__name__} is made from a {self.config_type.__name__}, got "
+                f"{type(config).__name__}. Weights are loaded by "
+                f"{type(self).__name__}.from_pretrained(…)"
             )
         self.config = config
 
@@ -63,6 +71,14 @@ class LanguageModel(nn.Module):
         dtype = torch.promote_types(self.dtype, torch.float32) if on_cpu else self.dtype
         return KVCache(self.config, batch_size, max_len, self.device, dtype)
 
+    def use_attention(self, attention: AttentionChoice) -> None:
+        """Choose which attention runs in every block: "explicit", "fused", or the faster one."""
+        if attention not in get_args(AttentionChoice):
+            raise ValueError(f'attention must be "auto", "explicit" or "fused", got {attention!r}')
+        for module in self.modules():
+            if hasattr(module, "attention"):
+                module.attention = attention  # type: ignore[assignment]
+
     # ---- Load and save
 
     @classmethod
@@ -76,37 +92,54 @@ class LanguageModel(nn.Module):
         Hugging Face hub. A folder with such a name comes first.
         """
         folder = weights.locate(name_or_path)
-        config = weights.read_config(folder / weights.CONFIG)
+        config = weights.read_config(folder / weights.CONFIG, cls.layout)
         with shapes_only():  # every weight comes from the file
             model = cls(config)
-        state = weights.read_weights(folder / weights.WEIGHTS, model.state_dict())
+        state = weights.read_weights(folder, model.state_dict(), cls.layout, model.is_tied())
         model.load_state_dict(state, assign=True)
         return model.eval()
 
     def save_pretrained(self, path: str | PathLike[str]) -> None:
         """Write config.json and model.safetensors so that ``transformers`` can load them too."""
-        weights.save(self.config, self.gpt2_state_dict(), path)
+        weights.save(self.config, self.published_state_dict(), path, self.layout)
 
-    def gpt2_state_dict(self) -> dict[str, Tensor]:
-        """The state dict, for whoever computes GPT-2 with it: ``transformers``, a page of the book.
+    def published_state_dict(self) -> dict[str, Tensor]:
+        """The state dict, for whoever computes the published model: ``transformers``, a page.
 
         Raises ValueError, naming the parts, for a model that computes something else.
         """
         state = self.state_dict()
         with shapes_only():
             plain = type(self)(self.config)
-        problems = replaced(self, plain) + weights.differences(state, plain.state_dict())
-        if not self.is_tied():  # a file holds one table for both
+        problems = replaced(self, plain)
+        problems += weights.differences(state, plain.state_dict(), self.layout, plain.is_tied())
+        if plain.is_tied() and not self.is_tied():  # a file holds one table for both
             problems.append("lm_head.weight is no longer tied to transformer.wte.weight")
-        if not problems and not is_gpt2(type(self)):
+        if not problems and not self.computes_as_published():
             problems = [f"{type(self).__module__}.{type(self).__qualname__} computes other logits"]
         if problems:
             raise ValueError(
-                f"this model is not the GPT-2 of its config: {join_some(problems)}. Nothing was "
-                "written. Undo or merge the changes, or keep them beside the weights themselves: "
-                "torch.save(model.state_dict(), path)."
+                f"this model is not the {self.layout.family} of its config: "
+                f"{join_some(problems)}. Nothing was written. Undo or merge the changes, or keep "
+                "them beside the weights themselves: torch.save(model.state_dict(), path)."
             )
         return state
+
+    @classmethod
+    def probe(cls) -> Self:
+        """A small model of this class, whose logits for ids 0 … 127 are known: the crane's."""
+        return cls.from_pretrained(weights.BUNDLED["crane"])
+
+    @classmethod
+    def computes_as_published(cls) -> bool:
+        """Whether the class computes what the published one does; not so after an edit of it."""
+        try:
+            model = cls.probe().double()
+        except ValueError:  # it has other parameters
+            return False
+        with torch.inference_mode():
+            logits, _ = model(torch.arange(128, device="cpu").unsqueeze(0))
+        return abs(logits.logsumexp(dim=-1).mean().item() - cls.log_sum_exp) < 1e-5
 
     # ---- One table, two roles
 
@@ -145,21 +178,6 @@ def replaced(model: nn.Module, plain: nn.Module) -> list[str]:
         for name, module in model.named_modules()
         if type(module) is not kinds.get(name, type(module)) or "forward" in vars(module)
     ]
-
-
-# The mean of log Σ exp(logits) after ids 0 … 127 in the small model, as transformers computes it.
-LOG_SUM_EXP = 17.562298
-
-
-def is_gpt2(model_class: type[LanguageModel]) -> bool:
-    """Whether a class computes what GPT-2 does; not so after an edit of model.py, for example."""
-    try:
-        model = model_class.from_pretrained(weights.BUNDLED["crane"]).double()
-    except ValueError:  # it has other parameters
-        return False
-    with torch.inference_mode():
-        logits, _ = model(torch.arange(128, device="cpu").unsqueeze(0))
-    return abs(logits.logsumexp(dim=-1).mean().item() - LOG_SUM_EXP) < 1e-5
 
 
 @contextmanager

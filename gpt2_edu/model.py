@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +21,7 @@ from torch.nn import functional as F
 from .cache import KVCache
 from .checks import check_batch
 from .config import GPT2Config
-from .language_model import LanguageModel
+from .language_model import AttentionChoice, LanguageModel
 from .tape import note, tracing
 
 # ---------------------------------------------------------------------------------------------
@@ -63,15 +62,28 @@ def attention_fused(
     )
 
 
-AttentionChoice = Literal["auto", "explicit", "fused"]
-
-
 def fused_is_faster(device_type: str, dtype: torch.dtype, needs_grad: bool, T: int) -> bool:
     """False where torch's kernel is up to three times slower than writing the table.
 
     That is to train in half precision on a CPU, unless T is long.
     """
     return not (device_type == "cpu" and dtype == torch.bfloat16 and needs_grad and T <= 512)
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    dropout_p: float,
+    visible: Tensor | None,
+    attention: AttentionChoice,
+) -> Tensor:
+    """One of the two, in the type of the keys; a tape sees tables only on the explicit one."""
+    explicit = tracing() or attention == "explicit"
+    if not explicit and attention == "auto":
+        explicit = not fused_is_faster(q.device.type, q.dtype, q.requires_grad, q.size(-2))
+    chosen = attention_explicit if explicit else attention_fused
+    return chosen(q.to(k.dtype), k, v, dropout_p, visible).to(q.dtype)
 
 
 def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Tensor:
@@ -116,19 +128,11 @@ class CausalSelfAttention(nn.Module):
         if update_kv is not None:
             k, v = update_kv(k, v)
 
-        attend = attention_explicit if self.is_explicit(q) else attention_fused
         dropout_p = self.attn_pdrop if self.training else 0.0
-        heads = attend(q.to(k.dtype), k, v, dropout_p, visible).to(q.dtype)
-        heads = note("heads", heads, "B H T D")
+        heads = note("heads", attend(q, k, v, dropout_p, visible, self.attention), "B H T D")
 
         merged = note("merged", self.merge_heads(heads), "B T C")
         return note("out", self.resid_dropout(self.c_proj(merged)), "B T C")
-
-    def is_explicit(self, q: Tensor) -> bool:
-        """Which of the two attentions runs; a tape sees its tables only on the explicit one."""
-        if tracing() or self.attention != "auto":
-            return tracing() or self.attention == "explicit"
-        return not fused_is_faster(q.device.type, q.dtype, q.requires_grad, q.size(-2))
 
     def split_heads(self, x: Tensor) -> Tensor:
         """(B, T, C) → (B, H, T, D): head h takes columns h·D to (h+1)·D - 1 of every token."""
@@ -208,6 +212,8 @@ class GPT2(LanguageModel):
     outside the vocabulary.
     """
 
+    config: GPT2Config
+
     def __init__(self, config: GPT2Config) -> None:
         super().__init__(config)
         self.transformer = Transformer(config)
@@ -280,11 +286,3 @@ class GPT2(LanguageModel):
     def wte(self) -> nn.Embedding:
         """The token embeddings, (V, C); lm_head has the same weight."""
         return self.transformer.wte
-
-    def use_attention(self, attention: AttentionChoice) -> None:
-        """Choose which attention runs in every block: "explicit", "fused", or the faster one."""
-        if attention not in get_args(AttentionChoice):
-            raise ValueError(f'attention must be "auto", "explicit" or "fused", got {attention!r}')
-        for module in self.modules():
-            if isinstance(module, CausalSelfAttention):
-                module.attention = attention

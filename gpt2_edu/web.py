@@ -131,7 +131,7 @@ def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
         "gpt2-edu.config": json.dumps(config_to_hugging_face(model.config)),
         "gpt2-edu.merges": _compressed_merges(encoding),
     }
-    save_tensors(to_hugging_face(model.gpt2_state_dict()), path, metadata)
+    save_tensors(to_hugging_face(model.published_state_dict()), path, metadata)
 
 
 def crane_deeds() -> dict[str, list[str]]:

@@ -149,7 +149,7 @@ def test_a_pass_that_fails_half_way_can_be_done_again(model, idx):
 
 def test_a_cache_of_something_else_is_refused(model, idx, make_model):
     config = model.config
-    held = r"\(n_layer, n_head, head_size\) = \(2, 3, 7\), this model has \(3, 3, 7\)"
+    held = r"\(n_layer, n_kv_head, head_size\) = \(2, 3, 7\), this model has \(3, 3, 7\)"
     with pytest.raises(ValueError, match=held):
         make_model(replace(config, n_layer=3))(idx, cache=KVCache(config, B))
     with pytest.raises(ValueError, match="a batch of 7, idx has 5"):

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from gpt2_edu import GPT2, load_tokenizer
-from gpt2_edu.language_model import LOG_SUM_EXP, eval_mode
+from gpt2_edu.language_model import eval_mode
 from gpt2_edu.model import MLP
 from gpt2_edu.web import save_for_page
 from gpt2_edu.weights import BUNDLED
@@ -155,7 +155,7 @@ def test_the_number_that_tells_a_gpt2_is_that_of_transformers():
     reference = transformers.GPT2LMHeadModel.from_pretrained(BUNDLED["crane"]).double().eval()
     with torch.inference_mode():
         logits = reference(torch.arange(128).unsqueeze(0)).logits
-    assert logits.logsumexp(dim=-1).mean().item() == pytest.approx(LOG_SUM_EXP, abs=1e-6)
+    assert logits.logsumexp(dim=-1).mean().item() == pytest.approx(GPT2.log_sum_exp, abs=1e-6)
 
 
 @pytest.mark.parametrize("assign", [False, True])
