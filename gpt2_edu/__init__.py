@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # `as` says that a name is exported
     from .llama import Llama as Llama
     from .machine.device import pick_device as pick_device
     from .model import GPT2 as GPT2
+    from .models import load_model as load_model
     from .sampling import sample_next as sample_next
     from .tape import note as note
     from .tape import trace as trace
@@ -32,6 +33,7 @@ _MODULES = {
     "Llama": "llama",
     "LlamaConfig": "config",
     "generate": "generation",
+    "load_model": "models",
     "load_tokenizer": "tokenizer",
     "note": "tape",
     "pad_left": "generation",

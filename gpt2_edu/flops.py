@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from .config import GPT2Config
+from .config import GPT2Config, LlamaConfig
 from .machine.data_sheets import bytes_per_number
 from .machine.messages import short_repr
 from .model import fused_is_faster
@@ -33,12 +33,22 @@ def _require_positive(**values: float) -> None:
 # ---- Parameters --------------------------------------------------------------------------------
 
 
-def parameters_by_part(config: GPT2Config) -> dict[str, int]:
-    """Number of parameters of each part: wte, wpe, attn, mlp and the LayerNorms.
+def parameters_by_part(config: GPT2Config | LlamaConfig) -> dict[str, int]:
+    """Number of parameters of each part: wte, wpe, attn, mlp and the norms, and a head of its own.
 
-    lm_head's weight is wte itself, so it does not count a second time.
+    Where lm_head's weight is wte itself, as in GPT-2, it does not count a second time.
     """
     N, C = config.n_layer, config.n_embd
+    if isinstance(config, LlamaConfig):
+        H, K, D = config.n_head, config.n_kv_head, config.head_size
+        biases, norms = (H + 2 * K) * D * config.qkv_bias, 2 * D * config.qk_norm
+        return {
+            "wte": config.vocab_size * C,
+            "attn": N * ((2 * H + 2 * K) * D * C + biases + norms),
+            "mlp": N * 3 * C * config.n_inner,
+            "ln": (2 * N + 1) * C,
+            "lm_head": 0 if config.tie_word_embeddings else config.vocab_size * C,
+        }
     return {
         "wte": config.vocab_size * C,
         "wpe": config.block_size * C,
@@ -48,8 +58,8 @@ def parameters_by_part(config: GPT2Config) -> dict[str, int]:
     }
 
 
-def num_parameters(config: GPT2Config) -> int:
-    """Number of parameters, as ``GPT2(config).num_parameters()`` counts them."""
+def num_parameters(config: GPT2Config | LlamaConfig) -> int:
+    """Number of parameters, as ``model.num_parameters()`` counts them."""
     return sum(parameters_by_part(config).values())
 
 
@@ -220,13 +230,17 @@ class GenerationMemory(Bytes):
     cache: int
 
 
-def cache_bytes_per_token(config: GPT2Config, precision: str = "float32") -> int:
-    """A key and a value in every layer: 2·N·C numbers for each token of each sequence."""
-    return 2 * config.n_layer * config.n_embd * bytes_per_number(precision)
+def cache_bytes_per_token(config: GPT2Config | LlamaConfig, precision: str = "float32") -> int:
+    """A key and a value of K heads in every layer, 2·N·K·D numbers for each token of each text.
+
+    In GPT-2 that is 2·N·C.
+    """
+    numbers = config.n_kv_head * config.head_size
+    return 2 * config.n_layer * numbers * bytes_per_number(precision)
 
 
 def generation_memory(
-    config: GPT2Config, batch: int, length: int, precision: str = "float32"
+    config: GPT2Config | LlamaConfig, batch: int, length: int, precision: str = "float32"
 ) -> GenerationMemory:
     """Bytes to generate ``batch`` texts with a cache of ``length`` tokens each.
 

@@ -15,6 +15,9 @@ import tiktoken
 
 from .machine.files import atomic_write, named_path, read_json
 from .machine.messages import nearest, short_repr
+from .tokenizer_json import TokenizerJSON
+
+Encoding = tiktoken.Encoding | TokenizerJSON
 
 # How GPT-2 splits a text into pieces before any bytes are merged: contractions, then runs of
 # letters, digits or other characters, each with at most one space in front, then the remaining
@@ -139,7 +142,7 @@ def tokenizer_name(vocab_size: int) -> str:
     )
 
 
-def stream_text(tokenizer: tiktoken.Encoding, ids: Iterable[int]) -> Iterator[str]:
+def stream_text(tokenizer: Encoding, ids: Iterable[int]) -> Iterator[str]:
     """Yield the text of each id, never half a character.
 
     A token can end in the middle of a character's bytes. They are held back until the rest arrives,

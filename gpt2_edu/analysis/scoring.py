@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from ..crane.surprisal import word_tokens
-from ..language_model import eval_mode
+from ..language_model import LanguageModel, eval_mode
 from ..model import GPT2
 
 # ids (B, T) int64 → log-probabilities (B, T, V) in nats of the token after each position. Causal:
@@ -106,7 +106,7 @@ def pad_right(rows: Sequence[Sequence[int]]) -> Tensor:
     return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
 
 
-def score(model: GPT2, ids: Sequence[int]) -> Tensor:
+def score(model: LanguageModel, ids: Sequence[int]) -> Tensor:
     """The log-probability in nats of each token of a text but the first: T ids → (T - 1,).
 
     Each is given all earlier ones. Raises ValueError for fewer than two ids, or more than fit into

@@ -8,21 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-import tiktoken
 import torch
+from torch import nn
 
 from .. import fast, flops
 from ..checkpoints import checkpoints
-from ..config import GPT2Config
+from ..config import GPT2Config, LlamaConfig
 from ..crane.constraint import Constraint
 from ..generation import stream
+from ..llama import Llama
 from ..machine.device import available_memory, named_device, pick_precision
 from ..machine.files import named_path
 from ..machine.messages import escape_control, short_repr
 from ..machine.options import option
 from ..model import GPT2
+from ..models import check_vocabulary, load_model, load_model_tokenizer
 from ..sampling import sample_next
-from ..tokenizer import load_tokenizer, stream_text, until
+from ..tokenizer import Encoding, load_tokenizer, stream_text, until
 from ..weights import locate
 from . import command, standard_input
 
@@ -138,15 +140,14 @@ def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
     return device, dtype if options.fast else torch.float32
 
 
-def load(name: str, tokenizer_of: str | None) -> tuple[GPT2, tiktoken.Encoding]:
+def load(name: str, tokenizer_of: str | None) -> tuple[GPT2 | Llama, Encoding]:
     """A model and its tokenizer, by default the one that lies beside it, or that of its size."""
     folder = chosen_weights(name)
-    model, tokenizer = GPT2.from_pretrained(folder), load_tokenizer(tokenizer_of or folder)
-    if model.config.vocab_size != tokenizer.n_vocab:
-        raise ValueError(
-            f"the model {name!r} has {model.config.vocab_size:,} tokens, the tokenizer "
-            f"{tokenizer.name!r} {tokenizer.n_vocab:,}: name the model's own with --tokenizer"
-        )
+    model = load_model(folder)
+    if tokenizer_of is None:
+        return model, load_model_tokenizer(folder, model)
+    tokenizer = load_tokenizer(tokenizer_of)
+    check_vocabulary(model, tokenizer)
     return model, tokenizer
 
 
@@ -164,8 +165,8 @@ def chosen_weights(name: str, which: Literal["best", "last"] = "best") -> Path:
 
 
 def accelerate(
-    model: GPT2, options: GenerateOptions, dtype: torch.dtype, length: int
-) -> tuple[GPT2, fast.Compiled | None, str]:
+    model: GPT2 | Llama, options: GenerateOptions, dtype: torch.dtype, length: int
+) -> tuple[GPT2 | Llama, fast.Compiled | None, str]:
     """The model and predictor that --fast and --compile ask for, and a note about them."""
     predict, used, without = None, [], []
     if options.fast:
@@ -182,7 +183,11 @@ def accelerate(
 
 
 def check_memory(
-    config: GPT2Config, samples: int, length: int, dtype: torch.dtype, device: torch.device
+    config: GPT2Config | LlamaConfig,
+    samples: int,
+    length: int,
+    dtype: torch.dtype,
+    device: torch.device,
 ) -> None:
     """Raise ValueError if weights and cache, for ``length`` tokens a text, exceed free memory."""
     cache_type = torch.float32 if device.type == "cpu" else dtype  # as in LanguageModel.make_cache
@@ -198,7 +203,7 @@ def check_memory(
         )
 
 
-def packed(model: GPT2) -> str:
+def packed(model: nn.Module) -> str:
     """The word for a model with packed layers; without oneDNN it has only been cast."""
     return " packed" * any(isinstance(module, fast.PackedLinear) for module in model.modules())
 

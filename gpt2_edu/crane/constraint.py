@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-import tiktoken
 import torch
 from torch import Tensor
 
 from ..machine.messages import short_repr
 from ..sampling import sample_next
-from ..tokenizer import END_OF_TEXT
+from ..tokenizer import END_OF_TEXT, Encoding
 from .grammar import EVERYTHING, crane_world
 from .parsing import State, initial_state, next_steps, separator
 
@@ -35,7 +34,7 @@ class Constraint:
 
     def __init__(
         self,
-        tokenizer: tiktoken.Encoding,
+        tokenizer: Encoding,
         texts: Sequence[str],
         choose: Callable[[Tensor], Tensor] = sample_next,
     ) -> None:
