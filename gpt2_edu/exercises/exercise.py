@@ -69,7 +69,7 @@ class Exercise:
     With ``parts`` it is a step, named like its chapter, and the code defines these functions or
     classes. It may use what earlier steps define, and redefine it. ``use(mine, *args)`` calls the
     reader's parts with the arguments of a case, where ``mine`` is a module with all parts up to
-    this step.
+    this step. ``after(mine)`` says what they make of the trained model (see crane_run.py).
     """
 
     name: str

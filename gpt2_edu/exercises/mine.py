@@ -21,9 +21,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import torch
+
 from ..machine.files import write_text
+from .calling import call
 from .checking import Report, examine_with
-from .exercise import CHAPTERS, Exercise, find_step, steps
+from .exercise import CHAPTERS, Case, Exercise, find_step, steps
 from .source import definitions, source_of, unfinished
 from .step import (
     Using,
@@ -36,6 +39,7 @@ from .step import (
     steps_until,
 )
 
+SHOWN = 5.0  # seconds of computing after which a part is not shown at work
 FILE = "my_gpt2.py"  # in the notebook's folder
 PREVIOUS = "my_gpt2.previous.py"  # the file before the last change
 BOOK = " (the book's answer)"
@@ -62,8 +66,10 @@ def build(name: str, *parts: Any) -> bool:
         print(f"{name}\n  Not yet: fill in the cell, then run it again.")
         return False
     kept, problem = _read()
-    report = _examine(step, sources, kept)
+    report, mine = _examine(step, sources, kept)
     print(report)
+    if report.passed and (shown := _shown(step, mine)):
+        print(f"  {shown}")
     if problem:
         print(f"  {problem}")
     if report.passed and os.environ.get("GPT2_EDU_BOOK") != "1" and not problem:
@@ -118,8 +124,10 @@ def _same(sources: dict[str, str], others: dict[str, str]) -> bool:
     return next(plain) == next(plain)
 
 
-def _examine(step: Exercise, sources: dict[str, str], kept: dict[str, Part]) -> Report:
-    """Check the new parts together with those in the file."""
+def _examine(
+    step: Exercise, sources: dict[str, str], kept: dict[str, Part]
+) -> tuple[Report, ModuleType | None]:
+    """Check the new parts together with those in the file. Returns the module of all, too."""
     starts = definitions(step.start or "")
     new = {name: unfinished(source, starts[name]) for name, source in sources.items()}
     parts = {name: part.source for name, part in _combine(step, kept)[0].items()} | new
@@ -127,8 +135,20 @@ def _examine(step: Exercise, sources: dict[str, str], kept: dict[str, Part]) -> 
         mine = make_module(steps_until(step.name), parts)
     except Exception as error:
         told = f"{_told(error)}{lacking(step, error)}"
-        return Report(step.name, (f"no   Defining it stops with {told}.",))
-    return examine_with(step, Using(step, mine))
+        return Report(step.name, (f"no   Defining it stops with {told}.",)), None
+    return examine_with(step, Using(step, mine)), mine
+
+
+def _shown(step: Exercise, mine: ModuleType | None) -> str:
+    """What parts that are right make of the trained model, in a sentence.
+
+    Empty if the step has none, or if it fails, takes long or holds no numbers.
+    """
+    if step.after is None:
+        return ""
+    with torch.no_grad():
+        told = call(step.after, Case("", (mine,)), SHOWN).value or ""
+    return "" if "nan" in told else told
 
 
 def _told(error: BaseException) -> str:

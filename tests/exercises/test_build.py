@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
+import re
 import sys
 from pathlib import Path
 
@@ -236,6 +237,85 @@ def test_trace_heads_and_text_follow_the_readers_mlp(folder):
     assert not torch.equal(*texts)
     streamed = torch.stack(list(stream(relu, idx, 40, temperature=0)), dim=1)
     assert torch.equal(texts[1][:, idx.size(1) :], streamed)
+
+
+# ---- On the trained model
+
+
+def likely(model: GPT2, stream: torch.Tensor) -> str:
+    """The next word that the model would predict after this stream, as a sentence has it."""
+    p, i = model.lm_head(model.transformer.ln_f(stream))[0, -1].softmax(dim=-1).max(dim=-1)
+    return f'"{load_tokenizer("crane").decode([int(i)]).strip()}" ({p:.2f})'
+
+
+@torch.no_grad()
+def numbers_of_the_package(name: str) -> list[str]:
+    """What the package's own pass has where a step says what the reader's parts make of it."""
+    model, encoding = GPT2.from_pretrained("crane"), load_tokenizer("crane")
+    ids = [encoding.eot_token, *encoding.encode("In the marsh, the crane")]
+    with trace(model) as t:
+        logits, _ = model(torch.tensor([ids]))
+    words = [encoding.decode([i]).strip() for i in ids]
+    marsh, crane, (first, second) = words.index("marsh"), words.index("crane"), (2, 5)
+    assert words[first] == words[second] == "the"
+    weights = t["transformer.h.1.attn.weights"][0]
+    streams = [t["embd"], *t.ending("resid_post").values()]
+    lengths = [stream[0].norm(dim=-1).tolist() for stream in streams]
+    normed = torch.nn.functional.layer_norm(streams[2], (128,))[0].norm(dim=-1).tolist()
+    alike = torch.nn.functional.normalize(t["embd"][0], dim=-1)
+    alike = alike @ alike.T
+    found = {
+        "embeddings": [alike[first, second], alike[marsh, crane]],
+        "crane": [weights[0, crane, marsh], weights[0, crane, crane]],
+        "attention": [*weights[:, crane, marsh]],
+        "mask": [weights[0, crane, marsh], weights[0, marsh, crane]],
+        "heads": [likely(model, streams[1]), likely(model, t["transformer.h.1.resid_mid"])],
+        "mlp": [likely(model, t["transformer.h.0.resid_mid"]), likely(model, streams[1])],
+        "residual": [f"{length[crane]:.1f}" for length in lengths],
+        "layernorm": [f"{n:.1f}" for n in (min(lengths[2]), max(lengths[2]), max(normed))],
+        "block": [likely(model, stream) for stream in streams[1:]],
+        "gpt2": [likely(model, streams[3])],
+    }
+    if name == "gpt2":  # and the second likeliest
+        p, i = logits[0, -1].softmax(dim=-1).topk(2)
+        found[name].append(f'"{encoding.decode([i[1].item()]).strip()}" ({p[1]:.2f})')
+    return [one if isinstance(one, str) else f"{one:.2f}" for one in found[name]]
+
+
+ON_THE_MODEL = [step.name for step in steps().values() if step.after]
+
+
+def shown(capsys) -> list[str]:
+    """The sentences on the trained model among what was printed."""
+    return [line for line in capsys.readouterr().out.splitlines() if "the trained" in line]
+
+
+def test_the_parts_of_chapters_2_to_11_are_shown_at_work():
+    assert ON_THE_MODEL == list(steps())[1:11]
+
+
+@pytest.mark.parametrize("name", ON_THE_MODEL)
+def test_a_right_part_is_shown_on_the_trained_model_with_its_numbers(name, capsys):
+    build_book(name)
+    (said,) = shown(capsys)
+    assert said.startswith("  Your ") and 'reading "In the marsh, the crane"' in said
+    assert re.findall(r'"\w+" \([\d.]+\)|-?\d+\.\d+', said) == numbers_of_the_package(name)
+
+
+@pytest.mark.parametrize("name", ON_THE_MODEL)
+def test_a_wrong_part_is_not_shown(name, capsys):
+    mistakes = [mistake for mistake in find_step(name).mistakes if mistake.edits]
+    assert build_changed(name, *mistakes[0].edits) is False
+    assert shown(capsys) == []
+
+
+@pytest.mark.parametrize("line", ["1 // 0", "while True: pass", "x = x * float('nan')"])
+def test_a_right_part_that_fails_on_the_model_is_taken_and_not_shown(line, capsys, monkeypatch):
+    monkeypatch.setattr(sys.modules["gpt2_edu.exercises.mine"], "SHOWN", 0.2)
+    line = f"        if x.size(-1) == 128:\n            {line}\n        pre = "
+    assert build_changed("mlp", ("        pre = ", line))
+    assert shown(capsys) == []
+    assert "class MLP" in file_text()
 
 
 # ---- The file

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ....tape import trace
+from ...crane_run import CRANE, MARSH, TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -241,3 +242,13 @@ def cases() -> list[Case]:
         Case("Head: B = 2, T = 5, C = 12", ("Head", random_tensor(4, 2, 5, 12))),
         Case("Head: a single token", ("Head", random_tensor(5, 1, 1, 7))),
     ]
+
+
+def after(mine: Any) -> str:
+    run = crane_run()
+    weights = mine.attention(run.noted(1, "attn.q"), run.noted(1, "attn.k"), run.one_hot())
+    shares = ", ".join(f"{share:.2f}" for share in weights[0, :, CRANE, MARSH].tolist())
+    return (
+        f'Your attention in block 1 of the trained model, reading "{TEXT}": "crane" takes '
+        f'{shares} from "marsh" in heads 0 to 3.'
+    )

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from .... import model
 from ....config import GPT2Config
+from ...crane_run import TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -176,3 +177,15 @@ def cases() -> list[Case]:
         Case("B = 2, T = 5, C = 12, H = 3", (3, random_tensor(2, 2, 5, 12))),
         Case("one text of seven tokens", (2, random_tensor(3, 1, 7, 6))),
     ]
+
+
+def after(mine: Any) -> str:
+    run = crane_run()
+    x, said = run.tape["embd"], []
+    for trained in run.blocks:
+        x = fill(mine.Block(x.size(-1), trained.attn.n_head), trained)(x)
+        said.append(run.next_words(x))
+    return (
+        f'Your block as blocks 0, 1 and 2 of the trained model, reading "{TEXT}": after each it '
+        f"would continue with {', '.join(said)}."
+    )

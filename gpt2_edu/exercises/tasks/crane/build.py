@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...crane_run import CRANE, MARSH, TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import random_tensor
 
@@ -120,3 +121,14 @@ def cases() -> list[Case]:
             "a single word", (random_tensor(4, 2), random_tensor(5, 1, 2), random_tensor(6, 1, 2))
         ),
     ]
+
+
+def after(mine: Any) -> str:
+    run = crane_run()
+    q, k = (run.noted(1, f"attn.{name}")[0, 0] for name in "qk")  # of head 0, (T, D)
+    query = q[CRANE] / q.size(-1) ** 0.5  # the next chapter's division
+    weights = mine.attention(query, k, run.one_hot()[0, 0])
+    return (
+        f'Your attention in the trained model, reading "{TEXT}": "crane" takes '
+        f'{weights[MARSH]:.2f} from "marsh" and {weights[CRANE]:.2f} from itself.'
+    )

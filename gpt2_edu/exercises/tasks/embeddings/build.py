@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ...crane_run import CRANE, MARSH, TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import fill, random_tensor
 
@@ -171,3 +172,15 @@ def cases() -> list[Case]:
             "positions on the device of the ids", (torch.tensor([[3, 1]]), (5, 4, 2), "positions")
         ),
     ]
+
+
+def after(mine: Any) -> str:
+    run = crane_run()
+    trained, c = run.model.transformer, run.model.config
+    layer = mine.Embeddings(c.vocab_size, c.block_size, c.n_embd)
+    x = fill(layer, nn.ModuleDict({"wte": trained.wte, "wpe": trained.wpe}))(run.idx)[0]
+    cosines = torch.cosine_similarity(x[None], x[:, None], dim=-1)
+    return (
+        f'Your Embeddings in the trained model, reading "{TEXT}": the cosine of the first and the '
+        f'second "the" is {cosines[2, 5]:.2f}, of "marsh" and "crane" {cosines[MARSH, CRANE]:.2f}.'
+    )

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from .... import model
 from ....config import GPT2Config
+from ...crane_run import TEXT, crane_run, likeliest
 from ...exercise import Case, Mistake
 from ...step import fill, numbered
 
@@ -389,3 +390,14 @@ def cases() -> list[Case]:
         Case("generate: six tokens", ("generate", small, idx[:, :1])),
         Case("generate: past the window", ("window", small, idx)),
     ]
+
+
+def after(mine: Any) -> str:
+    run = crane_run()
+    c = run.model.config
+    whole = mine.GPT2(c.vocab_size, c.block_size, c.n_layer, c.n_head, c.n_embd)
+    logits = fill(whole, run.model, NAMES)(run.idx)
+    return (
+        f'Your GPT2 with the trained weights, which chapter 12 loads, reading "{TEXT}": it '
+        f"continues with {likeliest(logits, 2)}."
+    )

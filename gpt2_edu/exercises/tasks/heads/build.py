@@ -7,6 +7,7 @@ from torch import Tensor
 from .... import model
 from ....config import GPT2Config
 from ....tape import trace
+from ...crane_run import TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -258,3 +259,14 @@ def cases() -> list[Case]:
         Case("as many heads as columns", ("forward", 6, random_tensor(4, 1, 7, 6))),
         Case("a single token", ("forward", 2, random_tensor(5, 3, 1, 10))),
     ]
+
+
+def after(mine: Any) -> str:
+    run = crane_run()
+    trained, x = run.blocks[1].attn, run.noted(0, "resid_post")
+    layer = fill(mine.CausalSelfAttention(x.size(-1), trained.n_head), trained)
+    return (
+        f'Your heads in block 1 of the trained model, reading "{TEXT}": before them it would '
+        f"continue with {run.next_words(x)}, after them with "
+        f"{run.next_words(x + layer(run.noted(1, 'ln_1')))}."
+    )

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ...crane_run import TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -181,3 +182,13 @@ def cases() -> list[Case]:
         Case("another ε, 0.5", ("another", random_tensor(1, 2, 5, 12))),
         Case("a quiet token: ε inside the root", ("filled", 1e-3 * random_tensor(2, 1, 3, 8))),
     ]
+
+
+def after(mine: Any) -> str:
+    x = crane_run().noted(1, "resid_post")
+    before, normed = (y[0].norm(dim=-1) for y in (x, mine.LayerNorm(x.size(-1))(x)))
+    lengths = ", ".join(dict.fromkeys(f"{length:.1f}" for length in normed))
+    return (
+        f'Your LayerNorm, γ = 1, after block 1 of the trained model, reading "{TEXT}": the '
+        f"vectors are {before.min():.1f} to {before.max():.1f} long before it, and {lengths} after."
+    )

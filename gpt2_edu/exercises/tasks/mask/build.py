@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from ....tape import trace
+from ...crane_run import CRANE, MARSH, TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import random_tensor
 
@@ -184,3 +185,13 @@ def cases() -> list[Case]:
         Case("very low scores", (200 * q.abs(), -200 * k.abs(), v)),
         Case("a single token", qkv(1, 1, 4)),
     ]
+
+
+def after(mine: Any) -> str:
+    run = crane_run()
+    weights = mine.attention(run.noted(1, "attn.q"), run.noted(1, "attn.k"), run.one_hot())[0, 0]
+    return (
+        f'Your attention in block 1 of the trained model, head 0, reading "{TEXT}": "crane" takes '
+        f'{weights[CRANE, MARSH]:.2f} from "marsh", and "marsh" {weights[MARSH, CRANE]:.2f} from '
+        '"crane", which comes later.'
+    )

@@ -8,6 +8,7 @@ from torch import Tensor
 from .... import model
 from ....config import GPT2Config
 from ....tape import trace
+from ...crane_run import TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -157,3 +158,14 @@ def cases() -> list[Case]:
         Case("B = 2, T = 5, C = 12", (random_tensor(1, 2, 5, 12),)),
         Case("large numbers", (20 * random_tensor(2, 1, 3, 4),)),
     ]
+
+
+def after(mine: Any) -> str:
+    run = crane_run()
+    trained, x = run.blocks[0].mlp, run.noted(0, "resid_mid")
+    layer = fill(mine.MLP(x.size(-1)), trained)
+    return (
+        f'Your MLP in block 0 of the trained model, reading "{TEXT}": before it the model would '
+        f"continue with {run.next_words(x)}, after it with "
+        f"{run.next_words(x + layer(run.noted(0, 'ln_2')))}."
+    )

@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from .... import model
 from ....config import GPT2Config
+from ...crane_run import CRANE, TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import fill, numbered, random_tensor
 
@@ -111,3 +112,20 @@ def cases() -> list[Case]:
         Case("B = 2, T = 5, C = 12, H = 3", (3, random_tensor(2, 2, 5, 12))),
         Case("one text of seven tokens", (2, random_tensor(3, 1, 7, 6))),
     ]
+
+
+def after(mine: Any) -> str:
+    x = crane_run().tape["embd"]
+    lengths = [x[0, CRANE].norm()]
+    for trained in crane_run().blocks:
+        block: Any = mine.Block(x.size(-1), trained.attn.n_head)
+        fill(block, nn.ModuleDict({"attn": trained.attn, "mlp": trained.mlp}))
+        block.attn = nn.Sequential(trained.ln_1, block.attn)  # its layers read through norms
+        block.mlp = nn.Sequential(trained.ln_2, block.mlp)
+        x = block(x)
+        lengths.append(x[0, CRANE].norm())
+    start, *ends = (f"{length:.1f}" for length in lengths)
+    return (
+        f'Your sums in the trained model, reading "{TEXT}": the stream of "crane" is {start} long '
+        f"at first, and {', '.join(ends)} after blocks 0, 1 and 2."
+    )
