@@ -16,6 +16,7 @@ from .tokenizer import SPLIT_PATTERN
 # Training keeps to it: the ids decide between pairs that are equally frequent.
 _BYTES = sorted(range(256), key=lambda b: not chr(b).isprintable() or chr(b) == " ")
 
+LONGEST = 128  # characters of a piece that merges are learned from
 Pair = tuple[int, int]  # the ids of two neighbours
 
 
@@ -24,7 +25,9 @@ def train_bpe(texts: Iterable[str], vocab_size: int, *, or_fewer: bool = False) 
 
     ``vocab_size`` counts the bytes, the merges and ``<|endoftext|>``, which ``make_encoding``
     adds: the result has ``vocab_size - 1`` ranks. Inside a text ``<|endoftext|>`` is nothing
-    special. The order of the texts does not matter.
+    special. The order of the texts does not matter. A piece of more than LONGEST characters, as in
+    a script without spaces, is learned from in parts of that size: a merge goes through all of
+    each piece that holds its pair, which takes hours in one of a million characters.
 
     Each round merges the pair of neighbours that occurs most often; of equals, the one whose first
     id is lowest, then whose second is, as Hugging Face's ``tokenizers`` does. Raises TypeError for
@@ -49,7 +52,7 @@ def train_bpe(texts: Iterable[str], vocab_size: int, *, or_fewer: bool = False) 
 
 
 def count_pieces(texts: Iterable[str]) -> Counter[str]:
-    """How often each piece occurs that GPT-2's pattern cuts the texts into."""
+    """How often each piece occurs that GPT-2's pattern cuts the texts into, none above LONGEST."""
     if isinstance(texts, str):
         raise TypeError("texts must be several strings, got a single one. Write [text].")
     find_pieces = regex.compile(SPLIT_PATTERN).findall
@@ -58,6 +61,10 @@ def count_pieces(texts: Iterable[str]) -> Counter[str]:
         if not isinstance(text, str):
             raise TypeError(f"each text must be a str, but text {i} is a {type(text).__name__}")
         pieces.update(find_pieces(text))
+    for piece in [piece for piece in pieces if len(piece) > LONGEST]:
+        count = pieces.pop(piece)
+        for start in range(0, len(piece), LONGEST):
+            pieces[piece[start : start + LONGEST]] += count
     return pieces
 
 

@@ -19,7 +19,7 @@ from tokenizers import models, pre_tokenizers, trainers
 
 import gpt2_edu.tokenizer
 from gpt2_edu import load_tokenizer, stream_text
-from gpt2_edu.bpe import train_bpe
+from gpt2_edu.bpe import LONGEST, count_pieces, train_bpe
 from gpt2_edu.tokenizer import (
     END_OF_TEXT,
     make_encoding,
@@ -275,6 +275,18 @@ def test_chapter_1s_small_text_shrinks_to_16_tokens():
     assert encoding.encode(" crane") == [263]
     assert len(encoding.encode(" fish")) == 5
     assert encoding.encode(END_OF_TEXT, allowed_special="all") == [264]
+
+
+def test_a_piece_without_end_is_learned_from_in_parts_of_a_stated_size():
+    """A merge goes through each piece that holds its pair: in one of 10 MB, for hours."""
+    endless = "".join(f"{chr(0x4E00 + i * i % 999)}鶴" for i in range(5000))
+    counts = count_pieces([endless, f"{endless}. {'=' * 200} crane crane"])
+    assert max(map(len, counts)) == LONGEST < 200
+    assert counts[" crane"] == 2 and counts["=" * (201 - LONGEST)] == 1
+    letters = sum(len(piece) * n for piece, n in counts.items() if piece.isalpha())
+    assert letters == 2 * len(endless)
+    ranks = train_bpe([endless], 300)
+    assert "鶴".encode() in ranks
 
 
 def test_the_special_token_is_not_learned_from_texts_that_spell_it():

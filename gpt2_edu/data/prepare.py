@@ -35,12 +35,13 @@ from ..machine.messages import join_some, short_repr
 from ..machine.options import check_type, option
 from ..tokenizer import RANKS, is_own, load_tokenizer, make_encoding, save_ranks
 from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Header, Shard, tokenizer_hash
-from .sources import Piece, ReadOptions, Source, find_sources
+from .sources import BLOCK, ReadOptions, Source, find_sources, in_parts
 
 BATCH = 128  # pieces that are encoded at a time
 # Merges are learned from at most so many characters, whose different words have so many bytes. It
 # takes seconds. In Chinese, which has no spaces, nearly every run of characters is another word.
-SAMPLE, WORDS = 10_000_000, 1_000_000
+# A document on one line is sampled in parts of at most PART characters, as a text file is read.
+SAMPLE, WORDS, PART = 10_000_000, 1_000_000, 2 * BLOCK
 LEAST = 1000  # bytes of text to learn a vocabulary from
 PASSAGES, PASSAGE = (
     20,
@@ -154,7 +155,8 @@ def choose_tokenizer(config: PrepareConfig, sources: list[Source]) -> tuple[tikt
     """
     if config.tokenizer is not None:
         return load_tokenizer(config.tokenizer), f"that of {config.tokenizer}"
-    texts, every, size = sample(piece for source in sources for piece in source.pieces())
+    pieces = (piece.text for source in sources for piece in source.pieces())
+    texts, every, size = sample(part for text in pieces for part in in_parts(text, PART))
     if 0 < size < LEAST:
         raise ValueError(
             f"{size:,} bytes of text are too few to learn from: give {LEAST:,} at the very least, "
@@ -173,14 +175,14 @@ def choose_tokenizer(config: PrepareConfig, sources: list[Source]) -> tuple[tikt
     return make_encoding(RANKS, ranks), how
 
 
-def sample(pieces: Iterable[Piece]) -> tuple[list[str], int, int]:
-    """Texts of every n-th piece, within SAMPLE and WORDS; n; and the bytes of all pieces."""
+def sample(texts: Iterable[str]) -> tuple[list[str], int, int]:
+    """Every n-th text, within SAMPLE and WORDS; n; and the bytes of all texts."""
     kept: list[str] = []
     size, every = 0, 1
-    for i, piece in enumerate(pieces):
-        size += len(piece.text.encode())
+    for i, text in enumerate(texts):
+        size += len(text.encode())
         if i % every == 0:
-            kept.append(piece.text)
+            kept.append(text)
             while sum(map(len, kept)) > SAMPLE and len(kept) > 1:
                 kept, every = kept[::2], 2 * every
     while len(kept) > 1 and sum(len(word.encode()) for word in count_pieces(kept)) > WORDS:

@@ -132,6 +132,17 @@ def last_cut(text: str) -> int:
     return len(text) - 1 - match.start() if match else 0
 
 
+def in_parts(text: str, longest: int) -> Iterator[str]:
+    """A text in parts of at most so many characters, each cut at its ``last_cut`` if it has one."""
+    start = 0
+    while len(text) - start > longest:
+        part = text[start : start + longest]
+        cut = last_cut(part) or longest
+        yield part[:cut]
+        start += cut
+    yield text[start:]
+
+
 def _read_jsonl(path: Path, options: ReadOptions) -> Iterator[Piece]:
     """One document a line; blank lines and empty texts are left out."""
     with _open_text(path, options) as file:

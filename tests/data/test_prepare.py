@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpt2_edu.data.prepare
 from gpt2_edu.bpe import train_bpe
 from gpt2_edu.data import TokenShards
 from gpt2_edu.data.prepare import PrepareConfig, is_for_validation
+from gpt2_edu.data.sources import in_parts
 from gpt2_edu.machine.files import locked
 from gpt2_edu.tokenizer import RANKS, save_ranks
 from tests.data.helpers import ENCODING, EOT, STORIES, content, ids_of, refused, run
@@ -148,6 +152,31 @@ def test_merges_of_a_long_text_are_learned_from_pieces_of_all_of_it(
     assert "from 1 in 8 of its pieces" in shards.header.made["vocabulary"]
     tokens = {shards.encoding.decode([i]) for i in range(280)}
     assert {" crane", " otter"} <= tokens
+
+
+def test_merges_of_a_document_on_one_line_are_learned_from_bounded_parts(tmp_path, monkeypatch):
+    """A line of 10 MB without a space was a single word, which every merge went through."""
+    monkeypatch.setattr(gpt2_edu.data.prepare, "SAMPLE", 2000)
+    monkeypatch.setattr(gpt2_edu.data.prepare, "PART", 500)
+    learned_from = []
+
+    def learn(texts, *args, **kwargs):
+        learned_from.extend(texts)
+        return train_bpe(texts, *args, **kwargs)
+
+    monkeypatch.setattr(gpt2_edu.data.prepare, "train_bpe", learn)
+    text = "".join(f"{chr(0x4E00 + i * i % 99)}鹤" for i in range(4000))
+    (tmp_path / "one.jsonl").write_text(json.dumps({"text": text}, ensure_ascii=False))
+    header = run(tmp_path, tmp_path / "one.jsonl", tokenizer=None, vocab_size=300, val_fraction=0)
+    assert max(map(len, learned_from)) == 500 and sum(map(len, learned_from)) <= 2000
+    assert "from 1 in 4 of its pieces" in header.made["vocabulary"]
+    assert read(TokenShards(tmp_path / "out")) == text
+
+
+@given(text=st.text(st.sampled_from("ab 1.\n鶴,")), longest=st.integers(1, 9))
+def test_parts_are_the_text_and_none_is_too_long(text, longest):
+    parts = list(in_parts(text, longest))
+    assert "".join(parts) == text and max(map(len, parts)) <= longest
 
 
 class PowerCut(BaseException):
