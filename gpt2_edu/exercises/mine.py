@@ -52,7 +52,8 @@ def build(name: str, *parts: Any) -> bool:
     """Check a part of the reader's GPT-2, and write it into my_gpt2.py if it is right.
 
     name: the chapter, as in its file's name. parts: the functions or classes that it asks for.
-    Returns whether they are right. Missing parts of earlier chapters are filled in with the book's,
+    Returns whether they are right, and if so prints what they make of the trained model, where the
+    chapter has a sentence for it. Missing parts of earlier chapters are filled in with the book's,
     and marked so in the file. Raises ValueError for an unknown chapter, and nothing else, whatever
     the parts do.
     """
@@ -68,12 +69,12 @@ def build(name: str, *parts: Any) -> bool:
     kept, problem = _read()
     report, mine = _examine(step, sources, kept)
     print(report)
-    if report.passed and (shown := _shown(step, mine)):
-        print(f"  {shown}")
     if problem:
         print(f"  {problem}")
     if report.passed and os.environ.get("GPT2_EDU_BOOK") != "1" and not problem:
         print(_write(step, sources, kept))
+    if report.passed and (shown := _shown(step, mine)):
+        print(f"  {shown}")
     return report.passed
 
 
@@ -148,7 +149,7 @@ def _shown(step: Exercise, mine: ModuleType | None) -> str:
         return ""
     with torch.no_grad():
         told = call(step.after, Case("", (mine,)), SHOWN).value or ""
-    return "" if "nan" in told else told
+    return "" if re.search(r"\b(nan|inf)\b", told) else told
 
 
 def _told(error: BaseException) -> str:
