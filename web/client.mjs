@@ -62,9 +62,9 @@ export class Engine {
   }
 
   /**
-   * A part of a module's weights, by rows and columns: [first, end].
+   * A part of a module's weights, by rows and columns: [first, end]; at most `most` of either.
    * @param {string} model
-   * @param {{module: string, rows: number[], columns: number[]}} request
+   * @param {{module: string, rows: number[], columns: number[], most?: number}} request
    * @returns {Promise<{weight: Float32Array, bias: Float32Array | null}>}
    */
   part(model, request) {

@@ -177,28 +177,33 @@ export class Host {
 
 /**
  * A part of a module's weights. Rows are outputs, as nn.Linear stores them; of a vector they are its
- * numbers.
+ * numbers. Of more than `most` rows or columns so many are given, evenly spread; the bias is complete.
  * @param {GPT2} model
- * @param {Request} request  {module, rows: [first, end], columns: [first, end]}
+ * @param {Request} request  {module, rows: [first, end], columns: [first, end], most?}
  * @returns {Promise<{weight: Float32Array, bias: Float32Array | null}>}
  */
-async function partOf({ weights, backend }, { module, rows, columns }) {
+async function partOf({ weights, backend }, { module, rows, columns, most = Infinity }) {
   /** @type {any}  some have a matrix, some a vector */
   const { weight, bias } = Object.hasOwn(weights, module) ? weights[module] : {};
   if (!weight) throw new Error(`there are no weights of ${shown(module)}`);
+  if (typeof most !== "number" || !(most >= 1)) {
+    throw new Error(`most must be a number from 1 on, not ${shown(most)}`);
+  }
   const vector = !("rows" in weight);
   const [R, K] = vector ? [weight.shape[0], 1] : [weight.rows, weight.columns];
   const [first, end] = range("rows", rows, R);
-  const [left, right] = range("columns", columns, K);
+  const [outputs, inputs] = [
+    spread([first, end], vector ? R : most),
+    spread(range("columns", columns, K), most),
+  ];
   const stack = backend.mark();
   try {
-    const numbers = Array.from({ length: end - first }, (_, i) => first + i);
-    const part = vector ? backend.slice(weight, first, end) : backend.lookUp(weight, numbers);
+    const part = vector ? backend.slice(weight, first, end) : backend.lookUp(weight, outputs);
     const all = await backend.read(part);
-    const wide = right - left;
-    const some = wide === K ? all : new Float32Array((end - first) * wide);
-    for (let row = 0; wide < K && row < end - first; row++) {
-      some.set(all.subarray(row * K + left, row * K + right), row * wide);
+    const wide = inputs.length;
+    const some = wide === K ? all : new Float32Array(outputs.length * wide);
+    for (let row = 0; wide < K && row < outputs.length; row++) {
+      for (let i = 0; i < wide; i++) some[row * wide + i] = all[row * K + inputs[i]];
     }
     return {
       weight: some,
@@ -207,6 +212,16 @@ async function partOf({ weights, backend }, { module, rows, columns }) {
   } finally {
     backend.release(stack);
   }
+}
+
+/**
+ * At most so many whole numbers of a range, evenly spread.
+ * @param {number[]} range  [first, end]
+ * @param {number} most
+ */
+function spread([first, end], most) {
+  const many = Math.min(end - first, Math.floor(most));
+  return Array.from({ length: many }, (_, i) => first + Math.floor((i * (end - first)) / many));
 }
 
 /**

@@ -182,7 +182,7 @@ class PageModel {
     return { logits: answer.logits, tensor: (path) => noted.get(path) };
   }
 
-  /** @param {{module: string, rows: number[], columns: number[]}} request  a part of its weights */
+  /** @param {{module: string, rows: number[], columns: number[], most?: number}} request  a part of its weights */
   async part(request) {
     await this.ready();
     return /** @type {Engine} */ (this.engine).part("page", request);

@@ -153,6 +153,15 @@ export function headOf({ values, shape }, head) {
 }
 
 /**
+ * Where a sum stands after each of its terms.
+ * @param {number[]} terms
+ */
+export function sumsOf(terms) {
+  let sum = 0;
+  return [0, ...terms.map((term) => (sum += term))];
+}
+
+/**
  * A scene of which nothing is known but why.
  * @param {string} says
  * @returns {import("./scenes.mjs").Scene}

@@ -142,7 +142,7 @@ export function flow(page) {
   };
   const go = (/** @type {Place} */ to) => {
     player.stop();
-    if (tools) tools.hover = -1;
+    if (tools) tools.hover = tools.sought = -1;
     state.set({ place: addressOf(to) });
   };
   const toggle = (/** @type {string} */ name) => {

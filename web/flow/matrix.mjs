@@ -3,29 +3,26 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { asProduct, decimals, heat, unknown } from "./cells.mjs";
+import { asProduct, decimals, heat, sumsOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { sourceOf, worked } from "./parts.mjs";
+import { largestOf, SIDE, sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const LARGEST = 1024; // pixels of a side
 const MARKED = 3; // products with their numbers
 
 /** The last map that was drawn. @type {{of: Float32Array, inks: string, href: string} | null} */
 let drawn = null;
 
 /**
- * The weights as a picture: a pixel for each, inputs downwards, outputs to the right. Of a matrix with
- * more than LARGEST of either, so many, evenly spread.
+ * The weights as a picture: a pixel for each, inputs downwards, outputs to the right.
  * @param {Float32Array} weight  a row for each output
- * @param {number} K  inputs
+ * @param {number} height  inputs
  * @param {string[]} inks  of weights above and below zero
  */
-function mapOf(weight, K, inks) {
+function mapOf(weight, height, inks) {
   if (drawn?.of === weight && drawn.inks === inks.join()) return drawn.href;
-  const R = weight.length / K;
-  const [width, height] = [Math.min(R, LARGEST), Math.min(K, LARGEST)];
+  const width = weight.length / height;
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   const image = context.createImageData(width, height);
@@ -35,14 +32,11 @@ function mapOf(weight, K, inks) {
     const [red, green, blue] = (ink.match(/\d+/g) ?? []).map(Number);
     return (blue << 16) | (green << 8) | red;
   });
-  for (let x = 0; x < width; x++) {
-    const row = K * Math.floor((x * R) / width);
-    for (let y = 0; y < height; y++) {
-      const value = weight[row + Math.floor((y * K) / height)];
-      const alpha = 255 * Math.min(1, Math.abs(value) / full);
-      pixels[y * width + x] = (alpha << 24) | (value < 0 ? minus : plus);
-    }
-  }
+  weight.forEach((value, i) => {
+    const alpha = 255 * Math.min(1, Math.abs(value) / full);
+    const pixel = (i % height) * width + Math.floor(i / height);
+    pixels[pixel] = (alpha << 24) | (value < 0 ? minus : plus);
+  });
   context.putImageData(image, 0, 0);
   drawn = { of: weight, inks: inks.join(), href: canvas.toDataURL() };
   return drawn.href;
@@ -63,18 +57,18 @@ function fullColour(weight) {
 export function matrix(view) {
   const { pass, place, parts, width, at, sizes, hover, setHover, filling, go, colour } = view;
   const t = place.token ?? at;
-  const work = parts.matrix && worked(pass, place, parts.matrix, sizes, t);
-  if (!parts.matrix || !work)
+  const map = parts.matrix?.map;
+  const work = map && worked(pass, place, /** @type {any} */ (parts.matrix), sizes, t);
+  const outputs = work?.outputs() ?? new Float32Array();
+  const chosen =
+    work && hover >= 0 && hover < work.R ? hover : (place.output ?? largestOf(outputs));
+  const row = work?.row(chosen);
+  if (!map || !work || !row)
     return unknown(pass.tensor ? "The weights are fetched." : "The vectors are not stored.");
-  const { weight } = parts.matrix;
-  const { x, K, R, outputs, bias } = work;
+  const { x, K, R } = work;
+  const { weight, products, sum: total, bias } = row;
   const wide = width >= WIDE;
   const role = place.mlp ? "plain" : place.weight === "c_proj" ? "v" : String(place.weight);
-  const largest = outputs.reduce(
-    (best, v, o) => (Math.abs(v) > Math.abs(outputs[best]) ? o : best),
-    0,
-  );
-  const chosen = hover >= 0 && hover < R ? hover : (place.output ?? largest);
   const { module, input, output } = sourceOf(place, sizes);
   const short = (/** @type {string} */ path) => path.replace(/^transformer\.h\.\d+\./, "");
   const token = quoted(pass.tokens[t]);
@@ -84,19 +78,17 @@ export function matrix(view) {
   const [left, sum] = wide ? [84, 270] : [34, 92];
   const cell = Math.min(24, (width - left - sum - 36) / R);
   const across = cell * R;
-  const row = high / K;
+  const each = high / K; // px of an input
   const bottom = top + high;
   const cx = left + chosen * cell;
 
-  const products = work.products(chosen);
-  const sums = products.reduce((ends, p) => [...ends, ends[ends.length - 1] + p], [0]);
-  const total = sums[K];
+  const sums = sumsOf(products);
   const [low, most] = [Math.min(...sums, outputs[chosen]), Math.max(...sums, outputs[chosen])];
   const sx = left + across + 24; // of the running sum
   const px = (/** @type {number} */ v) =>
     sx + ((v - low) / (most - low || 1)) * (sum - (wide ? 160 : 6));
   const line = sums.map(
-    (v, i) => `${i ? "L" : "M"}${px(v).toFixed(1)} ${(top + i * row).toFixed(1)}`,
+    (v, i) => `${i ? "L" : "M"}${px(v).toFixed(1)} ${(top + i * each).toFixed(1)}`,
   );
   const order = products
     .map((p, i) => ({ p, i }))
@@ -105,9 +97,9 @@ export function matrix(view) {
     .sort((a, b) => a.i - b.i);
   let below = top - 8;
   const marks = order.map(({ i }) => {
-    const y = top + (i + 0.5) * row;
+    const y = top + (i + 0.5) * each;
     below = Math.max(below + 16, y + 4);
-    const [a, b, c] = asProduct(x[i], weight[chosen * K + i]);
+    const [a, b, c] = asProduct(x[i], weight[i]);
     return svg`<path class="mark" d="M${left - 30} ${y}h${wide ? 6 : 3}M${cx - 4} ${y}h4M${cx + cell} ${y}h4"></path>
       ${wide ? svg`<text class="axis" x=${sx + sum - 146} y=${below}>${a} × ${b} = ${c}</text>` : nothing}`;
   });
@@ -138,21 +130,25 @@ export function matrix(view) {
     if (o === place.output) open();
     else choose(o);
   };
-  const own = bias?.[chosen] ?? 0;
+  const own = bias ?? 0;
   const n = decimals([total, own], total + own);
   const [summed, added, made] = [total, own, total + own].map((value) => fixed(value, n));
   const told = `output ${chosen}: ${fixed(outputs[chosen], 2)}`;
   const field = { y: bottom + 26, high: wide ? 26 : 22 };
   const shade = (/** @type {number} */ from, /** @type {number} */ to) =>
     svg`<rect class="aside" x=${left + from * cell} y=${top} width=${Math.max(0, to - from) * cell} height=${high}></rect>`;
+  const [drawnK, drawnR] = [K, R].map((n) => Math.min(n, SIDE).toLocaleString("en"));
+  const sample = work.sampled
+    ? ` Of the weights the map has a sample, ${drawnK} × ${drawnR}, evenly spread; every output is computed from all of its own.`
+    : "";
   const [ex, ey] = wide ? [sx, field.y] : [left, field.y + field.high + 42];
-  const whole = bias ? ` + bias ${added}` : "";
+  const whole = bias === null ? "" : ` + bias ${added}`;
   return {
     height: Math.max(ey + 30, field.y + field.high) + 34,
     body: svg`<text class="axis" x=${left - 30} y="20">${short(input)} of ${token}: ${K} numbers</text>
       <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight, ${place.mlp || !wide ? "" : "the part of this head: "}${K} × ${R}</text>
-      ${heat(x, { x: left - 24, y: top, columns: 1, cell: 18, high: row, scale: fullColour(x) })}
-      <image href=${mapOf(weight, K, [colour(role), colour("minus")])} x=${left} y=${top} width=${across} height=${high} preserveAspectRatio="none"></image>
+      ${heat(x, { x: left - 24, y: top, columns: 1, cell: 18, high: each, scale: fullColour(x) })}
+      <image href=${mapOf(map.weight, work.sampled ? Math.min(K, SIDE) : K, [colour(role), colour("minus")])} x=${left} y=${top} width=${across} height=${high} preserveAspectRatio="none"></image>
       ${shade(0, chosen)}${shade(chosen + 1, R)}
       <rect class="chosen-cell" x=${cx - 1} y=${top - 1} width=${cell + 2} height=${high + 2}></rect>${marks}
       <path class="axes" d="M${px(0)} ${top}V${bottom}"></path><path class="curve" d=${line.join("")}></path>
@@ -176,6 +172,6 @@ export function matrix(view) {
         : { x: left + o * cell, y: top, width: Math.max(cell, 12), height: high },
     path: output,
     fills: { count: R, show: (nth) => setHover(nth, true) },
-    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. Output ${chosen} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${bias ? `; with the bias ${added} that is ${made}` : ". The bias is added once, for all heads together"}.`,
+    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. Output ${chosen} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${bias === null ? ". The bias is added once, for all heads together" : `; with the bias ${added} that is ${made}`}.${sample}`,
   };
 }

@@ -8,14 +8,17 @@ import { headOf, rowOf, spreadOf } from "./cells.mjs";
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 
 /** Rows are outputs. @typedef {{weight: Float32Array, bias: Float32Array | null}} Part */
+/** `map` may be a sample of the weights, then `rows` has those outputs that were asked for.
+ * @typedef {{map: Part | null, rows: Map<number, Part>}} Matrix */
 /**
  * What a unit reads and writes. `column`: what it adds to the stream, times its result; `up` and
  * `down`: the tokens whose logits that raises and lowers most, by how much for a result of 1.
  * @typedef {{row: Float32Array, bias: number, column: Float32Array, up: Pushed[], down: Pushed[]}} Unit
  */
 /** @typedef {{name: string, by: number}} Pushed */
-/** @typedef {{matrix?: Part, unit?: Unit}} Parts */
+/** @typedef {{matrix?: Matrix, unit?: Unit}} Parts */
 
+export const SIDE = 1024; // of a map: of a matrix that has more weights than its square, so many rows and columns
 const MOST = 8; // parts that are kept
 const WORDS = 3;
 
@@ -62,30 +65,47 @@ export function vectorOf(noted, t, head = 0) {
 }
 
 /**
- * A matrix at work on a token: inputs, outputs, and the products of an output. A head's part of
- * c_proj has no bias, which is added once for all heads.
+ * A matrix at work on a token: what goes in, what comes out, and the row of an output, null where it
+ * was not fetched. A head's part of c_proj stands on no tape; the bias is added once for all heads.
  * @param {Pass} pass
  * @param {Place} place
- * @param {Part} part
+ * @param {Matrix} matrix
  * @param {{nHead: number, nEmbd: number}} sizes
  * @param {number} t
  */
-export function worked(pass, place, { weight, bias }, sizes, t) {
-  const { input } = sourceOf(place, sizes);
-  const noted = pass.tensor?.(input);
-  if (!noted) return null;
-  const x = vectorOf(noted, t, place.head);
-  const [K, R] = [x.length, weight.length / x.length];
-  const own = place.weight === "c_proj" && !place.mlp ? null : bias;
-  const products = (/** @type {number} */ o) =>
-    Array.from(x, (value, i) => value * weight[o * K + i]);
-  const outputs = new Float32Array(R);
-  for (let o = 0; o < R; o++) {
-    let sum = own?.[o] ?? 0;
-    for (let i = 0; i < K; i++) sum += x[i] * weight[o * K + i];
-    outputs[o] = sum;
-  }
-  return { x, K, R, outputs, products, bias: own };
+export function worked(pass, place, { map, rows }, sizes, t) {
+  const { input, output, ...all } = sourceOf(place, sizes);
+  const [before, after] = [input, output].map((path) => pass.tensor?.(path));
+  if (!before || !after) return null;
+  const x = vectorOf(before, t, place.head);
+  const [R, K] = [all.rows, all.columns].map(([first, end]) => end - first);
+  const whole = map?.weight.length === R * K ? map : null;
+  const part = place.weight === "c_proj" && !place.mlp;
+  const row = (/** @type {number} */ o) => {
+    const own = whole && {
+      weight: rowOf({ values: whole.weight }, o, K),
+      bias: whole.bias?.subarray(o),
+    };
+    const { weight, bias } = rows.get(o) ?? own ?? {};
+    if (!weight) return null;
+    const products = Array.from(x, (value, i) => value * weight[i]);
+    const sum = products.reduce((all, p) => all + p, 0);
+    return { weight, products, sum, bias: part ? null : (bias?.[0] ?? null) };
+  };
+  const outputs = () =>
+    part
+      ? Float32Array.from({ length: R }, (_, o) => row(o)?.sum ?? 0)
+      : vectorOf(after, t, place.head);
+  return { x, K, R, row, outputs, sampled: Boolean(map) && !whole };
+}
+
+/**
+ * The output that is furthest from zero.
+ * @param {ArrayLike<number>} outputs
+ */
+export function largestOf(outputs) {
+  const sizes = Array.from(outputs, Math.abs);
+  return sizes.reduce((best, size, o) => (size > sizes[best] ? o : best), 0);
 }
 
 export class Shelf {
@@ -102,13 +122,14 @@ export class Shelf {
    * @param {string} module
    * @param {number[]} rows
    * @param {number[]} columns
+   * @param {number} [most]  rows, and columns
    */
-  part(module, rows, columns) {
+  part(module, rows, columns, most) {
     const { model, kept } = this;
     if (this.of !== model.loaded || kept.size > MOST) kept.clear();
     this.of = model.loaded;
     const key = [module, ...rows, ...columns].join(" ");
-    const part = kept.get(key) ?? model.part({ module, rows, columns });
+    const part = kept.get(key) ?? model.part({ module, rows, columns, most });
     kept.set(key, part);
     part.catch(() => kept.delete(key));
     return part;
@@ -123,14 +144,44 @@ export class Shelf {
    */
   async wanted(pass, place, at) {
     if (!pass.tensor) return {};
-    const { config } = this.model.present;
-    if (place.weight) {
-      const { module, rows, columns } = sourceOf(place, config);
-      return { matrix: await this.part(module, rows, columns) };
-    }
+    if (place.weight) return { matrix: await this.matrix(pass, place, at) };
     if (place.unit === undefined) return {};
     const unit = await this.unit(pass, /** @type {any} */ (place), at);
     return unit && { unit };
+  }
+
+  /**
+   * A product wants one row alone.
+   * @param {Pass} pass
+   * @param {Place} place
+   * @param {number} at
+   */
+  async matrix(pass, place, at) {
+    const { module, rows, columns, output } = sourceOf(place, this.model.present.config);
+    const [R, K] = [rows, columns].map(([first, end]) => end - first);
+    const [single, large] = [place.number !== undefined, R * K > SIDE ** 2];
+    const map = single ? null : await this.part(module, rows, columns, large ? SIDE : undefined);
+    /** @type {Matrix} */
+    const matrix = { map, rows: new Map() };
+    const after = pass.tensor?.(output);
+    if (!after || !(single || large)) return matrix;
+    const chosen = place.output ?? largestOf(vectorOf(after, place.token ?? at, place.head));
+    await this.row(matrix, place, chosen);
+    return matrix;
+  }
+
+  /**
+   * A row of a matrix, where it is needed.
+   * @param {Matrix} matrix
+   * @param {Place} place
+   * @param {number} o
+   */
+  async row({ map, rows }, place, o) {
+    const { module, rows: all, columns } = sourceOf(place, this.model.present.config);
+    const whole = (all[1] - all[0]) * (columns[1] - columns[0]);
+    if (rows.has(o) || map?.weight.length === whole) return;
+    const first = all[0] + o;
+    rows.set(o, await this.model.part({ module, rows: [first, first + 1], columns }));
   }
 
   /**

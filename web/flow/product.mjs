@@ -2,7 +2,7 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { asProduct, button, decimals, headOf, unknown } from "./cells.mjs";
+import { asProduct, button, decimals, headOf, sumsOf, unknown } from "./cells.mjs";
 import { cellOf, written } from "./by_hand.mjs";
 import { WIDE } from "./layout.mjs";
 import { sourceOf, worked } from "./parts.mjs";
@@ -95,20 +95,20 @@ function ofScore({ pass, place, cells }) {
 function ofOutput({ pass, place, parts, sizes }) {
   const { weight, token: t = 0, output: o = 0 } = place;
   const work = parts.matrix && worked(pass, place, parts.matrix, sizes, t);
-  if (!parts.matrix || !work) return null;
-  const { x, K, bias } = work;
-  const products = work.products(o);
-  const sum = products.reduce((all, p) => all + p, 0);
+  const row = work?.row(o);
+  if (!work || !row) return null;
+  const { x, K } = work;
+  const { products, sum, bias } = row;
   const { input, module } = sourceOf(place, sizes);
   const [from, by] = [input, module].map((path) => path.replace(/^transformer\.h\.\d+\./, ""));
-  const own = bias?.[o] ?? 0;
+  const own = bias ?? 0;
   const n = decimals([sum, own], sum + own);
   const [summed, added, made] = [sum, own, sum + own].map((value) => fixed(value, n));
   /** @type {[string, string, string][]} */
-  const more = bias ? [["+ bias", added, `${by}.bias`]] : [];
+  const more = bias === null ? [] : [["+ bias", added, `${by}.bias`]];
   return {
     a: x,
-    b: parts.matrix.weight.subarray(o * K, (o + 1) * K),
+    b: row.weight,
     products,
     colours: ["plain", ["q", "k", "v"].includes(String(weight)) ? String(weight) : "plain"],
     title: (n) =>
@@ -118,7 +118,7 @@ function ofOutput({ pass, place, parts, sizes }) {
       ...more,
       [`output ${o}`, made, String(weight)],
     ],
-    says: `${K} products sum to ${summed}${bias ? `; with the bias ${added} output ${o} is ${made}` : ""}.`,
+    says: `${K} products sum to ${summed}${bias === null ? "" : `; with the bias ${added} output ${o} is ${made}`}.`,
   };
 }
 
@@ -143,7 +143,7 @@ export function product(view) {
   const [first, second, result] = asProduct(a[number], b[number]);
 
   // A waterfall: each product goes on where the one before it ended.
-  const ends = products.reduce((sums, p) => [...sums, sums[sums.length - 1] + p], [0]);
+  const ends = sumsOf(products);
   const [low, most] = [Math.min(...ends), Math.max(...ends)];
   const [x0, y0, w, h] = wide ? [16, 150, width - 32, 190] : [16, 190, width - 32, 150];
   const each = w / D;

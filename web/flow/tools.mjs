@@ -37,6 +37,7 @@ export class Tools {
     this.sizes = sizes;
     this.cut = cut;
     this.repaint = repaint;
+    this.complain = complain;
     this.shelf = new Shelf(model);
     this.hand = new Hand(state, sizes);
     this.learned = settings.learned ? new Learned(page) : null;
@@ -60,6 +61,7 @@ export class Tools {
     /** @type {Parts & {of?: string}} */
     this.parts = {}; // of the weights, for the place
     this.hover = -1; // an output of a matrix
+    this.sought = -1; // the one whose row is on its way
     this.filling = false; // those behind it are still to come
   }
 
@@ -160,13 +162,27 @@ export class Tools {
       hover,
       filling,
       setHover: (/** @type {number} */ output, fills = false) => {
-        if (this.hover === output && this.filling === fills) return;
-        [this.hover, this.filling] = [output, fills && output >= 0];
-        this.repaint();
+        this.seek(place, output, fills).catch(this.complain);
       },
       cells: this.cells(pass.ids.length),
       patch,
     };
+  }
+
+  /**
+   * An output of a matrix is shown once its row is there.
+   * @param {Place} place
+   * @param {number} output  -1: none
+   * @param {boolean} fills
+   */
+  async seek(place, output, fills) {
+    const { matrix } = this.parts;
+    if (!matrix || (this.sought === output && this.filling === fills)) return;
+    this.sought = output;
+    if (output >= 0) await this.shelf.row(matrix, place, output);
+    if (matrix !== this.parts.matrix || (output >= 0 && this.sought < 0)) return; // it has left
+    [this.hover, this.filling] = [output, fills && output >= 0];
+    this.repaint();
   }
 
   /**

@@ -124,12 +124,15 @@ test.each(["0.1.q", "1.0.q", "1.0.k", "2.3.v", "1.mlp.c_fc", "2.mlp.c_proj"])(
     const { output } = sourceOf(place, config);
     for (const t of [0, T - 1]) {
       const { matrix } = await shelf.wanted(pass, place, t);
-      const { outputs, products, bias, R } = worked(pass, place, matrix, config, t);
+      const { outputs, row, R, sampled } = worked(pass, place, matrix, config, t);
       const made = vectorOf(pass.tensor(output), t, place.head);
-      expect(outputs).toHaveLength(made.length);
-      outputs.forEach((value, o) => expect(value).toBeCloseTo(made[o], 3));
-      const sum = products(R - 1).reduce((a, b) => a + b, bias[R - 1]);
-      expect(sum).toBeCloseTo(made[R - 1], 3);
+      expect([R, sampled]).toEqual([made.length, false]);
+      expect(outputs()).toEqual(made);
+      made.forEach((value, o) => {
+        const { products, sum, bias } = row(o);
+        expect(products.reduce((a, b) => a + b)).toBe(sum);
+        expect(sum + bias).toBeCloseTo(value, 3);
+      });
     }
   },
 );
@@ -140,9 +143,10 @@ test("what the heads' parts of c_proj add is what attention adds, but for the bi
   for (const head of every(4)) {
     const place = { block: 1, head, weight: "c_proj" };
     const { matrix } = await shelf.wanted(pass, place, 6);
-    const { outputs, bias } = worked(pass, place, matrix, config, 6);
-    expect(bias).toBeNull();
-    outputs.forEach((value, c) => (sum[c] += value + (head ? 0 : matrix.bias[c])));
+    const { outputs, row } = worked(pass, place, matrix, config, 6);
+    expect(row(5).bias).toBeNull();
+    expect(outputs()[5]).toBeCloseTo(row(5).sum);
+    outputs().forEach((value, c) => (sum[c] += value + (head ? 0 : matrix.map.bias[c])));
   }
   vectorOf(pass.tensor("transformer.h.1.attn.out"), 6).forEach((value, c) => {
     expect(value).toBeCloseTo(sum[c], 3);

@@ -135,6 +135,9 @@ test.each(["plain", "wasm", "wasm-half", "wasm-int8"])(
     const row = halves.flatMap(({ weight }) => Array.from(weight));
     const sum = row.reduce((s, w, i) => s + w * act[1024 + i], halves[0].bias[0]);
     expect(sum).toBeCloseTo(out[256 + 7], digits);
+    const request = { module: `${h}mlp.c_proj`, rows: [7, 8], columns: [0, 512], most: 3 };
+    const few = await engine.part("crane", request);
+    expect(Array.from(few.weight)).toEqual([row[0], row[170], row[341]]);
     const { weight, bias } = await part("transformer.ln_f", [0, 128], [0, 1]);
     expect([weight.length, bias.length]).toEqual([128, 128]);
   },
@@ -153,6 +156,10 @@ test.each([
   [
     () => engine.part("crane", { module: "transformer.wte", rows: [0.5, 1], columns: [0, 5] }),
     "rows must be",
+  ],
+  [
+    () => engine.part("crane", { module: "transformer.wte", most: [] }),
+    "most must be a number from 1 on, not",
   ],
   [
     () => run({ ids: [1], edits: { embd: { set: [["length", 1]] } } }),
