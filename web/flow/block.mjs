@@ -6,6 +6,7 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
 import { headOf, heat, lengthOf, normed, press, rowOf } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { LIT } from "./pass.mjs";
+import { NORMS } from "./place.mjs";
 import { DRAWN } from "./ribbons.mjs";
 import { colour } from "./whole.mjs";
 
@@ -179,14 +180,13 @@ export function block(view) {
       : svg`<path class="detour" d="M${across + 6} ${from}H${deep}M${back} ${to - 16}V${to}H${across + 12}"></path>`;
   const height = wide ? Math.max(mapsEnd + 16, 390) : end + 24;
   const middle = wide ? top + high / 2 - 20 : 0; // of the first row
-  const dials = known
-    ? wide
-      ? [normed(44, middle, known.streams[0]), normed(plus1 + 60, middle, known.streams[1])]
-      : [
-          normed(across + 32, top + 20, known.streams[0], 36),
-          normed(across + 32, plus1 + 110, known.streams[1], 36),
-        ]
-    : [];
+  const spots = wide
+    ? [44, plus1 + 60].map((x) => ({ x, y: middle, width: 62 }))
+    : [top + 20, plus1 + 110].map((y) => ({ x: across + 32, y, width: 36 }));
+  const dials = known?.streams.map((stream, i) => {
+    const name = NORMS[i];
+    return normed(stream, { ...spots[i], name, open: () => go({ block: n, norm: name }) });
+  });
   const detours = wide
     ? [
         way(44, plus1, middle - 18, left + (columns - 1) * each + map + 6),
@@ -201,7 +201,8 @@ export function block(view) {
       ${plus(plus1, known ? [known.before, known.attention, known.middle] : [])}
       ${plus(plus2, known ? [known.middle, known.mlp, known.after] : [])}
       ${maps}${units.length ? mlp : nothing}${dials}`,
-    boxes: ({ head, mlp: toMlp }) => {
+    boxes: ({ head, mlp: toMlp, norm }) => {
+      if (norm) return { ...spots[NORMS.indexOf(norm)], height: 60 };
       if (toMlp) return { x: field.x, y: field.y, width: many * cell, height: 150 };
       if (head === undefined) return null;
       const [x, y] = placeOfMap(head);

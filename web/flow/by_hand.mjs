@@ -21,12 +21,12 @@ const MOST = 20; // numbers
  * @returns {{path: string, index: number[]} | null}
  */
 export function cellOf(
-  { block, head = 0, query, key = 0, unit, weight, token = 0, output, mlp },
+  { block, head = 0, query, key = 0, unit, weight, token = 0, output, mlp, norm },
   at,
 ) {
   if (query !== undefined) return { path: `${block}.attn.weights`, index: [head, query, key] };
   if (unit !== undefined) return { path: `${block}.mlp.act`, index: [at, unit] };
-  if (output === undefined) return null;
+  if (output === undefined || norm) return null;
   if (mlp)
     return { path: `${block}.mlp.${weight === "c_fc" ? "pre" : "out"}`, index: [token, output] };
   return weight === "c_proj"

@@ -79,14 +79,30 @@ export function button(name, { x, y, width, act, label = name }) {
 
 const HILL = { high: 20, bars: 13 }; // px, and how finely numbers are counted
 
+const FIGURE = { high: 70, width: 240 }; // px of a value with its name and its code
+
+/**
+ * What becomes of a number, step by step: the name, the value and the code of each.
+ * @param {[string, string, string][]} steps
+ * @param {{y: number, width: number, columns?: number}} how
+ */
+export function chain(steps, { y, width, columns = width < 4 * FIGURE.width ? 2 : 4 }) {
+  const body = steps.map(([name, value, code], i) => {
+    const x = 16 + ((i % columns) * (width - 32)) / columns;
+    const top = y + Math.floor(i / columns) * FIGURE.high;
+    return svg`<text class="axis" x=${x} y=${top}>${name}</text><text class="figure" x=${x} y=${top + 28}>${value}</text>
+      <text class="code" x=${x} y=${top + 46}>${code}</text>`;
+  });
+  return { body, height: FIGURE.high * Math.ceil(steps.length / columns) };
+}
+
 /**
  * What LayerNorm does: how the numbers lie before, and below it, on the same axis, after.
- * @param {number} x  of their middle
- * @param {number} y
  * @param {ArrayLike<number>} values
- * @param {number} [width]  px
+ * @param {{x: number, y: number, width: number, name: string, open: () => void}} how  x: of their
+ *   middle
  */
-export function normed(x, y, values, width = 62) {
+export function normed(values, { x, y, width, name, open }) {
   const { high, bars } = HILL;
   const all = Array.from(values);
   const [mean, spread] = [all.reduce((sum, v) => sum + v, 0) / all.length, spreadOf(values)];
@@ -111,8 +127,10 @@ export function normed(x, y, values, width = 62) {
       <path class="hill" d="M${at(0)} ${foot}${tops.join("")}V${foot}z"></path>`;
   };
   const told = `σ ${fixed(spread, 2)}`;
-  const lines = width < 62 ? ["Layer", "Norm", told, "→ 1"] : ["LayerNorm", `${told} → 1`];
-  return svg`<g class="dial">${hill(mean, spread, y)}${hill(0, 1, y + high + 10)}
+  const lines = width < 62 ? ["Layer", "Norm ▸", told, "→ 1"] : ["LayerNorm ▸", `${told} → 1`];
+  const opens = (/** @type {KeyboardEvent} */ event) => press(event, open);
+  return svg`<g class="dial" role="button" tabindex="0" aria-label="LayerNorm ${name}: open it" @click=${open} @keydown=${opens}>
+    <rect class="touch" x=${x - width / 2 - 3} y=${y - high} width=${width + 6} height=${2 * high + 36 + 14 * lines.length}></rect>${hill(mean, spread, y)}${hill(0, 1, y + high + 10)}
     ${lines.map((line, i) => svg`<text x=${x} y=${y + high + 27 + 14 * i} text-anchor="middle">${line}</text>`)}
     <title>LayerNorm: the numbers' standard deviation was ${fixed(spread)}, and is 1 before gain and bias</title></g>`;
 }
@@ -179,13 +197,24 @@ export function unknown(says) {
  * @param {"sum" | "product"} [kind]
  */
 export function decimals(terms, result, kind = "sum") {
-  for (let n = 2; n < MOST_DECIMALS; n++) {
-    const printed = terms.map((x) => Number(x.toFixed(n)));
-    const [made, shown] =
-      kind === "sum" ? [printed.reduce((a, b) => a + b), n] : [printed.reduce((a, b) => a * b), 2];
-    if (Number(made.toFixed(shown)) === Number(result.toFixed(shown))) return n;
-  }
-  return MOST_DECIMALS;
+  return digits((round) => {
+    const printed = terms.map(round);
+    if (kind === "sum") return round(printed.reduce((a, b) => a + b)) === round(result);
+    return cents(printed.reduce((a, b) => a * b)) === cents(result);
+  });
+}
+
+/** @param {number} x */
+export const cents = (x) => Number(x.toFixed(2));
+
+/**
+ * The fewest decimals with which something holds of numbers as they are printed.
+ * @param {(round: (x: number) => number) => boolean} holds
+ */
+export function digits(holds) {
+  let n = 2;
+  while (n < MOST_DECIMALS && !holds((x) => Number(x.toFixed(n)))) n++;
+  return n;
 }
 
 /**

@@ -13,7 +13,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .heat.none { fill: var(--dim); fill-opacity: 0.5; }
 .flow-picture :is(tspan.q, tspan.k, .letter) { fill: var(--shade); font-weight: 600; }
 .flow-picture .map .letter { font-size: 10px; }
-.flow-picture .map [role], .flow-picture .map[role], .flow-picture .field { cursor: zoom-in; }
+.flow-picture .map [role], .flow-picture .map[role], .flow-picture .field, .flow-picture .dial { cursor: zoom-in; }
 .flow-picture :is(.h0, .h1, .h2, .h3) { --weights: var(--hue); }
 .flow-picture .frame { fill: var(--paper); stroke: var(--line); }
 .flow-picture .map.cut .heat { opacity: 0.25; }

@@ -16,7 +16,8 @@ import { headOf, rowOf, spreadOf } from "./cells.mjs";
  * @typedef {{row: Float32Array, bias: number, column: Float32Array, up: Pushed[], down: Pushed[]}} Unit
  */
 /** @typedef {{name: string, by: number}} Pushed */
-/** @typedef {{matrix?: Matrix, unit?: Unit}} Parts */
+/** Gain and bias of a LayerNorm, and its ε. @typedef {Part & {epsilon: number}} Norm */
+/** @typedef {{matrix?: Matrix, unit?: Unit, norm?: Norm}} Parts */
 
 export const SIDE = 1024; // of a map: of a matrix that has more weights than its square, so many rows and columns
 const MOST = 8; // parts that are kept
@@ -145,6 +146,11 @@ export class Shelf {
   async wanted(pass, place, at) {
     if (!pass.tensor) return {};
     if (place.weight) return { matrix: await this.matrix(pass, place, at) };
+    if (place.norm) {
+      const { nEmbd: C, layerNormEpsilon: epsilon } = this.model.present.config;
+      const part = await this.part(`transformer.h.${place.block}.${place.norm}`, [0, C], [0, 1]);
+      return { norm: { ...part, epsilon } };
+    }
     if (place.unit === undefined) return {};
     const unit = await this.unit(pass, /** @type {any} */ (place), at);
     return unit && { unit };

@@ -2,6 +2,7 @@
 // "1.0" a head, "1.0.6.3" the score of query 6 and key 3, "1.0.6.3.16" its sixteenth product;
 // "1.mlp" is the MLP, "1.mlp.17" a unit of it. "1.0.q.6" is the matrix that makes q of token 6,
 // "1.0.q.6.17" its output 17, "1.0.q.6.17.5" a product of that; "1.mlp.c_fc.6" is the MLP's first.
+// "1.ln_1.6" is LayerNorm ln_1 for token 6, "1.ln_1.6.17" with number 17 spelled out.
 
 import { quoted } from "../exhibits/dom.mjs";
 
@@ -10,9 +11,10 @@ export const STEPS = ["score", "scale", "mask", "share", "mix"];
 
 /** @typedef {{block?: number, head?: number, query?: number, key?: number,
  *   number?: number, mlp?: boolean, unit?: number, weight?: string, token?: number,
- *   output?: number}} Place */
+ *   output?: number, norm?: string}} Place */
 /** @typedef {{nLayer: number, nHead: number, T: number, D: number, units: number}} Sizes */
 
+export const NORMS = ["ln_1", "ln_2"];
 const OF_HEAD = ["q", "k", "v", "c_proj"];
 const OF_MLP = ["c_fc", "c_proj"];
 
@@ -42,6 +44,10 @@ export function placeOf(text, sizes) {
   };
   const block = number(0, nLayer);
   if (block === undefined) return {};
+  if (NORMS.includes(parts[1])) {
+    const token = number(2, T);
+    return { block, norm: parts[1], token, output: number(3, token === undefined ? 0 : nHead * D) };
+  }
   const mlp = parts[1] === "mlp";
   const head = mlp ? undefined : number(1, nHead);
   if (!mlp && head === undefined) return { block };
@@ -70,9 +76,11 @@ export function placeOf(text, sizes) {
  * @param {Place} place
  * @returns {string}
  */
-export function addressOf({ block, head, query, key, number, mlp, unit, weight, token, output }) {
-  const inner = weight ? [weight, token, output] : mlp ? [unit] : [query, key];
-  const parts = [block, mlp ? "mlp" : head, ...inner, number];
+export function addressOf(place) {
+  const { block, head, query, key, number, mlp, unit, weight, token, output, norm } = place;
+  const of = [token, output];
+  const inner = weight ? [weight, ...of] : norm ? of : mlp ? [unit] : [query, key];
+  const parts = [block, mlp ? "mlp" : (norm ?? head), ...inner, number];
   return parts.filter((part) => part !== undefined).join(".");
 }
 
@@ -81,11 +89,11 @@ export function addressOf({ block, head, query, key, number, mlp, unit, weight, 
  * of products.
  * @param {Place} place
  */
-export function levelOf({ block, head, query, number, mlp, unit, weight }) {
+export function levelOf({ block, head, query, number, mlp, unit, weight, norm }) {
   if (block === undefined) return 0;
   if (query !== undefined || number !== undefined) return 4;
   if (unit !== undefined || weight) return 3;
-  return head !== undefined || mlp ? 2 : 1;
+  return head !== undefined || mlp || norm ? 2 : 1;
 }
 
 /**
@@ -94,11 +102,11 @@ export function levelOf({ block, head, query, number, mlp, unit, weight }) {
  * @returns {Place}
  */
 export function outOf({ number, ...place }) {
-  const { block, head, query, mlp, unit, weight } = place;
+  const { block, head, query, mlp, unit, weight, norm } = place;
   if (number !== undefined) return place;
   const part = mlp ? { block, mlp } : { block, head };
   if (query !== undefined || unit !== undefined || weight) return part;
-  return head !== undefined || mlp ? { block } : {};
+  return head !== undefined || mlp || norm ? { block } : {};
 }
 
 /**
@@ -108,13 +116,14 @@ export function outOf({ number, ...place }) {
  * @returns {{name: string, place: Place}[]}
  */
 export function wayTo(place, tokens) {
-  const { block, head, query = 0, key = 0, number, unit, weight, token, output, mlp } = place;
+  const { block, head, query = 0, key = 0, number, unit, weight, token, output, mlp, norm } = place;
   if (block === undefined) return [{ name: "model", place }];
-  const matrix = token === undefined ? `${weight}` : `${weight}, ${quoted(tokens[token])}`;
+  const of = token === undefined ? "" : `, ${quoted(tokens[token])}`;
+  const chosen = output === undefined ? "" : `, ${norm ? "number" : "output"} ${output}`;
   const names = [
     `block ${block}`,
-    mlp ? "MLP" : `head ${block}.${head}`,
-    weight ? matrix + (output === undefined ? "" : `, output ${output}`) : `unit ${unit}`,
+    mlp ? "MLP" : norm ? norm + of + chosen : `head ${block}.${head}`,
+    weight ? weight + of + chosen : `unit ${unit}`,
     `score ${quoted(tokens[query])} → ${quoted(tokens[key])}`,
   ];
   const name = number === undefined ? names[levelOf(place) - 1] : `number ${number}`;

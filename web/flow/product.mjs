@@ -2,15 +2,12 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { asProduct, button, decimals, headOf, sumsOf, unknown } from "./cells.mjs";
+import { asProduct, button, chain, decimals, headOf, sumsOf, unknown } from "./cells.mjs";
 import { cellOf, written } from "./by_hand.mjs";
 import { WIDE } from "./layout.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
-
-const HIGH = 70; // px of a value with its name and its code
-const ROOMY = 960; // px in which four values stand beside each other
 
 /**
  * The products of a score, in their order, and what the softmax makes of it.
@@ -159,15 +156,7 @@ export function product(view) {
   });
   const large = wide ? 40 : 28;
   const fy = y0 + h + 40;
-  const columns = wide ? (width < ROOMY ? 2 : 4) : 1;
-  const chain = facts.chain.map(([name, value, code], i) => {
-    const [x, y] = [
-      16 + ((i % columns) * (width - 32)) / columns,
-      fy + Math.floor(i / columns) * HIGH,
-    ];
-    return svg`<text class="axis" x=${x} y=${y}>${name}</text><text class="figure" x=${x} y=${y + 28}>${value}</text>
-      <text class="code" x=${x} y=${y + 46}>${code}</text>`;
-  });
+  const more = chain(facts.chain, { y: fy, width, columns: wide ? undefined : 1 });
   const many = multiplyAdds(sizes, pass.tokens.length).toLocaleString("en");
   const [what, times] = title(number).split(" × ");
   /** @type {[number, number, string][]} */
@@ -183,12 +172,12 @@ export function product(view) {
         [150, 75 + large, "multiply-adds of this pass"],
       ];
   return {
-    height: fy + HIGH * Math.ceil(facts.chain.length / columns),
+    height: fy + more.height,
     body: svg`${lines.map(([x, y, line]) => svg`<text class="axis" x=${x} y=${y}>${line}</text>`)}
       <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${first}</tspan> × <tspan class=${colours[1]}>${second}</tspan> = ${result}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
       ${button("next ▸", { x: 62, y: 48 + large, width: 76, act: () => to(number + 1) })}
-      <path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${chain}`,
+      <path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${more.body}`,
     boxes: () => null,
     path: place.weight ? sourceOf(place, sizes).output : `transformer.h.${place.block}.attn.scores`,
     says,

@@ -4,6 +4,7 @@ import { block } from "./block.mjs";
 import { head } from "./head.mjs";
 import { matrix } from "./matrix.mjs";
 import { mlp } from "./mlp.mjs";
+import { norm } from "./norm.mjs";
 import { product } from "./product.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
@@ -65,6 +66,7 @@ import { product } from "./product.mjs";
  */
 export function sceneOf(place) {
   if (place.query !== undefined || place.number !== undefined) return product;
+  if (place.norm) return norm;
   if (place.weight) return matrix;
   if (place.mlp) return mlp;
   return place.head === undefined ? block : head;

@@ -81,6 +81,11 @@ test("its places have addresses, and a way out", () => {
   expect(matrices.map((address) => levelOf(placeOf(address, size)))).toEqual([3, 3, 3, 4, 4, 4, 4]);
   expect(out("1.0.q.6.17.5")).toBe("1.0.q.6.17");
   expect([out("1.0.q.6.17"), out("1.mlp.c_fc")]).toEqual(["1.0", "1.mlp"]);
+  const norms = ["1.ln_1", "1.ln_2.6", "1.ln_1.6.127"];
+  for (const address of norms) expect(addressOf(placeOf(address, size))).toBe(address);
+  expect(norms.map((address) => levelOf(placeOf(address, size)))).toEqual([2, 2, 2]);
+  expect(norms.map(out)).toEqual(["1", "1", "1"]);
+  expect(addressOf(placeOf("1.ln_1.6.128", size))).toBe("1.ln_1.6");
   const beyond = ["1.0.q.7.3", "1.0.q.6.32", "1.0.c_fc.1", "1.mlp.q.1", "1.0.c_proj.6.1.32"];
   expect(beyond.map((address) => addressOf(placeOf(address, size)))).toEqual([
     "1.0.q",

@@ -6,6 +6,7 @@ import { asProduct, decimals, lengthOf, spreadOf } from "../flow/cells.mjs";
 import { stepOf } from "../flow/head.mjs";
 import { STEPS } from "../flow/place.mjs";
 import { gelu, unitsOf } from "../flow/mlp.mjs";
+import { normedOf, printed } from "../flow/norm.mjs";
 import { readPass } from "../flow/read.mjs";
 import { placeOf } from "../flow/place.mjs";
 import { Shelf, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
@@ -85,6 +86,30 @@ test("sums and products hold as they are printed, with no more decimals than the
     expect(c).toBeCloseTo(x * y, 1);
   }
 });
+
+test.each(["0.ln_1", "0.ln_2", "2.ln_1", "2.ln_2"])(
+  "LayerNorm %s, spelled out, is what is on the tape, and holds as it is printed",
+  async (address) => {
+    const place = placeOf(address, { nLayer: 3, nHead: 4, T, D, units: 512 });
+    const number = (text) => Number(text.replace("−", "-"));
+    for (const t of every(T)) {
+      const { norm } = await shelf.wanted(pass, place, t);
+      const all = normedOf(pass, place, norm, t);
+      const made = vectorOf(pass.tensor(`transformer.h.${address}`), t);
+      expect(made).toHaveLength(128);
+      made.forEach((value, i) => {
+        expect(all.made[i]).toBeCloseTo(value, 4);
+        const told = printed(all, i);
+        const [x, mean, spread, unit] = ["x", "mean", "spread", "unit"].map((n) => number(told[n]));
+        const few = told.unit.split(".")[1].length;
+        expect(Number(((x - mean) / spread).toFixed(few)) + 0).toBe(unit + 0);
+        const y = unit * number(told.gain) + number(told.bias);
+        expect(Number(y.toFixed(2)) + 0).toBe(number(told.made) + 0);
+        expect(number(told.made)).toBeCloseTo(value, 1);
+      });
+    }
+  },
+);
 
 test("a unit's result is GELU of what comes in", () => {
   for (const block of every(3)) {

@@ -212,12 +212,43 @@ def test_an_output_under_the_pointer_is_shown_until_it_leaves(picture):
     assert "number" in shown.ready().element.locator(".flow-crumbs").inner_text()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_layernorm_is_spelled_out_for_one_number(picture, crane, width):
+    viewport = {"viewport": {"width": width, "height": 900}}
+    shown = picture(query={"place": "1"}, context=viewport)
+    dial = shown.element.get_by_role("button", name="LayerNorm ln_2: open it")
+    if width < 640:
+        dial.click()
+    else:
+        dial.press("Enter")
+    field = shown.ready().element.get_by_role("slider", name="number")
+    field.focus()
+    shown.press("ArrowRight", "ArrowRight")
+    shown.element.get_by_role("button", name="the number before").click()
+    shown.ready()
+    at = int(field.get_attribute("aria-valuenow") or "")
+    tape = crane.trace(TEXT)
+    x, y = tape["transformer.h.1.resid_mid"][0, 6], tape["transformer.h.1.ln_2"][0, 6]
+    norm = crane.model.transformer.h[1].ln_2
+    mean, spread = x.mean(), (x.var(correction=0) + 1e-5).sqrt()
+    steps = [x[at], mean, spread, (x[at] - mean) / spread, norm.weight[at], norm.bias[at], y[at]]
+    figures = shown.element.locator(".figure").all_text_contents()
+    found = [float(figure.replace("−", "-")) for figure in figures]
+    assert found == pytest.approx([step.item() for step in steps], abs=0.0051)
+    assert f"number {at}: {figures[0]} becomes {figures[6]}" in (
+        shown.element.get_by_role("slider", name="number").get_attribute("aria-valuetext") or ""
+    )
+    assert f"= {figures[6]}." in shown.sentence and "normed = ln_2(x)" in shown.element.inner_text()
+    field.press("Escape")
+    assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("block 1")
+
+
 @pytest.mark.parametrize("width", [1280, 800, 390])
 def test_a_block_names_its_parts_and_has_rows_of_one_length(picture, width):
     shown = picture(query={"place": "1"}, context={"viewport": {"width": width, "height": 900}})
     dials = shown.ready().element.locator(".dial")
     texts = ["".join(dials.nth(n).locator("text").all_text_contents()) for n in (0, 1)]
-    assert all(text.startswith("LayerNormσ ") for text in texts), texts
+    assert all(text.startswith("LayerNorm ▸σ ") for text in texts), texts
     heads = shown.element.locator(".map .name", has_text="head")
     tops = heads.evaluate_all(
         "all => all.map((one) => Math.round(one.getBoundingClientRect().top))"
