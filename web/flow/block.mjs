@@ -210,15 +210,18 @@ export function block(view) {
     },
     squares: () => {
       const cell = map / T;
-      const all = weights[n].flatMap((values, head) =>
-        Array.from(values, (weight, i) => {
-          const [x, y] = placeOfMap(head);
+      const all = weights[n].flatMap((values, head) => {
+        const [x, y] = placeOfMap(head);
+        return Array.from(values).flatMap((weight, i) => {
+          if (!(weight >= DRAWN)) return [];
           const [query, key] = [Math.floor(i / T), i % T];
           const box = { x: x + key * cell, y: y + query * cell, width: cell, height: cell };
-          return /** @type {const} */ ([`${n}.${head}.${query}.${key}`, { ...box, head, weight }]);
-        }),
-      );
-      return new Map(all.filter(([, { weight }]) => weight >= DRAWN));
+          return [
+            /** @type {const} */ ([`${n}.${head}.${query}.${key}`, { ...box, head, weight }]),
+          ];
+        });
+      });
+      return new Map(all);
     },
     says: says(pass, n, at, known),
   };

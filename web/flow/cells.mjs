@@ -18,18 +18,23 @@ const MOST_DECIMALS = 8; // one sum in four needs another: none needs so many
  */
 export function heat(values, how) {
   const { x, y, columns, cell, high = cell, gap = 0, role = "plain" } = how;
-  const finite = Array.from(values).filter(Number.isFinite);
-  const scale = how.scale ?? Math.max(1e-9, ...finite.map(Math.abs));
+  const sizes = () => Array.from(values).filter(Number.isFinite).map(Math.abs);
+  const scale = how.scale ?? Math.max(1e-9, ...sizes());
   /** @type {string[]} */
   const plus = Array(STEPS + 1).fill("");
   const minus = [...plus];
-  Array.from(values).forEach((value, i) => {
-    if (!Number.isFinite(value)) return;
-    const shade = Math.min(STEPS, Math.round((Math.abs(value) / scale) * STEPS));
+  const shadeOf = (/** @type {number} */ value) =>
+    Math.sign(value) * Math.min(STEPS, Math.round((Math.abs(value) / scale) * STEPS));
+  for (let i = 0, run = 1; i < values.length; i += run, run = 1) {
+    if (!Number.isFinite(values[i])) continue;
+    const shade = shadeOf(values[i]);
+    // Without gaps, neighbours of one colour are one box.
+    while (!gap && (i + run) % columns && shadeOf(values[i + run]) === shade) run++;
     const [px, py] = [x + (i % columns) * cell, y + Math.floor(i / columns) * high];
-    const [w, h] = [cell - gap, high - gap];
-    (value < 0 ? minus : plus)[shade] += `M${px.toFixed(1)} ${py.toFixed(1)}h${w}v${h}h${-w}z`;
-  });
+    const [w, h] = [run * cell - gap, high - gap];
+    const side = shade < 0 ? minus : plus;
+    side[Math.abs(shade)] += `M${px.toFixed(1)} ${py.toFixed(1)}h${w}v${h}h${-w}z`;
+  }
   const draw = (
     /** @type {string} */ d,
     /** @type {number} */ shade,
@@ -63,6 +68,31 @@ export function steps(names, chosen, { x, y, width, onPick }) {
       <rect x=${x + i * each} y=${y} width=${each - 4} height="28" rx="5"></rect>
       <text x=${x + (i + 0.5) * each - 2} y=${y + 19} text-anchor="middle">${name}</text></g>`,
   );
+}
+
+/**
+ * Columns of which one is chosen, by a click or the arrow keys: one slider over all of them.
+ * @param {string} name
+ * @param {{x: number, y: number, width: number, height: number}} box
+ * @param {{count: number, chosen: number, told: string, choose: (nth: number) => void}} how
+ *   `told`: the chosen one, in words
+ */
+export function columns(name, { x, y, width, height }, { count, chosen, told, choose }) {
+  const click = (/** @type {MouseEvent} */ { clientX, currentTarget }) => {
+    const box = /** @type {SVGElement} */ (currentTarget).getBoundingClientRect();
+    const nth = Math.floor(((clientX - box.left) / box.width) * count);
+    choose(Math.min(count - 1, Math.max(0, nth)));
+  };
+  const step = (/** @type {KeyboardEvent} */ event) => {
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    choose((chosen + by + count) % count);
+  };
+  return svg`<g class="field" role="slider" tabindex="0" aria-label=${name} aria-valuemin="0" aria-valuemax=${count - 1}
+    aria-valuenow=${chosen} aria-valuetext=${told} @click=${click} @keydown=${step}>
+    <rect class="touch" x=${x} y=${y} width=${width} height=${height}></rect>
+    <title>click to choose a ${name}</title></g>`;
 }
 
 /**

@@ -45,7 +45,6 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .guide { fill: none; stroke: var(--ink); stroke-dasharray: 3 3; }
 .flow-picture .figure { font-size: 22px; font-variant-numeric: tabular-nums; }
 .flow-picture .product { font-variant-numeric: tabular-nums; }
-.flow-picture .fall { cursor: pointer; }
 .flow-picture .fall .drop { fill: color-mix(in oklab, var(--plain) 55%, var(--dim)); }
 .flow-picture .fall.minus .drop { fill: var(--minus); }
 .flow-picture .fall.chosen .drop { fill: var(--plain); stroke: var(--ink); }

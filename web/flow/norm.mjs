@@ -3,7 +3,7 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { button, cents, chain, digits, heat, spreadOf, unknown } from "./cells.mjs";
+import { button, cents, chain, columns, digits, heat, spreadOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
 import { largestOf, vectorOf } from "./parts.mjs";
 
@@ -92,16 +92,6 @@ export function norm(view) {
   });
   const end = top + strips.length * EACH;
   const choose = (/** @type {number} */ to) => go({ ...place, token: t, output: (to + C) % C });
-  const click = (/** @type {MouseEvent} */ event) => {
-    const box = /** @type {SVGElement} */ (event.currentTarget).getBoundingClientRect();
-    choose(Math.min(C - 1, Math.floor(((event.clientX - box.left) / box.width) * C)));
-  };
-  const step = (/** @type {KeyboardEvent} */ event) => {
-    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!by) return;
-    event.preventDefault();
-    choose(chosen + by);
-  };
   const { epsilon } = parts.norm;
   const steps = chain(
     [
@@ -121,10 +111,7 @@ export function norm(view) {
   return {
     height: end + 50 + steps.height,
     body: svg`${rows}
-      <g class="field" role="slider" tabindex="0" aria-label="number" aria-valuemin="0" aria-valuemax=${C - 1}
-        aria-valuenow=${chosen} aria-valuetext=${becomes} @click=${click} @keydown=${step}>
-        <rect class="touch" x=${left} y=${top - 4} width=${C * cell} height=${end - top - EACH + HIGH + 8}></rect>
-        <title>click to choose a number</title></g>
+      ${columns("number", { x: left, y: top - 4, width: C * cell, height: end - top - EACH + HIGH + 8 }, { count: C, chosen, told: becomes, choose })}
       ${button("◂", { x: left, y: end - 12, width: 40, act: () => choose(chosen - 1), label: "the number before" })}
       ${button("next ▸", { x: left + 46, y: end - 12, width: 76, act: () => choose(chosen + 1) })}${steps.body}`,
     boxes: () => null,

@@ -2,12 +2,14 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { asProduct, button, chain, decimals, headOf, sumsOf, unknown } from "./cells.mjs";
+import { asProduct, button, chain, columns, decimals, headOf, sumsOf, unknown } from "./cells.mjs";
 import { cellOf, written } from "./by_hand.mjs";
 import { WIDE } from "./layout.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
+
+const FALL = 512; // products that fall one after the other: more are drawn at once
 
 /**
  * The products of a score, in their order, and what the softmax makes of it.
@@ -133,10 +135,6 @@ export function product(view) {
   const D = products.length;
   const number = place.number ?? products.indexOf(Math.max(...products));
   const to = (/** @type {number} */ n) => go({ ...place, number: (n + D) % D });
-  const told = (/** @type {number} */ i, times = " × ", is = " = ") => {
-    const [x, y, p] = asProduct(a[i], b[i]);
-    return x + times + y + is + p;
-  };
   const [first, second, result] = asProduct(a[number], b[number]);
 
   // A waterfall: each product goes on where the one before it ended.
@@ -145,15 +143,20 @@ export function product(view) {
   const [x0, y0, w, h] = wide ? [16, 150, width - 32, 190] : [16, 190, width - 32, 150];
   const each = w / D;
   const py = (/** @type {number} */ v) => y0 + h - ((v - low) / (most - low || 1)) * h;
-  const bars = products.map((p, i) => {
+  const boxes = products.map((p, i) => {
     const [from, end] = [py(ends[i]), py(ends[i + 1])];
-    return svg`<g class=${`fall${p < 0 ? " minus" : ""}${i === number ? " chosen" : ""}`} style="--n:${(32 * i) / D}" role="button"
-      data-rove="products" tabindex=${i === number ? 0 : -1} aria-label="number ${i}: ${told(i, " times ", " is ")}"
-      @click=${() => to(i)} @focus=${() => i !== number && to(i)}>
-      <rect class="touch" x=${x0 + i * each} y=${y0} width=${each} height=${h}></rect>
-      <rect class="drop" x=${x0 + i * each + Math.min(1, each / 4)} y=${Math.min(from, end)} width=${Math.max(1, each - 2)} height=${Math.max(1, Math.abs(from - end))}></rect>
-      <title>number ${i}: ${told(i)}</title></g>`;
+    const [x, y] = [x0 + i * each + Math.min(1, each / 4), Math.min(from, end)];
+    return { p, i, x, y, width: Math.max(1, each - 2), height: Math.max(1, Math.abs(from - end)) };
   });
+  const drop = (/** @type {typeof boxes[0]} */ { i, x, y, width, height }) =>
+    svg`<rect class="drop" style="--n:${(32 * i) / D}" x=${x} y=${y} width=${width} height=${height}></rect>`;
+  const path = (/** @type {typeof boxes[0]} */ { x, y, width, height }) =>
+    `M${x.toFixed(1)} ${y.toFixed(1)}h${width}v${height.toFixed(1)}h${-width}z`;
+  const signs = [boxes.filter(({ p }) => p >= 0), boxes.filter(({ p }) => p < 0)];
+  const bars = signs.map(
+    (some, sign) =>
+      svg`<g class=${sign ? "fall minus" : "fall"}>${D > FALL ? svg`<path class="drop" d=${some.map(path).join("")}></path>` : some.map(drop)}</g>`,
+  );
   const large = wide ? 40 : 28;
   const fy = y0 + h + 40;
   const more = chain(facts.chain, { y: fy, width, columns: wide ? undefined : 1 });
@@ -177,7 +180,9 @@ export function product(view) {
       <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${first}</tspan> × <tspan class=${colours[1]}>${second}</tspan> = ${result}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
       ${button("next ▸", { x: 62, y: 48 + large, width: 76, act: () => to(number + 1) })}
-      <path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${more.body}`,
+      <path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}
+      <g class="fall chosen">${drop(boxes[number])}</g>
+      ${columns("product", { x: x0, y: y0, width: w, height: h }, { count: D, chosen: number, told: `number ${number}: ${first} times ${second} is ${result}`, choose: to })}${more.body}`,
     boxes: () => null,
     path: place.weight ? sourceOf(place, sizes).output : `transformer.h.${place.block}.attn.scores`,
     says,

@@ -2,7 +2,7 @@
 
 import { beforeAll, expect, test } from "vitest";
 import { lengthsOf } from "../flow/block.mjs";
-import { asProduct, decimals, lengthOf, spreadOf } from "../flow/cells.mjs";
+import { asProduct, decimals, heat, lengthOf, spreadOf } from "../flow/cells.mjs";
 import { stepOf } from "../flow/head.mjs";
 import { STEPS } from "../flow/place.mjs";
 import { gelu, unitsOf } from "../flow/mlp.mjs";
@@ -110,6 +110,16 @@ test.each(["0.ln_1", "0.ln_2", "2.ln_1", "2.ln_2"])(
     }
   },
 );
+
+test("a field of numbers is one path for each colour, and neighbours of one colour one box", () => {
+  const drawn = (gap) =>
+    heat([0, 0, 1, 1, 1, -1], { x: 0, y: 0, columns: 3, cell: 2, scale: 1, gap })
+      .flatMap(({ values = [] }) => values)
+      .filter((one) => /^M/.test(one));
+  const row = ["M0.0 0.0h4v2h-4z", "M4.0 0.0h2v2h-2zM0.0 2.0h4v2h-4z", "M4.0 2.0h2v2h-2z"];
+  expect(drawn(0)).toEqual(row);
+  expect(drawn(1).join("").match(/M/g)).toHaveLength(6);
+});
 
 test("a unit's result is GELU of what comes in", () => {
   for (const block of every(3)) {
