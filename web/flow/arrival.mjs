@@ -43,7 +43,8 @@ export function arrive(player, { passes: [one, other], field, begin }) {
     stage.drop();
     if (await player.play(QUICK, true)) await stage.fling();
     await wait(REST);
-    const same = () => !touched && rests() && state.get("text") === one.text;
+    const here = () => stage.element.isConnected; // no other model has come
+    const same = () => !touched && here() && rests() && state.get("text") === one.text;
     if (other && same() && !document.hidden && (await retype(field, one.text, other.text, same)))
       begin(other.text, saysOf(one, other));
     for (const touch of TOUCHES) removeEventListener(touch, take);

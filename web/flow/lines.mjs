@@ -33,7 +33,8 @@ export class Lines {
     this.gpt2 = gpt2Button(use, complain);
     this.who = make("p", { class: "soft flow-who" }, this.says, " ", this.gpt2);
     box.prepend(make("div", { class: "flow-field" }, input, tour)); // the field first
-    this.changed = { text: "", says: "" }; // what came of a text that was changed
+    /** @type {{text: string, says: string} | null} */
+    this.changed = null; // what came of a text that was changed
   }
 
   /**
@@ -47,7 +48,7 @@ export class Lines {
     const { loaded } = this.model;
     const answers = remarkOn([pass.text]) || whoAnswers(loaded, settings.parameters);
     const told = state.get("run") ? OWN_RUN : state.get("learned") ? LEARNING : answers;
-    const line = changed.text === pass.text ? changed.says : told;
+    const line = changed?.text === pass.text ? changed.says : told;
     if (says.textContent !== line) says.textContent = line; // it is read aloud
     this.gpt2.hidden = !settings.gpt2 || loaded?.name === GPT2;
     legend.hidden = !top;
@@ -83,6 +84,17 @@ function legendOf({ next, lens }, compared) {
 }
 
 /**
+ * The last words of a text, in so many characters: none is cut in half.
+ * @param {string} text
+ * @param {number} words  as slice() counts them
+ * @param {number} most  characters, likewise
+ */
+export function endOf(text, words, most) {
+  const end = text.split(/\s/).slice(words).join(" ");
+  return Array.from(end).slice(most).join("");
+}
+
+/**
  * The end of the text and what comes next, in a line: more of the text while it is written.
  * @param {Pass} pass
  * @param {boolean} writes
@@ -91,7 +103,7 @@ function answerOf({ text, next }, writes) {
   const [words, most, many] = writes ? [-5, -24, 1] : [-2, -18, 3];
   const shares = next.slice(0, many).filter(({ p }, i) => !i || p >= 0.005);
   return [
-    `${text.split(/\s/).slice(words).join(" ").slice(most)} →`,
+    `${endOf(text, words, most)} →`,
     ...shares.map(({ name, rest = "", p, sense = "" }) => {
       const of = { class: `share-of ${sense}`, style: `--share:${p.toFixed(3)}` };
       return make("span", of, `${name.replace("␣", "")}${rest} ${fixed(p, 2)}`);

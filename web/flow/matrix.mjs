@@ -126,7 +126,7 @@ export function matrix(view) {
     else open();
   };
   const click = (/** @type {MouseEvent} */ event) => {
-    const o = outputAt(event);
+    const o = hover < 0 || filling ? outputAt(event) : chosen; // a click is told in whole pixels
     if (o === place.output) open();
     else choose(o);
   };

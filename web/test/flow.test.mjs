@@ -9,6 +9,7 @@ import { fromStored } from "../flow/stored.mjs";
 import { timetable } from "../flow/timetable.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { Layout } from "../flow/layout.mjs";
+import { endOf } from "../flow/lines.mjs";
 import { fixture } from "./files.mjs";
 import { pageModel } from "./page.mjs";
 
@@ -173,6 +174,12 @@ test("the pass is told in sentences and as a table", async () => {
     "␣ate 0.704",
     "␣ate 0.528",
   ]);
+});
+
+test("the end of a text is cut between characters", () => {
+  expect(endOf("In the marsh, the crane", -2, -18)).toBe("the crane");
+  expect(endOf("the 🦩🦩🦩🦩", -2, -3)).toBe("🦩🦩🦩");
+  expect(endOf("", -2, -18)).toBe("");
 });
 
 test("the likeliest tokens are those of a full sort, the first of equal ones first", () => {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gpt2_edu import GPT2, GPT2Config
+from gpt2_edu import GPT2, GPT2Config, trace
 from gpt2_edu import crane as world
 from gpt2_edu.web import save_for_page
 from gpt2_site import one_pass
@@ -52,15 +52,33 @@ def test_any_text_is_drawn(picture, text, count, width):
     assert 0 < len(found) <= (12 if width > 700 else 7)
     if count and width > 700:
         assert len(found) == count
+    if not text:
+        assert "answers (742,528 parameters)" in shown.element.inner_text()
     if text == LONG:
         assert found[0].startswith("+") and "are left out" in shown.element.inner_text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "\u05e9\u05dc\u05d5\u05dd Zw\u00f6lf \U0001f600 \U0001f469\u200d\U0001f467", LONG],
+    ids=["one token", "not in Crane World", "128 tokens"],
+)
+def test_any_text_is_drawn_at_every_level(picture, text):
+    shown = picture(context={"viewport": {"width": 390, "height": 900}})
+    shown.element.evaluate("(element, text) => element.state.set({ text })", text)
+    shown.stands()
+    if text and text != LONG:
+        assert "Not in Crane World: " in shown.element.inner_text()
+    for place in ("1", "1.0", "1.0.0.0", "1.ln_1", "1.0.q", "1.mlp", "1.mlp.c_fc.0.1"):
+        shown.element.evaluate("(element, place) => element.state.set({ place })", place)
+        shown.stands()
 
 
 @pytest.mark.parametrize(
     "sizes",
     [
         {"n_layer": 1, "n_head": 1, "n_embd": 1, "block_size": 1},
-        {"n_layer": 1, "n_head": 25, "n_embd": 100, "block_size": 40},
+        {"n_layer": 1, "n_head": 25, "n_embd": 1600, "block_size": 40},
         {"n_layer": 48, "n_head": 5, "n_embd": 20, "block_size": 40},
     ],
     ids=["least", "many heads", "many blocks"],
@@ -77,14 +95,44 @@ def test_models_of_other_sizes_are_drawn(picture, tmp_path, sizes):
         "0.0.0.0",
         "0.mlp",
         "0.mlp.0",
+        "0.ln_2",
         "0.0.q.0.0",
         "0.0.q.0.0.0",
+        "0.mlp.c_proj.0.0.0",
         "0.mlp.c_proj",
         "",
     )
     for place in places:
         shown.element.evaluate("(element, place) => element.state.set({ place })", place)
         shown.stands()
+
+
+def test_rows_of_a_large_matrix_are_fetched_as_they_are_shown(picture, tmp_path):
+    config = GPT2Config(vocab_size=270, n_layer=1, n_head=2, n_embd=520, block_size=40)
+    model, path = GPT2(config).eval(), tmp_path / "mine.safetensors"
+    save_for_page(model, TOKENIZER, path)
+    ids = [TOKENIZER.eot_token, *TOKENIZER.encode_ordinary(TEXT)]
+    with trace(model) as tape, torch.no_grad():
+        model(torch.tensor([ids]))
+    made = tape["transformer.h.0.mlp.pre"][0, -1]
+    shown = picture()
+    choose(shown, path)
+    shown.element.evaluate("element => element.state.set({ place: '0.mlp.c_fc' })")
+    assert "a sample, 520 × 1,024, evenly spread" in shown.sentence
+    field = shown.element.get_by_role("slider", name="output")
+    box = field.locator(".touch").bounding_box()
+    for output, x in ((made.abs().argmax().item(), 0), (520, box["x"] + box["width"] / 4 + 0.1)):
+        shown.page.mouse.move(x, box["y"] + 20)
+        now = "at => document.querySelector('.field').getAttribute('aria-valuenow') === String(at)"
+        shown.page.wait_for_function(now, arg=output)
+        figure = shown.element.locator(".figure").text_content() or ""
+        assert float(figure.replace("−", "-")) == pytest.approx(made[output].item(), abs=0.0051)
+    for _ in range(2):
+        shown.page.mouse.click(x, box["y"] + 20)
+        shown.ready()
+    assert shown.sentence.startswith("520 products sum to")
+    figure = shown.element.locator(".figure").last.text_content() or ""
+    assert float(figure.replace("−", "-")) == pytest.approx(made[520].item(), abs=0.0051)
 
 
 def test_of_two_hundred_quick_changes_the_last_one_stands(picture):
@@ -99,6 +147,18 @@ def test_of_two_hundred_quick_changes_the_last_one_stands(picture):
     )
     names = shown.ready().element.locator(".next .name").all_text_contents()
     assert names[0] == "lifted" and lanes(shown)[3] == "␣city"
+    shown.element.evaluate(
+        """({ state }) => {
+          for (let n = 0; n < 200; n++) {
+            const place = ["", "1", "1.0", "1.ln_1", "1.mlp.c_fc.6.3"][n % 5];
+            state.set({ place, off: n % 3 ? [`1.${n % 4}`] : [], at: n % 7 });
+          }
+          state.set({ place: "2.mlp.c_fc.6.7", off: ["1.0"] });
+        }"""
+    )
+    assert "Output 7 at ␣crane" in shown.sentence
+    crumbs = shown.element.locator(".flow-crumbs").inner_text()
+    assert crumbs.endswith("c_fc, ␣crane, output 7")
 
 
 def test_odd_addresses_are_read_as_far_as_they_make_sense(picture):
