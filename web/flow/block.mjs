@@ -136,7 +136,7 @@ export function block(view) {
     return svg`<g class=${`map h${head % 4}${off ? " cut" : ""}`}>
       <g role="button" tabindex=${head ? -1 : 0} data-rove="maps" aria-label="head ${name}: open it" @click=${open}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>
-        <text class="name" x=${x} y=${y - 6 - above}>head ${name}</text>
+        <text class="name" x=${x} y=${y - 6 - above}>${wide || name.length < 4 ? "head " : ""}${name}</text>
         ${strips}
         <rect class="frame" x=${x} y=${y} width=${map} height=${map}></rect>
         ${heat(values, { x, y, columns: T, cell: map / T, scale: 1, role: "weights" })}
