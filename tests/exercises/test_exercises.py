@@ -88,11 +88,10 @@ def test_the_solution_passes_and_the_start_says_not_yet(name, capsys):
 
 
 @pytest.mark.parametrize("name", CHECKED)
-def test_each_known_mistake_is_told_by_its_own_words(name):
+def test_each_known_mistake_is_told_by_its_own_words(name, execute_once):
     exercise = ALL[name]
     for mistake in exercise.mistakes:
-        answer = parts.execute(exercise, exercise.code_of(mistake), parts.solutions)
-        report = checking.examine(exercise, answer)
+        report = checking.examine(exercise, execute_once(exercise, exercise.code_of(mistake)))
         assert not report.passed, mistake.message
         assert report.diagnosis == mistake.message, f"{mistake.message}\n{report}"
 
