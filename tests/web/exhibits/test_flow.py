@@ -32,16 +32,15 @@ def lanes(shown) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("text", "count"),
+    ("text", "count", "width"),
     [
-        ("", 1),
-        ("\u05e9\u05dc\u05d5\u05dd crane", None),
-        ("a \U0001f600 crane <img src=x onerror=alert(1)> <b><b>", 12),
-        (LONG, 12),
+        ("", 1, 1280),
+        ("\u05e9\u05dc\u05d5\u05dd crane", None, 390),
+        ("a \U0001f600 crane <img src=x onerror=alert(1)> <b><b>", 12, 704),
+        *((LONG, 12, width) for width in (1280, 704, 390)),
     ],
-    ids=["nothing", "right to left", "markup", "too long"],
+    ids=["nothing", "right to left", "markup", "wide", "middle", "narrow"],
 )
-@pytest.mark.parametrize("width", [1280, 704, 390])
 def test_any_text_is_drawn(picture, text, count, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = picture(query={"text": text}, context=viewport) if text else picture(context=viewport)

@@ -60,9 +60,7 @@ def slide(shown, rate: float) -> None:
 @pytest.mark.parametrize("method", list(OPTIMISERS))
 def test_paths_are_those_of_torch(exhibit, method):
     for settings in (
-        {"rate": 0.1},
         {"rate": 0.3, "clip": True},
-        {"rate": 0.1, "turn": 45},
         {"rate": 0.03, "wild": True, "schedule": True, "turn": 20},
     ):
         query = {"method": method} | {name: str(x).lower() for name, x in settings.items()}
