@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from gpt2_edu.checkpoints import checkpoints, damage, weights_folder
+from gpt2_edu.cli import main
 from gpt2_edu.machine import files
 from gpt2_edu.machine.files import locked
 from gpt2_edu.trainer import Trainer
@@ -251,21 +253,16 @@ def test_who_waits_for_a_folder_that_is_taken_away_makes_it_anew(tmp_path):
     assert (folder / "file").read_text() == "here"
 
 
-def test_a_stopped_training_is_no_success(data, tmp_path):
+def test_a_stopped_training_is_no_success(data, tmp_path, capsys):
     """`gpt2-edu train … && gpt2-edu export …` stops there."""
     out = tmp_path / "run"
     words = "--n-layer 1 --n-head 1 --n-embd 8 --block-size 13 --steps 5000 --prompt a --quiet "
     words += "--sample-every 0 --eval-every 0 --log-every 1 --device cpu"
-    run = subprocess.Popen(
-        [sys.executable, "-m", "gpt2_edu", "train", "--data", data, "--out", out, *words.split()],
-        stderr=subprocess.STDOUT,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    while run.poll() is None and not (out / LOG).is_file():
-        time.sleep(0.1)
-    run.send_signal(2)
-    said, _ = run.communicate(timeout=60)
-    assert run.returncode == 130, said
-    assert f"gpt2-edu train --out {out} --resume" in said
+    with (
+        before_each_step(lambda run: run.step == 3 and os.kill(os.getpid(), signal.SIGINT)),
+        pytest.raises(SystemExit) as left,
+    ):
+        main(["train", "--data", str(data), "--out", str(out), *words.split()])
+    assert left.value.code == 130
+    assert f"gpt2-edu train --out {out} --resume" in "".join(capsys.readouterr())
     assert story(out)
