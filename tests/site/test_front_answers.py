@@ -49,7 +49,7 @@ def test_the_first_frames_need_no_weights(opened, address, site, opening):
     until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'lifted'")
 
 
-def test_gpt2s_own_runs_open_without_a_download(opened):
+def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
     page = opened(FRONT)
     page.locator(READY).wait_for(timeout=WAIT)
     page.get_by_role("button", name="more", exact=True).click()
@@ -61,6 +61,13 @@ def test_gpt2s_own_runs_open_without_a_download(opened):
     page.get_by_role("button", name="GPT-2: As the spaceship").click()
     until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'planet'")
     page.locator(".flow-who").get_by_text("its stream is not").wait_for()
+    assert page.get_by_role("button", name="write on").is_disabled()
+    page.get_by_role("button", name="In the city, the crane", exact=True).click()
+    until(
+        page,
+        "[...document.querySelectorAll('gpt2-flow button')]"
+        ".some((b) => b.textContent === 'write on' && !b.disabled)",
+    )
 
 
 def test_ribbons_are_cut_and_put_back(opened):
@@ -73,17 +80,6 @@ def test_ribbons_are_cut_and_put_back(opened):
     until(page, "location.search.includes('off=1.0')")
     page.get_by_role("button", name="reset").click()
     until(page, f"{share} === '0.53'", timeout=WAIT)
-
-
-def test_a_pass_plays_to_its_end_and_can_be_scrubbed(opened):
-    page = opened(FRONT, reduced_motion="no-preference")
-    page.locator(READY).wait_for(timeout=WAIT)
-    page.get_by_role("button", name="play", exact=True).click()
-    until(page, "!document.querySelector('.flow-veil').hidden")
-    until(page, "document.querySelector('.flow-veil').hidden", timeout=WAIT)
-    page.get_by_role("slider", name="how far the pass has come").fill("10")
-    page.locator(".flow-line").filter(has_text="attn.weights").wait_for(timeout=WAIT)
-    assert page.locator(".flow-veil").is_visible()
 
 
 def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
@@ -142,13 +138,17 @@ WATCH = """() => {
 }"""
 
 
-def test_on_arrival_the_pass_runs_once_a_visit_and_nobody_touches_it(opened):
+def test_on_arrival_the_pass_runs_once_a_visit_and_then_one_word_changes(opened):
     page = opened(FRONT, before=f"({WATCH})()", **MOVES)
     until(page, "window.said.length > 12 && !document.querySelector('.flow-veil').dataset.says")
     said = page.evaluate("said.filter(Boolean)")
     assert said[0] == "look up" and said[-1] == "choose"
     assert "block 0: gather" in said and said.index("block 1: copy") < said.index("block 2: write")
     assert page.locator(".flow-veil").is_hidden() and "station" not in page.url
+    page.locator(".flow-who").get_by_text("marsh became city").wait_for(timeout=WAIT)
+    assert page.locator(FIRST).text_content() == "lifted"
+    field = page.locator("gpt2-flow input[type=text]")
+    assert field.input_value() == "In the city, the crane"
     page.reload()
     page.locator(READY).wait_for(timeout=WAIT)
     page.wait_for_timeout(1000)
@@ -184,14 +184,6 @@ def test_a_step_of_the_tour_is_stopped_by_the_same_button(opened):
     until(page, "document.querySelector('.flow-read')?.getAnimations().length", timeout=WAIT)
 
 
-def test_one_word_of_the_text_changes_by_itself(opened):
-    page = opened(FRONT, **MOVES)
-    page.locator(".flow-who").get_by_text("marsh became city").wait_for(timeout=WAIT)
-    assert page.locator(FIRST).text_content() == "lifted"
-    field = page.locator("gpt2-flow input[type=text]")
-    assert field.input_value() == "In the city, the crane"
-
-
 def test_nothing_plays_for_a_reader_who_wants_no_motion(opened):
     page = opened(FRONT, before=f"({WATCH})()")
     page.locator(READY).wait_for(timeout=WAIT)
@@ -199,7 +191,7 @@ def test_nothing_plays_for_a_reader_who_wants_no_motion(opened):
     assert page.evaluate("said") == []
 
 
-def test_the_caption_tells_what_happens_where_the_sweep_is(opened):
+def test_a_pass_is_told_where_its_sweep_is_and_can_be_scrubbed(opened):
     page = opened(FRONT, before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
     page.locator(READY).wait_for(timeout=WAIT)
     page.get_by_role("button", name="play", exact=True).click()
@@ -208,6 +200,9 @@ def test_the_caption_tells_what_happens_where_the_sweep_is(opened):
     assert told.startswith("block 1: gather: ") and " h.1.attn." in told
     page.get_by_role("button", name="stop", exact=True).click()
     until(page, "location.search.includes('station=')")
+    page.get_by_role("slider", name="how far the pass has come").fill("10")
+    page.locator(".flow-line").filter(has_text="attn.weights").wait_for(timeout=WAIT)
+    assert page.locator(".flow-veil").is_visible()
 
 
 def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
@@ -248,22 +243,6 @@ def test_the_tour_answers_where_nobody_guesses(opened):
     page.evaluate("document.querySelector('.flow-read').getAnimations()[0].finish()")
     card.get_by_text("say next? ␣lifted (0.44). It bets on the machine").wait_for()
     card.get_by_text("4 of 10", exact=True).wait_for(timeout=WAIT)
-
-
-def test_stored_passes_are_not_written_on(opened):
-    page = opened(FRONT)
-    page.locator(READY).wait_for(timeout=WAIT)
-    page.get_by_role("button", name="more", exact=True).click()
-    page.get_by_role("button", name="Artificial Intelligence").click()
-    page.get_by_text("GPT-2 124M answered this once").wait_for(timeout=WAIT)
-    write = page.get_by_role("button", name="write on")
-    assert write.is_disabled()
-    page.get_by_role("button", name="In the city, the crane", exact=True).click()
-    until(
-        page,
-        "[...document.querySelectorAll('gpt2-flow button')]"
-        ".some((b) => b.textContent === 'write on' && !b.disabled)",
-    )
 
 
 def test_what_is_said_of_a_text_goes_with_it(opened):
