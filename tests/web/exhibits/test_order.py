@@ -80,10 +80,14 @@ def test_words_are_dragged_and_the_last_stays(exhibit, touch):
 
     assert drag(3, 1)[:4] == ["⟨start⟩", "␣city", "In", "␣the"]
     assert shown.query == "?order=3+1+2+4+5+6+7+8"
-    assert drag(9, 2)[-1] == "␣crane" and drag(2, 0)[:2] == ["⟨start⟩", "In"]
-    assert drag(1, 9)[-2:] == ["In", "␣crane"] and drag(8, 1)[1] == "In"
-    assert drag(2, 3) == drag(5, 5) and shown.element.locator("[style*=translate]").count() == 0
-    assert drag(2, 4)[:4] == ["⟨start⟩", "In", "␣the", "␣city"] and "As typed" in shown.sentence
+    back = 1, 4
+    if not touch:  # the rest is the same for a finger
+        back = 2, 4
+        assert drag(9, 2)[-1] == "␣crane" and drag(2, 0)[:2] == ["⟨start⟩", "In"]
+        assert drag(1, 9)[-2:] == ["In", "␣crane"] and drag(8, 1)[1] == "In"
+        assert drag(2, 3) == drag(5, 5)
+        assert shown.element.locator("[style*=translate]").count() == 0
+    assert drag(*back)[:4] == ["⟨start⟩", "In", "␣the", "␣city"] and "As typed" in shown.sentence
     assert shown.element.locator(".strip .fixed b").all_inner_texts() == ["⟨start⟩", "␣crane"]
     positions = shown.element.get_by_role("checkbox", name="positions")
     (positions.tap if touch else positions.click)()
