@@ -36,7 +36,9 @@ lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 ##@ Check
 test:  ## all checks that CI runs
 	@$(MAKE) -j 2 lint book
-	@$(MAKE) unit nbval site
+	$(NPM) test
+	$(PYTEST)
+	@$(MAKE) nbval
 quick: $(READY)  ## style and fast tests, in a minute
 	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser" --ignore=tests/site --ignore=tests/web
 lint: $(READY) $(NODE)  ## style, types, workflows
