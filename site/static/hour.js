@@ -8,13 +8,23 @@
   const picture = document.querySelector("gpt2-flow");
   const links = /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a.look"));
   const PAUSE = 300; // milliseconds; a reader who scrolls past a card does not want it
+  const REST = 600; // milliseconds until the picture has come to rest
   /** @type {HTMLAnchorElement | null} */
   let shown = null;
   let timer = 0;
+  let rests = 0; // a timer
+
+  function rest() {
+    if (picture.dataset.state === "ready") picture.classList.remove("turns");
+    else rests = Number(setTimeout(rest, REST));
+  }
 
   function show() {
     if (!shown || !picture.checkVisibility() || picture.dataset.state !== "ready") return;
     const { state } = picture;
+    picture.classList.add("turns");
+    clearTimeout(rests);
+    rests = Number(setTimeout(rest, REST));
     state.reset();
     for (const [name, text] of new URL(shown.href).searchParams) {
       const first = state.first(name);

@@ -29,6 +29,7 @@
       begin(element) {
         element.classList.add("filmed");
         filmed = element;
+        if (innerWidth < 640) element.scrollIntoView();
         widest = element.localName === "gpt2-flow" ? 1 : innerWidth / element.offsetWidth;
         fit(1);
       },

@@ -23,7 +23,7 @@ export function arrive(player, { passes: [one, other], field, begin }) {
   let touched = false;
   const rests = () => !player.began && !state.get("place") && state.get("station") < 0;
   const run = async () => {
-    if (still() || !rests()) return;
+    if (still() || !rests() || location.search) return; // a link shows what it says
     try {
       if (sessionStorage[VISIT]) return;
       sessionStorage[VISIT] = "1";
@@ -40,7 +40,6 @@ export function arrive(player, { passes: [one, other], field, begin }) {
       touched = true;
     };
     for (const touch of TOUCHES) addEventListener(touch, take, { passive: true });
-    stage.drop();
     if (await player.play(QUICK, true)) await stage.fling();
     await wait(REST);
     const here = () => stage.element.isConnected; // no other model has come
@@ -67,7 +66,7 @@ function saysOf(one, other) {
   const [[a, x], [b, y]] = [one, other].map(({ tokens, next: [{ name, p }] }) =>
     [tokens[at], `${name} (${fixed(p, 2)})`].map((text) => text.replace("␣", "")),
   );
-  return `${a} became ${b}, and ${x} became ${y}. Now you: type a text, or click a token.`;
+  return `${a} became ${b}, and ${x} became ${y}. Now you: type a text.`;
 }
 
 /**

@@ -97,7 +97,8 @@ gpt2-flow .stored { padding: 0; list-style: none; }
 gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 0.7rem; }
 @media (max-width: 41.9rem) {
   .flow-tour { position: sticky; bottom: 0; z-index: 5; padding-inline: 0.6rem; grid-template-columns: minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
-  .flow-tour .flow-step { grid-area: 1 / 2; }
+  .flow-tour .flow-step { grid-area: 1 / 2; margin-right: 2.25rem !important; }
+  gpt2-flow.g2-live .flow-tour [aria-label="close"] { position: absolute; top: 0.2rem; right: 0; border: 0; } /* else it has a row of its own */
   .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
   .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; gap: 0.3rem; }
   gpt2-flow.g2-live .flow-tour-acts button { min-width: 2rem; padding: 0.1rem 0.35rem; }

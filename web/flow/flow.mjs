@@ -42,6 +42,7 @@ export function flow(page) {
   state.declare("off", []); // heads that are cut
   state.declare("place", settings.place ?? "", { typed: false });
   state.declare("station", -1, { min: -1, max: 1e4, whole: true }); // -1: the whole way
+  state.declare("look", 0, { min: 0, max: 99 }); // depth at which a link shows it on a phone; 0: its top
   state.declare("run", 0, { min: 0, max: 5, whole: true }); // of GPT-2's own; 0: none
   const most = settings.learned?.texts.length ?? 0;
   state.declare("learned", 0, { min: 0, max: most, whole: true }); // text of the crane's training

@@ -59,6 +59,31 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
     <title>${folded ? `${first} older tokens share this lane` : `${name}, token ${pass.ids[t]}: click to ${offer}`}</title></g>`;
 }
 
+/** Half of an MLP's width, px. @param {Layout} layout */
+const halfOf = ({ across, wide }) => Math.min(17, across / 2 - (wide ? 3 : 5));
+
+/**
+ * The outline of an MLP.
+ * @param {Layout} layout
+ * @param {number} block
+ * @param {number} lane
+ * @param {number} slim  half of the lane's width, px
+ */
+export function outlineOf(layout, block, lane, slim) {
+  const edge = (/** @type {number} */ side, /** @type {[number, number][]} */ places) =>
+    places.map(([depth, size]) => {
+      const [x, y] = layout.point(block + depth, lane, side * size);
+      return `${x.toFixed(1)} ${y.toFixed(1)}`;
+    });
+  /** @type {[number, number][]} */
+  const way = [1.56, 1.6, 1.615, 1.65, 1.82, 1.855, 1.87, 1.91].map((depth, i) => {
+    return [depth, i > 1 && i < 6 ? halfOf(layout) : slim];
+  });
+  const [a, b, c, d, e, f, g, h] = edge(-1, way);
+  const [k, l, m, n, o, q, r, t] = edge(1, way.reverse());
+  return `M${a}C${b} ${c} ${d}L${e}C${f} ${g} ${h}L${k}C${l} ${m} ${n}L${o}C${q} ${r} ${t}Z`;
+}
+
 /**
  * An MLP: the stream swells to four times its width and back; within it its units, as lights.
  * @param {Layout} layout
@@ -68,22 +93,9 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
  * @param {{chosen: boolean, open: () => void, style: string}} more  `style`: the stream's colour
  */
 export function swelling(layout, block, lane, share, { chosen, open, style }) {
-  const half = Math.min(17, layout.across / 2 - (layout.wide ? 3 : 5));
-  const slim = chosen ? 6 : 3; // half of the lane
-  const edge = (/** @type {number} */ side, /** @type {[number, number][]} */ places) =>
-    places.map(([depth, size]) => {
-      const [x, y] = layout.point(block + depth, lane, side * size);
-      return `${x.toFixed(1)} ${y.toFixed(1)}`;
-    });
-  /** @type {[number, number][]} */
-  const way = [1.56, 1.6, 1.615, 1.65, 1.82, 1.855, 1.87, 1.91].map((depth, i) => {
-    return [depth, i > 1 && i < 6 ? half : slim];
-  });
-  const [a, b, c, d, e, f, g, h] = edge(-1, way);
-  const [k, l, m, n, o, q, r, t] = edge(1, way.reverse());
-  const outline = `M${a}C${b} ${c} ${d}L${e}C${f} ${g} ${h}L${k}C${l} ${m} ${n}L${o}C${q} ${r} ${t}Z`;
+  const outline = outlineOf(layout, block, lane, chosen ? 6 : 3);
   const [cx, cy] = layout.point(block + 1.735, lane);
-  const row = Math.min(6, half / 2); // px of a row of lights
+  const row = Math.min(6, halfOf(layout) / 2); // px of a row of lights
   const lights = (/** @type {number} */ from, /** @type {number} */ to) =>
     Array.from({ length: to - from }, (_, i) => {
       const n = from + i;
@@ -114,6 +126,24 @@ const KNOB = 56; // px of the temperature
 const BAND = 22; // px of a share of 1, where it reaches its bar
 
 /**
+ * Where its bars stand.
+ * @param {Layout} layout
+ * @param {number} many
+ * @returns {import("./layout.mjs").Box[]}
+ */
+export function slotsOf(layout, many) {
+  const { wide, lanes, nLayer } = layout;
+  const { x, y, width } = layout.zone(nLayer + 1);
+  const below = layout.over(lanes - 1) + 17; // where the bars end, beside the last lane
+  const height = wide ? BARS / Math.max(6, many) - 4 : 36;
+  const top = wide ? below - many * (height + 4) + 4 : y + 32 + KNOB;
+  const room = wide ? fanOf(width) : 8;
+  return Array.from({ length: many }, (_, i) => {
+    return { x: x + room, y: top + i * (height + 4), width: width - room - 8, height };
+  });
+}
+
+/**
  * What comes next: the end of the last lane, parted among the words.
  * @param {View} view
  * @param {Layout} layout
@@ -122,24 +152,21 @@ const BAND = 22; // px of a share of 1, where it reaches its bar
 export function barsOf({ pass, next }, layout, append) {
   const { wide, lanes } = layout;
   const { x, y, width } = layout.zone(pass.nLayer + 1);
-  const below = layout.over(lanes - 1) + 17; // where the bars end, beside the last lane
-  const height = wide ? BARS / Math.max(6, next.length) - 4 : 36;
-  const top = wide ? below - next.length * (height + 4) + 4 : y + 32 + KNOB;
+  const slots = slotsOf(layout, next.length);
   if (!next.length) return svg`<text class="part" x=${x + 8} y=${y + 44}>not stored</text>`;
   const share = (/** @type {number} */ p) => (p && p < 0.005 ? "< 0.01" : fixed(p, 2));
-  const room = fanOf(width);
-  const [px, w] = wide ? [x + room, width - room - 8] : [x + 8, width - 16];
-  const [from, middle] = [x - 2, x + room / 2];
+  const { x: px, width: w, height } = slots[0];
+  const [from, middle] = [x - 2, x + fanOf(width) / 2];
   let edge = layout.over(lanes - 1) - 5.5; // of what is left of the lane
   const fan = next.map(({ p, sense = "" }, i) => {
     const [a, b, half] = [edge, (edge += 11 * p), Math.max(0.5, (BAND * p) / 2)];
-    const to = top + i * (height + 4) + height / 2;
+    const to = slots[i].y + height / 2;
     const d = `M${from} ${a}C${middle} ${a} ${middle} ${to - half} ${px + 4} ${to - half}V${to + half}C${middle} ${to + half} ${middle} ${b} ${from} ${b}Z`;
     return svg`<path class=${`fan ${sense}`} style="d:path('${d}')" d=${d}></path>`;
   });
   const rows = next.map(({ id, name, p, rest = "", sense = "", other }, i) => {
     const word = name.replace("␣", "");
-    const py = top + i * (height + 4);
+    const py = slots[i].y;
     const high = other === undefined ? height : height / 2;
     const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;
     return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest} ${both}: append it"

@@ -49,6 +49,7 @@ export class Lines {
     const answers = remarkOn([pass.text]) || whoAnswers(loaded, settings.parameters);
     const told = state.get("run") ? OWN_RUN : state.get("learned") ? LEARNING : answers;
     const line = changed?.text === pass.text ? changed.says : told;
+    this.who.classList.toggle("fresh", line === changed?.says && line !== "");
     if (says.textContent !== line) says.textContent = line; // it is read aloud
     this.gpt2.hidden = !settings.gpt2 || loaded?.name === GPT2;
     legend.hidden = !top;
@@ -77,10 +78,13 @@ function whoAnswers(loaded, parameters) {
  */
 function legendOf({ next, lens }, compared) {
   if (compared || !lens[0].at(-1)) return [];
-  const start = [make("span", { class: "long" }, "What it would say "), "if it stopped here: "];
+  const start = [
+    make("span", { class: "long" }, "What the model would say "),
+    "if it stopped there: ",
+  ];
   const dot = (/** @type {string} */ sense) => make("i", { class: sense });
   if (!next.some(({ sense }) => sense)) return [...start, dot("winner"), " the word that wins."];
-  return [...start, dot("bird"), " a bird’s deed, ", dot("machine"), " a machine’s."];
+  return [...start, dot("bird"), " a bird’s verb, ", dot("machine"), " a machine’s."];
 }
 
 /**

@@ -111,10 +111,16 @@ export function outcome({ lens, tokens, next, nLayer }, at, off) {
   const [first, second] = next;
   const word = (/** @type {Next} */ { name, rest = "", p }) =>
     `${quoted(name + rest)} (${fixed(p, 2)})`;
-  const then = `What comes next: ${word(first)}, then ${word(second)}.`;
+  const plain = (/** @type {{name: string, rest?: string, p: number}} */ { name, rest = "", p }) =>
+    `“${(name + rest).replace("␣", "")}” (${fixed(p, 2)})`;
+  const then = `What comes next: ${word(first)}, and next likeliest is ${word(second)}.`;
   if (off.length) return `Without head${off.length > 1 ? "s" : ""} ${off.join(", ")}. ${then}`;
   const early = lens[2]?.[at];
   const late = lens[2 * nLayer]?.[at];
   if (!early || !late) return then;
+  if (at === tokens.length - 1) {
+    const [a, b, c] = [early, first, second].map(plain);
+    return `After block 0 the model would say ${a}. At the end it says ${b}, and next likeliest is ${c}.`;
+  }
   return `After block 0 the model would say ${quoted(early.name)} at ${quoted(tokens[at])} (${fixed(early.p, 2)}), at the end ${quoted(late.name)} (${fixed(late.p, 2)}). ${then}`;
 }

@@ -10,6 +10,7 @@ import { wayThrough } from "./way.mjs";
 
 const TOUCHES = ["pointerdown", "wheel", "keydown"]; // a reader who takes over
 
+const TEXT = 0.62; // depth at which the tokens are there
 const TICK = 30; // milliseconds between two looks at where it is
 
 export class Player {
@@ -87,6 +88,7 @@ export class Player {
     this.began = 0;
     this.byItself = false;
     this.name("play");
+    this.stage.element.classList.remove("plays");
     this.stage.veil.dataset.says = "";
     this.result.replaceChildren(...this.answer);
     const { end } = this;
@@ -97,7 +99,7 @@ export class Player {
   /**
    * All of it; one station at a time for those who want nothing to move.
    * @param {number} [speed]
-   * @param {boolean} [byItself]  nobody asked for it
+   * @param {boolean} [byItself]  nobody asked for it: first the tokens come
    * @returns {Promise<boolean>}  whether it came to its end
    */
   async play(speed = 1, byItself = false) {
@@ -115,7 +117,7 @@ export class Player {
     }
     if (state.get("place")) state.set({ place: "" });
     this.byItself = byItself;
-    if (!(await this.sweep(0, Infinity, speed))) return false;
+    if (!(await this.sweep(TEXT, Infinity, speed, byItself ? stage.drop() : 0))) return false;
     state.set({ station: -1 });
     return true;
   }
@@ -125,25 +127,28 @@ export class Player {
    * @param {number} from
    * @param {number} to
    * @param {number} [speed]
+   * @param {number} [after]  milliseconds
    * @returns {Promise<boolean>}  false: it was stopped
    */
-  sweep(from, to, speed = 1) {
+  sweep(from, to, speed = 1, after = 0) {
     const { stage } = this;
     const times = timetable(this.nLayer);
     this.name("stop");
+    stage.element.classList.add("plays"); // what comes of it is not told yet
     return new Promise((done) => {
       this.end = () => done(false);
       this.began = performance.now();
-      const start = this.began - times.when(from) / speed;
+      const start = this.began + after - times.when(from) / speed;
       let follows = !this.byItself; // unless the reader scrolls
       const leave = () => (follows = false);
       for (const touch of TOUCHES) addEventListener(touch, leave, { passive: true, once: true });
       const tick = () => {
         if (!this.began) return;
         if (!stage.element.isConnected) return this.stop();
-        const elapsed = (performance.now() - start) * speed;
+        const elapsed = Math.max(times.when(from), (performance.now() - start) * speed);
         const depth = Math.min(to, times.at(elapsed));
-        const leg = depth < to ? times.leg(elapsed) : null;
+        const waits = performance.now() < this.began + after;
+        const leg = depth < to && !waits ? times.leg(elapsed) : null;
         stage.showDepth(depth, leg && { speed: leg.speed * speed, to: Math.min(to, leg.to) });
         this.tell(depth);
         if (follows) stage.follow(depth, this.covered);
@@ -241,7 +246,8 @@ export class Player {
     const shown = this.stage.shown?.path;
     const station = way.find((one) => one.path === shown) ?? way[at];
     if (!this.began) this.write(station);
-    if (this.leads && nth >= 0) this.stage.follow(way[at].depth, 0, "instant");
+    const leads = nth < 0 ? this.state.get("look") : way[at].depth;
+    if (this.leads && leads) this.stage.follow(leads, 0, "instant");
     this.leads = false;
     this.arrival?.();
     this.arrival = null;

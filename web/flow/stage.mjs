@@ -11,6 +11,7 @@ import { Pulses } from "./pulses.mjs";
 
 const FLIGHT = 500; // milliseconds of a token on its way to the text
 const TURN = 600; // milliseconds of a word that changes
+const SEEN = 3000; // and of its token's frame
 const WORDS = ".token .name, .word, .next .name, .next .p";
 const STRIDE = 60; // px that the page goes along in a frame
 const NS = "http://www.w3.org/2000/svg";
@@ -22,7 +23,9 @@ export class Stage {
     this.svg.setAttribute("role", "group");
     this.scene = document.createElementNS(NS, "g");
     this.svg.append(this.scene);
-    this.veil = make("div", { class: "flow-veil", hidden: true });
+    this.ahead = document.createElementNS(NS, "svg");
+    const clip = make("div", { class: "flow-ahead" }, this.ahead);
+    this.veil = make("div", { class: "flow-veil", "aria-hidden": "true", hidden: true }, clip);
     this.element = make("div", { class: "flow-stage bare" }, this.svg, this.veil);
     this.pulses = new Pulses(this.element);
     this.svg.addEventListener("keydown", (event) => this.rove(event));
@@ -76,6 +79,9 @@ export class Stage {
     this.shown = scene;
     const words = this.words();
     render(svg`${scene.body}`, /** @type {any} */ (this.scene));
+    this.ahead.setAttribute("viewBox", `0 0 ${width} ${scene.height}`);
+    this.ahead.style.height = `${scene.height}px`;
+    render(svg`${scene.ahead}`, /** @type {any} */ (this.ahead));
     if (old && before) this.fly?.(this, { old, before, inside, around });
     else if (before?.along && scene.along) this.turn(words);
     this.pulses.fill(scene.beads ?? [], scene.nLayer ?? 0);
@@ -113,15 +119,18 @@ export class Stage {
     const covered = Boolean(scene?.along) && Number.isFinite(depth);
     this.veil.hidden = !covered;
     this.pulses.set(covered ? depth : Infinity, leg);
-    for (const one of this.veil.getAnimations()) one.cancel();
+    const both = [this.veil, this.ahead]; // which stays where it is while the veil goes
+    for (const one of both) for (const move of one.getAnimations()) move.cancel();
     if (!scene?.along || !covered) return;
     const { along, vertical } = scene;
-    const at = (/** @type {number} */ depth) =>
-      `translate${vertical ? "Y" : "X"}(${along(depth)}px)`;
-    this.veil.style.transform = at(depth);
-    if (!leg) return;
-    const duration = (1000 * (leg.to - depth)) / leg.speed;
-    this.veil.animate([{}, { transform: at(leg.to) }], { duration, fill: "forwards" });
+    both.forEach((one, i) => {
+      const at = (/** @type {number} */ depth) =>
+        `translate${vertical ? "Y" : "X"}(${(i ? -1 : 1) * along(depth)}px)`;
+      one.style.transform = at(depth);
+      if (!leg) return;
+      const duration = (1000 * (leg.to - depth)) / leg.speed;
+      one.animate([{}, { transform: at(leg.to) }], { duration, fill: "forwards" });
+    });
   }
 
   /**
@@ -150,17 +159,22 @@ export class Stage {
    * @param {ReturnType<Stage["words"]>} before
    */
   turn(before) {
-    for (const { one, is } of before) {
-      if (!one.isConnected || one.textContent === is) continue;
+    const other = before.filter(({ one, is }) => one.isConnected && one.textContent !== is);
+    for (const { one } of other) {
       move(one, [{ opacity: 0, translate: "0 0.6em" }, {}], { duration: TURN });
     }
+    const boxes = other.flatMap(({ one }) => one.closest(".token")?.querySelector("rect") ?? []);
+    if (boxes.length > 1) return; // another text
+    const frames = [{ stroke: "var(--g2-accent)", strokeWidth: "4px" }, {}];
+    for (const box of boxes) move(box, frames, { duration: SEEN }); // what it comes from
   }
 
-  /** Tokens drop in, one after the other. */
+  /** Tokens drop in, one after the other; milliseconds that it takes. */
   drop() {
     this.scene.querySelectorAll(".token").forEach((one, i) => {
       move(one, [{ translate: "0 -30px", opacity: 0 }, { translate: "0 0" }], { delay: 70 * i });
     });
+    return 900;
   }
 
   /** The bars of what comes next grow. */

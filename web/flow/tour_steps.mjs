@@ -117,7 +117,7 @@ export const STEPS = [
         : `␣ate has ${ofAte(pass)}. Throw the dart: it picks a word by its share.`,
     act: "throw the dart",
     set: {},
-    look: 4.2,
+    look: 4.75,
     chapter: 15,
   },
 ];

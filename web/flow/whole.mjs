@@ -4,6 +4,7 @@
 import { nothing, svg } from "lit/html.js";
 import { repeat } from "lit/directives/repeat.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
+import { ahead } from "./ahead.mjs";
 import { press } from "./press.mjs";
 import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
@@ -44,10 +45,12 @@ export function whole(view) {
         : "text → vectors";
     const open = inner ? () => go({ block }) : nothing;
     const button = inner ? "button" : nothing;
+    const [tx, ty] = [x + (wide ? 6 : 10), wide || !zone ? 18 : y + 20];
     return {
+      name: svg`<text x=${tx} y=${ty}>${name}</text>`,
       room: svg`<rect class=${inner ? "room opens" : "room"} x=${x} y=${y} width=${w} height=${h} rx="14"
         @click=${open}></rect>`,
-      title: svg`<text class="title" x=${x + (wide ? 6 : 10)} y=${wide || !zone ? 18 : y + 20} role=${button}
+      title: svg`<text class="title" x=${tx} y=${ty} role=${button}
         aria-label=${inner ? `${name}: open it` : nothing} data-rove=${inner ? "blocks" : nothing}
         tabindex=${inner ? (block ? -1 : 0) : nothing} @click=${open}
         @keydown=${inner ? (/** @type {KeyboardEvent} */ event) => press(event, () => go({ block })) : nothing}>${name}${inner ? " ▸" : ""}</text>`,
@@ -171,10 +174,14 @@ export function whole(view) {
       text-anchor="end">${[...new Set(names)].join(" / ")}</text>`;
   });
 
+  const room = wide && layout.ends[0] > 170 && lens[0].at(-1); // beside the first word
+  const here = room
+    ? svg`<text class="part" x="8" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>if it stopped here:</text>`
+    : nothing;
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${words}${bars}${byHand}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);
@@ -193,6 +200,12 @@ export function whole(view) {
     knob: pass.only ? undefined : knobOf(layout),
     along: (depth) => layout.along(depth),
     vertical: !wide,
+    ahead: ahead(layout, {
+      chosen,
+      rooms: zones.map((_, zone) => layout.zone(zone)),
+      titles: zones.map(({ name }) => name),
+      bars: view.next.length,
+    }),
   };
 }
 

@@ -1,0 +1,30 @@
+// What a pass that plays has not yet reached: the model without anything in it, so that all of it is
+// seen from the first moment, and what the pass brings is not.
+
+import { svg } from "lit/html.js";
+import { outlineOf, slotsOf } from "./lanes.mjs";
+
+/** @import { Box, Layout } from "./layout.mjs" */
+
+/**
+ * Rooms and their names, empty lanes, MLPs and slots.
+ * @param {Layout} layout
+ * @param {{chosen: number, rooms: Box[], titles: unknown, bars: number}} more  `chosen`: lane; `bars`:
+ *   of the next token
+ */
+export function ahead(layout, { chosen, rooms, titles, bars }) {
+  const { nLayer, lanes, folded, wide } = layout;
+  const shapes = Array.from({ length: lanes }, (_, lane) => {
+    const thick = lane === chosen ? 12 : 6;
+    const { x, y, width, height } = layout.bar(wide ? 0.86 : 0.8, nLayer + 1.01, lane, thick);
+    const blocks = Array.from({ length: folded ? 0 : nLayer }, (_, block) =>
+      outlineOf(layout, block, lane, thick / 2),
+    );
+    return `M${x} ${y}h${width}v${height}h${-width}Z${blocks.join("")}`;
+  });
+  /** @type {(box: Box, rx: number, kind: string) => unknown} */
+  const box = ({ x, y, width, height }, rx, kind) =>
+    svg`<rect class=${kind} x=${x} y=${y} width=${width} height=${height} rx=${rx}></rect>`;
+  return svg`${rooms.map((room) => box(room, 14, "place"))}<path d=${shapes.join("")}></path>
+    ${slotsOf(layout, bars).map((slot) => box(slot, 6, "bare"))}${titles}`;
+}
