@@ -17,7 +17,7 @@ const LOOK = 1500; // for the picture
 const ZOOM = 2000; // until a place is reached, and its products have fallen
 const GUESS = 6000; // for a guess
 const UNSAID = "unsaid"; // where nobody guesses, the answer comes all the same
-const HEAD = 64; // px of the page's bar
+const HEAD = 48; // px of the page's bar
 
 export class Tour {
   /**
@@ -244,7 +244,7 @@ export class Tour {
     player.covered = getComputedStyle(card).position === "sticky" ? card.offsetHeight : 0;
     if (turned && depth !== undefined) return stage.follow(depth, player.covered, behavior);
     const frame = stage.element.getBoundingClientRect();
-    const top = (player.covered ? frame.top : card.getBoundingClientRect().top) - HEAD;
+    const top = (player.covered ? frame.top : card.getBoundingClientRect().top - 16) - HEAD;
     const over = frame.bottom - innerHeight;
     const by = player.covered || top < 0 ? top : Math.max(0, Math.min(top, over));
     if (by) scrollBy({ top: by, behavior });
