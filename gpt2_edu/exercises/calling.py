@@ -46,8 +46,10 @@ class OutOfTime(BaseException):
     """Raised in a function that takes too long. Not caught by ``except Exception``."""
 
 
-def call(function: Callable[..., Any], case: Case, seconds: float | None = None) -> Outcome:
-    """Call a function with a case's arguments.
+def call(
+    function: Callable[..., Any], case: Case, seconds: float | None = None, seed: int = 0
+) -> Outcome:
+    """Call a function with a case's arguments, and with this seed, so that a verdict is repeated.
 
     Raises KeyboardInterrupt if the reader interrupts it, and nothing else. Settings of torch, seeds
     and the folder are as before, and ``notes`` says which of them the call had changed.
@@ -58,7 +60,7 @@ def call(function: Callable[..., Any], case: Case, seconds: float | None = None)
     seconds = SECONDS if seconds is None else seconds
     outcome = Outcome()
     try:
-        with _interrupts() as interrupted, _restored(notes), _output_to(printed):
+        with _interrupts() as interrupted, _restored(notes, seed), _output_to(printed):
             try:
                 with _time_limit(seconds):
                     outcome = Outcome(function(*case.args))
@@ -174,17 +176,14 @@ def _output_to(printed: io.StringIO) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _restored(notes: list[str]) -> Iterator[None]:
-    """Restore torch's settings, the seeds and the folder, and note what differs.
-
-    Each call begins with the same seed, so that a verdict never depends on earlier draws.
-    """
+def _restored(notes: list[str], seed: int) -> Iterator[None]:
+    """Restore torch's settings, the seeds and the folder, and note what differs."""
     settings = [(name, get, get(), put) for name, get, put in _SETTINGS]
     folder, seeds, draws = _folder(), torch.get_rng_state(), random.getstate()
     on_device = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
     running = set(threading.enumerate())
-    torch.manual_seed(0)
-    random.seed(0)
+    torch.manual_seed(seed)
+    random.seed(seed)
     try:
         yield
     finally:
@@ -253,6 +252,11 @@ def _interrupts() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+def can_stop() -> bool:
+    """Whether a function that takes too long can be stopped here."""
+    return sys.platform != "win32" and threading.current_thread() is threading.main_thread()
+
+
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
     """Raise OutOfTime after this many seconds of computing, in the main thread.
@@ -261,7 +265,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
     clock's. It is raised again each second until the function ends. On Windows and in other threads
     a reader interrupts the kernel.
     """
-    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
+    if not can_stop():
         yield
         return
     running = True

@@ -19,13 +19,14 @@ from functools import lru_cache
 from typing import Any
 
 from . import calling
-from .calling import Outcome, call
+from .calling import Outcome, call, can_stop
 from .comparing import difference, first_difference, in_words, is_telling, kind_of, side_by_side
 from .exercise import Case, Exercise, Mistake, changed, find
 from .parts import assemble, execute, solutions
 from .record import mark_passed
+from .slips import slips
 
-FOR_PAIRS = 2.0  # seconds that the search for two mistakes at once may take
+FOR_PAIRS = 2.0  # seconds of computing, for the search for two mistakes at once, and for a slip
 RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
 
@@ -155,6 +156,8 @@ def _explained(
     said: tuple[str, ...] = ()
     if diagnosis is None and wrong.value is not None and right.value is not None:
         table, said = _shown(exercise, cases[first - 1], wrong.value, right.value)
+    if diagnosis is None and not wrong.timed_out:
+        diagnosis = _is_drawn(exercise, answer, outcomes, first) or _slip(exercise, outcomes, first)
     return Report(
         exercise.name,
         (*lines, *_unwritten(outcomes)),
@@ -260,25 +263,73 @@ def _two_mistakes(
     exercise: Exercise, outcomes: Sequence[Outcome], first: int
 ) -> tuple[Mistake, Mistake] | None:
     """The two mistakes that give the answer's outcomes together, within FOR_PAIRS seconds."""
-    assert exercise.cases is not None
-    end = time.monotonic() + FOR_PAIRS
-    # The case that failed first, since it differs for almost all pairs.
-    order = [first - 1, *(i for i in range(len(outcomes)) if i != first - 1)]
+    end = time.thread_time() + FOR_PAIRS
     for two in itertools.combinations((m for m in exercise.mistakes if m.edits), 2):
-        if time.monotonic() > end:
-            return None
         try:
             code = changed(exercise.solution, *two[0].edits, *two[1].edits)
-            function = execute(exercise, code, solutions)
-        except Exception:  # they change the same place
+        except ValueError:  # they change the same place
             continue
-        for i in order:
-            theirs = call(function, exercise.cases()[i], FOR_PAIRS)
-            if not _same(outcomes[i], theirs, exercise.tolerance):
-                break
-        else:
+        if time.thread_time() > end:
+            return None
+        if _gives(exercise, code, outcomes, first):
             return two
     return None
+
+
+def _is_drawn(
+    exercise: Exercise, answer: Callable[..., Any], outcomes: Sequence[Outcome], first: int
+) -> str | None:
+    """What to say where the answer's first wrong result depends on the seed, and must not."""
+    assert exercise.cases is not None
+    for function, known in ((answer, outcomes), (exercise.right, _known_outcomes(exercise))):
+        again = call(function, exercise.cases()[first - 1], seed=1)
+        if _same(known[first - 1], again, exercise.tolerance) == (function is answer):
+            return None
+    return (
+        "Your result is another with every seed, so something in it is drawn at random: a new "
+        "layer's weights, for one, or dropout. Use what is given."
+    )
+
+
+def _slip(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> str | None:
+    """A slip in the solution that gives the answer's outcomes, found within FOR_PAIRS seconds."""
+    telling = any(
+        (is_telling(ours.value) or ours.error) and not _same(ours, theirs, exercise.tolerance)
+        for ours, theirs in zip(outcomes, _known_outcomes(exercise), strict=False)
+    )
+    end = time.thread_time() + FOR_PAIRS
+    for words, code in slips(exercise.solution) if telling and can_stop() else ():
+        if time.thread_time() > end:
+            return None
+        if _gives(exercise, code, outcomes, first, exactly=True):
+            return f"Your results are those of the book's answer {words}."
+    return None
+
+
+def _gives(
+    exercise: Exercise, code: str, outcomes: Sequence[Outcome], first: int, exactly: bool = False
+) -> bool:
+    """Whether some code has these outcomes, ``exactly`` if errors must have the same words.
+
+    Begins with the case that failed first, since almost all code differs there.
+    """
+    assert exercise.cases is not None
+    try:
+        function = execute(exercise, code, solutions)
+    except Exception:
+        return False
+    for i in [first - 1, *(i for i in range(len(outcomes)) if i != first - 1)]:
+        theirs = call(function, exercise.cases()[i], FOR_PAIRS)
+        if exactly and _words(outcomes[i].error) != _words(theirs.error):
+            return False
+        if not _same(outcomes[i], theirs, exercise.tolerance):
+            return False
+    return True
+
+
+def _words(error: str | None) -> str:
+    """An error without the place at its end."""
+    return re.sub(r" \((line \d+ of the function|in \w+: .*)\)$", "", error or "")
 
 
 def _same(ours: Outcome, theirs: Outcome, tolerance: float) -> bool:
@@ -292,8 +343,12 @@ def _same(ours: Outcome, theirs: Outcome, tolerance: float) -> bool:
 
 
 def _gist(error: str | None) -> list[str]:
-    """An error's kind and the first words of its message, without the names and sizes in it."""
-    return re.sub(r"'[^']*'|\d+", "", error or "").split()[:5]
+    """An error's kind and the first words of its message, without the names and sizes in it.
+
+    The missing key is all that a KeyError says, so it stays.
+    """
+    names = r"(?<!^KeyError: )'[^']*'|\d+"
+    return re.sub(names, "", error or "").split()[:5]
 
 
 def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import random
@@ -21,7 +22,9 @@ from gpt2_edu.exercises.comparing import difference, in_words, is_telling, side_
 from gpt2_edu.exercises.exercise import Case, Exercise, Mistake, changed, find, find_step
 from gpt2_edu.exercises.mine import _examine
 from gpt2_edu.exercises.parts import execute
+from gpt2_edu.exercises.slips import slips
 from gpt2_edu.exercises.source import definitions, source_of
+from tests.fuzz import answers
 
 SOLUTION = """
 def blend(x, y):
@@ -111,6 +114,34 @@ def test_a_mistake_is_named_while_another_part_is_unfinished(body):
     found = built("attention", {"Head": head})
     assert not found.passed and found.lines[-1].startswith("Not yet: write Head")
     assert "returns nothing" not in str(found) and "no parameter" not in str(found)
+
+
+def test_answers_of_learners_are_judged_rightly_and_their_mistakes_named():
+    """A sample; tests/fuzz tries all of them."""
+    found = [(answer, answers.verdict(answer)) for answer in answers.sample(100)]
+    for answer, verdict in found:
+        assert verdict.passed == (answer.kind in ("right", "harmless")), answer
+    named = [verdict.named for answer, verdict in found if answer.kind == "wrong"]
+    assert sum(named) >= 0.9 * len(named)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("math.sqrt", "math.exp", "with `math.exp` in place of `math.sqrt`"),
+        (" + y", "", "with `scaled.softmax` in place of `(scaled + y).softmax`"),
+        ("scaled + y", "scaled + y * y", None),
+    ],
+)
+def test_a_slip_that_no_mistake_describes_is_shown_in_the_books_answer(old, new, words):
+    said = report(changed(SOLUTION, (old, new))).diagnosis
+    assert said is None if words is None else f"the book's answer {words}" in said
+
+
+def test_every_slip_changes_the_code():
+    code = find_step("training_well").solution
+    found = [changed for _, changed in slips(code)]
+    assert len(set(found)) > 500 and ast.unparse(ast.parse(code)) not in found
 
 
 # ---- Two tables and a sentence

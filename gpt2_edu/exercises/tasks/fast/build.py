@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from ....model import attention_explicit
 from ...exercise import Case, Mistake
 from ...step import random_tensor
+from ..mask.causal_attention import properties as properties
 
 PARTS = ("attention",)
 IMPORTS = ("import torch", "from torch.nn import functional as F")
@@ -36,13 +36,6 @@ def use(mine: Any, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
 
 def right(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return attention_explicit(q, k, v)
-
-
-def properties(value: Tensor, q: Tensor, k: Tensor, v: Tensor) -> str | None:
-    """The first token sees itself only."""
-    if q.size(-2) < k.size(-2) or torch.allclose(value[..., 0, :], v[..., 0, :], atol=1e-5):
-        return None
-    return "Row 0 should equal v[0], since the first token sees only itself, and does not."
 
 
 def cases() -> list[Case]:

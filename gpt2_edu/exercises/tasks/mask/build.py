@@ -9,6 +9,7 @@ from ....tape import trace
 from ...crane_run import CRANE, MARSH, TEXT, crane_run
 from ...exercise import Case, Mistake
 from ...step import random_tensor
+from .causal_attention import properties as properties
 
 PARTS = ("attention",)
 IMPORTS = (
