@@ -153,6 +153,10 @@ MISTAKES = (
         "The powers are not divided by their sum. The shares of a row must sum to 1: `softmax(dim=-1)`.",
         ("scores.softmax(dim=-1)", "scores.exp()"),
     ),
+    Mistake(
+        "`transpose(1, 2)` swaps the last two axes only if there is one in front. Count from the end: `transpose(-2, -1)`.",
+        ("k.transpose(-2, -1)", "k.transpose(1, 2)"),
+    ),
 )
 
 

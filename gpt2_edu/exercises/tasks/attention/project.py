@@ -99,6 +99,17 @@ MISTAKES = (
         "The pieces are right, but in another order. The first C outputs are the query, the next C the key, the last C the value.",
         ("    q, k, v = ", "    v, k, q = "),
     ),
+    Mistake(
+        "`split` takes the length of a piece, not the number of pieces. The length is C, `x.size(-1)`.",
+        ("x.size(-1), dim=-1", "3, dim=-1"),
+    ),
+    Mistake(
+        "Your pieces are groups of tokens, since axis 1 counts the tokens. q, k and v stand beside each other on the last axis: `dim=-1`.",
+        (
+            "    q, k, v = qkv.split(x.size(-1), dim=-1)  # pieces of C, in this order\n    return q, k, v",
+            "    return qkv.chunk(3, dim=1)",
+        ),
+    ),
 )
 
 

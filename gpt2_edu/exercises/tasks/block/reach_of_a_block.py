@@ -94,4 +94,8 @@ MISTAKES = (
         "That is how many positions change. The question is which.",
         code="reach_of_a_block = 3",
     ),
+    Mistake(
+        "These are flags. The task asks for the positions that they mark.",
+        code="""reach_of_a_block = [0, 0, 1, 1, 1]""",
+    ),
 )

@@ -110,6 +110,11 @@ def first_difference(ours, theirs):
         "Return the name itself, not a list.",
         ("return name", "return [name]"),
     ),
+    Mistake(
+        "Signs are ignored on both sides. Entries that are too small count too, and the size of a tensor is its largest *absolute* value: `.abs().max()` on both.",
+        ("(ours[name] - wanted).abs().max()", "(ours[name] - wanted).max()"),
+        ("1e-4 * wanted.abs().max()", "1e-4 * wanted.max()"),
+    ),
 )
 
 

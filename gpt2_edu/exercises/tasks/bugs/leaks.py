@@ -120,6 +120,13 @@ MISTAKES = (
         "Return the list of all t, not whether there are any.",
         ("return found", "return bool(found)"),
     ),
+    Mistake(
+        "You return the positions that notice a change. The task asks which changes are noticed, so append t.",
+        (
+            "        moved = (logits_of(other) - before)[:, :t].abs().max()\n        if moved > 1e-4:\n            found.append(t)\n    return found",
+            "        moved = (logits_of(other) - before)[0, :t].abs().amax(dim=-1)\n        found += (moved > 1e-4).nonzero().flatten().tolist()\n    return sorted(set(found))",
+        ),
+    ),
 )
 
 

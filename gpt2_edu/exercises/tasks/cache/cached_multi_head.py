@@ -140,6 +140,10 @@ MISTAKES = (
         "q, k and v are in another order. `c_attn` gives q first, then k, then v.",
         ("q, k, v = (split", "k, q, v = (split"),
     ),
+    Mistake(
+        "The old keys stand where the old values should. The pair is (k, v), so the old values are `past[1]`.",
+        ("past[1], v]", "past[0], v]"),
+    ),
 )
 
 

@@ -106,6 +106,10 @@ MISTAKES = (
         "The heads and the tokens of k are swapped. Swap the last two axes, `transpose(-2, -1)`.",
         ("transpose(-2, -1)", "transpose(1, 2)"),
     ),
+    Mistake(
+        "You divide by the root of the number of keys. D is the length of the vectors, `q.size(-1)`.",
+        ("math.sqrt(D)", "math.sqrt(S)"),
+    ),
 )
 
 

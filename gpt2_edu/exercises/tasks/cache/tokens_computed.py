@@ -65,4 +65,8 @@ MISTAKES = (
         "The first sum has one pass too many. The last new token is predicted from the 149 tokens before it.",
         code="tokens_computed = [sum(range(100, 151)), 149]",
     ),
+    Mistake(
+        "Without the cache each pass computes the text as it is by then, from 100 tokens to 149. The token of the last pass is never computed, with the cache or without.",
+        code="""tokens_computed = [50 * 150, 150]""",
+    ),
 )

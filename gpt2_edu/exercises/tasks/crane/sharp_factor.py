@@ -72,4 +72,8 @@ MISTAKES = (
         "There it keeps 95 %, not 99 %.",
         code="sharp_factor = 13",
     ),
+    Mistake(
+        "You took the logarithm to the base 10. The inverse of e to the power of x is the natural one, `math.log`.",
+        code="""sharp_factor = math.ceil(math.log10(198) / 0.28)""",
+    ),
 )

@@ -65,4 +65,8 @@ MISTAKES = (
         "These are the three numbers, but in another order. `wpe.weight` comes first, then `pos_emb`, then `embd`.",
         code="capacity = [786432, 7680, 3840]",
     ),
+    Mistake(
+        "You counted the rows. Each row has C = 768 numbers, and all of them count.",
+        code="""capacity = [1024, 5, 2 * 5]""",
+    ),
 )

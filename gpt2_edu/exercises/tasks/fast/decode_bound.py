@@ -77,6 +77,10 @@ MISTAKES = (
         "That is with four bytes per number. bfloat16 has two.",
         ("step = 2 *", "step = 4 *"),
     ),
+    Mistake(
+        "`//` drops the fraction of a step. Divide with `/`.",
+        ("texts * bandwidth / step", "bandwidth // step * texts"),
+    ),
 )
 
 

@@ -86,6 +86,11 @@ MISTAKES = (
         ("/ peak", "/ bandwidth"),
         ("/ bandwidth  #", "/ peak  #"),
     ),
+    Mistake(
+        "The order of the pair is wrong: the time comes first, then the name.",
+        ('1e6 * arithmetic, "arithmetic"', '"arithmetic", 1e6 * arithmetic'),
+        ('1e6 * memory, "memory"', '"memory", 1e6 * memory'),
+    ),
 )
 
 

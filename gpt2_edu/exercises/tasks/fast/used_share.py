@@ -80,4 +80,8 @@ MISTAKES = (
         "That is the share of the float32 ceiling, and above 1, which cannot be. The products ran in bfloat16, on units that float32 does not use.",
         ('"bfloat16"', '"float32"'),
     ),
+    Mistake(
+        "This is upside down. The share is what is used, divided by what is possible.",
+        ("each * 150_000 / ceiling", "ceiling / (each * 150_000)"),
+    ),
 )

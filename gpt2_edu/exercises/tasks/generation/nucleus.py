@@ -102,6 +102,13 @@ MISTAKES = (
         "The sum runs over the texts of the batch, not over the tokens of a row. Use `cumsum(dim=-1)`.",
         ("cumsum(dim=-1)", "cumsum(dim=0)"),
     ),
+    Mistake(
+        "You keep one token too many. A token stays if the likelier ones hold less than p together: `cumsum` less its own share.",
+        (
+            "descending.cumsum(dim=-1) - descending",
+            "F.pad(descending.cumsum(dim=-1), (2, 0))[:, :-2]",
+        ),
+    ),
 )
 
 

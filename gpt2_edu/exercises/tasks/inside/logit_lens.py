@@ -91,6 +91,14 @@ MISTAKES = (
         "β is left out. LayerNorm multiplies by γ and then adds β.",
         ("gamma, beta) @", "gamma, 0 * beta) @"),
     ),
+    Mistake(
+        "You return the logits of the last position only. Each position has its own.",
+        ("layer_norm(x, gamma, beta) @", "layer_norm(x, gamma, beta)[..., -1, :] @"),
+    ),
+    Mistake(
+        "The norm comes before the table. It belongs to the vectors of the stream, not to the logits.",
+        ("layer_norm(x, gamma, beta) @ wte.T", "F.layer_norm(x @ wte.T, wte.shape[:1])"),
+    ),
 )
 
 

@@ -120,6 +120,15 @@ def right(model, path, idx, other):
     return kept
 
 
+class _Alone(nn.Linear):
+    """A layer that refuses the shorter text while a hook is there."""
+
+    def forward(self, x):
+        if self._forward_hooks and x.size(1) == 2:
+            raise RuntimeError("the hook is still there when the model reads `other`")
+        return super().forward(x)
+
+
 class _Twice(nn.Module):
     """The same layer two times, one after the other."""
 
@@ -135,7 +144,7 @@ def cases():
     with torch.random.fork_rng(devices=[]):  # the reader's random numbers stay as they are
         torch.default_generator.manual_seed(17)
         table, first, last = nn.Embedding(7, 3), nn.Linear(3, 2), nn.Linear(2, 5)
-        twice = _Twice()
+        twice, alone = _Twice(), nn.Sequential(nn.Embedding(7, 3), _Alone(3, 2))
     plain = nn.Sequential(table, first, nn.Tanh(), last)
     in_place = nn.Sequential(table, first, nn.ReLU(inplace=True), last)
     idx, other = torch.tensor([[0, 3, 5, 2]]), torch.tensor([[1, 6]])
@@ -144,6 +153,7 @@ def cases():
         ("the layer that follows works in place", in_place, "1"),
         ("a layer that runs twice in one pass", twice, "layer"),
         ('the model itself, path ""', plain, ""),
+        ("the hook is gone afterwards", alone, "1"),
     )
     # a hook that one case leaves behind must not be there in the next one
     return [Case(label, (deepcopy(model), path, idx, other)) for label, model, path in shown]

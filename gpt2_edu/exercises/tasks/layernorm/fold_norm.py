@@ -75,6 +75,10 @@ MISTAKES = (
         "`weight @ gamma` adds up each row, and the matrix is gone. Multiply γ into the columns entry by entry, with `*`.",
         ("weight * gamma", "weight @ gamma"),
     ),
+    Mistake(
+        "You scale the rows. γ acts on the inputs, and their axis is that of the columns: `weight * gamma`.",
+        ("weight * gamma", "torch.diag(gamma) @ weight"),
+    ),
 )
 
 

@@ -103,6 +103,10 @@ MISTAKES = (
         "The numbers are right, but in a list. Return the tensor.",
         (".sum(dim=-1)", ".sum(dim=-1).tolist()"),
     ),
+    Mistake(
+        "Blocks are counted from 0, so block n is `h.{n}`.",
+        ("{n}", "{n - 1}"),
+    ),
 )
 
 

@@ -104,6 +104,10 @@ MISTAKES = (
         "Both are right, but in the wrong order. The matrix comes first.",
         ("return w, b", "return b, w"),
     ),
+    Mistake(
+        "The first bias is added after the first matrix, so only the second one acts on it: `w2 @ b1`.",
+        ("w2 @ b1", "b1 @ w1"),
+    ),
 )
 
 

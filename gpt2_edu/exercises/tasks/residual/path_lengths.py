@@ -96,6 +96,20 @@ def path_lengths(slopes):
     return torch.stack([slopes.sum() ** k for k in range(len(slopes) + 1)])
 """,
     ),
+    Mistake(
+        "Without any layer there is one path, the one through nothing. Begin with 1, as all other paths grow out of it.",
+        ("torch.ones(1)", "torch.zeros(1)"),
+        ("    return sums", "    sums[0] = 1\n    return sums"),
+    ),
+    Mistake(
+        "You multiply only layers that follow one another. A path may skip any of them.",
+        code="""
+def path_lengths(slopes):
+    L = len(slopes)
+    windows = [slopes.unfold(0, k, 1).prod(dim=1).sum() for k in range(1, L + 1)]
+    return torch.stack([torch.tensor(1.0), *windows])
+""",
+    ),
 )
 
 

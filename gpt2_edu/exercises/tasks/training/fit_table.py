@@ -92,6 +92,19 @@ MISTAKES = (
         ("        table.grad = None  # backward adds to what is there\n", ""),
         ("lr * table.grad", "lr / steps * table.grad"),
     ),
+    Mistake(
+        "AdamW makes steps of another size. Each step here is plain: the learning rate times the gradient.",
+        code="""
+def fit_table(table, inputs, targets, steps, lr):
+    table = nn.Parameter(table.clone())
+    optimizer = torch.optim.AdamW([table], lr=lr)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        F.cross_entropy(table[inputs].flatten(0, 1), targets.flatten()).backward()
+        optimizer.step()
+    return table.detach()
+""",
+    ),
 )
 
 

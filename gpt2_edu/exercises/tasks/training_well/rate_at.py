@@ -115,6 +115,17 @@ MISTAKES = (
         return warm""",
         ),
     ),
+    Mistake(
+        "You divide by warmup_steps + 1, so the warm-up ends below lr. Its last step gets lr, so divide by `warmup_steps`.",
+        ("(step + 1) / warmup_steps", "(step + 1) / (warmup_steps + 1)"),
+    ),
+    Mistake(
+        "Your cosine falls to 0 and is cut off at min_lr. Let it fall by lr − min_lr, and add min_lr.",
+        (
+            "min_lr + (lr - min_lr) * (1 + math.cos(math.pi * d)) / 2",
+            "max(min_lr, lr * (1 + math.cos(math.pi * d)) / 2)",
+        ),
+    ),
 )
 
 

@@ -77,6 +77,10 @@ def conv1d(x, weight, bias):
         "`F.conv1d` is a real convolution, over neighbouring tokens. The file's `Conv1D` is a plain product, `x @ weight`.",
         ("x @ weight + bias", "F.conv1d(x, weight, bias)"),
     ),
+    Mistake(
+        "In spite of its name it is a matrix product: `x @ weight + bias`.",
+        ("x @ weight + bias", "F.conv1d(x.mT, weight.unsqueeze(-1), bias).mT"),
+    ),
 )
 
 

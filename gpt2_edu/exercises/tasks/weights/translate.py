@@ -124,6 +124,10 @@ MISTAKES = (
         "`reshape` and `view` do not transpose; they cut the same row of numbers into other pieces. Use `tensor.T`.",
         ("tensor.T if", "tensor.reshape(tensor.T.shape) if"),
     ),
+    Mistake(
+        "A block has two layers called `c_proj`, and both are stored as (in, out): turn that of the MLP as well.",
+        ('"c_proj.weight"', '"attn.c_proj.weight"'),
+    ),
 )
 
 
