@@ -8,7 +8,8 @@ functions or classes in PARTS, goes into my_gpt2.py. ``Exercise`` documents the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
@@ -56,6 +57,16 @@ def changed(code: str, *changes: tuple[str, str]) -> str:
             raise ValueError(f"{old!r} occurs {code.count(old)} times in the code, not once")
         code = code.replace(old, new)
     return code
+
+
+def fitting(mistakes: Iterable[Mistake], solution: str) -> list[Mistake]:
+    """Those of another exercise's mistakes whose edits fit this solution as well."""
+    found = []
+    for mistake in mistakes:
+        with contextlib.suppress(ValueError):
+            if mistake.edits and changed(solution, *mistake.edits):
+                found.append(mistake)
+    return found
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ MISTAKES = (
     ),
     Mistake(
         "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
-        ("q.size(-1)", "v.size(-1)"),
+        ("math.sqrt(q.size(-1))", "math.sqrt(v.size(-1))"),
     ),
     Mistake(
         "Each row must be divided by its own sum, as a column of sums: `sum(dim=-1, keepdim=True)`. Without `keepdim` the columns are divided.",
@@ -152,10 +152,6 @@ MISTAKES = (
     Mistake(
         "The powers are not divided by their sum. The shares of a row must sum to 1: `softmax(dim=-1)`.",
         ("scores.softmax(dim=-1)", "scores.exp()"),
-    ),
-    Mistake(
-        "`transpose(1, 2)` swaps the last two axes only if there is one in front. Count from the end: `transpose(-2, -1)`.",
-        ("k.transpose(-2, -1)", "k.transpose(1, 2)"),
     ),
 )
 

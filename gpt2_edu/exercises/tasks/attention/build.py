@@ -7,8 +7,9 @@ from torch.nn import functional as F
 
 from ....tape import trace
 from ...crane_run import CRANE, MARSH, TEXT, crane_run
-from ...exercise import Case, Mistake
+from ...exercise import Case, Mistake, fitting
 from ...step import fill, numbered, random_tensor
+from . import attention, project
 
 PARTS = ("attention", "Head")
 IMPORTS = (
@@ -56,6 +57,8 @@ class Head(nn.Module):
 
 
 MISTAKES = (
+    *fitting(attention.MISTAKES, SOLUTION),
+    *fitting(project.MISTAKES, SOLUTION),
     Mistake(
         "The division is missing: the scores are q · k / √D.",
         (" / math.sqrt(D)", ""),
@@ -69,31 +72,9 @@ MISTAKES = (
         ("softmax(dim=-1)", "softmax(dim=-2)"),
     ),
     Mistake(
-        "Your table is turned: its rows are keys. Row = query, so q is on the left, and k is "
-        "transposed.",
-        ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)"),
-    ),
-    Mistake(
-        "`attention` is right, but `Head` cuts its parts in another order. The first C entries of "
-        "`c_attn` are q, the next are k, the last are v.",
-        ("q, k, v = self.c_attn", "k, q, v = self.c_attn"),
-    ),
-    Mistake(
-        "You divide by √T, the root of the number of tokens. D is the length of the vectors, `q.size(-1)`.",
-        ("D = q.size(-1)", "D = q.size(-2)"),
-    ),
-    Mistake(
         "The division comes after the softmax, so the shares no longer sum to 1. Divide the scores.",
         (" / math.sqrt(D)", ""),
         ("scores.softmax(dim=-1)", "scores.softmax(dim=-1) / math.sqrt(D)"),
-    ),
-    Mistake(
-        "You multiply by √D, which makes the scores larger still. Divide by it.",
-        (" / math.sqrt", " * math.sqrt"),
-    ),
-    Mistake(
-        "Each row must be divided by its own sum, as a column of sums: `sum(dim=-1, keepdim=True)`. Without `keepdim` the columns are divided.",
-        ("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum(dim=-1)"),
     ),
     Mistake(
         "`dim=0` is the rows of a table, or the texts of a batch. The shares of one query are along the last axis: `dim=-1`.",
@@ -104,39 +85,8 @@ MISTAKES = (
         ("softmax(dim=-1)", "softmax(dim=1)"),
     ),
     Mistake(
-        "`transpose(1, 2)` swaps the last two axes only if there is one in front. Count from the end: `transpose(-2, -1)`.",
-        ("transpose(-2, -1)", "transpose(1, 2)"),
-    ),
-    Mistake(
-        "You turn the axes of k from the front, which is right only if there is no batch. Count from the end: `k.transpose(-2, -1)`.",
-        ("transpose(-2, -1)", "transpose(0, 1)"),
-    ),
-    Mistake(
-        "You transpose the weights before they mix. A row of them belongs to a query, so the result is `weights @ v`.",
-        ("return weights @ v", "return weights.transpose(-2, -1) @ v"),
-    ),
-    Mistake(
-        "The future is masked here. That is right in the next chapter. In this one every word sees every other.",
-        (
-            "scores.softmax(dim=-1)",
-            "scores.masked_fill(torch.ones_like(scores).tril() == 0, -torch.inf).softmax(dim=-1)",
-        ),
-    ),
-    Mistake(
         'The axes of a note must fit whatever is in front of T: write "... T T", with the dots.',
         ('note("scores", scores, "... T T")', 'note("scores", scores, "T T")'),
-    ),
-    Mistake(
-        "`attention` is right, but `Head` takes v, k, q. The first C entries of `c_attn` are q, the next are k, the last are v.",
-        ("q, k, v = self.c_attn", "v, k, q = self.c_attn"),
-    ),
-    Mistake(
-        "`attention` is right, but `Head` takes q, v, k. The first C entries of `c_attn` are q, the next are k, the last are v.",
-        ("q, k, v = self.c_attn", "q, v, k = self.c_attn"),
-    ),
-    Mistake(
-        "`split` takes the size of a piece, C, and not the number of pieces, 3. (`chunk(3, dim=-1)` takes the number.)",
-        ("split(x.size(-1), dim=-1)", "split(3, dim=-1)"),
     ),
     Mistake(
         "These are not three pieces of the last axis. Cut it with `split(x.size(-1), dim=-1)`, or with `chunk(3, dim=-1)`.",
@@ -158,34 +108,6 @@ MISTAKES = (
         ("nn.Linear(n_embd, 3 * n_embd)", "nn.Linear(n_embd, n_embd)"),
     ),
     Mistake(
-        "The softmax is missing: you mix with the scores themselves. Shares are positive, and 1 in total.",
-        ("scores.softmax(dim=-1)", "scores"),
-    ),
-    Mistake(
-        "You mix the keys. They are only compared with the queries. Words hand over their values, `weights @ v`.",
-        ("weights @ v", "weights @ k"),
-    ),
-    Mistake(
-        "You divide by the sum of the whole table. Each row must sum to 1: `sum(dim=-1, keepdim=True)`, or `softmax(dim=-1)`.",
-        ("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum()"),
-    ),
-    Mistake(
-        "You take D from the first axis. It is the last one, `q.size(-1)`.",
-        ("D = q.size(-1)", "D = q.size(0)"),
-    ),
-    Mistake(
-        "`q.size(1)` is D only if there is no batch. Count from the end: `q.size(-1)`.",
-        ("D = q.size(-1)", "D = q.size(1)"),
-    ),
-    Mistake(
-        "`torch.sqrt` takes a tensor, and D is a plain number. Write `math.sqrt(D)`.",
-        ("math.sqrt", "torch.sqrt"),
-    ),
-    Mistake(
-        "k must be transposed, so that each query meets each key: `q @ k.transpose(-2, -1)`.",
-        ("k.transpose(-2, -1)", "k"),
-    ),
-    Mistake(
         "On paper this is right. But e to the power of a large score is infinite, and infinity divided by infinity is nan. `softmax(dim=-1)` avoids that.",
         ("scores.softmax(dim=-1)", "scores.exp() / scores.exp().sum(dim=-1, keepdim=True)"),
     ),
@@ -200,10 +122,6 @@ MISTAKES = (
     Mistake(
         "`attention` is right, but `Head` adds x to its result. That is the residual connection, of a later chapter.",
         ("return attention(q, k, v)", "return x + attention(q, k, v)"),
-    ),
-    Mistake(
-        "The powers are not divided by their sum. The shares of a row must sum to 1: `softmax(dim=-1)`.",
-        ("scores.softmax(dim=-1)", "scores.exp()"),
     ),
 )
 

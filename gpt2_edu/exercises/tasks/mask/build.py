@@ -7,8 +7,9 @@ from torch.nn import functional as F
 
 from ....tape import trace
 from ...crane_run import CRANE, MARSH, TEXT, crane_run
-from ...exercise import Case, Mistake
+from ...exercise import Case, Mistake, fitting
 from ...step import random_tensor
+from . import causal_attention
 from .causal_attention import properties as properties
 
 PARTS = ("attention",)
@@ -39,6 +40,7 @@ def attention(q, k, v):
 
 
 MISTAKES = (
+    *fitting(causal_attention.MISTAKES, SOLUTION),
     Mistake(
         "You set weights to 0 after the softmax, when the future has already been counted, so the "
         "rows no longer sum to 1. Mask the scores, before it.",
@@ -49,47 +51,8 @@ MISTAKES = (
         ("masked_scores.softmax(dim=-1)", "masked_scores"),
     ),
     Mistake(
-        "Your triangle lacks its diagonal, so the first token sees nothing, and its row is nan. A "
-        "token may see itself.",
-        (".tril()", ".tril(-1)"),
-    ),
-    Mistake(
-        "You hide the past and show the future. `masked_fill` writes where its mask is True: give it "
-        "`~visible`, with `tril()` in `visible`.",
-        ("~visible", "visible"),
-    ),
-    Mistake(
-        "A large negative number is not low enough. Where all visible scores are lower still, the "
-        "future gets all the weight. Write `-torch.inf`.",
-        ("-torch.inf", "-10_000.0"),
-    ),
-    Mistake(
         "The mask is right, but the division by √D is gone.",
         (" / math.sqrt(D)", ""),
-    ),
-    Mistake(
-        "Nothing is masked here, so every token sees every other. `masked_fill` returns a new tensor: keep it, and take the softmax of that one.",
-        ("masked_scores.softmax(dim=-1)", "scores.softmax(dim=-1)"),
-    ),
-    Mistake(
-        "A score of 0 hides nothing, since e to the power of 0 is 1. Write `-torch.inf` where a token may not look.",
-        ("-torch.inf", "0"),
-    ),
-    Mistake(
-        "Your triangle shows one key too many, the very token that is to be predicted. Write `tril()`, not `tril(1)`.",
-        (".tril()", ".tril(1)"),
-    ),
-    Mistake(
-        "Your triangle is the upper one: each token sees itself and the future. Write `tril()`, not `triu()`.",
-        (".tril()", ".triu()"),
-    ),
-    Mistake(
-        "`~` needs True and False, and this triangle holds numbers. Make it with `dtype=torch.bool`.",
-        ("dtype=torch.bool, ", ""),
-    ),
-    Mistake(
-        "0 times −∞ is no number, so every score that should stay becomes nan. Write −∞ only where a token may not look, with `masked_fill`.",
-        ("scores.masked_fill(~visible, -torch.inf)", "scores + ~visible * -torch.inf"),
     ),
     Mistake(
         "`B, T, D = q.shape` needs exactly one axis in front, and there may be none or two. Take the last two: `q.shape[-2:]`.",
@@ -108,24 +71,8 @@ MISTAKES = (
         ("T, D = q.shape[-2:]", "T, D = q.size(0), q.size(-1)"),
     ),
     Mistake(
-        "Your columns sum to 1. The shares of one query are a row, so take the softmax with `dim=-1`.",
-        ("softmax(dim=-1)", "softmax(dim=-2)"),
-    ),
-    Mistake(
-        "`dim=1` is the last axis only if there is no batch. Count from the end: `softmax(dim=-1)`.",
-        ("softmax(dim=-1)", "softmax(dim=1)"),
-    ),
-    Mistake(
-        "Your table is turned: its rows are keys. Row = query, so q is on the left, and k is transposed.",
-        ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)"),
-    ),
-    Mistake(
         "You divide by D. Divide by its root, `math.sqrt(D)`.",
         ("math.sqrt(D)", "D"),
-    ),
-    Mistake(
-        "You transpose the weights before they mix. A row of them belongs to a query, so the result is `weights @ v`.",
-        ("return weights @ v", "return weights.transpose(-2, -1) @ v"),
     ),
     Mistake(
         'The axes of a note must fit whatever is in front of T: write "... T T", with the dots.',
@@ -143,14 +90,6 @@ MISTAKES = (
             'note("weights", masked_scores.softmax(dim=-1), "... T T")',
             "masked_scores.softmax(dim=-1)",
         ),
-    ),
-    Mistake(
-        "These are the weights. The result is their mixture of the values: `weights @ v`.",
-        ("return weights @ v", "return weights"),
-    ),
-    Mistake(
-        "The softmax is missing: you mix with the masked scores themselves.",
-        ("masked_scores.softmax(dim=-1)", "masked_scores"),
     ),
     Mistake(
         "The division comes after the softmax, so the weights no longer sum to 1. Divide the scores.",
