@@ -252,11 +252,6 @@ def _interrupts() -> Iterator[list[bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def can_stop() -> bool:
-    """Whether a function that takes too long can be stopped here."""
-    return sys.platform != "win32" and threading.current_thread() is threading.main_thread()
-
-
 @contextlib.contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
     """Raise OutOfTime after this many seconds of computing, in the main thread.
@@ -265,7 +260,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
     clock's. It is raised again each second until the function ends. On Windows and in other threads
     a reader interrupts the kernel.
     """
-    if not can_stop():
+    if sys.platform == "win32" or threading.current_thread() is not threading.main_thread():
         yield
         return
     running = True

@@ -19,14 +19,13 @@ from functools import lru_cache
 from typing import Any
 
 from . import calling
-from .calling import Outcome, call, can_stop
+from .calling import Outcome, call
 from .comparing import difference, first_difference, in_words, is_telling, kind_of, side_by_side
 from .exercise import Case, Exercise, Mistake, changed, find
 from .parts import assemble, execute, solutions
 from .record import mark_passed
-from .slips import slips
 
-FOR_PAIRS = 2.0  # seconds of computing, for the search for two mistakes at once, and for a slip
+FOR_PAIRS = 2.0  # seconds of computing that the search for two mistakes at once may take
 RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
 
@@ -157,7 +156,7 @@ def _explained(
     if diagnosis is None and wrong.value is not None and right.value is not None:
         table, said = _shown(exercise, cases[first - 1], wrong.value, right.value)
     if diagnosis is None and not wrong.timed_out:
-        diagnosis = _is_drawn(exercise, answer, outcomes, first) or _slip(exercise, outcomes, first)
+        diagnosis = _is_drawn(exercise, answer, outcomes, first)
     return Report(
         exercise.name,
         (*lines, *_unwritten(outcomes)),
@@ -291,25 +290,8 @@ def _is_drawn(
     )
 
 
-def _slip(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> str | None:
-    """A slip in the solution that gives the answer's outcomes, found within FOR_PAIRS seconds."""
-    telling = any(
-        (is_telling(ours.value) or ours.error) and not _same(ours, theirs, exercise.tolerance)
-        for ours, theirs in zip(outcomes, _known_outcomes(exercise), strict=False)
-    )
-    end = time.thread_time() + FOR_PAIRS
-    for words, code in slips(exercise.solution) if telling and can_stop() else ():
-        if time.thread_time() > end:
-            return None
-        if _gives(exercise, code, outcomes, first, exactly=True):
-            return f"Your results are those of the book's answer {words}."
-    return None
-
-
-def _gives(
-    exercise: Exercise, code: str, outcomes: Sequence[Outcome], first: int, exactly: bool = False
-) -> bool:
-    """Whether some code has these outcomes, ``exactly`` if errors must have the same words.
+def _gives(exercise: Exercise, code: str, outcomes: Sequence[Outcome], first: int) -> bool:
+    """Whether some code has these outcomes.
 
     Begins with the case that failed first, since almost all code differs there.
     """
@@ -320,16 +302,9 @@ def _gives(
         return False
     for i in [first - 1, *(i for i in range(len(outcomes)) if i != first - 1)]:
         theirs = call(function, exercise.cases()[i], FOR_PAIRS)
-        if exactly and _words(outcomes[i].error) != _words(theirs.error):
-            return False
         if not _same(outcomes[i], theirs, exercise.tolerance):
             return False
     return True
-
-
-def _words(error: str | None) -> str:
-    """An error without the place at its end."""
-    return re.sub(r" \((line \d+ of the function|in \w+: .*)\)$", "", error or "")
 
 
 def _same(ours: Outcome, theirs: Outcome, tolerance: float) -> bool:

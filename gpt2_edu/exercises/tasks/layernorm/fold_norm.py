@@ -79,6 +79,10 @@ MISTAKES = (
         "You scale the rows. γ acts on the inputs, and their axis is that of the columns: `weight * gamma`.",
         ("weight * gamma", "torch.diag(gamma) @ weight"),
     ),
+    Mistake(
+        "You divide by γ. The norm multiplies by it, so the matrix does too: `weight * gamma`.",
+        ("weight * gamma", "weight / gamma"),
+    ),
 )
 
 

@@ -126,6 +126,10 @@ MISTAKES = (
             "max(min_lr, lr * (1 + math.cos(math.pi * d)) / 2)",
         ),
     ),
+    Mistake(
+        "d divides by all steps. Only those after the warm-up count: `steps - warmup_steps`.",
+        ("/ (steps - warmup_steps)", "/ steps"),
+    ),
 )
 
 
