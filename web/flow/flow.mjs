@@ -1,5 +1,4 @@
-// One pass: the whole model as one picture, from the text to what comes next, and into every part of
-// it down to a single product.
+// One pass: the whole model as one picture, from the text to what comes next, down to one product.
 
 import { make } from "../exhibits/dom.mjs";
 import { Crumbs } from "./crumbs.mjs";
