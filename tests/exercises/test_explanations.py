@@ -96,7 +96,7 @@ def test_a_mistake_is_not_named_where_a_later_case_is_right():
 
 def built(name: str, parts: dict[str, str]):
     step = find_step(name)
-    return _examine(step, definitions(step.solution) | parts, {})
+    return _examine(step, definitions(step.solution) | parts, {})[0]
 
 
 @pytest.mark.parametrize("body", ["...", "pass", '"""The head."""'])

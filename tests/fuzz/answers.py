@@ -51,7 +51,7 @@ def answers() -> list[Answer]:
 def verdict(answer: Answer) -> Verdict:
     if answer.name == BUILD:
         step = find_step(answer.chapter)
-        report = mine._examine(step, definitions(step.solution) | definitions(answer.code), {})
+        report, _ = mine._examine(step, definitions(step.solution) | definitions(answer.code), {})
         return Verdict(report.passed, bool(report.diagnosis))
     exercise = find(answer.name)
     try:
