@@ -256,7 +256,7 @@ def test_whatever_is_given_is_compared(got, wanted):
 def test_an_error_inside_the_check_is_not_shown():
     code = definitions(find_step("training").solution)
     train = "def train(*args, **kwargs):\n    return {'a': 1}, 2"
-    said = str(_examine(find_step("training"), code | {"train": train}, {}))
+    said = str(_examine(find_step("training"), code | {"train": train}, {})[0])
     assert "a result has another kind or shape" in said
     assert "object" not in said
 
