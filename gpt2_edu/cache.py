@@ -66,7 +66,7 @@ class KVCache:
         return T > 1 and self.length > 0
 
     def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Store k and v (B, K, T, D) of the new tokens; return those of all, (B, K, S, D)."""
+        """Store k and v (B, H, T, D) of the new tokens; return those of all, (B, H, S, D)."""
         self.count(layer)
         start, stop = self.length, self.length + k.size(2)
         self.k[layer][:, :, start:stop] = k.detach()
