@@ -1,24 +1,34 @@
-// Compiles web/kernel.wat and writes kernel.mjs; with --print it prints the file instead.
+// Compiles the kernels and writes them as modules beside their sources: npm run kernel, or
+// node build_kernel.mjs FOLDER.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import wabt from "wabt";
 
 const web = fileURLToPath(new URL(".", import.meta.url));
-const module = (await wabt()).parseWat(
-  "kernel.wat",
-  new Uint8Array(readFileSync(`${web}kernel.wat`)),
-  {
-    simd: true,
-  },
-);
-module.validate();
-const bytes = Buffer.from(module.toBinary({}).buffer).toString("hex");
-const lines = bytes.match(/.{1,92}/g).map((part) => `  "${part}"`);
-const text = `// kernel.wat, compiled; in hexadecimal, which gzip makes smaller than base64. By npm run kernel.
+const [folder = web] = process.argv.slice(2);
+const tools = await wabt();
+
+const KERNELS = {
+  "kernel.mjs": ['(memory (export "memory") 1)', "kernel.wat", "matrix.wat"],
+};
+
+for (const [name, [memory, ...files]] of Object.entries(KERNELS)) {
+  const parts = files.map((file) => readFileSync(`${web}${file}`, "utf8"));
+  const text = `(module ${memory}\n${parts.join("\n")})`;
+  const module = tools.parseWat(name, new TextEncoder().encode(text), { simd: true });
+  module.validate();
+  const bytes = Buffer.from(module.toBinary({}).buffer).toString("hex");
+  const lines = bytes.match(/.{1,92}/g).map((part) => `  "${part}"`);
+  const path = `${folder}/${name}`;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(
+    path,
+    `// ${files.join(" and ")}, compiled; in hexadecimal, which gzip makes smaller than base64. By npm run kernel.
 
 export const KERNEL =
 ${lines.join(" +\n")};
-`;
-if (process.argv.includes("--print")) process.stdout.write(text);
-else writeFileSync(`${web}kernel.mjs`, text);
+`,
+  );
+}

@@ -1,11 +1,6 @@
-;; The one loop that takes nearly all the time: out[t, r] = x[t] · w[r] + b[r].
-;;
-;; x has T rows of K numbers, w has R rows `ws` bytes apart, out is (T, R); b may be 0, no bias.
-;; Where $wide is not 0, w is float16, and a row that several tokens need is first written there as
-;; float32. Four numbers are multiplied at once, and four tokens share a row of w while there are
-;; four. Addresses and strides are in bytes.
-(module
-  (memory (export "memory") 1)
+;; Products with weights where they are read only once, so that memory is the limit: one token's
+;; numbers times rows of weights, out[r] = x · w[r] + b[r], and products of whole numbers. matrix.wat
+;; has the others. Four numbers are multiplied at once. Addresses and strides are in bytes.
 
   (func $sum (param $a v128) (result f32)
     (f32.add
@@ -59,7 +54,7 @@
 
   ;; One row times four, which stand $step bytes apart: a number of the one, once loaded, is used
   ;; four times. Outputs stand $os bytes apart, and biases $bs.
-  (func $tile (param $x i32) (param $w i32) (param $step i32) (param $K i32)
+  (func $four (param $x i32) (param $w i32) (param $step i32) (param $K i32)
               (param $b i32) (param $bs i32) (param $out i32) (param $os i32)
     (local $k i32) (local $end i32) (local $p v128) (local $w1 i32) (local $w2 i32) (local $w3 i32)
     (local $a0 v128) (local $a1 v128) (local $a2 v128) (local $a3 v128)
@@ -125,24 +120,23 @@
       (local.set $to (i32.add (local.get $to) (i32.const 16)))
       (br_if $more (i32.lt_u (local.get $to) (local.get $end)))))
 
-  (func (export "product") (param $x i32) (param $w i32) (param $b i32) (param $out i32)
-                           (param $T i32) (param $K i32) (param $R i32) (param $ws i32)
-                           (param $wide i32)
-    (local $r i32) (local $t i32) (local $u i32) (local $y i32) (local $o i32)
-    (local $os i32) (local $bs i32) (local $q i32)
+  ;; One token: x is K numbers, w has R rows `ws` bytes apart; b may be 0, no bias. Four rows of w are
+  ;; read at a time, a quarter of w apart, because memory brings four far streams nearly twice as
+  ;; fast as one; the rows behind the last quarter are left over. Where $wide is not 0, w is float16,
+  ;; and there is room for a row as float32.
+  (func (export "oneToken") (param $x i32) (param $w i32) (param $b i32) (param $out i32)
+                            (param $K i32) (param $R i32) (param $ws i32) (param $wide i32)
+    (local $r i32) (local $u i32) (local $y i32) (local $o i32) (local $bs i32) (local $q i32)
     (local.set $K (i32.shl (local.get $K) (i32.const 2)))
-    (local.set $os (i32.shl (local.get $R) (i32.const 2)))
     (local.set $bs (select (i32.const 4) (i32.const 0) (local.get $b)))
-    ;; One token: four rows of w at a time, a quarter of w apart, because memory brings four far
-    ;; streams nearly twice as fast as one. The rows behind the last quarter are left over.
-    (if (i32.eqz (i32.or (i32.sub (local.get $T) (i32.const 1)) (local.get $wide))) (then
+    (if (i32.eqz (local.get $wide)) (then
       (local.set $q (i32.shr_u (local.get $R) (i32.const 2)))
       (local.set $u (local.get $w))
       (local.set $o (local.get $out))
       (local.set $y (local.get $b))
       (block $done (loop $quarter
         (br_if $done (i32.ge_u (local.get $r) (local.get $q)))
-        (call $tile (local.get $x) (local.get $u) (i32.mul (local.get $q) (local.get $ws))
+        (call $four (local.get $x) (local.get $u) (i32.mul (local.get $q) (local.get $ws))
           (local.get $K) (local.get $y) (i32.mul (local.get $q) (local.get $bs))
           (local.get $o) (i32.shl (local.get $q) (i32.const 2)))
         (local.set $u (i32.add (local.get $u) (local.get $ws)))
@@ -156,34 +150,18 @@
       (local.set $out (i32.add (local.get $out) (i32.shl (local.get $r) (i32.const 2))))))
     (block $done (loop $rows
       (br_if $done (i32.ge_u (local.get $r) (local.get $R)))
-      (local.set $u (local.get $w))
-      (local.set $y (local.get $x))
-      (local.set $o (local.get $out))
-      (local.set $t (local.get $T))
-      (block $next
-        (if (local.get $wide) (then
-          (if (i32.eqz (i32.or (i32.sub (local.get $T) (i32.const 1))
-                               (i32.and (local.get $K) (i32.const 31)))) (then
-            (call $rowHalf (local.get $x) (local.get $w) (local.get $K) (local.get $b)
-              (local.get $out))
-            (br $next)))
-          (call $widen (local.get $w) (local.get $wide) (local.get $K))
-          (local.set $u (local.get $wide))))
-        (loop $tokens
-          (if (i32.ge_u (local.get $t) (i32.const 4))
-            (then
-              (call $tile (local.get $u) (local.get $y) (local.get $K) (local.get $K)
-                (local.get $b) (i32.const 0) (local.get $o) (local.get $os))
-              (local.set $y (i32.add (local.get $y) (i32.shl (local.get $K) (i32.const 2))))
-              (local.set $o (i32.add (local.get $o) (i32.shl (local.get $os) (i32.const 2))))
-              (local.set $t (i32.sub (local.get $t) (i32.const 4))))
-            (else
-              (call $row (local.get $y) (local.get $u) (local.get $K) (local.get $b)
-                (local.get $o))
-              (local.set $y (i32.add (local.get $y) (local.get $K)))
-              (local.set $o (i32.add (local.get $o) (local.get $os)))
-              (local.set $t (i32.sub (local.get $t) (i32.const 1)))))
-          (br_if $tokens (local.get $t))))
+      (if (i32.and (i32.ne (local.get $wide) (i32.const 0))
+                   (i32.eqz (i32.and (local.get $K) (i32.const 31))))
+        (then
+          (call $rowHalf (local.get $x) (local.get $w) (local.get $K) (local.get $b)
+            (local.get $out)))
+        (else
+          (local.set $u (local.get $w))
+          (if (local.get $wide) (then
+            (call $widen (local.get $w) (local.get $wide) (local.get $K))
+            (local.set $u (local.get $wide))))
+          (call $row (local.get $x) (local.get $u) (local.get $K) (local.get $b)
+            (local.get $out))))
       (local.set $w (i32.add (local.get $w) (local.get $ws)))
       (local.set $b (i32.add (local.get $b) (local.get $bs)))
       (local.set $out (i32.add (local.get $out) (i32.const 4)))
@@ -197,7 +175,7 @@
     (if (local.get $b) (then (local.set $s (f32.add (local.get $s) (f32.load (local.get $b))))))
     (f32.store (local.get $out) (local.get $s)))
 
-  ;; The same with whole numbers: x is int16 and w int8, both with rows of K numbers, a multiple of
+  ;; Whole numbers, T tokens at a time: x is int16 and w int8, both with rows of K numbers, a multiple of
   ;; 16; a row of x counts in units of its number at $xs, a row of w of its number at $ws. Rows of w
   ;; are taken two at a time, half of w apart; where R is odd, the last one is taken twice.
   (func (export "productInt8") (param $x i32) (param $xs i32) (param $w i32) (param $ws i32)
@@ -248,4 +226,3 @@
         (br_if $tokens (i32.lt_u (local.get $t) (local.get $T))))
       (local.set $r (i32.add (local.get $r) (i32.const 1)))
       (br_if $rows (i32.lt_u (local.get $r) (local.get $half)))))
-)

@@ -16,10 +16,10 @@ export class PlainBackend extends Memory {
    * Rows of a table (V, C) by number: (T) → (T, C).
    * @param {Matrix} table
    * @param {ArrayLike<number>} ids
+   * @param {Tensor} [out]
    */
-  lookUp(table, ids) {
+  lookUp(table, ids, out = this.make([ids.length, table.columns])) {
     const C = table.columns;
-    const out = this.make([ids.length, C]);
     for (let t = 0; t < ids.length; t++) out.data.set(this.row(table, ids[t]), t * C);
     return out;
   }
@@ -36,9 +36,9 @@ export class PlainBackend extends Memory {
   /**
    * @param {Tensor} a
    * @param {Tensor} b
+   * @param {Tensor} [out]
    */
-  add(a, b) {
-    const out = this.make(a.shape);
+  add(a, b, out = this.make(a.shape)) {
     const [sum, x, y] = [out.data, a.data, b.data];
     for (let i = 0; i < sum.length; i++) sum[i] = x[i] + y[i];
     return out;
@@ -50,10 +50,10 @@ export class PlainBackend extends Memory {
    * @param {Tensor} weight  (C)
    * @param {Tensor} bias  (C)
    * @param {number} epsilon
+   * @param {Tensor} [out]
    */
-  layerNorm(x, weight, bias, epsilon) {
+  layerNorm(x, weight, bias, epsilon, out = this.make(x.shape)) {
     const [T, C] = x.shape;
-    const out = this.make([T, C]);
     const [to, w, b] = [out.data, weight.data, bias.data];
     for (let t = 0; t < T; t++) {
       const row = x.data.subarray(t * C, (t + 1) * C);
@@ -75,15 +75,15 @@ export class PlainBackend extends Memory {
    * @param {Tensor} x
    * @param {Matrix} weight  (R, K)
    * @param {Tensor | null} bias  (R)
+   * @param {Tensor} [out]
    */
-  linear(x, weight, bias) {
-    const out = this.make([x.shape[0], weight.rows]);
+  linear(x, weight, bias, out = this.make([x.shape[0], weight.rows])) {
     this.product(x.data, weight.data, bias?.data ?? null, out.data, weight.columns, weight.rows);
     return out;
   }
 
   /**
-   * out[t, r] = x[t] · w[r] + b[r], for rows of K numbers that stand `stride` apart in w.
+   * out[t, r] = scale x[t] · w[r] + b[r], for rows of K numbers that stand `stride` apart in w.
    * @param {Float32Array} x
    * @param {Float32Array} w
    * @param {Float32Array | null} b
@@ -91,8 +91,11 @@ export class PlainBackend extends Memory {
    * @param {number} K
    * @param {number} R
    * @param {number} [stride]
+   * @param {number} [scale]
+   * @param {number} [causal]  of no use here
    */
-  product(x, w, b, out, K, R, stride = K) {
+  // eslint-disable-next-line no-unused-vars -- faster ones leave out what a mask hides
+  product(x, w, b, out, K, R, stride = K, scale = 1, causal = 0) {
     for (let t = 0; t < out.length / R; t++) {
       for (let r = 0; r < R; r++) {
         const xs = t * K;
@@ -109,7 +112,7 @@ export class PlainBackend extends Memory {
           s3 += x[xs + k + 3] * w[ws + k + 3];
         }
         for (; k < K; k++) s0 += x[xs + k] * w[ws + k];
-        out[t * R + r] = s0 + s1 + s2 + s3 + (b ? b[r] : 0);
+        out[t * R + r] = scale * (s0 + s1 + s2 + s3) + (b ? b[r] : 0);
       }
     }
   }
@@ -139,20 +142,17 @@ export class PlainBackend extends Memory {
    * @param {Tensor} table
    * @param {number} rows
    * @param {number} scale
+   * @param {Tensor} [out]
+   * @param {number} [causal]  what a faster product need not compute (matrix.wat)
    * @returns {Tensor}  (H, T, rows)
    */
-  headProduct(x, table, rows, scale) {
-    const [H, T, K] = x.shape;
+  headProduct(x, table, rows, scale, out = this.make([...x.shape.slice(0, 2), rows]), causal = 0) {
+    const [H, , K] = x.shape;
     const [, room, stride] = table.shape;
-    const out = this.make([H, T, rows]);
     for (let h = 0; h < H; h++) {
       const own = this.slice(out, h, h + 1).data;
       const w = table.data.subarray(h * room * stride, (h + 1) * room * stride);
-      this.product(this.slice(x, h, h + 1).data, w, null, own, K, rows, stride);
-    }
-    if (scale !== 1) {
-      const all = out.data;
-      for (let i = 0; i < all.length; i++) all[i] *= scale;
+      this.product(this.slice(x, h, h + 1).data, w, null, own, K, rows, stride, scale, causal);
     }
     return out;
   }

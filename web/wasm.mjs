@@ -1,4 +1,5 @@
-// The same arithmetic with its one heavy loop in WebAssembly, many numbers at a time (kernel.wat).
+// The same arithmetic with its one heavy loop in WebAssembly, many numbers at a time: kernel.wat for
+// one token, matrix.wat for several.
 //
 // All numbers stand in the kernel's memory. When that grows, views of it are gone, so a tensor
 // here knows its place and takes a new view when it needs one. Weights may be kept as float16, in
@@ -15,6 +16,7 @@ import { PlainBackend } from "./plain.mjs";
 /** @typedef {Float32Array | Uint16Array | Int16Array | Int8Array} View */
 
 const PAGE = 65536; // bytes by which WebAssembly's memory grows
+const BEHIND = 64; // bytes that the kernels may read past the last number
 const VIEWS = { float32: Float32Array, float16: Uint16Array, int8: Int8Array };
 const LARGEST_INPUT = 8191; // of whole numbers
 const LONGEST_ROW = 8192; // of int8: so many products of 127 · 8,191, in four lanes, stay below 2³¹
@@ -68,6 +70,7 @@ export class WasmBackend extends PlainBackend {
     this.memory = /** @type {WebAssembly.Memory} */ (instance.exports.memory);
     this.used = 16; // bytes of the memory; address 0 means "none"
     this.stack = { place: 0, bytes: 0 };
+    this.panel = { place: 0, bytes: 0 }; // of a matrix, as the kernel reads it
     /** @type {Map<number, number[]>} */
     this.freed = new Map(); // places by bytes
   }
@@ -90,7 +93,7 @@ export class WasmBackend extends PlainBackend {
     const rounded = align(bytes);
     const place = this.freed.get(rounded)?.pop() ?? this.used;
     if (place === this.used) {
-      const missing = this.used + rounded - this.memory.buffer.byteLength;
+      const missing = this.used + rounded + BEHIND - this.memory.buffer.byteLength;
       if (missing > 0) this.memory.grow(Math.ceil(missing / PAGE));
       this.used += rounded;
     }
@@ -104,6 +107,16 @@ export class WasmBackend extends PlainBackend {
     const place = this.stack.place + this.top;
     this.top += bytes;
     return new Placed(this.memory, place, shape, Float32Array);
+  }
+
+  /**
+   * @param {number} numbers
+   * @returns {number}  the place of so many that last until the next product
+   */
+  panelFor(numbers) {
+    const bytes = 4 * numbers;
+    if (bytes > this.panel.bytes) this.panel = { place: this.reserve(bytes), bytes };
+    return this.panel.place;
   }
 
   /** @param {number} bytes */
@@ -191,15 +204,15 @@ export class WasmBackend extends PlainBackend {
    * @param {Tensor} x
    * @param {Matrix} weight
    * @param {Tensor | null} bias
+   * @param {Tensor} [out]
    */
-  linear(x, weight, bias) {
-    if (this.format === "float32") return super.linear(x, weight, bias);
+  linear(x, weight, bias, out = this.make([x.shape[0], weight.rows])) {
+    if (this.format === "float32") return super.linear(x, weight, bias, out);
     const { place, stride, scales, rows: R, columns: K } = /** @type {PlacedMatrix} */ (weight);
     const [T] = x.shape;
-    const out = this.make([T, R]);
-    const stack = this.mark();
     const b = bias ? placeOf(bias) : 0;
     if (scales) {
+      const stack = this.mark();
       const whole = this.make([T, stride / 2]); // two int16 in the room of a float32
       const inputs = this.make([T]);
       const numbers = new Int16Array(this.memory.buffer, whole.place, T * stride);
@@ -208,13 +221,10 @@ export class WasmBackend extends PlainBackend {
         const own = numbers.subarray(t * stride, (t + 1) * stride).fill(0, K);
         inputs.data[t] = toWhole(row, own, LARGEST_INPUT);
       }
-      const places = [whole.place, inputs.place, place, placeOf(scales), b, out.place];
+      const places = [whole.place, inputs.place, place, placeOf(scales), b, placeOf(out)];
       this.kernel.productInt8(...places, T, stride, R);
-    } else {
-      const wide = this.make([K + 4]).place; // a row of weights as float32
-      this.kernel.product(placeOf(x), place, b, out.place, T, K, R, 2 * stride, wide);
-    }
-    this.release(stack);
+      this.release(stack);
+    } else this.rows(placeOf(x), place, b, placeOf(out), T, K, R, 2 * stride, 1);
     return out;
   }
 
@@ -226,11 +236,40 @@ export class WasmBackend extends PlainBackend {
    * @param {number} K
    * @param {number} R
    * @param {number} [stride]
+   * @param {number} [scale]
+   * @param {number} [causal]  what matrix.wat need not compute
    */
-  product(x, w, b, out, K, R, stride = K) {
+  product(x, w, b, out, K, R, stride = K, scale = 1, causal = 0) {
+    const { byteOffset: to, length } = out;
     const bias = b === null ? 0 : b.byteOffset;
-    const T = out.length / R;
-    this.kernel.product(x.byteOffset, w.byteOffset, bias, out.byteOffset, T, K, R, 4 * stride, 0);
+    this.rows(x.byteOffset, w.byteOffset, bias, to, length / R, K, R, 4 * stride, 0, scale, causal);
+    if (length === R && scale !== 1) {
+      const sums = new Float32Array(this.memory.buffer, to, R);
+      for (let r = 0; r < R; r++) sums[r] *= scale;
+    }
+  }
+
+  /**
+   * Rows of x times rows of w; tensors by their places.
+   * @param {number} x
+   * @param {number} w
+   * @param {number} b  0: none
+   * @param {number} out
+   * @param {number} T
+   * @param {number} K
+   * @param {number} R
+   * @param {number} step  bytes from row to row of w
+   * @param {number} half  1: w is float16
+   * @param {number} [scale]  unless T is 1
+   * @param {number} [causal]
+   */
+  rows(x, w, b, out, T, K, R, step, half, scale = 1, causal = 0) {
+    const panel = this.panelFor(half ? 16 * K + 32 : 8 * K);
+    if (T === 1) this.kernel.oneToken(x, w, b, out, K, R, step, half && panel);
+    else {
+      const { product } = this.kernel;
+      product(x, 4 * K, w, 4, step, half, T, R, K, b, 0, out, 4 * R, scale, causal, panel);
+    }
   }
 }
 
