@@ -187,6 +187,7 @@ export class DeviceMemory extends Recorder {
   copy(from, to) {
     const [a, b] = [placed(from), placed(to)];
     this.copies().copyBufferToBuffer(a.buffer, 4 * a.first, b.buffer, 4 * b.first, a.bytes);
+    return to;
   }
 
   /** @param {Tensor} tensor */

@@ -129,6 +129,7 @@ export class Memory {
    */
   copy(from, to) {
     to.data.set(from.data);
+    return to;
   }
 
   /**

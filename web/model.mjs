@@ -150,11 +150,11 @@ class Pass {
     let posEmb = backend.lookUp(weights["transformer.wpe"].weight, positions);
     if (this.switches.positions === false) backend.clear(posEmb);
     posEmb = await this.note("pos_emb", posEmb, "T C");
-    const x = await this.note("embd", backend.add(tokEmb, posEmb), "B T C");
+    let x = await this.note("embd", backend.add(tokEmb, posEmb), "B T C");
     for (const layer of this.switches.order ?? Array(this.config.nLayer).keys()) {
       const stack = backend.mark();
       const after = await this.block(x, layer);
-      backend.copy(after, x);
+      x = backend.copy(after, x);
       backend.release(stack);
     }
     return this.note("ln_f", this.norm("transformer.ln_f", x), "B T C");
@@ -198,10 +198,9 @@ class Pass {
     const scale = switches.scale === false ? 1 : 1 / Math.sqrt(D);
     let scores = backend.headProduct(q, kept.k, S, scale); // (H, T, S)
     scores = await this.note(`${path}scores`, scores, table);
-    if (switches.mask !== false) backend.mask(scores, start);
+    if (switches.mask !== false) scores = backend.mask(scores, start);
     scores = await this.note(`${path}masked_scores`, scores, table);
-    backend.softmax(scores);
-    const weights = await this.note(`${path}weights`, scores, table);
+    const weights = await this.note(`${path}weights`, backend.softmax(scores), table);
     let heads = backend.headProduct(weights, kept.v, D, 1); // (H, T, D)
     for (const head of switches.headsOff ?? []) {
       const [n, h] = head.split(".").map(Number);
@@ -222,10 +221,9 @@ class Pass {
   async mlp(x, layer) {
     const { backend } = this;
     const path = `transformer.h.${layer}.mlp.`;
-    let pre = this.linear(`${path}c_fc`, x);
-    pre = await this.note(`${path}pre`, pre, "B T F");
-    backend.gelu(pre, this.switches.gelu ?? "tanh");
-    const act = await this.note(`${path}act`, pre, "B T F");
+    const pre = await this.note(`${path}pre`, this.linear(`${path}c_fc`, x), "B T F");
+    const gelu = backend.gelu(pre, this.switches.gelu ?? "tanh");
+    const act = await this.note(`${path}act`, gelu, "B T F");
     const out = this.linear(`${path}c_proj`, act);
     return this.note(`${path}out`, out, "B T C");
   }

@@ -92,10 +92,8 @@ export class PlainBackend extends Memory {
    * @param {number} R
    * @param {number} [stride]
    * @param {number} [scale]
-   * @param {number} [causal]  of no use here
    */
-  // eslint-disable-next-line no-unused-vars -- faster ones leave out what a mask hides
-  product(x, w, b, out, K, R, stride = K, scale = 1, causal = 0) {
+  product(x, w, b, out, K, R, stride = K, scale = 1) {
     for (let t = 0; t < out.length / R; t++) {
       for (let r = 0; r < R; r++) {
         const xs = t * K;
@@ -143,16 +141,15 @@ export class PlainBackend extends Memory {
    * @param {number} rows
    * @param {number} scale
    * @param {Tensor} [out]
-   * @param {number} [causal]  what a faster product need not compute (matrix.wat)
    * @returns {Tensor}  (H, T, rows)
    */
-  headProduct(x, table, rows, scale, out = this.make([...x.shape.slice(0, 2), rows]), causal = 0) {
+  headProduct(x, table, rows, scale, out = this.make([...x.shape.slice(0, 2), rows])) {
     const [H, , K] = x.shape;
     const [, room, stride] = table.shape;
     for (let h = 0; h < H; h++) {
       const own = this.slice(out, h, h + 1).data;
       const w = table.data.subarray(h * room * stride, (h + 1) * room * stride);
-      this.product(this.slice(x, h, h + 1).data, w, null, own, K, rows, stride, scale, causal);
+      this.product(this.slice(x, h, h + 1).data, w, null, own, K, rows, stride, scale);
     }
     return out;
   }
@@ -170,6 +167,7 @@ export class PlainBackend extends Memory {
         scores.data.fill(-Infinity, row + Math.min(start + t + 1, S), row + S);
       }
     }
+    return scores;
   }
 
   /**
@@ -180,16 +178,19 @@ export class PlainBackend extends Memory {
     const S = scores.shape[2];
     for (let row = 0; row < scores.data.length; row += S)
       softmax(scores.data.subarray(row, row + S));
+    return scores;
   }
 
   /**
    * @param {Tensor} x
    * @param {"tanh" | "erf"} form
+   * @param {Tensor} [out]
    */
-  gelu(x, form) {
+  gelu(x, form, out = x) {
     const f = form === "tanh" ? geluTanh : geluErf;
-    const all = x.data;
-    for (let i = 0; i < all.length; i++) all[i] = f(all[i]);
+    const [from, to] = [x.data, out.data];
+    for (let i = 0; i < to.length; i++) to[i] = f(from[i]);
+    return out;
   }
 }
 

@@ -237,12 +237,11 @@ export class WasmBackend extends PlainBackend {
    * @param {number} R
    * @param {number} [stride]
    * @param {number} [scale]
-   * @param {number} [causal]  what matrix.wat need not compute
    */
-  product(x, w, b, out, K, R, stride = K, scale = 1, causal = 0) {
+  product(x, w, b, out, K, R, stride = K, scale = 1) {
     const { byteOffset: to, length } = out;
     const bias = b === null ? 0 : b.byteOffset;
-    this.rows(x.byteOffset, w.byteOffset, bias, to, length / R, K, R, 4 * stride, 0, scale, causal);
+    this.rows(x.byteOffset, w.byteOffset, bias, to, length / R, K, R, 4 * stride, 0, scale);
     if (length === R && scale !== 1) {
       const sums = new Float32Array(this.memory.buffer, to, R);
       for (let r = 0; r < R; r++) sums[r] *= scale;
@@ -261,14 +260,13 @@ export class WasmBackend extends PlainBackend {
    * @param {number} step  bytes from row to row of w
    * @param {number} half  1: w is float16
    * @param {number} [scale]  unless T is 1
-   * @param {number} [causal]
    */
-  rows(x, w, b, out, T, K, R, step, half, scale = 1, causal = 0) {
+  rows(x, w, b, out, T, K, R, step, half, scale = 1) {
     const panel = this.panelFor(half ? 16 * K + 32 : 8 * K);
     if (T === 1) this.kernel.oneToken(x, w, b, out, K, R, step, half && panel);
     else {
       const { product } = this.kernel;
-      product(x, 4 * K, w, 4, step, half, T, R, K, b, 0, out, 4 * R, scale, causal, panel);
+      product(x, 4 * K, w, 4, step, half, T, R, K, b, 0, out, 4 * R, scale, 0, panel);
     }
   }
 }

@@ -126,8 +126,8 @@ export class WebGPUBackend extends DeviceMemory {
    */
   mask(scores, start) {
     const [, T, S] = scores.shape;
-    if (T === 1) return; // nothing is behind a last token
-    this.each("mask", size(scores.shape), [T, S, start], [scores]);
+    if (T > 1) this.each("mask", size(scores.shape), [T, S, start], [scores]);
+    return scores; // of one token nothing is hidden
   }
 
   /**
@@ -137,6 +137,7 @@ export class WebGPUBackend extends DeviceMemory {
   softmax(scores) {
     const [H, T, S] = scores.shape;
     this.run("softmax", [H * T], [H * T, S], [scores]);
+    return scores;
   }
 
   /**
@@ -145,6 +146,7 @@ export class WebGPUBackend extends DeviceMemory {
    */
   gelu(x, form) {
     this.each("gelu", size(x.shape), [form === "erf" ? 1 : 0], [x]);
+    return x;
   }
 }
 
