@@ -37,7 +37,7 @@ export function geluErf(x) {
  * The error function to 1.5e-7: Abramowitz and Stegun 7.1.26.
  * @param {number} x
  */
-function erf(x) {
+export function erf(x) {
   const t = 1 / (1 + 0.3275911 * Math.abs(x));
   const tail = t * (1.421413741 + t * (-1.453152027 + t * 1.061405429));
   const sum = t * (0.254829592 + t * (-0.284496736 + tail));

@@ -7,7 +7,8 @@ import { size } from "./numbers.mjs";
 /** @import { Backend } from "./plain.mjs" */
 /** @typedef {(values: Float32Array, shape: number[]) => ArrayLike<number> | void} EditFunction */
 /** @typedef {ArrayLike<number> | EditFunction} Edit */
-/** @typedef {{path: string, axes: string, shape: number[], values: Float32Array}} Noted */
+/** @typedef {{path: string, axes: string, shape: number[], values: Float32Array,
+ *   grad?: Float32Array}} Noted  grad: of a training step, the gradient of its loss */
 
 export class Tape {
   /**

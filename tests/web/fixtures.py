@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import json
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from gpt2_edu import GPT2, GPT2Config, KVCache, crane, generate, load_tokenizer,
 from gpt2_edu.exercises.comparing import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
 from gpt2_edu.sampling import next_probabilities
+from gpt2_edu.training.optim import learning_rate, make_optimizer
 from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
 from gpt2_site import one_pass
 from gpt2_site.practice_tasks import answered_in_page, leaves, task
@@ -39,6 +42,7 @@ Edits = dict[str, Callable[[Tensor], Tensor]]
 def all_fixtures() -> dict[str, Any]:
     return {
         "model": model(),
+        "training": training(),
         "host": host(),
         "text": text(),
         "answers": answers(),
@@ -65,7 +69,7 @@ def sample(tensor: Tensor) -> dict[str, Any]:
     """Every n-th value, n a prime that divides no row's length, so that all columns are met."""
     every = next(
         n
-        for n in (1, 2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251)
+        for n in (1, 2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 557)
         if tensor.numel() <= n * FEW and (n == 1 or tensor.size(-1) % n)
     )
     values = [float(f"{v:.7g}") for v in tensor.flatten().tolist()[::every]]
@@ -174,6 +178,118 @@ def model() -> dict[str, Any]:
         "exact": exact,
         "float16": case(rounded(lambda x: x.half().float()), pieces, record=True),
         "int8": case(int8, pieces),
+    }
+
+
+# ---- Training -----------------------------------------------------------------------------------
+
+# Sizes that agree in nothing; sizes of which the page's kernels take four or eight at once, with
+# all targets of a row ignored; and more tokens and a wider head, with room for more tokens still.
+TRAINED = {
+    "odd sizes": (ODD, 3, 13),
+    "even sizes": (GPT2Config(vocab_size=48, block_size=8, n_layer=1, n_head=2, n_embd=16), 4, 8),
+    "larger sizes": (
+        GPT2Config(vocab_size=515, block_size=80, n_layer=2, n_head=4, n_embd=64),
+        2,
+        64,
+    ),
+}
+RUN: dict[str, Any] = {"steps": 50, "lr": 3e-3, "min_lr": 1e-4, "warmup_steps": 5}
+DECAY, BETAS, CLIP = 0.1, (0.9, 0.95), 1.0
+
+
+def sfc32(seed: int) -> Iterator[float]:
+    """The random numbers of web/sampling.mjs, by which both sides make the same weights."""
+    mask = 2**32 - 1
+    a, b, c, counter = seed & mask, seed >> 32, 0, 1
+    for i in itertools.count():
+        total = (a + b + counter) & mask
+        counter += 1
+        a, b = b ^ (b >> 9), (c + (c << 3)) & mask
+        c = (((c << 21) & mask | c >> 11) + total) & mask
+        if i >= 12:
+            yield total / 2**32
+
+
+def seeded(config: GPT2Config, numbers: Iterator[float]) -> GPT2:
+    """Every parameter random, as test/training.test.mjs makes it."""
+    model = GPT2(config)
+    for name, parameter in model.named_parameters():
+        scale = 1.0 if parameter.ndim == 1 else 3 * min(parameter.shape) ** -0.5
+        shift = 1.0 if "ln_" in name and name.endswith("weight") else 0.0
+        drawn = [shift + scale * (next(numbers) - 0.5) for _ in range(parameter.numel())]
+        parameter.data = torch.tensor(drawn, dtype=torch.float64).float().view(parameter.shape)
+    model.tie_weights()
+    return model.train()
+
+
+def training() -> dict[str, Any]:
+    cases = {name: learnt(*case, noted=name == "odd sizes") for name, case in TRAINED.items()}
+    options = {"lr": RUN["lr"], "minLr": RUN["min_lr"], "warmupSteps": RUN["warmup_steps"]}
+    options |= {"steps": RUN["steps"], "weightDecay": DECAY, "gradClip": CLIP}
+    return {"cases": cases, "settings": options | {"beta1": BETAS[0], "beta2": BETAS[1]}}
+
+
+def learnt(config: GPT2Config, B: int, T: int, *, noted: bool) -> dict[str, Any]:
+    """What PyTorch gets from a batch: gradients, and the losses of steps that all see it."""
+    config = replace(config, embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0)
+    numbers = sfc32(T)
+    model = seeded(config, numbers)
+    weights = torch.cat([p.detach().flatten() for p in model.parameters()]).tolist()
+    rows = [[int(next(numbers) * config.vocab_size) for _ in range(T + 1)] for _ in range(B)]
+    ids = torch.tensor(rows)
+    inputs, targets = ids[:, :-1], ids[:, 1:].clone()
+    targets[0, 1::3] = -100
+    if B > 3:
+        targets[1] = -100
+
+    with trace(model, grads=True) as t:
+        _, loss = model(inputs, targets)
+    assert loss is not None
+    loss.backward()
+    axes = {name: axes for name, axes, _ in t.ledger().rows()}
+    names = [name for name in t.names if name != "idx" and noted]
+    tape = [
+        {"path": name, "axes": axes[name], **sample(t[name]), "grad": sample(t.grad(name))}
+        for name in names
+    ]
+    grads = [{"name": name, **gradient(p, numbers)} for name, p in model.named_parameters()]
+
+    optimizer = make_optimizer(model, lr=RUN["lr"], betas=BETAS, weight_decay=DECAY)
+    losses, norms = [], []
+    for step in range(RUN["steps"]):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate(step, **RUN)
+        _, loss = model(inputs, targets)
+        assert loss is not None
+        optimizer.zero_grad()
+        loss.backward()
+        norms.append(float(nn.utils.clip_grad_norm_(model.parameters(), CLIP)))
+        optimizer.step()
+        losses.append(loss.item())
+    return {
+        "config": json.dumps(config_to_hugging_face(config)),
+        "seed": T,
+        "checksum": sum(i * w for i, w in enumerate(weights, 1)),
+        "ids": inputs.flatten().tolist(),
+        "targets": targets.flatten().tolist(),
+        "T": T,
+        "grads": grads,
+        "noted": tape,
+        "losses": [round(v, 6) for v in losses],
+        "norms": [round(v, 6) for v in norms],
+    }
+
+
+def gradient(parameter: nn.Parameter, numbers: Iterator[float]) -> dict[str, Any]:
+    """Some numbers of a gradient, its largest, and its product with random ones: with all of it."""
+    assert parameter.grad is not None
+    grad = parameter.grad.double()
+    random = torch.tensor([next(numbers) - 0.5 for _ in range(grad.numel())], dtype=torch.double)
+    return {
+        **sample(parameter.grad),
+        "largest": grad.abs().max().item(),
+        "product": float(grad.flatten() @ random),
     }
 
 

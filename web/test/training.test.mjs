@@ -1,0 +1,154 @@
+// Training gives PyTorch's numbers: gradients, those on the tape too, and the losses of a run.
+
+import { describe, expect, test } from "vitest";
+import { readConfig } from "../config.mjs";
+import { randomNumbers } from "../sampling.mjs";
+import { Tape } from "../tape.mjs";
+import { plainArithmetic, Trainer } from "../train/trainer.mjs";
+import { fixture } from "./files.mjs";
+
+const { cases, settings } = fixture("training");
+const ARITHMETIC = { plain: plainArithmetic };
+
+/** A trainer of a case with the weights that fixtures.py makes, and the random numbers after them. */
+async function begin(expected, arithmetic, options = {}) {
+  const config = readConfig(expected.config);
+  const given = { T: expected.T, settings, ...options };
+  const trainer = await Trainer.start(config, await arithmetic(), given);
+  const random = randomNumbers(expected.seed);
+  let [checksum, place] = [0, 0];
+  for (const { name } of expected.grads) {
+    const { data, shape } = trainer.parameters.get(name);
+    const scale = shape.length === 1 ? 1 : 3 * Math.min(...shape) ** -0.5;
+    const shift = /ln_\w+\.weight$/.test(name) ? 1 : 0;
+    for (let i = 0; i < data.length; i++) {
+      data[i] = shift + scale * (random() - 0.5);
+      checksum += ++place * data[i];
+    }
+  }
+  expect(checksum).toBe(expected.checksum);
+  for (let i = 0; i < expected.ids.length / expected.T; i++) {
+    for (let t = 0; t <= expected.T; t++) random(); // ids, which the fixture holds
+  }
+  return { trainer, random };
+}
+
+/** How far values are from a sample of PyTorch's, relative to the largest of them. */
+function apart(values, { shape, every, values: expected }) {
+  expect(values.length).toBe(shape.reduce((a, b) => a * b));
+  const largest = Math.max(...expected.map(Number).filter(Number.isFinite).map(Math.abs));
+  const differences = expected.map((given, i) =>
+    values[i * every] === Number(given) ? 0 : Math.abs(values[i * every] - Number(given)),
+  );
+  return Math.max(...differences) / largest;
+}
+
+describe.each(Object.entries(ARITHMETIC))("%s", (_, arithmetic) => {
+  test.each(Object.entries(cases))("gradients of %s", async (_, expected) => {
+    const { trainer, random } = await begin(expected, arithmetic);
+    const { ids, targets } = expected;
+    expect(trainer.loss(ids, targets)).toBeCloseTo(expected.losses[0], 5);
+    trainer.backward(ids, targets); // whose gradients the next does not keep
+    expect(trainer.backward(ids, targets)).toBeCloseTo(expected.losses[0], 5);
+    expect([...trainer.parameters.keys()].sort()).toEqual(
+      expected.grads.map(({ name }) => name).sort(),
+    );
+    for (const { name, shape, every, values, largest, product } of expected.grads) {
+      const grad = trainer.parameters.get(name).grad.data;
+      expect(trainer.parameters.get(name).shape, name).toEqual(shape);
+      for (const [i, value] of values.entries()) {
+        expect(Math.abs(grad[i * every] - value) / largest, name).toBeLessThan(1e-5);
+      }
+      const sum = grad.reduce((sum, d) => sum + d * (random() - 0.5), 0);
+      const room = 1e-5 * largest * Math.sqrt(grad.length);
+      expect(Math.abs(sum - product), name).toBeLessThan(room);
+    }
+  });
+
+  test.each(Object.entries(cases))("50 steps of %s", async (_, expected) => {
+    const { trainer } = await begin(expected, arithmetic);
+    for (const [i, loss] of expected.losses.entries()) {
+      const found = trainer.step(expected.ids, expected.targets);
+      expect(Math.abs(found.loss - loss)).toBeLessThan(1e-4);
+      expect(found.norm / expected.norms[i]).toBeCloseTo(1, 3);
+    }
+  });
+
+  test("the tape has every tensor with its gradient", async () => {
+    const expected = cases["odd sizes"];
+    const { trainer } = await begin(expected, arithmetic);
+    const tape = new Tape();
+    trainer.backward(expected.ids, expected.targets, tape);
+    expect([...tape.noted.keys()]).toEqual(expected.noted.map(({ path }) => path));
+    for (const { path, axes, grad, ...sample } of expected.noted) {
+      const own = tape.noted.get(path);
+      expect(own).toMatchObject({ axes, shape: sample.shape });
+      expect(apart(own.values, sample), path).toBeLessThan(1e-5);
+      expect(apart(own.grad, grad), path).toBeLessThan(1e-5);
+    }
+  });
+});
+
+const EVEN = cases["even sizes"];
+
+test.each([
+  {},
+  { gelu: "erf" },
+  { mask: false },
+  { scale: false },
+  { positions: false },
+  { layerNorm: false },
+  { headsOff: new Set(["0.1"]) },
+])("the gradient is the slope of the loss with %o", async (switches) => {
+  const { trainer } = await begin(EVEN, plainArithmetic, { switches });
+  trainer.backward(EVEN.ids, EVEN.targets);
+  const [weights, grads] = [trainer.regions.weights.data, trainer.regions.grads.data];
+  const squares = grads.reduce((sum, d) => sum + d * d, 0);
+  const before = weights.slice();
+  const at = (step) => {
+    weights.set(before.map((w, i) => w + (step * grads[i]) / Math.sqrt(squares)));
+    return trainer.loss(EVEN.ids, EVEN.targets);
+  };
+  expect((at(0.01) - at(-0.01)) / 0.02 / Math.sqrt(squares)).toBeCloseTo(1, 2);
+});
+
+test("a run that was stored goes on bit for bit", async () => {
+  const [one, two] = [await begin(EVEN, plainArithmetic), await begin(EVEN, plainArithmetic)];
+  const step = ({ trainer }) => trainer.step(EVEN.ids, EVEN.targets).loss;
+  for (let i = 0; i < 7; i++) step(one);
+  const state = structuredClone(one.trainer.state());
+  const losses = [step(one), step(one)];
+  two.trainer.restore(state);
+  expect([step(two), step(two)]).toEqual(losses);
+  expect(two.trainer.state()).toEqual(one.trainer.state());
+});
+
+test("weights stay as they are where gradients are not finite", async () => {
+  const { trainer } = await begin(EVEN, plainArithmetic);
+  trainer.backward(EVEN.ids, EVEN.targets);
+  trainer.regions.grads.data[5] = NaN;
+  const before = trainer.state();
+  expect(() => trainer.update()).toThrow("take a lower learning rate");
+  expect(trainer.state()).toEqual(before);
+});
+
+test.each([
+  [[1, 2], [2, 3], "2 ids and 2 targets are not the same number of rows of 8"],
+  [Array(8).fill(1), Array(16).fill(1), "8 ids and 16 targets"],
+  [Array(8).fill(48), Array(8).fill(1), "the id 48 or the target 1 is outside the vocabulary"],
+  [Array(8).fill(1), Array(8).fill(-1), "the target -1 is outside the vocabulary"],
+  [Array(8).fill(1), Array(8).fill(-100), "every target is ignored"],
+])("ids %j with targets %j are refused", async (ids, targets, said) => {
+  const { trainer } = await begin(EVEN, plainArithmetic);
+  expect(() => trainer.step(ids, targets)).toThrow(said);
+  expect(() => trainer.loss(ids, targets)).toThrow(said);
+});
+
+test.each([
+  [{ warmupSteps: 50, steps: 50 }, "warmupSteps=50 must be below steps=50"],
+  [{ lr: NaN }, "lr must be 0 or more"],
+  [{ beta2: 1 }, "must be below 1"],
+  [{ speed: 3 }, "there is no setting speed"],
+])("settings %j are refused", async (settings, said) => {
+  await expect(begin(EVEN, plainArithmetic, { settings })).rejects.toThrow(said);
+});

@@ -1,0 +1,110 @@
+// AdamW with a warm-up, a cosine and clipping: from gradients to new weights.
+//
+// Sources: Kingma and Ba 2015 (Adam); Loshchilov and Hutter 2019 (the decay apart from the gradient),
+// 2017 (the cosine).
+
+/**
+ * The settings of a run, with the names and the defaults of training/config.py.
+ * @typedef {object} Settings
+ * @property {number} steps
+ * @property {number} lr  the highest learning rate
+ * @property {number} minLr  that of the last step
+ * @property {number} warmupSteps
+ * @property {number} weightDecay  of matrices; vectors do not decay
+ * @property {number} beta1
+ * @property {number} beta2
+ * @property {number} gradClip  the longest gradient; 0: any
+ */
+
+/** @type {Settings} */
+export const DEFAULTS = {
+  steps: 1000,
+  lr: 6e-4,
+  minLr: 6e-5,
+  warmupSteps: 100,
+  weightDecay: 0.1,
+  beta1: 0.9,
+  beta2: 0.95,
+  gradClip: 1,
+};
+
+const EPSILON = 1e-8;
+
+/**
+ * Throws an Error that names the first setting with which no run can be made.
+ * @param {Settings} settings
+ */
+export function checkSettings(settings) {
+  for (const [name, value] of Object.entries(settings)) {
+    if (!(name in DEFAULTS)) throw new Error(`there is no setting ${name}`);
+    if (!(Number.isFinite(value) && value >= 0)) {
+      throw new Error(`${name} must be 0 or more, not ${value}`);
+    }
+  }
+  const { beta1, beta2, warmupSteps, steps } = settings;
+  if (!(beta1 < 1 && beta2 < 1)) throw new Error("beta1 and beta2 must be below 1");
+  if (!(warmupSteps < steps)) {
+    throw new Error(`warmupSteps=${warmupSteps} must be below steps=${steps}`);
+  }
+}
+
+/**
+ * The learning rate of one step, counted from 0: a straight rise, then half a cosine.
+ * @param {number} step
+ * @param {Settings} settings
+ */
+export function learningRate(step, { steps, lr, minLr, warmupSteps }) {
+  if (step < warmupSteps) return (lr * (step + 1)) / warmupSteps;
+  const done = Math.min((step - warmupSteps + 1) / Math.max(steps - warmupSteps, 1), 1);
+  return minLr + ((lr - minLr) * (1 + Math.cos(Math.PI * done))) / 2;
+}
+
+/**
+ * What a gradient of this norm is multiplied by, so that it is at most `longest`.
+ * @param {number} norm
+ * @param {number} longest  0: any
+ */
+export function clip(norm, longest) {
+  return longest ? Math.min(1, longest / (norm + 1e-6)) : 1;
+}
+
+/**
+ * The numbers that one step of AdamW multiplies by. `step` counts from 1: the moments start at 0, and
+ * are divided by how much of them has been filled by now.
+ * @param {number} step
+ * @param {number} lr
+ * @param {number} decay
+ * @param {number} scale  of the gradient, from clipping
+ * @param {Settings} settings
+ */
+export function factors(step, lr, decay, scale, { beta1, beta2 }) {
+  return [
+    scale,
+    beta1,
+    beta2,
+    1 - lr * decay,
+    lr / (1 - beta1 ** step),
+    1 / Math.sqrt(1 - beta2 ** step),
+    EPSILON,
+  ];
+}
+
+/**
+ * One step for weights that have the same decay, in place.
+ *
+ * m is a running mean of the gradient, v one of its square. A weight moves by lr · m / √v: by about lr
+ * wherever the gradient keeps its sign, whether it is large or small.
+ * @param {Float32Array} w  weights
+ * @param {Float32Array} g  their gradients
+ * @param {Float32Array} m
+ * @param {Float32Array} v
+ * @param {number[]} factors
+ */
+export function adamW(w, g, m, v, [scale, beta1, beta2, kept, rate, unbias, epsilon]) {
+  for (let i = 0; i < w.length; i++) {
+    const d = scale * g[i];
+    m[i] = beta1 * m[i] + (1 - beta1) * d;
+    v[i] = beta2 * v[i] + (1 - beta2) * d * d;
+    w[i] = kept * w[i] - (rate * m[i]) / (Math.sqrt(v[i]) * unbias + epsilon);
+  }
+}

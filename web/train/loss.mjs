@@ -1,0 +1,67 @@
+// Cross-entropy: how surprised the model was, on average, by the tokens that came.
+
+/** @import { Config } from "../config.mjs" */
+/** @import { Variable } from "./graph.mjs" */
+
+export const IGNORED = -100; // the target of a position that does not count, as in PyTorch
+
+/**
+ * How many positions of a batch count. Throws an Error for ids and targets that are not B rows of T
+ * tokens, or if no position counts.
+ * @param {ArrayLike<number>} ids
+ * @param {ArrayLike<number>} targets
+ * @param {number} T
+ * @param {Config} config
+ */
+export function checkBatch(ids, targets, T, { vocabSize: V }) {
+  if (!ids.length || ids.length % T || targets.length !== ids.length) {
+    throw new Error(
+      `${ids.length} ids and ${targets.length} targets are not the same number of rows of ${T}`,
+    );
+  }
+  let count = 0;
+  for (let t = 0; t < ids.length; t++) {
+    const counts = targets[t] !== IGNORED;
+    if (!isToken(ids[t], V) || (counts && !isToken(targets[t], V))) {
+      throw new Error(
+        `the id ${ids[t]} or the target ${targets[t]} is outside the vocabulary 0 … ${V - 1}`,
+      );
+    }
+    if (counts) count++;
+  }
+  if (!count) throw new Error("every target is ignored: there is nothing to learn from");
+  return count;
+}
+
+/**
+ * @param {number} id
+ * @param {number} V
+ */
+const isToken = (id, V) => Number.isInteger(id) && id >= 0 && id < V;
+
+/**
+ * The sum of -log p(target) over the positions of a row that count, p = softmax(logits). Its gradient
+ * with respect to the logits is p - 1 at the target and p elsewhere: what was thought likely and did
+ * not come goes down, what came goes up. That gradient, times `share`, is left in logits.grad.
+ * @param {Variable} logits  (T, V)
+ * @param {Int32Array} targets  (T)
+ * @param {number} share  of a position in the mean over a batch
+ */
+export function crossEntropy(logits, targets, share) {
+  const [T, V] = logits.shape;
+  const [scores, d] = [logits.data, logits.grad.data];
+  let loss = 0;
+  for (let t = 0; t < T; t++) {
+    const row = t * V;
+    let largest = -Infinity;
+    for (let i = row; i < row + V; i++) if (scores[i] > largest) largest = scores[i];
+    let sum = 0;
+    for (let i = row; i < row + V; i++) sum += d[i] = Math.exp(scores[i] - largest);
+    const scale = targets[t] === IGNORED ? 0 : share;
+    for (let i = row; i < row + V; i++) d[i] *= scale / sum;
+    if (targets[t] === IGNORED) continue;
+    loss += Math.log(sum) + largest - scores[row + targets[t]];
+    d[row + targets[t]] -= share;
+  }
+  return loss;
+}

@@ -1,0 +1,80 @@
+// The parameters of a model that learns: where they are in memory, and what they begin as.
+
+import { size } from "../numbers.mjs";
+import { expectedShapes } from "../weights.mjs";
+
+/** @import { Config } from "../config.mjs" */
+/** @import { Tensor } from "../memory.mjs" */
+/** @import { PlainBackend } from "../plain.mjs" */
+/** @import { Weights } from "../weights.mjs" */
+/** @import { Parameter } from "./graph.mjs" */
+
+/**
+ * All parameters side by side, and in the same order three times as much: their gradients, and
+ * AdamW's running means of the gradients, m, and of their squares, v. Matrices come first, because
+ * they decay and vectors do not. Every tensor begins at a multiple of 16 bytes; what is between is 0.
+ * @typedef {Record<"weights" | "grads" | "m" | "v", Tensor>} Regions
+ */
+
+/**
+ * @param {Config} config
+ * @param {PlainBackend} backend
+ */
+export function makeParameters(config, backend) {
+  const shapes = [...expectedShapes(config)].map(([name, shape]) => ({
+    name: `transformer.${name}`,
+    // Files have the maps of a block as (in, out); here, as in nn.Linear, a row is an output.
+    shape: shape.length > 1 && name.startsWith("h.") ? [shape[1], shape[0]] : shape,
+  }));
+  const isMatrix = (/** @type {{shape: number[]}} */ { shape }) => shape.length > 1;
+  const inOrder = [...shapes.filter(isMatrix), ...shapes.filter((one) => !isMatrix(one))];
+  const rounded = (/** @type {number[]} */ shape) => 4 * Math.ceil(size(shape) / 4);
+  const total = inOrder.reduce((sum, { shape }) => sum + rounded(shape), 0);
+  const decaying = inOrder.filter(isMatrix).reduce((sum, { shape }) => sum + rounded(shape), 0);
+  const [all, grads, m, v] = Array.from({ length: 4 }, () => backend.keep([total]));
+
+  /** @type {Map<string, Parameter>} */
+  const parameters = new Map();
+  /** @type {Record<string, any>} */
+  const weights = {};
+  let first = 0;
+  for (const { name, shape } of inOrder) {
+    const end = first + size(shape);
+    const [rows, columns = 1] = shape;
+    const parameter = Object.assign(backend.slice(all, first, end), { shape, rows, columns });
+    const grad = Object.assign(backend.slice(grads, first, end), { shape });
+    parameters.set(name, Object.assign(parameter, { grad }));
+    first += rounded(shape);
+    const [module, kind] = name.split(/\.(?=weight$|bias$)/);
+    (weights[module] ??= {})[kind] = parameter;
+  }
+  /** @type {Regions} */
+  const regions = { weights: all, grads, m, v };
+  return { parameters, weights: /** @type {Weights} */ (weights), regions, decaying };
+}
+
+/**
+ * GPT-2's initialisation (model.py): biases 0, LayerNorms the identity, everything else normal, and
+ * smaller where a block writes to the residual stream.
+ * @param {Map<string, Parameter>} parameters
+ * @param {Config} config
+ * @param {() => number} random  from 0 to below 1
+ * @param {number} std
+ */
+export function initialise(parameters, { nLayer }, random, std) {
+  for (const [name, { data, shape }] of parameters) {
+    if (shape.length === 1) data.fill(/ln_\w+\.weight$/.test(name) ? 1 : 0);
+    else {
+      const own = name.endsWith("c_proj.weight") ? std / Math.sqrt(2 * nLayer) : std;
+      for (let i = 0; i < data.length; i++) data[i] = own * normal(random);
+    }
+  }
+}
+
+/**
+ * A number from the standard normal distribution (Box and Muller 1958).
+ * @param {() => number} random
+ */
+function normal(random) {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}
