@@ -12,6 +12,12 @@ const tools = await wabt();
 
 const KERNELS = {
   "kernel.mjs": ['(memory (export "memory") 1)', "kernel.wat", "matrix.wat"],
+  // In the memory of the first.
+  "train/kernel.mjs": [
+    '(import "engine" "memory" (memory 1))',
+    "train/kernel.wat",
+    "train/rows.wat",
+  ],
 };
 
 for (const [name, [memory, ...files]] of Object.entries(KERNELS)) {

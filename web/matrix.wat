@@ -200,6 +200,7 @@
       (param $panel i32)
     (local $i i32) (local $j i32) (local $left i32) (local $first i32) (local $many i32)
     (local $w i32) (local $ws i32) (local $ci i32) (local $di i32)
+    (if (i32.eqz (local.get $d)) (then (local.set $ds (i32.const 0))))
     (loop $columns
       (local.set $left (i32.sub (local.get $N) (local.get $j)))
       (if (i32.eq (local.get $bj) (i32.const 4))

@@ -82,7 +82,7 @@ export class WasmBackend extends PlainBackend {
   static async start(format = "float32") {
     const bytes = Uint8Array.from(KERNEL.match(/../g) ?? [], (byte) => parseInt(byte, 16));
     const { instance } = await WebAssembly.instantiate(bytes);
-    return new WasmBackend(instance, format);
+    return new this(instance, format);
   }
 
   /**

@@ -1,36 +1,28 @@
 // Training gives PyTorch's numbers: gradients, those on the tape too, and the losses of a run.
 
-import { describe, expect, test } from "vitest";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, test, vi } from "vitest";
 import { readConfig } from "../config.mjs";
-import { randomNumbers } from "../sampling.mjs";
+import { stream } from "../generation.mjs";
+import { argmax, nextProbabilities } from "../sampling.mjs";
 import { Tape } from "../tape.mjs";
+import { IGNORED } from "../train/loss.mjs";
+import { simdArithmetic } from "../train/simd.mjs";
 import { plainArithmetic, Trainer } from "../train/trainer.mjs";
 import { fixture } from "./files.mjs";
+import { BITS, checksum, fill } from "./runs.mjs";
 
 const { cases, settings } = fixture("training");
-const ARITHMETIC = { plain: plainArithmetic };
+const ARITHMETIC = { plain: plainArithmetic, SIMD: simdArithmetic };
+const EVEN = cases["even sizes"];
 
-/** A trainer of a case with the weights that fixtures.py makes, and the random numbers after them. */
+/** A trainer of a case, and the random numbers after its weights. */
 async function begin(expected, arithmetic, options = {}) {
   const config = readConfig(expected.config);
   const given = { T: expected.T, settings, ...options };
   const trainer = await Trainer.start(config, await arithmetic(), given);
-  const random = randomNumbers(expected.seed);
-  let [checksum, place] = [0, 0];
-  for (const { name } of expected.grads) {
-    const { data, shape } = trainer.parameters.get(name);
-    const scale = shape.length === 1 ? 1 : 3 * Math.min(...shape) ** -0.5;
-    const shift = /ln_\w+\.weight$/.test(name) ? 1 : 0;
-    for (let i = 0; i < data.length; i++) {
-      data[i] = shift + scale * (random() - 0.5);
-      checksum += ++place * data[i];
-    }
-  }
-  expect(checksum).toBe(expected.checksum);
-  for (let i = 0; i < expected.ids.length / expected.T; i++) {
-    for (let t = 0; t <= expected.T; t++) random(); // ids, which the fixture holds
-  }
-  return { trainer, random };
+  return { trainer, random: fill(trainer, expected) };
 }
 
 /** How far values are from a sample of PyTorch's, relative to the largest of them. */
@@ -89,8 +81,6 @@ describe.each(Object.entries(ARITHMETIC))("%s", (_, arithmetic) => {
   });
 });
 
-const EVEN = cases["even sizes"];
-
 test.each([
   {},
   { gelu: "erf" },
@@ -130,6 +120,54 @@ test("weights stay as they are where gradients are not finite", async () => {
   const before = trainer.state();
   expect(() => trainer.update()).toThrow("take a lower learning rate");
   expect(trainer.state()).toEqual(before);
+});
+
+test.each(Object.entries(ARITHMETIC))("memory is planned once in %s", async (_, arithmetic) => {
+  const { trainer } = await begin(EVEN, arithmetic);
+  const { backend } = trainer.arithmetic;
+  const keep = vi.spyOn(backend, "keep");
+  const used = [backend.used, backend.memory?.buffer.byteLength];
+  for (let i = 0; i < 3; i++) trainer.step(EVEN.ids, EVEN.targets);
+  trainer.loss(EVEN.ids, EVEN.targets);
+  expect(keep).not.toHaveBeenCalled();
+  expect([backend.used, backend.memory?.buffer.byteLength]).toEqual(used);
+});
+
+test("a trainer that was closed holds no memory", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  const { trainer, memory } = await (async () => {
+    const { trainer } = await begin(EVEN, simdArithmetic);
+    trainer.step(EVEN.ids, EVEN.targets);
+    return { trainer, memory: new WeakRef(trainer.arithmetic.backend.memory) };
+  })();
+  collect();
+  expect(memory.deref()).toBeDefined();
+  trainer.close();
+  await new Promise((resolve) => setTimeout(resolve)); // what a task has seen lives until its end
+  collect();
+  expect(memory.deref()).toBeUndefined();
+});
+
+test.each(Object.entries(ARITHMETIC))("a model in training can write in %s", async (_, given) => {
+  const { trainer } = await begin(EVEN, given);
+  const row = EVEN.ids.slice(0, EVEN.T);
+  const last = [...Array(EVEN.T - 1).fill(IGNORED), 5];
+  const [before, state] = [trainer.loss(row, last), trainer.state()];
+  const written = [];
+  for await (const { id } of stream(trainer.model, row, 1, { temperature: 0 })) written.push(id);
+  const logits = await trainer.model.forward(row, { lastOnly: true });
+  expect(written).toEqual([argmax(logits)]);
+  expect(-Math.log(nextProbabilities(logits)[5])).toBeCloseTo(before, 5);
+  expect(trainer.state()).toEqual(state);
+  trainer.step(row, last);
+  expect(trainer.loss(row, last)).toBeLessThan(before);
+});
+
+test("a run has the same bits on every machine", async () => {
+  const { trainer } = await begin(EVEN, simdArithmetic);
+  for (let i = 0; i < 20; i++) trainer.step(EVEN.ids, EVEN.targets);
+  expect(checksum(trainer.state().weights)).toBe(BITS);
 });
 
 test.each([

@@ -19,7 +19,7 @@ import { GPT2 } from "../model.mjs";
 
 /**
  * A tensor with the gradient of the loss with respect to it; `causal` where a mask hides all that
- * is above its diagonal.
+ * is above its diagonal, and nothing there need be computed.
  * @typedef {Tensor & {grad: Tensor, causal?: boolean}} Variable
  * @typedef {Matrix & Variable} Parameter
  */
@@ -49,6 +49,8 @@ export class Graph {
     /** @type {Operation[]} */
     this.operations = [];
     this.spent = new Set(); // tensors whose gradient is another's by now
+    /** @type {Variable[]} */
+    this.masked = [];
   }
 
   /**
@@ -70,8 +72,12 @@ export class Graph {
     return this.operations[this.operations.length - 1].output;
   }
 
-  /** @param {(operation: Operation) => void} [noted]  called after each that has a name */
+  /**
+   * @param {(operation: Operation) => void} [noted]  called after each that has a name; then what a
+   *   mask hides is computed as well, so that it can be seen
+   */
   forward(noted) {
+    for (const scores of this.masked) scores.causal = !noted;
     for (const operation of this.operations) {
       operation.forward();
       if (noted && operation.names.length) noted(operation);
@@ -130,12 +136,8 @@ export class Graph {
   add(a, b) {
     const { backend, gradients } = this;
     const out = Object.assign(backend.keep(a.shape), { grad: a.grad });
-    this.write(
-      [a, b],
-      out,
-      () => backend.add(a, b, out),
-      ({ adds }) => gradients.add(b, out, adds[1]),
-    );
+    const forward = () => backend.add(a, b, out);
+    this.write([a, b], out, forward, ({ adds }) => gradients.add(b, out, adds[1]));
     this.spent.add(a);
     return out;
   }
@@ -210,13 +212,9 @@ export class Graph {
    * @param {number} start
    */
   mask(scores, start) {
-    scores.causal = start === 0;
-    return this.write(
-      [],
-      scores,
-      () => this.backend.mask(scores, start),
-      () => {},
-    );
+    if (start === 0) this.masked.push(scores);
+    const forward = () => this.backend.mask(scores, start);
+    return this.write([], scores, forward, () => {});
   }
 
   /** @param {Variable} scores */

@@ -59,7 +59,6 @@ export class Trainer {
       trainer.regions.grads.data.fill(0);
       return trainer;
     } catch (error) {
-      arithmetic.backend.close();
       if (!(error instanceof RangeError)) throw error; // a browser's own, where memory ends
       throw new Error("this browser has no memory for such a run: choose a smaller model", {
         cause: error,
@@ -218,10 +217,8 @@ export class Trainer {
     this.steps = step;
   }
 
-  /** Give all memory back: the trainer cannot be used any more. */
+  /** Give all memory back: the trainer cannot be used any more, and holds nothing. */
   close() {
-    this.arithmetic.backend.close();
-    this.graph.operations.length = 0;
-    this.parameters.clear();
+    for (const name of Object.keys(this)) Reflect.deleteProperty(this, name);
   }
 }

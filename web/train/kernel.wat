@@ -1,0 +1,205 @@
+;; What training computes besides products, four numbers at a time: softmax, GELU, LayerNorm and their
+;; gradients, sums, and AdamW. Addresses, strides and the lengths $n are in bytes. Where a length is
+;; not said to be any, it is a multiple of 16; tensors end at one, so it may be rounded up.
+;; No relaxed instruction: results are the same on every machine.
+
+  ;; eˣ to the last digit but one: x is split into n ln 2 and a rest, whose power is a polynomial
+  ;; (Cephes, Moshier). Below -87 it is 0, and above 88, e⁸⁸.
+  (func $exp (param $x v128) (result v128)
+    (local $n v128) (local $y v128) (local $any v128)
+    (local.set $any (f32x4.ge (local.get $x) (f32x4.splat (f32.const -87))))
+    (local.set $x (f32x4.max (f32x4.splat (f32.const -87))
+      (f32x4.min (f32x4.splat (f32.const 88)) (local.get $x))))
+    (local.set $n (f32x4.nearest
+      (f32x4.mul (local.get $x) (f32x4.splat (f32.const 1.44269504088896341)))))
+    (local.set $x (f32x4.sub (f32x4.sub (local.get $x)
+        (f32x4.mul (local.get $n) (f32x4.splat (f32.const 0.693359375))))
+      (f32x4.mul (local.get $n) (f32x4.splat (f32.const -2.12194440e-4)))))
+    (local.set $y (f32x4.add (f32x4.splat (f32.const 1.3981999507e-3))
+      (f32x4.mul (local.get $x) (f32x4.splat (f32.const 1.9875691500e-4)))))
+    (local.set $y (f32x4.add (f32x4.splat (f32.const 8.3334519073e-3))
+      (f32x4.mul (local.get $x) (local.get $y))))
+    (local.set $y (f32x4.add (f32x4.splat (f32.const 4.1665795894e-2))
+      (f32x4.mul (local.get $x) (local.get $y))))
+    (local.set $y (f32x4.add (f32x4.splat (f32.const 1.6666665459e-1))
+      (f32x4.mul (local.get $x) (local.get $y))))
+    (local.set $y (f32x4.add (f32x4.splat (f32.const 5.0000001201e-1))
+      (f32x4.mul (local.get $x) (local.get $y))))
+    (local.set $y (f32x4.add (f32x4.add (f32x4.splat (f32.const 1)) (local.get $x))
+      (f32x4.mul (local.get $y) (f32x4.mul (local.get $x) (local.get $x)))))
+    (v128.and (local.get $any) (i32x4.add (local.get $y)
+      (i32x4.shl (i32x4.trunc_sat_f32x4_s (local.get $n)) (i32.const 23)))))
+
+  (func $sum (param $a v128) (result f32)
+    (f32.add
+      (f32.add (f32x4.extract_lane 0 (local.get $a)) (f32x4.extract_lane 1 (local.get $a)))
+      (f32.add (f32x4.extract_lane 2 (local.get $a)) (f32x4.extract_lane 3 (local.get $a)))))
+
+  ;; Of four numbers those whose place, from byte $k on, is before $n; in place of others, $else.
+  (func $before (param $a v128) (param $k i32) (param $n i32) (param $else v128) (result v128)
+    (v128.bitselect (local.get $a) (local.get $else)
+      (i32x4.lt_s
+        (i32x4.add (i32x4.splat (local.get $k)) (v128.const i32x4 0 4 8 12))
+        (i32x4.splat (local.get $n)))))
+
+  ;; The last numbers of a row at $out: what is behind it stays.
+  (func $end (param $out i32) (param $a v128) (param $k i32) (param $n i32)
+    (local.set $out (i32.add (local.get $out) (local.get $k)))
+    (v128.store (local.get $out) (call $before (local.get $a) (local.get $k) (local.get $n)
+      (v128.load (local.get $out)))))
+
+  ;; A row of any length: out = softmax(x) · scale; out may be x. The largest number is left at $most,
+  ;; and the sum of e^(x - largest) behind it.
+  (func $row (export "softmaxRow") (param $x i32) (param $out i32) (param $n i32)
+             (param $scale f32) (param $most i32)
+    (local $k i32) (local $a v128) (local $e v128) (local $full i32)
+    (local.set $full (i32.and (local.get $n) (i32.const -16)))
+    (local.set $a (f32x4.splat (f32.const -inf)))
+    (block $done (loop $more
+      (br_if $done (i32.ge_u (local.get $k) (local.get $full)))
+      (local.set $a (f32x4.max (local.get $a)
+        (v128.load (i32.add (local.get $x) (local.get $k)))))
+      (local.set $k (i32.add (local.get $k) (i32.const 16)))
+      (br $more)))
+    (if (i32.lt_u (local.get $k) (local.get $n)) (then
+      (local.set $a (f32x4.max (local.get $a)
+        (call $before (v128.load (i32.add (local.get $x) (local.get $k)))
+          (local.get $k) (local.get $n) (local.get $a))))))
+    (f32.store (local.get $most) (f32.max
+      (f32.max (f32x4.extract_lane 0 (local.get $a)) (f32x4.extract_lane 1 (local.get $a)))
+      (f32.max (f32x4.extract_lane 2 (local.get $a)) (f32x4.extract_lane 3 (local.get $a)))))
+    (local.set $e (v128.load32_splat (local.get $most)))
+    (local.set $a (v128.const i64x2 0 0))
+    (local.set $k (i32.const 0))
+    (block $done (loop $more
+      (br_if $done (i32.ge_u (local.get $k) (local.get $full)))
+      (v128.store (i32.add (local.get $out) (local.get $k)) (call $exp
+        (f32x4.sub (v128.load (i32.add (local.get $x) (local.get $k))) (local.get $e))))
+      (local.set $a (f32x4.add (local.get $a)
+        (v128.load (i32.add (local.get $out) (local.get $k)))))
+      (local.set $k (i32.add (local.get $k) (i32.const 16)))
+      (br $more)))
+    (if (i32.lt_u (local.get $k) (local.get $n)) (then
+      (local.set $e (call $exp
+        (f32x4.sub (v128.load (i32.add (local.get $x) (local.get $k))) (local.get $e))))
+      (call $end (local.get $out) (local.get $e) (local.get $k) (local.get $n))
+      (local.set $a (f32x4.add (local.get $a)
+        (call $before (local.get $e) (local.get $k) (local.get $n) (v128.const i64x2 0 0))))))
+    (f32.store offset=4 (local.get $most) (call $sum (local.get $a)))
+    (local.set $e (f32x4.splat
+      (f32.div (local.get $scale) (f32.load offset=4 (local.get $most)))))
+    (local.set $k (i32.const 0))
+    (block $done (loop $more
+      (br_if $done (i32.ge_u (local.get $k) (local.get $full)))
+      (v128.store (i32.add (local.get $out) (local.get $k))
+        (f32x4.mul (v128.load (i32.add (local.get $out) (local.get $k))) (local.get $e)))
+      (local.set $k (i32.add (local.get $k) (i32.const 16)))
+      (br $more)))
+    (if (i32.lt_u (local.get $k) (local.get $n)) (then
+      (call $end (local.get $out)
+        (f32x4.mul (v128.load (i32.add (local.get $out) (local.get $k))) (local.get $e))
+        (local.get $k) (local.get $n)))))
+
+  ;; $rows rows of any length in place. Where $causal is not 0, row i of each square table has i + 1
+  ;; numbers, and the others become 0.
+  (func (export "softmax") (param $x i32) (param $rows i32) (param $n i32) (param $causal i32)
+                           (param $most i32)
+    (local $end i32) (local $k i32)
+    (loop $more
+      (local.set $end (local.get $n))
+      (if (local.get $causal) (then
+        (local.set $k (local.tee $end (select (i32.const 4)
+          (i32.add (local.get $k) (i32.const 4)) (i32.ge_u (local.get $k) (local.get $n)))))))
+      (call $row (local.get $x) (local.get $x) (local.get $end) (f32.const 1) (local.get $most))
+      (memory.fill (i32.add (local.get $x) (local.get $end)) (i32.const 0)
+        (i32.sub (local.get $n) (local.get $end)))
+      (local.set $x (i32.add (local.get $x) (local.get $n)))
+      (br_if $more (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
+
+  ;; H tables of T rows: in the first row what is behind $first becomes -∞, and one number less in
+  ;; each next.
+  (func (export "mask") (param $x i32) (param $H i32) (param $T i32) (param $n i32)
+                        (param $first i32)
+    (local $t i32) (local $k i32)
+    (loop $heads
+      (local.set $t (i32.const 0))
+      (loop $rows
+        (local.set $k (i32.add (local.get $first) (i32.shl (local.get $t) (i32.const 2))))
+        (block $done (loop $more
+          (br_if $done (i32.ge_u (local.get $k) (local.get $n)))
+          (f32.store (i32.add (local.get $x) (local.get $k)) (f32.const -inf))
+          (local.set $k (i32.add (local.get $k) (i32.const 4)))
+          (br $more)))
+        (local.set $x (i32.add (local.get $x) (local.get $n)))
+        (br_if $rows (i32.lt_u (local.tee $t (i32.add (local.get $t) (i32.const 1)))
+          (local.get $T))))
+      (br_if $heads (local.tee $H (i32.sub (local.get $H) (i32.const 1))))))
+
+  ;; d = p (d - Σ p d) for $rows rows of any length.
+  (func (export "softmaxBackward") (param $p i32) (param $d i32) (param $rows i32) (param $n i32)
+    (local $k i32) (local $full i32) (local $a v128)
+    (local.set $full (i32.and (local.get $n) (i32.const -16)))
+    (loop $next
+      (local.set $a (v128.const i64x2 0 0))
+      (local.set $k (i32.const 0))
+      (block $done (loop $more
+        (br_if $done (i32.ge_u (local.get $k) (local.get $full)))
+        (local.set $a (f32x4.add (local.get $a) (f32x4.mul
+          (v128.load (i32.add (local.get $p) (local.get $k))) (v128.load (i32.add (local.get $d) (local.get $k))))))
+        (local.set $k (i32.add (local.get $k) (i32.const 16)))
+        (br $more)))
+      (if (i32.lt_u (local.get $k) (local.get $n)) (then
+        (local.set $a (f32x4.add (local.get $a) (call $before (f32x4.mul
+            (v128.load (i32.add (local.get $p) (local.get $k))) (v128.load (i32.add (local.get $d) (local.get $k))))
+          (local.get $k) (local.get $n) (v128.const i64x2 0 0))))))
+      (local.set $a (f32x4.splat (call $sum (local.get $a))))
+      (local.set $k (i32.const 0))
+      (block $done (loop $more
+        (br_if $done (i32.ge_u (local.get $k) (local.get $full)))
+        (v128.store (i32.add (local.get $d) (local.get $k)) (f32x4.mul
+          (v128.load (i32.add (local.get $p) (local.get $k)))
+          (f32x4.sub (v128.load (i32.add (local.get $d) (local.get $k))) (local.get $a))))
+        (local.set $k (i32.add (local.get $k) (i32.const 16)))
+        (br $more)))
+      (if (i32.lt_u (local.get $k) (local.get $n)) (then
+        (call $end (local.get $d) (f32x4.mul
+            (v128.load (i32.add (local.get $p) (local.get $k)))
+            (f32x4.sub (v128.load (i32.add (local.get $d) (local.get $k))) (local.get $a)))
+          (local.get $k) (local.get $n))))
+      (local.set $p (i32.add (local.get $p) (local.get $n)))
+      (local.set $d (i32.add (local.get $d) (local.get $n)))
+      (br_if $next (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
+
+  ;; 1 / (1 + e⁻ᵘ) with u = 2√(2/π) (x + 0.044715 x³): GELU is x times this.
+  (func $gate (param $x v128) (result v128)
+    (f32x4.div (f32x4.splat (f32.const 1)) (f32x4.add (f32x4.splat (f32.const 1))
+      (call $exp (f32x4.mul (local.get $x) (f32x4.add
+        (f32x4.mul (f32x4.mul (local.get $x) (local.get $x))
+          (f32x4.splat (f32.const -0.0713548162726))) ;; · 0.044715
+        (f32x4.splat (f32.const -1.5957691216057308))))))))
+
+  (func (export "gelu") (param $x i32) (param $out i32) (param $n i32)
+    (local $k i32) (local $a v128)
+    (loop $more
+      (local.set $a (v128.load (i32.add (local.get $x) (local.get $k))))
+      (v128.store (i32.add (local.get $out) (local.get $k))
+        (f32x4.mul (local.get $a) (call $gate (local.get $a))))
+      (br_if $more (i32.lt_u (local.tee $k (i32.add (local.get $k) (i32.const 16)))
+        (local.get $n)))))
+
+  ;; out = d (s + x s (1 - s) u′), s the gate of x.
+  (func (export "geluBackward") (param $x i32) (param $d i32) (param $out i32) (param $n i32)
+    (local $k i32) (local $a v128) (local $s v128)
+    (loop $more
+      (local.set $a (v128.load (i32.add (local.get $x) (local.get $k))))
+      (local.set $s (call $gate (local.get $a)))
+      (v128.store (i32.add (local.get $out) (local.get $k)) (f32x4.mul
+        (v128.load (i32.add (local.get $d) (local.get $k)))
+        (f32x4.add (local.get $s) (f32x4.mul
+          (f32x4.mul (local.get $s) (f32x4.sub (f32x4.splat (f32.const 1)) (local.get $s)))
+          (f32x4.mul (local.get $a) (f32x4.add
+            (f32x4.mul (f32x4.mul (local.get $a) (local.get $a))
+              (f32x4.splat (f32.const 0.2140644488179))) ;; · 3 · 0.044715
+            (f32x4.splat (f32.const 1.5957691216057308))))))))
+      (br_if $more (i32.lt_u (local.tee $k (i32.add (local.get $k) (i32.const 16)))
+        (local.get $n)))))

@@ -1,0 +1,209 @@
+// The arithmetic of training many numbers at a time; simd_backend.mjs has the forward pass. Sums of rows
+// that are no multiple of four numbers are left to plain JavaScript, with what is left there.
+
+import { Gradients } from "./backward.mjs";
+import { IGNORED } from "./loss.mjs";
+import {
+  ALL,
+  at,
+  bytes,
+  LOWER_FIRST,
+  LOWER_RESULT,
+  LOWER_SECOND,
+  SimdBackend,
+  UPPER_FIRST,
+} from "./simd_backend.mjs";
+
+/** @import { adamW } from "./adamw.mjs" */
+/** @import { Parameter, Variable } from "./graph.mjs" */
+
+const PIECE = 256; // of a long sum: a panel of it fits into the nearest cache
+
+/** What computes for a Trainer. Throws where WebAssembly or its SIMD is missing. */
+export async function simdArithmetic() {
+  const backend = await SimdBackend.start();
+  const { memory, own } = backend;
+  return {
+    backend,
+    gradients: new SimdGradients(backend),
+    /**
+     * @param {Variable} logits
+     * @param {Int32Array} targets
+     * @param {number} share
+     */
+    crossEntropy(logits, targets, share) {
+      const [T, V] = logits.shape;
+      const place = backend.panelFor(2);
+      const [scores, d] = [logits.data, logits.grad.data];
+      const most = new Float32Array(memory.buffer, place, 2); // the largest, and the sum
+      let loss = 0;
+      for (let t = 0; t < T; t++) {
+        const [row, target] = [t * V, targets[t]];
+        const scale = target === IGNORED ? 0 : share;
+        own.softmaxRow(scores.byteOffset + 4 * row, d.byteOffset + 4 * row, 4 * V, scale, place);
+        if (target === IGNORED) continue;
+        loss += Math.log(most[1]) + most[0] - scores[row + target];
+        d[row + target] -= share;
+      }
+      return loss;
+    },
+    /** @type {typeof adamW} */
+    adamW(w, g, m, v, [scale, beta1, beta2, ...rest]) {
+      const places = [w, g, m, v].map((numbers) => numbers.byteOffset);
+      const betas = [beta1, 1 - beta1, beta2, 1 - beta2];
+      own.adamW(...places, 4 * w.length, scale, ...betas, ...rest);
+    },
+    /** @param {Float32Array} numbers */
+    sumOfSquares: (numbers) => own.sumOfSquares(numbers.byteOffset, 4 * numbers.length),
+  };
+}
+
+/** Gradients; what is not here is that of Gradients. */
+class SimdGradients extends Gradients {
+  /** @param {SimdBackend} backend */
+  constructor(backend) {
+    super();
+    this.backend = backend;
+    this.own = backend.own;
+  }
+
+  /**
+   * @param {Variable} b
+   * @param {Variable} y
+   * @param {boolean} add
+   */
+  add(b, y, add) {
+    if (add) this.own.add(at(b.grad), at(y.grad), at(b.grad), bytes(b));
+    else super.add(b, y, add);
+  }
+
+  /**
+   * @param {Variable} x
+   * @param {Parameter} weight
+   * @param {Variable | null} bias
+   * @param {Variable} y
+   * @param {boolean} add
+   */
+  linear(x, weight, bias, y, add) {
+    const { product, turn } = this.backend.kernel;
+    const [T, K, R] = [x.shape[0], weight.columns, weight.rows];
+    const column = 4 * Math.ceil(T / 4); // of dy, as a row
+    const panel = this.backend.panelFor(8 * Math.max(T, PIECE) + column * R);
+    const turned = panel + 32 * Math.max(T, PIECE);
+    const [dy, w, dx] = [at(y.grad), at(weight), at(x.grad)];
+    for (let r = 0; r < R; r += PIECE) {
+      const many = Math.min(PIECE, R - r);
+      const before = add || r ? dx : 0;
+      const [rows, matrix] = [dy + 4 * r, w + 4 * r * K];
+      product(
+        rows,
+        4 * R,
+        matrix,
+        4 * K,
+        4,
+        0,
+        T,
+        K,
+        many,
+        before,
+        4 * K,
+        dx,
+        4 * K,
+        1,
+        ALL,
+        panel,
+      );
+    }
+    const dw = at(weight.grad);
+    turn(dy, 4 * R, T, R, turned, 4 * column);
+    product(turned, 4 * column, at(x), 4 * K, 4, 0, R, K, T, dw, 4 * K, dw, 4 * K, 1, ALL, panel);
+    if (bias) this.sumOfRows(y.grad.data, T, R, bias.grad.data);
+  }
+
+  /**
+   * @param {Float32Array} rows
+   * @param {number} T
+   * @param {number} R
+   * @param {Float32Array} sum
+   */
+  sumOfRows(rows, T, R, sum) {
+    if (R % 4) super.sumOfRows(rows, T, R, sum);
+    else this.own.sumOfRows(rows.byteOffset, T, 4 * R, sum.byteOffset);
+  }
+
+  /**
+   * @param {Variable} x
+   * @param {Variable} weight
+   * @param {Variable} bias
+   * @param {number} epsilon
+   * @param {Variable} y
+   * @param {boolean} add
+   */
+  layerNorm(x, weight, bias, epsilon, y, add) {
+    const [T, C] = x.shape;
+    if (C % 4) return super.layerNorm(x, weight, bias, epsilon, y, add);
+    const { layerNormBackward } = this.own;
+    const [dy, dx, dw, db] = [at(y.grad), at(x.grad), at(weight.grad), at(bias.grad)];
+    layerNormBackward(at(x), at(weight), epsilon, dy, dx, dw, db, T, 4 * C, add ? 1 : 0);
+  }
+
+  /**
+   * @param {Variable} x
+   * @param {Variable} y
+   * @param {number[]} shape
+   * @param {number[]} places
+   * @param {number[]} to
+   */
+  move(x, y, [H, T, D], [first, head, token], [to, toHead, toToken, toNext]) {
+    const { move } = this.own;
+    const [a, b] = [at(y.grad) + 4 * to, at(x.grad) + 4 * first];
+    move(a, 4 * toHead, 4 * toToken, 4 * toNext, b, 4 * head, 4 * token, 4, H, T, D);
+  }
+
+  /**
+   * @param {Variable} x
+   * @param {Variable} table
+   * @param {number} rows
+   * @param {number} scale
+   * @param {Variable} y
+   * @param {boolean[]} adds
+   */
+  headProduct(x, table, rows, scale, y, [addX, addTable]) {
+    const { product, turn } = this.backend.kernel;
+    const [H, T, K] = x.shape;
+    const [, room, stride] = table.shape;
+    const column = 4 * Math.ceil(T / 4);
+    const panel = this.backend.panelFor(8 * Math.max(T, rows) + column * rows);
+    const turned = panel + 32 * Math.max(T, rows);
+    const first = y.causal ? LOWER_FIRST : x.causal ? LOWER_RESULT : ALL;
+    const second = y.causal ? UPPER_FIRST : x.causal ? LOWER_SECOND : ALL;
+    const [ys, xs, ws, ts] = [4 * rows, 4 * K, 4 * stride, 4 * column]; // bytes from row to row
+    for (let h = 0; h < H; h++) {
+      const dy = at(y.grad) + h * T * ys;
+      const [head, own] = [h * T * xs, h * room * ws];
+      const [input, dx] = [at(x) + head, at(x.grad) + head];
+      const [w, dw] = [at(table) + own, at(table.grad) + own];
+      const [oldX, old] = [addX ? dx : 0, addTable ? dw : 0];
+      product(dy, ys, w, ws, 4, 0, T, K, rows, oldX, xs, dx, xs, scale, first, panel);
+      turn(dy, ys, T, rows, turned, ts);
+      product(turned, ts, input, xs, 4, 0, rows, K, T, old, ws, dw, ws, scale, second, panel);
+    }
+  }
+
+  /** @param {Variable} y */
+  softmax(y) {
+    const [H, T, S] = y.shape;
+    this.own.softmaxBackward(at(y), at(y.grad), H * T, 4 * S);
+  }
+
+  /**
+   * @param {Variable} x
+   * @param {"tanh" | "erf"} form
+   * @param {Variable} y
+   * @param {boolean} add
+   */
+  gelu(x, form, y, add) {
+    if (form === "erf" || add) super.gelu(x, form, y, add);
+    else this.own.geluBackward(at(x), at(y.grad), at(x.grad), bytes(x));
+  }
+}
