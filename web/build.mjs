@@ -10,6 +10,7 @@ const [folder = `${web}../gpt2_edu/exhibits/static`] = process.argv.slice(2);
 
 const SCRIPTS = {
   gpt2: "site.mjs", // the engine, as the global `gpt2`
+  train: "train/all.mjs", // and how it learns, as `gpt2Train`, for those who train
   base: "exhibits/base.mjs", // what all exhibits stand on, as `gpt2Base`
   flow: "flow/all.mjs", // the picture of the whole; what the next needs of it, as `gpt2Flow`
   deep: "flow/deep.mjs", // the levels below the whole, when somebody is near
@@ -63,7 +64,15 @@ const deep = {
     globals: { ...onBase.output.globals, flow: "gpt2Flow" },
   },
 };
-const HOW = { gpt2: engine, base: onEngine, flow, deep, scale: onBase, live: onBase };
+const HOW = {
+  gpt2: engine,
+  train: engine,
+  base: onEngine,
+  flow,
+  deep,
+  scale: onBase,
+  live: onBase,
+};
 
 // The shaders are text, whose comments and indentation no minifier removes.
 const shaders = {
