@@ -70,7 +70,7 @@ describe.each(Object.entries(ARITHMETIC))("%s", (_, arithmetic) => {
     const expected = cases["odd sizes"];
     const { trainer } = await begin(expected, arithmetic);
     const tape = new Tape();
-    trainer.backward(expected.ids, expected.targets, tape);
+    trainer.backward(expected.ids, expected.targets, { tape });
     expect([...tape.noted.keys()]).toEqual(expected.noted.map(({ path }) => path));
     for (const { path, axes, grad, ...sample } of expected.noted) {
       const own = tape.noted.get(path);
@@ -111,6 +111,32 @@ test("a run that was stored goes on bit for bit", async () => {
   two.trainer.restore(state);
   expect([step(two), step(two)]).toEqual(losses);
   expect(two.trainer.state()).toEqual(one.trainer.state());
+});
+
+test("trainers that share a batch have the gradients of one", async () => {
+  const trainers = [await begin(EVEN, simdArithmetic), await begin(EVEN, simdArithmetic)];
+  const [whole, part] = trainers.map(({ trainer }) => trainer);
+  const loss = whole.backward(EVEN.ids, EVEN.targets);
+  const expected = whole.regions.grads.data.slice();
+  const count = EVEN.targets.filter((target) => target !== IGNORED).length;
+  const [sum, rows] = [new Float32Array(expected.length), 3 * EVEN.T];
+  let losses = 0;
+  for (const [first, end] of [
+    [0, rows],
+    [rows, EVEN.ids.length],
+  ]) {
+    const given = [EVEN.ids, EVEN.targets].map((all) => all.slice(first, end));
+    losses += part.backward(...given, { count });
+    part.regions.grads.data.forEach((d, i) => (sum[i] += d));
+  }
+  expect(losses).toBeCloseTo(loss, 5);
+  const apart = sum.map((d, i) => Math.abs(d - expected[i]));
+  expect(Math.max(...apart)).toBeLessThan(1e-6);
+});
+
+test("a model that no browser has the memory for is refused", async () => {
+  const large = { ...readConfig(EVEN.config), vocabSize: 2 ** 24, nEmbd: 2048, headSize: 1024 };
+  await expect(Trainer.start(large, await simdArithmetic())).rejects.toThrow("has no memory");
 });
 
 test("weights stay as they are where gradients are not finite", async () => {

@@ -6,20 +6,21 @@
 export const IGNORED = -100; // the target of a position that does not count, as in PyTorch
 
 /**
- * How many positions of a batch count. Throws an Error for ids and targets that are not B rows of T
- * tokens, or if no position counts.
+ * The share of a position in the mean over a batch. Throws an Error for ids and targets that are not
+ * B rows of T tokens, or if no position counts.
  * @param {ArrayLike<number>} ids
  * @param {ArrayLike<number>} targets
  * @param {number} T
  * @param {Config} config
+ * @param {number} [count]  of the positions that count, if this is only a part of the batch
  */
-export function checkBatch(ids, targets, T, { vocabSize: V }) {
+export function shareOf(ids, targets, T, { vocabSize: V }, count) {
   if (!ids.length || ids.length % T || targets.length !== ids.length) {
     throw new Error(
       `${ids.length} ids and ${targets.length} targets are not the same number of rows of ${T}`,
     );
   }
-  let count = 0;
+  let own = 0;
   for (let t = 0; t < ids.length; t++) {
     const counts = targets[t] !== IGNORED;
     if (!isToken(ids[t], V) || (counts && !isToken(targets[t], V))) {
@@ -27,10 +28,12 @@ export function checkBatch(ids, targets, T, { vocabSize: V }) {
         `the id ${ids[t]} or the target ${targets[t]} is outside the vocabulary 0 … ${V - 1}`,
       );
     }
-    if (counts) count++;
+    if (counts) own++;
   }
-  if (!count) throw new Error("every target is ignored: there is nothing to learn from");
-  return count;
+  if (!(count ?? own)) {
+    throw new Error("every target is ignored: there is nothing to learn from");
+  }
+  return 1 / (count ?? own);
 }
 
 /**

@@ -9,7 +9,7 @@ import { PlainBackend } from "../plain.mjs";
 import { adamW, checkSettings, clip, DEFAULTS, factors, learningRate } from "./adamw.mjs";
 import { Gradients } from "./backward.mjs";
 import { Graph } from "./graph.mjs";
-import { checkBatch, crossEntropy } from "./loss.mjs";
+import { crossEntropy, shareOf } from "./loss.mjs";
 import { initialise, makeParameters } from "./parameters.mjs";
 import { Recording } from "./recording.mjs";
 
@@ -20,7 +20,7 @@ import { Recording } from "./recording.mjs";
 /** @import { Variable } from "./graph.mjs" */
 
 /**
- * What computes: in plain JavaScript, or many numbers at a time (simd.mjs).
+ * The arithmetic of a trainer in plain JavaScript; simd.mjs has a faster one.
  * @returns {{backend: PlainBackend, gradients: Gradients, crossEntropy: typeof crossEntropy,
  *   adamW: typeof adamW, sumOfSquares: (numbers: Float32Array) => number}}
  */
@@ -88,7 +88,7 @@ export class Trainer {
     this.graph = new Graph(backend, gradients, this.ids);
     /** @type {Variable?} */
     this.logits = null;
-    this.steps = 0; // that were made
+    this.steps = 0; // updates so far
   }
 
   /**
@@ -112,27 +112,30 @@ export class Trainer {
   }
 
   /**
-   * The mean loss of a batch, in nats, and the gradients, in the parameters' `grad`.
+   * The mean loss of a batch, in nats, and the gradients, in the parameters' `grad`. Where several
+   * trainers share a batch, each gets the `count` of positions in all of it, and then losses and
+   * gradients are to be added.
    * @param {ArrayLike<number>} ids
    * @param {ArrayLike<number>} targets
-   * @param {Tape} [tape]  records the tensors of the pass, and their gradients
+   * @param {{count?: number, tape?: Tape}} [options]  the tape records the tensors of the pass, and
+   *   their gradients
    */
-  backward(ids, targets, tape) {
-    const count = checkBatch(ids, targets, this.T, this.config);
+  backward(ids, targets, { count, tape } = {}) {
+    const share = shareOf(ids, targets, this.T, this.config, count);
     this.regions.grads.data.fill(0);
-    return this.run(ids, targets, 1 / count, tape && new Recording(tape, ids.length / this.T));
+    return this.run(ids, targets, share, tape && new Recording(tape, ids.length / this.T));
   }
 
   /**
-   * The mean loss of a batch alone.
+   * The mean loss of a batch, in nats, without gradients.
    * @param {ArrayLike<number>} ids
    * @param {ArrayLike<number>} targets
    */
   loss(ids, targets) {
-    const count = checkBatch(ids, targets, this.T, this.config);
+    const share = shareOf(ids, targets, this.T, this.config);
     let loss = 0;
     for (let row = 0; row < ids.length; row += this.T) loss += this.forward(ids, targets, row, 1);
-    return loss / count;
+    return loss * share;
   }
 
   /**
