@@ -75,20 +75,43 @@
         (v128.load (i32.add (local.get $w3) (local.get $k))))))
       (local.set $k (i32.add (local.get $k) (i32.const 16)))
       (br $more)))
-    (call $put (local.get $a0) (local.get $x) (local.get $w) (local.get $k) (local.get $K)
-      (local.get $b) (local.get $out))
-    (local.set $b (i32.add (local.get $b) (local.get $bs)))
+    ;; The four sums of each become one vector.
+    (local.set $p (f32x4.add
+      (i8x16.shuffle 0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23 (local.get $a0) (local.get $a1))
+      (i8x16.shuffle 8 9 10 11 24 25 26 27 12 13 14 15 28 29 30 31
+        (local.get $a0) (local.get $a1))))
+    (local.set $a2 (f32x4.add
+      (i8x16.shuffle 0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23 (local.get $a2) (local.get $a3))
+      (i8x16.shuffle 8 9 10 11 24 25 26 27 12 13 14 15 28 29 30 31
+        (local.get $a2) (local.get $a3))))
+    (local.set $p (f32x4.add
+      (i8x16.shuffle 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23 (local.get $p) (local.get $a2))
+      (i8x16.shuffle 8 9 10 11 12 13 14 15 24 25 26 27 28 29 30 31
+        (local.get $p) (local.get $a2))))
+    (if (i32.lt_u (local.get $k) (local.get $K)) (then
+      (local.set $p (f32x4.add (local.get $p) (f32x4.replace_lane 3 (f32x4.replace_lane 2
+        (f32x4.replace_lane 1
+          (f32x4.splat
+            (call $tail (local.get $x) (local.get $w) (local.get $k) (local.get $K)))
+          (call $tail (local.get $x) (local.get $w1) (local.get $k) (local.get $K)))
+        (call $tail (local.get $x) (local.get $w2) (local.get $k) (local.get $K)))
+        (call $tail (local.get $x) (local.get $w3) (local.get $k) (local.get $K)))))))
+    (if (local.get $b) (then
+      (local.set $a0 (v128.load32_zero (local.get $b)))
+      (local.set $b (i32.add (local.get $b) (local.get $bs)))
+      (local.set $a0 (v128.load32_lane 1 (local.get $b) (local.get $a0)))
+      (local.set $b (i32.add (local.get $b) (local.get $bs)))
+      (local.set $a0 (v128.load32_lane 2 (local.get $b) (local.get $a0)))
+      (local.set $b (i32.add (local.get $b) (local.get $bs)))
+      (local.set $p (f32x4.add (local.get $p)
+        (v128.load32_lane 3 (local.get $b) (local.get $a0))))))
+    (v128.store32_lane 0 (local.get $out) (local.get $p))
     (local.set $out (i32.add (local.get $out) (local.get $os)))
-    (call $put (local.get $a1) (local.get $x) (local.get $w1) (local.get $k) (local.get $K)
-      (local.get $b) (local.get $out))
-    (local.set $b (i32.add (local.get $b) (local.get $bs)))
+    (v128.store32_lane 1 (local.get $out) (local.get $p))
     (local.set $out (i32.add (local.get $out) (local.get $os)))
-    (call $put (local.get $a2) (local.get $x) (local.get $w2) (local.get $k) (local.get $K)
-      (local.get $b) (local.get $out))
-    (local.set $b (i32.add (local.get $b) (local.get $bs)))
+    (v128.store32_lane 2 (local.get $out) (local.get $p))
     (local.set $out (i32.add (local.get $out) (local.get $os)))
-    (call $put (local.get $a3) (local.get $x) (local.get $w3) (local.get $k) (local.get $K)
-      (local.get $b) (local.get $out)))
+    (v128.store32_lane 3 (local.get $out) (local.get $p)))
 
   ;; $row with float16 weights, for K bytes of x, a multiple of 32; eight numbers in flight. The bits
   ;; of exponent and fraction, moved into their places, are the number over 2 to the power of 112.

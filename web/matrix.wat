@@ -2,9 +2,9 @@
 ;;
 ;; Eight columns of b at a time are copied into a panel, k after k, which stays in the nearest
 ;; cache. Four rows of a by these eight columns are a tile of 32 sums in registers, so that each
-;; number, once loaded, is used four or eight times. As b may be stored by rows or by columns, one
-;; kernel serves a prompt, the forward pass and the backward pass: x Wᵀ, dy W and dyᵀ x. Each sum is
-;; taken in the order 0 … K - 1, with no relaxed instruction, so it is the same on every machine.
+;; number, once loaded, is used four or eight times. As a and b may be stored by rows or by columns,
+;; one kernel serves a prompt, the forward pass and the backward pass: x Wᵀ, dy W and dyᵀ x. Each sum
+;; is taken in the order 0 … K - 1, with no relaxed instruction: it is the same on every machine.
 
   ;; Four rows of K numbers become four columns, with $step bytes from row to row.
   (func $turnFour (param $a i32) (param $b i32) (param $c i32) (param $d i32) (param $K i32)
@@ -76,17 +76,6 @@
       (select (local.get $row) (local.get $last)
         (i32.lt_u (local.get $row) (local.get $last))))))
 
-  ;; x (T, K), with $xs bytes from row to row, as columns: (K, T), with $step bytes from row to row,
-  ;; which hold T numbers, rounded up to a multiple of 4.
-  (func (export "turn") (param $x i32) (param $xs i32) (param $T i32) (param $K i32)
-                        (param $to i32) (param $step i32)
-    (local $t i32)
-    (loop $more
-      (call $turnRows (local.get $x) (local.get $xs) (local.get $t) (local.get $T) (local.get $K)
-        (i32.add (local.get $to) (i32.shl (local.get $t) (i32.const 2))) (local.get $step))
-      (br_if $more (i32.lt_u (local.tee $t (i32.add (local.get $t) (i32.const 4)))
-        (local.get $T)))))
-
   ;; Up to eight rows of K float16 as float32, $step bytes apart.
   (func $widenRows (param $x i32) (param $xs i32) (param $rows i32) (param $K i32)
                    (param $to i32) (param $step i32)
@@ -108,8 +97,8 @@
       (br_if $more (local.tee $K (i32.sub (local.get $K) (i32.const 1))))))
 
   ;; A tile: four rows of a by a panel. Where $rows or $columns end before it, fewer sums are stored.
-  (func $tile (param $a0 i32) (param $as i32) (param $b i32) (param $K i32) (param $d i32)
-              (param $ds i32) (param $c i32) (param $cs i32) (param $scale f32)
+  (func $tile (param $a0 i32) (param $as i32) (param $ak i32) (param $b i32) (param $K i32)
+              (param $d i32) (param $ds i32) (param $c i32) (param $cs i32) (param $scale f32)
               (param $rows i32) (param $columns i32)
     (local $a1 i32) (local $a2 i32) (local $a3 i32)
     (local $l v128) (local $r v128) (local $x v128)
@@ -138,10 +127,10 @@
       (local.set $x (v128.load32_splat (local.get $a3)))
       (local.set $l3 (f32x4.add (local.get $l3) (f32x4.mul (local.get $x) (local.get $l))))
       (local.set $r3 (f32x4.add (local.get $r3) (f32x4.mul (local.get $x) (local.get $r))))
-      (local.set $a0 (i32.add (local.get $a0) (i32.const 4)))
-      (local.set $a1 (i32.add (local.get $a1) (i32.const 4)))
-      (local.set $a2 (i32.add (local.get $a2) (i32.const 4)))
-      (local.set $a3 (i32.add (local.get $a3) (i32.const 4)))
+      (local.set $a0 (i32.add (local.get $a0) (local.get $ak)))
+      (local.set $a1 (i32.add (local.get $a1) (local.get $ak)))
+      (local.set $a2 (i32.add (local.get $a2) (local.get $ak)))
+      (local.set $a3 (i32.add (local.get $a3) (local.get $ak)))
       (local.set $b (i32.add (local.get $b) (i32.const 32)))
       (local.set $K (i32.sub (local.get $K) (i32.const 1)))
       (br $more)))
@@ -187,17 +176,17 @@
       (local.set $columns (i32.sub (local.get $columns) (i32.const 1)))
       (br $more))))
 
-  ;; a has M rows of K numbers, $as bytes apart. b[k, j] is $bk · k + $bj · j bytes from b, and one of
-  ;; the two steps is 4; where $half is not 0, b is float16 and $bk is not used. d[i, j] is
-  ;; $ds · i + 4j bytes from d; d may be 0, nothing. Rows of c are $cs bytes apart. At $panel there is
-  ;; room for 8K numbers; with $half for twice as many, and 32 more.
+  ;; a is (M, K), and a[i, k] is $as · i + $ak · k bytes from a. b is (K, N), and b[k, j] is
+  ;; $bk · k + $bj · j bytes from b, where one of the two steps is 4; where $half is not 0, b is float16
+  ;; and $bk is not used. d[i, j] is $ds · i + 4j bytes from d; d may be 0, nothing. Rows of c are $cs
+  ;; bytes apart. At $panel there is room for 8K numbers; with $half for twice as many, and 32 more.
   ;; Under a causal mask half of a table is zeros, and $causal says which products need not be made:
   ;; 1, those of c above its diagonal; 2, those with zeros of a above its diagonal; 3, those with
   ;; zeros of a below it; 4, those with zeros of b above it.
-  (func (export "product") (param $a i32) (param $as i32) (param $b i32) (param $bk i32)
-      (param $bj i32) (param $half i32) (param $M i32) (param $N i32) (param $K i32) (param $d i32)
-      (param $ds i32) (param $c i32) (param $cs i32) (param $scale f32) (param $causal i32)
-      (param $panel i32)
+  (func (export "product") (param $a i32) (param $as i32) (param $ak i32)
+      (param $b i32) (param $bk i32) (param $bj i32) (param $half i32)
+      (param $M i32) (param $N i32) (param $K i32) (param $d i32) (param $ds i32)
+      (param $c i32) (param $cs i32) (param $scale f32) (param $causal i32) (param $panel i32)
     (local $i i32) (local $j i32) (local $left i32) (local $first i32) (local $many i32)
     (local $w i32) (local $ws i32) (local $ci i32) (local $di i32)
     (if (i32.eqz (local.get $d)) (then (local.set $ds (i32.const 0))))
@@ -236,8 +225,8 @@
           (local.set $many (i32.sub (local.get $K) (local.get $i)))))
         (call $tile
           (i32.add (i32.add (local.get $a) (i32.mul (local.get $as) (local.get $i)))
-            (i32.shl (local.get $first) (i32.const 2)))
-          (local.get $as)
+            (i32.mul (local.get $ak) (local.get $first)))
+          (local.get $as) (local.get $ak)
           (i32.add (local.get $panel) (i32.shl (local.get $first) (i32.const 5)))
           (local.get $many) (local.get $di) (local.get $ds) (local.get $ci) (local.get $cs)
           (local.get $scale) (i32.sub (local.get $M) (local.get $i)) (local.get $left))

@@ -143,7 +143,7 @@ export class PlainBackend extends Memory {
    * @param {Tensor} [out]
    * @returns {Tensor}  (H, T, rows)
    */
-  headProduct(x, table, rows, scale, out = this.make([...x.shape.slice(0, 2), rows])) {
+  headProduct(x, table, rows, scale, out = this.make([x.shape[0], x.shape[1], rows])) {
     const [H, , K] = x.shape;
     const [, room, stride] = table.shape;
     for (let h = 0; h < H; h++) {

@@ -224,7 +224,11 @@ export class WasmBackend extends PlainBackend {
       const places = [whole.place, inputs.place, place, placeOf(scales), b, placeOf(out)];
       this.kernel.productInt8(...places, T, stride, R);
       this.release(stack);
-    } else this.rows(placeOf(x), place, b, placeOf(out), T, K, R, 2 * stride, 1);
+      return out;
+    }
+    const [from, to, step] = [placeOf(x), placeOf(out), 2 * stride];
+    if (T > 1) this.tiles(from, place, b, to, T, K, R, step, 1);
+    else this.kernel.oneToken(from, place, b, to, K, R, step, this.panelFor(K + 4));
     return out;
   }
 
@@ -241,15 +245,17 @@ export class WasmBackend extends PlainBackend {
   product(x, w, b, out, K, R, stride = K, scale = 1) {
     const { byteOffset: to, length } = out;
     const bias = b === null ? 0 : b.byteOffset;
-    this.rows(x.byteOffset, w.byteOffset, bias, to, length / R, K, R, 4 * stride, 0, scale);
-    if (length === R && scale !== 1) {
-      const sums = new Float32Array(this.memory.buffer, to, R);
-      for (let r = 0; r < R; r++) sums[r] *= scale;
+    const step = 4 * stride;
+    if (length > R) {
+      this.tiles(x.byteOffset, w.byteOffset, bias, to, length / R, K, R, step, 0, scale);
+    } else {
+      this.kernel.oneToken(x.byteOffset, w.byteOffset, bias, to, K, R, step, 0);
+      if (scale !== 1) for (let r = 0; r < R; r++) out[r] *= scale;
     }
   }
 
   /**
-   * Rows of x times rows of w; tensors by their places.
+   * Rows of x times rows of w, for several tokens; tensors by their places.
    * @param {number} x
    * @param {number} w
    * @param {number} b  0: none
@@ -259,15 +265,12 @@ export class WasmBackend extends PlainBackend {
    * @param {number} R
    * @param {number} step  bytes from row to row of w
    * @param {number} half  1: w is float16
-   * @param {number} [scale]  unless T is 1
+   * @param {number} [scale]
    */
-  rows(x, w, b, out, T, K, R, step, half, scale = 1) {
+  tiles(x, w, b, out, T, K, R, step, half, scale = 1) {
     const panel = this.panelFor(half ? 16 * K + 32 : 8 * K);
-    if (T === 1) this.kernel.oneToken(x, w, b, out, K, R, step, half && panel);
-    else {
-      const { product } = this.kernel;
-      product(x, 4 * K, w, 4, step, half, T, R, K, b, 0, out, 4 * R, scale, 0, panel);
-    }
+    const { product } = this.kernel;
+    product(x, 4 * K, 4, w, 4, step, half, T, R, K, b, 0, out, 4 * R, scale, 0, panel);
   }
 }
 

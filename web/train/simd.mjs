@@ -85,38 +85,17 @@ class SimdGradients extends Gradients {
    * @param {boolean} add
    */
   linear(x, weight, bias, y, add) {
-    const { product, turn } = this.backend.kernel;
+    const { product } = this.backend.kernel;
     const [T, K, R] = [x.shape[0], weight.columns, weight.rows];
-    const column = 4 * Math.ceil(T / 4); // of dy, as a row
-    const panel = this.backend.panelFor(8 * Math.max(T, PIECE) + column * R);
-    const turned = panel + 32 * Math.max(T, PIECE);
-    const [dy, w, dx] = [at(y.grad), at(weight), at(x.grad)];
+    const panel = this.backend.panelFor(8 * Math.max(T, PIECE));
+    const [xs, ys] = [4 * K, 4 * R]; // bytes from row to row
+    const [dy, w, dx, dw] = [at(y.grad), at(weight), at(x.grad), at(weight.grad)];
     for (let r = 0; r < R; r += PIECE) {
+      const [a, b, d] = [dy + 4 * r, w + r * xs, add || r ? dx : 0];
       const many = Math.min(PIECE, R - r);
-      const before = add || r ? dx : 0;
-      const [rows, matrix] = [dy + 4 * r, w + 4 * r * K];
-      product(
-        rows,
-        4 * R,
-        matrix,
-        4 * K,
-        4,
-        0,
-        T,
-        K,
-        many,
-        before,
-        4 * K,
-        dx,
-        4 * K,
-        1,
-        ALL,
-        panel,
-      );
+      product(a, ys, 4, b, xs, 4, 0, T, K, many, d, xs, dx, xs, 1, ALL, panel);
     }
-    const dw = at(weight.grad);
-    turn(dy, 4 * R, T, R, turned, 4 * column);
-    product(turned, 4 * column, at(x), 4 * K, 4, 0, R, K, T, dw, 4 * K, dw, 4 * K, 1, ALL, panel);
+    product(dy, 4, ys, at(x), xs, 4, 0, R, K, T, dw, xs, dw, xs, 1, ALL, panel);
     if (bias) this.sumOfRows(y.grad.data, T, R, bias.grad.data);
   }
 
@@ -169,24 +148,21 @@ class SimdGradients extends Gradients {
    * @param {boolean[]} adds
    */
   headProduct(x, table, rows, scale, y, [addX, addTable]) {
-    const { product, turn } = this.backend.kernel;
+    const { product } = this.backend.kernel;
     const [H, T, K] = x.shape;
     const [, room, stride] = table.shape;
-    const column = 4 * Math.ceil(T / 4);
-    const panel = this.backend.panelFor(8 * Math.max(T, rows) + column * rows);
-    const turned = panel + 32 * Math.max(T, rows);
+    const panel = this.backend.panelFor(8 * Math.max(T, rows));
     const first = y.causal ? LOWER_FIRST : x.causal ? LOWER_RESULT : ALL;
     const second = y.causal ? UPPER_FIRST : x.causal ? LOWER_SECOND : ALL;
-    const [ys, xs, ws, ts] = [4 * rows, 4 * K, 4 * stride, 4 * column]; // bytes from row to row
+    const [ys, xs, ws] = [4 * rows, 4 * K, 4 * stride]; // bytes from row to row
     for (let h = 0; h < H; h++) {
       const dy = at(y.grad) + h * T * ys;
       const [head, own] = [h * T * xs, h * room * ws];
       const [input, dx] = [at(x) + head, at(x.grad) + head];
       const [w, dw] = [at(table) + own, at(table.grad) + own];
       const [oldX, old] = [addX ? dx : 0, addTable ? dw : 0];
-      product(dy, ys, w, ws, 4, 0, T, K, rows, oldX, xs, dx, xs, scale, first, panel);
-      turn(dy, ys, T, rows, turned, ts);
-      product(turned, ts, input, xs, 4, 0, rows, K, T, old, ws, dw, ws, scale, second, panel);
+      product(dy, ys, 4, w, ws, 4, 0, T, K, rows, oldX, xs, dx, xs, scale, first, panel);
+      product(dy, 4, ys, input, xs, 4, 0, rows, K, T, old, ws, dw, ws, scale, second, panel);
     }
   }
 

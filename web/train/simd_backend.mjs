@@ -74,7 +74,7 @@ export class SimdBackend extends WasmBackend {
    * @param {number} scale
    * @param {Tensor & {causal?: boolean}} [out]
    */
-  headProduct(x, table, rows, scale, out = this.make([...x.shape.slice(0, 2), rows])) {
+  headProduct(x, table, rows, scale, out = this.make([x.shape[0], x.shape[1], rows])) {
     const [H, T, K] = x.shape;
     const [, room, stride] = table.shape;
     if (T === 1) return super.headProduct(x, table, rows, scale, out);
@@ -86,7 +86,7 @@ export class SimdBackend extends WasmBackend {
       const b = at(table) + 4 * h * room * stride;
       const c = at(out) + 4 * h * T * rows;
       const [as, bs, cs] = [4 * K, 4 * stride, 4 * rows]; // bytes from row to row
-      product(a, as, b, 4, bs, 0, T, rows, K, 0, 0, c, cs, scale, causal, panel);
+      product(a, as, 4, b, 4, bs, 0, T, rows, K, 0, 0, c, cs, scale, causal, panel);
     }
     return out;
   }
