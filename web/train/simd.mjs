@@ -17,7 +17,9 @@ import {
 /** @import { adamW } from "./adamw.mjs" */
 /** @import { Parameter, Variable } from "./graph.mjs" */
 
-const PIECE = 256; // of a long sum: a panel of it fits into the nearest cache
+// Numbers so many bytes apart compete for the same places in a processor's cache. Columns of such rows
+// are read from a copy.
+const ALIKE = 4096;
 
 /** What computes for a Trainer. Throws where WebAssembly or its SIMD is missing. */
 export async function simdArithmetic() {
@@ -87,15 +89,16 @@ class SimdGradients extends Gradients {
   linear(x, weight, bias, y, add) {
     const { product } = this.backend.kernel;
     const [T, K, R] = [x.shape[0], weight.columns, weight.rows];
-    const panel = this.backend.panelFor(8 * Math.max(T, PIECE));
     const [xs, ys] = [4 * K, 4 * R]; // bytes from row to row
+    const alike = ys % ALIKE === 0;
+    const panel = this.backend.panelFor(8 * Math.max(T, R) + (alike ? T * (R + 16) : 0));
     const [dy, w, dx, dw] = [at(y.grad), at(weight), at(x.grad), at(weight.grad)];
-    for (let r = 0; r < R; r += PIECE) {
-      const [a, b, d] = [dy + 4 * r, w + r * xs, add || r ? dx : 0];
-      const many = Math.min(PIECE, R - r);
-      product(a, ys, 4, b, xs, 4, 0, T, K, many, d, xs, dx, xs, 1, ALL, panel);
-    }
-    product(dy, 4, ys, at(x), xs, 4, 0, R, K, T, dw, xs, dw, xs, 1, ALL, panel);
+    const d = add ? dx : 0;
+    product(dy, ys, 4, w, xs, 4, 0, T, K, R, d, xs, dx, xs, 1, ALL, panel);
+    const step = alike ? ys + 64 : ys;
+    const from = alike ? panel + 32 * Math.max(T, R) : dy;
+    if (alike) this.own.move(dy, 0, ys, 4, from, 0, step, 4, 1, T, R);
+    product(from, 4, step, at(x), xs, 4, 0, R, K, T, dw, xs, dw, xs, 1, ALL, panel);
     if (bias) this.sumOfRows(y.grad.data, T, R, bias.grad.data);
   }
 
