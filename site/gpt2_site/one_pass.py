@@ -19,8 +19,8 @@ DIGITS = 4  # decimals that a page holds
 UNIT = 10**-DIGITS  # of attention weights, which are whole numbers there
 LIT = 0.5  # a unit of the MLP is lit above this
 CHIPS = (
-    "In the marsh, the crane",
     "In the city, the crane",
+    "In the marsh, the crane",
     "By the river, the crane",
     'Then Vera gave Nils the kite. "Thank you," said',
 )

@@ -104,7 +104,7 @@ def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
 def test_the_tour_leads_through_and_gives_back_what_was_there(opened):
     page = opened(f"{FRONT}?text=In+the+city%2C+the+crane")
     page.locator(READY).wait_for(timeout=WAIT)
-    page.get_by_role("button", name="Show me: two minutes").click()
+    page.get_by_role("button", name="Take the tour: two minutes").click()
     card = page.get_by_role("region", name="tour")
     titles = []
     for n in range(1, 11):
@@ -120,7 +120,7 @@ def test_the_tour_leads_through_and_gives_back_what_was_there(opened):
     assert titles[0] == "Seven pieces" and len(set(titles)) == 10
     field = page.locator("gpt2-flow input[type=text]")
     assert field.evaluate("field => field === document.activeElement")
-    page.get_by_role("button", name="Show me: two minutes").click()
+    page.get_by_role("button", name="Take the tour: two minutes").click()
     page.keyboard.press("Escape")
     until(page, "document.querySelector('gpt2-flow .flow-tour').hidden")
 
@@ -208,7 +208,7 @@ def test_a_pass_is_told_where_its_sweep_is_and_can_be_scrubbed(opened):
 def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
     page = opened(FRONT, before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
     page.locator(READY).wait_for(timeout=WAIT)
-    page.get_by_role("button", name="Show me: two minutes").click()
+    page.get_by_role("button", name="Take the tour: two minutes").click()
     card = page.get_by_role("region", name="tour")
     card.get_by_text("2 of 10", exact=True).wait_for(timeout=WAIT)
     pause, go_on = (card.get_by_role("button", name=name) for name in ("pause", "go on"))

@@ -39,11 +39,22 @@ export function unknown(text) {
 export function remarkOn(texts) {
   const words = texts.flatMap(unknown);
   if (!words.length) return "";
-  const names = words.slice(0, 3).map((word) => `“${word.slice(0, 20)}”`);
+  const names = words.slice(0, 3).map((word) => `“${Array.from(word).slice(0, 20).join("")}”`);
   return (
-    `Not in Crane World: ${names.join(", ")}${words.length > 3 ? " …" : ""}. ` +
-    "The model has never met this, so its answer means little."
+    `Not in Crane World: ${names.join(", ")}${words.length > 3 ? " …" : ""}. The model has never ` +
+    `met this, so its answer means little. It knows ${all.size} words, such as ${near(words[0])}.`
   );
+}
+
+/**
+ * Three words that the book's model knows, the nearest in the alphabet.
+ * @param {string} word
+ */
+function near(word) {
+  const sorted = [...all].filter((known) => /^[a-z]{4}/.test(known)).sort();
+  const after = sorted.findIndex((known) => known > word.toLowerCase());
+  const from = after < 0 ? sorted.length - 3 : Math.max(0, after - 1);
+  return sorted.slice(from, from + 3).join(", ");
 }
 
 /**

@@ -49,7 +49,7 @@ export function gpt2Button(use, say) {
   const yes = make("button", { type: "button", onclick: () => bring().catch(say) }, "fetch it");
   const no = make("button", { type: "button", onclick: () => stop() });
   const style =
-    "flex-basis: 100%; display: flex; flex-wrap: wrap; gap: 0.5rem; justify-content: end; align-items: center; font-size: 0.9rem; overflow-wrap: anywhere";
+    "flex-basis: 100%; display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center; padding: 0.5rem 0.8rem; font-size: 0.9rem; text-align: start; overflow-wrap: anywhere; background: var(--zone); border-radius: 6px";
   const question = make("div", { role: "group", "aria-label": "GPT-2", style }, told, bar, yes, no);
   let stop = () => {
     question.remove();

@@ -89,6 +89,7 @@ gpt2-flow .stored { padding: 0; list-style: none; }
 .flow-tour { position: relative; }
 .flow-read { position: absolute; inset: auto 0 0; height: 3px; background: var(--g2-accent, var(--bird)); scale: 0 1; transform-origin: left; }
 .flow-tour [name="pause"]::before { content: "▶ " / ""; }
+.flow-tour [name="pause"] { min-width: 6rem; }
 .flow-tour .runs::before { content: "❚❚ " / ""; }
 .flow-tour p { margin: 0 !important; }
 .flow-tour .flow-step { grid-area: 2 / 1; font-size: 0.85rem; color: var(--quiet); }

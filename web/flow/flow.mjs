@@ -90,7 +90,7 @@ export function flow(page) {
       class: "flow-tour-open",
       onclick: () => void arrive().then((tools) => tools.tour.begin(), complain),
     },
-    "Show me",
+    "Take the tour",
     make("span", {}, ": two minutes"),
   );
   const lines = new Lines(page, strip, tour);

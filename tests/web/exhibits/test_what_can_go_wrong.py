@@ -28,6 +28,8 @@ def test_a_word_that_the_model_never_met_is_named(exhibit, text, named):
     shown = exhibit("heads", text=text)
     assert shown.status.startswith(f"Not in Crane World: {named}." if named else "")
     assert bool(shown.status) == bool(named)
+    if named == "“Pizza”, “b”":
+        assert shown.status.endswith("such as pitcher, plans, plates.")
 
 
 def test_the_page_knows_every_word_of_crane_world():
