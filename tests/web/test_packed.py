@@ -17,7 +17,7 @@ WEB = ROOT / "web"
 STATIC = ROOT / "gpt2_edu" / "exhibits" / "static"
 
 
-LIMITS = {"gpt2": 23, "train": 15, "base": 12, "flow": 23, "deep": 36, "scale": 9, "live": 47}  # kB
+LIMITS = {"gpt2": 23, "train": 15, "base": 12, "flow": 23, "deep": 37, "scale": 9, "live": 47}  # kB
 
 
 @pytest.mark.parametrize(("script", "limit"), [(f"{name}.js", kB) for name, kB in LIMITS.items()])

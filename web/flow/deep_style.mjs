@@ -110,6 +110,7 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
 
 /* What moves and what is written, once somebody is near. */
 .flow-squares i { position: absolute; left: 0; top: 0; background: var(--hue); transform-origin: 0 0; will-change: transform; }
+.early .flow-result { visibility: hidden; }
 .unsaid :is(.flow-picture .word, .flow-picture .next, .fan, .flow-knob, .sentence, .aloud, .flow-result) { visibility: hidden; }
 .flow-crumbs button { border: 0 !important; text-decoration: underline; padding: 0 0.2rem !important; min-height: 2rem !important; }
 .flow-forks { padding-left: 1.2rem; }

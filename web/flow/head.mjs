@@ -184,6 +184,7 @@ export function head(view) {
       return new Map(all.filter(([, { weight }]) => weight >= DRAWN));
     },
     path: path + ["scores", "scores", "masked_scores", "weights", "heads"][step],
+    code: step ? "" : "q @ k.transpose(-2, -1)", // the division is the next step
     says: `${TELLS[step].replace("32", String(D || "D"))}. ${look(view, values)}${old}`,
   };
 }

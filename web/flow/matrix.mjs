@@ -147,7 +147,7 @@ export function matrix(view) {
   return {
     height: Math.max(ey + 30, field.y + field.high) + 34,
     body: svg`<text class="axis" x=${left - 30} y="20">${short(input)} of ${token}: ${K} numbers</text>
-      <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight, ${place.mlp || !wide ? "" : "the part of this head: "}${K} × ${R}${work.sampled ? ", a sample" : ""}</text>
+      <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight.T, ${place.mlp || !wide ? "" : "the part of this head: "}${K} × ${R}${work.sampled ? ", a sample" : ""}</text>
       ${heat(x, { x: left - 24, y: top, columns: 1, cell: 18, high: each, scale: fullColour(x) })}
       <image href=${mapOf(map.weight, work.sampled ? Math.min(K, SIDE) : K, [colour(role), colour("minus")])} x=${left} y=${top} width=${across} height=${high} preserveAspectRatio="none"></image>
       ${shade(0, chosen)}${shade(chosen + 1, R)}

@@ -10,7 +10,7 @@ import { unitOf } from "./unit.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
-const REACH = 4; // of the curve, on both sides
+const REACH = 4; // of the curve, on both sides, at least
 
 /** @param {number} x */
 export function gelu(x) {
@@ -72,11 +72,10 @@ export function mlp(view) {
   // GELU, and where the unit is on it.
   const [gx, gy] = wide ? [fx + room + 60, 60] : [30, fy + rows * high + 60];
   const [gw, gh] = [Math.min(wide ? width - gx - 30 : width - 60, 440), 240];
-  const px = (/** @type {number} */ x) =>
-    gx + ((Math.max(-REACH, Math.min(REACH, x)) + REACH) / (2 * REACH)) * gw;
-  const py = (/** @type {number} */ y) =>
-    gy + gh - ((Math.max(-0.5, Math.min(REACH, y)) + 0.5) / (REACH + 0.5)) * gh;
-  const curve = Array.from({ length: 81 }, (_, i) => (i / 40 - 1) * REACH);
+  const reach = Math.ceil(Math.max(REACH, ...Array.from(pre, Math.abs)));
+  const px = (/** @type {number} */ x) => gx + (x / reach + 1) * (gw / 2);
+  const py = (/** @type {number} */ y) => gy + gh - ((y + 0.5) / (reach + 0.5)) * gh;
+  const curve = Array.from({ length: 161 }, (_, i) => (i / 80 - 1) * reach);
   const line = curve
     .map((x, i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(gelu(x)).toFixed(1)}`)
     .join("");
@@ -101,8 +100,9 @@ export function mlp(view) {
       <circle class="point" cx=${px(pre[unit])} cy=${py(act[unit])} r="7"></circle>
       <path class="guide" d="M${px(pre[unit])} ${py(0)}V${py(act[unit])}H${px(0)}"></path>
       <text class="name" x=${gx} y=${gy - 12}>GELU: ${told}</text>
-      <text class="axis" x=${gx + gw} y=${py(0) + 16} text-anchor="end">pre, what comes in</text>
-      <text class="axis" x=${px(0) - 6} y=${gy + 10} text-anchor="end">act, what goes on</text>
+      <text class="axis" x=${gx + gw} y=${py(0) + 16} text-anchor="end">pre, what comes in: ${reach}</text>
+      <text class="axis" x=${px(0) - 6} y=${gy + 10} text-anchor="end">${reach} act, what goes on</text>
+      <text class="axis" x=${gx} y=${py(0) + 16}>−${reach}</text>
       ${more.body}`,
     boxes: ({ unit: to }) =>
       to === undefined

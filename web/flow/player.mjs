@@ -188,8 +188,8 @@ export class Player {
 
   /** @param {import("./way.mjs").Station} station */
   write({ code, path, chapter, depth }) {
-    if (this.line.dataset.at === path) return;
-    this.line.dataset.at = path;
+    if (this.line.dataset.at === path + code) return;
+    this.line.dataset.at = path + code;
     const [where, verb] = happens(depth, this.nLayer);
     const [href, name] = [this.chapters[chapter - 1], `chapter ${chapter}`];
     const of = ` ${path.replace("transformer.", "")}, `;
@@ -245,7 +245,8 @@ export class Player {
     }
     const shown = this.stage.shown?.path;
     const station = way.find((one) => one.path === shown) ?? way[at];
-    if (!this.began) this.write(station);
+    const code = this.stage.shown?.code || station.code;
+    if (!this.began) this.write({ ...station, code });
     const leads = nth < 0 ? this.state.get("look") : way[at].depth;
     if (this.leads && leads) this.stage.follow(leads, 0, "instant");
     this.leads = false;

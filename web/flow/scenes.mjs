@@ -48,6 +48,7 @@ import { product } from "./product.mjs";
  * @property {(place: Place) => Box | null} boxes  where a deeper place lies in it
  * @property {string} [says]  in a sentence
  * @property {string} [path]  the tensor that it shows
+ * @property {string} [code]  the part of that tensor's line that it shows, if not all of it
  * @property {((depth: number) => number)} [along]  px along the way; without it nothing is played
  * @property {import("./pulses.mjs").Bead[]} [beads]
  * @property {number} [nLayer]  blocks that the beads run through

@@ -160,6 +160,8 @@ export class Tour {
     const waits = Boolean(n && guess && !guessed);
     this.card.parentElement?.classList.toggle("tours", n > 0);
     this.card.parentElement?.classList.toggle("unsaid", waits); // it would answer the question
+    const early = n > 0 && n <= STEPS.findIndex((step) => step.guess);
+    this.card.parentElement?.classList.toggle("early", early);
     if (!n) return this.read("");
     const fits = pass.text.startsWith(this.text) && pass.ids.length > CRANE;
     const says = guess && guessed && guessed !== UNSAID;
