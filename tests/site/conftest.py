@@ -89,15 +89,20 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture
 def opened(browser: Browser, address: str) -> Iterator[Callable[..., Page]]:
-    """``opened(path)``: a page on which no script may fail. Like settings share a storage."""
+    """``opened(path)``: a page on which no script may fail. Like settings share a storage.
+
+    With ``clock=True`` its timers and frames, not its animations, obey ``page.clock`` as well.
+    """
     contexts: dict[str, BrowserContext] = {}
     errors: list[str] = []
 
-    def open_page(path: str, before: str = "", **settings: object) -> Page:
+    def open_page(path: str, before: str = "", clock: bool = False, **settings: object) -> Page:
         if str(settings) not in contexts:
             contexts[str(settings)] = browser.new_context(**{"reduced_motion": "reduce"} | settings)
         page = contexts[str(settings)].new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
+        if clock:
+            page.clock.install()
         if before:
             page.add_init_script(before)
         page.goto(f"{address}/{path}")

@@ -27,7 +27,7 @@ def test_without_javascript_there_are_tables(opened):
 
 @pytest.mark.parametrize("opening", ["http", "file"])
 def test_the_first_frames_need_no_weights(opened, address, site, opening):
-    page = opened("robots.txt")
+    page = opened("robots.txt", clock=True)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{address if opening == 'http' else site.as_uri()}/{FRONT}")
@@ -39,11 +39,14 @@ def test_the_first_frames_need_no_weights(opened, address, site, opening):
     until(page, "document.querySelectorAll('gpt2-flow .token').length === 8", timeout=WAIT)
     assert any("files/crane.js" in url for url in asked)
     page.get_by_role("button", name="write on", exact=True).click()
-    until(page, "document.querySelector('gpt2-flow input').value.length > 40", timeout=WAIT)
+    until(
+        page, "document.querySelector('gpt2-flow input').value.length > 40", timeout=WAIT, hurry=200
+    )
     page.get_by_role("button", name="stop", exact=True).click()
-    page.wait_for_timeout(800)
+    page.wait_for_timeout(100)  # for an answer that is under way
     text = field.input_value()
-    page.wait_for_timeout(800)
+    page.clock.run_for(2000)
+    page.wait_for_timeout(100)
     assert field.input_value() == text and text.startswith("By the river, the crane ")
     page.get_by_role("button", name="In the city, the crane").click()
     until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'lifted'")
@@ -125,6 +128,7 @@ def test_the_tour_leads_through_and_gives_back_what_was_there(opened):
     until(page, "document.querySelector('gpt2-flow .flow-tour').hidden")
 
 
+PLAYED = "sessionStorage['gpt2-edu played'] = 1"
 MOVES = {"reduced_motion": "no-preference"}
 PLAYS = "document.querySelector('.flow-veil')?.dataset.says"
 WATCH = """() => {
@@ -139,63 +143,65 @@ WATCH = """() => {
 
 
 def test_on_arrival_the_pass_runs_once_a_visit_and_then_one_word_changes(opened):
-    page = opened(FRONT, before=f"({WATCH})()", **MOVES)
-    until(page, "window.said.length > 12 && !document.querySelector('.flow-veil').dataset.says")
+    page = opened(FRONT, before=f"({WATCH})()", clock=True, **MOVES)
+    ended = "window.said.length > 12 && !document.querySelector('.flow-veil').dataset.says"
+    until(page, ended, hurry=100)
     said = page.evaluate("said.filter(Boolean)")
     assert said[0] == "look up" and said[-1] == "choose"
     assert "block 0: gather" in said and said.index("block 1: copy") < said.index("block 2: write")
     assert page.locator(".flow-veil").is_hidden() and "station" not in page.url
-    page.locator(".flow-who").get_by_text("marsh became city").wait_for(timeout=WAIT)
+    became = "document.querySelector('.flow-who').textContent.includes('marsh became city')"
+    until(page, became, timeout=WAIT, hurry=500)
     assert page.locator(FIRST).text_content() == "lifted"
     field = page.locator("gpt2-flow input[type=text]")
     assert field.input_value() == "In the city, the crane"
     page.reload()
     page.locator(READY).wait_for(timeout=WAIT)
-    page.wait_for_timeout(1000)
+    page.clock.run_for(1000)
     assert page.evaluate("said") == []
 
 
 def test_a_touch_ends_what_plays_by_itself(opened):
-    page = opened(FRONT, **MOVES)
-    until(page, f"{PLAYS} === 'block 0: gather'")
+    page = opened(FRONT, clock=True, **MOVES)
+    until(page, f"{PLAYS} === 'block 0: gather'", hurry=50)
     page.mouse.click(2, 2)
     assert page.locator(".flow-veil").is_hidden()
-    page.wait_for_timeout(7000)  # after 6 seconds one word would change
+    page.clock.run_for(7000)  # after 6 seconds one word would change
     assert page.locator(".flow-veil").is_hidden()
     assert page.locator("gpt2-flow input[type=text]").input_value() == "In the marsh, the crane"
     assert "probabilities" in page.locator(".flow-line").inner_text()
 
 
 def test_what_plays_by_itself_is_stopped_by_its_button(opened):
-    page = opened(FRONT, **MOVES)
-    until(page, f"{PLAYS} === 'block 0: gather'")
+    page = opened(FRONT, clock=True, **MOVES)
+    until(page, f"{PLAYS} === 'block 0: gather'", hurry=50)
     page.get_by_role("button", name="stop", exact=True).click()
     page.get_by_role("button", name="play", exact=True).wait_for()
-    until(page, "location.search.includes('station=')")
-    page.wait_for_timeout(500)
+    until(page, "location.search.includes('station=')", hurry=50)
+    page.clock.run_for(500)
     assert not page.evaluate(PLAYS)
 
 
 def test_a_step_of_the_tour_is_stopped_by_the_same_button(opened):
-    page = opened(f"{FRONT}?tour=4", before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
+    page = opened(f"{FRONT}?tour=4", before=PLAYED, clock=True, **MOVES)
     page.get_by_role("button", name="stop", exact=True).click(timeout=WAIT)
     page.get_by_role("button", name="play", exact=True).wait_for()
     page.get_by_role("button", name="go on").click()
-    until(page, "document.querySelector('.flow-read')?.getAnimations().length", timeout=WAIT)
+    read(page)
 
 
 def test_nothing_plays_for_a_reader_who_wants_no_motion(opened):
-    page = opened(FRONT, before=f"({WATCH})()")
+    page = opened(FRONT, before=f"({WATCH})()", clock=True)
     page.locator(READY).wait_for(timeout=WAIT)
-    page.wait_for_timeout(1000)
+    page.clock.run_for(1000)
     assert page.evaluate("said") == []
 
 
 def test_a_pass_is_told_where_its_sweep_is_and_can_be_scrubbed(opened):
-    page = opened(FRONT, before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
+    page = opened(FRONT, before=PLAYED, clock=True, **MOVES)
     page.locator(READY).wait_for(timeout=WAIT)
     page.get_by_role("button", name="play", exact=True).click()
-    until(page, f"{PLAYS} === 'block 1: gather'", timeout=WAIT)
+    until(page, f"{PLAYS} === 'block 1: gather'", timeout=WAIT, hurry=100)
     told = page.evaluate("document.querySelector('.flow-line').textContent")
     assert told.startswith("block 1: gather: ") and " h.1.attn." in told
     page.get_by_role("button", name="stop", exact=True).click()
@@ -205,12 +211,28 @@ def test_a_pass_is_told_where_its_sweep_is_and_can_be_scrubbed(opened):
     assert page.locator(".flow-veil").is_visible()
 
 
+READ = """() => {
+  const [one] = document.querySelector(".flow-read")?.getAnimations() ?? [];
+  if (one?.playState !== "running") return false;
+  window.given = one.effect.getTiming().duration;
+  one.finish();
+  return true;
+}"""
+
+
+def read(page) -> float:
+    """Seconds that the tour gives for its card; they are over at once."""
+    until(page, READ, timeout=WAIT, hurry=200)
+    return page.evaluate("given") / 1000
+
+
 def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
-    page = opened(FRONT, before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
+    page = opened(FRONT, before=PLAYED, clock=True, **MOVES)
     page.locator(READY).wait_for(timeout=WAIT)
     page.get_by_role("button", name="Take the tour: two minutes").click()
     card = page.get_by_role("region", name="tour")
-    card.get_by_text("2 of 10", exact=True).wait_for(timeout=WAIT)
+    assert 2 < read(page) < 30
+    card.get_by_text("2 of 10", exact=True).wait_for()
     pause, go_on = (card.get_by_role("button", name=name) for name in ("pause", "go on"))
     pause.click()
     go_on.wait_for()
@@ -225,7 +247,8 @@ def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
     card.get_by_role("button", name="ate").click()
     card.get_by_text("No: ␣lifted (0.44)").wait_for()
     assert not page.evaluate(hidden % ".flow-picture .word")
-    card.get_by_text("4 of 10", exact=True).wait_for(timeout=WAIT)
+    read(page)
+    card.get_by_text("4 of 10", exact=True).wait_for()
     card.get_by_role("button", name="next").click()
     card.get_by_text("5 of 10", exact=True).wait_for(timeout=WAIT)
     go_on.wait_for()  # a reader who steps takes over
@@ -235,14 +258,13 @@ def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
 
 
 def test_the_tour_answers_where_nobody_guesses(opened):
-    page = opened(f"{FRONT}?tour=3", before="sessionStorage['gpt2-edu played'] = 1", **MOVES)
+    page = opened(f"{FRONT}?tour=3", before=PLAYED, clock=True, **MOVES)
     card = page.get_by_role("region", name="tour")
     card.get_by_role("button", name="go on").click(timeout=WAIT)
-    reading = "document.querySelector('.flow-read')?.getAnimations().length"
-    until(page, reading)
-    page.evaluate("document.querySelector('.flow-read').getAnimations()[0].finish()")
+    assert read(page) > 6  # some of them to guess
     card.get_by_text("say next? ␣lifted (0.44). It bets on the machine").wait_for()
-    card.get_by_text("4 of 10", exact=True).wait_for(timeout=WAIT)
+    read(page)
+    card.get_by_text("4 of 10", exact=True).wait_for()
 
 
 def test_what_is_said_of_a_text_goes_with_it(opened):

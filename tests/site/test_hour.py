@@ -167,7 +167,7 @@ def test_a_card_has_its_place_a_guess_something_to_do_and_its_chapter(soup):
 
 @pytest.fixture
 def wide(opened) -> Page:
-    page = opened("book/hour.html", viewport=WIDE)
+    page = opened("book/hour.html", viewport=WIDE, clock=True)
     page.locator("gpt2-flow[data-state=ready]").wait_for(timeout=WAIT)
     return page
 
@@ -197,19 +197,32 @@ def test_each_card_that_is_read_sets_the_picture_beside_it(wide):
     for n in range(links.count()):
         link = links.nth(n)
         link.evaluate("link => link.parentElement.scrollIntoView()")
-        until(wide, READ, arg=link.element_handle(), timeout=WAIT)
-        until(wide, asked, arg=link.element_handle(), timeout=WAIT)
-        until(wide, "document.querySelector('gpt2-flow').dataset.state === 'ready'", timeout=WAIT)
+        until(wide, READ, arg=link.element_handle(), timeout=WAIT, hurry=100)
+        until(wide, asked, arg=link.element_handle(), timeout=WAIT, hurry=100)
+        until(
+            wide,
+            "document.querySelector('gpt2-flow').dataset.state === 'ready'",
+            timeout=WAIT,
+            hurry=100,
+        )
     mlp = links.nth(8)
     mlp.evaluate("link => link.parentElement.scrollIntoView()")
-    until(wide, READ, arg=mlp.element_handle(), timeout=WAIT)
+    until(wide, READ, arg=mlp.element_handle(), timeout=WAIT, hurry=100)
     mlp.click()
     crumb = wide.locator(".flow-crumbs [aria-current]")
-    until(wide, "document.querySelector('.flow-crumbs [aria-current]')?.textContent === 'MLP'")
+    until(
+        wide,
+        "document.querySelector('.flow-crumbs [aria-current]')?.textContent === 'MLP'",
+        hurry=100,
+    )
     wide.locator(".flow-crumbs a, .flow-crumbs button").first.click()
     crumb.filter(has_text="MLP").wait_for(state="detached")
     mlp.press("Enter")
-    until(wide, "document.querySelector('.flow-crumbs [aria-current]')?.textContent === 'MLP'")
+    until(
+        wide,
+        "document.querySelector('.flow-crumbs [aria-current]')?.textContent === 'MLP'",
+        hurry=100,
+    )
     assert wide.url.partition("?")[0].endswith("book/hour.html")
 
 
