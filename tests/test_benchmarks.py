@@ -113,6 +113,8 @@ def test_what_needs_a_gpu_runs_here_at_tiny_sizes(tmp_path, capsys, monkeypatch)
     monkeypatch.setattr(contenders, "has_transformers", lambda: False)  # to be quick
     few = dict(list(rungs.rungs(torch.bfloat16).items())[:2])  # each is tried below
     monkeypatch.setattr(rungs, "rungs", lambda dtype: dict(few))
+    # Inductor takes half a minute, and test_fast.py tries its compiled step.
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
     path = tmp_path / "gpu.json"
     assert gpu.main(["--quick", "--device", "cpu", "--json", str(path)]) == 0, capsys.readouterr()
     report = json.loads(path.read_text(encoding="utf-8"))
