@@ -224,7 +224,10 @@ class Pages:
         kind = json.dumps(context, sort_keys=True)
         if kind not in self.known:
             context = {"viewport": {"width": 1000, "height": 900}, **context}
+            clock = context.pop("clock", False)
             page = self.known[kind] = self.browser.new_context(**context).new_page()
+            if clock:
+                page.clock.install()
             page.on("pageerror", lambda error: self.errors.append(str(error)))
             page.on("request", lambda request: self.asked.append(request.url))
         return self.known[kind]
@@ -263,8 +266,8 @@ def exhibit(pages: Pages) -> Iterator[Callable[..., Shown]]:
     """``exhibit(kind, **settings)`` shows one, awake and ready, in place of the one before.
 
     ``query`` goes into the address as a dictionary; ``context`` has Playwright's settings of a
-    browser: viewport, has_touch, reduced_motion. Nothing may go wrong on the page, and nothing may
-    be asked of others.
+    browser: viewport, has_touch, reduced_motion; with ``"clock": True`` timers and frames obey
+    ``page.clock``. Nothing may go wrong on the page, and nothing may be asked of others.
     """
 
     def show(

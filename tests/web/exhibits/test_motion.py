@@ -155,7 +155,7 @@ def test_a_change_is_seen_to_happen_unless_nothing_is_to_move(kind_of, kind, par
     for motion in ("no-preference", "reduce"):
         shown = kind_of(kind, context={"reduced_motion": motion}).rest()
         shown.element.evaluate_handle(part).as_element().focus()
-        shown.page.wait_for_timeout(500)  # changes in quick succession are not drawn step by step
+        shown.page.wait_for_timeout(300)  # changes in quick succession are not drawn step by step
         shown.page.keyboard.press(key)
         assert (shown.page.evaluate(COUNT) > 0) == (motion == "no-preference")
 

@@ -81,11 +81,11 @@ def test_slider_buttons_and_keys_go_from_model_to_model(shown):
 
 
 def test_play_moves_without_a_jump_and_ends_at_the_largest(exhibit):
-    one = exhibit("scale", **scale.settings())
+    one = exhibit("scale", context={"clock": True}, **scale.settings())
     one.element.get_by_role("button", name="play").click()
     values = [float(one.element.get_by_role("slider").input_value())]
     while one.element.get_by_role("button", name="stop").count():
-        one.page.wait_for_timeout(50)
+        one.page.clock.run_for(200)
         values.append(float(one.element.get_by_role("slider").input_value()))
     assert values == sorted(values) and len(set(values)) > 5
     assert "football" in one.sentence
