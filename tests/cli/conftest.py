@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from gpt2_edu import GPT2Config
 from gpt2_edu.cli import main
+from gpt2_edu.training import proposal
+
+rate_measured_once = cache(proposal.training_rate)
+
+
+@pytest.fixture(autouse=True)
+def device_is_measured_once(monkeypatch):
+    """By commands that train; each measurement takes seconds."""
+    monkeypatch.setattr(proposal, "training_rate", rate_measured_once)
 
 
 @pytest.fixture
