@@ -36,6 +36,7 @@ def numbers(block: str) -> list[list[float]]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_code_on_a_page_runs(page, capsys):
     for source in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+        source = source.replace("range(1000)", "range(100)")  # to be quick
         exec(compile(source, page.name, "exec"), {"__name__": "page"})
 
 
