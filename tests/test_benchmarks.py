@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import multiprocessing
 import subprocess
 import sys
 from dataclasses import replace
@@ -40,6 +41,12 @@ SCRIPTS = {
 }
 APART = {"in_page", "memory"}  # start processes; here for ours alone, to be quick
 
+
+def as_it_is(model, **settings):
+    """For torch.compile: compiled steps are tried below and in test_fast.py."""
+    return model
+
+
 # Warnings of transformers under torch.compile are not ours to mend.
 OF_THEIRS = pytest.mark.filterwarnings(
     "ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning"
@@ -63,6 +70,14 @@ def test_a_quick_run_writes_a_whole_file(name, tmp_path, capsys, monkeypatch, mi
     if name in APART:
         monkeypatch.setattr(contenders, "has_transformers", lambda: False)
     script = importlib.import_module(f"benchmarks.{name}")
+    if name == "memory":
+        forked = multiprocessing.get_context("forkserver")  # torch is imported once for all
+        forked.set_forkserver_preload(["benchmarks.memory"])
+        monkeypatch.setattr(script.multiprocessing, "get_context", lambda kind: forked)
+    if name == "own_text":  # test_proposal.py measures it
+        monkeypatch.setattr(script, "training_rate", lambda *device: 1e9)
+    if name == "speed_ladder":
+        monkeypatch.setattr(torch, "compile", as_it_is)
     if name == "in_page":
         monkeypatch.setattr(script, "onnx_graph", lambda config, weights: None)
         if script.chromium.program() is None:
@@ -113,8 +128,7 @@ def test_what_needs_a_gpu_runs_here_at_tiny_sizes(tmp_path, capsys, monkeypatch)
     monkeypatch.setattr(contenders, "has_transformers", lambda: False)  # to be quick
     few = dict(list(rungs.rungs(torch.bfloat16).items())[:2])  # each is tried below
     monkeypatch.setattr(rungs, "rungs", lambda dtype: dict(few))
-    # Inductor takes half a minute, and test_fast.py tries its compiled step.
-    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))
+    monkeypatch.setattr(torch, "compile", as_it_is)
     path = tmp_path / "gpu.json"
     assert gpu.main(["--quick", "--device", "cpu", "--json", str(path)]) == 0, capsys.readouterr()
     report = json.loads(path.read_text(encoding="utf-8"))

@@ -142,6 +142,8 @@ def test_one_compiled_step_serves_every_length_and_any_number_of_texts(model, id
         with torch._dynamo.config.patch(error_on_recompile=True):
             found = generate(model, idx[:, :T], n, predict=predict, **settings)
         assert torch.equal(found, expected)
+        with torch.no_grad():
+            model.wte.weight.mul_(-1.1)  # a changed weight is seen
 
 
 @needs_compiler
