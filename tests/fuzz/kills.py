@@ -51,7 +51,9 @@ def fuzz(tries: int, seed: int = 0, steps: int = 60) -> Tally:
     """So many kills: half of them while training, half while preparing."""
     tally = Tally()
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["gpt2_edu.training.trainer", "gpt2_edu.data.prepare"])
+    # torch's optimisers import its compiler, which would take longer than a training.
+    imported = ["gpt2_edu.training.trainer", "gpt2_edu.data.prepare", "torch._dynamo"]
+    processes.set_forkserver_preload(imported)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         data, text = write_shards(place / "shards"), place / "text.txt"

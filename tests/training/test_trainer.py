@@ -6,8 +6,6 @@ import json
 import math
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import asdict
@@ -25,6 +23,7 @@ from gpt2_edu.training import trainer as trainer_file
 from gpt2_edu.training.config import LOG, SETTINGS
 from gpt2_edu.training.distributed import Ranks
 from gpt2_edu.training.run_log import read_log
+from tests.fuzz import kills
 from tests.training.small_run import (
     VOCAB,
     before_each_step,
@@ -206,22 +205,8 @@ def test_a_trainer_whose_run_failed_begins_again_where_the_run_was_saved(data, f
 @pytest.mark.slow
 def test_a_killed_run_goes_on_as_if_nothing_had_happened():
     """Nor a preparation; one kill of each. The long version: python -m tests.fuzz --only kills"""
-    code = (
-        "from tests.fuzz.kills import fuzz\n"
-        "if __name__ == '__main__':\n"
-        "    tally = fuzz(2, steps=12)\n"
-        "    assert not tally.bad and tally.counts['right'] == 2, tally.row()"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    tally = kills.fuzz(2, steps=12)
+    assert not tally.bad and tally.counts["right"] == 2, tally.row()
 
 
 def test_signals_and_settings_of_torch_are_as_before(data, tmp_path):
