@@ -320,10 +320,13 @@ def _same(ours: Outcome, theirs: Outcome, tolerance: float) -> bool:
 def _gist(error: str | None) -> list[str]:
     """An error's kind and the first words of its message, without the names and sizes in it.
 
-    The missing key is all that a KeyError says, so it stays.
+    A missing key or name is all that its error says, so it stays. So do the sizes of tensors that
+    do not fit: the cases are the same, so another mistake mostly has others.
     """
-    names = r"(?<!^KeyError: )'[^']*'|\d+"
-    return re.sub(names, "", error or "").split()[:5]
+    message = re.sub(r" \((in|line) .*", "", error or "")  # without where it arose
+    names = r"(?<!^KeyError: )(?<!^NameError: name )'[^']*'|\d+"
+    sizes = sorted(re.findall(r"\d+", message)) if message.startswith("RuntimeError") else []
+    return [*re.sub(names, "", message).split()[:5], *sizes]
 
 
 def _what_is_wrong(outcome: Outcome, wanted: Outcome, tolerance: float) -> str | None:

@@ -8,6 +8,8 @@ functions or classes in PARTS, goes into my_gpt2.py. ``Exercise`` documents the 
 
 from __future__ import annotations
 
+import ast
+import builtins
 import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
@@ -60,13 +62,25 @@ def changed(code: str, *changes: tuple[str, str]) -> str:
 
 
 def fitting(mistakes: Iterable[Mistake], solution: str) -> list[Mistake]:
-    """Those of another exercise's mistakes whose edits fit this solution as well."""
+    """Those of another exercise's mistakes whose edits fit this solution as well.
+
+    An edit that brings in a name of the other solution does not.
+    """
     found = []
+    known = _names(solution)[0] | {*dir(builtins), "math", "nn", "torch"}
     for mistake in mistakes:
         with contextlib.suppress(ValueError):
-            if mistake.edits and changed(solution, *mistake.edits):
+            used, bound = _names(changed(solution, *mistake.edits))
+            if mistake.edits and used <= known | bound:
                 found.append(mistake)
     return found
+
+
+def _names(code: str) -> tuple[set[str], set[str]]:
+    """The names that code reads, and those that it gives a value."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
+    bound = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+    return {node.id for node in nodes} - bound, bound
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import linecache
+import re
 import sys
 import traceback
 from collections.abc import Iterable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 import torch
@@ -36,7 +38,61 @@ class Using:
             for frame in traceback.extract_tb(error.__traceback__)
             if frame.filename == self.mine.__file__
         ]
-        return (lines[-1] if lines else "") + lacking(self.step, error)
+        line = lines[-1] if lines else ""
+        return line + (self._meant(error, line) or lacking(self.step, error))
+
+    def _meant(self, error: BaseException, line: str) -> str:
+        """What a name that does not exist was to be, where the code around it tells."""
+        if "before Module.__init__() call" in str(error):
+            return ". Begin `__init__` with `super().__init__()`"
+        frame = _last_frame(error, self.mine.__file__)
+        if frame is None or isinstance(error, UnboundLocalError):
+            return ""
+        name = getattr(error, "name", None)
+        if isinstance(error, AttributeError) and name:
+            return _near(name, [other for other in dir(error.obj) if other[0] != "_"])
+        if not isinstance(error, NameError) or not name:
+            return ""
+        if name == "inf":
+            sign = "-" * ("-inf" in line)
+            return f'. Write `{sign}torch.inf`, or `float("{sign}inf")`'
+        if text := re.search(rf"\b({'|'.join(TEXTS)}) ?= ?{name}\b", line):
+            return f'. Put it in quotes: `{text[1]}="{name}"`'
+        for owner, module in frame.f_locals.items():
+            if isinstance(module, nn.Module):
+                if name in _attributes(module):
+                    return f". Did you mean `{owner}.{name}`?"
+                made = getattr(type(module).__init__, "__code__", None)
+                if owner == "self" and made and name in made.co_varnames[: made.co_argcount]:
+                    return (
+                        ". It is an argument of `__init__` alone. Keep it there, "
+                        f"`self.{name} = {name}`, and write `self.{name}` here"
+                    )
+        known = [other for other in frame.f_globals if other[0] != "_"]
+        return _near(name, [*frame.f_locals, *known])
+
+
+TEXTS = "approximate", "errors", "device", "reduction"  # arguments that are texts
+
+
+def _last_frame(error: BaseException, file: str | None) -> FrameType | None:
+    """The frame of the reader's function that raised an error."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    own = [f for f in frames if f.f_code.co_filename == file and f.f_code.co_name[0] != "<"]
+    return own[-1] if own else None
+
+
+def _attributes(module: nn.Module) -> set[str]:
+    """The names that a module's own class and `__init__` have given it."""
+    inner = (name for name, _ in (*module.named_children(), *module.named_parameters()))
+    return {*vars(module), *inner, *vars(type(module))}
+
+
+def _near(name: str, known: list[str]) -> str:
+    """A question for a name that is spelled much like a known one, or empty."""
+    folded = {other.lower(): other for other in reversed(known)}
+    close = difflib.get_close_matches(name.lower(), folded, 1, 0.75)
+    return f". Did you mean `{folded[close[0]]}`?" if close else ""
 
 
 def lacking(step: Exercise, error: BaseException) -> str:
@@ -139,7 +195,10 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
         hidden = _hidden(module, missing[0])
         raise ValueError(hidden or f"{kind} has no parameter {missing[0]}; it has {has}")
     if more := [name for name in found if name not in wanted]:
-        raise ValueError(f"{more[0]} in {kind} is a parameter that GPT-2 has not")
+        raise ValueError(
+            _too_early(module, more[0], wanted)
+            or (f"{more[0]} in {kind} is a parameter that GPT-2 has not")
+        )
     with torch.no_grad():
         for name, tensor in wanted.items():
             if found[name].shape != tensor.shape:
@@ -147,6 +206,19 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
                 raise ValueError(f"{name} in {kind} has the shape {shapes}")
             found[name].copy_(tensor)
     return module
+
+
+def _too_early(module: nn.Module, path: str, wanted: Iterable[str]) -> str:
+    """What to say of a parameter that a later chapter brings into this class, or empty."""
+    kind, part = type(module).__name__, path.partition(".")[0]
+    asked = list(dict.fromkeys(name.partition(".")[0] for name in wanted))
+    for step in steps().values():
+        if kind in step.parts and f"self.{part} = " in step.solution and part not in asked:
+            return (
+                f"{part} comes into {kind} in chapter {step.chapter}. "
+                f"This {kind} has only {' and '.join(asked)}"
+            )
+    return ""
 
 
 def _hidden(module: nn.Module, path: str) -> str:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpt2_edu.exercises import calling, checking, parts
+
+
+def missing_names(exercise, mistake) -> set[str]:
+    """The names that a known mistake lacks and its message does not speak of."""
+    if exercise.cases is None:
+        return set()
+    found = " ".join(o.error or "" for o in checking._known_outcomes(exercise, mistake))
+    return {n for n in re.findall(r"NameError: name '(\w+)'", found) if n not in mistake.message}
 
 
 @pytest.fixture

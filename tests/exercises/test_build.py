@@ -24,6 +24,7 @@ from gpt2_edu.exercises.source import definitions, source_of
 from gpt2_edu.exercises.step import current, steps_until
 from gpt2_edu.training import plain
 from gpt2_site.chapters import chapters
+from tests.exercises.conftest import missing_names
 
 CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
 
@@ -93,6 +94,7 @@ def test_each_known_mistake_is_told_by_its_own_message(step, execute_once):
         report = examine_with(step, execute_once(step, step.code_of(mistake)))
         assert not report.passed, mistake.message
         assert report.diagnosis == mistake.message
+        assert not missing_names(step, mistake), mistake.message
 
 
 def test_a_mistake_must_fit_its_solution():
@@ -513,6 +515,42 @@ def test_a_part_that_needs_other_cells_is_reported(capsys):
         "Defining it stops with NameError: name 'wide' is not defined. If another cell defines it, "
         "move it into MLP"
     ) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "name, right, wrong, message",
+    [
+        ("layernorm", "variance + self.eps", "variance + eps", "Did you mean `self.eps`?"),
+        ("attention", "= self.c_attn(x)", "= c_attn(x)", "Did you mean `self.c_attn`?"),
+        ("heads", 'k = note("k", self.split', 'k = note("k", split', "`self.split_heads`?"),
+        ("heads", "T, self.n_head", "T, n_head", "Did you mean `self.n_head`?"),
+        ("gpt2", "in self.h:", "in h:", "Did you mean `self.h`?"),
+        ("gpt2", "-model.block_size", "-block_size", "Did you mean `model.block_size`?"),
+        ("embeddings", "        self.wte =", "        wte =", "no parameter wte"),
+        ("embeddings", "arange(idx.size(1)", "arange(block_size", "`self.block_size = block_size`"),
+        ("mask", "masked_scores.softmax", "masked_score.softmax", "Did you mean `masked_scores`?"),
+        ("mask", "~visible", "~visble", "Did you mean `visible`?"),
+        ("residual", "MLP(n_embd)", "Mlp(n_embd)", "Did you mean `MLP`?"),
+        ("mask", "-torch.inf", "-inf", 'Write `-torch.inf`, or `float("-inf")`'),
+        ("mask", "scores.masked_fill", "scores.mask_fill", "Did you mean `masked_fill`?"),
+        ("heads", "self.split_heads(q)", "self.split_head(q)", "Did you mean `split_heads`?"),
+        ("mlp", '"tanh"', "tanh", 'Put it in quotes: `approximate="tanh"`'),
+        ("attention", "super().__init__()", "pass", "Begin `__init__` with `super().__init__()`"),
+    ],
+)
+def test_what_a_missing_name_was_to_be_is_said(name, right, wrong, message, capsys):
+    assert build_changed(name, (right, wrong)) is False
+    out = capsys.readouterr().out
+    assert message in out
+    assert "another cell" not in out and "(T, T)" not in out
+
+
+def test_a_part_that_belongs_to_a_later_chapter_is_said_to(capsys):
+    norms = "self.mlp = MLP(n_embd)\n        self.ln_1 = nn.LayerNorm(n_embd)"
+    code = changed(find_step("residual").solution, ("self.mlp = MLP(n_embd)", norms))
+    assert build("residual", *written(code, "residual")) is False
+    said = "ln_1 comes into Block in chapter 10. This Block has only attn and mlp"
+    assert said in capsys.readouterr().out
 
 
 # A step, a change that makes one of its parts wrong, the part that is left as it was at the start,

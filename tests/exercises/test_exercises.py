@@ -28,6 +28,7 @@ from gpt2_edu.machine.files import locked
 from gpt2_site import lists, make_practice
 from gpt2_site.chapters import chapters
 from gpt2_site.reviews import reviews
+from tests.exercises.conftest import missing_names
 
 ROOT = Path(__file__).resolve().parents[2]
 ALL = all_exercises()
@@ -94,6 +95,7 @@ def test_each_known_mistake_is_told_by_its_own_words(name, execute_once):
         report = checking.examine(exercise, execute_once(exercise, exercise.code_of(mistake)))
         assert not report.passed, mistake.message
         assert report.diagnosis == mistake.message, f"{mistake.message}\n{report}"
+        assert not missing_names(exercise, mistake), mistake.message
 
 
 @pytest.mark.parametrize("exercise", [*ALL.values(), *steps().values()], ids=lambda e: e.name)
