@@ -73,6 +73,10 @@ MISTAKES = (
         ("transpose(-2, -1)", "transpose(0, 1)"),
     ),
     Mistake(
+        "`.T` and `transpose(0, 1)` swap the right axes only if there is no batch. Count from the end: `transpose(-2, -1)`.",
+        (".transpose(-2, -1)", ".T"),
+    ),
+    Mistake(
         "You take d from `v`, whose vectors may have another width, m. Divide by the root of the width of `q` and `k`.",
         ("math.sqrt(q.size(-1))", "math.sqrt(v.size(-1))"),
     ),

@@ -154,6 +154,16 @@ MISTAKES = (
         "The MLP is not used. After attention has written to the stream, add `self.mlp(…)`.",
         ("x + self.mlp(normed)", "x"),
     ),
+    Mistake(
+        "The norms are swapped: attention reads through `ln_1`, and the MLP through `ln_2`.",
+        ("self.ln_1(x)", "self.second(x)"),
+        ("self.ln_2(x)", "self.ln_1(x)"),
+        ("self.second(x)", "self.ln_2(x)"),
+    ),
+    Mistake(
+        "The sizes are swapped: `CausalSelfAttention(n_embd, n_head)`.",
+        ("Attention(n_embd, n_head)", "Attention(n_head, n_embd)"),
+    ),
 )
 
 

@@ -185,6 +185,10 @@ MISTAKES = (
         ("(Block(n_embd, n_head) for _ in range(n_layer))", "([Block(n_embd, n_head)] * n_layer)"),
     ),
     Mistake(
+        "The sizes are swapped: `Block(n_embd, n_head)`.",
+        ("Block(n_embd, n_head)", "Block(n_head, n_embd)"),
+    ),
+    Mistake(
         "The blocks run, but their results are thrown away. Write each one back: `x = block(x)`.",
         ("x = block(x)", "block(x)"),
     ),

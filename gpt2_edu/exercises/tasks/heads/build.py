@@ -120,6 +120,10 @@ q = note("q", self.split_heads(q), "B H T D")
         ),
     ),
     Mistake(
+        "v is not split into heads. All three are, each with `self.split_heads(…)`.",
+        ('note("v", self.split_heads(v), "B H T D")', "v"),
+    ),
+    Mistake(
         "`/` gives 4.0, and a size must be a whole number: `C // self.n_head`.",
         ("C // self.n_head", "C / self.n_head"),
     ),

@@ -115,6 +115,26 @@ MISTAKES = (
         ("normed = (x - mean)", "normed = x"),
     ),
     Mistake(
+        "Without brackets only the mean is divided, since `/` comes before the minus. Write "
+        "`(x - mean) / …`.",
+        ("normed = (x - mean)", "normed = x - mean"),
+    ),
+    Mistake(
+        "`math.sqrt` takes one number, and every token has a variance of its own. Write "
+        "`torch.sqrt(…)`.",
+        ("torch.sqrt(variance", "math.sqrt(variance"),
+    ),
+    Mistake(
+        "The square is missing: the differences from the mean add up to 0. The variance is the "
+        "mean of their squares, `(x - mean).square()`.",
+        (".square()", ""),
+    ),
+    Mistake(
+        "The variance is the mean of squared differences. Subtract the mean before you square: "
+        "`(x - mean).square()`.",
+        ("(x - mean).square()", "x.square()"),
+    ),
+    Mistake(
         "The mean is not subtracted at all. (That is RMSNorm, which later models use.) Subtract it "
         "before you square and before you divide.",
         ("(x - mean).square()", "x.square()"),

@@ -51,7 +51,7 @@ MISTAKES = (
         ("masked_scores.softmax(dim=-1)", "masked_scores"),
     ),
     Mistake(
-        "The mask is right, but the division by √D is gone.",
+        "The division by √D is gone.",
         (" / math.sqrt(D)", ""),
     ),
     Mistake(

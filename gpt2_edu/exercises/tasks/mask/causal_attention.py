@@ -57,8 +57,16 @@ MISTAKES = (
         ("-torch.inf", "0"),
     ),
     Mistake(
-        "A finite fill such as −10,000 fails where all visible scores are lower still. −∞ never does.",
+        "A finite fill such as −100 or −10,000 fails where all visible scores are lower still. −∞ never does.",
         ("-torch.inf", "-1e4"),
+    ),
+    Mistake(
+        "A finite fill such as −100 or −10,000 fails where all visible scores are lower still. −∞ never does.",
+        ("-torch.inf", "-100"),
+    ),
+    Mistake(
+        "A fill such as −10 still leaves the future some weight, since e to the power of −10 is not 0. Write −∞.",
+        ("-torch.inf", "-10"),
     ),
     Mistake(
         "You hide the past and show the future. `masked_fill` writes where its mask is True: give it `~visible`, with `tril()` in `visible`.",
@@ -94,7 +102,7 @@ MISTAKES = (
         (".tril()", ".triu()"),
     ),
     Mistake(
-        "0 times −∞ is no number, so every score that should stay becomes nan. Write −∞ only where a query may not look, with `masked_fill`.",
+        "Every number becomes nan, by 0 times −∞ or by a softmax of nothing but −∞. Write −∞ only where a query may not look, with `masked_fill(~visible, -torch.inf)`, and take the softmax of each row.",
         ("scores.masked_fill(~visible, -torch.inf)", "(scores + ~visible * -torch.inf)"),
     ),
     Mistake(
