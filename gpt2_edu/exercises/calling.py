@@ -128,7 +128,7 @@ def _is_of_the_check(function: Callable[..., Any], error: BaseException, text: s
     if mine is None:
         return False
     frames = traceback.extract_tb(error.__traceback__)
-    if any(frame.filename == mine.__file__ for frame in frames):
+    if any(frame.filename in function.files for frame in frames):  # type: ignore[attr-defined]
         return False
     ours = [frame for frame in frames if Path(frame.filename).is_relative_to(Path(__file__).parent)]
     names = "|".join(function.step.parts)  # type: ignore[attr-defined]

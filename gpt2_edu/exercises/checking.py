@@ -12,7 +12,6 @@ import inspect
 import itertools
 import re
 import textwrap
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,8 +23,10 @@ from .comparing import difference, first_difference, in_words, is_telling, kind_
 from .exercise import Case, Exercise, Mistake, changed, find
 from .parts import assemble, execute, solutions
 from .record import mark_passed
+from .source import definitions
 
-FOR_PAIRS = 2.0  # seconds of computing that the search for two mistakes at once may take
+PAIRS = 150  # how many pairs of mistakes are tried, 1 to 2 seconds of computing
+FOR_ONE = 2.0  # seconds of computing that one of them may take
 RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
 
@@ -150,7 +151,7 @@ def _explained(
     wrong = outcomes[-1]
     if not wrong.timed_out:
         outcomes = outcomes + [call(answer, other) for other in cases[first:]]
-    diagnosis, right = _diagnose(exercise, outcomes, first), wanted[first - 1]
+    diagnosis, right = _diagnose(exercise, answer, outcomes, first), wanted[first - 1]
     table: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     if diagnosis is None and wrong.value is not None and right.value is not None:
@@ -219,10 +220,13 @@ def _known_outcomes(exercise: Exercise, mistake: Mistake | None = None) -> list[
 # ---- Which mistake it is
 
 
-def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> str | None:
+def _diagnose(
+    exercise: Exercise, answer: Callable[..., Any], outcomes: Sequence[Outcome], first: int
+) -> str | None:
     """The message of the mistake, or of the two, that the answer's outcomes come from.
 
-    The best is a mistake with the same outcome in every case, and a pair of mistakes the next. Then
+    The best is a mistake with the same outcome in every case. The next are one in each of a step's
+    parts, and a pair of mistakes. Then
     one that is the same in the ``first`` cases, the last of which failed, and wherever the answer
     returns a value: another part may be unfinished. The last is one that is the same in most
     of the wrong cases, where the others are wrong in a way of their own.
@@ -236,7 +240,8 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
         is_wrong and is_telling(o.value) for is_wrong, o in zip(wrong, outcomes, strict=True)
     ]
     in_part, with_another = None, None
-    for mistake in exercise.mistakes:
+    mistakes = _possible(exercise, answer)
+    for mistake in mistakes:
         theirs = _known_outcomes(exercise, mistake)
         # One that did not end was the last that was called.
         same = [_same(*both, tolerance) for both in zip(outcomes, theirs, strict=False)]
@@ -251,28 +256,75 @@ def _diagnose(exercise: Exercise, outcomes: Sequence[Outcome], first: int) -> st
                 in_part = in_part or mistake.message
         elif particular and all(wrong[i] for i in apart) and sum(wrong) > 2 * len(apart):
             with_another = with_another or mistake.message
-    if any(telling) and (two := _two_mistakes(exercise, outcomes, first)):
+    if said := _of_parts(exercise, answer):
+        return said
+    if any(telling) and (two := _two_mistakes(exercise, mistakes, outcomes, first)):
         return f"Two mistakes at once. {two[0].message} And: {two[1].message}"
     if in_part or not with_another:
         return in_part
     return f"{with_another} (That explains most of the wrong cases, not all.)"
 
 
+def _possible(exercise: Exercise, answer: Callable[..., Any]) -> list[Mistake]:
+    """The known mistakes, without those in parts of a step that the reader has not written."""
+    left = getattr(answer, "left", ())
+    if not left:
+        return list(exercise.mistakes)
+    books = definitions(exercise.solution)
+    codes = [(mistake, definitions(exercise.code_of(mistake))) for mistake in exercise.mistakes]
+    return [m for m, code in codes if all(code.get(part) == books[part] for part in left)]
+
+
 def _two_mistakes(
-    exercise: Exercise, outcomes: Sequence[Outcome], first: int
+    exercise: Exercise, mistakes: Sequence[Mistake], outcomes: Sequence[Outcome], first: int
 ) -> tuple[Mistake, Mistake] | None:
-    """The two mistakes that give the answer's outcomes together, within FOR_PAIRS seconds."""
-    end = time.thread_time() + FOR_PAIRS
-    for two in itertools.combinations((m for m in exercise.mistakes if m.edits), 2):
+    """The two mistakes that give the answer's outcomes together, among the first PAIRS.
+
+    Mistakes are listed by how common they are. One that fails where the answer is right is in no
+    pair; where the answer is wrong, one of the two is.
+    """
+    right, tolerance = _known_outcomes(exercise), exercise.tolerance
+
+    def wrong(found: Sequence[Outcome]) -> set[int]:
+        both = enumerate(zip(found, right, strict=False))
+        return {
+            i
+            for i, (ours, theirs) in both
+            if not outcomes[i].unwritten and _what_is_wrong(ours, theirs, tolerance)
+        }
+
+    ours = wrong(outcomes)
+    fails = [(m, wrong(_known_outcomes(exercise, m))) for m in mistakes if m.edits]
+    able = [(m, where) for m, where in fails if where <= ours]
+    pairs = sorted(itertools.combinations(range(len(able)), 2), key=sum)
+    tried = 0
+    for i, j in pairs:
+        (one, at_one), (other, at_other) = able[i], able[j]
         try:
-            code = changed(exercise.solution, *two[0].edits, *two[1].edits)
+            code = changed(exercise.solution, *one.edits, *other.edits)
         except ValueError:  # they change the same place
             continue
-        if time.thread_time() > end:
+        if at_one | at_other != ours:
+            continue
+        tried += 1
+        if tried > PAIRS:
             return None
         if _gives(exercise, code, outcomes, first):
-            return two
+            return one, other
     return None
+
+
+def _of_parts(exercise: Exercise, answer: Callable[..., Any]) -> str | None:
+    """What is said of each of a step's parts alone, if more than one is wrong."""
+    apart = getattr(answer, "apart", dict)()
+    found = {part: examine_with(exercise, alone) for part, alone in apart.items()}
+    wrong = {part: report.diagnosis for part, report in found.items() if not report.passed}
+    if len(wrong) < 2 or not any(wrong.values()):
+        return None
+    return " ".join(
+        f"In `{part}`: {said}" if said else f"`{part}` has a mistake, too."
+        for part, said in wrong.items()
+    )
 
 
 def _is_drawn(
@@ -301,7 +353,7 @@ def _gives(exercise: Exercise, code: str, outcomes: Sequence[Outcome], first: in
     except Exception:
         return False
     for i in [first - 1, *(i for i in range(len(outcomes)) if i != first - 1)]:
-        theirs = call(function, exercise.cases()[i], FOR_PAIRS)
+        theirs = call(function, exercise.cases()[i], FOR_ONE)
         if not _same(outcomes[i], theirs, exercise.tolerance):
             return False
     return True

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -131,13 +131,34 @@ def _examine(
     """Check the new parts together with those in the file. Returns the module of all, too."""
     starts = definitions(step.start or "")
     new = {name: unfinished(source, starts[name]) for name, source in sources.items()}
-    parts = {name: part.source for name, part in _combine(step, kept)[0].items()} | new
+    kept_parts = {name: part.source for name, part in _combine(step, kept)[0].items()}
+    books = definitions(step.solution)
+    left = [name for name in new if new[name] != sources[name]]  # unfinished
+
+    def module(parts: dict[str, str]) -> ModuleType:
+        return make_module(steps_until(step.name), kept_parts | books | parts)
+
     try:
-        mine = make_module(steps_until(step.name), parts)
+        mine = module(new)
     except Exception as error:
         told = f"{_told(error)}{lacking(step, error)}"
         return Report(step.name, (f"no   Defining it stops with {told}.",)), None
-    return examine_with(step, Using(step, mine)), mine
+
+    def apart() -> dict[str, Using]:
+        several = len(new) > 1 and not left
+        if not several:
+            return {}
+        others = {name: [other for other in new if other != name] for name in new}
+        return {n: Using(step, module({n: new[n]}), left=others[n]) for n in new}
+
+    absent = [name for name in left if new[name] == unfinished(starts[name], starts[name])]
+    some = {name: new[name] for name in new if name not in absent}
+    whole = module(some) if absent and some else None
+    report = examine_with(step, Using(step, mine, apart, whole, absent))
+    if left and report.passed:
+        line = f"Not yet: write {', '.join(left)}, then run the cell again."
+        report = replace(report, passed=False, lines=(*report.lines, line))
+    return report, mine
 
 
 def _shown(step: Exercise, mine: ModuleType | None) -> str:

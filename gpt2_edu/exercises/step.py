@@ -8,7 +8,7 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -16,18 +16,48 @@ import torch
 from torch import Tensor, nn
 
 from .exercise import Exercise, steps
-from .source import definitions
+from .source import NOT_WRITTEN, definitions
 
 
 class Using:
     """A step's parts as one function, called with a case's arguments."""
 
-    def __init__(self, step: Exercise, mine: ModuleType) -> None:
-        self.step, self.mine = step, mine
+    def __init__(
+        self,
+        step: Exercise,
+        mine: ModuleType,
+        apart: Callable[[], dict[str, Using]] = dict,
+        whole: ModuleType | None = None,
+        left: Iterable[str] = (),
+    ) -> None:
+        """``left`` are parts that the reader has not written; no mistake is in them.
+
+        ``whole`` has the book's in their place. A call that asks for a written part, and needs one
+        of those for it, uses that. ``apart()`` returns each part with the book's others.
+        """
+        self.step, self.mine, self.apart, self.whole, self.left = step, mine, apart, whole, left
+        self.files = {module.__file__ for module in (mine, whole) if module}
 
     def __call__(self, *args: Any) -> Any:
         assert self.step.use is not None
-        return self.step.use(self.mine, *args)
+        state = torch.get_rng_state()
+        try:
+            return self.step.use(self.mine, *args)
+        except NotImplementedError as error:
+            drawing = any(isinstance(given, torch.Generator) for given in args)
+            if not str(error).startswith(NOT_WRITTEN) or self.whole is None or drawing:
+                raise
+            torch.set_rng_state(state)
+            watched = _Watched(self.whole, self.step.parts)
+            try:
+                found = self.step.use(watched, *args)
+            except Exception:
+                if watched.asked not in self.left:
+                    raise
+                raise error from None
+            if watched.asked in self.left:
+                raise
+            return found
 
     def where(self, error: BaseException) -> str:
         """Where in the reader's code an error was raised, for the end of its message."""
@@ -36,7 +66,7 @@ class Using:
         lines = [
             f" (in {frame.name}: {frame.line})"
             for frame in traceback.extract_tb(error.__traceback__)
-            if frame.filename == self.mine.__file__
+            if frame.filename in self.files
         ]
         line = lines[-1] if lines else ""
         return line + (self._meant(error, line) or lacking(self.step, error))
@@ -45,7 +75,7 @@ class Using:
         """What a name that does not exist was to be, where the code around it tells."""
         if "before Module.__init__() call" in str(error):
             return ". Begin `__init__` with `super().__init__()`"
-        frame = _last_frame(error, self.mine.__file__)
+        frame = _last_frame(error, self.files)
         if frame is None or isinstance(error, UnboundLocalError):
             return ""
         name = getattr(error, "name", None)
@@ -75,10 +105,22 @@ class Using:
 TEXTS = "approximate", "errors", "device", "reduction"  # arguments that are texts
 
 
-def _last_frame(error: BaseException, file: str | None) -> FrameType | None:
+class _Watched:
+    """A module, and which of these parts it was asked for last: what a case is about."""
+
+    def __init__(self, module: ModuleType, parts: Iterable[str]) -> None:
+        self.module, self.parts, self.asked = module, parts, ""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.parts:
+            self.asked = name
+        return getattr(self.module, name)
+
+
+def _last_frame(error: BaseException, files: set[str | None]) -> FrameType | None:
     """The frame of the reader's function that raised an error."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    own = [f for f in frames if f.f_code.co_filename == file and f.f_code.co_name[0] != "<"]
+    own = [f for f in frames if f.f_code.co_filename in files and f.f_code.co_name[0] != "<"]
     return own[-1] if own else None
 
 

@@ -577,6 +577,38 @@ def test_one_part_is_judged_while_the_other_is_unfinished(name, slip, left, mess
     assert not Path(FILE).exists()
 
 
+def test_a_part_is_checked_with_the_books_other_while_that_is_unfinished(capsys):
+    step = find_step("attention")
+    left = {"attention": definitions(step.start)["attention"]}
+    for slip, message in [
+        ("q, k, v = self", "  ok   Head: a single token"),
+        ("k, q, v = self", "The pieces are right, but in another order"),
+        ("q, k, v = elf", "name 'elf' is not defined (in forward: q, k, v = elf.c_attn"),
+    ]:
+        parts = definitions(changed(step.solution, ("q, k, v = self", slip)))
+        assert build("attention", *written("\n\n\n".join((parts | left).values()), "mask")) is False
+        out = capsys.readouterr().out
+        assert message in out
+        assert "Not yet: write attention, then" in out
+        assert "  ok   attention" not in out
+    assert not Path(FILE).exists()
+
+
+def test_of_two_parts_with_a_slip_each_has_its_own_sentence(capsys):
+    tie = "        self.lm_head.weight = self.embeddings.wte.weight  # tied\n"
+    likeliest = "logits.argmax(dim=-1, keepdim=True)"
+    draw = "torch.multinomial(logits.softmax(dim=-1), num_samples=1)"
+    assert build_changed("gpt2", (tie, ""), (draw, likeliest)) is False
+    out = capsys.readouterr().out
+    assert "In `GPT2`: The tables are not tied" in out
+    assert "In `generate`: You take the likeliest token each time." in out
+    assert (
+        build_changed("attention", (" / math.sqrt(D)", ""), ("q, k, v = s", "k, q, v = s")) is False
+    )
+    out = capsys.readouterr().out
+    assert "In `attention`: The division is missing" in out and "In `Head`: The pieces" in out
+
+
 def test_a_class_with_an_unfinished_method_is_not_yet_written(capsys):
     head = definitions(find_step("attention").solution)
     head["Head"] = head["Head"].partition("        q, k, v")[0] + "        ..."
@@ -625,7 +657,7 @@ STARTS = "torch.randint(len(ids) - T, (batch_size,))"
     ],
 )
 def test_slips_are_found_and_named(name, right, wrong, message, capsys, monkeypatch):
-    monkeypatch.setattr("gpt2_edu.exercises.checking.FOR_PAIRS", 0.0)  # no two mistakes at once
+    monkeypatch.setattr("gpt2_edu.exercises.checking.PAIRS", 0)  # no two mistakes at once
     assert build_changed(name, (right, wrong)) is False
     assert message in capsys.readouterr().out
 
