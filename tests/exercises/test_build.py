@@ -594,6 +594,12 @@ def test_a_part_is_checked_with_the_books_other_while_that_is_unfinished(capsys)
     assert not Path(FILE).exists()
 
 
+def test_an_error_of_other_sizes_is_not_told_as_a_mistakes(capsys):
+    assert build_changed("attention", ("return weights @ v", "return v @ weights")) is False
+    out = capsys.readouterr().out
+    assert "shapes cannot be multiplied" in out and "k must be transposed" not in out
+
+
 def test_of_two_parts_with_a_slip_each_has_its_own_sentence(capsys):
     tie = "        self.lm_head.weight = self.embeddings.wte.weight  # tied\n"
     likeliest = "logits.argmax(dim=-1, keepdim=True)"

@@ -122,6 +122,9 @@ q = note("q", self.split_heads(q), "B H T D")
     Mistake(
         "v is not split into heads. All three are, each with `self.split_heads(…)`.",
         ('note("v", self.split_heads(v), "B H T D")', "v"),
+        ('note("heads", attention(q, k, v), "B H T D")', "attention(q, k, v)"),
+        ('merged = note("merged", merged, "B T C")\n        ', ""),
+        ('note("out", self.c_proj(merged), "B T C")', "self.c_proj(merged)"),
     ),
     Mistake(
         "`/` gives 4.0, and a size must be a whole number: `C // self.n_head`.",
