@@ -373,8 +373,11 @@ def _gist(error: str | None) -> list[str]:
     """An error's kind and the first words of its message, without the names and sizes in it.
 
     A missing key or name is all that its error says, so it stays. So do the sizes of tensors that
-    do not fit: the cases are the same, so another mistake mostly has others.
+    do not fit: the cases are the same, so another mistake mostly has others. A slip of the pen,
+    told by a question, is like no other error.
     """
+    if error and error.endswith("?"):
+        return [error]
     message = re.sub(r" \((in|line) .*", "", error or "")  # without where it arose
     names = r"(?<!^KeyError: )(?<!^NameError: name )'[^']*'|\d+"
     sizes = sorted(re.findall(r"\d+", message)) if message.startswith("RuntimeError") else []

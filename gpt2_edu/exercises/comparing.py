@@ -13,6 +13,10 @@ from torch import Tensor
 LARGEST = 8  # rows and columns of a table that is shown
 
 
+class Labelled(dict[str, Any]):
+    """What a check measures of a result, each by a name for readers, or by a statement of it."""
+
+
 def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
     """How a value differs from the wanted one, as the rest of "it …"; None if it does not."""
     try:
@@ -28,6 +32,8 @@ def first_difference(got: Any, wanted: Any, tolerance: float) -> tuple[str, Any,
         wrong = _tensor_difference(got, wanted, tolerance)
         return (wrong, got, wanted) if wrong else None
     got = _plain(got, wanted)
+    if isinstance(wanted, Labelled) and isinstance(got, Labelled):
+        return _labelled_difference(got, wanted, tolerance)
     if isinstance(wanted, Mapping | list | tuple):
         wrong = _form_difference(got, wanted)
         if wrong:
@@ -41,6 +47,20 @@ def first_difference(got: Any, wanted: Any, tolerance: float) -> tuple[str, Any,
         return None
     wrong = _value_difference(got, wanted, tolerance)
     return (wrong, got, wanted) if wrong else None
+
+
+def _labelled_difference(
+    got: Labelled, wanted: Labelled, tolerance: float
+) -> tuple[str, Any, Any] | None:
+    for label, right in wanted.items():
+        mine = got[label]
+        found = first_difference(mine, right, tolerance)
+        if found and isinstance(right, bool):
+            is_so, should = ("is", "should not be") if mine else ("is not", "should be")
+            return f"{is_so} so that {label}, and it {should}", mine, right
+        if found:
+            return f"{found[0]} ({label})", *found[1:]
+    return None
 
 
 def _plain(got: Any, wanted: Any) -> Any:

@@ -9,7 +9,8 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable
-from types import FrameType, ModuleType
+from functools import wraps
+from types import FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -39,18 +40,17 @@ class Using:
         self.files = {module.__file__ for module in (mine, whole) if module}
 
     def __call__(self, *args: Any) -> Any:
-        assert self.step.use is not None
         state = torch.get_rng_state()
         try:
-            return self.step.use(self.mine, *args)
+            return self._use(_returning(self.mine, self.step.parts), *args)
         except NotImplementedError as error:
             drawing = any(isinstance(given, torch.Generator) for given in args)
             if not str(error).startswith(NOT_WRITTEN) or self.whole is None or drawing:
                 raise
             torch.set_rng_state(state)
-            watched = _Watched(self.whole, self.step.parts)
+            watched = _Watched(_returning(self.whole, self.step.parts), self.step.parts)
             try:
-                found = self.step.use(watched, *args)
+                found = self._use(watched, *args)
             except Exception:
                 if watched.asked not in self.left:
                     raise
@@ -58,6 +58,13 @@ class Using:
             if watched.asked in self.left:
                 raise
             return found
+
+    def _use(self, mine: Any, *args: Any) -> Any:
+        assert self.step.use is not None
+        try:
+            return self.step.use(mine, *args)
+        except Nothing:
+            return None
 
     def where(self, error: BaseException) -> str:
         """Where in the reader's code an error was raised, for the end of its message."""
@@ -108,7 +115,7 @@ TEXTS = "approximate", "errors", "device", "reduction"  # arguments that are tex
 class _Watched:
     """A module, and which of these parts it was asked for last: what a case is about."""
 
-    def __init__(self, module: ModuleType, parts: Iterable[str]) -> None:
+    def __init__(self, module: SimpleNamespace, parts: Iterable[str]) -> None:
         self.module, self.parts, self.asked = module, parts, ""
 
     def __getattr__(self, name: str) -> Any:
@@ -137,8 +144,30 @@ def _near(name: str, known: list[str]) -> str:
     return f". Did you mean `{folded[close[0]]}`?" if close else ""
 
 
+class Nothing(Exception):
+    """A part returned None, so that whatever is done with its result would fail."""
+
+
+def _returning(mine: ModuleType, parts: Iterable[str]) -> SimpleNamespace:
+    """The names of a module; of its parts, functions raise Nothing where they return None."""
+
+    def watched(part: Any) -> Any:
+        @wraps(part)
+        def call(*args: Any, **more: Any) -> Any:
+            found = part(*args, **more)
+            if found is None:
+                raise Nothing
+            return found
+
+        return call
+
+    found = vars(mine)
+    functions = {name: found[name] for name in parts if isinstance(found[name], FunctionType)}
+    return SimpleNamespace(**found | {name: watched(part) for name, part in functions.items()})
+
+
 def lacking(step: Exercise, error: BaseException) -> str:
-    """For the end of an error message: why a name of the notebook is not defined for ``build``."""
+    """For the end of an error message: why an unknown name is unknown here."""
     if not isinstance(error, NameError) or isinstance(error, UnboundLocalError) or not error.name:
         return ""
     parts = " or ".join(step.parts)

@@ -637,6 +637,11 @@ def test_other_ways_are_right_too(name, slip):
 
 CLIP = "nn.utils.clip_grad_norm_(model.parameters(), clip)"
 EACH_CLIP = "nn.utils.clip_grad_norm_([p], clip)"
+HALF = "batch(ids, batch_size // accumulate, T)"
+GREEDY = "logits.argmax(dim=-1, keepdim=True)"
+NO_TOP_P = 'choose(logits, knobs.get("temperature", 1), knobs.get("top_k"))'
+SEED = "    torch.manual_seed(1)\n"
+UNTIED = "    model.lm_head.weight = nn.Parameter(model.lm_head.weight.clone())\n"
 STARTS = "torch.randint(len(ids) - T, (batch_size,))"
 
 
@@ -656,6 +661,33 @@ STARTS = "torch.randint(len(ids) - T, (batch_size,))"
         ("gpt2", "math.sqrt(2 * n_layer)", "math.sqrt(n_layer)", "spread of c_proj"),
         ("gpt2", "std=0.02 / narrow", "std=1 / narrow", "spread of tables"),
         ("training_well", "total += loss.item() / accumulate", "total = loss.item()", "two parts"),
+        ("training_well", "loss.item() / accumulate", "loss / accumulate", "hold the graph"),
+        ("training_well", "batch(ids, batch_size, T)", HALF, "Each part is a full batch"),
+        (
+            "training_well",
+            "total += loss",
+            "return model\n            total += loss",
+            "a list, with",
+        ),
+        ("generation", "choose(logits, **knobs)", GREEDY, "The knobs do nothing in `generate`"),
+        ("generation", "choose(logits, **knobs)", NO_TOP_P, "top_p = 0.01"),
+        ("generation", "    return torch.mul", SEED + "    return torch.mul", "sets the seed"),
+        ("generation", "    return torch.mul", "    None and torch.mul", "is a `return` missing?"),
+        ("generation", "logits = logits /", "logits /=", "divides the caller's own logits"),
+        ("weights", "    return model", UNTIED + "    return model", "The head has a copy"),
+        ("weights", "return model", "return tensors", "load returns a dict. Return `model`"),
+        ("weights", "    return model", "", "is a `return` missing?"),
+        ("weights", "tensor = tensor.T", "tensor = tensr.T", "Did you mean 'tensor'?"),
+        ("weights", "tensor = tensor.T", "nowhere()", "If another cell defines it"),
+        ("cache", "attn.split_heads", "attn.splitheads", "Did you mean 'split_heads'?"),
+        (
+            "cache",
+            "x[:, -1]",
+            "x[:, -1:]",
+            "(1, 1, 13) where (1, 13) is right (the logits of call 1)",
+        ),
+        ("training", "return losses", "print(losses)", "is a `return` missing?"),
+        ("training", STARTS, "range(batch_size)", "it is not so that two batches begin elsewhere"),
         ("training_well", CLIP, f"[{EACH_CLIP} for p in model.parameters()]", "clipped"),
         ("training", STARTS, "[0] * batch_size", "batch: 3"),
         ("training", STARTS, "range(batch_size)", "batch: 3"),

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...comparing import Labelled
 from ...exercise import Case, Mistake, changed
 from ...step import fill
 from ..gpt2.build import NAMES, theirs
@@ -97,12 +98,74 @@ MISTAKES = (
         ("attn.c_proj(heads.flatten(start_dim=2))", "heads.flatten(start_dim=2)"),
     ),
     Mistake(
-        "The heads are not moved back before they are joined. `transpose(1, 2)` makes (B, T, H, D) of them, then `flatten(start_dim=2)`.",
+        "The heads are not side by side for each token. `transpose(1, 2)` makes (B, T, H, D) of them, and `flatten(start_dim=2)` joins the last two axes.",
         (".transpose(1, 2)  # (B, T, H, D)", ""),
     ),
     Mistake(
         "The MLP reads `ln_1`. It has a norm of its own, `block.ln_2(x)`.",
         ("block.ln_2(x)", "block.ln_1(x)"),
+    ),
+    Mistake(
+        "The first norm is missing. `c_attn` reads `block.ln_1(x)`.",
+        ("attn.c_attn(block.ln_1(x))", "attn.c_attn(x)"),
+    ),
+    Mistake(
+        "The second norm is missing. The MLP reads `block.ln_2(x)`.",
+        ("block.mlp(block.ln_2(x))", "block.mlp(x)"),
+    ),
+    Mistake(
+        "The MLP is missing. Each block ends with `x = x + block.mlp(block.ln_2(x))`.",
+        ("        x = x + block.mlp(block.ln_2(x))\n", ""),
+    ),
+    Mistake(
+        "There is no causal mask, so that the tokens of the prompt see those after them. Call your `attention`, which hides them.",
+        ("attention(q, k, v)", "((q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1) @ v)"),
+    ),
+    Mistake(
+        "You return probabilities. The result is the logits, without a softmax.",
+        (
+            "model.lm_head(model.ln_f(x[:, -1]))",
+            "model.lm_head(model.ln_f(x[:, -1])).softmax(dim=-1)",
+        ),
+    ),
+    Mistake(
+        "The two are kept in the wrong order. Each entry is (k, v): `kept[layer] = k, v`.",
+        ("kept[layer] = k, v", "kept[layer] = v, k"),
+    ),
+    Mistake(
+        "The keys alone are kept. Keep the values as well: `kept[layer] = k, v`.",
+        ("kept[layer] = k, v", "kept[layer] = k"),
+    ),
+    Mistake(
+        "The keys are joined with the kept ones, and the values are not. Put the kept values, `kept[layer][1]`, in front of v.",
+        (
+            "k, v = (torch.cat(pair, dim=2) for pair in zip(kept[layer], (k, v)))",
+            "k = torch.cat([kept[layer][0], k], dim=2)",
+        ),
+    ),
+    Mistake(
+        "The kept keys are in front of the values. The kept values are `kept[layer][1]`.",
+        ("zip(kept[layer], (k, v))", "zip((kept[layer][0], kept[layer][0]), (k, v))"),
+    ),
+    Mistake(
+        "Queries and keys are swapped. `c_attn` gives q, k, v in this order.",
+        ("q, k, v = attn.c_attn", "k, q, v = attn.c_attn"),
+    ),
+    Mistake(
+        "After the first layer `kept` is not empty, but it has nothing of the second yet. Ask for this layer: `if layer in kept`.",
+        ("if layer in kept", "if kept"),
+    ),
+    Mistake(
+        "The result has an axis for the one token, (B, 1, V). Take the last row without it, `x[:, -1]`.",
+        ("x[:, -1]", "x[:, -1:]"),
+    ),
+    Mistake(
+        "You return the logits of the first new token. The last one predicts the next, `x[:, -1]`.",
+        ("x[:, -1]", "x[:, 0]"),
+    ),
+    Mistake(
+        "The positions are one too late. They are counted from 0, so the first new one is the number of kept tokens.",
+        ("kept[0][0].size(2) if kept", "kept[0][0].size(2) + 1 if kept"),
     ),
     Mistake(
         "The last norm is missing. `lm_head` reads `model.ln_f(x[:, -1])`.",
@@ -144,21 +207,26 @@ def use(mine: Any, idx: Tensor, prompt: int) -> Any:
     lengths = [kept[layer][0].size(2) for layer in sorted(kept)]
     attn, x = whole.h[0].attn, whole.h[0].ln_1(whole.embeddings(idx))
     keys = attn.split_heads(attn.c_attn(x).chunk(3, dim=-1)[1])
-    return {
-        "logits": torch.stack(found),
-        "keys kept in each layer": lengths,
-        "kept in the order of the text": 0 in kept and torch.allclose(kept[0][0], keys, atol=1e-4),
-    }
+    return Labelled(
+        {f"the logits of call {i}": logits for i, logits in enumerate(found, 1)}
+        | {
+            "keys kept in each layer": lengths,
+            "the kept keys are those of the text, in its order": 0 in kept
+            and torch.allclose(kept[0][0], keys, atol=1e-4),
+        }
+    )
 
 
 @torch.no_grad()
 def right(idx: Tensor, prompt: int) -> Any:
     logits = theirs(SIZES)(idx)[0][:, prompt - 1 :]
-    return {
-        "logits": logits.transpose(0, 1).contiguous(),
-        "keys kept in each layer": [idx.size(1)] * SIZES[2],
-        "kept in the order of the text": True,
-    }
+    return Labelled(
+        {f"the logits of call {i}": row for i, row in enumerate(logits.unbind(1), 1)}
+        | {
+            "keys kept in each layer": [idx.size(1)] * SIZES[2],
+            "the kept keys are those of the text, in its order": True,
+        }
+    )
 
 
 def cases() -> list[Case]:

@@ -103,6 +103,21 @@ MISTAKES = (
         ("tril(S - T)", "tril(T - S)"),
     ),
     Mistake(
+        "The triangle is shifted by one too few, so that a query does not see its own key. Use `tril(S - T)`.",
+        ("tril(S - T)", "tril(S - T - 1)"),
+    ),
+    Mistake(
+        "Queries and keys are swapped. The order is q, k, v.",
+        (
+            "    T, S = q.size(-2)",
+            "    if q.shape == k.shape:\n        q, k = k, q\n    T, S = q.size(-2)",
+        ),
+    ),
+    Mistake(
+        "The mask has a column for each query here. It has T rows, one for each query, and S columns.",
+        ("torch.ones(T, S,", "torch.ones(T, T,"),
+    ),
+    Mistake(
         "Keys and values are swapped. The order is q, k, v.",
         ("(q, k, v, is_causal=True)", "(q, v, k, is_causal=True)"),
         ("(q, k, v, attn_mask", "(q, v, k, attn_mask"),

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ....sampling import next_probabilities
+from ...comparing import Labelled, kind_of
 from ...exercise import Case, Mistake
 from ...step import fill, random_tensor
 from ..gpt2.build import NAMES, picky, theirs
@@ -107,6 +108,70 @@ MISTAKES = (
         ("logits.topk(top_k, dim=-1).values[:, -1:]", "logits[0].topk(top_k).values[-1]"),
     ),
     Mistake(
+        "The knobs do nothing in `generate`, which always takes the likeliest token. Write "
+        "`choose(logits[:, -1], **knobs)`.",
+        ("choose(logits, **knobs)", "logits.argmax(dim=-1, keepdim=True)"),
+    ),
+    Mistake(
+        "`generate` hands on the temperature alone. All knobs go to `choose`: "
+        "`choose(logits[:, -1], **knobs)`.",
+        ("choose(logits, **knobs)", 'choose(logits, knobs.get("temperature", 1.0))'),
+    ),
+    Mistake(
+        "`choose` sets the seed before each draw, so that every draw is the same. Leave the seed to "
+        "whoever calls it.",
+        ("    return torch.multinomial", "    torch.manual_seed(0)\n    return torch.multinomial"),
+    ),
+    Mistake(
+        "`generate` sets the seed, so that every call writes the same text. Leave the seed to "
+        "whoever calls it.",
+        ("    for _ in range(n):", "    torch.manual_seed(0)\n    for _ in range(n):"),
+    ),
+    Mistake(
+        "`/=` divides the caller's own logits. Make new ones, `logits = logits / temperature`.",
+        ("logits = logits / temperature", "logits /= temperature"),
+    ),
+    Mistake(
+        "`values[:, 0]` is the largest logit, so that only one token is left. The k-th is the last "
+        "of them, `values[:, -1:]`.",
+        (".values[:, -1:]", ".values[:, :1]"),
+    ),
+    Mistake(
+        "`dim=0` goes over the texts. The softmax of one row goes over its tokens, `dim=-1`.",
+        ("logits.softmax(dim=-1)", "logits.softmax(dim=0)"),
+    ),
+    Mistake(
+        "`dim=0` goes over the texts. The k largest are those of one row, `topk(top_k, dim=-1)`.",
+        ("logits.topk(top_k, dim=-1).values[:, -1:]", "logits.topk(1, dim=0).values"),
+    ),
+    Mistake(
+        "Your probabilities are sorted from the smallest, so that top-p keeps unlikely tokens. Sort "
+        "with `descending=True`.",
+        ("dim=-1, descending=True", "dim=-1"),
+    ),
+    Mistake(
+        "Probabilities divided by the temperature keep their proportions. Divide the logits, before "
+        "the softmax.",
+        ("    logits = logits / temperature\n", ""),
+        (
+            "    return torch.multinomial(probs,",
+            "    return torch.multinomial(probs / temperature,",
+        ),
+    ),
+    Mistake(
+        "The text does not grow, because the result of `torch.cat` is not kept. Write "
+        "`idx = torch.cat([idx, …], dim=1)`.",
+        ("idx = torch.cat", "torch.cat"),
+    ),
+    Mistake(
+        "n counts the new tokens, without the prompt. Loop with `for _ in range(n)`.",
+        ("for _ in range(n):", "for _ in range(n - idx.size(1)):"),
+    ),
+    Mistake(
+        "The condition is reversed: temperature 0 is greedy, so write `if temperature == 0`.",
+        ("if temperature == 0", "if temperature != 0"),
+    ),
+    Mistake(
         "The knobs are not passed on. Write `choose(logits, **knobs)`.",
         ("choose(logits, **knobs)", "choose(logits)"),
     ),
@@ -167,13 +232,14 @@ MISTAKES = (
         ("-model.block_size :", "-model.block_size + 1 :"),
     ),
     Mistake(
-        "With top_p the cut of top_k is lost. Both apply, top-k first.",
+        "With top_p the cut of top_k is lost, or it comes too late. Cut with top-k first, and take top-p of what is left.",
         ("if top_k is not None:", "if top_k is not None and top_p is None:"),
     ),
 )
 
 TOLERANCE = 0.03  # of 10,000 draws
 SIZES = (13, 7, 2, 3, 12)
+DRAWS = ("each token is the likeliest", "two calls write the same text")
 
 
 def use(mine: Any, what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
@@ -182,17 +248,41 @@ def use(mine: Any, what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
         whole = fill(mine.GPT2(*SIZES), theirs(SIZES), NAMES)
         if what == "window":
             whole.forward = lambda idx: picky(idx, SIZES)
-        return mine.generate(whole, given, 9, **knobs)
-    drawn = mine.choose(given.repeat_interleave(10_000, dim=0), **knobs)
+        found = mine.generate(whole, given, 9, **knobs)
+        if what != "draws":
+            return found
+        others = [mine.generate(whole, given, 9, **more) for more in ({"temperature": 0}, knobs)]
+        alike = [torch.equal(found, other) for other in others]
+        return Labelled(zip(DRAWS, alike, strict=True))
     rows = 10_000 * len(given)
+    logits = given.repeat_interleave(10_000, dim=0)
+    drawn = mine.choose(logits, **knobs)
+    given.copy_(logits[::10_000])  # so that a change of them is seen
+    if not isinstance(drawn, Tensor):
+        raise ValueError(f"choose gives {kind_of(drawn)}, not a tensor")
     if drawn.shape != (rows, 1):
         raise ValueError(f"choose gives {tuple(drawn.shape)} for {rows:,} rows, not ({rows}, 1)")
     counts = [row.bincount(minlength=given.size(-1)) for row in drawn.view(len(given), -1)]
-    return torch.stack(counts) / 10_000
+    shares = torch.stack(counts) / 10_000
+    again = mine.choose(given.repeat_interleave(10_000, dim=0), **knobs)
+    return compared(shares, torch.equal(drawn, again))
+
+
+def compared(shares: Tensor, alike: bool) -> Labelled:
+    """What is compared of draws: of a single text, the numbers without an axis for texts."""
+    shares = shares[0] if len(shares) == 1 else shares
+    return Labelled(
+        {
+            "the share of each token in 10,000 draws": shares,
+            "two calls draw the same tokens": alike,
+        }
+    )
 
 
 @torch.no_grad()
 def right(what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
+    if what == "draws":
+        return Labelled(dict.fromkeys(DRAWS, False))
     if what != "choose":
         whole, idx = theirs(SIZES), given
         for _ in range(9):
@@ -200,25 +290,32 @@ def right(what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
             last = (picky(seen, SIZES) if what == "window" else whole(seen)[0])[:, -1]
             idx = torch.cat([idx, last.argmax(dim=-1, keepdim=True)], dim=1)
         return idx
-    return next_probabilities(given, **knobs)
+    shares = next_probabilities(given, **knobs)
+    return compared(shares, bool((shares.max(dim=-1).values == 1).all()))
 
 
 def cases() -> list[Case]:
-    logits = torch.tensor([[2.0, 1.0, 1.0, 0.0, -1.0]])
+    def logits() -> Tensor:
+        return torch.tensor([[2.0, 1.0, 1.0, 0.0, -1.0]])
+
+    idx = torch.tensor([[1, 2]])
     return [
-        Case("choose without a knob", ("choose", logits, {})),
-        Case("temperature 0: the likeliest", ("choose", logits, {"temperature": 0})),
-        Case("temperature 0.5", ("choose", logits, {"temperature": 0.5})),
-        Case("top_k = 1", ("choose", logits, {"top_k": 1})),
+        Case("choose without a knob", ("choose", logits(), {})),
+        Case("temperature 0: the likeliest", ("choose", logits(), {"temperature": 0})),
+        Case("temperature 0.5", ("choose", logits(), {"temperature": 0.5})),
+        Case("top_k = 1", ("choose", logits(), {"top_k": 1})),
         Case("top_k = 4 of 9", ("choose", random_tensor(1, 1, 9), {"top_k": 4})),
-        Case("top_p = 0.7", ("choose", logits, {"top_p": 0.7})),
+        Case("top_p = 0.7", ("choose", logits(), {"top_p": 0.7})),
         Case("top_p = 0.7 of 9", ("choose", random_tensor(1, 1, 9), {"top_p": 0.7})),
         Case(
             "temperature 2, then top_p = 0.8",
-            ("choose", logits, {"temperature": 2.0, "top_p": 0.8}),
+            ("choose", logits(), {"temperature": 2.0, "top_p": 0.8}),
         ),
-        Case("all together", ("choose", logits, {"temperature": 2.0, "top_k": 4, "top_p": 0.8})),
+        Case("all together", ("choose", logits(), {"temperature": 2.0, "top_k": 4, "top_p": 0.8})),
         Case("two texts, top_k = 2", ("choose", random_tensor(2, 2, 9), {"top_k": 2})),
-        Case("generate at temperature 0", ("generate", torch.tensor([[1, 2]]), {"temperature": 0})),
-        Case("generate past the window", ("window", torch.tensor([[1, 2]]), {"temperature": 0})),
+        Case("generate at temperature 0", ("generate", idx, {"temperature": 0})),
+        Case("generate past the window", ("window", idx, {"temperature": 0})),
+        Case("generate with top_k = 1", ("generate", idx, {"temperature": 2.0, "top_k": 1})),
+        Case("generate with top_p = 0.01", ("generate", idx, {"temperature": 2.0, "top_p": 0.01})),
+        Case("generate at temperature 1, twice", ("draws", idx, {"temperature": 1.0})),
     ]

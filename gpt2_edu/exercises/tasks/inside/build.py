@@ -96,6 +96,29 @@ MISTAKES = (
         ("attention(q, k, apart)", "attention(k, q, apart)"),
     ),
     Mistake(
+        "The division by √D is missing. Your `attention` has it.",
+        (
+            "attention(q, k, apart)",
+            "(q @ k.mT).masked_fill(~torch.ones(q.size(-2), k.size(-2), dtype=torch.bool).tril(k.size(-2) - q.size(-2)), -torch.inf).softmax(dim=-1)",
+        ),
+    ),
+    Mistake(
+        "The scores are divided by √C, as if there were one head. D is the width of a head, `q.size(-1)`.",
+        ("attention(q, k, apart)", "attention(q * (q.size(-1) / x.size(-1)) ** 0.5, k, apart)"),
+    ),
+    Mistake(
+        "The MLP is left out, so the next block reads another stream. `x = block(x)` is the whole block.",
+        ("x = block(x)", "x = x + block.attn(block.ln_1(x))"),
+    ),
+    Mistake(
+        "These are keys and values. `c_attn` gives q, k, v in this order, and the weights come from q and k.",
+        ("q, k, _ = ", "_, q, k = "),
+    ),
+    Mistake(
+        "The positions are missing from what the first block reads. Begin with `model.embeddings(idx)`.",
+        ("model.embeddings(idx)", "model.embeddings.wte(idx)"),
+    ),
+    Mistake(
         "These are the scores. The weights are their softmax under the mask, which your `attention` takes.",
         ("attention(q, k, apart)", "q @ k.mT / q.size(-1) ** 0.5"),
     ),

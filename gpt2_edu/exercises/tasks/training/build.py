@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ....training import plain
+from ...comparing import Labelled
 from ...exercise import Case, Mistake
 
 PARTS = ("batch", "train")
@@ -202,33 +203,52 @@ def use(part: Any, what: str, ids: Tensor, *given: Any) -> Any:
         inputs, targets = pair
         # Where a window begins is drawn, in whatever way; what belongs together is not.
         drawn = [part.batch(ids, *given)[0] for _ in range(30)]
-        return {
-            "shape of the inputs": list(inputs.shape),
-            "shape of the targets": list(targets.shape),
-            "targets minus inputs": difference(inputs, targets),
-            "windows begin anywhere": bool((torch.cat(drawn)[:, 0] % inputs.size(1)).any()),
-            "two batches begin elsewhere": len({int(each[0, 0]) for each in drawn}) > 1,
-            "two windows of a batch begin elsewhere": any(
-                len(each[:, 0].unique()) > 1 for each in drawn
-            ),
-        }
-    model, read = table(11), []
-    model.register_forward_pre_hook(lambda model, given: read.append(given[0]))
+        return Labelled(
+            {
+                "shape of the inputs": list(inputs.shape),
+                "shape of the targets": list(targets.shape),
+                "targets minus inputs": difference(inputs, targets),
+                "a window can begin anywhere": bool(
+                    (torch.cat(drawn)[:, 0] % inputs.size(1)).any()
+                ),
+                "two batches begin elsewhere": len({int(each[0, 0]) for each in drawn}) > 1,
+                "two windows of a batch begin elsewhere": any(
+                    len(each[:, 0].unique()) > 1 for each in drawn
+                ),
+            }
+        )
+    model = table(11)
+    read = reading(model)
     losses = part.train(model, ids, *given)
-    if losses is None:
-        return None
+    return Labelled(
+        {
+            "shape of what the model reads": list(read[0].shape),
+            "all steps read the same batch": all(torch.equal(each, read[0]) for each in read),
+            **measured(losses),
+            "what follows each id": model.weight.argmax(dim=-1).tolist(),
+        }
+    )
+
+
+def reading(model: nn.Module) -> list[Tensor]:
+    """A list that is filled with what the model reads."""
+    read: list[Tensor] = []
+    model.register_forward_pre_hook(lambda _, given: read.append(given[0]))
+    return read
+
+
+def measured(losses: Any) -> dict[str, Any]:
+    """What is compared of the losses that a loop returns."""
     losses = [losses] if isinstance(losses, float) else losses
     if not isinstance(losses, list | tuple | Tensor):
         raise ValueError("train should return a list, with the loss of every step")
-    numbers = [round(torch.as_tensor(loss).item(), 3) for loss in (*losses[:2], losses[-1])]
-    return {
-        "shape of what the model reads": list(read[0].shape),
-        "all steps read the same batch": all(torch.equal(each, read[0]) for each in read),
-        "number of losses": len(losses),
-        "the first losses, and the last": numbers,
-        "what follows each id": model.weight.argmax(dim=-1).tolist(),
-        "losses with their graph": sum(getattr(loss, "requires_grad", False) for loss in losses),
+    parts = {"first": losses[:1], "second": losses[1:2], "last": losses[-1:]}
+    numbers = {
+        f"the {name} loss": round(torch.as_tensor(some[0]).item(), 3) if len(some) else None
+        for name, some in parts.items()
     }
+    graphs = sum(getattr(loss, "requires_grad", False) for loss in losses)
+    return {"number of losses": len(losses), **numbers, "losses with their graph": graphs}
 
 
 def difference(inputs: Tensor, targets: Tensor) -> list[int]:

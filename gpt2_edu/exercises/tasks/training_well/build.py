@@ -1,6 +1,7 @@
 """A schedule, and a loop for longer runs."""
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -8,9 +9,10 @@ from torch import Tensor, nn
 
 from ....training import plain
 from ....training.optim import learning_rate
+from ...comparing import Labelled
 from ...exercise import Case, Mistake, find_step
 from ...parts import execute
-from ..training.build import table
+from ..training.build import measured, reading, table
 
 PARTS = ("rate", "train")
 IMPORTS = (
@@ -153,6 +155,70 @@ MISTAKES = (
         ("total += loss", "total = loss"),
     ),
     Mistake(
+        "You return the loss of the last part alone. Add those of all parts, each divided by "
+        "`accumulate`.",
+        ("total += loss.item() / accumulate", "total = loss.item()"),
+    ),
+    Mistake(
+        "The losses are tensors that still hold the graph of their step, so that memory fills up. "
+        "Keep the number alone: `loss.item()`.",
+        ("loss.item() / accumulate", "loss / accumulate"),
+    ),
+    Mistake(
+        "Each part is a full batch of `batch_size` windows, so that all parts together are "
+        "`accumulate` times as large. Write `batch(ids, batch_size, T)`.",
+        ("batch(ids, batch_size, T)", "batch(ids, batch_size // accumulate, T)"),
+    ),
+    Mistake(
+        "The loss is divided by `accumulate` already, and then once more where it is added to the "
+        "total. Divide it once.",
+        ("(loss / accumulate).backward()", "loss = loss / accumulate\n            loss.backward()"),
+    ),
+    Mistake(
+        'The decay is a fixed number. Hand on the argument, `"weight_decay": decay`.',
+        ('"weight_decay": decay', '"weight_decay": 0.1'),
+    ),
+    Mistake(
+        'AdamW knows no `"decay"`, so its default of 0.01 applies to both groups. The key is '
+        '`"weight_decay"`.',
+        ('"weight_decay": decay', '"decay": decay'),
+        ('"weight_decay": 0.0', '"decay": 0.0'),
+    ),
+    Mistake(
+        "Tables and matrices have two axes, and `> 2` leaves them in no group, so they never learn. "
+        "Write `p.ndim >= 2`.",
+        ("p.ndim >= 2", "p.ndim > 2"),
+    ),
+    Mistake(
+        "Your cosine falls to 0 and not to min_lr. Add min_lr, and let the cosine have the rest, "
+        "`min_lr + (lr - min_lr) * …`.",
+        ("min_lr + (lr - min_lr) *", "lr *"),
+    ),
+    Mistake(
+        "min_lr is not added, so your cosine falls from lr − min_lr to 0. Begin with `min_lr + …`.",
+        ("min_lr + (lr - min_lr) *", "(lr - min_lr) *"),
+    ),
+    Mistake(
+        "π is missing. The cosine falls from 1 to −1 while its angle goes from 0 to π, "
+        "`math.cos(math.pi * done)`.",
+        ("math.pi * done", "done"),
+    ),
+    Mistake(
+        "The rate falls along a straight line. It should follow half a cosine, "
+        "`(1 + math.cos(math.pi * done)) / 2`.",
+        ("(1 + math.cos(math.pi * done)) / 2", "(1 - done)"),
+    ),
+    Mistake(
+        "The sine rises and falls again. The cosine falls all the way from 1 to −1, so write "
+        "`math.cos`.",
+        ("math.cos", "math.sin"),
+    ),
+    Mistake(
+        "The share that is done counts the warm-up as well. Count from its end, "
+        "`(step + 1 - warmup) / (steps - warmup)`.",
+        ("(step + 1 - warmup) / (steps - warmup)", "step / steps"),
+    ),
+    Mistake(
         "`optimizer.step()` is inside the loop over the parts, so each part makes a step of its own. Step once, after the gradients of all parts have been added up.",
         (
             "        nn.utils.clip_grad_norm_(model.parameters(), clip)\n        optimizer.step()\n",
@@ -241,11 +307,9 @@ class Quarrelling(nn.Module):
         super().__init__()
         self.table = table(V)
         self.calls = 0
-        self.seen: set[tuple[int, ...]] = set()
 
     def forward(self, idx: Tensor) -> Tensor:
         self.calls += 1
-        self.seen.add(tuple(idx.flatten().tolist()))
         logits: Tensor = self.table(idx) * (2 if self.calls % 2 else -1)
         return logits
 
@@ -259,10 +323,17 @@ def use(mine: Any, what: str, *given: Any) -> Any:
     torch.manual_seed(0)
     ids, steps, batch_size, T, lr, more = given
     model = MODELS.get(what, table)(11)
+    read = reading(model)
     losses = mine.train(model, ids, steps, batch_size, T, lr, **more)
-    found = [len(losses), *(round(float(losses[i]), 3) for i in (0, 1, -1))]
-    # each part is a batch of its own
-    return [*found, len(model.seen) > steps] if isinstance(model, Quarrelling) else found
+    batches = {tuple(each.flatten().tolist()) for each in read}
+    return Labelled(
+        {
+            "shape of what the model reads": list(read[0].shape),
+            **measured(losses),
+            "all parts of a step are the same batch": "accumulate" in more
+            and len(batches) <= steps,
+        }
+    )
 
 
 def right(what: str, *given: Any) -> Any:
@@ -270,9 +341,8 @@ def right(what: str, *given: Any) -> Any:
         names = ("steps", "lr", "min_lr", "warmup_steps")
         return [learning_rate(step, **dict(zip(names, rest, strict=True))) for step, *rest in given]
     if what == "off":
-        torch.manual_seed(0)
-        losses = plain.train(table(11), *given[:-1])
-        return [len(losses), *(round(float(losses[i]), 3) for i in (0, 1, -1))]
+        loop = SimpleNamespace(train=lambda *given, **_: plain.train(*given))
+        return use(loop, what, *given)
     step = find_step("training_well")
     return execute(step, step.solution)(what, *given)
 

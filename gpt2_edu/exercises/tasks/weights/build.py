@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from .... import model
+from ...comparing import Labelled, kind_of
 from ...exercise import Case, Mistake
 from ..gpt2.build import theirs
 
@@ -69,6 +70,37 @@ MISTAKES = (
         "`my_name` and `CONV1D` are on the chapter's page, but `load` goes into a different file. "
         "Write their work out inside it.",
         ('name = name.removeprefix("transformer.")', "name = my_name(name)"),
+    ),
+    Mistake(
+        "`my_name` and `CONV1D` are on the chapter's page, but `load` goes into a different file. "
+        "Write their work out inside it.",
+        (
+            'name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight"))',
+            "name.endswith(CONV1D)",
+        ),
+    ),
+    Mistake(
+        "The head has a copy of the table, so that the two would drift apart in training. "
+        "`load_state_dict(tensors)` alone leaves them one parameter.",
+        (
+            "    return model",
+            "    model.lm_head.weight = nn.Parameter(model.lm_head.weight.clone())\n    return model",
+        ),
+    ),
+    Mistake(
+        "`assign=True` puts the file's own tensors into the model, in their type, and the head is "
+        "no longer the table. Leave it out, so that the numbers are copied.",
+        ("load_state_dict(tensors)", "load_state_dict(tensors, assign=True)"),
+    ),
+    Mistake(
+        "The sizes are in another order than GPT2 takes them: vocab_size, n_positions, n_layer, "
+        "n_head, n_embd, as the start has them.",
+        ('"n_layer", "n_head"', '"n_head", "n_layer"'),
+    ),
+    Mistake(
+        "The sizes are in another order than GPT2 takes them: vocab_size, n_positions, n_layer, "
+        "n_head, n_embd, as the start has them.",
+        ('"vocab_size", "n_positions"', '"n_positions", "vocab_size"'),
     ),
     Mistake(
         "A weight is transposed when it should not be, or the reverse. Four in each block are stored "
@@ -143,6 +175,7 @@ MISTAKES = (
 )
 
 TOLERANCE = 1e-4
+TIED = "the head and the table of tokens are one parameter"
 SIZES = (13, 7, 2, 3, 12)
 CRANE = Path(model.__file__).parent / "assets" / "crane"
 
@@ -167,18 +200,28 @@ class WrongShape(RuntimeError):
     """What a strict load says of a tensor that lies the wrong way."""
 
 
+class WrongSize(RuntimeError):
+    """What a strict load says of a tensor that has other sizes than the model's."""
+
+
 class WrongName(RuntimeError):
     """What a strict load says of a name that is missing, or that it does not know."""
 
 
-def use(mine: Any, what: str, idx: Tensor) -> Tensor:
+def use(mine: Any, what: str, idx: Tensor) -> Labelled:
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
-            return mine.load(folder(what))(idx)
+            whole = mine.load(folder(what))
+        if not isinstance(whole, nn.Module):
+            raise ValueError(f"load returns {kind_of(whole)}. Return `model`")
+        tied = whole.lm_head.weight is whole.embeddings.wte.weight
+        return Labelled({"logits": whole(idx), TIED: tied})
     except RuntimeError as error:
         if found := re.search(r"size mismatch for .*", str(error)):
-            raise WrongShape(found[0]) from None
+            stored, own = re.findall(r"Size\(\[(.*?)\]", found[0])
+            turned = stored.split(", ")[::-1] == own.split(", ")
+            raise (WrongShape if turned else WrongSize)(found[0]) from None
         if found := re.search(r'Missing key\(s\) in state_dict: "(.*?)"', str(error)):
             raise WrongName(f"{found[1]} of the model is not in tensors") from None
         if found := re.search(r'Unexpected key\(s\) in state_dict: "(.*?)"', str(error)):
@@ -187,8 +230,9 @@ def use(mine: Any, what: str, idx: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def right(what: str, idx: Tensor) -> Tensor:
-    return model.GPT2.from_pretrained(folder("crane" if what == "crane" else "small"))(idx)[0]
+def right(what: str, idx: Tensor) -> Labelled:
+    whole = model.GPT2.from_pretrained(folder("crane" if what == "crane" else "small"))
+    return Labelled({"logits": whole(idx)[0], TIED: True})
 
 
 def cases() -> list[Case]:
