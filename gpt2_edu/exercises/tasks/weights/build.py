@@ -213,7 +213,8 @@ def use(mine: Any, what: str, idx: Tensor) -> Labelled:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             whole = mine.load(folder(what))
-        if not isinstance(whole, nn.Module):
+        is_model = isinstance(whole, nn.Module)
+        if not is_model:
             raise ValueError(f"load returns {kind_of(whole)}. Return `model`")
         tied = whole.lm_head.weight is whole.embeddings.wte.weight
         return Labelled({"logits": whole(idx), TIED: tied})
