@@ -316,7 +316,7 @@ def _two_mistakes(
 
 def _of_parts(exercise: Exercise, answer: Callable[..., Any]) -> str | None:
     """What is said of each of a step's parts alone, if more than one is wrong."""
-    apart = getattr(answer, "apart", dict)()
+    apart: dict[str, Any] = getattr(answer, "apart", dict)()
     found = {part: examine_with(exercise, alone) for part, alone in apart.items()}
     wrong = {part: report.diagnosis for part, report in found.items() if not report.passed}
     if len(wrong) < 2 or not any(wrong.values()):

@@ -677,9 +677,9 @@ STARTS = "torch.randint(len(ids) - T, (batch_size,))"
         ("weights", "    return model", UNTIED + "    return model", "The head has a copy"),
         ("weights", "return model", "return tensors", "load returns a dict. Return `model`"),
         ("weights", "    return model", "", "is a `return` missing?"),
-        ("weights", "tensor = tensor.T", "tensor = tensr.T", "Did you mean 'tensor'?"),
+        ("weights", "tensor = tensor.T", "tensor = tensr.T", "Did you mean `tensor`?"),
         ("weights", "tensor = tensor.T", "nowhere()", "If another cell defines it"),
-        ("cache", "attn.split_heads", "attn.splitheads", "Did you mean 'split_heads'?"),
+        ("cache", "attn.split_heads", "attn.splitheads", "Did you mean `split_heads`?"),
         (
             "cache",
             "x[:, -1]",
