@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 
 import pytest
 
@@ -15,6 +16,14 @@ def missing_names(exercise, mistake) -> set[str]:
         return set()
     found = " ".join(o.error or "" for o in checking._known_outcomes(exercise, mistake))
     return {n for n in re.findall(r"NameError: name '(\w+)'", found) if n not in mistake.message}
+
+
+@pytest.fixture(autouse=True)
+def default_interrupts():
+    """As in a kernel. What drives Chromium in the same process may have left a handler."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before or signal.default_int_handler)
 
 
 @pytest.fixture

@@ -176,7 +176,7 @@ export function whole(view) {
 
   const room = wide && layout.ends[0] > 170 && lens[0].at(-1); // beside the first word
   const here = room
-    ? svg`<text class="part" x="8" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it stopped here" : `at ${quoted(pass.tokens[at])}`}:</text>`
+    ? svg`<text class="part" x="8" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it stopped here:" : `at ${quoted(pass.tokens[at])}:`}</text>`
     : nothing;
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
