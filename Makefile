@@ -9,6 +9,7 @@ VENDOR := site/static/vendor/.ready
 PAGES  := _build/html/index.html
 SITE   := PYTHONPATH=site $(BIN)/python -m gpt2_site.
 NPM    := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web --silent
+# Compiled modules are kept, also where the environment says otherwise: each worker would compile all.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 # torch's cache of compiled code gives wrong results where ATEN_CPU_CAPABILITY has changed since.

@@ -29,7 +29,7 @@ from .checks import check_batch
 from .config import LlamaConfig
 from .language_model import AttentionChoice, LanguageModel
 from .llama_weights import LAYOUT, PROBE
-from .model import UpdateKV, attend, visible_keys
+from .model import UpdateKV, attend, places
 from .tape import note
 
 # ---------------------------------------------------------------------------------------------
@@ -197,15 +197,7 @@ class Llama(LanguageModel):
         last_only: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         check_batch(self.config, idx, targets, cache, padding, last_only)
-        T = S = idx.size(1)
-        if cache is None:
-            positions = torch.arange(T, device=idx.device)
-        else:
-            positions, S = cache.begin(self, idx)
-        masked = padding is not None or (cache is not None and cache.needs_mask(T))
-        visible = visible_keys(positions, S, padding) if masked else None
-        if padding is not None:
-            positions = (positions - padding.unsqueeze(1)).clamp(min=0)
+        positions, visible = places(self, idx, cache, padding)
         turn = rotation(self.config, positions)
 
         x = note("embd", self.transformer.wte(note("idx", idx, "B T")), "B T C")
@@ -218,7 +210,7 @@ class Llama(LanguageModel):
         else:
             logits = note("logits", self.lm_head(x), "B T V")
         if cache is not None:
-            cache.end(T, blocks=len(self.transformer.h))
+            cache.end(idx.size(1), blocks=len(self.transformer.h))
         if targets is None:
             return logits, None
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)

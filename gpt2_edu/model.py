@@ -100,6 +100,26 @@ def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Te
     return past & ((keys >= padding.view(-1, 1, 1, 1)) | (keys == queries))
 
 
+def places(
+    model: nn.Module, idx: Tensor, cache: KVCache | None, padding: Tensor | None
+) -> tuple[Tensor, Tensor | None]:
+    """Where new tokens idx (B, T) stand, and which keys each of them may see.
+
+    The positions are (T,), or (B, T) where texts are padded: each begins where its padding ends.
+    Without a mask, attention is causal: right for T = S, and for a query at the last key.
+    """
+    T = S = idx.size(1)  # T queries and S keys
+    if cache is None:
+        positions = torch.arange(T, device=idx.device)
+    else:
+        positions, S = cache.begin(model, idx)
+    masked = padding is not None or (cache is not None and cache.needs_mask(T))
+    visible = visible_keys(positions, S, padding) if masked else None
+    if padding is not None:
+        positions = (positions - padding.unsqueeze(1)).clamp(min=0)
+    return positions, visible
+
+
 # Stores the new tokens' k and v (B, H, T, D) and returns those of all tokens so far (B, H, S, D).
 UpdateKV = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -231,20 +251,11 @@ class GPT2(LanguageModel):
         last_only: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         check_batch(self.config, idx, targets, cache, padding, last_only)
-        T = S = idx.size(1)  # T queries and S keys
-        if cache is None:
-            positions = torch.arange(T, device=idx.device)
-        else:
-            positions, S = cache.begin(self, idx)
-        # Without a mask, attention is causal: right for T = S, and for a query at the last key.
-        masked = padding is not None or (cache is not None and cache.needs_mask(T))
-        visible = visible_keys(positions, S, padding) if masked else None
-        axes = "T C"
-        if padding is not None:  # each text has its own positions, from where its padding ends
-            positions, axes = (positions - padding.unsqueeze(1)).clamp(min=0), "B T C"
+        positions, visible = places(self, idx, cache, padding)
 
         idx = note("idx", idx, "B T")
         tok_emb = note("tok_emb", self.transformer.wte(idx), "B T C")
+        axes = "T C" if padding is None else "B T C"
         pos_emb = note("pos_emb", self.transformer.wpe(positions), axes)
         x = note("embd", self.transformer.drop(tok_emb + pos_emb), "B T C")
         for layer, block in enumerate(self.transformer.h):
@@ -256,7 +267,7 @@ class GPT2(LanguageModel):
         else:
             logits = note("logits", self.lm_head(x), "B T V")
         if cache is not None:
-            cache.end(T, blocks=len(self.transformer.h))
+            cache.end(idx.size(1), blocks=len(self.transformer.h))
         if targets is None:
             return logits, None
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)

@@ -242,9 +242,10 @@ def weight_files(folder: Path) -> list[Path]:
         return [folder / WEIGHTS]
     index = read_json(folder / INDEX)
     listed = index.get("weight_map") if isinstance(index, dict) else None
-    names = sorted({*listed.values()}, key=str) if isinstance(listed, dict) else []
-    if not names or any(not isinstance(name, str) or name != Path(name).name for name in names):
+    files = list(listed.values()) if isinstance(listed, dict) else []
+    if not files or any(not isinstance(name, str) or name != Path(name).name for name in files):
         raise ValueError(f"{folder / INDEX} must map tensors to files of its folder")
+    names = sorted({*files})
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise FileNotFoundError(

@@ -260,7 +260,10 @@ def test_a_missing_file_of_several_is_named(tmp_path):
         Llama.from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize("index", ["[]", "{}", '{"weight_map": {"a": "../model.safetensors"}}'])
+@pytest.mark.parametrize(
+    "index",
+    ["[]", "{}", '{"weight_map": {"a": "../model.safetensors"}}', '{"weight_map": {"a": ["b"]}}'],
+)
 def test_an_index_that_leads_elsewhere_is_refused(index, tmp_path):
     made().save_pretrained(tmp_path)
     (tmp_path / INDEX).write_text(index)

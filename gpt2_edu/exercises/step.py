@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import linecache
 import re
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from ..machine.messages import closest
 from .exercise import Exercise, steps
 from .source import NOT_WRITTEN, definitions
 
@@ -139,9 +139,8 @@ def _attributes(module: nn.Module) -> set[str]:
 
 def _near(name: str, known: list[str]) -> str:
     """A question for a name that is spelled much like a known one, or empty."""
-    folded = {other.lower(): other for other in reversed(known)}
-    close = difflib.get_close_matches(name.lower(), folded, 1, 0.75)
-    return f". Did you mean `{folded[close[0]]}`?" if close else ""
+    close = closest(name, known, cutoff=0.75)
+    return f". Did you mean `{close[0]}`?" if close else ""
 
 
 class Nothing(Exception):

@@ -33,9 +33,15 @@ def join_some(items: Iterable[object], most: int = 8, separator: str = ", ") -> 
     return separator.join([*(escape_control(str(item))[:200] for item in items[:most]), *more])
 
 
+def closest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The known names that are spelled most like another, upper and lower case alike."""
+    folded = {other.lower(): other for other in reversed(list(known))}
+    return [folded[c] for c in difflib.get_close_matches(name.lower(), folded, most, cutoff)]
+
+
 def did_you_mean(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
     """The known names closest to a mistyped one, as a question and a space; "" if none is close."""
-    close = difflib.get_close_matches(name, list(known), most, cutoff)
+    close = closest(name, known, most, cutoff)
     return f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
 
 
