@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import torch
+
 from . import calling
 from .calling import Outcome, call
 from .comparing import difference, first_difference, in_words, is_telling, kind_of, side_by_side
@@ -27,6 +29,7 @@ from .source import definitions
 
 PAIRS = 150  # how many pairs of mistakes are tried, 1 to 2 seconds of computing
 FOR_ONE = 2.0  # seconds of computing that one of them may take
+SHOWN = 5.0  # seconds of computing after which a right answer is not shown at work
 RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
 
@@ -48,9 +51,21 @@ def check(name: str, answer: Any) -> bool:
         if exercise.cases and source is None:
             print(f"  (Not for later exercises: it needs other cells, or is not called {name}.)")
         print(mark_passed(name, source), end="")
-        if exercise.after:
-            print(exercise.after(answer))
+        if shown := shown_at_work(exercise, answer):
+            print(shown)
     return report.passed
+
+
+def shown_at_work(exercise: Exercise, answer: Any) -> str:
+    """What an answer that is right makes of the trained model.
+
+    Empty if the exercise has no ``after``, or if it fails, takes long or contains NaN.
+    """
+    if exercise.after is None:
+        return ""
+    with torch.no_grad():
+        told = call(exercise.after, Case("", (answer,)), SHOWN).value or ""
+    return "" if re.search(r"\b(nan|inf)\b", told) else told
 
 
 @dataclass(frozen=True)

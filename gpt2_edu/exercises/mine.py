@@ -21,12 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import torch
-
 from ..machine.files import write_text
-from .calling import call
-from .checking import Report, examine_with
-from .exercise import CHAPTERS, Case, Exercise, find_step, steps
+from .checking import Report, examine_with, shown_at_work
+from .exercise import CHAPTERS, Exercise, find_step, steps
 from .source import definitions, source_of, unfinished
 from .step import (
     Using,
@@ -39,7 +36,6 @@ from .step import (
     steps_until,
 )
 
-SHOWN = 5.0  # seconds of computing after which a part is not shown at work
 FILE = "my_gpt2.py"  # in the notebook's folder
 PREVIOUS = "my_gpt2.previous.py"  # the file before the last change
 BOOK = " (the book's answer)"
@@ -73,7 +69,7 @@ def build(name: str, *parts: Any) -> bool:
         print(f"  {problem}")
     if report.passed and os.environ.get("GPT2_EDU_BOOK") != "1" and not problem:
         print(_write(step, sources, kept))
-    if report.passed and (shown := _shown(step, mine)):
+    if report.passed and (shown := shown_at_work(step, mine)):
         print(f"  {shown}")
     return report.passed
 
@@ -159,18 +155,6 @@ def _examine(
         line = f"Not yet: write {', '.join(left)}, then run the cell again."
         report = replace(report, passed=False, lines=(*report.lines, line))
     return report, mine
-
-
-def _shown(step: Exercise, mine: ModuleType | None) -> str:
-    """What parts that are right make of the trained model, in a sentence.
-
-    Empty if the step has none, or if it fails, takes long or holds no numbers.
-    """
-    if step.after is None:
-        return ""
-    with torch.no_grad():
-        told = call(step.after, Case("", (mine,)), SHOWN).value or ""
-    return "" if re.search(r"\b(nan|inf)\b", told) else told
 
 
 def _told(error: BaseException) -> str:

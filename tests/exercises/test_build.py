@@ -16,7 +16,7 @@ import torch
 import gpt2_edu
 from gpt2_edu import GPT2, crane, generate, load_tokenizer, stream, trace
 from gpt2_edu.analysis.heads import attention_statistics
-from gpt2_edu.exercises import build, my_gpt2
+from gpt2_edu.exercises import build, checking, my_gpt2
 from gpt2_edu.exercises.checking import examine_with
 from gpt2_edu.exercises.exercise import Exercise, changed, find_step, steps
 from gpt2_edu.exercises.mine import BOOK, FILE, PREVIOUS, count_lines
@@ -312,7 +312,7 @@ def test_a_wrong_part_is_not_shown(name, capsys):
 
 @pytest.mark.parametrize("line", ["1 // 0", "while True: pass", "x = x * float('nan')"])
 def test_a_right_part_that_fails_on_the_model_is_taken_and_not_shown(line, capsys, monkeypatch):
-    monkeypatch.setattr(sys.modules["gpt2_edu.exercises.mine"], "SHOWN", 0.2)
+    monkeypatch.setattr(checking, "SHOWN", 0.2)
     line = f"        if x.size(-1) == 128:\n            {line}\n        pre = "
     assert build_changed("mlp", ("        pre = ", line))
     assert shown(capsys) == []

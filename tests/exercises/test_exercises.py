@@ -204,6 +204,20 @@ def test_what_a_right_answer_prints_is_shown(capsys):
     assert capsys.readouterr().out.endswith("It printed:\n    here I am\n" + _CANNOT)
 
 
+@pytest.mark.parametrize("line", ["1 // 0", "while True: pass", "x = x * float('nan')"])
+def test_a_right_answer_that_fails_on_the_trained_model_passes_and_is_not_shown(
+    line, capsys, monkeypatch
+):
+    exercise = ALL["logit_lens"]
+    assert check("logit_lens", parts.solution("logit_lens"))
+    assert "Your lens, at the crane" in capsys.readouterr().out
+    monkeypatch.setattr(checking, "SHOWN", 0.2)
+    fails = f"    if x.size(-1) == 128:\n        {line}\n    return "
+    code = changed(exercise.solution, ("    return ", fails))
+    assert check("logit_lens", parts.execute(exercise, code, parts.solutions))
+    assert "Your lens" not in capsys.readouterr().out
+
+
 def test_arguments_are_fresh_for_every_answer(capsys):
     told(capsys, "layer_norm", in_place)
     assert check("layer_norm", layer_norm)
