@@ -7,11 +7,13 @@ yet", and each known mistake is told by its own words. So a new file needs no te
 from __future__ import annotations
 
 import collections
+import hashlib
 import json
 import os
 import re
 import signal
 import sys
+import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,7 +24,7 @@ import torch
 
 from gpt2_edu import GPT2, exercises
 from gpt2_edu.exercises import calling, check, checking, own, parts, progress, record
-from gpt2_edu.exercises.exercise import Mistake, Rank, changed, steps
+from gpt2_edu.exercises.exercise import Case, Mistake, Rank, changed, steps
 from gpt2_edu.exercises.exercise import exercises as all_exercises
 from gpt2_edu.machine.files import locked
 from gpt2_site import lists, make_practice
@@ -188,6 +190,20 @@ def test_a_function_without_end_is_stopped(capsys, monkeypatch):
     monkeypatch.setattr(calling, "SECONDS", 10.0)
     assert check("layer_norm", layer_norm)
     assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+
+
+def test_other_threads_do_not_use_up_the_time(monkeypatch):
+    """As torch's do: ten seconds would pass in less than one where it has sixteen."""
+    monkeypatch.setattr(calling, "WAITING", 1000)
+
+    def hashed(size):
+        with ThreadPoolExecutor(1) as pool:  # which computes without holding Python's lock
+            return pool.submit(lambda: hashlib.sha256(bytes(size)).hexdigest()).result()
+
+    begun = time.process_time()
+    outcome = calling.call(hashed, Case("", (2**28,)), seconds=0.05)
+    assert time.process_time() - begun > 0.05
+    assert not outcome.timed_out and len(outcome.value) == 64
 
 
 def test_a_function_is_called_in_other_threads_too():
