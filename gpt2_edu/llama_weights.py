@@ -50,8 +50,12 @@ _FIXED: dict[str, tuple[object, ...]] = {
 
 
 def from_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Hugging Face's tensors under our names, copied."""
-    return {_renamed(key): value.clone() for key, value in state.items()}
+    """Hugging Face's tensors under our names, copied; RoPE's frequencies, which we compute, not."""
+    return {
+        _renamed(key): value.clone()
+        for key, value in state.items()
+        if not key.endswith(".rotary_emb.inv_freq")  # in files before transformers 4.32
+    }
 
 
 def _renamed(key: str) -> str:

@@ -7,6 +7,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from gpt2_edu import GPT2, fast, generate, pad_left, trace
@@ -248,6 +249,14 @@ def test_what_transformers_saved_in_several_files_is_loaded(kind, idx, tmp_path)
     assert relative(Llama.from_pretrained(tmp_path)(idx)[0], reference(idx).logits) < 1e-5
 
     made().save_pretrained(tmp_path)  # over it: the index of the other files must not be followed
+    assert Llama.from_pretrained(tmp_path)(idx)[0].equal(made()(idx)[0])
+
+
+def test_the_frequencies_in_older_files_are_skipped(idx, tmp_path):
+    made().save_pretrained(tmp_path)
+    path = tmp_path / "model.safetensors"
+    frequencies = {f"model.layers.{n}.self_attn.rotary_emb.inv_freq": torch.ones(7) for n in (0, 1)}
+    save_file(load_file(path) | frequencies, path, metadata={"format": "pt"})
     assert Llama.from_pretrained(tmp_path)(idx)[0].equal(made()(idx)[0])
 
 
