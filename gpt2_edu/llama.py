@@ -177,7 +177,7 @@ class Llama(LanguageModel):
     config: LlamaConfig
     config_type = LlamaConfig
     layout = LAYOUT
-    log_sum_exp = 4.867672
+    log_sum_exp = 4.892999
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__(config)
@@ -228,7 +228,7 @@ class Llama(LanguageModel):
 
     @classmethod
     def probe(cls) -> Llama:
-        """A model of fixed numbers with every part, sin 1, sin 2, sin 3 … in each tensor."""
+        """A model of the config PROBE with sin 1, sin 2, sin 3 … in each tensor."""
         model = cls(PROBE)
         with torch.no_grad():
             for parameter in model.parameters():

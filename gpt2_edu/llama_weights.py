@@ -154,7 +154,7 @@ LAYOUT = Layout(
     to_hugging_face,
 )
 
-PROBE = LlamaConfig(  # small, with every part
+PROBE = LlamaConfig(  # small, with every part but Qwen2's biases, which no family has beside norms
     vocab_size=128,
     block_size=128,
     n_layer=2,
@@ -164,4 +164,5 @@ PROBE = LlamaConfig(  # small, with every part
     n_inner=48,
     head_size=8,
     rope_scaling=RopeScaling(factor=4.0, original_block_size=32),
+    qk_norm=True,
 )
