@@ -135,6 +135,11 @@ def plain(heading: str) -> str:
     return re.sub(r"[`*$]", "", re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading)).strip()
 
 
+def capital(heading: str) -> str:
+    """A heading that followed a colon, by itself. A tensor's letter stays small."""
+    return heading[:1].upper() + heading[1:] if re.match(r"a |[a-z]{2}", heading) else heading
+
+
 def headings(markdown: str) -> dict[str, str]:
     """The anchors that a page's headings get on the site, with the headings' text."""
     found: dict[str, str] = {}

@@ -7,14 +7,12 @@ the heading its summary, so that links to the section, the contents and the sear
 _static/book.js opens the fold for them.
 """
 
-import re
-
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 
-PREFIX = "Deeper: "
+from gpt2_site.chapters import DEEPER, capital
 
 
 class deeper_title(nodes.title):
@@ -34,20 +32,15 @@ class Folds(SphinxPostTransform):
 
 def fold(section: nodes.section) -> None:
     title, *rest = section.children
-    if not isinstance(title, nodes.title) or not title.astext().startswith(PREFIX):
+    if not isinstance(title, nodes.title) or not title.astext().startswith(DEEPER):
         return
     begins = title.children[0]  # text: a heading that began with code or emphasis has no prefix
     if not isinstance(begins, nodes.Text):
         return
-    named = [nodes.Text(capital(begins.astext().removeprefix(PREFIX))), *title.children[1:]]
+    named = [nodes.Text(capital(begins.astext().removeprefix(DEEPER))), *title.children[1:]]
     section.children = []
     section += deeper_title("", "", *named, **title.attributes)
     section += [*rest, nodes.raw("", "</details>\n", format="html")]
-
-
-def capital(heading: str) -> str:
-    """A heading that followed a colon stands alone now. A tensor's letter stays small."""
-    return heading[:1].upper() + heading[1:] if re.match(r"a |[a-z]{2}", heading) else heading
 
 
 def visit_title(writer: HTML5Translator, node: deeper_title) -> None:
