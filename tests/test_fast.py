@@ -129,10 +129,13 @@ def test_a_cache_of_fixed_shapes_refuses_what_a_cache_does(model, idx):
         model(idx[:, :1], cache=cache)
 
 
-needs_compiler = pytest.mark.skipif(cpp_compiler() is None, reason="needs a C++ compiler")
+@pytest.fixture
+def compiler(missing) -> None:
+    if cpp_compiler() is None:
+        missing("torch.compile needs a C++ compiler")
 
 
-@needs_compiler
+@pytest.mark.usefixtures("compiler")
 def test_one_compiled_step_serves_every_length_and_any_number_of_texts(model, idx):
     torch._dynamo.reset()  # what other tests have compiled
     predict = Compiled(model, len(idx))
@@ -146,7 +149,7 @@ def test_one_compiled_step_serves_every_length_and_any_number_of_texts(model, id
             model.wte.weight.mul_(-1.1)  # a changed weight is seen
 
 
-@needs_compiler
+@pytest.mark.usefixtures("compiler")
 def test_prompts_of_different_lengths_continue_as_if_alone_when_compiled(model, idx):
     batch, padding = pad_left([idx[0, :6].tolist(), idx[1, :2].tolist()], pad_id=0)
     predict = Compiled(model, 2, padding=padding)
