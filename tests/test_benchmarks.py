@@ -160,7 +160,6 @@ def test_a_part_that_fails_is_reported_and_the_next_one_runs(tmp_path, monkeypat
     assert [(one["part"], one["state"]) for one in only] == [("Two", "left out")]
 
 
-@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("title", gpu.PARTS)
 def test_on_a_gpu(title, tmp_path):

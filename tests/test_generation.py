@@ -91,7 +91,8 @@ def test_min_p_keeps_tokens_with_a_share_of_the_likeliest():
     ids=str,
 )
 def test_the_knobs_and_their_order_are_those_of_transformers(knobs):
-    process = pytest.importorskip("transformers.generation.logits_process")
+    from transformers.generation import logits_process as process
+
     logits = 3 * torch.randn(7, 101, generator=seeded())
     idx = torch.randint(101, (7, 13), generator=seeded(1))
     theirs = {

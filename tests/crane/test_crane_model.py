@@ -55,9 +55,9 @@ def test_right_words_are_more_likely_than_distractors(shipped, tokenizer):
     assert sum(score.right for score in grades.phenomena.values()) / chances >= 0.98
 
 
-def test_transformers_loads_the_bundled_file(shipped, tokenizer, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    transformers = pytest.importorskip("transformers")
+def test_transformers_loads_the_bundled_file(shipped, tokenizer):
+    import transformers
+
     other = transformers.GPT2LMHeadModel.from_pretrained(ASSETS, dtype=torch.float32).eval()
     idx = torch.tensor([tokenizer.encode(crane.story(4))])
     with torch.no_grad():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import ipywidgets as widgets
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -17,7 +18,6 @@ from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.trainer import TrainConfig
 
-widgets = pytest.importorskip("ipywidgets")
 FIRST = "Turn a knob."
 MARSH = "In the marsh, the crane"
 
