@@ -12,7 +12,7 @@ MAX_LAYERS = 1_000
 
 
 def check_int(name: str, value: object, least: int, most: int | None = None) -> None:
-    """Raise TypeError for what is no int, or a bool; ValueError if it is not in the range."""
+    """Raise TypeError if value is not an int, or is a bool; ValueError if it is out of range."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError(f"{name} must be an int, got {short_repr(value)}")
     if value < least:
@@ -22,13 +22,13 @@ def check_int(name: str, value: object, least: int, most: int | None = None) -> 
 
 
 def check_float(name: str, value: object) -> None:
-    """Raise TypeError for what is no number, or a bool."""
+    """Raise TypeError if value is not a number, or is a bool."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise TypeError(f"{name} must be a float, got {short_repr(value)}")
 
 
 def check_positive(name: str, value: float) -> None:
-    """Raise TypeError for what is no number, and ValueError if it is not above 0 and finite."""
+    """Raise TypeError if value is not a number; ValueError if it is not above 0 and finite."""
     check_float(name, value)
     if not 0.0 < value < math.inf:
         raise ValueError(f"{name} must be above 0 and finite, got {short_repr(value)}")

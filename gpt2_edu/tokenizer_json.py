@@ -46,7 +46,7 @@ class TokenizerJSON:
         kinds = {decoder.get("type"), *(part["type"] for part in decoder.get("decoders", []))}
         if "ByteLevel" not in kinds:
             raise ValueError(
-                f"{path} is no byte-level vocabulary, as those of Llama 3, Qwen and SmolLM2 are: "
+                f"{path} is not a byte-level vocabulary like those of Llama 3, Qwen and SmolLM2: "
                 f"its decoder is {short_repr(decoder.get('type'))}"
             )
         self._bytes = bytes_of_characters()

@@ -227,7 +227,7 @@ def read_weights(
         these = join_some(problems, most=20, separator="\n  ")
         raise ValueError(f"{path} does not fit its {CONFIG}:\n  {these}")
     if bad := not_finite(state):
-        raise ValueError(f"{path} holds numbers that are not finite: look at {join_some(bad)}")
+        raise ValueError(f"{path} contains non-finite values in {join_some(bad)}")
     if tied:
         state["lm_head.weight"] = state["transformer.wte.weight"]
     return state

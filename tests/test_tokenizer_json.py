@@ -86,7 +86,7 @@ def test_an_id_without_a_token_is_refused(ours):
 
 @pytest.mark.parametrize("content, message", [
     ("{", "cannot be read"),
-    (None, "is no byte-level vocabulary.* its decoder is 'Metaspace'"),
+    (None, "is not a byte-level vocabulary.* its decoder is 'Metaspace'"),
 ])  # fmt: skip
 def test_another_file_is_refused(content, message, folder, tmp_path):
     if content is None:

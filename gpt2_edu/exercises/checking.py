@@ -121,7 +121,9 @@ def _examine_value(exercise: Exercise, answer: Any) -> Report:
         if difference(answer, value, exercise.tolerance) is None:
             return Report(exercise.name, ("no   Not right.",), diagnosis=mistake.message)
     # The value is all that was asked for, so the right one is not printed.
-    return Report(exercise.name, (f"no   Not right: it {wrong.partition(' where ')[0]}.",))
+    return Report(
+        exercise.name, (f"no   Not right: it {re.split(' where | instead of ', wrong)[0]}.",)
+    )
 
 
 # ---- A function

@@ -85,11 +85,11 @@ def _form_difference(
         if missing := [key for key in wanted if key not in got]:
             return f"lacks {missing[0]!r}"
         if more := [key for key in got if key not in wanted]:
-            return f"has {short(more[0])}, which does not belong there"
+            return f"has the unexpected key {short(more[0])}"
     elif not isinstance(got, list | tuple):
         return f"gives {kind_of(got)}, not a {type(wanted).__name__}"
     elif len(got) != len(wanted):
-        return f"has the length {len(got)} where {len(wanted)} is right"
+        return f"has length {len(got)} instead of {len(wanted)}"
     return None
 
 
@@ -98,7 +98,7 @@ def _pairs(got: Any, wanted: Any) -> Iterator[tuple[str, Any, Any]]:
         yield from ((f"at {key!r}", got[key], value) for key, value in wanted.items())
     else:
         pairs = zip(got, wanted, strict=True)
-        yield from ((f"at place {i}", *pair) for i, pair in enumerate(pairs))
+        yield from ((f"at index {i}", *pair) for i, pair in enumerate(pairs))
 
 
 def _value_difference(got: Any, wanted: Any, tolerance: float) -> str | None:
@@ -127,7 +127,7 @@ def _tensor_difference(got: Any, wanted: Tensor, tolerance: float) -> str | None
     got, wanted = got.detach(), wanted.detach()
     if got.is_floating_point() and got.isnan().any() and not wanted.isnan().any():
         where = got.isnan().nonzero()[0].tolist()
-        return "gives nan (no number)" + (f" at {where}" if where else "")
+        return "contains NaN" + (f" at {where}" if where else "")
     apart = _apart(got, wanted, tolerance)
     if not apart.any():
         return None

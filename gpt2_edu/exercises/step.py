@@ -266,8 +266,7 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
         raise ValueError(hidden or f"{kind} has no parameter {missing[0]}; it has {has}")
     if more := [name for name in found if name not in wanted]:
         raise ValueError(
-            _too_early(module, more[0], wanted)
-            or (f"{more[0]} in {kind} is a parameter that GPT-2 has not")
+            _too_early(module, more[0], wanted) or f"GPT-2 has no parameter {more[0]} in {kind}"
         )
     with torch.no_grad():
         for name, tensor in wanted.items():

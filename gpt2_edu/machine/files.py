@@ -89,7 +89,7 @@ def explain_full_disk(path: Path) -> Iterator[None]:
         if not full and "os error 28" not in str(error) and "No space left" not in str(error):
             raise
         number = getattr(error, "errno", None) or errno.ENOSPC
-        said = f"the disk is full: there is no room for {path}"
+        said = f"the disk is full: not enough space for {path}"
         raise OSError(number, said) from error
 
 

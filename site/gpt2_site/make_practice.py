@@ -39,11 +39,12 @@ KINDS = {
 
 INTRODUCTION = """\
 First {questions}: choose an answer, and it says what is right or wrong with it. Then \
-{exercises}. Those with a cell check themselves: write, run the cell, read what the \
-check says, mend, run it again. Nothing is sent anywhere.
+{exercises}. Those with a cell check themselves: write your code, run the cell, read what the \
+check says, fix the code and run it again. Nothing is sent anywhere.
 
-Open a hint or a solution only when you have tried. How the checks work, and where your progress \
-is kept, is told in [How to practise](../../book/practice.md)."""
+Open a hint or a solution only when you have tried. See \
+[How to practise](../../book/practice.md) for how the checks work and where your progress is \
+kept."""
 
 TOOLS = """\
 import math

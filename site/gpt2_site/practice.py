@@ -139,8 +139,8 @@ def here(chapter: Chapter) -> str:
     """How this page works, in place of what the notebook says of itself."""
     exercises = exercises_of(chapter)
     values = sum(answered_in_page(exercise) for exercise in exercises)
-    fields = {0: "They want", 1: "One has a field for your answer; the others want"}.get(
-        values, f"{in_words(values)} have fields for your answer; the others want"
+    fields = {0: "They need", 1: "One has a field for your answer; the others need"}.get(
+        values, f"{in_words(values)} have fields for your answer; the others need"
     )
     return (
         f'<p class="here">For <a href="../{chapter.name}.html">chapter {chapter.number}</a>: '

@@ -169,7 +169,7 @@ def leaves(x, gamma, beta, eps=1e-5):
         (lambda x, g, b: x.tolist(), "it gives a list, not a tensor"),
         (lambda x, g, b: x.sum(), "the shape () where (1, 1, 3) is right"),
         (lambda x, g, b: layer_norm(x, g, b).double(), "torch.float64 where"),
-        (lambda x, g, b: x / 0 * 0, "gives nan (no number) at [0, 0, 0]"),
+        (lambda x, g, b: x / 0 * 0, "contains NaN at [0, 0, 0]"),
         (lambda x, g, b: print("here"), "It printed:\n    here"),
         (lambda x, g, b: None, "returns nothing: is a `return` missing?"),
         (raises, "RuntimeError: Expected size for first two dimensions"),

@@ -160,7 +160,7 @@ MISTAKES = (
     ),
     Mistake(
         "`strict=False` hides that hardly a name fits, so the blocks keep their random start. Load "
-        "without it, and mend the names that it complains of.",
+        "without it, and fix the names that it complains of.",
         ('        name = name.removeprefix("transformer.")\n', ""),
         (
             """\
