@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
+from types import ModuleType
 from typing import Any, ClassVar, Literal, Self, get_args
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,6 @@ from torch import Tensor, nn
 
 from . import weights
 from .cache import KVCache
-from .config import GPT2Config
 from .machine.device import shapes_only
 from .machine.messages import join_some
 
@@ -28,12 +28,12 @@ class LanguageModel(nn.Module):
     ``to``, ``to_empty`` or ``load_state_dict(…, assign=True)`` of the model.
     """
 
+    transformer: Any  # with the token embeddings wte
     lm_head: nn.Linear
     config: Any
-    config_type: ClassVar[type] = GPT2Config
-    layout = weights.GPT2_LAYOUT  # on disk
-    # The mean of log Σ exp(logits) of ``probe``, as transformers computes it.
-    log_sum_exp = 17.562298
+    config_type: ClassVar[type]
+    layout: ModuleType  # on disk
+    log_sum_exp: float  # the mean of log Σ exp(logits) of ``probe``, by transformers
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class LanguageModel(nn.Module):
     @property
     def wte(self) -> nn.Embedding:
         """The token embeddings, (V, C)."""
-        raise NotImplementedError
+        return self.transformer.wte
 
     @property
     def device(self) -> torch.device:
@@ -119,7 +119,7 @@ class LanguageModel(nn.Module):
             problems = [f"{type(self).__module__}.{type(self).__qualname__} computes other logits"]
         if problems:
             raise ValueError(
-                f"this model is not the {self.layout.family} of its config: "
+                f"this model is not the {self.layout.FAMILY} of its config: "
                 f"{join_some(problems)}. Nothing was written. Undo or merge the changes, or keep "
                 "them beside the weights themselves: torch.save(model.state_dict(), path)."
             )
@@ -127,8 +127,8 @@ class LanguageModel(nn.Module):
 
     @classmethod
     def probe(cls) -> Self:
-        """A small model of this class, whose logits for ids 0 … 127 are known: the crane's."""
-        return cls.from_pretrained(weights.BUNDLED["crane"])
+        """A small model of this class, whose logits for ids 0 … 127 are known."""
+        raise NotImplementedError
 
     @classmethod
     def computes_as_published(cls) -> bool:

@@ -24,12 +24,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from . import llama_weights
 from .cache import KVCache
 from .checks import check_batch
 from .config import LlamaConfig
 from .language_model import AttentionChoice, LanguageModel
-from .llama_weights import LAYOUT, PROBE
-from .model import UpdateKV, attend, places
+from .model import UpdateKV, attend, positions_and_mask
 from .tape import note
 
 # ---------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Llama(LanguageModel):
 
     config: LlamaConfig
     config_type = LlamaConfig
-    layout = LAYOUT
+    layout = llama_weights
     log_sum_exp = 4.892999
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -197,7 +197,7 @@ class Llama(LanguageModel):
         last_only: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         check_batch(self.config, idx, targets, cache, padding, last_only)
-        positions, visible = places(self, idx, cache, padding)
+        positions, visible = positions_and_mask(self, idx, cache, padding)
         turn = rotation(self.config, positions)
 
         x = note("embd", self.transformer.wte(note("idx", idx, "B T")), "B T C")
@@ -228,14 +228,9 @@ class Llama(LanguageModel):
 
     @classmethod
     def probe(cls) -> Llama:
-        """A model of the config PROBE with sin 1, sin 2, sin 3 … in each tensor."""
-        model = cls(PROBE)
+        """A model of the layout's PROBE with sin 1, sin 2, sin 3 … in each tensor."""
+        model = cls(llama_weights.PROBE)
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.copy_(torch.arange(parameter.numel()).add(1).sin().view_as(parameter))
         return model.eval()
-
-    @property
-    def wte(self) -> nn.Embedding:
-        """The token embeddings, (V, C)."""
-        return self.transformer.wte

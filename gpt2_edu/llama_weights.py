@@ -12,7 +12,9 @@ from torch import Tensor
 
 from .config import LlamaConfig, RopeScaling
 from .machine.messages import short_repr
-from .weights import Layout
+from .weights import misfits
+
+FAMILY = "Llama"  # in messages
 
 # Hugging Face's names of modules → ours, in the order in which they are replaced.
 _MODULES = {
@@ -111,10 +113,7 @@ def config_from_hugging_face(stored: Mapping[str, Any]) -> LlamaConfig:
     problems = []
     if model_type not in FAMILIES:
         problems.append(f"model_type is {short_repr(model_type)}, not one of {', '.join(FAMILIES)}")
-    problems += [f"{name} is missing" for name in _SIZES.values() if name not in stored]
-    for name, allowed in _FIXED.items():
-        if stored.get(name, allowed[0]) not in allowed:
-            problems.append(f"{name} is {short_repr(stored[name])}, not {allowed[0]!r}")
+    problems += misfits(stored, _SIZES.values(), _FIXED)
     rope = stored.get("rope_parameters") or stored.get("rope_scaling") or {}
     if not isinstance(rope, Mapping):
         problems.append(f"rope_parameters must be an object, got {short_repr(rope)}")
@@ -145,14 +144,6 @@ def config_from_hugging_face(stored: Mapping[str, Any]) -> LlamaConfig:
         initializer_range=stored.get("initializer_range", 0.02),
     )
 
-
-LAYOUT = Layout(
-    "Llama",
-    config_from_hugging_face,
-    config_to_hugging_face,
-    from_hugging_face,
-    to_hugging_face,
-)
 
 PROBE = LlamaConfig(  # small, with every part but Qwen2's biases, which no family has beside norms
     vocab_size=128,

@@ -13,16 +13,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from . import gpt2_weights
 from .cache import KVCache
 from .checks import check_batch
 from .config import GPT2Config
 from .language_model import AttentionChoice, LanguageModel
 from .tape import note, tracing
+from .weights import BUNDLED
 
 # ---------------------------------------------------------------------------------------------
 # Attention. Both functions compute softmax(Q Kᵀ / √D) V under the causal mask (Vaswani et al.
@@ -100,7 +103,7 @@ def visible_keys(positions: Tensor, S: int, padding: Tensor | None = None) -> Te
     return past & ((keys >= padding.view(-1, 1, 1, 1)) | (keys == queries))
 
 
-def places(
+def positions_and_mask(
     model: nn.Module, idx: Tensor, cache: KVCache | None, padding: Tensor | None
 ) -> tuple[Tensor, Tensor | None]:
     """Where new tokens idx (B, T) stand, and which keys each of them may see.
@@ -233,6 +236,9 @@ class GPT2(LanguageModel):
     """
 
     config: GPT2Config
+    config_type = GPT2Config
+    layout = gpt2_weights
+    log_sum_exp = 17.562298
 
     def __init__(self, config: GPT2Config) -> None:
         super().__init__(config)
@@ -251,7 +257,7 @@ class GPT2(LanguageModel):
         last_only: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         check_batch(self.config, idx, targets, cache, padding, last_only)
-        positions, visible = places(self, idx, cache, padding)
+        positions, visible = positions_and_mask(self, idx, cache, padding)
 
         idx = note("idx", idx, "B T")
         tok_emb = note("tok_emb", self.transformer.wte(idx), "B T C")
@@ -293,7 +299,7 @@ class GPT2(LanguageModel):
             elif isinstance(module, nn.LayerNorm):
                 module.reset_parameters()
 
-    @property
-    def wte(self) -> nn.Embedding:
-        """The token embeddings, (V, C); lm_head has the same weight."""
-        return self.transformer.wte
+    @classmethod
+    def probe(cls) -> Self:
+        """The trained model of Crane World."""
+        return cls.from_pretrained(BUNDLED["crane"])

@@ -21,9 +21,10 @@ import tiktoken
 
 from .crane import story
 from .crane.grammar import cell, crane_world
+from .gpt2_weights import config_to_hugging_face, to_hugging_face
 from .machine.files import read_json
 from .tokenizer import load_tokenizer
-from .weights import config_to_hugging_face, save_tensors, to_hugging_face
+from .weights import save_tensors
 
 if TYPE_CHECKING:
     from .model import GPT2

@@ -1,27 +1,23 @@
-"""Models on disk, in Hugging Face's form: names and layouts of the tensors, load and save.
+"""Models on disk, in Hugging Face's form: load and save.
 
-A ``Layout`` says how a family of models is kept; this file has GPT-2's, llama_weights.py Llama's.
-In GPT-2's files two things differ from our modules. The four projections of a block are stored as
-``Conv1D``, (in, out), where ``nn.Linear`` keeps (out, in), so they are transposed. And some files
-carry the causal mask as a buffer, which we compute. The tied lm_head is stored once, as wte.
+How the files of a family differ from our modules is in a module of its own, its ``layout``:
+gpt2_weights.py or llama_weights.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from .checkpoints import weights_folder
-from .config import GPT2Config
 from .hub import CONFIG as CONFIG
 from .hub import PUBLISHED, fetch
 from .hub import WEIGHTS as WEIGHTS
@@ -31,103 +27,27 @@ from .machine.messages import escape_control, join_some, nearest, short_repr
 INDEX = WEIGHTS + ".index.json"  # of weights in several files
 BUNDLED = {"crane": Path(__file__).parent / "assets" / "crane"}  # weights in this package
 
-_CONV1D = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")
-_MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")
-_SIZES = ("vocab_size", "n_layer", "n_head", "n_embd")
-_RATES = ("embd_pdrop", "attn_pdrop", "resid_pdrop", "layer_norm_epsilon", "initializer_range")
 
-# Settings of a Hugging Face config that GPT-2 as published fixes, with the values that mean it.
-_GPT2_ONLY: dict[str, tuple[object, ...]] = {
-    "model_type": ("gpt2",),
-    "activation_function": ("gelu_new", "gelu_pytorch_tanh"),
-    "scale_attn_weights": (True,),
-    "scale_attn_by_inverse_layer_idx": (False,),
-    "add_cross_attention": (False,),
-    "tie_word_embeddings": (True,),
-}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a family of models is kept on disk."""
-
-    family: str  # in messages
-    read_config: Callable[[Mapping[str, Any]], Any]  # of config.json; ValueError for another model
-    write_config: Callable[[Any], dict[str, object]]
-    read: Callable[[Mapping[str, Tensor]], dict[str, Tensor]]  # tensors of a file, in our layout
-    write: Callable[[Mapping[str, Tensor]], dict[str, Tensor]]
-
-
-def to_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Our state dict in Hugging Face's layout: Conv1D transposed, the tied lm_head left out."""
-    return {
-        key: (value.t() if key.endswith(_CONV1D) else value).contiguous()
-        for key, value in state.items()
-        if key != "lm_head.weight"
-    }
-
-
-def from_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Hugging Face's layout in ours, copied. OpenAI's files leave out ``transformer.``."""
-    ours = {}
-    for key, value in state.items():
-        if key.endswith(_MASK_BUFFERS):
-            continue
-        if not key.startswith(("transformer.", "lm_head.")):
-            key = "transformer." + key
-        is_conv1d = key.endswith(_CONV1D) and value.ndim == 2
-        ours[key] = (value.t() if is_conv1d else value).clone(memory_format=torch.contiguous_format)
-    return ours
-
-
-def config_to_hugging_face(config: GPT2Config) -> dict[str, object]:
-    """The settings of config.json, as ``transformers.GPT2Config`` reads them."""
-    return {
-        "architectures": ["GPT2LMHeadModel"],
-        "model_type": "gpt2",
-        "activation_function": "gelu_new",
-        "n_positions": config.block_size,
-        "bos_token_id": config.vocab_size - 1,
-        "eos_token_id": config.vocab_size - 1,
-        **{name: getattr(config, name) for name in _SIZES + _RATES},
-    }
-
-
-def config_from_hugging_face(stored: Mapping[str, Any]) -> GPT2Config:
-    """The sizes in a config.json; ValueError for settings that GPT-2 does not have."""
-    problems = [f"{name} is missing" for name in (*_SIZES, "n_positions") if name not in stored]
-    for name, allowed in _GPT2_ONLY.items():
-        if stored.get(name, allowed[0]) not in allowed:
-            problems.append(f"{name} is {short_repr(stored[name])}, GPT-2 has {allowed[0]!r}")
-    inner, width = stored.get("n_inner"), stored.get("n_embd", 0)
-    if inner is not None and not (isinstance(width, int) and inner == 4 * width):
-        problems.append(f"n_inner is {short_repr(inner)}, GPT-2 has 4 · n_embd")
-    if problems:
-        raise ValueError("; ".join(problems))
-    return GPT2Config(
-        block_size=stored["n_positions"],
-        **{name: stored[name] for name in _SIZES + _RATES if name in stored},
-    )
-
-
-GPT2_LAYOUT = Layout(
-    "GPT-2",
-    config_from_hugging_face,
-    config_to_hugging_face,
-    from_hugging_face,
-    to_hugging_face,
-)
-
-
-def read_config(path: Path, layout: Layout = GPT2_LAYOUT) -> Any:
+def read_config(path: Path, layout: ModuleType) -> Any:
     """The sizes in a config.json; ValueError for settings that the family does not have."""
     stored = read_json(path)
     if not isinstance(stored, dict):
         raise ValueError(f"{path} must hold a JSON object, got {type(stored).__name__}")
     try:
-        return layout.read_config(stored)
+        return layout.config_from_hugging_face(stored)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{path} does not describe a {layout.family}: {error}") from error
+        raise ValueError(f"{path} does not describe a {layout.FAMILY}: {error}") from error
+
+
+def misfits(
+    stored: Mapping[str, Any], needed: Iterable[str], fixed: Mapping[str, tuple[object, ...]]
+) -> list[str]:
+    """The settings that a config.json lacks, and those with a value that the family never has."""
+    problems = [f"{name} is missing" for name in needed if name not in stored]
+    for name, allowed in fixed.items():
+        if stored.get(name, allowed[0]) not in allowed:
+            problems.append(f"{name} is {short_repr(stored[name])}, not {allowed[0]!r}")
+    return problems
 
 
 # ---- Folders -----------------------------------------------------------------------------------
@@ -137,7 +57,7 @@ def save(
     config: Any,
     state: Mapping[str, Tensor],
     path: str | PathLike[str],
-    layout: Layout = GPT2_LAYOUT,
+    layout: ModuleType,
 ) -> None:
     """Write a state dict and its config as the folder that ``transformers`` reads.
 
@@ -147,9 +67,9 @@ def save(
     folder = named_path(path)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: save_pretrained needs a folder")
-    settings = json.dumps(layout.write_config(config), indent=2) + "\n"
+    settings = json.dumps(layout.config_to_hugging_face(config), indent=2) + "\n"
     with locked(folder, wait=60):
-        save_tensors(layout.write(state), folder / WEIGHTS)
+        save_tensors(layout.to_hugging_face(state), folder / WEIGHTS)
         (folder / INDEX).unlink(missing_ok=True)  # of a model that was here before
         write_text(folder / CONFIG, settings)
 
@@ -193,7 +113,7 @@ def locate(name_or_path: str | PathLike[str], which: Literal["best", "last"] = "
 
 
 def read_weights(
-    folder: Path, expected: Mapping[str, Tensor], layout: Layout = GPT2_LAYOUT, tied: bool = True
+    folder: Path, expected: Mapping[str, Tensor], layout: ModuleType, tied: bool
 ) -> dict[str, Tensor]:
     """The tensors of a folder's safetensors files in our layout, floats as float32.
 
@@ -207,7 +127,8 @@ def read_weights(
         try:
             with safe_open(path, framework="pt") as file:
                 for key in file.keys():
-                    for name, value in layout.read({key: file.get_tensor(key)}).items():
+                    read = layout.from_hugging_face({key: file.get_tensor(key)})
+                    for name, value in read.items():
                         state[name] = value.float() if value.is_floating_point() else value
         except (SafetensorError, OSError) as error:
             raise ValueError(
@@ -221,7 +142,7 @@ def read_weights(
     if tied and head is not None and not problems:
         if not head.equal(state["transformer.wte.weight"]):
             problems.append(
-                f"lm_head.weight differs from transformer.wte.weight; {layout.family} ties them"
+                f"lm_head.weight differs from transformer.wte.weight; {layout.FAMILY} ties them"
             )
     if problems:
         these = join_some(problems, most=20, separator="\n  ")
@@ -258,13 +179,13 @@ def weight_files(folder: Path) -> list[Path]:
 def differences(
     state: Mapping[str, Tensor],
     expected: Mapping[str, Tensor],
-    layout: Layout = GPT2_LAYOUT,
-    tied: bool = True,
+    layout: ModuleType,
+    tied: bool,
 ) -> list[str]:
     """Where a state dict differs from the expected one in names, shapes and kinds of numbers."""
     known = {*state, "lm_head.weight"} if tied else {*state}
     problems = [f"missing: {key}" for key in expected if key not in known]
-    problems += [f"not part of a {layout.family}: {key}" for key in state if key not in expected]
+    problems += [f"not part of a {layout.FAMILY}: {key}" for key in state if key not in expected]
     for key, value in state.items():
         if key in expected and value.shape != expected[key].shape:
             problems.append(

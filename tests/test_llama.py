@@ -312,7 +312,7 @@ def test_a_config_of_something_else_is_refused(change, message, tmp_path):
 
 def test_each_class_refuses_the_files_of_the_other(tmp_path):
     made().save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="model_type is 'llama', GPT-2 has 'gpt2'"):
+    with pytest.raises(ValueError, match="model_type is 'llama', not 'gpt2'"):
         GPT2.from_pretrained(tmp_path)
     with pytest.raises(ValueError, match="model_type is 'gpt2', not one of llama"):
         Llama.from_pretrained("crane")

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
+from gpt2_edu.gpt2_weights import config_to_hugging_face, to_hugging_face
 
 SIZES = ("gpt2", "gpt2-xl")  # 12 heads and 25
 

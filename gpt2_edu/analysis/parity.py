@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from .. import gpt2_weights
 from ..config import GPT2Config
 from ..language_model import eval_mode
 from ..machine.display import Exhibit, text_table
@@ -161,7 +162,7 @@ def parity_table(
     or has other sizes than the folder's.
     """
     folder = locate(reference_folder)
-    config = read_config(folder / CONFIG)
+    config = read_config(folder / CONFIG, gpt2_weights)
     _check_comparable(model, config, folder)
     reference = _load_reference(folder).to(model.device)
     names = module_names(config.n_layer)

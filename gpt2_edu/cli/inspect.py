@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from .. import flops
+from .. import flops, gpt2_weights
 from ..config import PRESETS
 from ..machine.options import option
 from ..model import GPT2
@@ -43,7 +43,7 @@ def inspect(options: InspectOptions) -> None:
     elif name in PRESETS and not Path(name).is_dir():
         config = PRESETS[name]
     else:
-        config = read_config(locate(name) / "config.json")
+        config = read_config(locate(name) / "config.json", gpt2_weights)
     for field, value in asdict(config).items():
         print(f"{field:22}{value:>16}")
     print()

@@ -29,7 +29,7 @@ from .source import definitions
 
 PAIRS = 150  # how many pairs of mistakes are tried, 1 to 2 seconds of computing
 FOR_ONE = 2.0  # seconds of computing that one of them may take
-SHOWN = 5.0  # seconds of computing after which a right answer is not shown at work
+SHOWN = 10.0  # seconds of computing after which a right answer is not shown at work
 RAISES = "NotImplementedError"  # in the start of an exercise, until it is deleted
 
 
@@ -243,10 +243,10 @@ def _diagnose(
     """The message of the mistake, or of the two, that the answer's outcomes come from.
 
     The best is a mistake with the same outcome in every case. The next are one in each of a step's
-    parts, and a pair of mistakes. Then
-    one that is the same in the ``first`` cases, the last of which failed, and wherever the answer
-    returns a value: another part may be unfinished. The last is one that is the same in most
-    of the wrong cases, where the others are wrong in a way of their own.
+    parts, and a pair of mistakes. Then one that is the same in the ``first`` cases, the last of
+    which failed, and wherever the answer returns a value: another part may be unfinished. The last
+    is one that is the same in most of the wrong cases, where the others are wrong in a way of
+    their own.
     """
     right, tolerance = _known_outcomes(exercise), exercise.tolerance
     wrong = [

@@ -29,16 +29,10 @@ from ..checkpoints import (
     read_state,
 )
 from ..config import GPT2Config
+from ..gpt2_weights import config_to_hugging_face, from_hugging_face, to_hugging_face
 from ..machine.files import explain_full_disk, file_sha256, sync
 from ..tokenizer import RANKS, is_own, save_ranks
-from ..weights import (
-    CONFIG,
-    WEIGHTS,
-    config_to_hugging_face,
-    from_hugging_face,
-    save_tensors,
-    to_hugging_face,
-)
+from ..weights import CONFIG, WEIGHTS, save_tensors
 
 OPTIMIZER = "optimizer.safetensors"
 Tensors = dict[str, Tensor]  # by name

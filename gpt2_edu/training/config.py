@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from .. import gpt2_weights
 from ..config import GPT2Config
 from ..machine.files import named_path, read_json
 from ..machine.messages import escape_control
@@ -121,7 +122,7 @@ class TrainConfig:
         if self.init_from is None:
             sizes = replace(self._preset(), vocab_size=vocab_size)
         else:
-            sizes = read_config(locate(self.init_from) / CONFIG)
+            sizes = read_config(locate(self.init_from) / CONFIG, gpt2_weights)
         if sizes.vocab_size != vocab_size or sizes.block_size < self.block_size:
             raise ValueError(
                 f"{self.init_from} has {sizes.vocab_size} ids and sees at most {sizes.block_size} "

@@ -24,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .. import gpt2_weights
 from ..checkpoints import best_checkpoint, checkpoint_path, checkpoints
 from ..data import BatchLoader, TokenShards, validation_batches
 from ..data.shards import tokenizer_hash
@@ -173,7 +174,7 @@ class Trainer:
             self.val_batches()  # raises ValueError if the shards hold less than one window
 
         checkpoint = find_checkpoint(self.folder, config)
-        made = checkpoint and read_config(checkpoint / CONFIG)
+        made = checkpoint and read_config(checkpoint / CONFIG, gpt2_weights)
         sizes = made or config.model_config(train.vocab_size)
         if begin := checkpoint or (config.init_from and locate(config.init_from)):
             check_same_vocabulary(begin, train)

@@ -21,7 +21,7 @@ import torch
 from safetensors.torch import save
 
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
+from gpt2_edu.gpt2_weights import config_to_hugging_face, to_hugging_face
 from tests.fuzz.mutate import damaged as damaged_bytes
 from tests.fuzz.mutate import edited
 from tests.fuzz.tally import Tally

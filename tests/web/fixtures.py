@@ -27,9 +27,9 @@ from torch.nn import functional as F
 from gpt2_edu import GPT2, GPT2Config, KVCache, crane, generate, load_tokenizer, trace, web
 from gpt2_edu.exercises.comparing import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
+from gpt2_edu.gpt2_weights import config_to_hugging_face, to_hugging_face
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.training.optim import learning_rate, make_optimizer
-from gpt2_edu.weights import config_to_hugging_face, to_hugging_face
 from gpt2_site import one_pass
 from gpt2_site.practice_tasks import answered_in_page, leaves, task
 

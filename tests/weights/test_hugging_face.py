@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gpt2_edu import GPT2, GPT2Config
-from gpt2_edu.weights import from_hugging_face, to_hugging_face
+from gpt2_edu.gpt2_weights import from_hugging_face, to_hugging_face
 from tests.weights.helpers import assert_same_weights, reconfigure, refused, rewrite
 
 # ---- Names and layouts ------------------------------------------------------------------------

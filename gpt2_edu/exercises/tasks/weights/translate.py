@@ -3,8 +3,8 @@
 import torch
 
 from ....config import GPT2Config
+from ....gpt2_weights import from_hugging_face, to_hugging_face
 from ....model import GPT2
-from ....weights import from_hugging_face, to_hugging_face
 from ...exercise import Case, Mistake
 
 ORDER = 40
