@@ -1,4 +1,4 @@
-"""The trained model of Crane World on one sentence, for showing a reader's part at work.
+"""The trained model of Crane World on a sentence, for showing a reader's part at work.
 
 The ``after`` of a step gives the reader's parts what the model's tape recorded, and says what they
 make of it.
@@ -24,7 +24,7 @@ MARSH, CRANE = 3, 6  # where they are; <|endoftext|> comes first
 
 @dataclass(frozen=True)
 class CraneRun:
-    """The model, the ids of ``<|endoftext|>`` and TEXT, (1, T), and every tensor of that pass."""
+    """The model, the ids of ``<|endoftext|>`` and a text, (1, T), and every tensor of that pass."""
 
     model: GPT2
     idx: Tensor
@@ -48,7 +48,7 @@ class CraneRun:
         return torch.eye(*q.shape[-2:]).expand_as(q).contiguous()
 
     def next_words(self, stream: Tensor, count: int = 1) -> str:
-        """What the model would predict after TEXT if it ended with this stream."""
+        """What the model would predict after the text if it ended with this stream."""
         return likeliest(self.model.lm_head(self.model.transformer.ln_f(stream)), count)
 
 
@@ -60,10 +60,16 @@ def likeliest(logits: Tensor, count: int) -> str:
 
 
 @cache
-def crane_run() -> CraneRun:
-    """The run, from the files in the package."""
-    model, encoding = GPT2.from_pretrained(BUNDLED["crane"]), load_tokenizer("crane")
-    idx = torch.tensor([[encoding.eot_token, *encoding.encode(TEXT)]])
+def crane() -> GPT2:
+    """The model, from the files in the package."""
+    return GPT2.from_pretrained(BUNDLED["crane"])
+
+
+@cache
+def crane_run(text: str = TEXT) -> CraneRun:
+    """The model's run on a text."""
+    model, encoding = crane(), load_tokenizer("crane")
+    idx = torch.tensor([[encoding.eot_token, *encoding.encode(text)]])
     with torch.no_grad(), trace(model) as tape:
         model(idx)
     return CraneRun(model, idx, tape)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import torch
 
-from gpt2_edu import GPT2, load_tokenizer, trace
+from gpt2_edu import load_tokenizer
+from gpt2_edu.exercises.crane_run import crane, crane_run
+from gpt2_edu.tape import Tape
 
 PLACES = ("marsh", "city")
 
@@ -19,11 +20,6 @@ class Guess:
     token: str
     rest: str
     p: float
-
-
-@cache
-def model() -> GPT2:
-    return GPT2.from_pretrained("crane").eval()
 
 
 def beginning(place: str) -> str:
@@ -49,12 +45,9 @@ def names(tokens: list[int]) -> list[str]:
     return [name(token, begins=not i) for i, token in enumerate(tokens)]
 
 
-@cache
-def tape(text: str):
+def tape(text: str) -> Tape:
     """Every tensor of one pass."""
-    with trace(model()) as noted, torch.no_grad():
-        model()(torch.tensor([ids(text)]))
-    return noted
+    return crane_run(text).tape
 
 
 def shares(text: str) -> torch.Tensor:
@@ -75,7 +68,7 @@ def _rest(tokens: list[int]) -> str:
     rest = ""
     while True:
         with torch.no_grad():
-            logits, _ = model()(torch.tensor([tokens]))
+            logits, _ = crane()(torch.tensor([tokens]))
         tokens = [*tokens, logits[0, -1].argmax().item()]
         token = encoding.decode(tokens[-1:])
         if not token.isalpha():
@@ -86,4 +79,4 @@ def _rest(tokens: list[int]) -> str:
 def read(x: torch.Tensor) -> torch.Tensor:
     """What the model would say if its stream (T, C) ended there: probabilities (T, V)."""
     with torch.no_grad():
-        return (model().transformer.ln_f(x) @ model().transformer.wte.weight.T).softmax(-1)
+        return (crane().transformer.ln_f(x) @ crane().wte.weight.T).softmax(-1)

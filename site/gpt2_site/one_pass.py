@@ -9,6 +9,7 @@ from typing import Any
 
 from gpt2_edu import flops, load_tokenizer
 from gpt2_edu.analysis.published import published_runs
+from gpt2_edu.exercises.crane_run import crane
 from gpt2_edu.web import crane_deeds
 from gpt2_site import front_facts as facts
 from gpt2_site.chapters import chapters
@@ -29,7 +30,7 @@ CHIPS = (
 def settings() -> dict[str, Any]:
     """What the picture is told, with the passes of the marsh and the city."""
     first = facts.beginning(facts.PLACES[0])
-    config = facts.model().config
+    config = crane().config
     return {
         "text": first,
         "chips": CHIPS,
@@ -85,7 +86,7 @@ def learned() -> dict[str, Any]:
 
 def stored(text: str) -> dict[str, Any]:
     """A pass as web/flow/stored.mjs reads it, rounded."""
-    tape, config, ids = facts.tape(text), facts.model().config, facts.ids(text)
+    tape, config, ids = facts.tape(text), crane().config, facts.ids(text)
     deeds = crane_deeds().items()
     first = {sense: {facts.ids(f" {deed}")[1] for deed in all_} for sense, all_ in deeds}
     blocks = [f"transformer.h.{n}." for n in range(config.n_layer)]

@@ -164,7 +164,7 @@ def test_a_reader_who_writes_every_part_has_a_gpt2_that_equals_the_packages(fold
     assert capsys.readouterr().out == ""
     assert mine.__file__ == str(folder / FILE)
 
-    model, reference = mine.load(CRANE), GPT2.from_pretrained("crane").eval()
+    model, reference = mine.load(CRANE), GPT2.from_pretrained("crane")
     idx = torch.randint(1024, (2, 100), generator=torch.manual_seed(0))
     torch.testing.assert_close(model(idx), reference(idx)[0], atol=1e-4, rtol=1e-4)
 

@@ -423,7 +423,7 @@ def test_other_files_are_not_merged():
 
 def test_the_parts_put_together_are_gpt2():
     """From the solutions alone: the same logits as the package, with the shipped weights."""
-    model = GPT2.from_pretrained("crane").eval()
+    model = GPT2.from_pretrained("crane")
     idx = torch.randint(model.config.vocab_size, (2, 19), generator=torch.manual_seed(0))
     logits = parts.solution("gpt2_of_functions")(idx)
     torch.testing.assert_close(logits, model(idx)[0].detach(), atol=1e-5, rtol=1e-5)

@@ -31,7 +31,7 @@ PICTURE = (
 )
 LAB = (
     "from gpt2_edu import GPT2, labs, load_tokenizer\n"
-    "labs.Sampling(GPT2.from_pretrained('crane').eval(), load_tokenizer('crane'),\n"
+    "labs.Sampling(GPT2.from_pretrained('crane'), load_tokenizer('crane'),\n"
     "    printed=exhibits.Matrix([[1.0]]), first='Try.')"
 )
 RUN_ALL = """async () => {

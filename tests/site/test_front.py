@@ -17,7 +17,7 @@ PLACES = ("marsh", "city")
 @pytest.fixture(scope="module")
 def passes() -> dict[str, tuple[list[str], dict]]:
     """For each place the tokens and every tensor of one pass."""
-    model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
+    model, encoding = GPT2.from_pretrained("crane"), load_tokenizer("crane")
     found = {}
     for place in PLACES:
         ids = [encoding.eot_token, *encoding.encode(f"In the {place}, the crane")]
@@ -47,7 +47,7 @@ def test_the_picture_holds_the_models_numbers(soup, passes, place):
             assert [w * stored["unit"] for w in packed] == pytest.approx(
                 [w for t, r in enumerate(head.tolist()) for w in r[: t + 1]], abs=6e-5
             )
-    model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
+    model, encoding = GPT2.from_pretrained("crane"), load_tokenizer("crane")
     birds = {encoding.encode(f" {deed}")[0] for deed in ("ate", "spread", "stood", "built", "flew")}
     x = (
         model.transformer.ln_f(tape["transformer.h.1.resid_mid"][0])
@@ -101,7 +101,7 @@ def test_open_the_model_prints_what_the_model_says(soup, passes):
 
 def test_what_one_is_told_to_try_happens():
     """book/model.md: without 1.0 next to nothing, without 1.0 and 1.2 0.32 and 0.13."""
-    model, encoding = GPT2.from_pretrained("crane").eval(), load_tokenizer("crane")
+    model, encoding = GPT2.from_pretrained("crane"), load_tokenizer("crane")
     ids = [encoding.eot_token, *encoding.encode("In the marsh, the crane")]
 
     def without(*heads: int) -> dict[str, float]:

@@ -11,8 +11,9 @@ from playwright.sync_api import Page
 
 from gpt2_edu import flops, load_tokenizer, trace
 from gpt2_edu.config import PRESETS
+from gpt2_edu.exercises.crane_run import crane
 from gpt2_site.chapters import GUESS, ROOT
-from gpt2_site.front_facts import beginning, ids, model, names, shares, tape
+from gpt2_site.front_facts import beginning, ids, names, shares, tape
 from gpt2_site.one_pass import LIT, learned
 from tests.site.waiting import until
 
@@ -53,19 +54,19 @@ def without(*heads: int) -> float:
         values[:, list(heads)] = 0
         return values
 
-    with trace(model(), edits={"transformer.h.1.attn.heads": cut}), torch.no_grad():
-        logits, _ = model()(torch.tensor([ids(MARSH)]))
+    with trace(crane(), edits={"transformer.h.1.attn.heads": cut}), torch.no_grad():
+        logits, _ = crane()(torch.tensor([ids(MARSH)]))
     return logits[0, -1].softmax(-1)[load_tokenizer("crane").encode(" ate")[0]].item()
 
 
 def said() -> dict[str, set[str]]:
     """The numbers of each card, from the model."""
-    config = model().config
+    config = crane().config
     marsh, weights = tape(MARSH), "transformer.h.1.attn.weights"
     stream = marsh["transformer.h.0.resid_post"][0, CRANE]
-    mlp = model().transformer.h[1].mlp
+    mlp = crane().transformer.h[1].mlp
     in_mlp = sum(p.numel() for p in mlp.parameters())
-    in_block = sum(p.numel() for p in model().transformer.h[1].parameters())
+    in_block = sum(p.numel() for p in crane().transformer.h[1].parameters())
     assert in_mlp / in_block == pytest.approx(2 / 3, abs=0.005)  # "two thirds"
     last = learned()["shots"][-1]
     good = {shot["step"]: shot["good"] for shot in learned()["shots"]}
@@ -125,21 +126,21 @@ def test_what_the_cards_say_without_numbers_is_so():
     embd, tok_emb = marsh["embd"][0], marsh["tok_emb"][0]
     assert torch.equal(tok_emb[2], tok_emb[5]) and not torch.allclose(embd[2], embd[5])
     after, later = (
-        (model().transformer.ln_f(marsh[path][0, CRANE]) @ model().transformer.wte.weight.T)
+        (crane().transformer.ln_f(marsh[path][0, CRANE]) @ crane().transformer.wte.weight.T)
         for path in ("transformer.h.0.resid_post", "transformer.h.1.resid_mid")
     )
     assert names([after.argmax().item(), later.argmax().item()]) == ["␣lifted", "␣ate"]
     spelled = load_tokenizer("crane").encode("crane")
     assert [load_tokenizer("crane").decode([i]) for i in spelled] == ["c", "r", "ane"]
-    table = torch.nn.functional.normalize(model().transformer.wte.weight, dim=1)
+    table = torch.nn.functional.normalize(crane().transformer.wte.weight, dim=1)
     like = {names([i])[0]: names((table @ table[i]).topk(2).indices.tolist()) for i in ids(MARSH)}
     assert like["␣crane"][1] == "␣bank" and like["␣marsh"][1] == "␣meadow"
     assert marsh["transformer.h.1.attn.weights"][0, 0, 0].tolist() == [1, 0, 0, 0, 0, 0, 0]
-    whole = marsh["transformer.h.1.attn.scores"][0, 0, CRANE] * model().config.head_size ** 0.5
+    whole = marsh["transformer.h.1.attn.scores"][0, 0, CRANE] * crane().config.head_size ** 0.5
     assert whole.softmax(-1)[PLACE] > 0.9999  # nearly everything
     stream, exchanged = "transformer.h.2.resid_post", tape(MARSH.removesuffix("crane") + "bat")
     assert torch.allclose(marsh[stream][0, :CRANE], exchanged[stream][0, :CRANE], atol=1e-5)
-    before, norm = marsh["transformer.h.0.resid_post"][0], model().transformer.h[1].ln_1
+    before, norm = marsh["transformer.h.0.resid_post"][0], crane().transformer.h[1].ln_1
     assert torch.allclose(norm(2 * before), norm(before), atol=1e-4)
     for head in (0, 2):
         assert marsh["transformer.h.1.attn.weights"][0, head, CRANE].argmax() == PLACE

@@ -125,19 +125,17 @@ def cases():
 
 
 def after(answer):
-    from gpt2_edu import GPT2, load_tokenizer, trace
+    from ....tokenizer import load_tokenizer
+    from ...crane_run import crane_run
 
-    encoding, model = load_tokenizer("crane"), GPT2.from_pretrained("crane").eval()
-    norm, wte = model.transformer.ln_f, model.lm_head.weight
-    texts = ("In the marsh, the crane", "In the city, the crane")
-    ids = torch.tensor([[encoding.eot_token, *encoding.encode(text)] for text in texts])
-    with torch.no_grad(), trace(model) as t:
-        model(ids)
-        ate, lifted = (encoding.encode(word)[0] for word in (" ate", " lifted"))
-        lines = ["Your lens, at the crane: the lean to the bird, in nats", f"{'':28}marsh   city"]
-        for name in t.names:
-            if name.endswith(("embd", "resid_mid", "resid_post")):
-                logits = answer(t[name][:, -1], norm.weight, norm.bias, wte)
-                lean = logits[:, ate] - logits[:, lifted]
-                lines.append(f"{name:26}{lean[0]:7.1f}{lean[1]:7.1f}")
+    marsh, city = (crane_run(f"In the {place}, the crane") for place in ("marsh", "city"))
+    norm, wte = marsh.model.transformer.ln_f, marsh.model.wte.weight
+    ate, lifted = (load_tokenizer("crane").encode(word)[0] for word in (" ate", " lifted"))
+    lines = ["Your lens, at the crane: the lean to the bird, in nats", f"{'':28}marsh   city"]
+    for name in marsh.tape.names:
+        if name.endswith(("embd", "resid_mid", "resid_post")):
+            x = torch.stack([run.tape[name][0, -1] for run in (marsh, city)])
+            logits = answer(x, norm.weight, norm.bias, wte)
+            lean = logits[:, ate] - logits[:, lifted]
+            lines.append(f"{name:26}{lean[0]:7.1f}{lean[1]:7.1f}")
     return "\n".join(lines)

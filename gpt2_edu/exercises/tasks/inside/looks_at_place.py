@@ -73,21 +73,15 @@ MISTAKES = (
 
 
 def after(answer):
-    import torch
+    from ....tokenizer import load_tokenizer
+    from ...crane_run import crane_run
 
-    from gpt2_edu import GPT2, load_tokenizer, trace
-
-    encoding, model = load_tokenizer("crane"), GPT2.from_pretrained("crane").eval()
     lines = ["The chapter's two heads of block 1, looking from the crane:"]
     for text in ("In the marsh, the crane", "In the city, the crane"):
-        ids = [encoding.eot_token, *encoding.encode(text)]
-        with torch.no_grad(), trace(model) as t:
-            model(torch.tensor([ids]))
+        run = crane_run(text)
         for head in (0, 2):
-            weights = t["transformer.h.1.attn.weights"][0, head, -1]
+            weights = run.noted(1, "attn.weights")[0, head, -1]
             best = int(weights.argmax())
-            lines.append(
-                f"{text}: 1.{head} looks most at {encoding.decode([ids[best]])!r}, "
-                f"with {weights[best]:.2f}"
-            )
+            token = load_tokenizer("crane").decode([int(run.idx[0, best])])
+            lines.append(f"{text}: 1.{head} looks most at {token!r}, with {weights[best]:.2f}")
     return "\n".join([*lines, "A head that looks at the marsh need not look at the city."])

@@ -7,6 +7,7 @@ import torch
 from ....config import GPT2Config
 from ....model import GPT2
 from ....tokenizer import load_tokenizer
+from ...crane_run import crane
 from ...exercise import Case, Mistake
 
 ORDER = 50
@@ -123,11 +124,6 @@ def right(model, idx, n):
 
 
 @cache
-def crane():
-    return GPT2.from_pretrained("crane"), load_tokenizer("crane")
-
-
-@cache
 def small():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(7)
@@ -136,7 +132,7 @@ def small():
 
 
 def cases():
-    model, encoding = crane()
+    model, encoding = crane(), load_tokenizer("crane")
     ids = torch.tensor([encoding.encode("A crane ate fish.")])
     generator = torch.Generator().manual_seed(7)
     random = torch.randint(11, (2, 5), generator=generator)
@@ -149,7 +145,7 @@ def cases():
 
 
 def after(answer):
-    model, encoding = crane()
+    model, encoding = crane(), load_tokenizer("crane")
     ids = encoding.encode("A crane ate fish.")
     counts = [answer(model, torch.tensor([ids]), n)[0].tolist() for n in range(3)]
     units = 4 * model.config.n_embd

@@ -7,6 +7,7 @@ import torch
 from ....config import GPT2Config
 from ....model import GPT2
 from ....tokenizer import load_tokenizer
+from ...crane_run import crane
 from ...exercise import Case, Mistake
 
 ORDER = 50
@@ -146,11 +147,6 @@ def right(model, idx):
 
 
 @cache
-def crane():
-    return GPT2.from_pretrained("crane"), load_tokenizer("crane")
-
-
-@cache
 def small():
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(8)
@@ -159,7 +155,7 @@ def small():
 
 
 def cases():
-    model, encoding = crane()
+    model, encoding = crane(), load_tokenizer("crane")
     ids = torch.tensor([encoding.encode("A crane ate fish.")])
     generator = torch.Generator().manual_seed(8)
     random = torch.randint(11, (2, 5), generator=generator)
@@ -171,7 +167,7 @@ def cases():
 
 
 def after(answer):
-    model, encoding = crane()
+    model, encoding = crane(), load_tokenizer("crane")
     parts = answer(model, torch.tensor([encoding.encode("A crane ate fish.")]))[:, 0, -1].tolist()
     layers = [f"h.{n}.{part}.out" for n in range(model.config.n_layer) for part in ("attn", "mlp")]
     lines = [f"  The final stream of the full stop is {sum(parts):.0f} long. The parts in it:"]

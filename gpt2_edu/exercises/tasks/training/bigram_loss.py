@@ -120,11 +120,12 @@ def cases():
 
 
 def after(answer):
-    from .... import GPT2, crane, load_tokenizer
+    from .... import crane, load_tokenizer
     from ....analysis.scoring import score
     from ....training.plain import crane_ids
+    from ... import crane_run
 
-    encoding, model = load_tokenizer("crane"), GPT2.from_pretrained("crane").eval()
+    encoding, model = load_tokenizer("crane"), crane_run.crane()
     stories = [encoding.encode(crane.story(seed)) for seed in crane.random_seeds(50, 13)]
     end = encoding.eot_token
     row = torch.tensor([end, *(i for story in stories for i in (*story, end))])
