@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import nbformat
+from markdown_it import MarkdownIt
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from gpt2_edu.exercises.exercise import Exercise, exercises, steps
@@ -27,6 +28,7 @@ from gpt2_site.addresses import bootstrap
 from gpt2_site.chapters import Chapter, chapters
 from gpt2_site.execute_notebooks import PLACE, ask_for_gpu, store
 
+MARKDOWN = MarkdownIt("commonmark", {"html": False})
 LEVELS = {1: "easy", 2: "medium", 3: "hard"}
 KINDS = {
     "recall": "from memory",
@@ -99,10 +101,7 @@ def asked(number: int, question: dict[str, Any]) -> str:
 
 def plain(markdown: str) -> str:
     """One line of Markdown as HTML: a fold's title is not read as Markdown."""
-    text = markdown.strip().replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
-    text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
-    return re.sub(r"\*([^*\s][^*]*)\*", r"<em>\1</em>", text)
+    return MARKDOWN.renderInline(markdown.strip())
 
 
 def task(number: int, exercise: Exercise, worth: str = "") -> str:

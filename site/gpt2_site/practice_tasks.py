@@ -19,9 +19,7 @@ from torch import Tensor
 
 from gpt2_edu.exercises.exercise import Exercise
 from gpt2_edu.exercises.parts import execute
-
-RUN = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*")
-TAGS = ("code", "strong", "em")
+from gpt2_site.make_practice import MARKDOWN
 
 
 def answered_in_page(exercise: Exercise) -> bool:
@@ -115,13 +113,13 @@ def plain(leaf: Any) -> Any:
 
 def runs(message: str) -> list[list[str]]:
     """A message in pieces, each with the element it is set in, or "": a page sets text as text."""
-    found, end = [], 0
-    for match in RUN.finditer(message):
-        found += [["", message[end : match.start()]]] * (match.start() > end)
-        tag, text = next((t, g) for t, g in zip(TAGS, match.groups(), strict=True) if g)
-        found.append([tag, text])
-        end = match.end()
-    return [*found, ["", message[end:]]] if message[end:] else found
+    found, tag = [], ""
+    for token in MARKDOWN.parseInline(message)[0].children:
+        if token.nesting:
+            tag = token.tag if token.nesting > 0 else ""
+        else:
+            found.append([token.tag or tag, token.content])
+    return found
 
 
 def encoded(data: object) -> str:
