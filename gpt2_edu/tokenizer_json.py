@@ -65,11 +65,6 @@ class TokenizerJSON:
             return int(self._special[usual])
         raise ValueError(f"{folder} does not say which token ends a text: no eos_token_id")
 
-    @property
-    def special_tokens_set(self) -> set[str]:
-        """The tokens that stand for no text, such as the end of one."""
-        return {*self._special}
-
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which special tokens are text like any other."""
         self._tokenizer.encode_special_tokens = True

@@ -12,7 +12,8 @@ import pytest
 
 from gpt2_edu import course
 from gpt2_edu.config import PRESETS
-from gpt2_site.chapters import GUESS, Page, pages
+from gpt2_site.chapters import Page, pages
+from tests.test_contents import GUESS
 
 
 @pytest.fixture(params=pages(), ids=lambda page: page.name)

@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from torch import Tensor
 from .comparing import difference
 from .exercise import Case
 from .source import NOT_WRITTEN
+from .step import Using
 
 SECONDS = 10.0  # how long one call may compute
 WAITING = 3  # how many times that it may take if it waits, on a busy machine or for a lock
@@ -78,15 +79,7 @@ def call(
         for a, b in zip(case.args, before, strict=True)
         if not isinstance(a, torch.Generator)
     )
-    return Outcome(
-        outcome.value,
-        outcome.error,
-        changed,
-        printed.getvalue(),
-        outcome.timed_out,
-        outcome.unwritten,
-        tuple(notes),
-    )
+    return replace(outcome, changed=changed, printed=printed.getvalue(), notes=tuple(notes))
 
 
 def _copy(value: Any) -> Any:
@@ -125,21 +118,20 @@ def _is_of_the_check(function: Callable[..., Any], error: BaseException, text: s
 
     What ``use`` raises itself, and what is said of a part by its name, is for readers.
     """
-    mine = getattr(function, "mine", None)
-    if mine is None:
+    if not isinstance(function, Using):
         return False
     frames = traceback.extract_tb(error.__traceback__)
-    if any(frame.filename in function.files for frame in frames):  # type: ignore[attr-defined]
+    if any(frame.filename in function.files for frame in frames):
         return False
     ours = [frame for frame in frames if Path(frame.filename).is_relative_to(Path(__file__).parent)]
-    names = "|".join(function.step.parts)  # type: ignore[attr-defined]
+    names = "|".join(function.step.parts)
     return not (ours[-1].line or "").startswith("raise") and not re.search(rf"\b({names})\b", text)
 
 
 def _line(error: BaseException, function: Callable[..., Any]) -> str:
     """The line of the reader's own code that raised an error."""
-    if hasattr(function, "where"):
-        return str(function.where(error))
+    if isinstance(function, Using):
+        return function.where(error)
     code, trace, line = getattr(function, "__code__", None), error.__traceback__, None
     while code is not None and trace is not None:
         if trace.tb_frame.f_code.co_filename == code.co_filename:  # or one inside of it

@@ -25,7 +25,8 @@ from .comparing import difference, first_difference, in_words, is_telling, kind_
 from .exercise import Case, Exercise, Mistake, changed, find
 from .parts import assemble, execute, solutions
 from .record import mark_passed
-from .source import definitions
+from .source import definitions, source_of
+from .step import Using
 
 PAIRS = 150  # how many pairs of mistakes are tried, 1 to 2 seconds of computing
 FOR_ONE = 2.0  # seconds of computing that one of them may take
@@ -217,7 +218,7 @@ def _is_start(exercise: Exercise, answer: Callable[..., Any]) -> bool:
 def _source(exercise: Exercise, answer: Any) -> str | None:
     """The source of a function that passed, if it also passes without names of other cells."""
     try:
-        source = textwrap.dedent(inspect.getsource(answer))
+        source = source_of(answer)
         alone = examine(exercise, assemble(exercise.name, source)).passed
     except Exception:  # no source, or it fails alone
         return None
@@ -284,12 +285,11 @@ def _diagnose(
 
 def _possible(exercise: Exercise, answer: Callable[..., Any]) -> list[Mistake]:
     """The known mistakes, without those in parts of a step that the reader has not written."""
-    left = getattr(answer, "left", ())
-    if not left:
+    if not isinstance(answer, Using) or not answer.left:
         return list(exercise.mistakes)
     books = definitions(exercise.solution)
     codes = [(mistake, definitions(exercise.code_of(mistake))) for mistake in exercise.mistakes]
-    return [m for m, code in codes if all(code.get(part) == books[part] for part in left)]
+    return [m for m, code in codes if all(code.get(part) == books[part] for part in answer.left)]
 
 
 def _two_mistakes(
@@ -333,7 +333,7 @@ def _two_mistakes(
 
 def _of_parts(exercise: Exercise, answer: Callable[..., Any]) -> str | None:
     """What is said of each of a step's parts alone, if more than one is wrong."""
-    apart: dict[str, Any] = getattr(answer, "apart", dict)()
+    apart = answer.apart() if isinstance(answer, Using) else {}
     found = {part: examine_with(exercise, alone) for part, alone in apart.items()}
     wrong = {part: report.diagnosis for part, report in found.items() if not report.passed}
     if len(wrong) < 2 or not any(wrong.values()):

@@ -44,10 +44,10 @@ def own(*names: str) -> Any:
         try:
             found.append(assemble(name, passed[name]))
         except KeyError:
-            found.append(solution(name))
+            found.append(solutions(name))
             ours.append(name)
         except Exception as error:
-            found.append(solution(name))
+            found.append(solutions(name))
             ours.append(f"{name} (the one in {FILE} does not run: {error})")
     if ours:
         print("The book's own:", ", ".join(ours))
@@ -60,13 +60,7 @@ def assemble(name: str, source: str) -> Any:
     return execute(exercise, f"{exercise.preamble}\n{source}", own)
 
 
-def solution(name: str) -> Any:
-    """The book's solution of an exercise."""
-    exercise = find(name)
-    return execute(exercise, exercise.solution, solutions)
-
-
 def solutions(*names: str) -> Any:
     """The book's solutions: what ``own`` returns where nothing has passed, without printing."""
-    found = [solution(name) for name in names]
+    found = [execute(find(name), find(name).solution, solutions) for name in names]
     return found[0] if len(found) == 1 else found

@@ -7,7 +7,7 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from types import FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -29,7 +29,7 @@ class Using:
         mine: ModuleType,
         apart: Callable[[], dict[str, Using]] = dict,
         whole: ModuleType | None = None,
-        left: Iterable[str] = (),
+        left: Sequence[str] = (),
     ) -> None:
         """``left`` are parts that the reader has not written; no mistake is in them.
 

@@ -22,7 +22,6 @@ from myst_parser.mdit_to_docutils.base import default_slugify
 
 ROOT = Path(__file__).resolve().parents[2]
 DEEPER = "Deeper: "  # begins the heading of a section that the site folds
-GUESS = re.compile(r'<details class="guess">.*?</details>', re.S)  # an answer to choose
 
 
 @dataclass(frozen=True)

@@ -93,15 +93,15 @@ def scaling(size: str) -> str:
     return "\n".join(rows)
 
 
-def newest() -> dict[str, Any] | None:
-    """The newest report of benchmarks/gpu.py that is no quick look."""
-    found = [json.loads(path.read_text("utf-8")) for path in RESULTS.glob("gpu-*.json")]
-    found = [report for report in found if not report["quick"]]
+def newest(benchmark: str) -> dict[str, Any] | None:
+    """The newest stored report of a benchmark that is no quick look."""
+    found = [json.loads(path.read_text("utf-8")) for path in RESULTS.glob(f"{benchmark}-*.json")]
+    found = [report for report in found if not report.get("quick")]
     return max(found, key=lambda report: report["date"], default=None)
 
 
 def measured() -> str:
-    report = newest()
+    report = newest("gpu")
     if report is None:
         return (
             "No report is stored yet: what this book says of GPUs is calculated, or was tested "

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
+from gpt2_site.gpu_figures import newest
+
 NAMES = {
     "ours": "WebAssembly",
     "ours, plain JavaScript": "plain JavaScript",
@@ -19,14 +18,13 @@ NAMES = {
 
 
 @cache
-def newest() -> dict[str, Any]:
-    results = [json.loads(path.read_text("utf-8")) for path in RESULTS.glob("in_page-*.json")]
-    return max(results, key=lambda result: result["date"])
+def report() -> dict[str, Any]:
+    return newest("in_page")
 
 
 @cache
 def medians() -> dict[tuple[str, str], float]:
-    return {(row["task"], row["contender"]): row["median"] for row in newest()["rows"]}
+    return {(row["task"], row["contender"]): row["median"] for row in report()["rows"]}
 
 
 def power(value: float) -> str:
@@ -46,7 +44,7 @@ def _rows(model: str, tasks: dict[str, tuple[float, str]]) -> str:
                 f"{medians()[f'{model}: {task}', contender] * factor:{form}}"
                 for task, (factor, form) in tasks.items()
             ]
-            off = newest()["differences"][f"{model}, {contender}"]
+            off = report()["differences"][f"{model}, {contender}"]
             texts = f"{off['the same']} of {off['greedy texts of 20 tokens']}"
             rows.append(f"| {' | '.join([name, *cells, power(off['logits']), texts])} |")
     return "\n".join(rows)
@@ -79,9 +77,9 @@ def large() -> str:
 
 def about() -> str:
     """When, where and with what it was measured."""
-    machine, settings = newest()["machine"], newest()["settings"]
+    machine, settings = report()["machine"], report()["settings"]
     return (
-        f"Measured on {date.fromisoformat(newest()['date'][:10]):%Y-%m-%d} with Chromium "
+        f"Measured on {date.fromisoformat(report()['date'][:10]):%Y-%m-%d} with Chromium "
         f"{settings['chromium'].split('.')[0]} on {machine['cores']} shared cores "
         f"({machine['cpu']}), onnxruntime-web {settings['onnxruntime-web']}, one thread each."
     )

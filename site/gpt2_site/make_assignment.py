@@ -70,14 +70,10 @@ def exercise_cells(number: int, exercise: Exercise) -> list[nbformat.NotebookNod
         again = test.replace(f"{name})", f"{name}, draw={1 + secrets.randbelow(10**6)})")
         test += f"\n### BEGIN HIDDEN TESTS\n{again}\n### END HIDDEN TESTS"
     return [
-        new_markdown_cell(task(number, exercise, several_points(exercise.level))),
+        new_markdown_cell(task(number, exercise, several(exercise.level, "point"))),
         new_code_cell(answer, metadata=role(name, solution=True)),
         new_code_cell(test, metadata=role(f"test_{name}", points=exercise.level)),
     ]
-
-
-def several_points(number: int) -> str:
-    return f"{number} point{'s' * (number != 1)}"
 
 
 def source(chapter: Chapter) -> nbformat.NotebookNode:
@@ -85,7 +81,8 @@ def source(chapter: Chapter) -> nbformat.NotebookNode:
     tools = TOOLS.replace("import check, own", "import graded, own")
     tasks = [e for e in exercises_of(chapter) if e.checked]
     introduction = INTRODUCTION.format(
-        exercises=several(tasks, "exercise"), points=several_points(sum(e.level for e in tasks))
+        exercises=several(len(tasks), "exercise"),
+        points=several(sum(e.level for e in tasks), "point"),
     )
     cells = [
         new_markdown_cell(f"# Assignment {chapter.number}: {chapter.title}\n\n{introduction}"),

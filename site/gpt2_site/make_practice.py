@@ -135,7 +135,10 @@ def practice(chapter: Chapter) -> nbformat.NotebookNode:
     story = nbformat.read(chapter.path, as_version=4)
     asks = questions(chapter)
     tasks = exercises_of(chapter)
-    counts = {"questions": several(asks, "question"), "exercises": several(tasks, "exercise")}
+    counts = {
+        "questions": several(len(asks), "question"),
+        "exercises": several(len(tasks), "exercise"),
+    }
     cells = [
         new_markdown_cell(f"# Practice: {chapter.title}"),
         new_code_cell(bootstrap(), metadata={"tags": ["remove-cell"]}),
@@ -173,8 +176,8 @@ def with_step(nb: nbformat.NotebookNode, step: Exercise) -> bool:
     return [cell.source for cell in nb.cells] != before
 
 
-def several(things: list[Any], word: str) -> str:
-    return f"{len(things)} {word}{'s' * (len(things) != 1)}"
+def several(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def with_outputs(new: nbformat.NotebookNode, path: Path) -> nbformat.NotebookNode:

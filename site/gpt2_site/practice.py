@@ -34,6 +34,7 @@ from gpt2_edu.exercises.exercise import Exercise
 from gpt2_site.addresses import colab
 from gpt2_site.chapters import ROOT, Chapter, Page, chapter_of, chapters, pages
 from gpt2_site.execute_notebooks import STEP, WRITE_IT
+from gpt2_site.front import raw
 from gpt2_site.lab_address import command
 from gpt2_site.make_practice import KINDS, anchor, exercises_of, plain, questions, several
 from gpt2_site.practice_tasks import answered_in_page, form
@@ -57,10 +58,6 @@ RIGHT = re.compile(r"(?:Right|Yes)\b")  # begins what is said to a right answer
 UNFILLED = re.compile(r"Not yet: |parts are the book's: my_gpt2.py has none of them yet")
 EXHIBIT = re.compile(r'<gpt2-[\w-]+ id="([^"]+)" class="g2-live" data-settings="([^"]*)"')
 ON_PAPER = ("paper", "recall")  # the cell only repeats what the fields are for
-
-
-def raw(html: str) -> nodes.raw:
-    return nodes.raw("", html, format="html")
 
 
 def practised(page: str) -> Chapter | None:
@@ -414,13 +411,13 @@ def listed(chapter: Chapter, page: str) -> str:
         for e in checked
     )
     guessed = [question for one in chapter.pages for question in guessed_in(one)]
-    asked = several([*asked_in(chapter), *guessed], "question")
-    sum_ = f"{several(checked, 'exercise')}, {asked}"
+    asked = several(len(asked_in(chapter)) + len(guessed), "question")
+    sum_ = f"{several(len(checked), 'exercise')}, {asked}"
     folds = [
-        (several(asked_in(chapter), "question"), page, asked_in(chapter)),
+        (several(len(asked_in(chapter)), "question"), page, asked_in(chapter)),
         *(
             (
-                f"{several(guessed_in(one), 'question')} in the chapter"
+                f"{several(len(guessed_in(one)), 'question')} in the chapter"
                 + f", {one.title}" * (one is not chapter),
                 page.replace(f"practice/{chapter.name}", one.name),
                 guessed_in(one),
@@ -440,8 +437,8 @@ def listed_review(review: Review, page: str) -> str:
     asked = asked_in(review)
     return (
         f'<section class="stage"><h3><a href="{page}">{escape(review.title)}</a> '
-        f'<small class="sum">{several(asked, "question")}</small></h3>'
-        f"{listed_questions(several(asked, 'question'), page, asked)}</section>"
+        f'<small class="sum">{several(len(asked), "question")}</small></h3>'
+        f"{listed_questions(several(len(asked), 'question'), page, asked)}</section>"
     )
 
 

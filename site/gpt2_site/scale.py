@@ -13,12 +13,12 @@ from html import escape
 from math import prod
 from typing import Any
 
-import torch
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from gpt2_edu import GPT2, GPT2Config, flops
+from gpt2_edu.machine.device import shapes_only
 
 # GPT-3 differs from GPT-2 in what its attention sees, but has the same matrices.
 # Brown et al. 2020, section 2.1, table 2.1.
@@ -35,7 +35,7 @@ YEAR = 365.25 * 24 * 3600  # seconds
 @cache
 def shapes(config: GPT2Config) -> dict[str, tuple[int, ...]]:
     """The parameters of a model with a single block, by name."""
-    with torch.device("meta"):
+    with shapes_only():
         model = GPT2(replace(config, n_layer=1))
     return {
         name.removeprefix("transformer.").removesuffix(".weight"): tuple(parameter.shape)

@@ -110,7 +110,7 @@ def test_a_mistake_costs_the_points_of_its_exercise_alone(course, tmp_path, monk
 def test_a_hidden_test_has_other_inputs_and_the_same_solution(exercise):
     """Or more of them; that the start fails is known of all inputs, not of half of them."""
     seen, again = grading.visible(exercise), grading.hidden(exercise, ANY_DRAW)
-    report = examine(again, parts.solution(exercise.name))
+    report = examine(again, parts.solutions(exercise.name))
     assert report.passed, str(report)
     if len(seen.cases()) < len(again.cases()):
         assert not examine(seen, parts.execute(exercise, exercise.start, parts.solutions)).passed
@@ -138,7 +138,7 @@ def test_a_warning_costs_no_points(capfd):
         import sys
 
         print("careful", file=sys.stderr)
-        return parts.solution("split_heads")(x, n_head)
+        return parts.solutions("split_heads")(x, n_head)
 
     assert graded("split_heads", split_heads)
     assert capfd.readouterr().err == ""

@@ -84,7 +84,7 @@ def test_exercise_has_what_a_reader_needs(exercise):
 
 @pytest.mark.parametrize("name", CHECKED)
 def test_the_solution_passes_and_the_start_says_not_yet(name, capsys):
-    report = checking.examine(ALL[name], parts.solution(name))
+    report = checking.examine(ALL[name], parts.solutions(name))
     assert report.passed and report.diagnosis is None, str(report)
     assert check(name, parts.execute(ALL[name], ALL[name].start, parts.solutions)) is False
     assert "Not yet" in capsys.readouterr().out
@@ -225,7 +225,7 @@ def test_a_right_answer_that_fails_on_the_trained_model_passes_and_is_not_shown(
     line, capsys, monkeypatch
 ):
     exercise = ALL["logit_lens"]
-    assert check("logit_lens", parts.solution("logit_lens"))
+    assert check("logit_lens", parts.solutions("logit_lens"))
     assert "Your lens, at the crane" in capsys.readouterr().out
     monkeypatch.setattr(checking, "SHOWN", 0.2)
     fails = f"    if x.size(-1) == 128:\n        {line}\n    return "
@@ -425,12 +425,12 @@ def test_the_parts_put_together_are_gpt2():
     """From the solutions alone: the same logits as the package, with the shipped weights."""
     model = GPT2.from_pretrained("crane")
     idx = torch.randint(model.config.vocab_size, (2, 19), generator=torch.manual_seed(0))
-    logits = parts.solution("gpt2_of_functions")(idx)
+    logits = parts.solutions("gpt2_of_functions")(idx)
     torch.testing.assert_close(logits, model(idx)[0].detach(), atol=1e-5, rtol=1e-5)
 
 
 def test_the_readers_own_gpt2_writes_a_story(capsys):
-    assert check("gpt2_of_functions", parts.solution("gpt2_of_functions"))
+    assert check("gpt2_of_functions", parts.solutions("gpt2_of_functions"))
     assert "The judge: grammatical" in capsys.readouterr().out
 
 

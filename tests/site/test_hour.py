@@ -12,10 +12,11 @@ from playwright.sync_api import Page
 from gpt2_edu import flops, load_tokenizer, trace
 from gpt2_edu.config import PRESETS
 from gpt2_edu.exercises.crane_run import crane
-from gpt2_site.chapters import GUESS, ROOT
+from gpt2_site.chapters import ROOT
 from gpt2_site.front_facts import beginning, ids, names, shares, tape
 from gpt2_site.one_pass import LIT, learned
 from tests.site.waiting import until
+from tests.test_contents import GUESS
 
 MARSH, CITY = map(beginning, ("marsh", "city"))
 PLACE, CRANE = 3, 6  # tokens: ␣marsh or ␣city, and ␣crane
