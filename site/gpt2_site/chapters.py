@@ -134,9 +134,11 @@ def plain(heading: str) -> str:
     return re.sub(r"[`*$]", "", re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", heading)).strip()
 
 
-def capital(heading: str) -> str:
-    """A heading that followed a colon, by itself. A tensor's letter stays small."""
-    return heading[:1].upper() + heading[1:] if re.match(r"a |[a-z]{2}", heading) else heading
+def alone(heading: str) -> str:
+    """A heading without "Deeper: ", and then with a capital. A tensor's letter stays small."""
+    bare = heading.removeprefix(DEEPER)
+    folded = bare != heading and re.match(r"a |[a-z]{2}", bare)
+    return bare[:1].upper() + bare[1:] if folded else bare
 
 
 def headings(markdown: str) -> dict[str, str]:

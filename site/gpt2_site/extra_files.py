@@ -15,7 +15,7 @@ import nbformat
 from sphinx.application import Sphinx
 
 from gpt2_edu.web import files_script
-from gpt2_site import make_slides
+from gpt2_site import slides
 from gpt2_site.addresses import published
 from gpt2_site.chapters import Page, pages
 from gpt2_site.theme import opening
@@ -34,7 +34,7 @@ def write(app: Sphinx, error: Exception | None) -> None:
         "llms.txt": overview(app, root),
         **{f"text/{page.name}.md": plain_text(page) for page in pages()},
         **{f"_static/files/{name}.js": files_script(name) for name in FILES},
-        **{f"slides/{page.name}.html": make_slides.deck(page) for page in pages()},
+        **{f"slides/{page.name}.html": slides.deck(page) for page in pages()},
     }
     for name, content in files.items():
         (out / name).parent.mkdir(exist_ok=True)

@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 
-from gpt2_site.chapters import DEEPER, capital
+from gpt2_site.chapters import DEEPER, alone
 
 
 class deeper_title(nodes.title):
@@ -37,7 +37,7 @@ def fold(section: nodes.section) -> None:
     begins = title.children[0]  # text: a heading that began with code or emphasis has no prefix
     if not isinstance(begins, nodes.Text):
         return
-    named = [nodes.Text(capital(begins.astext().removeprefix(DEEPER))), *title.children[1:]]
+    named = [nodes.Text(alone(begins.astext())), *title.children[1:]]
     section.children = []
     section += deeper_title("", "", *named, **title.attributes)
     section += [*rest, nodes.raw("", "</details>\n", format="html")]

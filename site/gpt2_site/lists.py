@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 
 from gpt2_edu.exercises.exercise import exercises
 from gpt2_site import gpu_figures, in_page_figures
-from gpt2_site.chapters import DEEPER, ROOT, Chapter, Page, capital, chapters, find, headings
+from gpt2_site.chapters import ROOT, Chapter, Page, alone, chapters, find, headings
 from gpt2_site.make_practice import exercises_of
 from gpt2_site.reviews import reviews, text_of
 
@@ -46,8 +46,7 @@ def _table(chapter: Chapter, listed: dict[str, str | list[str]]) -> str:
         order = {anchor: len(order) for anchor in present} | order
         for anchor, heading in list(present.items())[1:]:  # less the title
             if anchor not in {*named, QUESTIONS} and heading not in UNLISTED:
-                bare = heading.removeprefix(DEEPER)
-                rows[heading if bare == heading else capital(bare)] = [anchor]
+                rows[alone(heading)] = [anchor]
     lines = [
         f"## Chapter {chapter.number}. {chapter.title}\n\n| what | where |\n| --- | --- |",
         *(

@@ -7,7 +7,7 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-from gpt2_site.chapters import DEEPER, headings
+from gpt2_site.chapters import alone, headings
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def test_every_figure_that_a_chapter_stores_is_on_a_slide(deck, told):
 
 
 def test_a_slide_has_a_title_a_takeaway_notes_and_a_foot(deck, told):
-    sections = {title.removeprefix(DEEPER) for title in headings(told.markdown).values()}
+    sections = {alone(title) for title in headings(told.markdown).values()}
     for number, slide in enumerate(deck.select("section"), 1):
         title = slide.select_one("h1, h2").get_text()
         assert title == told.title if number == 1 else title in sections

@@ -1,4 +1,4 @@
-"""Write the figures of each page as slides: make slides. `make book` puts them into the site.
+"""The figures of each page as slides; extra_files.py writes them into the site.
 
 One HTML file for a page of a chapter, which holds all that it needs: a slide for each figure that
 the notebook stores, under the title of the section where it stands. What a figure shows is its
@@ -11,7 +11,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from string import Template
@@ -22,10 +21,9 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from sphinxcontrib.katex import render_latex
 
 from gpt2_site import katex, strip
-from gpt2_site.chapters import DEEPER, ROOT, Page, pages, plain
+from gpt2_site.chapters import ROOT, Page, alone, plain
 from gpt2_site.theme import sha256
 
-SLIDES = ROOT / "_build" / "slides"
 TEMPLATES = ROOT / "site" / "templates"
 BOOK = "GPT-2 from the first token · CC BY 4.0"
 STYLE = ROOT / "gpt2_edu" / "exhibits" / "static" / "exhibits.css"
@@ -60,7 +58,7 @@ def slides(of: Page) -> list[Slide]:
     title, found = "", [opening(plain(HEADING.search(text(cells[0]))[1]), cells)]
     for number, cell in enumerate(cells):
         if headings := HEADING.findall(text(cell)):
-            title = plain(headings[-1]).removeprefix(DEEPER)
+            title = alone(plain(headings[-1]))
         for stored in figures(cell):
             where = (cells[:number], cells[number + 1 :])
             found.append(made(title, stored, where))
@@ -181,15 +179,3 @@ def page(slide: Slide, number: int, foot: str) -> str:
 <p class="place">{foot}</p></div>
 <aside class="notes" aria-label="Notes">{slide.notes}</aside>
 </section>"""
-
-
-def main() -> int:
-    SLIDES.mkdir(parents=True, exist_ok=True)
-    for one in pages():
-        (SLIDES / f"{one.name}.html").write_text(deck(one), encoding="utf-8")
-    print(f"{len(pages())} files in {SLIDES.relative_to(ROOT)}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
