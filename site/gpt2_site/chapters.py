@@ -121,12 +121,13 @@ def chapter_of(page: Page) -> Chapter:
     return chapters()[page.number - 1]
 
 
-def find(slug: str) -> Chapter:
-    """The chapter of that slug. Raises ValueError, with all slugs, if there is none."""
+def find(name: str) -> Chapter:
+    """The chapter of that slug, number or file's name. Raises ValueError, with all, for another."""
     for chapter in chapters():
-        if chapter.slug == slug:
+        if name in (chapter.slug, chapter.name, str(chapter.number), f"{chapter.number:02}"):
             return chapter
-    raise ValueError(f"no chapter {slug!r}. Known: {', '.join(c.slug for c in chapters())}")
+    known = ", ".join(f"{chapter.number} {chapter.slug}" for chapter in chapters())
+    raise ValueError(f"there is no chapter {name!r}. Chapters: {known}")
 
 
 def plain(heading: str) -> str:

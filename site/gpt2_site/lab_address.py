@@ -12,13 +12,9 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
-from gpt2_site.chapters import Chapter, chapters
+from gpt2_site.chapters import Chapter, find
 from gpt2_site.execute_notebooks import WRITE_IT
 from gpt2_site.make_practice import exercises_of
-
-
-class Refused(ValueError):
-    """There is no such notebook or cell."""
 
 
 class Place(NamedTuple):
@@ -33,11 +29,9 @@ def command(chapter: Chapter, cell: str) -> str:
     return f"make lab NB={chapter.number:02} CELL={cell}"
 
 
-def place(number: str, cell: str = "") -> Place:
-    """Where a chapter is, or a cell of it. Raises Refused with what there is."""
-    chapter = next((c for c in chapters() if number in (str(c.number), f"{c.number:02}")), None)
-    if chapter is None:
-        raise Refused(f"NB={number} is no chapter. Chapters: 1 to {len(chapters())}")
+def place(name: str, cell: str = "") -> Place:
+    """Where a chapter is, or a cell of it. Raises ValueError, with all there are, for another."""
+    chapter = find(name)
     if not cell:
         return Place(chapter.path.name)
     if cell == WRITE_IT:
@@ -46,15 +40,15 @@ def place(number: str, cell: str = "") -> Place:
     headings = {e.name: f"{n}. {e.title}" for n, e in exercises if e.checked}
     if cell not in headings:
         known = ", ".join([WRITE_IT, *headings])
-        raise Refused(f"CELL={cell} is not in chapter {chapter.number}. Cells: {known}")
+        raise ValueError(f"CELL={cell} is not in chapter {chapter.number}. Cells: {known}")
     return Place(f"practice/{chapter.practice.name}", headings[cell])
 
 
 def main() -> int:
     try:
         found = place(*sys.argv[1:3])
-    except Refused as refusal:
-        print(refusal, file=sys.stderr)
+    except ValueError as error:
+        print(error, file=sys.stderr)
         return 2
     if found.heading:
         print(f"Opens {found.path}. The cell is in the section: {found.heading}", file=sys.stderr)

@@ -23,7 +23,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from gpt2_edu.exercises.exercise import Exercise
 from gpt2_site.addresses import bootstrap
-from gpt2_site.chapters import ROOT, Chapter, chapters
+from gpt2_site.chapters import ROOT, Chapter, chapters, find
 from gpt2_site.execute_notebooks import store, tidy
 from gpt2_site.make_practice import TOOLS, exercises_of, several, task
 
@@ -41,17 +41,9 @@ Each exercise is graded alone: where one builds on another, `own` gives the book
 REGION = re.compile(r"\n### BEGIN (SOLUTION|HIDDEN TESTS)\n.*?\n### END \1$", re.S | re.M)
 
 
-class Refused(ValueError):
-    """A chapter that there is not."""
-
-
 def chosen(name: str) -> tuple[Chapter, ...]:
-    """The chapters with that number or name, or all of them."""
-    found = tuple(c for c in chapters() if name in ("all", str(c.number), c.slug, c.name))
-    if not found:
-        known = ", ".join(f"{c.number} {c.slug}" for c in chapters())
-        raise Refused(f"CHAPTER={name} is no chapter. Say all, a number or a name: {known}")
-    return found
+    """The chapter with that number or name, or all of them."""
+    return chapters() if name == "all" else (find(name),)
 
 
 def role(name: str, *, points: int | None = None, solution: bool = False) -> dict[str, Any]:
@@ -128,8 +120,8 @@ def write(chapter: Chapter, course: Path) -> None:
 def main() -> int:
     try:
         found = chosen(os.environ.get("CHAPTER", "all") or "all")
-    except Refused as refusal:
-        print(refusal, file=sys.stderr)
+    except ValueError as error:
+        print(f"{error}; or all", file=sys.stderr)
         return 2
     for chapter in found:
         write(chapter, COURSE)
