@@ -35,15 +35,26 @@ def figure(kind: str, caption: str, body: str, legend: str = "", *, below: bool 
 def text_table(
     kind: str, caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
 ) -> str:
-    """A table of texts as HTML; the first cell of a row is its label, a name in code."""
+    """An exhibit with a table; the labels of its rows are names in code."""
+    return f'<div class="g2 g2-{kind}">{table(caption, columns, rows, "<code>{}</code>")}</div>'
+
+
+def table(
+    caption: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    label: str = "{}",
+    attributes: str = "",
+) -> str:
+    """A table of texts as HTML; the first cell of a row is its label."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = "".join(
-        f'<tr><th scope="row"><code>{escape(label)}</code></th>'
+        f'<tr><th scope="row">{label.format(escape(name))}</th>'
         + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         + "</tr>"
-        for label, *cells in rows
+        for name, *cells in rows
     )
     return (
-        f'<div class="g2 g2-{kind}"><table><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<table{attributes}><caption>{escape(caption)}</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )

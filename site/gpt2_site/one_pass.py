@@ -10,10 +10,12 @@ from typing import Any
 from gpt2_edu import flops, load_tokenizer
 from gpt2_edu.analysis.published import published_runs
 from gpt2_edu.exercises.crane_run import crane
+from gpt2_edu.machine.display import table
 from gpt2_edu.web import crane_deeds
 from gpt2_site import front_facts as facts
 from gpt2_site.chapters import chapters
 
+PLAIN = ' class="table"'  # a table that is no exhibit
 SHOWN = 6  # bars
 FIRST = 9  # numbers of a token's vector
 DIGITS = 4  # decimals that a page holds
@@ -134,24 +136,13 @@ def stored(text: str) -> dict[str, Any]:
 def guesses_as_tables() -> str:
     """What stands in the picture's place without a script."""
     return "".join(
-        _table(f"After “{text}”", ["token", "probability"], _bars(text))
+        table(f"After “{text}”", ["token", "probability"], _bars(text), attributes=PLAIN)
         for text in map(facts.beginning, facts.PLACES)
     )
 
 
 def _bars(text: str) -> list[list[str]]:
     return [[guess.token, f"{guess.p:.3f}"] for guess in facts.guesses(text, 5)]
-
-
-def _table(caption: str, columns: list[str], rows: list[list[str]]) -> str:
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return (
-        f'<table class="table"><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
 
 
 def _rounded(values: list[float]) -> list[float]:

@@ -18,7 +18,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from gpt2_edu import GPT2, GPT2Config, flops
+from gpt2_edu.machine import display
 from gpt2_edu.machine.device import shapes_only
+from gpt2_site.one_pass import PLAIN
 
 # GPT-3 differs from GPT-2 in what its attention sees, but has the same matrices.
 # Brown et al. 2020, section 2.1, table 2.1.
@@ -133,18 +135,7 @@ class ToScale(SphinxDirective):
 
 def printed() -> str:
     """What stands in the picture's place without a script."""
-    held = table()
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in held["columns"])
-    rows = "".join(
-        f'<tr><th scope="row">{escape(name)}</th>'
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        + "</tr>"
-        for name, *cells in held["rows"]
-    )
-    return (
-        f'<div class="scroll printed"><table class="table"><caption>{held["caption"]}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    return f'<div class="scroll printed">{display.table(**table(), attributes=PLAIN)}</div>'
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
