@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 
 import pytest
@@ -147,6 +148,14 @@ def test_the_number_that_tells_a_llama_is_that_of_transformers(tmp_path):
     with torch.inference_mode():
         logits = theirs(tmp_path, torch.float64)(torch.arange(128).unsqueeze(0)).logits
     assert logits.logsumexp(dim=-1).mean().item() == pytest.approx(Llama.log_sum_exp, abs=1e-5)
+
+
+def test_both_families_end_a_pass_in_the_same_lines():
+    """The lines are written twice, because each file is read from top to bottom."""
+    ends = {
+        inspect.getsource(kind.forward).partition('x = note("ln_f"')[2] for kind in (GPT2, Llama)
+    }
+    assert len(ends) == 1 and "cross_entropy" in ends.pop()
 
 
 # ---- Positions -----------------------------------------------------------------------------------
