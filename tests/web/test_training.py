@@ -17,9 +17,9 @@ importScripts("ADDRESS/gpt2_edu/exhibits/static/train.js");
 onmessage = async ({ data: { expected, settings } }) => {
   const { BITS, checksum, fill } = await import("ADDRESS/web/test/runs.mjs");
   const { readConfig } = await import("ADDRESS/web/config.mjs");
-  const arithmetic = await gpt2Train.simdArithmetic();
-  const config = readConfig(expected.config);
-  const trainer = await gpt2Train.Trainer.start(config, arithmetic, { T: expected.T, settings });
+  const { Trainer, simdArithmetic } = gpt2Train;
+  const given = { T: expected.T, settings };
+  const trainer = await Trainer.start(readConfig(expected.config), simdArithmetic, given);
   fill(trainer, expected);
   const steps = Array.from({ length: 20 }, () => trainer.step(expected.ids, expected.targets));
   const same = checksum(trainer.state().weights) === BITS;

@@ -21,7 +21,7 @@ const EVEN = cases["even sizes"];
 async function begin(expected, arithmetic, options = {}) {
   const config = readConfig(expected.config);
   const given = { T: expected.T, settings, ...options };
-  const trainer = await Trainer.start(config, await arithmetic(), given);
+  const trainer = await Trainer.start(config, arithmetic, given);
   return { trainer, random: fill(trainer, expected) };
 }
 
@@ -115,28 +115,31 @@ test("a run that was stored goes on bit for bit", async () => {
 
 test("trainers that share a batch have the gradients of one", async () => {
   const trainers = [await begin(EVEN, simdArithmetic), await begin(EVEN, simdArithmetic)];
-  const [whole, part] = trainers.map(({ trainer }) => trainer);
-  const loss = whole.backward(EVEN.ids, EVEN.targets);
-  const expected = whole.regions.grads.data.slice();
+  const loss = trainers[0].trainer.backward(EVEN.ids, EVEN.targets);
+  const expected = trainers[0].trainer.gradients();
   const count = EVEN.targets.filter((target) => target !== IGNORED).length;
-  const [sum, rows] = [new Float32Array(expected.length), 3 * EVEN.T];
-  let losses = 0;
-  for (const [first, end] of [
-    [0, rows],
-    [rows, EVEN.ids.length],
-  ]) {
-    const given = [EVEN.ids, EVEN.targets].map((all) => all.slice(first, end));
-    losses += part.backward(...given, { count });
-    part.regions.grads.data.forEach((d, i) => (sum[i] += d));
-  }
-  expect(losses).toBeCloseTo(loss, 5);
-  const apart = sum.map((d, i) => Math.abs(d - expected[i]));
-  expect(Math.max(...apart)).toBeLessThan(1e-6);
+  const cut = 3 * EVEN.T;
+  const losses = [[0, cut], [cut]].map((part, i) => {
+    const given = [EVEN.ids, EVEN.targets].map((all) => all.slice(...part));
+    return trainers[i].trainer.backward(...given, { count });
+  });
+  expect(losses[0] + losses[1]).toBeCloseTo(loss, 5);
+  const [a, b] = trainers.map(({ trainer }) => trainer.gradients());
+  trainers[0].trainer.addGradients(b);
+  trainers[1].trainer.addGradients(a);
+  const [sum, same] = trainers.map(({ trainer }) => trainer.gradients());
+  expect(same).toEqual(sum);
+  expect(Math.max(...sum.map((d, i) => Math.abs(d - expected[i])))).toBeLessThan(1e-6);
+  expect(() => trainers[0].trainer.addGradients(a.subarray(1))).toThrow(
+    "gradients of such a model",
+  );
 });
 
 test("a model that no browser has the memory for is refused", async () => {
   const large = { ...readConfig(EVEN.config), vocabSize: 2 ** 24, nEmbd: 2048, headSize: 1024 };
-  await expect(Trainer.start(large, await simdArithmetic())).rejects.toThrow("has no memory");
+  await expect(Trainer.start(large, simdArithmetic)).rejects.toThrow(
+    "GB of memory, and a page has at most 2",
+  );
 });
 
 test("weights stay as they are where gradients are not finite", async () => {
@@ -144,7 +147,7 @@ test("weights stay as they are where gradients are not finite", async () => {
   trainer.backward(EVEN.ids, EVEN.targets);
   trainer.regions.grads.data[5] = NaN;
   const before = trainer.state();
-  expect(() => trainer.update()).toThrow("take a lower learning rate");
+  expect(() => trainer.update()).toThrow("the gradients are no longer finite");
   expect(trainer.state()).toEqual(before);
 });
 

@@ -8,12 +8,12 @@
  * @typedef {object} Settings
  * @property {number} steps
  * @property {number} lr  the highest learning rate
- * @property {number} minLr  that of the last step
+ * @property {number} minLr  the learning rate of the last step
  * @property {number} warmupSteps
  * @property {number} weightDecay  of matrices; vectors do not decay
  * @property {number} beta1
  * @property {number} beta2
- * @property {number} gradClip  the longest gradient; 0: any
+ * @property {number} gradClip  the largest gradient norm; 0 disables clipping
  */
 
 /** @type {Settings} */
@@ -35,17 +35,43 @@ const EPSILON = 1e-8;
  * @param {Settings} settings
  */
 export function checkSettings(settings) {
-  for (const [name, value] of Object.entries(settings)) {
-    if (!(name in DEFAULTS)) throw new Error(`there is no setting ${name}`);
-    if (!(Number.isFinite(value) && value >= 0)) {
-      throw new Error(`${name} must be 0 or more, not ${value}`);
+  for (const name of Object.keys({ ...DEFAULTS, ...settings })) {
+    if (!Object.hasOwn(DEFAULTS, name)) throw new Error(`there is no setting ${name}`);
+    const value = settings?.[/** @type {keyof Settings} */ (name)];
+    const whole = /steps$/i.test(name);
+    if (!(whole ? isCount(value) : Number.isFinite(value) && value >= 0)) {
+      throw new Error(`${name} must be ${whole ? "a whole number, " : ""}0 or more, not ${value}`);
     }
   }
-  const { beta1, beta2, warmupSteps, steps } = settings;
+  const { lr, minLr, beta1, beta2, warmupSteps, steps, weightDecay } = settings;
+  if (!lr) throw new Error("lr must be above 0");
+  if (minLr > lr) throw new Error(`minLr=${minLr} is above lr=${lr}: lower it`);
   if (!(beta1 < 1 && beta2 < 1)) throw new Error("beta1 and beta2 must be below 1");
   if (!(warmupSteps < steps)) {
     throw new Error(`warmupSteps=${warmupSteps} must be below steps=${steps}`);
   }
+  if (lr * weightDecay > 1) {
+    throw new Error(`lr=${lr} times weightDecay=${weightDecay} is above 1: lower one of them`);
+  }
+}
+
+/** @param {number} n */
+export const isCount = (n) => Number.isSafeInteger(n) && n >= 0;
+
+/**
+ * Settings of which some are changed. If only lr is lowered, and would be below minLr, the two keep
+ * their ratio. Throws an Error as checkSettings does.
+ * @param {Settings} settings
+ * @param {Partial<Settings>} [changes]
+ * @returns {Settings}
+ */
+export function changed(settings, changes = {}) {
+  const next = { ...settings, ...changes };
+  if (next.lr < next.minLr && changes.minLr === undefined) {
+    next.minLr = Math.min(next.lr, (settings.minLr / settings.lr) * next.lr);
+  }
+  checkSettings(next);
+  return Object.freeze(next);
 }
 
 /**
@@ -60,17 +86,17 @@ export function learningRate(step, { steps, lr, minLr, warmupSteps }) {
 }
 
 /**
- * What a gradient of this norm is multiplied by, so that it is at most `longest`.
+ * The factor for a gradient of this norm, so that its norm is at most `maxNorm`.
  * @param {number} norm
- * @param {number} longest  0: any
+ * @param {number} maxNorm  0 disables clipping
  */
-export function clip(norm, longest) {
-  return longest ? Math.min(1, longest / (norm + 1e-6)) : 1;
+export function clip(norm, maxNorm) {
+  return maxNorm ? Math.min(1, maxNorm / (norm + 1e-6)) : 1;
 }
 
 /**
- * The numbers that one step of AdamW multiplies by. `step` counts from 1: the moments start at 0, and
- * are divided by how much of them has been filled by now.
+ * The scalars of one AdamW step. `step` counts from 1: the moments start at 0, and are divided by the
+ * share of them that is filled by then.
  * @param {number} step
  * @param {number} lr
  * @param {number} decay

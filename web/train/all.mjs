@@ -6,18 +6,17 @@ import "../kernel.mjs";
 import "./kernel.mjs";
 
 import { randomNumbers } from "../sampling.mjs";
-import { Tape } from "../tape.mjs";
 import { learningRate } from "./adamw.mjs";
+import { bytesOf } from "./bytes.mjs";
 import { IGNORED } from "./loss.mjs";
 import { simdArithmetic } from "./simd.mjs";
-import { plainArithmetic, Trainer } from "./trainer.mjs";
+import { Trainer } from "./trainer.mjs";
 
 /** @type {any} */ (globalThis).gpt2Train = {
   IGNORED,
-  Tape,
   Trainer,
+  bytesOf,
   learningRate,
-  plainArithmetic,
   randomNumbers,
   simdArithmetic,
 };

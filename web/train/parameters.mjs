@@ -12,44 +12,58 @@ import { expectedShapes } from "../weights.mjs";
 /**
  * All parameters side by side, and in the same order three times as much: their gradients, and
  * AdamW's running means of the gradients, m, and of their squares, v. Matrices come first, because
- * they decay and vectors do not. Every tensor begins at a multiple of 16 bytes; what is between is 0.
+ * they decay and vectors do not. Every tensor begins at a multiple of 16 bytes, after zeros.
  * @typedef {Record<"weights" | "grads" | "m" | "v", Tensor>} Regions
  */
+
+/**
+ * Where each parameter is in such a region. Files have the maps of a block as (in, out); here, as in
+ * nn.Linear, a row is an output.
+ * @param {Config} config
+ * @returns {{name: string, shape: number[], first: number, end: number}[]}  by the names of PyTorch's
+ *   state_dict, in order
+ */
+export function places(config) {
+  const shapes = [...expectedShapes(config)].map(([name, shape]) => ({
+    name: `transformer.${name}`,
+    shape: shape.length > 1 && name.startsWith("h.") ? [shape[1], shape[0]] : shape,
+  }));
+  const isMatrix = (/** @type {{shape: number[]}} */ { shape }) => shape.length > 1;
+  let next = 0;
+  return [...shapes.filter(isMatrix), ...shapes.filter((one) => !isMatrix(one))].map((one) => {
+    const first = next;
+    const end = first + size(one.shape);
+    next = rounded(end);
+    return { ...one, first, end };
+  });
+}
+
+const rounded = (/** @type {number} */ n) => 4 * Math.ceil(n / 4);
 
 /**
  * @param {Config} config
  * @param {PlainBackend} backend
  */
 export function makeParameters(config, backend) {
-  const shapes = [...expectedShapes(config)].map(([name, shape]) => ({
-    name: `transformer.${name}`,
-    // Files have the maps of a block as (in, out); here, as in nn.Linear, a row is an output.
-    shape: shape.length > 1 && name.startsWith("h.") ? [shape[1], shape[0]] : shape,
-  }));
-  const isMatrix = (/** @type {{shape: number[]}} */ { shape }) => shape.length > 1;
-  const inOrder = [...shapes.filter(isMatrix), ...shapes.filter((one) => !isMatrix(one))];
-  const rounded = (/** @type {number[]} */ shape) => 4 * Math.ceil(size(shape) / 4);
-  const total = inOrder.reduce((sum, { shape }) => sum + rounded(shape), 0);
-  const decaying = inOrder.filter(isMatrix).reduce((sum, { shape }) => sum + rounded(shape), 0);
+  const inOrder = places(config);
+  const total = rounded(inOrder[inOrder.length - 1].end);
   const [all, grads, m, v] = Array.from({ length: 4 }, () => backend.keep([total]));
 
   /** @type {Map<string, Parameter>} */
   const parameters = new Map();
   /** @type {Record<string, any>} */
   const weights = {};
-  let first = 0;
-  for (const { name, shape } of inOrder) {
-    const end = first + size(shape);
+  for (const { name, shape, first, end } of inOrder) {
     const [rows, columns = 1] = shape;
     const parameter = Object.assign(backend.slice(all, first, end), { shape, rows, columns });
     const grad = Object.assign(backend.slice(grads, first, end), { shape });
     parameters.set(name, Object.assign(parameter, { grad }));
-    first += rounded(shape);
     const [module, kind] = name.split(/\.(?=weight$|bias$)/);
     (weights[module] ??= {})[kind] = parameter;
   }
   /** @type {Regions} */
   const regions = { weights: all, grads, m, v };
+  const decaying = inOrder.find(({ shape }) => shape.length === 1)?.first ?? total;
   return { parameters, weights: /** @type {Weights} */ (weights), regions, decaying };
 }
 

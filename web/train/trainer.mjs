@@ -4,20 +4,25 @@
 // add up: the tensors of one row fit into a processor's cache, and memory does not grow with B.
 
 import { checkSwitches } from "../checks.mjs";
+import { stream } from "../generation.mjs";
 import { GPT2 } from "../model.mjs";
 import { PlainBackend } from "../plain.mjs";
-import { adamW, checkSettings, clip, DEFAULTS, factors, learningRate } from "./adamw.mjs";
+import { adamW, changed, clip, DEFAULTS, factors, learningRate } from "./adamw.mjs";
 import { Gradients } from "./backward.mjs";
+import { checkSizes } from "./bytes.mjs";
 import { Graph } from "./graph.mjs";
 import { crossEntropy, shareOf } from "./loss.mjs";
 import { initialise, makeParameters } from "./parameters.mjs";
 import { Recording } from "./recording.mjs";
+import { checkState } from "./state.mjs";
 
 /** @import { Config } from "../config.mjs" */
 /** @import { Switches } from "../model.mjs" */
 /** @import { Tape } from "../tape.mjs" */
 /** @import { Settings } from "./adamw.mjs" */
 /** @import { Variable } from "./graph.mjs" */
+/** @import { State } from "./state.mjs" */
+/** @typedef {ReturnType<typeof plainArithmetic>} Arithmetic */
 
 /**
  * The arithmetic of a trainer in plain JavaScript; simd.mjs has a faster one.
@@ -36,27 +41,28 @@ export function plainArithmetic() {
   };
 }
 
-/**
- * A run that can be stored, and continued bit for bit.
- * @typedef {{step: number, weights: Float32Array, m: Float32Array, v: Float32Array}} State
- */
-
 export class Trainer {
   /**
-   * Plan a run: write down the forward pass and take all the memory that a step needs.
+   * A run: records the forward pass and allocates all memory that a step needs. The weights are zeros
+   * until `initialise`, or those of a state. Throws an Error that says why there can be no such run.
    * @param {Config} config
-   * @param {ReturnType<typeof plainArithmetic>} arithmetic
-   * @param {{T?: number, switches?: Switches, settings?: Partial<Settings>}} [options]  T: tokens
-   *   of a row, at most the config's blockSize
+   * @param {() => Arithmetic | Promise<Arithmetic>} makeArithmetic  plainArithmetic, or simdArithmetic
+   * @param {{T?: number, switches?: Switches, settings?: Partial<Settings>, state?: State}} [options]
+   *   T: tokens of a row, at most the config's blockSize; state: a run to continue, of which T and
+   *   switches are the defaults, and the settings are changed by those given
    */
-  static async start(config, arithmetic, { T = config.blockSize, switches = {}, settings } = {}) {
+  static async start(config, makeArithmetic, { state, settings, ...options } = {}) {
+    const { T = state?.T ?? config.blockSize, switches = state?.switches ?? {} } = options;
     checkSwitches(switches, config);
-    checkSettings({ ...DEFAULTS, ...settings });
+    checkSizes(config, T);
+    const first = changed(DEFAULTS, settings);
     try {
-      const trainer = new Trainer(config, arithmetic, T, { ...DEFAULTS, ...settings });
+      const trainer = new Trainer(config, await makeArithmetic(), T, switches, first);
       trainer.logits = await trainer.graph.record(config, trainer.model.weights, switches);
-      trainer.run(trainer.ids, trainer.ids, 1); // so that scratch memory is there, too
+      trainer.run(trainer.ids, trainer.ids, 1, true); // so that scratch memory is there, too
       trainer.regions.grads.data.fill(0);
+      if (state) trainer.restore(state);
+      if (state && settings) trainer.change(settings);
       return trainer;
     } catch (error) {
       if (!(error instanceof RangeError)) throw error; // a browser's own, where memory ends
@@ -68,51 +74,71 @@ export class Trainer {
 
   /**
    * @param {Config} config
-   * @param {ReturnType<typeof plainArithmetic>} arithmetic
+   * @param {Arithmetic} arithmetic
    * @param {number} T
+   * @param {Switches} switches
    * @param {Settings} settings
    */
-  constructor(config, arithmetic, T, settings) {
+  constructor(config, arithmetic, T, switches, settings) {
     const { backend, gradients } = arithmetic;
     const { parameters, weights, regions, decaying } = makeParameters(config, backend);
     this.config = config;
     this.arithmetic = arithmetic;
     this.T = T;
-    this.settings = settings; // may change while it runs
+    this.switches = structuredClone(switches);
+    this.settings = settings; // until `change`
     this.parameters = parameters; // by the names of PyTorch's state_dict
     this.regions = regions;
     this.decaying = decaying; // how many of the weights
-    this.model = new GPT2(config, weights, /** @type {any} */ (backend)); // to write with
+    // It reads no more tokens than it learns from: later positions stay as they were initialised.
+    const window = { ...config, blockSize: T };
+    this.model = new GPT2(window, weights, /** @type {any} */ (backend));
     this.ids = new Int32Array(T);
     this.targets = new Int32Array(T);
     this.graph = new Graph(backend, gradients, this.ids);
     /** @type {Variable?} */
     this.logits = null;
     this.steps = 0; // updates so far
+    this.writing = false;
   }
 
   /**
-   * Random weights to begin with.
+   * Begin anew, with random weights: before the first step, or after the last.
    * @param {() => number} random  from 0 to below 1
    * @param {number} [std]  0.02 in GPT-2; small models learn faster from 0.1
    */
   initialise(random, std = 0.02) {
+    this.checkIdle();
+    for (const { data } of Object.values(this.regions)) data.fill(0);
     initialise(this.parameters, this.config, random, std);
+    this.steps = 0;
   }
 
   /**
-   * One update of the weights.
+   * Change settings from the next step on. Throws an Error, and changes nothing, if they are wrong.
+   * If only lr is lowered, and would be below minLr, the two keep their ratio.
+   * @param {Partial<Settings>} settings
+   * @returns {Settings}  all that are in force now
+   */
+  change(settings) {
+    return (this.settings = changed(this.settings, settings));
+  }
+
+  /**
+   * One update of the weights. Throws an Error if loss, gradients or weights are not finite.
    * @param {ArrayLike<number>} ids  B rows of T tokens
    * @param {ArrayLike<number>} targets  the token after each, or IGNORED
    * @returns {{loss: number, norm: number, lr: number}}
    */
   step(ids, targets) {
+    this.checkIdle();
     const loss = this.backward(ids, targets);
+    checkFinite(loss, "the loss is");
     return { loss, ...this.update() };
   }
 
   /**
-   * The mean loss of a batch, in nats, and the gradients, in the parameters' `grad`. Where several
+   * The mean loss of a batch, in nats; the gradients are in the parameters' `grad`. Where several
    * trainers share a batch, each gets the `count` of positions in all of it, and then losses and
    * gradients are to be added.
    * @param {ArrayLike<number>} ids
@@ -123,71 +149,72 @@ export class Trainer {
   backward(ids, targets, { count, tape } = {}) {
     const share = shareOf(ids, targets, this.T, this.config, count);
     this.regions.grads.data.fill(0);
-    return this.run(ids, targets, share, tape && new Recording(tape, ids.length / this.T));
+    return this.run(ids, targets, share, true, tape && new Recording(tape, ids.length / this.T));
+  }
+
+  /** The gradients of all parameters, in the order of `places`: a copy, which may be transferred. */
+  gradients() {
+    return this.regions.grads.data.slice();
   }
 
   /**
-   * The mean loss of a batch, in nats, without gradients.
+   * Add the gradients of another part of the batch, as `gradients` of its trainer gave them.
+   * @param {Float32Array} numbers
+   */
+  addGradients(numbers) {
+    const { data } = this.regions.grads;
+    if (!(numbers instanceof Float32Array && numbers.length === data.length)) {
+      throw new Error(`these are not the ${data.length} gradients of such a model`);
+    }
+    for (let i = 0; i < data.length; i++) data[i] += numbers[i];
+  }
+
+  /**
+   * The mean loss of a batch, in nats; gradients stay as they are.
    * @param {ArrayLike<number>} ids
    * @param {ArrayLike<number>} targets
    */
   loss(ids, targets) {
-    const share = shareOf(ids, targets, this.T, this.config);
-    let loss = 0;
-    for (let row = 0; row < ids.length; row += this.T) loss += this.forward(ids, targets, row, 1);
-    return loss * share;
+    return this.run(ids, targets, shareOf(ids, targets, this.T, this.config), false);
   }
 
   /**
    * @param {ArrayLike<number>} ids
    * @param {ArrayLike<number>} targets
    * @param {number} share  of a position in the mean
+   * @param {boolean} learns  whether gradients are wanted
    * @param {Recording} [recording]
    */
-  run(ids, targets, share, recording) {
+  run(ids, targets, share, learns, recording) {
+    const logits = /** @type {Variable} */ (this.logits);
     let loss = 0;
     for (let row = 0; row < ids.length; row += this.T) {
+      for (let t = 0; t < this.T; t++) {
+        this.ids[t] = ids[row + t];
+        this.targets[t] = targets[row + t];
+      }
       if (recording) recording.row = row / this.T;
-      loss += this.forward(ids, targets, row, share, recording);
-      this.graph.backward(recording?.grads);
+      this.graph.forward(recording?.values);
+      loss += this.arithmetic.crossEntropy(logits, this.targets, share);
+      if (learns) this.graph.backward(recording?.grads);
     }
     return loss * share;
   }
 
   /**
-   * @param {ArrayLike<number>} ids
-   * @param {ArrayLike<number>} targets
-   * @param {number} row  its first place
-   * @param {number} share
-   * @param {Recording} [recording]
-   */
-  forward(ids, targets, row, share, recording) {
-    for (let t = 0; t < this.T; t++) {
-      this.ids[t] = ids[row + t];
-      this.targets[t] = targets[row + t];
-    }
-    this.graph.forward(recording?.values);
-    const logits = /** @type {Variable} */ (this.logits);
-    return this.arithmetic.crossEntropy(logits, this.targets, share);
-  }
-
-  /**
    * Clip the gradients, and take a step of AdamW. Throws an Error, and leaves the weights as they
-   * are, if a gradient is not finite.
+   * are, if a gradient is not finite; and throws one if a weight is not finite after the step.
    * @returns {{norm: number, lr: number}}  the norm is that before clipping
    */
   update() {
+    this.checkIdle();
     const { adamW, sumOfSquares } = this.arithmetic;
-    const { settings, decaying } = this;
-    let squares = 0;
-    for (const { grad } of this.parameters.values()) squares += sumOfSquares(grad.data);
-    const norm = Math.sqrt(squares);
-    if (!Number.isFinite(norm)) {
-      throw new Error("the gradients are not finite any more: take a lower learning rate");
-    }
+    const { settings, decaying, regions } = this;
+    const norm = Math.sqrt(sumOfSquares(regions.grads.data));
+    checkFinite(norm, "the gradients are");
     const lr = learningRate(this.steps, settings);
     const scale = clip(norm, settings.gradClip);
-    const all = Object.values(this.regions).map((region) => region.data);
+    const all = [regions.weights, regions.grads, regions.m, regions.v].map(({ data }) => data);
     this.steps++;
     for (const [first, end, decay] of [
       [0, decaying, settings.weightDecay],
@@ -196,32 +223,73 @@ export class Trainer {
       const [w, g, m, v] = all.map((numbers) => numbers.subarray(first, end));
       adamW(w, g, m, v, factors(this.steps, lr, decay, scale, settings));
     }
+    checkFinite(sumOfSquares(all[0]), "the weights are");
     return { norm, lr };
   }
 
-  /** @returns {State}  a copy of all that the next steps depend on, but for the data */
-  state() {
-    const { weights, m, v } = this.regions;
-    return {
-      step: this.steps,
-      weights: weights.data.slice(),
-      m: m.data.slice(),
-      v: v.data.slice(),
-    };
+  /**
+   * The ids that the model writes after a prompt, with the run's switches. No step may be taken until
+   * it has ended.
+   * @param {number[]} prompt
+   * @param {number} n  at most
+   * @param {Omit<NonNullable<Parameters<typeof stream>[3]>, "switches">} [settings]
+   */
+  async write(prompt, n, settings) {
+    this.checkIdle();
+    this.writing = true;
+    try {
+      const written = [];
+      const { model, switches } = this;
+      for await (const { id } of stream(model, prompt, n, { ...settings, switches })) {
+        written.push(id);
+      }
+      return written;
+    } finally {
+      this.writing = false;
+    }
   }
 
-  /** @param {State} state  of a run with the same config */
-  restore({ step, ...regions }) {
-    for (const [name, numbers] of Object.entries(regions)) {
-      const own = this.regions[/** @type {keyof State & keyof typeof this.regions} */ (name)].data;
-      if (numbers.length !== own.length) throw new Error("this run is of a model of other sizes");
-      own.set(numbers);
+  /** Weights must not change, nor a second text begin, while the model writes. */
+  checkIdle() {
+    if (this.writing) throw new Error("the model is writing: wait until its text is there");
+  }
+
+  /** @returns {State}  copies */
+  state() {
+    const { config, T, switches, settings, steps: step, regions } = this;
+    const [weights, m, v] = [regions.weights, regions.m, regions.v].map(({ data }) => data.slice());
+    const plain = structuredClone({ config, T, switches, settings });
+    return { version: 1, ...plain, step, weights, m, v };
+  }
+
+  /**
+   * Continue from a state, with its settings. Throws an Error, and leaves the run as it is, if the
+   * state is not one of such a run.
+   * @param {State} state
+   */
+  restore(state) {
+    this.checkIdle();
+    checkState(state, this);
+    this.settings = changed(state.settings);
+    this.steps = state.step;
+    for (const name of /** @type {const} */ (["weights", "m", "v"])) {
+      this.regions[name].data.set(state[name]);
     }
-    this.steps = step;
   }
 
   /** Give all memory back: the trainer cannot be used any more, and holds nothing. */
   close() {
     for (const name of Object.keys(this)) Reflect.deleteProperty(this, name);
   }
+}
+
+/**
+ * @param {number} n
+ * @param {string} what
+ */
+function checkFinite(n, what) {
+  if (Number.isFinite(n)) return;
+  throw new Error(
+    `${what} no longer finite: choose a lower learning rate, and continue from the last good state`,
+  );
 }
