@@ -7,7 +7,7 @@
 ;; is taken in the order 0 … K - 1, with no relaxed instruction: it is the same on every machine.
 
   ;; Four rows of K numbers become four columns, with $step bytes from row to row.
-  (func $turnFour (param $a i32) (param $b i32) (param $c i32) (param $d i32) (param $K i32)
+  (func $transposeFour (param $a i32) (param $b i32) (param $c i32) (param $d i32) (param $K i32)
                   (param $to i32) (param $step i32)
     (local $p v128) (local $q v128) (local $r v128) (local $s v128) (local $t v128)
     (block $done (loop $more
@@ -57,11 +57,11 @@
       (br $more))))
 
   ;; The same for rows $row … $row + 3 of x; those past the last are the last one again.
-  (func $turnRows (param $x i32) (param $xs i32) (param $row i32) (param $rows i32) (param $K i32)
+  (func $transposeRows (param $x i32) (param $xs i32) (param $row i32) (param $rows i32) (param $K i32)
                   (param $to i32) (param $step i32)
     (local $last i32)
     (local.set $last (i32.sub (local.get $rows) (i32.const 1)))
-    (call $turnFour
+    (call $transposeFour
       (call $rowAt (local.get $x) (local.get $xs) (local.get $row) (local.get $last))
       (call $rowAt (local.get $x) (local.get $xs) (i32.add (local.get $row) (i32.const 1))
         (local.get $last))
@@ -177,8 +177,8 @@
       (br $more))))
 
   ;; a is (M, K), and a[i, k] is $as · i + $ak · k bytes from a. b is (K, N), and b[k, j] is
-  ;; $bk · k + $bj · j bytes from b, where one of the two steps is 4; where $half is not 0, b is float16
-  ;; and $bk is not used. d[i, j] is $ds · i + 4j bytes from d; d may be 0, nothing. Rows of c are $cs
+  ;; $bk · k + $bj · j bytes from b, where one of the two steps is 4; where $half is not 0, b is float16,
+  ;; k after k, and $bk is not used. d[i, j] is $ds · i + 4j bytes from d; d may be 0, nothing. Rows of c are $cs
   ;; bytes apart. At $panel there is room for 8K numbers; with $half for twice as many, and 32 more.
   ;; Under a causal mask half of a table is zeros, and $causal says which products need not be made:
   ;; 1, those of c above its diagonal; 2, those with zeros of a above its diagonal; 3, those with
@@ -187,12 +187,12 @@
       (param $b i32) (param $bk i32) (param $bj i32) (param $half i32)
       (param $M i32) (param $N i32) (param $K i32) (param $d i32) (param $ds i32)
       (param $c i32) (param $cs i32) (param $scale f32) (param $causal i32) (param $panel i32)
-    (local $i i32) (local $j i32) (local $left i32) (local $first i32) (local $many i32)
+    (local $i i32) (local $j i32) (local $left i32) (local $first i32) (local $count i32)
     (local $w i32) (local $ws i32) (local $ci i32) (local $di i32)
     (if (i32.eqz (local.get $d)) (then (local.set $ds (i32.const 0))))
     (loop $columns
       (local.set $left (i32.sub (local.get $N) (local.get $j)))
-      (if (i32.eq (local.get $bj) (i32.const 4))
+      (if (i32.and (i32.eq (local.get $bj) (i32.const 4)) (i32.eqz (local.get $half)))
         (then (call $copyEight (local.get $b) (local.get $bk) (local.get $K) (local.get $panel)))
         (else
           (local.set $w (local.get $b))
@@ -203,32 +203,32 @@
               (i32.add (i32.shl (local.get $K) (i32.const 2)) (i32.const 15))))
             (call $widenRows (local.get $b) (local.get $bj) (local.get $left) (local.get $K)
               (local.get $w) (local.get $ws))))
-          (call $turnRows (local.get $w) (local.get $ws) (i32.const 0) (local.get $left)
+          (call $transposeRows (local.get $w) (local.get $ws) (i32.const 0) (local.get $left)
             (local.get $K) (local.get $panel) (i32.const 32))
-          (call $turnRows (local.get $w) (local.get $ws) (i32.const 4) (local.get $left)
+          (call $transposeRows (local.get $w) (local.get $ws) (i32.const 4) (local.get $left)
             (local.get $K) (i32.add (local.get $panel) (i32.const 16)) (i32.const 32))))
       (local.set $i (select (local.get $j) (i32.const 0) (i32.eq (local.get $causal) (i32.const 1))))
       (local.set $ci (i32.add (local.get $c) (i32.mul (local.get $cs) (local.get $i))))
       (local.set $di (i32.add (local.get $d) (i32.mul (local.get $ds) (local.get $i))))
-      (local.set $many (local.get $K))
+      (local.set $count (local.get $K))
       (if (i32.eq (local.get $causal) (i32.const 4)) (then
         (local.set $first (local.get $j))
-        (local.set $many (i32.sub (local.get $K) (local.get $j)))))
+        (local.set $count (i32.sub (local.get $K) (local.get $j)))))
       (block $done (loop $rows
         (br_if $done (i32.ge_u (local.get $i) (local.get $M)))
         (if (i32.eq (local.get $causal) (i32.const 2)) (then
-          (local.set $many (i32.add (local.get $i) (i32.const 4)))
-          (local.set $many (select (local.get $many) (local.get $K)
-            (i32.lt_u (local.get $many) (local.get $K))))))
+          (local.set $count (i32.add (local.get $i) (i32.const 4)))
+          (local.set $count (select (local.get $count) (local.get $K)
+            (i32.lt_u (local.get $count) (local.get $K))))))
         (if (i32.eq (local.get $causal) (i32.const 3)) (then
           (local.set $first (local.get $i))
-          (local.set $many (i32.sub (local.get $K) (local.get $i)))))
+          (local.set $count (i32.sub (local.get $K) (local.get $i)))))
         (call $tile
           (i32.add (i32.add (local.get $a) (i32.mul (local.get $as) (local.get $i)))
             (i32.mul (local.get $ak) (local.get $first)))
           (local.get $as) (local.get $ak)
           (i32.add (local.get $panel) (i32.shl (local.get $first) (i32.const 5)))
-          (local.get $many) (local.get $di) (local.get $ds) (local.get $ci) (local.get $cs)
+          (local.get $count) (local.get $di) (local.get $ds) (local.get $ci) (local.get $cs)
           (local.get $scale) (i32.sub (local.get $M) (local.get $i)) (local.get $left))
         (local.set $ci (i32.add (local.get $ci) (i32.shl (local.get $cs) (i32.const 2))))
         (local.set $di (i32.add (local.get $di) (i32.shl (local.get $ds) (i32.const 2))))

@@ -82,3 +82,11 @@ export function toHalf(bits) {
 export function bitsOf({ buffer, byteOffset, length }) {
   return new Uint32Array(buffer, byteOffset, length);
 }
+
+/**
+ * @param {string} text  two hexadecimal digits for each byte
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+export function fromHex(text) {
+  return Uint8Array.from(text.match(/../g) ?? [], (byte) => parseInt(byte, 16));
+}

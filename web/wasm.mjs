@@ -8,7 +8,7 @@
 
 import { KERNEL } from "./kernel.mjs";
 import { align } from "./memory.mjs";
-import { bitsOf, fromHalf, size, toHalf } from "./numbers.mjs";
+import { bitsOf, fromHalf, fromHex, size, toHalf } from "./numbers.mjs";
 import { PlainBackend } from "./plain.mjs";
 
 /** @import { Matrix, Tensor } from "./memory.mjs" */
@@ -80,8 +80,7 @@ export class WasmBackend extends PlainBackend {
    * @param {Format} [format]
    */
   static async start(format = "float32") {
-    const bytes = Uint8Array.from(KERNEL.match(/../g) ?? [], (byte) => parseInt(byte, 16));
-    const { instance } = await WebAssembly.instantiate(bytes);
+    const { instance } = await WebAssembly.instantiate(fromHex(KERNEL));
     return new this(instance, format);
   }
 
@@ -127,9 +126,10 @@ export class WasmBackend extends PlainBackend {
 
   /** @param {number[]} shape */
   keep(shape) {
+    const fresh = this.used; // memory from here on is all zeros
     const place = this.reserve(4 * size(shape));
     const tensor = new Placed(this.memory, place, shape, Float32Array);
-    tensor.data.fill(0);
+    if (place < fresh) tensor.data.fill(0);
     return tensor;
   }
 

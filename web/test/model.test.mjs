@@ -43,6 +43,24 @@ test.each([
   if (name !== "wasm") expect(apart).toBeGreaterThan(1e-5);
 });
 
+test.each(["float32", "float16"])("products of rows of any length in %s", async (format) => {
+  const backend = await WasmBackend.start(format);
+  const [tokens, outputs] = [5, 11];
+  for (let width = 1; width < 10; width++) {
+    const numbers = (count, n) =>
+      Float32Array.from({ length: count * width }, (_, i) => (i * n) % 8);
+    const [x, w] = [numbers(tokens, 3), numbers(outputs, 5)];
+    const matrix = backend.matrix(outputs, width);
+    backend.store(matrix, 0, w);
+    const { data } = backend.linear(backend.write(x, [tokens, width]), matrix, null);
+    const expected = Array.from({ length: tokens * outputs }, (_, i) => {
+      const [t, r] = [Math.floor(i / outputs) * width, (i % outputs) * width];
+      return x.slice(t, t + width).reduce((sum, v, k) => sum + v * w[r + k], 0);
+    });
+    expect([...data], `${width}`).toEqual(expected);
+  }
+});
+
 test("whole numbers do not overflow in the longest row of int8", async () => {
   const backend = await WasmBackend.start("int8");
   const ones = new Float32Array(8192).fill(1);
