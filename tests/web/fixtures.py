@@ -14,6 +14,7 @@ import itertools
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from gpt2_edu.exercises.comparing import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
 from gpt2_edu.gpt2_weights import config_to_hugging_face, to_hugging_face
 from gpt2_edu.sampling import next_probabilities
+from gpt2_edu.training.config import TrainConfig
 from gpt2_edu.training.optim import learning_rate, make_optimizer
 from gpt2_site import one_pass
 from gpt2_site.practice_tasks import answered_in_page, leaves, task
@@ -69,7 +71,7 @@ def sample(tensor: Tensor) -> dict[str, Any]:
     """Every n-th value, n a prime that divides no row's length, so that all columns are met."""
     every = next(
         n
-        for n in (1, 2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 557)
+        for n in (1, 2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 557, 1103)
         if tensor.numel() <= n * FEW and (n == 1 or tensor.size(-1) % n)
     )
     values = [float(f"{v:.7g}") for v in tensor.flatten().tolist()[::every]]
@@ -184,7 +186,8 @@ def model() -> dict[str, Any]:
 # ---- Training -----------------------------------------------------------------------------------
 
 # Sizes that agree in nothing; sizes of which the page's kernels take four or eight at once, with
-# all targets of a row ignored; and more tokens and a wider head, with room for more tokens still.
+# all targets of a row ignored; more tokens and a wider head, with room for more tokens still; and
+# Crane World's vocabulary and rows, whose columns are 4,096 bytes apart.
 TRAINED = {
     "odd sizes": (ODD, 3, 13),
     "even sizes": (GPT2Config(vocab_size=48, block_size=8, n_layer=1, n_head=2, n_embd=16), 4, 8),
@@ -192,6 +195,11 @@ TRAINED = {
         GPT2Config(vocab_size=515, block_size=80, n_layer=2, n_head=4, n_embd=64),
         2,
         64,
+    ),
+    "crane's vocabulary": (
+        GPT2Config(vocab_size=1024, block_size=100, n_layer=1, n_head=4, n_embd=64),
+        1,
+        100,
     ),
 }
 RUN: dict[str, Any] = {"steps": 50, "lr": 3e-3, "min_lr": 1e-4, "warmup_steps": 5}
@@ -225,9 +233,33 @@ def seeded(config: GPT2Config, numbers: Iterator[float]) -> GPT2:
 
 def training() -> dict[str, Any]:
     cases = {name: learnt(*case, noted=name == "odd sizes") for name, case in TRAINED.items()}
-    options = {"lr": RUN["lr"], "minLr": RUN["min_lr"], "warmupSteps": RUN["warmup_steps"]}
-    options |= {"steps": RUN["steps"], "weightDecay": DECAY, "gradClip": CLIP}
-    return {"cases": cases, "settings": options | {"beta1": BETAS[0], "beta2": BETAS[1]}}
+    settings = RUN | {
+        "weight_decay": DECAY,
+        "beta1": BETAS[0],
+        "beta2": BETAS[1],
+        "grad_clip": CLIP,
+    }
+    defaults = {name: getattr(TrainConfig(), name) for name in settings}
+    return {
+        "cases": cases,
+        "settings": in_javascript(settings),
+        "defaults": in_javascript(defaults),
+        "initial": initial(TRAINED["larger sizes"][0]),
+    }
+
+
+def in_javascript(settings: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub("_(.)", lambda m: m[1].upper(), name): v for name, v in settings.items()}
+
+
+@torch.no_grad()
+def initial(config: GPT2Config) -> list[dict[str, Any]]:
+    """What a new model's parameters are like: the mean of each and the standard deviation."""
+    torch.manual_seed(0)
+    return [
+        {"name": name, "mean": round(p.mean().item(), 3), "std": round(p.std().item(), 4)}
+        for name, p in GPT2(config).named_parameters()
+    ]
 
 
 def learnt(config: GPT2Config, B: int, T: int, *, noted: bool) -> dict[str, Any]:

@@ -51,7 +51,7 @@ export function checkSettings(settings) {
     throw new Error(`warmupSteps=${warmupSteps} must be below steps=${steps}`);
   }
   if (lr * weightDecay > 1) {
-    throw new Error(`lr=${lr} times weightDecay=${weightDecay} is above 1: lower one of them`);
+    throw new Error(`lr=${lr} times weightDecay=${weightDecay} is above 1: lower it`);
   }
 }
 
@@ -125,12 +125,16 @@ export function factors(step, lr, decay, scale, { beta1, beta2 }) {
  * @param {Float32Array} m
  * @param {Float32Array} v
  * @param {number[]} factors
+ * @returns {boolean}  whether all weights and the v are finite after it
  */
 export function adamW(w, g, m, v, [scale, beta1, beta2, kept, rate, unbias, epsilon]) {
+  let zeros = 0;
   for (let i = 0; i < w.length; i++) {
     const d = scale * g[i];
     m[i] = beta1 * m[i] + (1 - beta1) * d;
     v[i] = beta2 * v[i] + (1 - beta2) * d * d;
     w[i] = kept * w[i] - (rate * m[i]) / (Math.sqrt(v[i]) * unbias + epsilon);
+    zeros += 0 * (w[i] + v[i]);
   }
+  return zeros === 0;
 }

@@ -2,7 +2,7 @@
 //
 // An operation computed y from x, and later operations have left in y.grad how much the loss grows
 // with each number of y. What is computed here is how much it grows with each number of x. Where
-// `add` is true, x has had a share of its gradient from another operation, and this one's is added.
+// `add` is true, x has a share of its gradient from another operation, and this one's is added.
 // Gradients of parameters are always added, because every row of a batch gives a share.
 
 import { erf } from "../numbers.mjs";
@@ -11,6 +11,7 @@ import { erf } from "../numbers.mjs";
 
 const { exp, sqrt, PI, SQRT2, SQRT1_2 } = Math;
 
+/** The gradients for which simd.mjs has nothing faster, or not for all sizes. */
 export class Gradients {
   /**
    * y[t] = table[ids[t]]: a row of the table receives the gradients of all places where it is.
@@ -30,37 +31,9 @@ export class Gradients {
    * y = a + b: the gradient of each part is that of the sum. The first part has the sum's memory.
    * @param {Variable} b
    * @param {Variable} y
-   * @param {boolean} add
    */
-  add(b, y, add) {
-    const [db, dy] = [b.grad.data, y.grad.data];
-    if (add) for (let i = 0; i < db.length; i++) db[i] += dy[i];
-    else db.set(dy);
-  }
-
-  /**
-   * y = x Wᵀ + b, so dx = dy W, dW = dyᵀ x, and db is the sum of dy over all tokens.
-   * @param {Variable} x  (T, K)
-   * @param {Parameter} weight  (R, K)
-   * @param {Variable | null} bias  (R)
-   * @param {Variable} y  (T, R)
-   * @param {boolean} add
-   */
-  linear(x, weight, bias, y, add) {
-    const [T, K, R] = [x.shape[0], weight.columns, weight.rows];
-    const [input, w, dx] = [x.data, weight.data, x.grad.data];
-    const [dw, dy] = [weight.grad.data, y.grad.data];
-    if (!add) dx.fill(0);
-    for (let t = 0; t < T; t++) {
-      for (let r = 0; r < R; r++) {
-        const d = dy[t * R + r];
-        for (let k = 0; k < K; k++) {
-          dx[t * K + k] += d * w[r * K + k];
-          dw[r * K + k] += d * input[t * K + k];
-        }
-      }
-    }
-    if (bias) this.sumOfRows(y.grad.data, T, R, bias.grad.data);
+  add(b, y) {
+    b.grad.data.set(y.grad.data);
   }
 
   /**
@@ -113,6 +86,45 @@ export class Gradients {
   }
 
   /**
+   * @param {Variable} x
+   * @param {"tanh" | "erf"} form
+   * @param {Variable} y
+   */
+  gelu(x, form, y) {
+    const slope = form === "tanh" ? geluTanhSlope : geluErfSlope;
+    const [input, dx, dy] = [x.data, x.grad.data, y.grad.data];
+    for (let i = 0; i < dx.length; i++) dx[i] = dy[i] * slope(input[i]);
+  }
+}
+
+/** All of them. */
+export class PlainGradients extends Gradients {
+  /**
+   * y = x Wᵀ + b, so dx = dy W, dW = dyᵀ x, and db is the sum of dy over all tokens.
+   * @param {Variable} x  (T, K)
+   * @param {Parameter} weight  (R, K)
+   * @param {Variable | null} bias  (R)
+   * @param {Variable} y  (T, R)
+   * @param {boolean} add
+   */
+  linear(x, weight, bias, y, add) {
+    const [T, K, R] = [x.shape[0], weight.columns, weight.rows];
+    const [input, w, dx] = [x.data, weight.data, x.grad.data];
+    const [dw, dy] = [weight.grad.data, y.grad.data];
+    if (!add) dx.fill(0);
+    for (let t = 0; t < T; t++) {
+      for (let r = 0; r < R; r++) {
+        const d = dy[t * R + r];
+        for (let k = 0; k < K; k++) {
+          dx[t * K + k] += d * w[r * K + k];
+          dw[r * K + k] += d * input[t * K + k];
+        }
+      }
+    }
+    if (bias) this.sumOfRows(y.grad.data, T, R, bias.grad.data);
+  }
+
+  /**
    * Numbers that were moved (plain.mjs): so are their gradients, the other way.
    * @param {Variable} x
    * @param {Variable} y
@@ -139,15 +151,14 @@ export class Gradients {
    * @param {number} rows
    * @param {number} scale
    * @param {Variable} y  (H, T, rows)
-   * @param {boolean[]} adds  to the gradient of x, of the table
    */
-  headProduct(x, table, rows, scale, y, [addX, addTable]) {
+  headProduct(x, table, rows, scale, y) {
     const [H, T, K] = x.shape;
     const [, room, stride] = table.shape;
     const [input, w, dy] = [x.data, table.data, y.grad.data];
     const [dx, dTable] = [x.grad.data, table.grad.data];
-    if (!addX) dx.fill(0);
-    if (!addTable) dTable.fill(0);
+    dx.fill(0);
+    dTable.fill(0);
     for (let h = 0; h < H; h++) {
       for (let t = 0; t < T; t++) {
         for (let r = 0; r < rows; r++) {
@@ -173,21 +184,6 @@ export class Gradients {
       let mean = 0;
       for (let s = row; s < row + S; s++) mean += p[s] * d[s];
       for (let s = row; s < row + S; s++) d[s] = p[s] * (d[s] - mean);
-    }
-  }
-
-  /**
-   * @param {Variable} x
-   * @param {"tanh" | "erf"} form
-   * @param {Variable} y
-   * @param {boolean} add
-   */
-  gelu(x, form, y, add) {
-    const slope = form === "tanh" ? geluTanhSlope : geluErfSlope;
-    const [input, dx, dy] = [x.data, x.grad.data, y.grad.data];
-    for (let i = 0; i < dx.length; i++) {
-      const d = dy[i] * slope(input[i]);
-      dx[i] = add ? dx[i] + d : d;
     }
   }
 }

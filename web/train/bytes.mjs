@@ -27,13 +27,15 @@ export function bytesOf(config, { T = config.blockSize } = {}) {
 export function checkSizes(config, T) {
   const { blockSize } = config;
   if (!(Number.isInteger(T) && T >= 1 && T <= blockSize)) {
-    throw new Error(`T, the tokens of a row, must be a whole number up to ${blockSize}, not ${T}`);
+    throw new Error(`a row must have a whole number of tokens from 1 to ${blockSize}, not ${T}`);
   }
   const bytes = bytesOf(config, { T });
   if (!(bytes <= MOST)) {
+    const size = Math.ceil(bytes / 1e9);
     throw new Error(
-      `this run takes about ${(bytes / 1e9).toPrecision(2)} GB of memory, and a page has at most 2: ` +
-        "choose a smaller model or fewer tokens in a row",
+      `this run takes up to ${size} GB of memory, and a page has at most 2: ${CHOOSE}`,
     );
   }
 }
+
+export const CHOOSE = "choose a smaller model, or fewer tokens in a row";

@@ -15,40 +15,40 @@ import { GPT2 } from "../model.mjs";
 /** @import { Switches } from "../model.mjs" */
 /** @import { Tape } from "../tape.mjs" */
 /** @import { Weights } from "../weights.mjs" */
-/** @import { Gradients } from "./backward.mjs" */
+/** @import { PlainGradients } from "./backward.mjs" */
 
 /**
  * A tensor with the gradient of the loss with respect to it; `causal` where a mask hides all that
- * is above its diagonal, and nothing there need be computed.
- * @typedef {Tensor & {grad: Tensor, causal?: boolean}} Variable
+ * is above its diagonal, and nothing there need be computed; `of` another of which it is a part.
+ * @typedef {Tensor & {grad: Tensor, causal?: boolean, of?: Variable}} Variable
  * @typedef {Matrix & Variable} Parameter
  */
 
 /**
  * @typedef {object} Operation
- * @property {Tensor[]} inputs
  * @property {Variable} output
  * @property {() => void} forward
- * @property {() => void} backward
- * @property {boolean[]} adds  for each input, whether a later operation has already given it a
- *   gradient, to which this one's is added
+ * @property {(add: boolean) => void} backward
+ * @property {boolean} add  whether a later operation gives its input a gradient, too, to which this
+ *   one's is added
+ * @property {boolean} canAdd
  * @property {{path: string, axes: string}[]} names  under which the output was noted
  */
 
 export class Graph {
   /**
    * @param {PlainBackend} backend  for memory and the forward pass
-   * @param {Gradients} gradients
+   * @param {PlainGradients} gradients
    * @param {Int32Array} ids  (T), which the caller fills before each pass
    */
   constructor(backend, gradients, ids) {
-    this.name = backend.name;
     this.backend = backend;
     this.gradients = gradients;
     this.ids = ids;
     /** @type {Operation[]} */
     this.operations = [];
-    this.spent = new Set(); // tensors whose gradient is another's by now
+    /** @type {Map<Tensor, Operation>} */
+    this.users = new Map(); // by input, the last operation that has it
     /** @type {Variable[]} */
     this.masked = [];
   }
@@ -64,11 +64,6 @@ export class Graph {
     const model = new GPT2(config, weights, /** @type {Backend} */ (/** @type {unknown} */ (this)));
     const tape = /** @type {Tape} */ (/** @type {unknown} */ (this));
     await model.forward(this.ids, { tape, switches });
-    /** @type {Set<Tensor>} */
-    const reached = new Set();
-    for (const operation of this.operations.slice().reverse()) {
-      operation.adds = operation.inputs.map((input) => reached.has(input) || !reached.add(input));
-    }
     return this.operations[this.operations.length - 1].output;
   }
 
@@ -93,25 +88,29 @@ export class Graph {
     for (let i = this.operations.length - 1; i >= 0; i--) {
       const operation = this.operations[i];
       if (noted && operation.names.length) noted(operation);
-      operation.backward();
+      operation.backward(operation.add);
     }
   }
 
   // ---- What model.mjs calls ----------------------------------------------------------------------
 
   /**
-   * @param {Tensor[]} inputs
+   * @param {Tensor[]} inputs  to which it gives a gradient
    * @param {Variable} output
    * @param {() => void} forward
-   * @param {(operation: Operation) => void} backward
+   * @param {(add: boolean) => void} backward
+   * @param {boolean} [canAdd]  to a gradient that its input has; it has only one
    */
-  write(inputs, output, forward, backward) {
-    if (inputs.some((input) => this.spent.has(input))) {
-      throw new Error("a tensor is used again after the sum that it was the first part of");
+  write(inputs, output, forward, backward, canAdd = false) {
+    const operation = { output, forward, backward, add: false, canAdd, names: [] };
+    for (const input of inputs) {
+      const earlier = this.users.get(input);
+      if (earlier) {
+        if (!earlier.canAdd) throw new Error("a tensor has a second use, and no gradient for it");
+        earlier.add = true;
+      }
+      this.users.set(input, operation);
     }
-    /** @type {Operation} */
-    const operation = { inputs, output, forward, backward: () => {}, adds: [], names: [] };
-    operation.backward = () => backward(operation);
     this.operations.push(operation);
     return output;
   }
@@ -137,9 +136,7 @@ export class Graph {
     const { backend, gradients } = this;
     const out = Object.assign(backend.keep(a.shape), { grad: a.grad });
     const forward = () => backend.add(a, b, out);
-    this.write([a, b], out, forward, ({ adds }) => gradients.add(b, out, adds[1]));
-    this.spent.add(a);
-    return out;
+    return this.write([a, b], out, forward, () => gradients.add(b, out));
   }
 
   /**
@@ -155,7 +152,8 @@ export class Graph {
       [x],
       out,
       () => backend.layerNorm(x, weight, bias, epsilon, out),
-      ({ adds }) => gradients.layerNorm(x, weight, bias, epsilon, out, adds[0]),
+      (add) => gradients.layerNorm(x, weight, bias, epsilon, out, add),
+      true,
     );
   }
 
@@ -171,7 +169,8 @@ export class Graph {
       [x],
       out,
       () => backend.linear(x, weight, bias, out),
-      ({ adds }) => gradients.linear(x, weight, bias, out, adds[0]),
+      (add) => gradients.linear(x, weight, bias, out, add),
+      true,
     );
   }
 
@@ -202,7 +201,7 @@ export class Graph {
       [x, table],
       out,
       () => backend.headProduct(x, table, rows, scale, out),
-      ({ adds }) => gradients.headProduct(x, table, rows, scale, out, adds),
+      () => gradients.headProduct(x, table, rows, scale, out),
     );
   }
 
@@ -235,7 +234,7 @@ export class Graph {
       [x],
       out,
       () => backend.gelu(x, form, out),
-      ({ adds }) => gradients.gelu(x, form, out, adds[0]),
+      () => gradients.gelu(x, form, out),
     );
   }
 
@@ -243,7 +242,7 @@ export class Graph {
   clear(x) {
     const { backend } = this;
     const forward = () => backend.clear(x);
-    this.write([], x, forward, () => backend.clear(x.grad));
+    this.write([], x.of ?? x, forward, () => backend.clear(x.grad));
   }
 
   // ---- Memory ------------------------------------------------------------------------------------
@@ -263,7 +262,7 @@ export class Graph {
    */
   slice(x, first, end) {
     const grad = this.backend.slice(x.grad, first, end);
-    return Object.assign(this.backend.slice(x, first, end), { grad });
+    return Object.assign(this.backend.slice(x, first, end), { grad, of: x });
   }
 
   /** @param {Variable} from */
@@ -289,7 +288,8 @@ export class Graph {
    */
   note(path, tensor, axes) {
     const last = this.operations.at(-1);
-    if (last?.output === tensor) last.names.push({ path, axes });
+    if (last?.output !== tensor) throw new Error(`${path} is not what was computed last`);
+    last.names.push({ path, axes });
     return tensor;
   }
 }

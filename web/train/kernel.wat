@@ -1,13 +1,13 @@
-;; What training computes besides products, four numbers at a time: softmax, GELU, LayerNorm and their
-;; gradients, sums, and AdamW. Addresses, strides and the lengths $n are in bytes. Where a length is
-;; not said to be any, it is a multiple of 16; tensors end at one, so it may be rounded up.
-;; No relaxed instruction: results are the same on every machine.
+;; What training computes besides products, with SIMD: softmax, GELU, LayerNorm and their gradients,
+;; sums, and AdamW. Addresses, strides and the lengths $n are in bytes. Where a length is not said to
+;; be any, it is a multiple of 16; tensors end at one, so it may be rounded up. No relaxed instruction:
+;; results of this file are the same on every machine.
 
-  ;; eˣ to the last digit but one: x is split into n ln 2 and a rest, whose power is a polynomial
+  ;; eˣ, accurate to about 1 ulp: x is split into n ln 2 and a rest, whose power is a polynomial
   ;; (Cephes, Moshier). Below -87 it is 0, and above 88, e⁸⁸.
   (func $exp (param $x v128) (result v128)
-    (local $n v128) (local $y v128) (local $any v128)
-    (local.set $any (f32x4.ge (local.get $x) (f32x4.splat (f32.const -87))))
+    (local $n v128) (local $y v128) (local $inRange v128)
+    (local.set $inRange (f32x4.ge (local.get $x) (f32x4.splat (f32.const -87))))
     (local.set $x (f32x4.max (f32x4.splat (f32.const -87))
       (f32x4.min (f32x4.splat (f32.const 88)) (local.get $x))))
     (local.set $n (f32x4.nearest
@@ -27,7 +27,7 @@
       (f32x4.mul (local.get $x) (local.get $y))))
     (local.set $y (f32x4.add (f32x4.add (f32x4.splat (f32.const 1)) (local.get $x))
       (f32x4.mul (local.get $y) (f32x4.mul (local.get $x) (local.get $x)))))
-    (v128.and (local.get $any) (i32x4.add (local.get $y)
+    (v128.and (local.get $inRange) (i32x4.add (local.get $y)
       (i32x4.shl (i32x4.trunc_sat_f32x4_s (local.get $n)) (i32.const 23)))))
 
   (func $sum (param $a v128) (result f32)
@@ -36,16 +36,16 @@
       (f32.add (f32x4.extract_lane 2 (local.get $a)) (f32x4.extract_lane 3 (local.get $a)))))
 
   ;; Of four numbers those whose place, from byte $k on, is before $n; in place of others, $else.
-  (func $before (param $a v128) (param $k i32) (param $n i32) (param $else v128) (result v128)
+  (func $selectLanes (param $a v128) (param $k i32) (param $n i32) (param $else v128) (result v128)
     (v128.bitselect (local.get $a) (local.get $else)
       (i32x4.lt_s
         (i32x4.add (i32x4.splat (local.get $k)) (v128.const i32x4 0 4 8 12))
         (i32x4.splat (local.get $n)))))
 
-  ;; The last numbers of a row at $out: what is behind it stays.
-  (func $end (param $out i32) (param $a v128) (param $k i32) (param $n i32)
+  ;; The last numbers of a row at $out: bytes after it are unchanged.
+  (func $storeTail (param $out i32) (param $a v128) (param $k i32) (param $n i32)
     (local.set $out (i32.add (local.get $out) (local.get $k)))
-    (v128.store (local.get $out) (call $before (local.get $a) (local.get $k) (local.get $n)
+    (v128.store (local.get $out) (call $selectLanes (local.get $a) (local.get $k) (local.get $n)
       (v128.load (local.get $out)))))
 
   ;; A row of any length: out = softmax(x) · scale; out may be x. The largest number is left at $most,
@@ -63,7 +63,7 @@
       (br $more)))
     (if (i32.lt_u (local.get $k) (local.get $n)) (then
       (local.set $a (f32x4.max (local.get $a)
-        (call $before (v128.load (i32.add (local.get $x) (local.get $k)))
+        (call $selectLanes (v128.load (i32.add (local.get $x) (local.get $k)))
           (local.get $k) (local.get $n) (local.get $a))))))
     (f32.store (local.get $most) (f32.max
       (f32.max (f32x4.extract_lane 0 (local.get $a)) (f32x4.extract_lane 1 (local.get $a)))
@@ -82,9 +82,9 @@
     (if (i32.lt_u (local.get $k) (local.get $n)) (then
       (local.set $e (call $exp
         (f32x4.sub (v128.load (i32.add (local.get $x) (local.get $k))) (local.get $e))))
-      (call $end (local.get $out) (local.get $e) (local.get $k) (local.get $n))
+      (call $storeTail (local.get $out) (local.get $e) (local.get $k) (local.get $n))
       (local.set $a (f32x4.add (local.get $a)
-        (call $before (local.get $e) (local.get $k) (local.get $n) (v128.const i64x2 0 0))))))
+        (call $selectLanes (local.get $e) (local.get $k) (local.get $n) (v128.const i64x2 0 0))))))
     (f32.store offset=4 (local.get $most) (call $sum (local.get $a)))
     (local.set $e (f32x4.splat
       (f32.div (local.get $scale) (f32.load offset=4 (local.get $most)))))
@@ -96,7 +96,7 @@
       (local.set $k (i32.add (local.get $k) (i32.const 16)))
       (br $more)))
     (if (i32.lt_u (local.get $k) (local.get $n)) (then
-      (call $end (local.get $out)
+      (call $storeTail (local.get $out)
         (f32x4.mul (v128.load (i32.add (local.get $out) (local.get $k))) (local.get $e))
         (local.get $k) (local.get $n)))))
 
@@ -116,42 +116,31 @@
       (local.set $x (i32.add (local.get $x) (local.get $n)))
       (br_if $more (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
 
-  ;; H tables of T rows: in the first row what is behind $first becomes -∞, and one number less in
-  ;; each next.
-  (func (export "mask") (param $x i32) (param $H i32) (param $T i32) (param $n i32)
-                        (param $first i32)
-    (local $t i32) (local $k i32)
-    (loop $heads
-      (local.set $t (i32.const 0))
-      (loop $rows
-        (local.set $k (i32.add (local.get $first) (i32.shl (local.get $t) (i32.const 2))))
-        (block $done (loop $more
-          (br_if $done (i32.ge_u (local.get $k) (local.get $n)))
-          (f32.store (i32.add (local.get $x) (local.get $k)) (f32.const -inf))
-          (local.set $k (i32.add (local.get $k) (i32.const 4)))
-          (br $more)))
-        (local.set $x (i32.add (local.get $x) (local.get $n)))
-        (br_if $rows (i32.lt_u (local.tee $t (i32.add (local.get $t) (i32.const 1)))
-          (local.get $T))))
-      (br_if $heads (local.tee $H (i32.sub (local.get $H) (i32.const 1))))))
-
-  ;; d = p (d - Σ p d) for $rows rows of any length.
+  ;; d = p (d - Σ p d) for $rows rows of any length. Where $causal is not 0, row i of each square table
+  ;; has i + 1 numbers, as in softmax, and the others become 0, whatever they were.
   (func (export "softmaxBackward") (param $p i32) (param $d i32) (param $rows i32) (param $n i32)
-    (local $k i32) (local $full i32) (local $a v128)
-    (local.set $full (i32.and (local.get $n) (i32.const -16)))
+                                   (param $causal i32)
+    (local $k i32) (local $row i32) (local $end i32) (local $full i32) (local $a v128)
     (loop $next
+      (local.set $end (local.get $n))
+      (if (local.get $causal) (then
+        (local.set $row (local.tee $end (select (i32.const 4)
+          (i32.add (local.get $row) (i32.const 4)) (i32.ge_u (local.get $row) (local.get $n)))))))
+      (local.set $full (i32.and (local.get $end) (i32.const -16)))
       (local.set $a (v128.const i64x2 0 0))
       (local.set $k (i32.const 0))
       (block $done (loop $more
         (br_if $done (i32.ge_u (local.get $k) (local.get $full)))
         (local.set $a (f32x4.add (local.get $a) (f32x4.mul
-          (v128.load (i32.add (local.get $p) (local.get $k))) (v128.load (i32.add (local.get $d) (local.get $k))))))
+          (v128.load (i32.add (local.get $p) (local.get $k)))
+          (v128.load (i32.add (local.get $d) (local.get $k))))))
         (local.set $k (i32.add (local.get $k) (i32.const 16)))
         (br $more)))
-      (if (i32.lt_u (local.get $k) (local.get $n)) (then
-        (local.set $a (f32x4.add (local.get $a) (call $before (f32x4.mul
-            (v128.load (i32.add (local.get $p) (local.get $k))) (v128.load (i32.add (local.get $d) (local.get $k))))
-          (local.get $k) (local.get $n) (v128.const i64x2 0 0))))))
+      (if (i32.lt_u (local.get $k) (local.get $end)) (then
+        (local.set $a (f32x4.add (local.get $a) (call $selectLanes
+          (f32x4.mul (v128.load (i32.add (local.get $p) (local.get $k)))
+            (v128.load (i32.add (local.get $d) (local.get $k))))
+          (local.get $k) (local.get $end) (v128.const i64x2 0 0))))))
       (local.set $a (f32x4.splat (call $sum (local.get $a))))
       (local.set $k (i32.const 0))
       (block $done (loop $more
@@ -161,11 +150,13 @@
           (f32x4.sub (v128.load (i32.add (local.get $d) (local.get $k))) (local.get $a))))
         (local.set $k (i32.add (local.get $k) (i32.const 16)))
         (br $more)))
-      (if (i32.lt_u (local.get $k) (local.get $n)) (then
-        (call $end (local.get $d) (f32x4.mul
+      (if (i32.lt_u (local.get $k) (local.get $end)) (then
+        (call $storeTail (local.get $d) (f32x4.mul
             (v128.load (i32.add (local.get $p) (local.get $k)))
             (f32x4.sub (v128.load (i32.add (local.get $d) (local.get $k))) (local.get $a)))
-          (local.get $k) (local.get $n))))
+          (local.get $k) (local.get $end))))
+      (memory.fill (i32.add (local.get $d) (local.get $end)) (i32.const 0)
+        (i32.sub (local.get $n) (local.get $end)))
       (local.set $p (i32.add (local.get $p) (local.get $n)))
       (local.set $d (i32.add (local.get $d) (local.get $n)))
       (br_if $next (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))

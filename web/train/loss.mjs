@@ -49,22 +49,36 @@ const isToken = (id, V) => Number.isInteger(id) && id >= 0 && id < V;
  * @param {Variable} logits  (T, V)
  * @param {Int32Array} targets  (T)
  * @param {number} share  of a position in the mean over a batch
+ * @param {typeof softmaxRow} row  simd.mjs has a faster one
  */
-export function crossEntropy(logits, targets, share) {
+export function crossEntropy(logits, targets, share, row) {
   const [T, V] = logits.shape;
   const [scores, d] = [logits.data, logits.grad.data];
   let loss = 0;
   for (let t = 0; t < T; t++) {
-    const row = t * V;
-    let largest = -Infinity;
-    for (let i = row; i < row + V; i++) if (scores[i] > largest) largest = scores[i];
-    let sum = 0;
-    for (let i = row; i < row + V; i++) sum += d[i] = Math.exp(scores[i] - largest);
-    const scale = targets[t] === IGNORED ? 0 : share;
-    for (let i = row; i < row + V; i++) d[i] *= scale / sum;
-    if (targets[t] === IGNORED) continue;
-    loss += Math.log(sum) + largest - scores[row + targets[t]];
-    d[row + targets[t]] -= share;
+    const target = targets[t];
+    const counts = target !== IGNORED;
+    const logSum = row(scores, d, t * V, V, counts ? share : 0);
+    if (!counts) continue;
+    loss += logSum - scores[t * V + target];
+    d[t * V + target] -= share;
   }
   return loss;
+}
+
+/**
+ * out = scale · softmax(x), for the V numbers from `first` on; returns the logarithm of Σ eˣ.
+ * @param {Float32Array} x
+ * @param {Float32Array} out
+ * @param {number} first
+ * @param {number} V
+ * @param {number} scale
+ */
+export function softmaxRow(x, out, first, V, scale) {
+  let largest = -Infinity;
+  for (let i = first; i < first + V; i++) if (x[i] > largest) largest = x[i];
+  let sum = 0;
+  for (let i = first; i < first + V; i++) sum += out[i] = Math.exp(x[i] - largest);
+  for (let i = first; i < first + V; i++) out[i] *= scale / sum;
+  return Math.log(sum) + largest;
 }

@@ -115,13 +115,22 @@
       (br_if $columns (i32.lt_u (local.tee $k (i32.add (local.get $k) (i32.const 16)))
         (local.get $n)))))
 
-  (func (export "sumOfSquares") (param $x i32) (param $n i32) (result f32)
-    (local $k i32) (local $a v128)
+  ;; In float64, in which no square of a float32 is infinite.
+  (func (export "sumOfSquares") (param $x i32) (param $n i32) (result f64)
+    (local $k i32) (local $v v128) (local $a v128) (local $b v128)
     (loop $more
-      (local.set $a (f32x4.add (local.get $a) (call $square (v128.load (i32.add (local.get $x) (local.get $k))))))
+      (local.set $v (v128.load (i32.add (local.get $x) (local.get $k))))
+      (local.set $a (f64x2.add (local.get $a)
+        (call $squareWide (f64x2.promote_low_f32x4 (local.get $v)))))
+      (local.set $b (f64x2.add (local.get $b) (call $squareWide (f64x2.promote_low_f32x4
+        (i8x16.shuffle 8 9 10 11 12 13 14 15 8 9 10 11 12 13 14 15
+          (local.get $v) (local.get $v))))))
       (br_if $more (i32.lt_u (local.tee $k (i32.add (local.get $k) (i32.const 16)))
         (local.get $n))))
-    (call $sum (local.get $a)))
+    (local.set $a (f64x2.add (local.get $a) (local.get $b)))
+    (f64.add (f64x2.extract_lane 0 (local.get $a)) (f64x2.extract_lane 1 (local.get $a))))
+
+  (func $squareWide (param $a v128) (result v128) (f64x2.mul (local.get $a) (local.get $a)))
 
   ;; Numbers (H, T, D) from their places to others: steps from head to head, from token to token and
   ;; from number to number.
@@ -155,11 +164,12 @@
       (local.set $y (i32.add (local.get $y) (local.get $yh)))
       (br_if $heads (local.tee $H (i32.sub (local.get $H) (i32.const 1))))))
 
-  ;; adamw.mjs
+  ;; adamw.mjs; 0 if all weights and the v are finite after it, else NaN.
   (func (export "adamW") (param $w i32) (param $g i32) (param $m i32) (param $v i32) (param $n i32)
       (param $scale f32) (param $beta1 f32) (param $rest1 f32) (param $beta2 f32) (param $rest2 f32)
       (param $kept f32) (param $rate f32) (param $unbias f32) (param $epsilon f32)
-    (local $k i32) (local $d v128) (local $p v128) (local $q v128)
+      (result f32)
+    (local $k i32) (local $d v128) (local $p v128) (local $q v128) (local $zeros v128)
     (loop $more
       (local.set $d (f32x4.mul (v128.load (i32.add (local.get $g) (local.get $k)))
         (f32x4.splat (local.get $scale))))
@@ -171,10 +181,14 @@
         (f32x4.mul (call $square (local.get $d)) (f32x4.splat (local.get $rest2)))))
       (v128.store (i32.add (local.get $m) (local.get $k)) (local.get $p))
       (v128.store (i32.add (local.get $v) (local.get $k)) (local.get $q))
-      (v128.store (i32.add (local.get $w) (local.get $k)) (f32x4.sub
+      (local.set $d (f32x4.sub
         (f32x4.mul (v128.load (i32.add (local.get $w) (local.get $k))) (f32x4.splat (local.get $kept)))
         (f32x4.div (f32x4.mul (local.get $p) (f32x4.splat (local.get $rate)))
           (f32x4.add (f32x4.splat (local.get $epsilon))
             (f32x4.mul (f32x4.sqrt (local.get $q)) (f32x4.splat (local.get $unbias)))))))
+      (v128.store (i32.add (local.get $w) (local.get $k)) (local.get $d))
+      (local.set $zeros (f32x4.add (local.get $zeros)
+        (f32x4.mul (f32x4.add (local.get $d) (local.get $q)) (v128.const i64x2 0 0))))
       (br_if $more (i32.lt_u (local.tee $k (i32.add (local.get $k) (i32.const 16)))
-        (local.get $n)))))
+        (local.get $n))))
+    (call $sum (local.get $zeros)))

@@ -1,8 +1,7 @@
-// The arithmetic of training many numbers at a time; simd_backend.mjs has the forward pass. Sums of rows
-// that are no multiple of four numbers are left to plain JavaScript, with what is left there.
+// The arithmetic of training with SIMD; simd_backend.mjs has the forward pass. Sums of rows that are no
+// multiple of four numbers are left to plain JavaScript, with what is left there.
 
 import { Gradients } from "./backward.mjs";
-import { IGNORED } from "./loss.mjs";
 import {
   ALL,
   at,
@@ -16,44 +15,31 @@ import {
 
 /** @import { adamW } from "./adamw.mjs" */
 /** @import { Parameter, Variable } from "./graph.mjs" */
+/** @import { softmaxRow } from "./loss.mjs" */
 
-// Numbers so many bytes apart compete for the same places in a processor's cache. Columns of such rows
-// are read from a copy.
-const ALIKE = 4096;
+// Addresses this many bytes apart map to the same cache set. Columns of rows of such a length are read
+// from a copy.
+const CACHE_ALIAS = 4096;
 
-/** What computes for a Trainer. Throws where WebAssembly or its SIMD is missing. */
+/** What computes for a Trainer, with memory of its own. Throws where WebAssembly or its SIMD is missing. */
 export async function simdArithmetic() {
   const backend = await SimdBackend.start();
-  const { memory, own } = backend;
+  const { own } = backend;
+  const most = backend.keep([2]); // of a row the largest number, and the sum of e^(x - largest)
   return {
     backend,
     gradients: new SimdGradients(backend),
-    /**
-     * @param {Variable} logits
-     * @param {Int32Array} targets
-     * @param {number} share
-     */
-    crossEntropy(logits, targets, share) {
-      const [T, V] = logits.shape;
-      const place = backend.panelFor(2);
-      const [scores, d] = [logits.data, logits.grad.data];
-      const most = new Float32Array(memory.buffer, place, 2); // the largest, and the sum
-      let loss = 0;
-      for (let t = 0; t < T; t++) {
-        const [row, target] = [t * V, targets[t]];
-        const scale = target === IGNORED ? 0 : share;
-        own.softmaxRow(scores.byteOffset + 4 * row, d.byteOffset + 4 * row, 4 * V, scale, place);
-        if (target === IGNORED) continue;
-        loss += Math.log(most[1]) + most[0] - scores[row + target];
-        d[row + target] -= share;
-      }
-      return loss;
+    /** @type {typeof softmaxRow} */
+    softmaxRow(x, out, first, V, scale) {
+      const row = 4 * first;
+      own.softmaxRow(x.byteOffset + row, out.byteOffset + row, 4 * V, scale, at(most));
+      return Math.log(most.data[1]) + most.data[0];
     },
     /** @type {typeof adamW} */
     adamW(w, g, m, v, [scale, beta1, beta2, ...rest]) {
       const places = [w, g, m, v].map((numbers) => numbers.byteOffset);
       const betas = [beta1, 1 - beta1, beta2, 1 - beta2];
-      own.adamW(...places, 4 * w.length, scale, ...betas, ...rest);
+      return own.adamW(...places, 4 * w.length, scale, ...betas, ...rest) === 0;
     },
     /** @param {Float32Array} numbers */
     sumOfSquares: (numbers) => own.sumOfSquares(numbers.byteOffset, 4 * numbers.length),
@@ -70,16 +56,6 @@ class SimdGradients extends Gradients {
   }
 
   /**
-   * @param {Variable} b
-   * @param {Variable} y
-   * @param {boolean} add
-   */
-  add(b, y, add) {
-    if (add) this.own.add(at(b.grad), at(y.grad), at(b.grad), bytes(b));
-    else super.add(b, y, add);
-  }
-
-  /**
    * @param {Variable} x
    * @param {Parameter} weight
    * @param {Variable | null} bias
@@ -90,7 +66,7 @@ class SimdGradients extends Gradients {
     const { product } = this.backend.kernel;
     const [T, K, R] = [x.shape[0], weight.columns, weight.rows];
     const [xs, ys] = [4 * K, 4 * R]; // bytes from row to row
-    const alike = ys % ALIKE === 0;
+    const alike = ys % CACHE_ALIAS === 0;
     const panel = this.backend.panelFor(8 * Math.max(T, R) + (alike ? T * (R + 16) : 0));
     const [dy, w, dx, dw] = [at(y.grad), at(weight), at(x.grad), at(weight.grad)];
     const d = add ? dx : 0;
@@ -148,9 +124,8 @@ class SimdGradients extends Gradients {
    * @param {number} rows
    * @param {number} scale
    * @param {Variable} y
-   * @param {boolean[]} adds
    */
-  headProduct(x, table, rows, scale, y, [addX, addTable]) {
+  headProduct(x, table, rows, scale, y) {
     const { product } = this.backend.kernel;
     const [H, T, K] = x.shape;
     const [, room, stride] = table.shape;
@@ -163,26 +138,24 @@ class SimdGradients extends Gradients {
       const [head, own] = [h * T * xs, h * room * ws];
       const [input, dx] = [at(x) + head, at(x.grad) + head];
       const [w, dw] = [at(table) + own, at(table.grad) + own];
-      const [oldX, old] = [addX ? dx : 0, addTable ? dw : 0];
-      product(dy, ys, 4, w, ws, 4, 0, T, K, rows, oldX, xs, dx, xs, scale, first, panel);
-      product(dy, 4, ys, input, xs, 4, 0, rows, K, T, old, ws, dw, ws, scale, second, panel);
+      product(dy, ys, 4, w, ws, 4, 0, T, K, rows, 0, 0, dx, xs, scale, first, panel);
+      product(dy, 4, ys, input, xs, 4, 0, rows, K, T, 0, 0, dw, ws, scale, second, panel);
     }
   }
 
   /** @param {Variable} y */
   softmax(y) {
     const [H, T, S] = y.shape;
-    this.own.softmaxBackward(at(y), at(y.grad), H * T, 4 * S);
+    this.own.softmaxBackward(at(y), at(y.grad), H * T, 4 * S, y.causal ? 1 : 0);
   }
 
   /**
    * @param {Variable} x
    * @param {"tanh" | "erf"} form
    * @param {Variable} y
-   * @param {boolean} add
    */
-  gelu(x, form, y, add) {
-    if (form === "erf" || add) super.gelu(x, form, y, add);
+  gelu(x, form, y) {
+    if (form === "erf") super.gelu(x, form, y);
     else this.own.geluBackward(at(x), at(y.grad), at(x.grad), bytes(x));
   }
 }

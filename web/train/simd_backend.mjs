@@ -1,7 +1,7 @@
-// The forward pass of training many numbers at a time: products by the engine's kernel (matrix.wat), the
-// rest by kernel.wat and rows.wat, which work in the engine's memory. LayerNorms of rows that are no
+// The forward pass of training with SIMD: products by the engine's kernel (matrix.wat), the rest by kernel.wat and rows.wat, which work in the engine's memory. LayerNorms of rows that are no
 // multiple of four numbers, and the exact GELU, are left to plain JavaScript.
 
+import { fromHex } from "../numbers.mjs";
 import { WasmBackend } from "../wasm.mjs";
 import { KERNEL } from "./kernel.mjs";
 
@@ -23,9 +23,8 @@ export class SimdBackend extends WasmBackend {
   /** Throws where WebAssembly or its SIMD is missing. */
   static async start() {
     const backend = /** @type {SimdBackend} */ (await super.start());
-    const code = Uint8Array.from(KERNEL.match(/../g) ?? [], (byte) => parseInt(byte, 16));
     const { memory } = backend;
-    const { instance } = await WebAssembly.instantiate(code, { engine: { memory } });
+    const { instance } = await WebAssembly.instantiate(fromHex(KERNEL), { engine: { memory } });
     backend.own = /** @type {any} */ (instance.exports);
     return backend;
   }
@@ -92,13 +91,11 @@ export class SimdBackend extends WasmBackend {
   }
 
   /**
-   * @param {Tensor} scores
+   * @param {Tensor & {causal?: boolean}} scores  if causal, softmax leaves out what the mask hides
    * @param {number} start
    */
   mask(scores, start) {
-    const [H, T, S] = scores.shape;
-    this.own.mask(at(scores), H, T, 4 * S, 4 * (start + 1));
-    return scores;
+    return scores.causal ? scores : super.mask(scores, start);
   }
 
   /** @param {Tensor & {causal?: boolean}} scores */

@@ -8,10 +8,10 @@ import { stream } from "../generation.mjs";
 import { GPT2 } from "../model.mjs";
 import { PlainBackend } from "../plain.mjs";
 import { adamW, changed, clip, DEFAULTS, factors, learningRate } from "./adamw.mjs";
-import { Gradients } from "./backward.mjs";
-import { checkSizes } from "./bytes.mjs";
+import { PlainGradients } from "./backward.mjs";
+import { CHOOSE, checkSizes } from "./bytes.mjs";
 import { Graph } from "./graph.mjs";
-import { crossEntropy, shareOf } from "./loss.mjs";
+import { crossEntropy, shareOf, softmaxRow } from "./loss.mjs";
 import { initialise, makeParameters } from "./parameters.mjs";
 import { Recording } from "./recording.mjs";
 import { checkState } from "./state.mjs";
@@ -26,7 +26,7 @@ import { checkState } from "./state.mjs";
 
 /**
  * The arithmetic of a trainer in plain JavaScript; simd.mjs has a faster one.
- * @returns {{backend: PlainBackend, gradients: Gradients, crossEntropy: typeof crossEntropy,
+ * @returns {{backend: PlainBackend, gradients: PlainGradients, softmaxRow: typeof softmaxRow,
  *   adamW: typeof adamW, sumOfSquares: (numbers: Float32Array) => number}}
  */
 export function plainArithmetic() {
@@ -34,8 +34,8 @@ export function plainArithmetic() {
     numbers.reduce((sum, n) => sum + n * n, 0);
   return {
     backend: new PlainBackend(),
-    gradients: new Gradients(),
-    crossEntropy,
+    gradients: new PlainGradients(),
+    softmaxRow,
     adamW,
     sumOfSquares,
   };
@@ -66,9 +66,7 @@ export class Trainer {
       return trainer;
     } catch (error) {
       if (!(error instanceof RangeError)) throw error; // a browser's own, where memory ends
-      throw new Error("this browser has no memory for such a run: choose a smaller model", {
-        cause: error,
-      });
+      throw new Error(`this browser has no memory for such a run: ${CHOOSE}`, { cause: error });
     }
   }
 
@@ -133,7 +131,7 @@ export class Trainer {
   step(ids, targets) {
     this.checkIdle();
     const loss = this.backward(ids, targets);
-    checkFinite(loss, "the loss is");
+    ensureFinite(Number.isFinite(loss), "the loss is");
     return { loss, ...this.update() };
   }
 
@@ -187,6 +185,7 @@ export class Trainer {
    */
   run(ids, targets, share, learns, recording) {
     const logits = /** @type {Variable} */ (this.logits);
+    const { softmaxRow } = this.arithmetic;
     let loss = 0;
     for (let row = 0; row < ids.length; row += this.T) {
       for (let t = 0; t < this.T; t++) {
@@ -195,7 +194,7 @@ export class Trainer {
       }
       if (recording) recording.row = row / this.T;
       this.graph.forward(recording?.values);
-      loss += this.arithmetic.crossEntropy(logits, this.targets, share);
+      loss += crossEntropy(logits, this.targets, share, softmaxRow);
       if (learns) this.graph.backward(recording?.grads);
     }
     return loss * share;
@@ -211,19 +210,20 @@ export class Trainer {
     const { adamW, sumOfSquares } = this.arithmetic;
     const { settings, decaying, regions } = this;
     const norm = Math.sqrt(sumOfSquares(regions.grads.data));
-    checkFinite(norm, "the gradients are");
+    ensureFinite(Number.isFinite(norm), "the gradients are");
     const lr = learningRate(this.steps, settings);
     const scale = clip(norm, settings.gradClip);
     const all = [regions.weights, regions.grads, regions.m, regions.v].map(({ data }) => data);
     this.steps++;
+    let finite = true;
     for (const [first, end, decay] of [
       [0, decaying, settings.weightDecay],
       [decaying, all[0].length, 0],
     ]) {
       const [w, g, m, v] = all.map((numbers) => numbers.subarray(first, end));
-      adamW(w, g, m, v, factors(this.steps, lr, decay, scale, settings));
+      finite = adamW(w, g, m, v, factors(this.steps, lr, decay, scale, settings)) && finite;
     }
-    checkFinite(sumOfSquares(all[0]), "the weights are");
+    ensureFinite(finite, "the weights are");
     return { norm, lr };
   }
 
@@ -284,11 +284,11 @@ export class Trainer {
 }
 
 /**
- * @param {number} n
+ * @param {boolean} finite
  * @param {string} what
  */
-function checkFinite(n, what) {
-  if (Number.isFinite(n)) return;
+function ensureFinite(finite, what) {
+  if (finite) return;
   throw new Error(
     `${what} no longer finite: choose a lower learning rate, and continue from the last good state`,
   );
