@@ -1,5 +1,5 @@
-// The same arithmetic with its one heavy loop in WebAssembly, many numbers at a time: kernel.wat for
-// one token, matrix.wat for several.
+// The same arithmetic with its one heavy loop in WebAssembly, with SIMD: kernel.wat for one token,
+// matrix.wat for several.
 //
 // All numbers stand in the kernel's memory. When that grows, views of it are gone, so a tensor
 // here knows its place and takes a new view when it needs one. Weights may be kept as float16, in

@@ -2,6 +2,7 @@
 // changed in place.
 
 import { bundledModel } from "../page.mjs";
+import { initialValue, normal } from "../train/parameters.mjs";
 import { thrower } from "./knobs.mjs";
 
 /** @typedef {{config: string, weights: ArrayBuffer, head: Float32Array | null,
@@ -22,7 +23,7 @@ export const MISTAKES = [
 export async function broken(wrong) {
   const { config, weights } = await bundledModel("crane");
   const json = JSON.parse(config);
-  const [random, std] = [normals(0), json.initializer_range];
+  const [random, std] = [thrower(0), json.initializer_range];
   const length = Number(new DataView(weights).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(weights, 8, length)));
   /** @type {Broken} */
@@ -31,12 +32,18 @@ export async function broken(wrong) {
     if (!offsets) continue; // __metadata__
     const [start, end] = offsets;
     const halves = new Uint16Array(weights, 8 + length + start, (end - start) / 2);
-    if (wrong.includes("nothing")) begin(name, halves, std, json.n_layer, random);
+    if (wrong.includes("nothing")) {
+      const draw = initialValue(name, json.n_layer, random, std);
+      for (let i = 0; i < halves.length; i++) halves[i] = half(draw());
+    }
     if (wrong.includes("square") && name.endsWith("attn.c_proj.weight")) transpose(halves);
     if (wrong.includes("positions") && name.endsWith("wpe.weight")) halves.fill(0);
   }
   if (wrong.includes("head")) {
-    made.head = Float32Array.from({ length: json.vocab_size * json.n_embd }, () => std * random());
+    made.head = Float32Array.from(
+      { length: json.vocab_size * json.n_embd },
+      () => std * normal(random),
+    );
   }
   if (wrong.includes("heads")) json.n_head = 8;
   if (wrong.includes("epsilon")) json.layer_norm_epsilon = 1e-12;
@@ -44,35 +51,11 @@ export async function broken(wrong) {
   return { ...made, config: JSON.stringify(json) };
 }
 
-/**
- * What a new model begins with.
- * @param {string} name
- * @param {Uint16Array} halves
- * @param {number} std
- * @param {number} nLayer
- * @param {() => number} random
- */
-function begin(name, halves, std, nLayer, random) {
-  const small = name.endsWith("c_proj.weight") ? std / Math.sqrt(2 * nLayer) : std;
-  if (/ln_.*weight$/.test(name)) halves.fill(half(1));
-  else if (name.endsWith("bias")) halves.fill(0);
-  else for (let i = 0; i < halves.length; i++) halves[i] = half(small * random());
-}
-
 /** @param {Uint16Array} square */
 function transpose(square) {
   const n = Math.sqrt(square.length);
   const rows = square.slice();
   for (let i = 0; i < n * n; i++) square[(i % n) * n + Math.floor(i / n)] = rows[i];
-}
-
-/**
- * Random numbers of the bell curve, by Box and Muller.
- * @param {number} seed
- */
-function normals(seed) {
-  const throwOne = thrower(seed);
-  return () => Math.sqrt(-2 * Math.log(1 - throwOne())) * Math.cos(2 * Math.PI * throwOne());
 }
 
 const FLOAT = new Float32Array(1);

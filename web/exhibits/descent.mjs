@@ -2,6 +2,8 @@
 // what torch.optim does: SGD, SGD with momentum 0.9, AdamW without decay. The valley lies along the
 // axes, or is turned; a step sees the two numbers only.
 
+import { learningRate } from "../train/adamw.mjs";
+
 /**
  * @typedef {[number, number]} Pair
  * @typedef {{method: string, rate: number, turn: number, schedule: boolean, clip: boolean,
@@ -35,16 +37,13 @@ export function turned([steep, flat], degrees) {
 }
 
 /**
- * The learning rate of a step, counted from 0: up in a straight line, down along half a cosine to a
- * tenth; the chapter's `rate`.
+ * The learning rate of a step, counted from 0; the chapter's `rate`.
  * @param {number} step
  * @param {Run} run
  */
 function rateOf(step, { rate, schedule }) {
-  if (!schedule) return rate;
-  if (step < WARMUP) return (rate * (step + 1)) / WARMUP;
-  const done = (step + 1 - WARMUP) / (STEPS - WARMUP);
-  return rate / 10 + ((rate - rate / 10) * (1 + Math.cos(Math.PI * done))) / 2;
+  const settings = { steps: STEPS, lr: rate, minLr: rate / 10, warmupSteps: WARMUP };
+  return schedule ? learningRate(step, settings) : rate;
 }
 
 /**

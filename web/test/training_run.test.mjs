@@ -1,4 +1,4 @@
-// A run is stored, continued, changed and refused; what is not finite, and text between steps.
+// A run is stored, continued, changed and refused; non-finite values, and text between steps.
 
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../config.mjs";
@@ -11,7 +11,7 @@ import { ARITHMETIC, begin, EVEN, LARGER, ODD, settings } from "./training.mjs";
 const step = (trainer, { ids, targets } = EVEN) => trainer.step(ids, targets);
 
 describe.each(ARITHMETIC)("%s", (_, arithmetic) => {
-  test("a run that was stored goes on bit for bit", async () => {
+  test("a restored run continues bit for bit", async () => {
     const { trainer } = await begin(ODD, arithmetic, { switches: { headsOff: ["1.2"] } });
     for (let i = 0; i < 7; i++) step(trainer, ODD);
     trainer.change({ lr: 1e-3, weightDecay: 0.2 });
@@ -128,7 +128,7 @@ test("it does not write past the rows that it learns from", async () => {
   await expect(trainer.write(LARGER.ids.slice(0, 60), 6)).rejects.toThrow("window of 64");
 });
 
-test("a run begins anew with all that it has", async () => {
+test("initialising resets the whole run", async () => {
   const { trainer } = await begin(EVEN, simdArithmetic);
   for (let i = 0; i < 3; i++) step(trainer);
   trainer.initialise(randomNumbers(7));

@@ -77,7 +77,7 @@ export function changed(settings, changes = {}) {
 /**
  * The learning rate of one step, counted from 0: a straight rise, then half a cosine.
  * @param {number} step
- * @param {Settings} settings
+ * @param {Pick<Settings, "steps" | "lr" | "minLr" | "warmupSteps">} settings
  */
 export function learningRate(step, { steps, lr, minLr, warmupSteps }) {
   if (step < warmupSteps) return (lr * (step + 1)) / warmupSteps;

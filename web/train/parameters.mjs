@@ -68,27 +68,25 @@ export function makeParameters(config, backend) {
 }
 
 /**
- * GPT-2's initialisation (model.py): biases 0, LayerNorms the identity, everything else normal, and
- * smaller where a block writes to the residual stream.
- * @param {Map<string, Parameter>} parameters
- * @param {Config} config
+ * Draws a first value of a parameter. GPT-2's initialisation (model.py): biases 0, LayerNorms the
+ * identity, everything else normal, and smaller where a block writes to the residual stream.
+ * @param {string} name
+ * @param {number} nLayer
  * @param {() => number} random  from 0 to below 1
  * @param {number} std
+ * @returns {() => number}
  */
-export function initialise(parameters, { nLayer }, random, std) {
-  for (const [name, { data, shape }] of parameters) {
-    if (shape.length === 1) data.fill(/ln_\w+\.weight$/.test(name) ? 1 : 0);
-    else {
-      const own = name.endsWith("c_proj.weight") ? std / Math.sqrt(2 * nLayer) : std;
-      for (let i = 0; i < data.length; i++) data[i] = own * normal(random);
-    }
-  }
+export function initialValue(name, nLayer, random, std) {
+  if (name.endsWith("bias")) return () => 0;
+  if (/ln_\w+\.weight$/.test(name)) return () => 1;
+  const own = name.endsWith("c_proj.weight") ? std / Math.sqrt(2 * nLayer) : std;
+  return () => own * normal(random);
 }
 
 /**
  * A number from the standard normal distribution (Box and Muller 1958).
  * @param {() => number} random
  */
-function normal(random) {
+export function normal(random) {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

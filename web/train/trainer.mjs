@@ -12,7 +12,7 @@ import { PlainGradients } from "./backward.mjs";
 import { CHOOSE, checkSizes } from "./bytes.mjs";
 import { Graph } from "./graph.mjs";
 import { crossEntropy, shareOf, softmaxRow } from "./loss.mjs";
-import { initialise, makeParameters } from "./parameters.mjs";
+import { initialValue, makeParameters } from "./parameters.mjs";
 import { Recording } from "./recording.mjs";
 import { checkState } from "./state.mjs";
 
@@ -108,7 +108,10 @@ export class Trainer {
   initialise(random, std = 0.02) {
     this.checkIdle();
     for (const { data } of Object.values(this.regions)) data.fill(0);
-    initialise(this.parameters, this.config, random, std);
+    for (const [name, { data }] of this.parameters) {
+      const draw = initialValue(name, this.config.nLayer, random, std);
+      for (let i = 0; i < data.length; i++) data[i] = draw();
+    }
     this.steps = 0;
   }
 
