@@ -5,6 +5,7 @@ import { readConfig } from "../config.mjs";
 import { randomNumbers } from "../sampling.mjs";
 import { Tape } from "../tape.mjs";
 import { DEFAULTS } from "../train/adamw.mjs";
+import { Graph } from "../train/graph.mjs";
 import { IGNORED } from "../train/loss.mjs";
 import { places } from "../train/parameters.mjs";
 import { simdArithmetic } from "../train/simd.mjs";
@@ -106,6 +107,18 @@ describe.each(ARITHMETIC)("%s", (_, arithmetic) => {
       expect(Math.abs(slope - expected), name).toBeLessThan(2e-3 * norm + 2e-5);
     }
   });
+});
+
+test("a graph refuses what it has no gradient for, and names for what it did not compute", () => {
+  const { backend, gradients } = plainArithmetic();
+  const graph = new Graph(backend, gradients, new Int32Array(2));
+  const [x, weight] = [graph.make([2, 3]), { ...graph.make([3, 3]), rows: 3, columns: 3 }];
+  const y = graph.gelu(graph.linear(x, weight, null), "tanh");
+  const z = graph.add(graph.linear(x, weight, null), y);
+  expect(graph.operations.map(({ add }) => add)).toEqual([true, false, false, false]);
+  expect(() => graph.linear(y, weight, null)).toThrow("cannot add to a gradient");
+  expect(() => graph.note("y", y, "T C")).toThrow("y is not the output of the last operation");
+  expect(graph.note("z", z, "T C")).toBe(z);
 });
 
 test("trainers that share a batch have the gradients of one", async () => {

@@ -1,4 +1,4 @@
-// How much memory a run takes, before it is taken.
+// How much memory a run will take, so that too large a one is refused before any is allocated.
 
 import { numParameters } from "../config.mjs";
 
@@ -7,9 +7,10 @@ import { numParameters } from "../config.mjs";
 const MOST = 2 ** 31; // bytes; a browser gives WebAssembly at most twice as much, and a phone less
 
 /**
- * About how many bytes a trainer takes. Parameters, their gradients and both moments; and every
- * tensor of a row with its gradient, counted in graph.mjs: of a block 46 of (T, C) and two of
- * (H, T, T), before and after the blocks seven of (T, C), logits, and a copy that a product makes.
+ * An estimate of the bytes that a trainer allocates: parameters, their gradients and both moments, and
+ * the tensors that graph.mjs makes for one row, with gradients. Those of a block are as large as 46 of
+ * (T, C) and 2 of (H, T, T), those outside the blocks as 7 of (T, C) and 2 of (T, V); and a product
+ * may take a copy of the logits' gradient.
  * @param {Config} config
  * @param {{T?: number}} [options]  tokens of a row
  */

@@ -29,8 +29,8 @@ import { GPT2 } from "../model.mjs";
  * @property {Variable} output
  * @property {() => void} forward
  * @property {(add: boolean) => void} backward
- * @property {boolean} add  whether a later operation gives its input a gradient, too, to which this
- *   one's is added
+ * @property {boolean} add  whether a later operation gives its input a gradient, to which this one's
+ *   is added
  * @property {boolean} canAdd
  * @property {{path: string, axes: string}[]} names  under which the output was noted
  */
@@ -48,7 +48,7 @@ export class Graph {
     /** @type {Operation[]} */
     this.operations = [];
     /** @type {Map<Tensor, Operation>} */
-    this.users = new Map(); // by input, the last operation that has it
+    this.users = new Map(); // by tensor, the last operation that takes it
     /** @type {Variable[]} */
     this.masked = [];
   }
@@ -99,14 +99,14 @@ export class Graph {
    * @param {Variable} output
    * @param {() => void} forward
    * @param {(add: boolean) => void} backward
-   * @param {boolean} [canAdd]  to a gradient that its input has; it has only one
+   * @param {boolean} [canAdd]  to the gradient of its one input
    */
   write(inputs, output, forward, backward, canAdd = false) {
     const operation = { output, forward, backward, add: false, canAdd, names: [] };
     for (const input of inputs) {
       const earlier = this.users.get(input);
       if (earlier) {
-        if (!earlier.canAdd) throw new Error("a tensor has a second use, and no gradient for it");
+        if (!earlier.canAdd) throw new Error("this operation cannot add to a gradient");
         earlier.add = true;
       }
       this.users.set(input, operation);
@@ -288,7 +288,7 @@ export class Graph {
    */
   note(path, tensor, axes) {
     const last = this.operations.at(-1);
-    if (last?.output !== tensor) throw new Error(`${path} is not what was computed last`);
+    if (last?.output !== tensor) throw new Error(`${path} is not the output of the last operation`);
     last.names.push({ path, axes });
     return tensor;
   }

@@ -17,11 +17,10 @@ import { expectedShapes } from "../weights.mjs";
  */
 
 /**
- * Where each parameter is in such a region. Files have the maps of a block as (in, out); here, as in
- * nn.Linear, a row is an output.
+ * Where each parameter is in such a region, under its name in PyTorch's state_dict. Files have the maps
+ * of a block as (in, out); here, as in nn.Linear, a row is an output.
  * @param {Config} config
- * @returns {{name: string, shape: number[], first: number, end: number}[]}  by the names of PyTorch's
- *   state_dict, in order
+ * @returns {{name: string, shape: number[], first: number, end: number}[]}  in the order of memory
  */
 export function places(config) {
   const shapes = [...expectedShapes(config)].map(([name, shape]) => ({

@@ -1,4 +1,4 @@
-// A run as it is stored, and what a stored one must be so that this run can continue it.
+// The state of a run, and the check whether a stored one can be continued.
 
 import { checkSettings, isCount } from "./adamw.mjs";
 
@@ -8,9 +8,9 @@ import { checkSettings, isCount } from "./adamw.mjs";
 /** @import { Trainer } from "./trainer.mjs" */
 
 /**
- * All that the next steps depend on, except for the data: with it a run continues bit for bit in the
- * same browser. Plain data, which structuredClone copies; weights and moments in the order of
- * `places` (parameters.mjs).
+ * All that the next steps depend on, except for the data. From it a run continues bit for bit in the
+ * same browser; in another one powers and cosines may be rounded otherwise. structuredClone copies it.
+ * Weights and moments are in the order of `places` (parameters.mjs).
  * @typedef {{version: 1, config: Config, T: number, switches: Switches, settings: Settings,
  *   step: number, weights: Float32Array, m: Float32Array, v: Float32Array}} State
  */
@@ -24,7 +24,7 @@ const NUMBERS = /** @type {const} */ (["weights", "m", "v"]);
  */
 export function checkState(state, trainer) {
   if (state?.version !== 1) throw new Error("this is no stored run that can be continued here");
-  if (whatRuns(state) !== whatRuns(trainer)) {
+  if (identity(state) !== identity(trainer)) {
     throw new Error("the stored run is of another model, or has other switches");
   }
   checkSettings(state.settings);
@@ -38,10 +38,10 @@ export function checkState(state, trainer) {
 }
 
 /**
- * The same text for runs in which a step does the same.
+ * Equal for runs that compute the same.
  * @param {Pick<State, "config" | "T" | "switches">} run
  */
-function whatRuns({ config, T, switches }) {
+function identity({ config, T, switches }) {
   const { headsOff = [], gelu = "tanh", order, ...parts } = switches ?? {};
   const off = Object.entries(parts).flatMap(([name, on]) => (on ? [] : name));
   const sizes = Object.entries(config ?? {}).map((size) => size.join());

@@ -43,13 +43,13 @@ export function plainArithmetic() {
 
 export class Trainer {
   /**
-   * A run: records the forward pass and allocates all memory that a step needs. The weights are zeros
-   * until `initialise`, or those of a state. Throws an Error that says why there can be no such run.
+   * Start a run: record the forward pass and allocate all memory that a step needs. The weights are
+   * zeros until `initialise`, or those of a state. Throws an Error if there can be no such run.
    * @param {Config} config
    * @param {() => Arithmetic | Promise<Arithmetic>} makeArithmetic  plainArithmetic, or simdArithmetic
    * @param {{T?: number, switches?: Switches, settings?: Partial<Settings>, state?: State}} [options]
-   *   T: tokens of a row, at most the config's blockSize; state: a run to continue, of which T and
-   *   switches are the defaults, and the settings are changed by those given
+   *   T: tokens of a row, at most the config's blockSize; state: a run to continue, with its own T,
+   *   switches and settings, of which only the settings may be given otherwise
    */
   static async start(config, makeArithmetic, { state, settings, ...options } = {}) {
     const { T = state?.T ?? config.blockSize, switches = state?.switches ?? {} } = options;
@@ -88,7 +88,7 @@ export class Trainer {
     this.parameters = parameters; // by the names of PyTorch's state_dict
     this.regions = regions;
     this.decaying = decaying; // how many of the weights
-    // It reads no more tokens than it learns from: later positions stay as they were initialised.
+    // Its window is a row, because the embeddings of later positions are never trained.
     const window = { ...config, blockSize: T };
     this.model = new GPT2(window, weights, /** @type {any} */ (backend));
     this.ids = new Int32Array(T);
@@ -101,7 +101,7 @@ export class Trainer {
   }
 
   /**
-   * Begin anew, with random weights: before the first step, or after the last.
+   * Reset the whole run: random weights, moments of 0, step 0. The settings stay.
    * @param {() => number} random  from 0 to below 1
    * @param {number} [std]  0.02 in GPT-2; small models learn faster from 0.1
    */
@@ -153,13 +153,13 @@ export class Trainer {
     return this.run(ids, targets, share, true, tape && new Recording(tape, ids.length / this.T));
   }
 
-  /** The gradients of all parameters, in the order of `places`: a copy, which may be transferred. */
+  /** A copy of all gradients in the order of `places`, which may be transferred to another worker. */
   gradients() {
     return this.regions.grads.data.slice();
   }
 
   /**
-   * Add the gradients of another part of the batch, as `gradients` of its trainer gave them.
+   * Add the gradients of another part of the batch, which `gradients` of its trainer returned.
    * @param {Float32Array} numbers
    */
   addGradients(numbers) {
@@ -171,7 +171,7 @@ export class Trainer {
   }
 
   /**
-   * The mean loss of a batch, in nats; gradients stay as they are.
+   * The mean loss of a batch, in nats. Gradients are unchanged.
    * @param {ArrayLike<number>} ids
    * @param {ArrayLike<number>} targets
    */
@@ -183,7 +183,7 @@ export class Trainer {
    * @param {ArrayLike<number>} ids
    * @param {ArrayLike<number>} targets
    * @param {number} share  of a position in the mean
-   * @param {boolean} learns  whether gradients are wanted
+   * @param {boolean} learns  whether to compute gradients
    * @param {Recording} [recording]
    */
   run(ids, targets, share, learns, recording) {
@@ -204,8 +204,8 @@ export class Trainer {
   }
 
   /**
-   * Clip the gradients, and take a step of AdamW. Throws an Error, and leaves the weights as they
-   * are, if a gradient is not finite; and throws one if a weight is not finite after the step.
+   * Clip the gradients and take a step of AdamW. Throws an Error before the step if a gradient is
+   * not finite, and after it if a weight is not.
    * @returns {{norm: number, lr: number}}  the norm is that before clipping
    */
   update() {
@@ -231,8 +231,8 @@ export class Trainer {
   }
 
   /**
-   * The ids that the model writes after a prompt, with the run's switches. No step may be taken until
-   * it has ended.
+   * Generate text, with the run's switches: resolves to the new ids. Until then no step can be taken,
+   * because the cache holds keys and values of the present weights.
    * @param {number[]} prompt
    * @param {number} n  at most
    * @param {Omit<NonNullable<Parameters<typeof stream>[3]>, "switches">} [settings]
@@ -252,12 +252,12 @@ export class Trainer {
     }
   }
 
-  /** Weights must not change, nor a second text begin, while the model writes. */
+  /** Throws an Error while the model writes. */
   checkIdle() {
-    if (this.writing) throw new Error("the model is writing: wait until its text is there");
+    if (this.writing) throw new Error("the model is writing: wait for its text");
   }
 
-  /** @returns {State}  copies */
+  /** @returns {State}  a copy */
   state() {
     const { config, T, switches, settings, steps: step, regions } = this;
     const [weights, m, v] = [regions.weights, regions.m, regions.v].map(({ data }) => data.slice());
@@ -266,8 +266,8 @@ export class Trainer {
   }
 
   /**
-   * Continue from a state, with its settings. Throws an Error, and leaves the run as it is, if the
-   * state is not one of such a run.
+   * Continue from a state, with its settings. Throws an Error, and changes nothing, if the state is
+   * not one of such a run.
    * @param {State} state
    */
   restore(state) {
