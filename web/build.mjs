@@ -1,7 +1,7 @@
 // Builds the scripts that pages load, because a page opened from a disk may load scripts, but
 // neither modules nor files: npm run build, or node build.mjs FOLDER.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
@@ -11,11 +11,13 @@ const [folder = `${web}../gpt2_edu/exhibits/static`] = process.argv.slice(2);
 const SCRIPTS = {
   gpt2: "site.mjs", // the engine, as the global `gpt2`
   train: "train/all.mjs", // and how it learns, as `gpt2Train`, for those who train
+  runs: "runs/all.mjs", // training runs in workers, as `gpt2Runs`, with all that they need
   base: "exhibits/base.mjs", // what all exhibits stand on, as `gpt2Base`
   flow: "flow/all.mjs", // the picture of the whole; what the next needs of it, as `gpt2Flow`
   deep: "flow/deep.mjs", // the levels below the whole, when somebody is near
   scale: "scale/all.mjs",
   live: "exhibits/all.mjs",
+  learn: "learn/all.mjs", // the exhibit that trains
 };
 
 const BUILT = "// Built from web/ by `npm run build`.";
@@ -67,11 +69,13 @@ const deep = {
 const HOW = {
   gpt2: engine,
   train: engine,
+  runs: engine,
   base: onEngine,
   flow,
   deep,
   scale: onBase,
   live: onBase,
+  learn: onBase,
 };
 
 // The shaders are text, whose comments and indentation no minifier removes.
@@ -82,6 +86,7 @@ const shaders = {
 };
 
 for (const [name, entry] of Object.entries(SCRIPTS)) {
+  if (!existsSync(`${web}${entry}`)) continue; // until the exhibit is there
   const { define, alias, external, output } = HOW[name];
   await build({
     root: web,
