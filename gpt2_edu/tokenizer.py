@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import base64
 import codecs
+import gzip
 import hashlib
+import io
+import sys
+import zlib
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -12,9 +17,10 @@ from os import PathLike
 from pathlib import Path
 
 import tiktoken
+from safetensors import SafetensorError, safe_open
 
 from .machine.files import atomic_write, named_path, read_json
-from .machine.messages import nearest, short_repr
+from .machine.messages import escape_control, nearest, short_repr
 from .tokenizer_json import TokenizerJSON
 
 Encoding = tiktoken.Encoding | TokenizerJSON
@@ -38,6 +44,9 @@ _RANKS = {
 
 
 RANKS = "tokenizer.tiktoken"  # the file of a vocabulary of one's own, in data, runs and models
+IN_HEADER = "gpt2-edu"  # begins the names of what a model's file has in its header: config, merges
+_MOST_MERGES = 2**16 - 257  # ids of a page's file have 16 bits
+_MOST_BYTES = 2**24  # of all tokens together; GPT-2's have 320,000
 
 
 def load_tokenizer(name: str | PathLike[str] = "gpt2") -> tiktoken.Encoding:
@@ -46,15 +55,15 @@ def load_tokenizer(name: str | PathLike[str] = "gpt2") -> tiktoken.Encoding:
     "gpt2" has 50,257 tokens: 256 bytes, 50,000 merges and ``<|endoftext|>``. It encodes exactly as
     ``tiktoken.get_encoding("gpt2")`` does, without the download. "crane" has 1,024, learned from
     stories of Crane World. Any other name is the path of a file of ranks, as ``save_ranks`` writes
-    it, or of a folder: prepared text, a run, or a model. If such a folder has no vocabulary of its
-    own, its model's is the one of that size. Raises ValueError for an unknown name or a damaged
-    file.
+    it, of a model in one file, as the book's pages save it, or of a folder: prepared text, a run,
+    or a model. If such a folder has no vocabulary of its own, its model's is the one of that size.
+    Raises ValueError for an unknown name or a damaged file.
     """
     if isinstance(name, str) and name in _RANKS:
         return _shipped(name)
     path = named_path(name)
     if path.is_file():
-        return _read_ranks(path)
+        return _read_merges(path) if path.suffix == ".safetensors" else _read_ranks(path)
     if not path.is_dir():
         raise ValueError(
             f"unknown tokenizer {short_repr(str(name))}. {nearest(str(name), _RANKS)} Or give the "
@@ -94,6 +103,55 @@ def _read_ranks(path: Path) -> tiktoken.Encoding:
 def _parse_ranks(lines: Iterable[bytes]) -> dict[bytes, int]:
     pairs = (line.split() for line in lines)
     return {base64.b64decode(token, validate=True): int(rank) for token, rank in pairs}
+
+
+def _read_merges(path: Path) -> tiktoken.Encoding:
+    packed = header_texts(path).get(f"{IN_HEADER}.merges")
+    if packed is None:
+        raise ValueError(f"{path} has no tokenizer in its header: name the model's own")
+    try:
+        with gzip.open(io.BytesIO(base64.b64decode(packed, validate=True))) as file:
+            ranks = ranks_of_merges(file.read(256 + 4 * _MOST_MERGES + 1))
+        return make_encoding(str(path), ranks)
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"the tokenizer in the header of {path} is damaged ({error})") from error
+
+
+def ranks_of_merges(merges: bytes) -> dict[bytes, int]:
+    """The ranks of a tokenizer in the compact form that ``web.merges`` makes.
+
+    Raises ValueError for merges of tokens that are not there yet, or longer than any tokenizer's.
+    """
+    tokens = [merges[i : i + 1] for i in range(256)]
+    pairs = array("H", merges[256:])
+    if sys.byteorder == "big":
+        pairs.byteswap()
+    if len(pairs) > 2 * _MOST_MERGES:
+        raise ValueError("it has more merges than ids have numbers")
+    total = 0
+    for left, right in zip(pairs[::2], pairs[1::2], strict=True):
+        if max(left, right) >= len(tokens):
+            raise ValueError(f"merge {len(tokens) - 256} joins tokens that are not there yet")
+        tokens.append(tokens[left] + tokens[right])
+        total += len(tokens[-1])  # each may be twice as long as the one before
+        if total > _MOST_BYTES:
+            raise ValueError("its tokens are longer than any tokenizer's")
+    return {token: rank for rank, token in enumerate(tokens)}
+
+
+def header_texts(path: Path) -> dict[str, str]:
+    """What a safetensors file says in its header beside the tensors.
+
+    Raises ValueError if it cannot be read.
+    """
+    try:
+        with safe_open(path, framework="np") as file:
+            return file.metadata() or {}
+    except (SafetensorError, OSError) as error:
+        raise ValueError(
+            f"{path} cannot be read as safetensors ({escape_control(str(error))}). It is "
+            f"{path.stat().st_size:,} bytes; was it cut off?"
+        ) from error
 
 
 def is_own(encoding: tiktoken.Encoding) -> bool:

@@ -23,6 +23,7 @@ from .hub import PUBLISHED, fetch
 from .hub import WEIGHTS as WEIGHTS
 from .machine.files import atomic_write, locked, named_path, read_json, write_text
 from .machine.messages import escape_control, join_some, nearest, short_repr
+from .page_file import unpacked
 
 INDEX = WEIGHTS + ".index.json"  # of weights in several files
 BUNDLED = {"crane": Path(__file__).parent / "assets" / "crane"}  # weights in this package
@@ -85,7 +86,8 @@ def save_tensors(
 def locate(name_or_path: str | PathLike[str], which: Literal["best", "last"] = "best") -> Path:
     """The folder of a model's files, by path or name; one from the hub is fetched first.
 
-    Of a run's folder, the checkpoint with the lowest validation loss, or the last.
+    Of a run's folder, the checkpoint with the lowest validation loss, or the last; of one file
+    with its config in the header, a temporary folder.
     """
     folder = named_path(name_or_path)
     if folder.is_dir():
@@ -98,6 +100,8 @@ def locate(name_or_path: str | PathLike[str], which: Literal["best", "last"] = "
                 f"{folder} lacks {' and '.join(missing)}. It holds: {held or 'nothing'}."
             )
         return folder
+    if folder.suffix == ".safetensors" and folder.is_file():
+        return unpacked(folder)
     if isinstance(name_or_path, str) and name_or_path in BUNDLED:
         return BUNDLED[name_or_path]
     if isinstance(name_or_path, str) and name_or_path in PUBLISHED:

@@ -22,7 +22,7 @@ from .generate import chosen_weights
 class ExportOptions:
     """Which weights to write where."""
 
-    run: str = option("a run folder of gpt2-edu train, or one of its checkpoints")
+    run: str = option("a run folder of gpt2-edu train, a checkpoint, or a file saved in a page")
     out: str = option("folder to write: new or empty; with --page a file NAME.safetensors")
     which: Literal["best", "last"] = option("of a run folder: which checkpoint", "best")
     dtype: Literal["float32", "float16", "bfloat16"] = option(
@@ -40,6 +40,7 @@ class ExportOptions:
 @command(
     "gpt2-edu export runs/first --out my-gpt2 --dtype float16",
     "gpt2-edu export runs/first --out mine.safetensors --page",
+    "gpt2-edu export mine.safetensors --out mine",
     positional="run",
 )
 def export(options: ExportOptions) -> None:
@@ -65,4 +66,5 @@ def export(options: ExportOptions) -> None:
         model.save_pretrained(out)
         if (source / RANKS).is_file():
             shutil.copyfile(source / RANKS, out / RANKS)
-    print(f"{source} → {out}, {model.num_parameters():,} parameters in {options.dtype}")
+    shown = options.run if named_path(options.run).is_file() else source
+    print(f"{shown} → {out}, {model.num_parameters():,} parameters in {options.dtype}")
