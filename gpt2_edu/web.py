@@ -21,6 +21,7 @@ import tiktoken
 
 from .crane import story
 from .crane.grammar import cell, crane_world
+from .crane.shipping import shipped
 from .gpt2_weights import config_to_hugging_face, to_hugging_face
 from .machine.files import read_json
 from .tokenizer import load_tokenizer
@@ -55,8 +56,9 @@ def merges(encoding: tiktoken.Encoding) -> bytes:
 
 def files_script(name: str) -> str:
     """A script with the files of the model "crane", of the tokenizer "gpt2", or with stored passes:
-    "gpt2_runs", "crane_learned", attention of the snapshots of its training, and "crane_units",
-    where the units of its MLPs fire most.
+    "gpt2_runs", "crane_learned", attention of the snapshots of its training, "crane_units", where
+    the units of its MLPs fire most, and "crane_grammar", all that a page needs to train on Crane
+    World.
 
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen, and
@@ -67,6 +69,7 @@ def files_script(name: str) -> str:
         "gpt2_runs": _published_passes,
         "crane_learned": _attention_while_it_learned,
         "crane_units": lambda: read_json(ASSETS / "crane" / "units.json"),
+        "crane_grammar": crane_grammar,
     }
     if name in stored:
         content = json.dumps(stored[name](), separators=(",", ":"))
@@ -111,6 +114,21 @@ def _attention_while_it_learned() -> list[Any]:
         [[[list(chain(*head)) for head in block] for block in text] for text in shot["attention"]]
         for shot in kept["snapshots"]
     ]
+
+
+def crane_grammar() -> dict[str, Any]:
+    """The grammar of Crane World, its tokenizer, and the least loss at each position of a story.
+
+    The merges are in base64. The losses are those of the grammar itself, on the shipped model's
+    validation stories.
+    """
+    found = read_json(ASSETS / "crane" / "measures.json")["metrics"]["validation"]
+    pairs = zip(found["by_position"], found["gap_by_position"], strict=True)
+    return {
+        **shipped(crane_world()),
+        "merges": base64.b64encode(merges(load_tokenizer("crane"))).decode(),
+        "floor": [round(loss - gap, 4) for loss, gap in pairs],
+    }
 
 
 def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:

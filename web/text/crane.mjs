@@ -1,0 +1,49 @@
+// Crane World as data: stories without end, and what judges those of a model.
+
+import { Grammar } from "../language/grammar.mjs";
+import { judge } from "../language/judge.mjs";
+import { story } from "../language/stories.mjs";
+import { countedLosses, lossByPosition } from "./floors.mjs";
+import { ofMerges } from "./merges.mjs";
+import { batch, storyRows } from "./rows.mjs";
+
+/** @import { Shipped } from "../language/grammar.mjs" */
+/** @import { Data } from "../runs/run.mjs" */
+
+const COUNTED = 2000; // stories, in which tokens and pairs are counted
+const SHOWN = "In the marsh, the crane";
+
+/**
+ * @param {Shipped & {merges: string, floor: number[]}} shipped  merges: in base64; floor: the loss of
+ *   the grammar itself at each position of a story
+ * @returns {Data}
+ */
+export function craneData({ merges: packed, floor, ...shipped }) {
+  const grammar = new Grammar(shipped);
+  const merges = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
+  const tokenizer = ofMerges(merges);
+  const { eot, size: V } = tokenizer;
+  const ids = [eot, ...tokenizer.encode(SHOWN)];
+  const { rows, held } = storyRows(tokenizer, (seed) => story(grammar, seed));
+  return {
+    vocabSize: V,
+    eot,
+    merges,
+    rows,
+    held,
+    floors: (T) => {
+      const stories = Array.from({ length: COUNTED }, (_, seed) => {
+        return [eot, ...tokenizer.encode(story(grammar, seed))];
+      });
+      const ids = stories.flat();
+      const counted = batch(1, ids.length - 1, () => ids);
+      const truth = lossByPosition(held(T), eot, floor);
+      return { ...countedLosses(counted, held(T), V), truth };
+    },
+    prompt: [eot],
+    show: { ids, tokens: ids.map((id) => tokenizer.show(id)) },
+    decode: (ids) => tokenizer.decode(ids.filter((id) => id !== eot)),
+    judge: (text) => judge(grammar, text),
+    note: "",
+  };
+}

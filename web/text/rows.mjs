@@ -1,0 +1,107 @@
+// Rows of tokens to learn from. Which they are depends on the seed and the step only, so a run that
+// continues needs no random state. Each begins with <|endoftext|>, as texts do everywhere in the book.
+
+import { randomNumbers } from "../sampling.mjs";
+
+/** @import { Tokenizer } from "../tokenizer.mjs" */
+/** @import { Rows } from "../runs/run.mjs" */
+/** @typedef {{rows: (seed: number, step: number, B: number, T: number) => Rows,
+ *   held: (T: number) => Rows}} Sources  to learn from, and for validation */
+
+const HELD = 40; // rows for validation
+const STORIES = 16; // numbers that are set aside for a row, enough for 480 tokens
+const SEEDS = 2 ** 16;
+const STEPS = 2 ** 32; // rows that a seed has
+const NEAR = 16; // tokens that a row's beginning may move on, to the beginning of a word
+
+/**
+ * Rows of T tokens, and the token after each, from windows of T + 1 tokens or more.
+ * @param {number} B
+ * @param {number} T
+ * @param {(row: number) => ArrayLike<number>} windowOf
+ * @returns {Rows}
+ */
+export function batch(B, T, windowOf) {
+  const rows = { ids: new Int32Array(B * T), targets: new Int32Array(B * T) };
+  for (let row = 0; row < B; row++) {
+    const window = windowOf(row);
+    for (let t = 0; t < T; t++) {
+      rows.ids[row * T + t] = window[t];
+      rows.targets[row * T + t] = window[t + 1];
+    }
+  }
+  return rows;
+}
+
+/**
+ * Stories one after the other. No number of a story occurs twice in a run, nor in runs of two seeds;
+ * those from 2⁵² on are for validation.
+ * @param {Tokenizer} tokenizer
+ * @param {(seed: number) => string} story
+ * @returns {Sources}
+ */
+export function storyRows(tokenizer, story) {
+  const window = (/** @type {number} */ first, /** @type {number} */ T) => {
+    /** @type {number[]} */
+    const ids = [];
+    for (let seed = first; ids.length <= T; seed++) {
+      ids.push(tokenizer.eot, ...tokenizer.encode(story(seed)));
+    }
+    return ids;
+  };
+  return {
+    rows: (seed, step, B, T) => {
+      const first = checkedSeed(seed) * STEPS + step * B;
+      return batch(B, T, (row) => window(STORIES * (first + row), T));
+    },
+    held: (T) => batch(HELD, T, (row) => window(STORIES * (SEEDS * STEPS + row), T)),
+  };
+}
+
+/**
+ * Parts of a text, from anywhere in its first nine tenths, but from the beginning of a word if one is
+ * near. The last tenth, or two rows, are for validation.
+ * @param {Tokenizer} tokenizer
+ * @param {Uint16Array} ids  of the text
+ * @returns {Sources & {split: (T: number) => number}}
+ */
+export function textRows(tokenizer, ids) {
+  const begins = tokenizer.tokens.map((bytes) => bytes[0] === " " || bytes[0] === "\n");
+  const window = (/** @type {number} */ start, /** @type {number} */ T) => {
+    return [tokenizer.eot, ...ids.subarray(start, start + T)];
+  };
+  const split = (/** @type {number} */ T) => {
+    return ids.length - Math.max(2 * T, Math.floor(ids.length / 10));
+  };
+  return {
+    split,
+    rows: (seed, step, B, T) => {
+      const random = randomNumbers(2 ** 32 * (checkedSeed(seed) + 1) + step);
+      const starts = split(T) - T + 1;
+      return batch(B, T, () => {
+        const drawn = Math.floor(random() * starts);
+        const near = ids.subarray(drawn, Math.min(drawn + NEAR, starts));
+        return window(
+          drawn +
+            Math.max(
+              0,
+              near.findIndex((id) => begins[id]),
+            ),
+          T,
+        );
+      });
+    },
+    held: (T) => {
+      const first = split(T);
+      const rows = Math.min(HELD, Math.floor((ids.length - first) / T));
+      const apart = Math.floor((ids.length - first) / rows);
+      return batch(rows, T, (row) => window(first + row * apart, T));
+    },
+  };
+}
+
+/** @param {number} seed */
+function checkedSeed(seed) {
+  if (Number.isInteger(seed) && seed >= 0 && seed < SEEDS) return seed;
+  throw new Error(`the seed must be a whole number from 0 to 65,535, not ${seed}`);
+}
