@@ -2,9 +2,10 @@
 // gzip does the work: without its head and its tail it is what a zip holds of a file.
 // Source: PKWARE's APPNOTE.TXT; RFC 1952 for gzip.
 
-const LOCAL = 0x04034b50; // before each file
-const CENTRAL = 0x02014b50; // in the list of files behind them
-const END = 0x06054b50;
+const LOCAL = [0x4b50, 0x0403]; // before each file
+const CENTRAL = [0x4b50, 0x0201]; // in the list of files behind them
+const END = [0x4b50, 0x0605];
+const VERSION = 20; // 2.0
 const DEFLATE = 8;
 const UTF8 = 1 << 11; // names are in it
 const DAY = (1 << 5) | 1; // the 1st of January 1980: a file without a date has this one
@@ -31,50 +32,21 @@ export async function zip(files) {
     const packed = await gzip(bytes);
     const content = packed.subarray(HEAD, -TAIL);
     const checksum = new DataView(packed.buffer, packed.length - TAIL).getUint32(0, true);
-    // Version 2.0, flags, method, time, day, checksum, sizes, the name's length, that of more fields.
-    const about = [
-      [20, 2],
-      [UTF8, 2],
-      [DEFLATE, 2],
-      [0, 2],
-      [DAY, 2],
-      [checksum, 4],
-    ];
-    about.push([content.length, 4], [bytes.length, 4], [name.length, 2], [0, 2]);
-    const head = numbers([[LOCAL, 4], ...about]);
+    const sizes = [...long(content.length), ...long(bytes.length), name.length];
+    const about = [VERSION, UTF8, DEFLATE, 0, DAY, ...long(checksum), ...sizes, 0];
+    const head = Uint16Array.of(...LOCAL, ...about);
+    const entry = Uint16Array.of(...CENTRAL, VERSION, ...about, 0, 0, 0, 0, 0, ...long(at));
     parts.push(head, name, content);
-    // No comment, disk 0, attributes, and where the file begins.
-    const entry = numbers([
-      [CENTRAL, 4],
-      [20, 2],
-      ...about,
-      [0, 2],
-      [0, 2],
-      [0, 2],
-      [0, 4],
-      [at, 4],
-    ]);
     list.push(entry, name);
-    at += head.length + name.length + content.length;
-    listed += entry.length + name.length;
+    at += head.byteLength + name.length + content.length;
+    listed += entry.byteLength + name.length;
   }
-  const count = Object.keys(files).length;
-  const end = [
-    [END, 4],
-    [0, 2],
-    [0, 2],
-    [count, 2],
-    [count, 2],
-    [listed, 4],
-    [at, 4],
-    [0, 2],
-  ];
-  return new Blob([...parts, ...list, numbers(end)], { type: "application/zip" });
+  const count = list.length / 2;
+  const end = Uint16Array.of(...END, 0, 0, count, count, ...long(listed), ...long(at), 0);
+  return new Blob([...parts, ...list, end], { type: "application/zip" });
 }
 
-/** @param {number[][]} fields  each a number and its bytes, the lowest first */
-function numbers(fields) {
-  return Uint8Array.from(
-    fields.flatMap(([n, width]) => Array.from({ length: width }, (_, i) => n / 2 ** (8 * i))),
-  );
+/** @param {number} n  of four bytes, as two of two, the lower first */
+function long(n) {
+  return [n % 2 ** 16, Math.floor(n / 2 ** 16)];
 }
