@@ -34,6 +34,7 @@ from gpt2_edu.training.config import TrainConfig
 from gpt2_edu.training.optim import learning_rate, make_optimizer
 from gpt2_site import one_pass
 from gpt2_site.practice_tasks import answered_in_page, leaves, task
+from tests.web.language_fixtures import language, own_text
 
 FOLDER = Path(__file__).resolve().parents[2] / "web" / "test" / "fixtures"
 ODD = GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
@@ -49,6 +50,8 @@ def all_fixtures() -> dict[str, Any]:
         "text": text(),
         "answers": answers(),
         "flow": {**one_pass.settings(), "deeds": web.crane_deeds()},
+        "language": language(),
+        "own_text": own_text(),
     }
 
 

@@ -53,10 +53,14 @@ function attentionWhileItLearned() {
   return JSON.stringify(snapshots.map(({ attention }) => attention.map(flat)));
 }
 
+/** What Python wrote for the tests. */
+const ofTests = (name) => JSON.parse(read(`../../web/test/fixtures/${name}.json`, "utf8"));
+
 const STORED = {
   gpt2_runs: gpt2Runs,
   crane_learned: attentionWhileItLearned,
   crane_units: () => read("crane/units.json", "utf8"),
+  crane_grammar: () => JSON.stringify(ofTests("language").grammar),
 };
 
 export function bundleScript(name) {
@@ -67,8 +71,7 @@ export function bundleScript(name) {
     files["model.safetensors"] = read("crane/model.safetensors", "base64");
     const { tokens } = fromRanks(read(RANKS.crane, "latin1"));
     files.words = tokens.filter((token) => /^ ?[a-z]+$/i.test(token)).join(" "); // nearly all words
-    const flow = new URL("../test/fixtures/flow.json", import.meta.url);
-    files.deeds = JSON.parse(readFileSync(flow, "utf8")).deeds;
+    files.deeds = ofTests("flow").deeds;
   }
   return `(globalThis.gpt2Files ??= {}).${name} = ${JSON.stringify(files)};\n`;
 }
