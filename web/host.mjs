@@ -9,7 +9,7 @@ import { pickBackend } from "./backend.mjs";
 import { stream } from "./generation.mjs";
 import { download, PUBLISHED } from "./hub.mjs";
 import { loadModel } from "./load.mjs";
-import { CANCELLED, isList, shown, SUPERSEDED } from "./messages.mjs";
+import { CANCELLED, isList, nextTask, shown, SUPERSEDED } from "./messages.mjs";
 import { Tape } from "./tape.mjs";
 
 /** @import { GPT2 } from "./model.mjs" */
@@ -284,16 +284,4 @@ function inWords(error) {
     return "the model met an error that it does not know: change the text, or choose another model";
   }
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Let the messages that have come meanwhile be heard. */
-function nextTask() {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve(undefined);
-    };
-    port2.postMessage(null);
-  });
 }
