@@ -69,3 +69,6 @@ declare var gpt2Progress: {
   problem(): string;
   changed(listener: () => void): void;
 };
+
+/** Training in the page, which runs.js defines (runs/all.mjs). */
+declare var gpt2Runs: any;

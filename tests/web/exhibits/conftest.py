@@ -32,6 +32,7 @@ PAGE = """<!doctype html>
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/base.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/live.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/flow.css">
+<link rel="stylesheet" href="/gpt2_edu/exhibits/static/learn.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/scale.css">
 <script type="importmap">{packages}</script>
 </head>
@@ -236,7 +237,7 @@ class Pages:
         """The address of a page with this exhibit alone."""
         self.made["/live.html"] = PAGE.format(
             kind=kind,
-            folder=kind if kind in ("flow", "scale") else "exhibits",
+            folder=kind if kind in ("flow", "learn", "scale") else "exhibits",
             settings=escape(json.dumps(settings)),
             packages=packages(),
         )

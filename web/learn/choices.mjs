@@ -1,0 +1,245 @@
+// What a reader chooses before a run: the text, the size of the model, and the rest in a fold.
+
+import { choice as select, labelled, make } from "../exhibits/dom.mjs";
+import { Switchboard, choose } from "../exhibits/switchboard.mjs";
+import { EXPERIMENTS } from "./experiments.mjs";
+import { DATA, SIZES, planOf, problem, rateOf, sizesOf } from "./settings.mjs";
+import { textOf, workers } from "./start.mjs";
+import { count } from "./words.mjs";
+
+/** @import { Page } from "../exhibits/exhibit.mjs" */
+/** @import { Choice, Kind, Sizes } from "./settings.mjs" */
+
+const NUMBERS = /** @type {[keyof Sizes, string][]} */ ([
+  ["T", "window, in tokens"],
+  ["batch", "windows in a batch"],
+  ["steps", "steps"],
+]);
+const SWITCHES = /** @type {[keyof Choice["switches"], string][]} */ ([
+  ["mask", "mask"],
+  ["positions", "positions"],
+  ["layerNorm", "LayerNorm"],
+]);
+
+export class Choices {
+  /**
+   * @param {Page} page
+   * @param {() => void} changed
+   */
+  constructor({ state, settings, complain }, changed) {
+    this.state = state;
+    this.changed = changed;
+    this.complain = complain;
+    const changes = /** @type {string[]} */ (settings.experiments ?? Object.keys(EXPERIMENTS));
+    state.declare("learn.data", settings.data ?? "crane", { among: Object.keys(DATA) });
+    state.declare("learn.size", settings.size ?? "first", { among: Object.keys(SIZES) });
+    state.declare("learn.beside", settings.experiment ?? "none", { among: ["none", ...changes] });
+    state.declare("learn.seed", 0, { min: 0, max: 65535, whole: true });
+    this.sizes = this.first();
+    this.text = "";
+    this.facts = make("span", { class: "soft" }); // about the text
+    this.unit = /** @type {Choice["unit"]} */ ("characters");
+    this.switches = { mask: true, positions: true, layerNorm: true };
+    this.board = new Switchboard(
+      state,
+      [...(settings.compact ? [] : [choose("learn.data", "It learns from", Object.entries(DATA))])],
+      "what it learns from",
+    );
+    this.size = select(
+      Object.fromEntries(Object.entries(SIZES).map(([key, { says }]) => [key, says])),
+      () => state.set({ "learn.size": this.size.value }),
+    );
+    const named = changes.map((key) => [key, EXPERIMENTS[key].name]);
+    this.beside = select({ none: "none", ...Object.fromEntries(named) }, () =>
+      state.set({ "learn.beside": this.beside.value }),
+    );
+    this.board.element.append(
+      ...(settings.compact ? [] : [labelled("Its size", this.size)]),
+      labelled("A second run beside it", this.beside),
+    );
+    this.fields = NUMBERS.map(([key, name]) => this.number(key, name));
+    this.more = this.fold();
+    this.own = this.ownText();
+    this.element = make(
+      "div",
+      { class: "choices" },
+      this.board.element,
+      this.own,
+      ...(settings.compact ? [] : [this.more]),
+    );
+    this.set();
+  }
+
+  first() {
+    return sizesOf(this.data, this.state.get("learn.size"));
+  }
+
+  /** @returns {Kind} */
+  get data() {
+    return this.state.get("learn.data");
+  }
+
+  /** The key of the experiment beside the run, or "none". */
+  get second() {
+    return this.state.get("learn.beside");
+  }
+
+  /**
+   * @param {keyof Sizes} key
+   * @param {string} name
+   */
+  number(key, name) {
+    const field = make("input", {
+      type: "number",
+      inputmode: "numeric",
+      oninput: () => {
+        this.sizes = { ...this.sizes, [key]: field.value === "" ? NaN : Number(field.value) };
+        this.changed();
+      },
+    });
+    return { key, field, element: labelled(name, field) };
+  }
+
+  fold() {
+    this.seed = make("input", {
+      type: "number",
+      min: "0",
+      max: "65535",
+      onchange: () => this.state.set({ "learn.seed": Number(this.seed.value) }),
+    });
+    const switches = SWITCHES.map(([key, name]) => {
+      const box = make("input", {
+        type: "checkbox",
+        checked: true,
+        onchange: () => {
+          this.switches[key] = box.checked;
+          this.changed();
+        },
+      });
+      return make("label", { class: "switch" }, box, name);
+    });
+    return make(
+      "details",
+      { class: "more" },
+      make("summary", {}, "more settings"),
+      make(
+        "div",
+        { class: "switchboard" },
+        ...this.fields.map(({ element }) => element),
+        labelled("seed", this.seed),
+        ...switches,
+      ),
+    );
+  }
+
+  ownText() {
+    this.area = make("textarea", {
+      rows: "7",
+      dir: "auto",
+      spellcheck: "false",
+      placeholder:
+        "Paste a text: a book from Project Gutenberg, songs, recipes, your own notes, in any language. Or drop a file here.",
+      "aria-label": "the text to learn from",
+      oninput: () => this.take(this.area.value),
+      ondragover: (/** @type {DragEvent} */ event) => event.preventDefault(),
+      ondrop: (/** @type {DragEvent} */ event) => {
+        const [file] = event.dataTransfer?.files ?? [];
+        if (!file) return;
+        event.preventDefault();
+        this.read(file);
+      },
+    });
+    const input = make("input", {
+      type: "file",
+      hidden: true,
+      accept: "text/*,.txt,.md,.csv,.json,.py,.html,.tex",
+      onchange: () => input.files?.[0] && this.read(input.files[0]),
+    });
+    const open = () => {
+      input.value = "";
+      input.click();
+    };
+    this.units = select(
+      { characters: "characters", merges: "byte-pair merges, learned from it" },
+      () => {
+        this.unit = /** @type {Choice["unit"]} */ (this.units.value);
+        this.changed();
+      },
+    );
+    return make(
+      "div",
+      { class: "own-text" },
+      this.area,
+      make(
+        "div",
+        { class: "switchboard" },
+        make("button", { onclick: open }, "choose a file"),
+        input,
+        labelled("Its tokens are", this.units),
+        this.facts,
+      ),
+    );
+  }
+
+  /** @param {File} file */
+  async read(file) {
+    try {
+      this.take(await textOf(file));
+      this.area.value = this.text.slice(0, 20_000); // a field of megabytes would be slow
+      this.complain("");
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  /** @param {string} text */
+  take(text) {
+    this.text = text;
+    const shown = text.length > 20_000 ? "; the field shows their beginning" : "";
+    this.facts.textContent = text
+      ? `${count(text.length)} characters${shown}. They stay on this machine.`
+      : "";
+    this.changed();
+  }
+
+  /** The choice itself has changed: its sizes begin where they should. */
+  renew() {
+    this.sizes = this.first();
+    this.set();
+  }
+
+  set() {
+    this.board.set();
+    this.size.value = this.state.get("learn.size");
+    this.beside.value = this.second;
+    this.seed.value = String(this.state.get("learn.seed"));
+    this.own.hidden = this.data !== "text";
+    for (const { key, field } of this.fields) {
+      if (document.activeElement !== field) field.value = String(this.sizes[key]);
+    }
+  }
+
+  /** @param {number} lr */
+  chosen(lr) {
+    const { data, sizes, switches, text, unit, state } = this;
+    const [size, seed] = [state.get("learn.size"), state.get("learn.seed")];
+    return { data, size, seed, lr, sizes, switches: { ...switches }, text, unit };
+  }
+
+  /**
+   * The plans of one run, or of two; throws what the reader should choose instead.
+   * @param {number} lr
+   */
+  plans(lr) {
+    const choice = this.chosen(lr);
+    const wrong = problem(choice);
+    if (wrong) throw new Error(wrong);
+    if (this.second === "none") return [planOf(choice, workers())];
+    const plan = planOf(choice, 1);
+    return [plan, EXPERIMENTS[this.second].change(plan)];
+  }
+
+  get lr() {
+    return rateOf(this.data);
+  }
+}

@@ -1,0 +1,203 @@
+// A run as the page sees it: what its workers have told so far, and in which state it is.
+
+import { grammarFor, runs } from "./start.mjs";
+
+/** @typedef {import("../runs/run.mjs").Plan} Plan */
+/** @typedef {import("../runs/run.mjs").Report} Report */
+/** @typedef {import("../runs/run.mjs").Mark} Mark */
+/** @typedef {import("../runs/run.mjs").Look} Look */
+/** @typedef {import("../runs/run.mjs").Saved} Saved */
+/** @typedef {"none" | "making" | "running" | "paused" | "stopped" | "diverged" | "done" | "failed"} Phase */
+/** @typedef {{unigram: number, bigram: number, truth: number | null}} Floors */
+
+const SPEED = 12; // reports that the speed is a mean of
+
+/** What a side knows before its first run. */
+function nothing() {
+  return {
+    handle: /** @type {any} */ (null),
+    plan: /** @type {Plan | null} */ (null),
+    opened: /** @type {any} */ (null),
+    reports: /** @type {Report[]} */ ([]),
+    marks: /** @type {Mark[]} */ ([]),
+    look: /** @type {Look | null} */ (null),
+    counted: /** @type {{step: number, right: number, of: number}[]} */ ([]), // of 20 stories
+    state: /** @type {Phase} */ ("none"),
+    says: "", // what the run has to tell
+    good: 0, // the step to go back to
+  };
+}
+
+export class Side {
+  /**
+   * @param {number} slot  of the browser's storage
+   * @param {(what: string) => void} changed  report, mark, look or state
+   */
+  constructor(slot, changed) {
+    this.slot = slot;
+    this.changed = changed;
+    const { handle, plan, opened, reports, marks, look, counted, state, says, good } = nothing();
+    this.handle = handle;
+    this.plan = plan;
+    this.opened = opened;
+    this.reports = reports;
+    this.marks = marks;
+    this.look = look;
+    this.counted = counted;
+    this.state = state;
+    this.says = says;
+    this.good = good;
+  }
+
+  /** As if there had been no run. */
+  clear() {
+    this.handle?.close?.();
+    Object.assign(this, nothing());
+  }
+
+  get step() {
+    return this.reports.at(-1)?.step ?? 0;
+  }
+
+  /** @returns {Floors | null} */
+  get floors() {
+    return this.opened?.floors ?? null;
+  }
+
+  /** @returns {number} */
+  get vocabSize() {
+    return this.opened?.vocabSize ?? 0;
+  }
+
+  /** @returns {boolean} */
+  get judged() {
+    return this.plan?.data.kind === "crane";
+  }
+
+  /** Tokens a second, lately. */
+  get speed() {
+    const [first, last] = [this.reports.at(-SPEED) ?? this.reports[0], this.reports.at(-1)];
+    if (!first || !last) return 0;
+    if (first === last) return last.ms ? (1000 * last.tokens) / last.ms : 0;
+    return (1000 * (last.tokens - first.tokens)) / (last.ms - first.ms);
+  }
+
+  /**
+   * Get everything ready, and go. Throws what a reader should be told.
+   * @param {Plan} plan
+   * @param {{saved?: Saved, keep?: boolean}} [how]  saved: a run to continue; keep: it in the
+   *   browser's storage
+   */
+  async open(plan, { saved, keep = true } = {}) {
+    this.clear();
+    this.plan = plan;
+    this.become("making");
+    const { reports = [], marks = [] } = saved ?? {};
+    this.reports = [...reports];
+    this.marks = [...marks];
+    try {
+      const [all, grammar] = await Promise.all([runs(), grammarFor(plan)]);
+      const denied = keep ? await all.available() : "";
+      const slot = keep && !denied ? this.slot : null;
+      this.handle = await all.start(plan, slot, this.on, { saved, grammar });
+      this.opened = this.handle.opened;
+      this.says = [this.opened.note, denied].filter(Boolean).join(" ");
+      await this.go();
+    } catch (error) {
+      this.clear();
+      this.become("none");
+      throw error;
+    }
+  }
+
+  /** What the workers tell. */
+  get on() {
+    return {
+      report: (/** @type {Report} */ report) => {
+        this.reports.push(report);
+        this.changed("report");
+      },
+      mark: (/** @type {Mark} */ mark) => {
+        this.marks.push(mark);
+        this.changed("mark");
+      },
+      look: (/** @type {Look} */ look) => {
+        this.look = look;
+        this.changed("look");
+      },
+      making: (/** @type {{share: number, what: string}} */ { share, what }) => {
+        this.says = `${what} … ${Math.round(100 * share)} %`;
+        this.changed("state");
+      },
+      diverged: (/** @type {{says: string, good: number}} */ { says, good }) => {
+        this.good = good;
+        this.says = says;
+        this.become("diverged");
+      },
+      done: () => this.become("done"),
+      said: (/** @type {string} */ sentence) => {
+        this.says = sentence;
+        this.changed("state");
+      },
+      state: (/** @type {Phase} */ state) => {
+        if (this.state !== "diverged" && this.state !== "done") this.become(state);
+      },
+    };
+  }
+
+  /** @param {Phase} state */
+  become(state) {
+    this.state = state;
+    this.changed("state");
+  }
+
+  async go() {
+    await this.handle?.go();
+    if (this.handle) this.become("running");
+  }
+
+  async pause() {
+    if (this.state !== "running") return;
+    await this.handle?.pause();
+    if (this.state === "running") this.become("paused");
+  }
+
+  /** The worker goes; what was learned stays. */
+  async stop() {
+    if (!this.handle || this.state === "stopped") return;
+    await this.handle.stop();
+    this.become("stopped");
+  }
+
+  /** After a divergence: the last good weights, at a third of the rate. */
+  async back() {
+    const { step, settings } = await this.handle.back();
+    this.reports = this.reports.filter((report) => report.step <= step);
+    this.marks = this.marks.filter((mark) => mark.step <= step);
+    this.state = "paused";
+    await this.go();
+    return settings;
+  }
+
+  /** @param {number} lr  from the next step on */
+  rate(lr) {
+    if (!this.plan || !this.handle) return;
+    this.handle.set({ lr, minLr: lr / 100 });
+  }
+
+  /** The model as files that every exhibit takes. */
+  async files() {
+    const { handle, state } = this;
+    if (state !== "stopped") return (await runs()).filesOf(await handle.weights());
+    const { plan, merges, step, state: last } = /** @type {any} */ (handle.last); // its workers are gone
+    return (await runs()).filesOf({
+      plan,
+      merges,
+      step,
+      config: last.config,
+      weights: last.weights,
+    });
+  }
+}
+
+/** @typedef {"report" | "mark" | "look" | "state"} News */

@@ -1,0 +1,245 @@
+// Train one here: a GPT-2 that learns in the page, with what one sees of it. Nothing is fetched or
+// started before a reader presses “train”.
+
+import { fixed, make } from "../exhibits/dom.mjs";
+import { Bar } from "./bar.mjs";
+import { Chart } from "./chart.mjs";
+import { Choices } from "./choices.mjs";
+import { Side } from "./drive.mjs";
+import { EXPERIMENTS } from "./experiments.mjs";
+import { Inside } from "./look.mjs";
+import { keptRun, runs } from "./start.mjs";
+import { Stories } from "./stories.mjs";
+import { Takeaway } from "./takeaway.mjs";
+import { count, lossText, percent, rateText, standing, when } from "./words.mjs";
+
+/** @import { Saved } from "./drive.mjs" */
+
+const PAINT = 250; // milliseconds between two paintings
+const ALOUD = 10_000; // milliseconds between two sentences that are read aloud
+const ROWS = 14; // of the table
+
+/** @type {import("../exhibits/exhibit.mjs").Kind} */
+export function learn(page) {
+  const { settings, element, sentence } = page;
+  const sides = [0, 1].map((slot) => new Side(slot, (what) => changed(what)));
+  const choices = new Choices(page, () => paint());
+  const present = () => (sides[1].plan ? sides : sides.slice(0, 1));
+  const bar = new Bar({ train: () => act(train), stop: () => act(stop), rate });
+  const place = make("div", {
+    class: "chart",
+    tabindex: "0",
+    role: "group",
+    "aria-label": "the loss; the space bar pauses and goes on",
+    onkeydown: (/** @type {KeyboardEvent} */ event) => {
+      if (event.key !== " " || !present().some(({ handle }) => handle)) return;
+      event.preventDefault();
+      act(train);
+    },
+  });
+  const chart = new Chart(place);
+  const stories = [new Stories("run-1"), new Stories("run-2")];
+  const inside = new Inside();
+  const takeaway = new Takeaway(page, () => sides[0]);
+  const kept = make("div", { class: "kept", hidden: true });
+  const tells = make("p", { class: "tells" }); // what the runs have to say
+  const wrong = make("div", { class: "wrong", role: "alert", hidden: true });
+  const legend = make("p", { class: "legend soft" });
+  bar.lr = choices.lr;
+
+  /** @param {() => Promise<void>} what */
+  async function act(what) {
+    page.complain("");
+    await what().catch((error) => page.complain(error));
+    paint();
+  }
+
+  async function train() {
+    const { state } = sides[0];
+    const going = present().some((side) => side.state === "running");
+    if (going) return each((side) => side.pause());
+    if (present().some((side) => side.state === "paused")) {
+      return each(async (side) => {
+        if (side.state === "paused") await side.go();
+      });
+    }
+    if (state !== "making") await begin(choices.plans(bar.lr));
+  }
+
+  /**
+   * @param {import("./drive.mjs").Plan[]} plans
+   * @param {Saved} [saved]
+   */
+  async function begin(plans, saved) {
+    kept.hidden = true;
+    for (const side of sides) side.clear();
+    const keep = plans.length === 1; // an experiment does not take the place of the reader's model
+    await Promise.all(plans.map((plan, i) => sides[i].open(plan, { saved, keep })));
+  }
+
+  const stop = () => each((side) => side.stop());
+  /** @param {(side: Side) => Promise<unknown>} what */
+  async function each(what) {
+    await Promise.all(present().map(what));
+  }
+
+  /** @param {number} lr */
+  function rate(lr) {
+    const times = (/** @type {number} */ i) => (i && choices.second === "rate" ? 10 : 1); // the second run keeps its distance
+    present().forEach((side, i) => side.rate(lr * times(i)));
+  }
+
+  // What comes between two paintings is painted together.
+  let [timer, spoken] = [0, 0];
+  /** @param {string} what */
+  function changed(what) {
+    if (what === "mark") speak();
+    if (timer || !element.isConnected) return;
+    timer = Number(
+      setTimeout(() => {
+        timer = 0;
+        if (document.visibilityState === "visible") requestAnimationFrame(() => paint());
+      }, PAINT),
+    );
+  }
+
+  function speak() {
+    const now = performance.now();
+    if (now - spoken < ALOUD) return;
+    spoken = now;
+    page.say(standing(sides[0]));
+  }
+
+  function paint() {
+    const shown = present();
+    const [first, second] = sides;
+    const busy = shown.some(({ handle, state }) => handle || state === "making");
+    const live = shown.some(({ state }) => ["making", "running", "paused"].includes(state));
+    element.toggleAttribute("data-live", live);
+    choices.element.hidden = live;
+    choices.set();
+    bar.set(shown.find(({ state }) => state === "running") ?? first);
+    chart.set(shown, choices.data === "crane" ? (settings.before ?? null) : null);
+    const name = second.plan ? "First run" : "";
+    stories[0].set(first, name);
+    stories[1].element.hidden = !second.plan;
+    if (second.plan) stories[1].set(second, EXPERIMENTS[choices.second]?.name ?? "Second run");
+    legend.hidden = !second.plan;
+    if (second.plan) legend.textContent = EXPERIMENTS[choices.second]?.says ?? "";
+    inside.set(first, shown);
+    takeaway.set();
+    sentence.textContent = standing(first);
+    tells.textContent = busy
+      ? shown.map(({ says, state }) => (state === "diverged" ? "" : says)).join(" ")
+      : "";
+    troubles();
+  }
+
+  function troubles() {
+    const lost = present().filter(({ state }) => state === "diverged");
+    const known = lost.map(({ slot, says }) => `${slot} ${says}`).join();
+    wrong.hidden = !lost.length;
+    if (wrong.dataset.known === known) return;
+    wrong.dataset.known = known;
+    wrong.replaceChildren(
+      ...lost.map((side) =>
+        make(
+          "p",
+          {},
+          make(
+            "strong",
+            {},
+            present().length > 1
+              ? `${side.slot ? "The second" : "The first"} run has diverged. `
+              : "The run has diverged. ",
+          ),
+          `${side.says} `,
+          make(
+            "button",
+            {
+              onclick: () =>
+                act(async () => {
+                  const { lr } = await side.back();
+                  if (!side.slot) bar.lr = lr;
+                  page.complain(
+                    `It goes on from step ${count(side.step)} with a third of the rate, ${rateText(lr)}.`,
+                  );
+                }),
+            },
+            `go back to step ${count(side.good)}`,
+          ),
+        ),
+      ),
+    );
+  }
+
+  /** A run of an earlier visit is offered. */
+  async function offer() {
+    const { saved, problem } = await keptRun(0);
+    if (!(saved || problem) || sides[0].plan || !element.isConnected) return;
+    const says = saved
+      ? `A run is kept here: ${saved.plan.name}, step ${count(saved.step)}, from ${when(saved.at)}. A new one would take its place.`
+      : problem;
+    const go = () => act(async () => saved && begin([saved.plan], saved));
+    const drop = () =>
+      act(async () => {
+        await (await runs()).drop(0);
+        kept.hidden = true;
+      });
+    kept.replaceChildren(
+      make("p", {}, says),
+      ...(!saved ? [] : [make("button", { class: "main", onclick: go }, "go on")]),
+      make("button", { onclick: drop }, "forget it"),
+    );
+    kept.hidden = false;
+  }
+  offer();
+
+  return {
+    nodes: [
+      kept,
+      choices.element,
+      bar.element,
+      wrong,
+      make(
+        "div",
+        { class: "picture" },
+        make("div", { class: "curve-box" }, place, legend, sentence, tells),
+        make("div", { class: "writes" }, ...stories.map(({ element }) => element)),
+      ),
+      inside.element,
+      takeaway.element,
+    ],
+    concerns: (names) => [...names].some((name) => name.startsWith("learn.")),
+    show: () => {
+      const asked = `${choices.data} ${page.state.get("learn.size")}`;
+      if (asked !== element.dataset.asked) {
+        const first = element.dataset.asked === undefined;
+        element.dataset.asked = asked;
+        choices.renew();
+        if (!first) bar.lr = choices.lr;
+      }
+      paint();
+    },
+    table: () => {
+      const { reports, marks, counted } = sides[0];
+      const every = Math.max(1, Math.ceil(reports.length / ROWS));
+      const kept = reports.filter((_, i) => (reports.length - 1 - i) % every === 0);
+      return {
+        caption: `${standing(sides[0])}${settings.note ? ` ${settings.note}` : ""}`,
+        columns: ["step", "loss", "on text set aside", "read by the judge", "right of 20"],
+        rows: kept.map(({ step, loss }) => {
+          const mark = marks.filter((mark) => mark.step <= step).at(-1);
+          const twenty = counted.filter((one) => one.step <= step).at(-1);
+          return [
+            count(step),
+            lossText(loss),
+            mark ? fixed(mark.held, 2) : "",
+            mark && mark.read !== null ? percent(mark.read) : "",
+            twenty ? String(twenty.right) : "",
+          ];
+        }),
+      };
+    },
+  };
+}

@@ -1,0 +1,105 @@
+// What the model writes while it learns: the latest text, how far the judge could read it, and how far
+// he could read those before.
+
+import { make } from "../exhibits/dom.mjs";
+import { count, percent } from "./words.mjs";
+
+/** @import { Mark, Side } from "./drive.mjs" */
+
+const MOST = 60; // stories in the strip
+
+/**
+ * A text with the place marked where it leaves the language.
+ * @param {string} text
+ * @param {number | null} failsAt
+ */
+export function marked(text, failsAt) {
+  if (failsAt === null) return [text];
+  return [text.slice(0, failsAt), make("mark", {}, `⟦${text.slice(failsAt)}`)];
+}
+
+/** @param {Mark} mark */
+export function verdict({ right, read, expected, failsAt }) {
+  if (right === null) return "";
+  if (right) return "A story by all the rules.";
+  const some = (expected ?? []).slice(0, 3).map((one) => `“${one.trim()}”`);
+  const next = some.length ? `, where ${some.join(" or ")} could follow` : "";
+  return failsAt === null ? "It ends too early." : `Right for ${percent(read ?? 0)}${next}.`;
+}
+
+export class Stories {
+  /** @param {string} kind  the class of its run */
+  constructor(kind) {
+    this.title = make("p", { class: "soft" });
+    this.text = make("p", { class: "story", dir: "auto" });
+    this.verdict = make("p", { class: "verdict" });
+    this.strip = make("div", { class: "read-marks", role: "img" });
+    this.caption = make(
+      "p",
+      { class: "soft" },
+      "How far each story is right: the latest stands on the right, and a story by all the rules is coloured.",
+    );
+    this.counted = make("p", { class: "soft counted" });
+    this.element = make(
+      "div",
+      { class: `stories ${kind}` },
+      this.title,
+      make("div", { class: "latest" }, this.text, this.verdict),
+      this.strip,
+      this.caption,
+      this.counted,
+    );
+  }
+
+  /**
+   * @param {Side} side
+   * @param {string} [name]  of the run, where there are two
+   */
+  set(side, name = "") {
+    const { marks, counted } = side;
+    const last = marks.at(-1);
+    const own = side.plan?.data.kind === "text";
+    const begin = name ? `${name}: what it writes` : "What it writes";
+    this.title.textContent = last ? `${begin} after ${count(last.step)} steps` : begin;
+    if (!last) {
+      const wait =
+        side.state === "none"
+          ? "Every four seconds the model writes a text with what it has learned so far, and the first ones are noise."
+          : "The first text comes in a few seconds …";
+      this.text.replaceChildren(make("span", { class: "soft" }, wait));
+      this.verdict.textContent = "";
+      this.strip.hidden = this.caption.hidden = true;
+      this.counted.textContent = "";
+      return;
+    }
+    this.text.replaceChildren(...marked(last.story, last.failsAt));
+    this.text.classList.toggle("own", own);
+    this.verdict.textContent = verdict(last);
+    this.verdict.classList.toggle("right", Boolean(last.right));
+    this.strip.hidden = this.caption.hidden = last.read === null;
+    if (last.read !== null) this.draw(marks.slice(-MOST));
+    const twenty = counted.at(-1);
+    this.counted.textContent = twenty
+      ? `Of ${twenty.of} stories after ${count(twenty.step)} steps, ${twenty.right} were right.`
+      : "";
+  }
+
+  /** @param {Mark[]} marks */
+  draw(marks) {
+    const right = marks.filter((mark) => mark.right).length;
+    this.strip.setAttribute(
+      "aria-label",
+      `How far the last ${marks.length} stories could be read, the latest on the right: ${marks
+        .slice(-8)
+        .map(({ read }) => percent(read ?? 0))
+        .join(", ")}; ${right} were right.`,
+    );
+    this.strip.replaceChildren(
+      ...marks.map(({ read, right, step }) => {
+        const one = make("i", { class: right ? "right" : "", title: `step ${count(step)}` });
+        one.style.setProperty("--read", String(Math.max(0.02, read ?? 0)));
+        return one;
+      }),
+    );
+  }
+}

@@ -1,0 +1,109 @@
+// What a reader does with the model: show it everywhere, save it, write with it.
+
+import { make } from "../exhibits/dom.mjs";
+import { runs, save } from "./start.mjs";
+import { marked, verdict } from "./stories.mjs";
+import { count } from "./words.mjs";
+
+/** @import { Page } from "../exhibits/exhibit.mjs" */
+/** @import { Side } from "./drive.mjs" */
+
+export class Takeaway {
+  /**
+   * @param {Page} page
+   * @param {() => Side} side  whose model is meant
+   */
+  constructor({ model, complain }, side) {
+    this.side = side;
+    this.seed = 0;
+    /** @param {() => Promise<string>} act  what it did, in a sentence */
+    const button = (/** @type {string} */ name, act) => {
+      const one = make("button", {
+        onclick: async () => {
+          one.disabled = true;
+          try {
+            complain(await act());
+          } catch (error) {
+            complain(error);
+          }
+          one.disabled = false;
+        },
+      });
+      one.textContent = name;
+      return one;
+    };
+    const root = document.documentElement.dataset.content_root;
+    this.there = make(
+      "span",
+      { class: "there", hidden: true },
+      ...(root === undefined
+        ? []
+        : [
+            "See it in ",
+            make("a", { href: `${root}book/model.html` }, "Open the model"),
+            ", or in any chapter.",
+          ]),
+    );
+    this.prompt = make("input", { type: "text", "aria-label": "the beginning of a text" });
+    this.written = make("p", { class: "story written" });
+    const write = button("write", async () => {
+      const {
+        text,
+        failsAt,
+        read,
+        right,
+        expected = [],
+      } = await this.side().handle.write(this.prompt.value, ++this.seed);
+      this.written.replaceChildren(...marked(text, failsAt ?? null));
+      return right === undefined || right === null || read === null
+        ? ""
+        : verdict({ right, read, expected, failsAt, step: 0, story: text, held: 0 });
+    });
+    this.prompt.addEventListener("keydown", (event) => event.key === "Enter" && write.click());
+    this.twenty = button("judge 20 stories", async () => {
+      const one = this.side();
+      const { right, of, step } = await one.handle.judge20();
+      one.counted.push({ right, of, step });
+      one.changed("mark");
+      return `Of ${of} stories after ${count(step)} steps, ${right} were right.`;
+    });
+    this.element = make(
+      "section",
+      { class: "takeaway", "aria-label": "take it along", hidden: true },
+      make("p", { class: "head" }, "It is yours"),
+      make("div", { class: "write" }, this.prompt, write, this.twenty),
+      this.written,
+      make(
+        "div",
+        { class: "switchboard" },
+        button("use this model everywhere", async () => {
+          const { name } = await model.use(await this.side().files());
+          this.there.hidden = false;
+          return `All exhibits of the book now show ${name}, until you choose another.`;
+        }),
+        button("save as a file", async () => {
+          const files = await this.side().files();
+          const file = (await runs()).download(files);
+          save(file);
+          return `${file.name} is saved. GPT2.from_pretrained opens it, and so does “use your model” below every exhibit.`;
+        }),
+        button("save for transformers", async () => {
+          const folder = await (await runs()).folderOf(await this.side().files());
+          save(folder);
+          return `${folder.name} is saved. Unpack it: GPT2LMHeadModel.from_pretrained opens the folder.`;
+        }),
+      ),
+      this.there,
+    );
+  }
+
+  set() {
+    const side = this.side();
+    const { plan, handle, reports, state } = side;
+    const asleep = !handle || state === "making" || !reports.length;
+    this.element.hidden = asleep || state === "stopped" || state === "failed";
+    this.twenty.hidden = !side.judged;
+    const crane = plan?.data.kind === "crane";
+    this.prompt.placeholder = crane ? "In the marsh, the crane" : "the beginning of a text";
+  }
+}
