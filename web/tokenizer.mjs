@@ -6,7 +6,7 @@ import { shown } from "./messages.mjs";
 
 export const SPACE = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 // tokenizer.py's pattern. White space is spelled out, because JavaScript's own differs from Unicode.
-const PATTERN = new RegExp(
+export const PATTERN = new RegExp(
   `'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^${SPACE}\\p{L}\\p{N}]+` +
     `|[${SPACE}]+$|[${SPACE}]+(?![^${SPACE}])|[${SPACE}]`,
   "gu",

@@ -86,7 +86,7 @@ describe("verdicts", () => {
 });
 
 describe("rows of stories", () => {
-  const data = makeData({ data: { kind: "crane" } }, { grammar: shipped });
+  const data = makeData({ data: { kind: "crane" }, model: { T: 100 } }, { grammar: shipped });
   const { T } = losses;
 
   test("are windows of T tokens, each with the token after it", () => {

@@ -4,7 +4,7 @@ import { Grammar } from "../language/grammar.mjs";
 import { judge } from "../language/judge.mjs";
 import { story } from "../language/stories.mjs";
 import { countedLosses, lossByPosition } from "./floors.mjs";
-import { ofMerges } from "./merges.mjs";
+import { tokenizerOf } from "./merges.mjs";
 import { batch, storyRows } from "./rows.mjs";
 
 /** @import { Shipped } from "../language/grammar.mjs" */
@@ -21,7 +21,7 @@ const SHOWN = "In the marsh, the crane";
 export function craneData({ merges: packed, floor, ...shipped }) {
   const grammar = new Grammar(shipped);
   const merges = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
-  const tokenizer = ofMerges(merges);
+  const tokenizer = tokenizerOf(merges);
   const { eot, size: V } = tokenizer;
   const ids = [eot, ...tokenizer.encode(SHOWN)];
   const { rows, held } = storyRows(tokenizer, (seed) => story(grammar, seed));

@@ -63,7 +63,8 @@ export function storyRows(tokenizer, story) {
  * near. The last tenth, or two rows, are for validation.
  * @param {Tokenizer} tokenizer
  * @param {Uint16Array} ids  of the text
- * @returns {Sources & {split: (T: number) => number}}
+ * @returns {Sources & {split: (T: number) => number, whole: (T: number) => Rows}}  split: how many
+ *   tokens are to learn from; whole: all of them, row after row
  */
 export function textRows(tokenizer, ids) {
   const begins = tokenizer.tokens.map((bytes) => bytes[0] === " " || bytes[0] === "\n");
@@ -75,6 +76,7 @@ export function textRows(tokenizer, ids) {
   };
   return {
     split,
+    whole: (T) => batch(Math.floor(split(T) / T), T, (row) => window(row * T, T)),
     rows: (seed, step, B, T) => {
       const random = randomNumbers(2 ** 32 * (checkedSeed(seed) + 1) + step);
       const starts = split(T) - T + 1;
