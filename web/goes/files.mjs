@@ -15,7 +15,7 @@ import { zip } from "./zip.mjs";
 /**
  * Throws an Error for a model that other programs would compute otherwise.
  * @param {{plan: {name: string, std: number, data: object, switches: Record<string, boolean>},
- *   step: number, config: Config, weights: Float32Array, merges: Uint8Array<ArrayBuffer>}} run
+ *   step: number, config: Config, weights: Float32Array, merges: Uint8Array}} run
  *   merges: 256 bytes, then two ids for each merge
  * @returns {Promise<Files>}
  */

@@ -7,10 +7,10 @@ import { gzip } from "./zip.mjs";
 export const MOST_TOKENS = 8192; // that a page trains with
 const PRINTED = /[!-~\xa1-\xac\xae-\xff]/;
 
-/** @typedef {{tokens: string[], pairs: Uint16Array, merges: Uint8Array<ArrayBuffer>}} Vocabulary
+/** @typedef {{tokens: string[], pairs: Uint16Array, merges: Uint8Array}} Vocabulary
  *   the bytes of each token; two ids for each merge; 256 bytes and these pairs */
 
-/** @param {Uint8Array<ArrayBuffer>} merges */
+/** @param {Uint8Array} merges */
 export async function packMerges(merges) {
   return btoa(Array.from(await gzip(merges), (byte) => String.fromCharCode(byte)).join(""));
 }

@@ -11,17 +11,16 @@ const UTF8 = 1 << 11; // names are in it
 const DAY = (1 << 5) | 1; // the 1st of January 1980: a file without a date has this one
 const [HEAD, TAIL] = [10, 8]; // bytes of gzip's own
 
-/**
- * @param {Uint8Array<ArrayBuffer>} bytes
- * @returns {Promise<Uint8Array<ArrayBuffer>>}
- */
+/** @param {Uint8Array} bytes */
 export async function gzip(bytes) {
-  const packed = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
+  const packed = new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)])
+    .stream()
+    .pipeThrough(new CompressionStream("gzip"));
   return new Uint8Array(await new Response(packed).arrayBuffer());
 }
 
 /**
- * @param {Record<string, Uint8Array<ArrayBuffer>>} files  by their paths, with slashes
+ * @param {Record<string, Uint8Array>} files  by their paths, with slashes
  * @returns {Promise<Blob>}
  */
 export async function zip(files) {
