@@ -260,6 +260,7 @@ export class Handle {
   async revive(why) {
     if (!this.opened || !this.workers || this.workers.ended) return; // not begun, or at its end
     const { status, revived } = this;
+    this.become("paused");
     this.workers.end(why);
     try {
       if (revived) throw new Error(why);
