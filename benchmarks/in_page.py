@@ -211,7 +211,7 @@ def onnx_graph(config: GPT2Config, weights: Path) -> bytes | None:
         print("onnx is not installed (pip install onnx): these are our figures alone.")
         return None
     if not ORT.is_dir():
-        print("onnxruntime-web is not installed (make bench-page): these are our figures alone.")
+        print("onnxruntime-web is not installed (npm ci in its folder): our figures alone.")
         return None
     return make_graph(config, weights)
 

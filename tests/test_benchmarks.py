@@ -37,9 +37,11 @@ SCRIPTS = {
     ],
     "memory": ["training", "generation"],
     "own_text": ["loss, 0.02 MB", "loss, 0.04 MB"],
+    "page_training": ["training, C 16, T 8, B 2"],
     "speed_ladder": ["training"],
 }
 APART = {"in_page", "memory"}  # start processes; here for ours alone, to be quick
+PAGES = {"in_page", "page_training"}
 
 
 def as_it_is(model, **settings):
@@ -63,7 +65,7 @@ def as_it_was():
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=pytest.mark.browser if n == "in_page" else ()) for n in SCRIPTS],
+    [pytest.param(n, marks=pytest.mark.browser if n in PAGES else ()) for n in SCRIPTS],
 )
 @OF_THEIRS
 def test_a_quick_run_writes_a_whole_file(name, tmp_path, capsys, monkeypatch, missing):
@@ -80,6 +82,7 @@ def test_a_quick_run_writes_a_whole_file(name, tmp_path, capsys, monkeypatch, mi
         monkeypatch.setattr(torch, "compile", as_it_is)
     if name == "in_page":
         monkeypatch.setattr(script, "onnx_graph", lambda config, weights: None)
+    if name in PAGES:
         if script.chromium.program() is None:
             missing("no Chromium on PATH")
     path = tmp_path / "new" / "figures.json"

@@ -2,6 +2,7 @@
 // messages of host.mjs, so all are asked in the same words. Times are milliseconds.
 
 import { Engine } from "../../web/client.mjs";
+import { training } from "./train.mjs";
 
 /** @type {Engine} */
 let engine;
@@ -13,6 +14,8 @@ const observers = ["longtask", "long-animation-frame"].map((type) => {
 });
 
 globalThis.bench = {
+  ...training,
+
   /** From the start of the worker to a model that answers. Without `from`, files are the chosen. */
   async load(worker, backend, from) {
     const started = performance.now();
