@@ -45,12 +45,12 @@ export class Grammar {
     this.variables = [...new Set(this.slots.flatMap(({ name }) => name ?? []))];
     /** @type {Memory} */
     this.empty = this.variables.map(() => null); // no variable is set
-    const start = { name: null, say: true, unlike: null, capital: false };
-    /** @type {Slot[]} */
-    this.starts = STARTS.map((name, i) => {
-      return { ...start, number: slots.length + i, source: [name] };
+    const [story, sentence] = STARTS.map((name, i) => {
+      const number = slots.length + i;
+      return { number, source: [name], name: null, say: true, unlike: null, capital: false };
     });
-    this.dependencies = [...this.slots, ...this.starts].map((slot) => this.dependenciesOf(slot));
+    this.starts = { story, sentence };
+    this.dependencies = [...this.slots, story, sentence].map((slot) => this.dependenciesOf(slot));
     /** @type {Map<string, Option[]>} */
     this.known = new Map();
   }

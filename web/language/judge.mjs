@@ -8,8 +8,9 @@ import { capitalise, separator } from "./stories.mjs";
 /** @import { Grammar, Item, Memory } from "./grammar.mjs" */
 /** @typedef {{item: Item, rest: Stack} | null} Stack  the next item and the rest */
 /** @typedef {{stack: Stack, memory: Memory}} State */
+/** @typedef {(typeof STARTS)[number]} Kind */
 /**
- * @typedef {{kind: "story" | "sentence" | null, failsAt: number | null, expected: string[],
+ * @typedef {{kind: Kind | null, failsAt: number | null, expected: string[],
  *   read: number}} Verdict  failsAt: the first index at which no text of the language continues like
  *   this; expected: the words possible there, "" is the end; read: the share of the text before it
  */
@@ -20,15 +21,11 @@ const BLANK = new RegExp(`[${SPACE}\\x1c-\\x1f]`); // what Python's strip takes 
 /**
  * @param {Grammar} grammar
  * @param {string} text
+ * @param {readonly Kind[]} [kinds]  that it may be
  * @returns {Verdict}
  */
-export function judge(grammar, text) {
-  let states = STARTS.map((kind, i) => {
-    return {
-      kind,
-      state: { stack: { item: grammar.starts[i], rest: null }, memory: grammar.empty },
-    };
-  });
+export function judge(grammar, text, kinds = STARTS) {
+  let states = kinds.map((kind) => ({ kind, state: initialState(grammar, kind) }));
   for (const [word, at] of scanWords(text)) {
     const expected = new Set();
     const after = new Map();
@@ -72,6 +69,16 @@ export function* scanWords(text) {
     yield [word, start];
   }
   yield ["", end];
+}
+
+/**
+ * The state before the first word.
+ * @param {Grammar} grammar
+ * @param {Kind} kind
+ * @returns {State}
+ */
+function initialState(grammar, kind) {
+  return { stack: { item: grammar.starts[kind], rest: null }, memory: grammar.empty };
 }
 
 /**

@@ -18,7 +18,7 @@ export function story(grammar, seed) {
   let memory = grammar.empty;
   let capital = false;
   /** @type {Item[]} */
-  const stack = [grammar.starts[0]];
+  const stack = [grammar.starts.story];
   for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
     if (typeof item === "string") {
       words.push(capital ? capitalise(item) : item);

@@ -76,6 +76,13 @@ describe("verdicts", () => {
     expect(judge(grammar, "").read).toBe(0);
   });
 
+  test("are of the kinds that are asked for", () => {
+    expect(judge(grammar, "A crane ate fish.").kind).toBe("sentence");
+    const { kind, failsAt, expected } = judge(grammar, "A crane ate fish.", ["story"]);
+    expect([kind, failsAt]).toEqual([null, 17]);
+    expect(expected).toContain("Mara");
+  });
+
   test("of a megabyte come at once", () => {
     for (const unit of ["a ", "A crane ate fish. ", "x", " ", " \t"]) {
       const text = unit.repeat(1e6 / unit.length) + "x";

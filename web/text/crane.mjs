@@ -43,7 +43,7 @@ export function craneData({ merges: packed, floor, ...shipped }) {
     prompt: [eot],
     show: { ids, tokens: ids.map((id) => tokenizer.show(id)) },
     decode: (ids) => tokenizer.decode(ids.filter((id) => id !== eot)),
-    judge: (text) => judge(grammar, text),
+    judge: (text) => judge(grammar, text, ["story"]), // a single sentence is none yet
     note: "",
   };
 }
