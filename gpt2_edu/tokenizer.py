@@ -149,7 +149,7 @@ def header_texts(path: Path) -> dict[str, str]:
             return file.metadata() or {}
     except (SafetensorError, OSError) as error:
         raise ValueError(
-            f"{path} cannot be read as safetensors ({escape_control(str(error))}). It is "
+            f"{path} cannot be read as safetensors ({escape_control(str(error))[:300]}). It is "
             f"{path.stat().st_size:,} bytes; was it cut off?"
         ) from error
 
