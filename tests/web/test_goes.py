@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from gpt2_edu import GPT2, GPT2Config, crane, load_tokenizer
 from gpt2_edu.bpe import train_bpe
+from gpt2_edu.exercises import my_gpt2
 from gpt2_edu.tokenizer import header_texts, make_encoding
 from gpt2_edu.web import save_for_page
 from gpt2_edu.weights import config_to_hugging_face
@@ -75,6 +76,16 @@ def test_logits_and_ids_are_those_of_the_page_in_python(gone, encoding):
         tokenizer = load_tokenizer(path)
         assert tokenizer._mergeable_ranks == encoding._mergeable_ranks
         assert tokenizer.encode_ordinary(TEXT) == encoding.encode_ordinary(TEXT)
+
+
+def test_the_readers_own_gpt2_loads_the_folder(gone, tmp_path, monkeypatch):
+    """By chapter 12's ``load``, here the book's."""
+    monkeypatch.chdir(tmp_path)
+    _, _, folder, logits = gone(steps=30)
+    mine = my_gpt2("weights").load(folder).eval()
+    for prompt, expected in zip(PROMPTS, logits, strict=True):
+        found = mine(torch.tensor([prompt])).detach().flatten()
+        assert (found - torch.tensor(expected)).abs().max() < 1e-5
 
 
 def test_logits_and_ids_are_those_of_the_page_in_transformers(gone, encoding):
