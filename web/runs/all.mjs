@@ -6,6 +6,9 @@ import "../kernel.mjs";
 import "../train/kernel.mjs";
 
 import "./worker.mjs";
+import { download, filesOf, folderOf } from "../goes/files.mjs";
+import { openFiles } from "../goes/read.mjs";
+import { checkText, readText } from "../text/reading.mjs";
 import { DEFAULTS } from "../train/adamw.mjs";
 import { start } from "./client.mjs";
 import { available, drop, stored } from "./keep.mjs";
@@ -14,8 +17,14 @@ import { estimate, refuse } from "./limits.mjs";
 /** @type {any} */ (globalThis).gpt2Runs = {
   DEFAULTS,
   available,
+  checkText,
+  download,
   drop,
   estimate,
+  filesOf,
+  folderOf,
+  openFiles,
+  readText,
   refuse,
   start,
   stored,

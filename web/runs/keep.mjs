@@ -5,6 +5,7 @@
 
 const DATABASE = "gpt2-edu-runs"; // not exhibits/own.mjs's: a new version there would block old tabs
 const STORE = "runs";
+const PATIENCE = 500; // milliseconds
 
 const DENIED =
   "This browser does not store the run: if you close the page, the model is gone. Save it as a file " +
@@ -94,7 +95,8 @@ export async function available() {
 }
 
 /**
- * Lock a slot for this page. Throws an Error if another tab has it.
+ * Lock a slot for this page. Throws an Error if another tab has it; a page that is being left has it for
+ * a moment.
  * @param {number} slot
  * @returns {Promise<() => void>}  what releases it
  */
@@ -102,11 +104,11 @@ export function hold(slot) {
   return new Promise((resolve, reject) => {
     const free = () => resolve(() => {}); // without locks there is no storage to share, either
     if (!navigator.locks) return free();
-    navigator.locks
-      .request(`${DATABASE} ${slot}`, { ifAvailable: true }, (lock) => {
-        if (!lock) return reject(new Error(BUSY));
-        return new Promise((release) => resolve(() => release(undefined)));
-      })
-      .catch(free);
+    const signal = AbortSignal.timeout(PATIENCE);
+    const held = () => new Promise((release) => resolve(() => release(undefined)));
+    navigator.locks.request(`${DATABASE} ${slot}`, { signal }, held).catch(() => {
+      if (signal.aborted) reject(new Error(BUSY));
+      else free();
+    });
   });
 }
