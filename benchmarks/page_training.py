@@ -17,7 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,15 +98,18 @@ def batch(size: Size) -> torch.Tensor:
 @contextmanager
 def bound(process: int, cores: set[int]) -> Iterator[None]:
     """All threads of a process on some cores; those that they start follow them."""
-    tasks = [int(task) for task in os.listdir(f"/proc/{process}/task")]
     before = os.sched_getaffinity(process)
-    for task in tasks:
-        os.sched_setaffinity(task, cores)
+    bind(process, cores)
     try:
         yield
     finally:
-        for task in tasks:
-            os.sched_setaffinity(task, before)
+        bind(process, before)
+
+
+def bind(process: int, cores: set[int]) -> None:
+    for task in Path(f"/proc/{process}/task").iterdir():
+        with suppress(ProcessLookupError):  # it has ended by now
+            os.sched_setaffinity(int(task.name), cores)
 
 
 # ---------------------------------------------------------------------------------------------
