@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import chdir, redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,12 @@ from gpt2_edu.crane.grammar import Grammar
 from gpt2_edu.data import TokenShards
 from gpt2_edu.data.prepare import PrepareConfig, prepare
 from gpt2_edu.exercises import record
+from gpt2_edu.models import load_model_tokenizer
+from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training.config import read_train_config
 from gpt2_edu.training.run_log import cut_log, read_log
+from gpt2_edu.web import save_for_page
 from tests.fuzz.mutate import damaged
 from tests.fuzz.tally import Tally
 from tests.training.small_run import small_config, write_shards
@@ -42,6 +46,9 @@ def kinds(place: Path) -> list[Kind]:
     torch.manual_seed(0)
     model = GPT2(GPT2Config(vocab_size=23, block_size=5, n_layer=1, n_head=1, n_embd=6))
     model.save_pretrained(place / "model")
+    page = place / "page.safetensors"
+    bytes_alone = make_encoding("bytes", {bytes([b]): b for b in range(256)})
+    save_for_page(GPT2(replace(model.config, vocab_size=257)), bytes_alone, page)
     data, run = write_shards(place / "shards", train=400, val=60), place / "run"
     settings = {"n_layer": 1, "n_head": 1, "n_embd": 6, "steps": 2, "save_every": 1}
     settings |= {"sample_every": 0, "eval_every": 0, "warmup_steps": 1}
@@ -61,6 +68,11 @@ def kinds(place: Path) -> list[Kind]:
 
     def loaded() -> Any:
         return GPT2.from_pretrained(place / "model")(torch.tensor([[1, 2, 3]]))[0].shape[-1]
+
+    def in_one_file() -> Any:
+        model = GPT2.from_pretrained(page)
+        load_model_tokenizer(page, model).encode_ordinary("A crane ate fish.")
+        return model(torch.tensor([[1, 2, 3]]))[0].shape[-1]
 
     def checkpoint() -> Any:
         folder = weights_folder(newest)
@@ -97,6 +109,7 @@ def kinds(place: Path) -> list[Kind]:
     return [
         (place / "model/config.json", loaded, False),
         (place / "model/model.safetensors", loaded, False),
+        (page, in_one_file, False),
         (newest / "model.safetensors", checkpoint, True),
         (newest / "optimizer.safetensors", checkpoint, True),
         (newest / "state.json", checkpoint, True),
