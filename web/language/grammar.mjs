@@ -1,8 +1,8 @@
-// The grammar of Crane World: the ways to fill a slot. gpt2_edu/crane/grammar.py in JavaScript, with the
-// same names; it reads what gpt2_edu/crane/shipping.py made of grammar.md.
+// The grammar of Crane World: the ways to fill a slot. This is gpt2_edu/crane/grammar.py in
+// JavaScript, with the same names. It reads what gpt2_edu/crane/shipping.py makes of grammar.md.
 
 /**
- * A placeholder in a line, filled when the line is expanded; `number` tells it from the others.
+ * A placeholder in a line, filled when the line is expanded; `number` is its index.
  * @typedef {{number: number, source: string[], name: string | null, say: boolean,
  *   unlike: string | null, capital: boolean}} Slot
  */

@@ -1,5 +1,5 @@
-// Is a text a story of Crane World, and if not, where does it leave the language? Of
-// gpt2_edu/crane/parsing.py and judging.py, what a page needs; the names are the same.
+// Whether a text is a story of Crane World, and if not, where it leaves the language. This is a part
+// of gpt2_edu/crane/parsing.py and judging.py, with the same names.
 
 import { SPACE } from "../tokenizer.mjs";
 import { STARTS } from "./grammar.mjs";

@@ -2,7 +2,7 @@
 
 import { SplitMix64 } from "./splitmix.mjs";
 
-/** @import { Grammar, Item } from "./grammar.mjs" */
+/** @import { Grammar, Item, Option } from "./grammar.mjs" */
 
 const PUNCTUATION = ".,?!"; // follows a word without a space
 
@@ -27,8 +27,8 @@ export function story(grammar, seed) {
     }
     const options = grammar.options(item, memory, "training");
     const number = random.below(options[options.length - 1].cumulative);
-    const at = options.findIndex(({ cumulative }) => cumulative > number);
-    const option = options[at];
+    const found = options.find(({ cumulative }) => cumulative > number);
+    const option = /** @type {Option} */ (found);
     memory = grammar.remember(memory, item, option);
     for (let i = option.items.length - 1; i >= 0; i--) stack.push(option.items[i]);
     capital ||= item.say && item.capital;

@@ -1,4 +1,4 @@
-// Crane World as data: stories without end, and what judges those of a model.
+// Crane World as data: as many stories as a run needs, and the judge of those that a model writes.
 
 import { Grammar } from "../language/grammar.mjs";
 import { judge } from "../language/judge.mjs";
@@ -8,7 +8,7 @@ import { tokenizerOf } from "./merges.mjs";
 import { batch, storyRows } from "./rows.mjs";
 
 /** @import { Shipped } from "../language/grammar.mjs" */
-/** @import { Data } from "../runs/run.mjs" */
+/** @import { Source } from "./own.mjs" */
 
 const COUNTED = 2000; // stories, in which tokens and pairs are counted
 const SHOWN = "In the marsh, the crane";
@@ -16,19 +16,17 @@ const SHOWN = "In the marsh, the crane";
 /**
  * @param {Shipped & {merges: string, floor: number[]}} shipped  merges: in base64; floor: the loss of
  *   the grammar itself at each position of a story
- * @returns {Data}
+ * @returns {Source}
  */
-export function craneData({ merges: packed, floor, ...shipped }) {
+export function craneSource({ merges: packed, floor, ...shipped }) {
   const grammar = new Grammar(shipped);
   const merges = Uint8Array.from(atob(packed), (sign) => sign.charCodeAt(0));
   const tokenizer = tokenizerOf(merges);
-  const { eot, size: V } = tokenizer;
-  const ids = [eot, ...tokenizer.encode(SHOWN)];
+  const { eot, size } = tokenizer;
   const { rows, held } = storyRows(tokenizer, (seed) => story(grammar, seed));
   return {
-    vocabSize: V,
-    eot,
     merges,
+    tokenizer,
     rows,
     held,
     floors: (T) => {
@@ -38,12 +36,9 @@ export function craneData({ merges: packed, floor, ...shipped }) {
       const ids = stories.flat();
       const counted = batch(1, ids.length - 1, () => ids);
       const truth = lossByPosition(held(T), eot, floor);
-      return { ...countedLosses(counted, held(T), V), truth };
+      return { ...countedLosses(counted, held(T), size), truth };
     },
-    prompt: [eot],
-    show: { ids, tokens: ids.map((id) => tokenizer.show(id)) },
-    decode: (ids) => tokenizer.decode(ids.filter((id) => id !== eot)),
-    judge: (text) => judge(grammar, text, ["story"]), // a single sentence is none yet
-    note: "",
+    shown: [eot, ...tokenizer.encode(SHOWN)],
+    judge: (text) => judge(grammar, text, ["story"]), // a single sentence is no story
   };
 }

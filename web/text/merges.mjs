@@ -1,6 +1,7 @@
-// Byte-pair merges, read and learned: gpt2_edu/bpe.py in JavaScript, with the same names.
+// Byte-pair merges: a tokenizer from them, and how they are learned, as in gpt2_edu/bpe.py.
 
 import { PATTERN, fromMerges } from "../tokenizer.mjs";
+import { Heap } from "./heap.mjs";
 
 /** @typedef {[number, number]} Pair  the ids of two neighbours */
 
@@ -11,6 +12,7 @@ const BYTES = [...ALL.filter(printable), ...ALL.filter((b) => !printable(b))];
 const ID_OF = new Map(BYTES.map((b, id) => [b, id]));
 
 export const LONGEST = 128; // characters of a piece that merges are learned from
+const SHIFT = 2 ** 16; // a pair is also one number, in the order of its ids
 
 /** @param {Uint8Array} merges  256 bytes in their order, then two uint16 for each merge */
 export function tokenizerOf(merges) {
@@ -19,7 +21,7 @@ export function tokenizerOf(merges) {
 }
 
 /**
- * The same form from the pairs.
+ * The form that tokenizerOf reads.
  * @param {Pair[]} pairs
  */
 export function packed(pairs) {
@@ -97,7 +99,7 @@ function* merges(words, weights) {
   const where = new Map(); // words that hold the pair, or once did
   const count = (/** @type {number} */ key, /** @type {number} */ n) =>
     counts.set(key, (counts.get(key) ?? 0) + n);
-  const meet = (/** @type {number} */ key, /** @type {number} */ w) => {
+  const found = (/** @type {number} */ key, /** @type {number} */ w) => {
     const known = where.get(key);
     if (known) known.add(w);
     else where.set(key, new Set([w]));
@@ -105,7 +107,7 @@ function* merges(words, weights) {
   words.forEach((word, w) => {
     for (const key of keys(word)) {
       count(key, weights[w]);
-      meet(key, w);
+      found(key, w);
     }
   });
   const heap = new Heap();
@@ -116,30 +118,28 @@ function* merges(words, weights) {
     const { key } = best;
     const now = /** @type {number} */ (counts.get(key));
     if (best.count > now) {
-      heap.push(now, key); // counts only fall: this one is less by now, so it must wait
+      heap.push(now, key); // counts only fall: this one is lower by now, so it must wait
       continue;
     }
     const pair = /** @type {Pair} */ ([Math.floor(key / SHIFT), key % SHIFT]);
     yield pair;
-    const found = new Set();
+    const newPairs = new Set();
     for (const w of where.get(key) ?? []) {
       for (const old of keys(words[w])) count(old, -weights[w]);
       words[w] = merge(words[w], pair, id);
       for (const fresh of keys(words[w])) {
         count(fresh, weights[w]);
         if (Math.floor(fresh / SHIFT) === id || fresh % SHIFT === id) {
-          meet(fresh, w);
-          found.add(fresh);
+          found(fresh, w);
+          newPairs.add(fresh);
         }
       }
     }
     where.delete(key);
-    for (const fresh of found) heap.push(/** @type {number} */ (counts.get(fresh)), fresh);
+    for (const fresh of newPairs) heap.push(/** @type {number} */ (counts.get(fresh)), fresh);
     id++;
   }
 }
-
-const SHIFT = 2 ** 16; // a pair as one number, in the order of its ids
 
 /**
  * The pairs of a word's neighbours.
@@ -163,56 +163,4 @@ function merge(word, [left, right], id) {
     if (found) i++;
   }
   return merged;
-}
-
-/** Pairs, the most frequent first, and of equals the one with the lowest ids. */
-class Heap {
-  constructor() {
-    /** @type {{count: number, key: number}[]} */
-    this.entries = [];
-  }
-
-  /**
-   * @param {number} i
-   * @param {number} j
-   */
-  before(i, j) {
-    const [a, b] = [this.entries[i], this.entries[j]];
-    return a.count > b.count || (a.count === b.count && a.key < b.key);
-  }
-
-  /**
-   * @param {number} i
-   * @param {number} j
-   */
-  swap(i, j) {
-    [this.entries[i], this.entries[j]] = [this.entries[j], this.entries[i]];
-  }
-
-  /**
-   * @param {number} count
-   * @param {number} key
-   */
-  push(count, key) {
-    let i = this.entries.push({ count, key }) - 1;
-    for (let up = (i - 1) >> 1; i > 0 && this.before(i, up); up = (i - 1) >> 1) {
-      this.swap(i, up);
-      i = up;
-    }
-  }
-
-  pop() {
-    if (!this.entries.length) return undefined;
-    this.swap(0, this.entries.length - 1);
-    const first = this.entries.pop();
-    const { length } = this.entries;
-    for (let i = 0; ;) {
-      const [left, right] = [2 * i + 1, 2 * i + 2];
-      if (left >= length) return first;
-      const child = right < length && this.before(right, left) ? right : left;
-      if (!this.before(child, i)) return first;
-      this.swap(i, child);
-      i = child;
-    }
-  }
 }

@@ -1,9 +1,9 @@
-// A text that a reader brings: read from a file, and looked at before anything is learned from it.
+// A text of the reader's: read from a file, and checked before a run is made of it.
 
 const MOST = 5e6; // bytes of a text
 const LEAST = 200; // characters
 const NO_TEXT =
-  "This is not text: a picture, an archive or a text in another encoding. Save it as UTF-8.";
+  "This is not a text in UTF-8. It may be a picture, an archive or a text in another encoding: save it as UTF-8.";
 
 /**
  * The text of a file in UTF-8, or in UTF-16 with its mark, or what was pasted. Lines end in \n.
@@ -29,9 +29,9 @@ export async function readText(source) {
  * @param {string} text
  */
 export function checkText(text) {
-  if (!text.trim()) return "There is no text yet: paste one, or choose a file.";
+  if (!text.trim()) return "There is no text yet. Paste one, or choose a file.";
   if (text.length < LEAST) {
-    return `This is learned by heart in a second: give at least ${LEAST} characters, better 20,000.`;
+    return `So short a text is memorised in a second. Give at least ${LEAST} characters, better 20,000.`;
   }
   const { length } = new TextEncoder().encode(text);
   if (length > MOST) return tooLong(length);
@@ -41,7 +41,7 @@ export function checkText(text) {
 /** @param {number} bytes */
 function tooLong(bytes) {
   return (
-    `This text has ${(bytes / 1e6).toFixed(1)} MB; the page takes ${MOST / 1e6}. Take a part of it, ` +
-    "or train with Python: gpt2-edu prepare."
+    `This text has ${(bytes / 1e6).toFixed(1)} MB, and a page takes at most ${MOST / 1e6} MB. Give a ` +
+    "part of it, or train with Python: gpt2-edu prepare."
   );
 }

@@ -1,5 +1,5 @@
-// Rows of tokens to learn from. Which they are depends on the seed and the step only, so a run that
-// continues needs no random state. Each begins with <|endoftext|>, as texts do everywhere in the book.
+// Rows of tokens to learn from. They depend on the seed and the step only, so a run that continues
+// needs no random state. Each begins with <|endoftext|>, as a text does everywhere in the book.
 
 import { randomNumbers } from "../sampling.mjs";
 
@@ -9,10 +9,10 @@ import { randomNumbers } from "../sampling.mjs";
  *   held: (T: number) => Rows}} Sources  to learn from, and for validation */
 
 const HELD = 40; // rows for validation
-const STORIES = 16; // numbers that are set aside for a row, enough for 480 tokens
+const STORIES = 16; // numbers reserved for the stories of a row: 480 tokens or more
 const SEEDS = 2 ** 16;
-const STEPS = 2 ** 32; // rows that a seed has
-const NEAR = 16; // tokens that a row's beginning may move on, to the beginning of a word
+const ROWS = 2 ** 32; // of a seed
+const NEAR = 16; // tokens within which a row looks for the beginning of a word
 
 /**
  * Rows of T tokens, and the token after each, from windows of T + 1 tokens or more.
@@ -34,8 +34,8 @@ export function batch(B, T, windowOf) {
 }
 
 /**
- * Stories one after the other. No number of a story occurs twice in a run, nor in runs of two seeds;
- * those from 2⁵² on are for validation.
+ * Rows of stories. No story number occurs twice, in one run or in runs with different seeds, and
+ * the numbers from 2⁵² are for validation only.
  * @param {Tokenizer} tokenizer
  * @param {(seed: number) => string} story
  * @returns {Sources}
@@ -51,20 +51,20 @@ export function storyRows(tokenizer, story) {
   };
   return {
     rows: (seed, step, B, T) => {
-      const first = checkedSeed(seed) * STEPS + step * B;
+      const first = checkedSeed(seed) * ROWS + step * B;
       return batch(B, T, (row) => window(STORIES * (first + row), T));
     },
-    held: (T) => batch(HELD, T, (row) => window(STORIES * (SEEDS * STEPS + row), T)),
+    held: (T) => batch(HELD, T, (row) => window(STORIES * (SEEDS * ROWS + row), T)),
   };
 }
 
 /**
- * Parts of a text, from anywhere in its first nine tenths, but from the beginning of a word if one is
- * near. The last tenth, or two rows, are for validation.
+ * Rows of a text, from random places in its first nine tenths; a row begins with the next word if
+ * that is near. The last tenth, at least two rows, is for validation.
  * @param {Tokenizer} tokenizer
  * @param {Uint16Array} ids  of the text
- * @returns {Sources & {split: (T: number) => number, whole: (T: number) => Rows}}  split: how many
- *   tokens are to learn from; whole: all of them, row after row
+ * @returns {Sources & {split: (T: number) => number, whole: (T: number) => Rows}}  split: the
+ *   number of tokens to learn from; whole: all of them, row after row
  */
 export function textRows(tokenizer, ids) {
   const begins = tokenizer.tokens.map((bytes) => bytes[0] === " " || bytes[0] === "\n");

@@ -6,6 +6,7 @@ import { tokenizerOf, trainMerges } from "./merges.mjs";
 import { batch } from "./rows.mjs";
 
 /** @import { Data, Verdict } from "../runs/run.mjs" */
+/** @import { Source } from "./own.mjs" */
 
 const ARTICLES = ["A", "The", "One", "That"];
 const FOODS = { crane: "fish", bat: "fruit", seal: "squid", mouse: "bread" };
@@ -18,46 +19,43 @@ export const SENTENCES = ARTICLES.flatMap((article) =>
   ]),
 );
 const LENGTH = 5; // tokens of each
-const COUNTED = 100; // times each sentence, so that no token is counted that never comes
+const COUNTED = 100; // copies of each, so that what is added to the counts has no weight
 
-/** @returns {Data} */
-export function sentencesData() {
+/** @returns {Source} */
+export function sentencesSource() {
   const merges = trainMerges(SENTENCES, Infinity); // until every word is one token
   const tokenizer = tokenizerOf(merges);
-  const { eot, size: V } = tokenizer;
+  const { eot, size } = tokenizer;
   const ids = SENTENCES.map((sentence) => [eot, ...tokenizer.encode(sentence)]);
   /** @type {Data["rows"]} */
   const rows = (_, step, B, T) => {
     if (T !== LENGTH)
-      throw new Error(`The sentences have ${LENGTH} tokens: take a window of as many.`);
+      throw new Error(
+        `Each sentence has ${LENGTH} tokens, so the window must be ${LENGTH}, not ${T}.`,
+      );
     const { ids: inputs, targets } = batch(B, T, (row) => ids[(step * B + row) % ids.length]);
-    for (let row = 0; row < B; row++) targets[row * T] = IGNORED; // the article comes from nothing
+    for (let row = 0; row < B; row++) targets[row * T] = IGNORED; // nothing predicts the article
     return { ids: inputs, targets };
   };
   const held = (/** @type {number} */ T) => rows(0, 0, ids.length, T);
-  const prompt = [eot, ...tokenizer.encode(ARTICLES[0])];
-  const shown = ids[0].slice(0, LENGTH);
   return {
-    vocabSize: V,
-    eot,
     merges,
+    tokenizer,
     rows,
     held,
     floors: (T) => ({
-      ...countedLosses(rows(0, 0, COUNTED * ids.length, T), held(T), V),
+      ...countedLosses(rows(0, 0, COUNTED * ids.length, T), held(T), size),
       // After an article comes one of four nouns, then one of two verbs; the rest is certain.
       truth: (Math.log(NOUNS.length) + Math.log(2)) / (LENGTH - 1),
     }),
-    prompt,
-    show: { ids: shown, tokens: shown.map((id) => tokenizer.show(id)) },
-    decode: (ids) => tokenizer.decode(ids.filter((id) => id !== eot)),
+    prompt: [eot, ...tokenizer.encode(ARTICLES[0])],
+    shown: ids[0].slice(0, LENGTH),
     judge: judgeSentence,
-    note: "",
   };
 }
 
 /**
- * Whether a text is one of the sentences, or where it is none any more.
+ * Whether a text is one of the sentences, or where it stops being the beginning of one.
  * @param {string} text
  * @returns {Verdict}
  */
