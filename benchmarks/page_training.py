@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import statistics
 import sys
 import time
@@ -234,7 +235,7 @@ def learn(options: Any, launch: Callable[..., Any], start: str) -> Report:
             found.setdefault(name, []).append(value)
         print(f"seed {seed}: {answer}", flush=True)
     for name, values in found.items():
-        unit = "tokens/s" if name.startswith("tokens") else "nats" if "loss" in name else "s"
+        unit = {"tokens/s": "tokens/s", "loss": "nats"}.get(re.split("[ ,]", name)[0], "s")
         row = Row(name, "ours", values, unit, higher_is_better=unit == "tokens/s")
         missed = sum(value >= limit for value in values) * (unit == "s")
         row.note = f"{missed} of {len(values)} not within {limit:.0f} s" * bool(missed)
