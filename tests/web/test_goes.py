@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from safetensors.torch import load_file
 
 from gpt2_edu import GPT2, GPT2Config, crane, load_tokenizer
 from gpt2_edu.bpe import train_bpe
+from gpt2_edu.cli import main
 from gpt2_edu.exercises import my_gpt2
 from gpt2_edu.tokenizer import header_texts, make_encoding
 from gpt2_edu.web import save_for_page
@@ -24,6 +26,44 @@ NO_DROPOUT = {"embd_pdrop": 0.0, "attn_pdrop": 0.0, "resid_pdrop": 0.0}
 SIZES = {"vocab_size": 400, "block_size": 11, "n_layer": 2, "n_head": 3, "n_embd": 21}
 CONFIG = GPT2Config(**SIZES, **NO_DROPOUT, initializer_range=0.1)
 PROMPTS = [[399], [5, 3, 398, 0, 7], list(range(11))]
+
+
+TRAINED = """
+async ([address, text, prompts]) => {
+  for (const name of ["gpt2", "runs"]) {
+    const script = document.createElement("script");
+    script.src = `${address}/gpt2_edu/exhibits/static/${name}.js`;
+    await new Promise((resolve) => {
+      script.onload = resolve;
+      document.head.append(script);
+    });
+  }
+  const settings = { ...gpt2Runs.DEFAULTS, steps: 30, lr: 0.01, minLr: 0.001, warmupSteps: 5 };
+  const model = { nLayer: 1, nHead: 2, nEmbd: 16, T: 16 };
+  const whole = text.repeat(200);
+  const data = { kind: "text", unit: "characters", vocabSize: 256, text: whole };
+  const plan = { version: 1, name: "My text", seed: 3, model, batch: 4, std: 0.1, settings };
+  const losses = [];
+  const run = await new Promise(async (done) => {
+    const report = ({ loss }) => losses.push(loss);
+    const on = { report, done: () => done(run) };
+    const run = await gpt2Runs.start({ ...plan, switches: {}, workers: 2, data }, null, on);
+    await run.go();
+  });
+  const files = await gpt2Runs.filesOf(await run.weights());
+  const saved = {};
+  for (const file of [gpt2Runs.download(files), await gpt2Runs.folderOf(files)]) {
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    saved[file.name] = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  }
+  const engine = gpt2.startEngine(); // that of every exhibit
+  await engine.load("mine", files);
+  const answers = [];
+  for (const ids of prompts) answers.push([ids, [...(await engine.run("mine", { ids })).logits]]);
+  const tokenizer = await gpt2.unpackTokenizer(files.merges);
+  return { saved, losses, answers, ids: tokenizer.encode(text) };
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +144,49 @@ def test_logits_and_ids_are_those_of_the_page_in_transformers(gone, encoding):
     assert tokenizer.eos_token_id == encoding.eot_token == again.config.eos_token_id
     written = again.generate(torch.tensor([[399]]), max_new_tokens=3, do_sample=False)
     assert tokenizer.decode(written[0])
+
+
+@pytest.mark.browser
+def test_what_a_reader_trains_and_saves_goes_on_in_python(browser, address, tmp_path):
+    """As the page does it: by the packed scripts, in two workers, with characters as tokens."""
+    page = browser.new_page()
+    page.goto(f"{address}/web/package.json")
+    found = page.evaluate(TRAINED, [address, TEXT, [[0], [5, 3, 265, 0, 7], list(range(250, 266))]])
+    page.close()
+    for name, content in found["saved"].items():
+        (tmp_path / name).write_bytes(base64.b64decode(content))
+    file = tmp_path / "my-text-30-steps.safetensors"
+    with zipfile.ZipFile(tmp_path / "my-text-30-steps.zip") as packed:
+        packed.extractall(tmp_path)
+    model, encoding = GPT2.from_pretrained(file), load_tokenizer(file)
+    theirs = pytest.importorskip("transformers").pipeline(
+        "text-generation", str(tmp_path / "my-text-30-steps")
+    )
+    assert encoding.encode_ordinary(TEXT) == found["ids"] == theirs.tokenizer(TEXT)["input_ids"]
+    for prompt, expected in found["answers"]:
+        idx = torch.tensor([prompt])
+        for logits in (model(idx)[0], theirs.model(idx).logits.detach()):
+            assert (logits.flatten() - torch.tensor(expected)).abs().max() < 1e-5
+    written = theirs("Über dem", max_new_tokens=3, do_sample=False)[0]["generated_text"]
+    assert written.startswith("Über dem")
+    begun = found["losses"][0]
+    assert found["losses"][-1] < begun - 0.5
+    (tmp_path / "text.txt").write_text(TEXT * 200, encoding="utf-8")
+    data, run = tmp_path / "data", tmp_path / "run"
+    main(["prepare", str(tmp_path / "text.txt"), "--out", str(data), "--tokenizer", str(file)])
+    settings = "--block-size 16 --batch-size 4 --steps 2 --warmup-steps 1 --eval-every 1"
+    main(
+        [
+            "train",
+            "--data",
+            str(data),
+            "--out",
+            str(run),
+            "--init-from",
+            str(file),
+            *settings.split(),
+        ]
+    )
+    log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
+    losses = [line["loss"] for line in log if "loss" in line]
+    assert losses[0] < begun - 0.5
