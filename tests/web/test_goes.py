@@ -173,20 +173,9 @@ def test_what_a_reader_trains_and_saves_goes_on_in_python(browser, address, tmp_
     assert found["losses"][-1] < begun - 0.5
     (tmp_path / "text.txt").write_text(TEXT * 200, encoding="utf-8")
     data, run = tmp_path / "data", tmp_path / "run"
-    main(["prepare", str(tmp_path / "text.txt"), "--out", str(data), "--tokenizer", str(file)])
+    main(f"prepare {tmp_path}/text.txt --out {data} --tokenizer {file}".split())
     settings = "--block-size 16 --batch-size 4 --steps 2 --warmup-steps 1 --eval-every 1"
-    main(
-        [
-            "train",
-            "--data",
-            str(data),
-            "--out",
-            str(run),
-            "--init-from",
-            str(file),
-            *settings.split(),
-        ]
-    )
+    main(f"train --data {data} --out {run} --init-from {file} {settings}".split())
     log = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
     losses = [line["loss"] for line in log if "loss" in line]
     assert losses[0] < begun - 0.5
