@@ -14,12 +14,14 @@ import torch
 from gpt2_edu import crane, load_tokenizer, web
 from gpt2_edu.analysis.scoring import Bigram
 from gpt2_edu.bpe import train_bpe
-from gpt2_edu.crane.grammar import EVERYTHING, crane_world
+from gpt2_edu.crane.grammar import EVERYTHING, Grammar, crane_world
 from gpt2_edu.crane.judging import _parse
 from gpt2_edu.crane.parsing import initial_state, join_words, next_steps
-from gpt2_edu.crane.sampling import SplitMix64
+from gpt2_edu.crane.sampling import SplitMix64, _sample
+from gpt2_edu.crane.shipping import shipped
 from gpt2_edu.tokenizer import make_encoding
 from tests.crane.mutations import MUTATIONS
+from tests.crane.small_grammars import PAGES, page
 
 SEEDS = (0, 1, 2**32 - 1, 2**53 + 1, 2**64 - 1)
 WHOLE = 600  # stories that are judged as they are
@@ -44,6 +46,9 @@ def language() -> dict[str, Any]:
             [seed, *change(crane.story(seed), text), *verdict(text)] for seed, text in changed()
         ],
         "losses": losses(),
+        "small": {
+            name: small(Grammar(page(f"{rules}\nsentence: a"))) for name, rules in PAGES.items()
+        },
     }
 
 
@@ -55,9 +60,25 @@ def draws(seed: int) -> Iterator[str]:
 # ---- Texts to judge
 
 
-def verdict(text: str) -> tuple[str | None, int | None, str]:
+def small(grammar: Grammar) -> dict[str, Any]:
+    """A grammar that does what Crane World's does not, with stories, whole and without a word."""
+    draw = random.Random(0)
+    stories = [_sample(grammar, seed, None, annotate=False).text for seed in range(60)]
+    words = [text.split(" ") for text in stories]
+    without = []
+    for one in words:
+        one.pop(draw.randrange(len(one)))
+        without.append(" ".join(one))
+    return {
+        "grammar": shipped(grammar),
+        "stories": stories,
+        "judged": [[text, *verdict(text, grammar)] for text in stories + without],
+    }
+
+
+def verdict(text: str, grammar: Grammar | None = None) -> tuple[str | None, int | None, str]:
     """The kind, the index, and the expected words in short."""
-    kind, fails_at, expected = _parse(crane_world(), text)
+    kind, fails_at, expected = _parse(grammar or crane_world(), text)
     return kind, fails_at, sha256(list(expected))[:8]
 
 

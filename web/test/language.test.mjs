@@ -18,6 +18,7 @@ const {
   judged,
   changed,
   losses,
+  small,
 } = fixture("language");
 const grammar = new Grammar(shipped);
 const sha256 = (lines) => createHash("sha256").update(lines.join("\n")).digest("hex");
@@ -38,14 +39,20 @@ describe("stories", () => {
   });
 });
 
-describe("verdicts", () => {
-  /** The index in characters, as Python counts them, and the expected words in short. */
-  const verdict = (text) => {
-    const { kind, failsAt, expected } = judge(grammar, text);
-    const at = failsAt === null ? null : Array.from(text.slice(0, failsAt)).length;
-    return [kind, at, sha256(expected).slice(0, 8)];
-  };
+/** The index in characters, as Python counts them, and the expected words in short. */
+const verdict = (text, of = grammar) => {
+  const { kind, failsAt, expected } = judge(of, text);
+  const at = failsAt === null ? null : Array.from(text.slice(0, failsAt)).length;
+  return [kind, at, sha256(expected).slice(0, 8)];
+};
 
+test.each(Object.entries(small))("stories and verdicts of the grammar %s", (_, one) => {
+  const own = new Grammar(one.grammar);
+  expect(one.stories.map((_, seed) => story(own, seed))).toEqual(one.stories);
+  expect(one.judged.map(([text]) => [text, ...verdict(text, own)])).toEqual(one.judged);
+});
+
+describe("verdicts", () => {
   test("a story is one", () => {
     for (let seed = 0; seed < whole; seed++) {
       expect(judge(grammar, story(grammar, seed))).toEqual({

@@ -30,6 +30,7 @@ describe.each(Object.entries(texts))("the text %s", (_, { text, merges }) => {
     expect(ids.map((id) => tokenizer.show(id))).toEqual(Array.from(text));
     expect(tokenizer.decode(ids)).toBe(text);
     expect([whole, new Set(ids).size]).toEqual([different, different]);
+    expect(new Set(tokenizer.tokens).size).toBe(tokenizer.tokens.length);
   });
 });
 
@@ -171,7 +172,7 @@ describe("chapter 6's sentences", () => {
     );
     expect(read).toEqual(SENTENCES);
     expect(targets.filter((_, t) => t % 5 === 0)).toEqual(new Int32Array(32).fill(IGNORED));
-    expect(() => data.rows(0, 0, 1, 6)).toThrow("the window must be 5, not 6");
+    expect(() => data.rows(0, 0, 1, 6)).toThrow("the window must be as long, not 6");
   });
 
   test("have the least loss that counting gives", () => {

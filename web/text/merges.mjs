@@ -77,7 +77,6 @@ function countPieces(texts) {
   for (const [piece, count] of [...pieces]) {
     if (piece.length <= LONGEST) continue;
     const characters = Array.from(piece);
-    if (characters.length <= LONGEST) continue;
     pieces.delete(piece);
     for (let start = 0; start < characters.length; start += LONGEST) {
       add(characters.slice(start, start + LONGEST).join(""), count);

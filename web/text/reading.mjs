@@ -3,7 +3,8 @@
 const MOST = 5e6; // bytes of a text
 const LEAST = 200; // characters
 const NO_TEXT =
-  "This is not a text in UTF-8. It may be a picture, an archive or a text in another encoding: save it as UTF-8.";
+  "This is not a text in UTF-8. It may be a picture, an archive or a text in another encoding: " +
+  "save it as UTF-8.";
 
 /**
  * The text of a file in UTF-8, or in UTF-16 with its mark, or what was pasted. Lines end in \n.

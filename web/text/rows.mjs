@@ -83,14 +83,8 @@ export function textRows(tokenizer, ids) {
       return batch(B, T, () => {
         const drawn = Math.floor(random() * starts);
         const near = ids.subarray(drawn, Math.min(drawn + NEAR, starts));
-        return window(
-          drawn +
-            Math.max(
-              0,
-              near.findIndex((id) => begins[id]),
-            ),
-          T,
-        );
+        const word = near.findIndex((id) => begins[id]); // -1 if there is none
+        return window(drawn + Math.max(0, word), T);
       });
     },
     held: (T) => {

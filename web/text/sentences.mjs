@@ -29,10 +29,11 @@ export function sentencesSource() {
   const ids = SENTENCES.map((sentence) => [eot, ...tokenizer.encode(sentence)]);
   /** @type {Data["rows"]} */
   const rows = (_, step, B, T) => {
-    if (T !== LENGTH)
+    if (T !== LENGTH) {
       throw new Error(
-        `Each sentence has ${LENGTH} tokens, so the window must be ${LENGTH}, not ${T}.`,
+        `The sentences have ${LENGTH} tokens, so the window must be as long, not ${T}.`,
       );
+    }
     const { ids: inputs, targets } = batch(B, T, (row) => ids[(step * B + row) % ids.length]);
     for (let row = 0; row < B; row++) targets[row * T] = IGNORED; // nothing predicts the article
     return { ids: inputs, targets };
