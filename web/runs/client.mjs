@@ -231,7 +231,7 @@ export class Handle {
   second() {
     if (this.status !== "running") return;
     if (++this.seconds.silent >= SILENCE) this.revive("the worker does not answer");
-    else if (++this.seconds.saved >= SAVE) this.save().catch(() => {}); // dead workers are revived
+    else if (++this.seconds.saved === SAVE) this.save().catch(() => {}); // dead workers are revived
   }
 
   hide() {

@@ -40,6 +40,7 @@ export function estimate(plan) {
  * @param {number} [memory]  of the device in GB, where the browser says it
  */
 export function refuse(plan, memory = /** @type {any} */ (navigator).deviceMemory ?? 4) {
+  if (plan.batch < plan.workers) return "Two workers need a batch of at least two rows.";
   try {
     const { parameters, bytes } = estimate(plan);
     const most = plan.workers * Math.min(GB, (memory / 4) * GB);

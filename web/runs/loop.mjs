@@ -67,6 +67,8 @@ export class Loop {
     if (!this.run) throw new Error("there is no run: open one first");
     const { run } = this;
     switch (request.call) {
+      case "describe":
+        return describe(run);
       case "share":
         this.partner = new Partner(request.port, request.place);
         if (request.place) follow(run, this.partner);
@@ -97,15 +99,15 @@ export class Loop {
     throw new Error(`unknown call ${shown(request.call)}`);
   }
 
-  /** @param {Request} request  {plan, grammar?, merges?, state?, ms?, weights?} */
+  /**
+   * @param {Request} request  {plan, grammar?, merges?, state?, ms?, weights?}
+   * @returns {Promise<Uint8Array>}  the merges, which a second worker need not learn again
+   */
   async open({ id, plan, grammar, merges, state, ms, weights }) {
     const progress = (/** @type {number} */ share) => this.post({ id, progress: share });
     const data = await this.makeData(plan, { grammar, merges, progress });
     this.run = await Run.open(plan, data, { state, ms, weights });
-    const { vocabSize, note, show } = data;
-    const parameters = numParameters(this.run.trainer.config);
-    const floors = data.floors(plan.model.T);
-    return { parameters, vocabSize, floors, merges: data.merges, note, tokens: show.tokens };
+    return data.merges;
   }
 
   async step() {
@@ -145,4 +147,11 @@ export class Loop {
       this.told[what] = performance.now();
     }
   }
+}
+
+/** @param {Run} run */
+function describe({ data: { vocabSize, merges, note, show, floors }, plan, trainer }) {
+  const parameters = numParameters(trainer.config);
+  const { tokens } = show;
+  return { parameters, vocabSize, floors: floors(plan.model.T), merges, note, tokens };
 }

@@ -8,13 +8,16 @@ import { fromMerges } from "../tokenizer.mjs";
 const SAMPLES = 20; // whose share of right ones is told
 
 /**
- * A sample from the data's prompt, and the loss on the rows for validation.
+ * A sample from the data's prompt, and the loss on the rows for validation; null where logits are not
+ * finite: then no token can be drawn, and the run is about to end.
  * @param {Run} run
- * @returns {Promise<Mark>}
+ * @returns {Promise<Mark | null>}
  */
 export async function mark(run) {
   const { ids, targets } = run.data.held(run.plan.model.T);
-  const { text, ...verdict } = await sample(run, run.data.prompt, run.step);
+  const written = await sample(run, run.data.prompt, run.step).catch(() => null);
+  if (!written) return null;
+  const { text, ...verdict } = written;
   return { step: run.step, story: text, ...verdict, held: run.trainer.loss(ids, targets) };
 }
 

@@ -55,20 +55,20 @@ export class Workers {
    * @param {Plan} plan
    * @param {object} from  what loop.mjs opens a run with
    * @param {(share: number) => void} [onProgress]
-   * @returns {Promise<any>}  what loop.mjs tells of it
+   * @returns {Promise<any>}  how loop.mjs describes it
    */
   async open(plan, from, onProgress) {
     const lead = this.start();
-    const opened = await lead.ask({ call: "open", plan, ...from }, { onProgress }).answer;
+    const merges = await lead.ask({ call: "open", plan, ...from }, { onProgress }).answer;
+    const description = lead.ask({ call: "describe" }).answer;
     if (plan.workers === 2) {
       const second = this.start();
-      const request = { call: "open", plan, ...from, merges: opened.merges };
-      await second.ask(request).answer;
+      await second.ask({ call: "open", plan, ...from, merges }).answer;
       const { port1, port2 } = new MessageChannel();
       lead.worker.postMessage({ id: 0, call: "share", port: port1, place: 0 }, [port1]);
       second.worker.postMessage({ id: 0, call: "share", port: port2, place: 1 }, [port2]);
     }
-    return opened;
+    return description;
   }
 
   /**
