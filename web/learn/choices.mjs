@@ -4,7 +4,7 @@ import { choice as select, labelled, make } from "../exhibits/dom.mjs";
 import { Switchboard, choose } from "../exhibits/switchboard.mjs";
 import { EXPERIMENTS } from "./experiments.mjs";
 import { DATA, SIZES, planOf, problem, rateOf, sizesOf } from "./settings.mjs";
-import { textOf, workers } from "./start.mjs";
+import { runs, textOf, workers } from "./start.mjs";
 import { count } from "./words.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
@@ -55,7 +55,7 @@ export class Choices {
     );
     this.board.element.append(
       ...(settings.compact ? [] : [labelled("Its size", this.size)]),
-      labelled("A second run beside it", this.beside),
+      ...(changes.length ? [labelled("A second run beside it", this.beside)] : []),
     );
     this.fields = NUMBERS.map(([key, name]) => this.number(key, name));
     this.more = this.fold();
@@ -230,9 +230,10 @@ export class Choices {
    * The plans of one run, or of two; throws what the reader should choose instead.
    * @param {number} lr
    */
-  plans(lr) {
+  async plans(lr) {
     const choice = this.chosen(lr);
-    const wrong = problem(choice);
+    const own = choice.data === "text" ? (await runs()).checkText(choice.text) : "";
+    const wrong = problem(choice) || own;
     if (wrong) throw new Error(wrong);
     if (this.second === "none") return [planOf(choice, workers())];
     const plan = planOf(choice, 1);

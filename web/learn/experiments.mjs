@@ -24,7 +24,7 @@ export const EXPERIMENTS = {
   rate: {
     name: "rate × 10",
     says: "The second run has ten times the learning rate.",
-    change: (plan) => set({ lr: 10 * plan.settings.lr, minLr: 10 * plan.settings.minLr })(plan),
+    change: (plan) => set({ lr: 10 * plan.settings.lr })(plan),
   },
   clip: {
     name: "no clipping",

@@ -45,7 +45,7 @@ export function learn(page) {
   const tells = make("p", { class: "tells" }); // what the runs have to say
   const wrong = make("div", { class: "wrong", role: "alert", hidden: true });
   const legend = make("p", { class: "legend soft" });
-  bar.lr = choices.lr;
+  bar.lr = settings.lr ?? choices.lr;
 
   /** @param {() => Promise<void>} what */
   async function act(what) {
@@ -63,7 +63,7 @@ export function learn(page) {
         if (side.state === "paused") await side.go();
       });
     }
-    if (state !== "making") await begin(choices.plans(bar.lr));
+    if (state !== "making") await begin(await choices.plans(bar.lr));
   }
 
   /**

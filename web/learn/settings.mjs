@@ -86,7 +86,7 @@ const LIMITS = /** @type {[keyof Sizes, string, number, number][]} */ ([
  * Why no run can be made of these choices: a sentence, or "".
  * @param {Choice} choice
  */
-export function problem({ data, sizes, text }) {
+export function problem({ data, sizes }) {
   for (const [key, name, least, most] of LIMITS) {
     const value = sizes[key];
     if (!(Number.isInteger(value) && value >= least && value <= most)) {
@@ -97,6 +97,5 @@ export function problem({ data, sizes, text }) {
   if (data === "sentences" && sizes.T !== WINDOW.sentences) {
     return `The 32 sentences have ${WINDOW.sentences} tokens each: choose a window of ${WINDOW.sentences}.`;
   }
-  if (data === "text" && !text.trim()) return "There is no text yet: paste one, or choose a file.";
   return "";
 }

@@ -43,29 +43,16 @@ export function workers() {
   return navigator.hardwareConcurrency > 1 ? 2 : 1;
 }
 
-const MEGABYTE = 1e6;
-const MOST = 5; // megabytes
-
 /**
  * The text of a file, or an Error that says what is wrong with it.
  * @param {File} file
  */
 export async function textOf(file) {
-  const large = file.size / MEGABYTE;
-  if (large > MOST) {
-    throw new Error(
-      `This file has ${large.toFixed(1)} MB, and the page takes ${MOST}. Take a part of it, or train with Python: gpt2-edu prepare.`,
-    );
-  }
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-    if (!text.includes("\0")) return text;
-  } catch {
-    // said below
-  }
-  throw new Error(
-    `${file.name} is not a text: it may be a picture, an archive, or a text in another encoding. Save it as UTF-8.`,
-  );
+  const { readText, checkText } = await runs();
+  const text = await readText(file);
+  const wrong = checkText(text);
+  if (wrong) throw new Error(wrong);
+  return text;
 }
 
 /** @param {File} file  for the reader to keep */

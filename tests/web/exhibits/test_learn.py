@@ -1,0 +1,317 @@
+"""Train one here: what the page shows of runs, asks of them, and does with what they leave.
+
+In most tests a stand-in tells what runs tell (fake_runs.js); it learns nothing, but fast.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.exhibits.conftest import MODULES
+
+pytestmark = pytest.mark.browser
+AXE = (MODULES / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+FAKE = Path(__file__).with_name("fake_runs.js").read_text(encoding="utf-8")
+OWN = {"locale": "en-GB"}  # a page of its own, which has the stand-in
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "locale": "en-GB"}
+BEFORE = {
+    "points": [[10, 6.2], [100, 2.0], [1000, 0.9], [4000, 0.6]],
+    "floors": {"unigram": 5.37, "bigram": 2, "truth": 0.5},
+}
+SETTINGS = {"first": "Press train.", "before": BEFORE}
+BINARY = {"name": "crane.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\0"}
+TEXT = "Über dem Moor steht der Kran. " * 20
+FILE = {"name": "moor.txt", "mimeType": "text/plain", "buffer": TEXT[:29].encode()}
+
+
+class Run:
+    """The exhibit, and the stand-in behind it."""
+
+    def __init__(self, shown: Any) -> None:
+        self.shown, self.page, self.element = shown, shown.page, shown.element
+
+    def button(self, name: str) -> Any:
+        return self.element.get_by_role("button", name=name, exact=True)
+
+    def train(self) -> Run:
+        self.button("train").click()
+        self.button("pause").wait_for()
+        return self
+
+    def seen(self, text: str) -> Run:
+        """Wait until it stands somewhere."""
+        self.element.get_by_text(text).first.wait_for()
+        return self
+
+    @property
+    def step(self) -> int:
+        text = self.element.locator(".readings b").first.inner_text()
+        return int(text.split(" ")[0].replace(",", ""))
+
+    def asked(self, what: str) -> list[Any]:
+        return [one[1:] for one in self.page.evaluate("fake.asked") if one[0] == what]
+
+    def tells(self, **changes: Any) -> Run:
+        self.page.evaluate("changes => Object.assign(fake, changes)", changes)
+        return self
+
+    @property
+    def told(self) -> str:
+        return self.element.locator(".status").inner_text()
+
+
+@pytest.fixture
+def learn(exhibit, pages):
+    """``learn(before=…)``: the exhibit in front of the stand-in, which is told something before."""
+
+    def show(
+        before: dict[str, Any] | None = None, context: dict[str, Any] = OWN, **more: Any
+    ) -> Run:
+        new = json.dumps(context, sort_keys=True) not in pages.known
+        page = pages.of(context)
+        if new:
+            page.add_init_script(FAKE)
+        page.evaluate("told => (window.name = told)", json.dumps(before or {}))
+        return Run(exhibit("learn", context=context, **{**SETTINGS, **more}))
+
+    return show
+
+
+def test_nothing_is_fetched_before_a_reader_trains(exhibit, pages):
+    shown = exhibit("learn", **SETTINGS)
+    assert shown.sentence == "Nothing has been learned yet."
+    assert "a stored run" in shown.element.locator(".plot").inner_html()
+    assert not [url for url in pages.asked if "/runs" in url or "/files/" in url]
+
+
+def test_a_run_is_begun_paused_continued_and_stopped(learn):
+    run = learn().train().seen("What it writes after")
+    assert run.element.locator(".choices").is_hidden()
+    run.button("pause").click()
+    run.button("go on").wait_for()
+    run.page.wait_for_timeout(300)  # what was told before is painted
+    at = run.step
+    run.page.wait_for_timeout(300)
+    assert run.step == at
+    run.element.locator(".chart").focus()
+    run.page.keyboard.press("Space")
+    run.button("pause").wait_for()
+    run.page.wait_for_timeout(500)
+    assert run.step > at
+    run.button("stop").click()
+    run.button("train again").wait_for()
+    assert run.element.locator(".choices").is_visible()
+
+
+def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
+    run = learn().train().seen("A story by all the rules.")
+    names = run.element.locator(".plot text.floor").all_text_contents()
+    assert [name.rsplit(" ", 1)[0] for name in names] == [
+        "knows frequencies",
+        "knows pairs",
+        "knows the grammar",
+    ]
+    heights = [
+        float(path.split(",")[-1])
+        for path in run.element.locator(".plot path.now").first.get_attribute("d").split("L")[::5]
+    ]
+    assert len(heights) > 3 and heights[-1] > heights[0] + 50  # downwards
+    columns = run.element.locator(".run-1 .read-marks i")
+    assert columns.count() > 3 and run.element.locator(".run-1 .read-marks i.right").count() > 0
+    assert "were right" in run.element.locator(".run-1 .read-marks").get_attribute("aria-label")
+    run.button("judge 20 stories").click()
+    run.seen("11 were right")
+    assert run.element.locator(".thumbs button").count() == 8
+    run.element.locator(".thumbs button").nth(5).click()
+    assert run.element.locator(".thumbs .chosen").inner_text() == "1.1"
+
+
+def test_its_end_is_told_and_another_may_follow(learn):
+    run = learn({"every": 2000}).train()
+    run.button("train again").wait_for()
+    assert run.step == 4000
+    run.button("train again").click()
+    run.button("pause").wait_for()
+    assert len(run.asked("start")) == 2
+
+
+def test_the_rate_acts_while_it_runs(learn):
+    run = learn().train()
+    run.shown.slide("learning rate", -1)
+    assert run.asked("set")[-1] == [0, {"lr": 0.1, "minLr": 0.001}]
+    assert "usually diverge" in run.element.locator(".warns").inner_text()
+    run.shown.slide("learning rate", -2.52)
+    assert run.asked("set")[-1][1]["lr"] == 0.003
+    assert run.element.locator(".warns").is_hidden()
+
+
+def test_a_run_that_diverges_goes_back_at_a_click(learn):
+    run = learn().tells(wild=[0]).train()
+    run.element.get_by_role("alert").wait_for()
+    assert "the loss rose to 41" in run.element.get_by_role("alert").inner_text()
+    run.button("go back to step 80").click()
+    run.button("pause").wait_for()
+    assert run.element.get_by_role("alert").is_hidden()
+    assert "a third of the rate, 0.002" in run.told
+    assert run.element.locator(".run-bar output").inner_text() == "0.002"
+
+
+@pytest.mark.parametrize(
+    ("key", "differs"),
+    [
+        ("warmup", {"settings": {"warmupSteps": 0}}),
+        ("rate", {"settings": {"lr": 0.06}}),
+        ("clip", {"settings": {"gradClip": 0}}),
+        ("norm", {"switches": {"layerNorm": False}}),
+        ("positions", {"switches": {"positions": False}}),
+        ("mask", {"switches": {"mask": False}}),
+        ("wide", {"model": {"nEmbd": 128}}),
+    ],
+)
+def test_two_runs_differ_in_one_thing_and_are_not_stored(learn, key, differs):
+    run = learn(query={"learn.beside": key}).train().seen("First run")
+    (slot, plan, _), (beside, other, _) = run.asked("start")
+    assert slot is beside is None
+    assert plan["workers"] == other["workers"] == 1
+    for name, changes in differs.items():
+        assert other[name] == {**plan[name], **changes}
+        assert other[name] != plan[name]
+    same = plan.keys() - differs.keys()
+    assert {name: plan[name] for name in same} == {name: other[name] for name in same}
+    run.element.locator(".plot path.second").wait_for(state="attached")
+    run.button("pause").click()
+    run.button("go on").wait_for()
+    run.button("stop").click()
+    run.button("train again").wait_for()
+
+
+def test_the_second_run_keeps_its_distance_when_the_rate_is_dragged(learn):
+    run = learn(query={"learn.beside": "rate"}).train().seen("First run")
+    run.shown.slide("learning rate", -3)
+    assert [settings["lr"] for _, settings in run.asked("set")[-2:]] == [0.001, 0.01]
+
+
+def test_one_of_two_runs_may_diverge_alone(learn):
+    run = learn(query={"learn.beside": "rate"}).tells(wild=[1]).train()
+    run.element.get_by_role("alert").wait_for()
+    assert "The second run has diverged." in run.element.get_by_role("alert").inner_text()
+    assert run.button("pause").count() == 1  # the other goes on
+
+
+KEPT = {
+    "plan": {
+        "name": "my crane",
+        "model": {"nLayer": 2, "nHead": 4, "nEmbd": 64, "T": 100},
+        "settings": {"steps": 4000, "lr": 0.006},
+        "switches": {},
+        "data": {"kind": "crane"},
+    },
+    "step": 2340,
+    "at": 1_700_000_000_000,
+    "reports": [{"step": 2340, "loss": 0.7, "lr": 0.003, "tokens": 1, "ms": 60_000, "norm": 1}],
+    "marks": [],
+}
+
+
+def test_a_run_of_an_earlier_visit_is_offered(learn):
+    run = learn({"kept": KEPT}).seen("A run is kept here: my crane, step 2,340")
+    run.element.locator(".kept").get_by_role("button", name="go on").click()
+    run.button("pause").wait_for()
+    ((slot, plan, step),) = run.asked("start")
+    assert (slot, plan["name"], step) == (0, "my crane", 2340)
+    assert run.element.locator(".kept").is_hidden()
+    run.page.wait_for_timeout(400)
+    assert run.step > 2340
+
+
+def test_a_kept_run_is_forgotten_only_at_a_click(learn):
+    run = learn({"kept": KEPT}).seen("A run is kept here")
+    assert run.asked("drop") == []
+    run.button("forget it").click()
+    run.element.locator(".kept").wait_for(state="hidden")
+    assert run.asked("drop") == [[0]]
+
+
+def test_a_page_without_storage_says_so(learn):
+    denied = "This browser does not store the run: save it as a file in time."
+    run = learn({"denied": denied}).train().seen(denied)
+    assert run.asked("start")[0][0] is None
+
+
+def test_what_cannot_be_trained_is_refused_in_words(learn):
+    run = learn({"refuse": "This model has 124,439,808 parameters: choose fewer blocks."})
+    run.button("train").click()
+    run.seen("choose fewer blocks")
+    assert run.button("train").is_visible()
+    run.element.get_by_text("more settings").click()
+    run.element.get_by_label("steps").fill("5")
+    run.button("train").click()
+    run.seen("The number of steps is a whole number from 10 to 100,000, not 5.")
+
+
+def test_a_text_of_ones_own(learn):
+    run = learn()
+    run.button("a text of yours").click()
+    run.button("train").click()
+    run.seen("There is no text yet")
+    field = run.element.get_by_label("the text to learn from")
+    upload = run.element.locator("input[type=file]")
+    upload.set_input_files(BINARY)
+    run.seen("This is not text.")
+    upload.set_input_files(FILE)
+    run.seen("29 characters")
+    assert field.input_value() == TEXT[:29]
+    field.fill(TEXT)
+    run.seen("600 characters")
+    run.train().seen("What it writes after")
+    data = run.asked("start")[0][1]["data"]
+    assert (data["kind"], data["unit"], data["text"]) == ("text", "characters", TEXT)
+    assert run.element.locator(".run-1 .read-marks").is_hidden()  # nobody judges it
+    assert "knows the grammar" not in run.element.locator(".plot").text_content()
+    assert "Moor" not in run.shown.query
+
+
+def test_the_model_can_be_taken_along(learn):
+    run = learn().train().seen("It is yours")
+    for name, file in (("save as a file", "safetensors"), ("save for transformers", "zip")):
+        with run.page.expect_download() as download:
+            run.button(name).click()
+        assert re.fullmatch(rf"my crane.* steps\.{file}", download.value.suggested_filename)
+    run.element.get_by_label("the beginning of a text").fill("In the marsh")
+    run.button("write").click()
+    run.element.locator(".written mark").wait_for()
+
+
+def test_it_can_be_read_as_a_table(learn):
+    run = learn().train().seen("What it writes after")
+    run.button("pause").click()
+    run.button("go on").wait_for()
+    table = run.shown.table()
+    assert 1 < len(table) <= 16
+    assert all(float(cells[0]) > 0 for cells in table.values())
+
+
+@pytest.mark.parametrize("context", [OWN, PHONE], ids=["desk", "phone"])
+def test_nothing_overflows_and_everything_has_a_name(learn, context):
+    run = learn(context=context).train().seen("A story by all the rules.")
+    run.button("pause").click()
+    run.shown.stands()
+    run.page.evaluate(AXE)
+    found = run.page.evaluate("axe.run('gpt2-learn', {resultTypes: ['violations']})")
+    assert [f"{one['id']}: {one['nodes'][0]['target']}" for one in found["violations"]] == []
+
+
+def test_frames_stay_short_while_reports_come(learn):
+    """However many reports come, four times a second is enough to paint."""
+    run = learn({"every": 4, "pace": 5})
+    run.page.evaluate(
+        "() => { globalThis.long = []; new PerformanceObserver((list) => long.push("
+        "...list.getEntries().map((one) => one.duration))).observe({ type: 'longtask' }); }"
+    )
+    run.train().page.wait_for_timeout(3000)
+    assert len(run.page.evaluate("long")) < 6  # beside other programs some are
