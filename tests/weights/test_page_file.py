@@ -136,7 +136,7 @@ def test_a_file_that_was_cut_off_is_named(file):
 
 def test_a_config_of_another_model_is_refused(file):
     refused(rewritten(file, config="{"), ValueError, "is not valid JSON")
-    refused(rewritten(file, config='{"model_type": "bert"}'), ValueError, "GPT-2 has 'gpt2'")
+    refused(rewritten(file, config='{"model_type": "bert"}'), ValueError, "config.json does not describe")
 
 
 def test_without_a_tokenizer_it_is_a_model_that_asks_for_one(file, model):
