@@ -14,6 +14,7 @@ EXTENSIONS = (
     "front",
     "glossary",
     "katex",
+    "learn",
     "lists",
     "practice",
     "real",

@@ -181,7 +181,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     context["colab"] = colab(page)
     body = context.get("body", "")
     found = set(re.findall(r'<gpt2-([\w-]+)[^>]* class="g2-live"', body))
-    own = [kind for kind in ("flow", "scale") if kind in found]  # with a script of its own
+    own = [kind for kind in ("flow", "learn", "scale") if kind in found]  # with a script of its own
     context["live"] = own + ["live"] * bool(found.difference(own))
     copied = dict.fromkeys(
         ("copybutton", "clipboard", "documentation_options"), context["notebook"]

@@ -183,7 +183,7 @@ def test_two_runs_differ_in_one_thing_and_are_not_stored(learn, key, differs):
         assert other[name] != plan[name]
     same = plan.keys() - differs.keys()
     assert {name: plan[name] for name in same} == {name: other[name] for name in same}
-    run.element.locator(".plot path.second").wait_for(state="attached")
+    run.element.locator(".plot path.second").first.wait_for(state="attached")
     run.button("pause").click()
     run.button("go on").wait_for()
     run.button("stop").click()
