@@ -326,10 +326,10 @@ def test_after_going_back_the_history_ends_there(show):
     good = page.evaluate("run.save().then(({ step }) => step)")
     page.evaluate("run.set({ lr: 30 })")
     until(page, "heard.diverged.length")
-    assert page.evaluate("run.reports.at(-1).step") > good
+    assert page.evaluate("run.history.reports.at(-1).step") > good
     back = page.evaluate("run.back()")
     assert (back["step"], back["settings"]["lr"]) == (good, PLAN["settings"]["lr"])
-    assert page.evaluate("run.reports.at(-1).step") <= good
+    assert page.evaluate("run.history.reports.at(-1).step") <= good
     train(page, good + 1)
 
 

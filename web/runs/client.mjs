@@ -2,17 +2,18 @@
 // care of. It stores the run every five seconds; it pauses while it is hidden; it begins again from
 // what was saved when a worker dies.
 
-import { hold, write } from "./keep.mjs";
+import { History } from "./history.mjs";
+import { available, hold, write } from "./keep.mjs";
 import { refuse } from "./limits.mjs";
 import { watch } from "./watch.mjs";
 import { Workers } from "./workers.mjs";
 
 /** @import { Settings } from "../train/adamw.mjs" */
-/** @import { Listeners, Mark, Plan, Report, Saved, Status } from "./run.mjs" */
+/** @import { Listeners, Mark, Plan, Saved, Status } from "./run.mjs" */
+
 const SAVE = 5; // seconds
 const SILENCE = 60; // seconds, after which a worker counts as dead
 const ANSWER = 1000; // milliseconds, that a worker has to stop by itself
-const POINTS = 600; // of a history; a longer one loses every second point
 
 /**
  * Prepare a run; `go` starts it. Throws an Error that says why it cannot be.
@@ -30,6 +31,7 @@ export async function start(plan, slot, on, { saved = null, ...from } = {}) {
   const release = slot === null ? () => {} : await hold(slot);
   const run = new Handle(plan, slot, on, from, release);
   try {
+    if (slot !== null) run.warn(await available());
     await run.open(saved);
   } catch (error) {
     run.close();
@@ -56,10 +58,7 @@ export class Handle {
     this.workers = null;
     /** @type {Status} */
     this.status = "paused";
-    /** @type {Report[]} */
-    this.reports = [];
-    /** @type {Mark[]} */
-    this.marks = [];
+    this.history = new History();
     /** @type {Saved | null} */
     this.last = null; // that was saved
     /** @type {number | null} */
@@ -92,22 +91,17 @@ export class Handle {
     this.opened = await this.workers.open(plan, { ...from, merges, state, ms }, onProgress);
     this.last = saved;
     this.storedStep = saved?.step ?? null;
-    this.reports = saved?.reports.slice() ?? [];
-    this.marks = saved?.marks.slice() ?? [];
+    this.history = new History(saved ?? undefined);
   }
 
   /** @param {any} message */
   hear({ event, ...what }) {
     this.seconds.silent = 0;
-    if (event === "report") this.reports = thinned([...this.reports, what.report]);
-    if (event === "mark") this.marks = thinned([...this.marks, what.mark]);
     if (event === "failed") return this.revive(what.says);
-    if (event === "report" || event === "mark" || event === "look") {
-      return /** @type {any} */ (this.on)[event]?.(what[event]);
-    }
-    this.become("paused"); // diverged, or done
-    if (event === "done") this.save();
-    /** @type {any} */ (this.on)[event]?.(what);
+    this.history.add(what);
+    if (event === "diverged" || event === "done") this.become("paused");
+    if (event === "done") this.save().catch(() => {});
+    /** @type {any} */ (this.on)[event]?.(what[event] ?? what);
   }
 
   /**
@@ -160,9 +154,7 @@ export class Handle {
   async back() {
     const found = await this.ask("back");
     this.become("paused");
-    await this.save();
-    this.reports = /** @type {Saved} */ (this.last).reports;
-    this.marks = /** @type {Saved} */ (this.last).marks;
+    this.history = new History(await this.save());
     return found;
   }
 
@@ -200,30 +192,25 @@ export class Handle {
   async saveNow() {
     const { state, ms } = await this.ask("save");
     const { step } = state; // of a run that diverged, that of the last good state
-    const reports = this.reports.filter((report) => report.step <= step);
-    const marks = this.marks.filter((mark) => mark.step <= step);
     const { plan, slot } = this;
     const { merges } = this.opened;
+    const told = this.history.until(step);
     /** @type {Saved} */
-    const saved = {
-      version: 1,
-      at: Date.now(),
-      plan,
-      merges,
-      step: state.step,
-      state,
-      ms,
-      reports,
-      marks,
-    };
+    const saved = { version: 1, at: Date.now(), plan, merges, step, state, ms, ...told };
     this.last = saved;
     this.revived = false;
     this.seconds.saved = 0;
-    const says = slot === null ? "" : await write(slot, saved, this.storedStep);
-    if (!says) this.storedStep = step;
-    if (says && says !== this.trouble) this.on.said?.(says);
-    this.trouble = says;
+    if (slot === null) return saved;
+    const trouble = await write(slot, saved, this.storedStep);
+    if (!trouble) this.storedStep = step;
+    this.warn(trouble);
     return saved;
+  }
+
+  /** @param {string} trouble  with the storage, which is told once; or "" */
+  warn(trouble) {
+    if (trouble && trouble !== this.trouble) this.on.said?.(trouble);
+    this.trouble = trouble;
   }
 
   // ---- What happens to a page --------------------------------------------------------------------
@@ -283,15 +270,4 @@ export class Handle {
     this.release();
     this.become(status);
   }
-}
-
-/**
- * Every second point of a history that has become too long, and the last.
- * @template T
- * @param {T[]} points
- */
-function thinned(points) {
-  return points.length > POINTS
-    ? points.filter((_, i) => (points.length - 1 - i) % 2 === 0)
-    : points;
 }

@@ -2,6 +2,7 @@
 // state when it diverges.
 
 import { expect, test } from "vitest";
+import { History } from "../runs/history.mjs";
 import { Loop } from "../runs/loop.mjs";
 import { estimate, refuse } from "../runs/limits.mjs";
 import { Run } from "../runs/run.mjs";
@@ -195,4 +196,14 @@ test("two workers take half the time and twice the memory", () => {
   const [one, two] = [1, 2].map((workers) => estimate(smallPlan({ workers })));
   expect(two.bytes).toBe(2 * one.bytes);
   expect(two.minutes).toBe(one.minutes / 2);
+});
+
+test("a long history keeps its beginning, its end, and few points", () => {
+  const history = new History();
+  for (let step = 1; step <= 5000; step++) history.add({ report: { step }, mark: undefined });
+  const { reports } = new History(history);
+  expect(reports.length).toBeLessThanOrEqual(600);
+  expect(reports[0].step).toBeLessThan(50);
+  expect(reports.at(-1).step).toBe(5000);
+  expect(history.until(100).reports.at(-1).step).toBeLessThanOrEqual(100);
 });
