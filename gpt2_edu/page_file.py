@@ -19,8 +19,11 @@ def unpacked(path: Path) -> Path:
     """A folder with the config, the weights and the tokenizer of such a file.
 
     It is temporary, and its weights are a link to the file where the system has links. Raises
-    ValueError if the header cannot be read, or has no config.
+    FileNotFoundError if there is no such file, and ValueError if its header has no config or cannot
+    be read.
     """
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
     texts = header_texts(path)
     config = texts.get(f"{IN_HEADER}.config")
     if config is None:

@@ -100,7 +100,7 @@ def locate(name_or_path: str | PathLike[str], which: Literal["best", "last"] = "
                 f"{folder} lacks {' and '.join(missing)}. It holds: {held or 'nothing'}."
             )
         return folder
-    if folder.suffix == ".safetensors" and folder.is_file():
+    if folder.suffix == ".safetensors":
         return unpacked(folder)
     if isinstance(name_or_path, str) and name_or_path in BUNDLED:
         return BUNDLED[name_or_path]

@@ -127,6 +127,10 @@ def test_a_file_without_a_config_asks_for_one(file, folder):
     refused(folder / "model.safetensors", ValueError, "give the folder of its config.json")
 
 
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    refused(tmp_path / "typo.safetensors", FileNotFoundError, "there is no file", "typo.safetens")
+
+
 def test_a_file_that_was_cut_off_is_named(file):
     file.write_bytes(file.read_bytes()[:-9])
     refused(file, ValueError, "mine.safetensors cannot be read as safetensors", "bytes")
@@ -136,7 +140,11 @@ def test_a_file_that_was_cut_off_is_named(file):
 
 def test_a_config_of_another_model_is_refused(file):
     refused(rewritten(file, config="{"), ValueError, "is not valid JSON")
-    refused(rewritten(file, config='{"model_type": "bert"}'), ValueError, "config.json does not describe")
+    refused(
+        rewritten(file, config='{"model_type": "bert"}'),
+        ValueError,
+        "config.json does not describe",
+    )
 
 
 def test_without_a_tokenizer_it_is_a_model_that_asks_for_one(file, model):
