@@ -9,8 +9,9 @@ import { pickBackend } from "./backend.mjs";
 import { stream } from "./generation.mjs";
 import { download, PUBLISHED } from "./hub.mjs";
 import { loadModel } from "./load.mjs";
-import { CANCELLED, isList, nextTask, shown, SUPERSEDED } from "./messages.mjs";
+import { CANCELLED, isList, shown, SUPERSEDED } from "./messages.mjs";
 import { Tape } from "./tape.mjs";
+import { nextTask } from "./tasks.mjs";
 
 /** @import { GPT2 } from "./model.mjs" */
 /** @import { Edit } from "./tape.mjs" */

@@ -1,4 +1,4 @@
-// What error messages share, and how a worker hears messages while it computes.
+// What error messages share.
 
 export const SUPERSEDED = "superseded by a newer request";
 export const CANCELLED = "cancelled";
@@ -43,16 +43,4 @@ export function readObject(name, things, parse) {
     throw new Error(`${name} holds no ${things}: is it the right file?`);
   }
   return json;
-}
-
-/** Let the messages that have come meanwhile be heard. */
-export function nextTask() {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve(undefined);
-    };
-    port2.postMessage(null);
-  });
 }

@@ -157,6 +157,7 @@ def test_what_is_heard_of_a_run(show):
     assert page.evaluate("run.write('In the marsh,', 1)")["text"].startswith("In the marsh,")
     page.evaluate("run.stop()")
     assert page.evaluate("heard.state") == ["running", "paused", "stopped"]
+    assert page.evaluate("run.weights().then(({ step }) => step)") == steps(page)
     assert page.evaluate("run.judge20().catch(({ message }) => message)").startswith("this run has")
 
 

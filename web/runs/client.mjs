@@ -173,9 +173,11 @@ export class Handle {
     return this.ask("judge");
   }
 
-  /** The model as it is now, as goes/files.mjs takes it. */
+  /** The model as it is, or was when the run ended, as goes/files.mjs takes it. */
   async weights() {
-    const { plan, merges, state } = await this.save();
+    const saved = this.workers?.ended ? this.last : await this.save();
+    if (!saved) throw new Error("this run has ended before anything was saved");
+    const { plan, merges, state } = saved;
     return { plan, merges, step: state.step, config: state.config, weights: state.weights };
   }
 

@@ -6,7 +6,8 @@
 // "diverged" {step, good, says}, "done" {step}, "failed" {says}.
 
 import { numParameters } from "../config.mjs";
-import { nextTask, shown } from "../messages.mjs";
+import { shown } from "../messages.mjs";
+import { nextTask } from "../tasks.mjs";
 import { Run } from "./run.mjs";
 import { follow, Partner } from "./share.mjs";
 import * as shows from "./show.mjs";
