@@ -323,11 +323,14 @@ def test_a_run_that_diverges_is_not_stored_and_returns(show):
 def test_after_going_back_the_history_ends_there(show):
     page = show()
     begin(page)
-    train(page, 60)
-    good = page.evaluate("run.save().then(({ step }) => step)")
+    train(page, 30)
+    saved = page.evaluate("run.save().then(({ step }) => step)")
+    until(page, f"heard.report.at(-1).step > {saved + 30}")
+    page.evaluate("run.save()")
     page.evaluate("run.set({ lr: 30 })")
     until(page, "heard.diverged.length")
-    assert page.evaluate("run.history.reports.at(-1).step") > good
+    good = page.evaluate("heard.diverged[0].good")
+    assert saved <= good < page.evaluate("run.history.reports.at(-1).step")
     back = page.evaluate("run.back()")
     assert (back["step"], back["settings"]["lr"]) == (good, PLAN["settings"]["lr"])
     assert page.evaluate("run.history.reports.at(-1).step") <= good

@@ -8,7 +8,7 @@ import { configOf } from "./run.mjs";
 
 const GB = 2 ** 30;
 const SPEED = 25e9; // operations in a second, of a worker on a common processor
-const COPIES = 3; // of all parameters, in the last good state
+const COPIES = 6; // of all parameters, in the two states that a run may return to
 
 /**
  * The most tokens that a vocabulary can have; how many it has is known once it is made.

@@ -155,7 +155,8 @@ export class Run {
     this.ms = ms;
     this.ceiling = Math.log(data.vocabSize) + 1; // what a model that knows nothing is below
     this.good = trainer.state(); // to return to when the run diverges
-    this.lost = false; // it has
+    this.next = this.good; // takes its place when the losses after it are good, too
+    this.lost = false; // it has diverged
     /** @type {number[]} */
     this.losses = []; // the last WINDOW
     /** @type {number[]} */
@@ -229,6 +230,7 @@ export class Run {
     const { lr } = this.trainer.settings;
     this.trainer.restore(this.good);
     this.trainer.change({ lr: Math.min(this.trainer.settings.lr, lr / 3) });
+    this.next = this.good;
     this.lost = false;
     this.losses = [];
     this.unreported = [];
@@ -237,9 +239,15 @@ export class Run {
 
   /** A copy of what continuing depends on, or the last good one if the run has diverged. */
   save() {
-    const state = this.lost ? this.good : this.trainer.state();
-    if (this.losses.length === WINDOW && this.recent <= this.best + NOISE) this.good = state;
-    return { state, ms: this.ms };
+    const { lost, losses, next, step, ms } = this;
+    const state = lost ? this.good : this.trainer.state();
+    const fine = losses.length === WINDOW && this.recent <= this.best + NOISE;
+    // A loss says nothing of the update after it.
+    if (!lost && fine && step >= next.step + WINDOW) {
+      this.good = next;
+      this.next = state;
+    }
+    return { state, ms };
   }
 
   /** @returns {Report | null}  null if no step was made since the last */
