@@ -12,7 +12,7 @@ const HELD = 40; // rows for validation
 const STORIES = 16; // numbers reserved for the stories of a row: 480 tokens or more
 const SEEDS = 2 ** 16;
 const ROWS = 2 ** 32; // of a seed
-const NEAR = 16; // tokens within which a row looks for the beginning of a word
+const NEAR = 16; // tokens that a row skips at most, to begin with a word
 
 /**
  * Rows of T tokens, and the token after each, from windows of T + 1 tokens or more.
@@ -59,39 +59,40 @@ export function storyRows(tokenizer, story) {
 }
 
 /**
- * Rows of a text, from random places in its first nine tenths; a row begins with the next word if
- * that is near. The last tenth, at least two rows, is for validation.
+ * Rows of a text, from random places in its first nine tenths; a row begins with the next word, if
+ * one is near. The last tenth, at least two rows, is for validation.
  * @param {Tokenizer} tokenizer
  * @param {Uint16Array} ids  of the text
  * @returns {Sources & {split: (T: number) => number, whole: (T: number) => Rows}}  split: the
  *   number of tokens to learn from; whole: all of them, row after row
  */
-export function textRows(tokenizer, ids) {
-  const begins = tokenizer.tokens.map((bytes) => bytes[0] === " " || bytes[0] === "\n");
-  const window = (/** @type {number} */ start, /** @type {number} */ T) => {
-    return [tokenizer.eot, ...ids.subarray(start, start + T)];
+export function textRows({ eot, tokens }, ids) {
+  const blank = tokens.map((bytes) => " \n".includes(bytes[bytes.length - 1]));
+  const word = tokens.map((bytes) => bytes.length > 1 && bytes[0] === " ");
+  const begins = (/** @type {number} */ i) => i === 0 || blank[ids[i - 1]] || word[ids[i]];
+  /** @type {(from: number, end: number, T: number) => number[]} */
+  const window = (from, end, T) => {
+    const last = Math.min(from + NEAR, end - T);
+    let start = from;
+    while (start < last && !begins(start)) start++;
+    return [eot, ...ids.subarray(start, start + T)];
   };
   const split = (/** @type {number} */ T) => {
     return ids.length - Math.max(2 * T, Math.floor(ids.length / 10));
   };
   return {
     split,
-    whole: (T) => batch(Math.floor(split(T) / T), T, (row) => window(row * T, T)),
+    whole: (T) => batch(Math.floor(split(T) / T), T, (row) => window(row * T, split(T), T)),
     rows: (seed, step, B, T) => {
       const random = randomNumbers(2 ** 32 * (checkedSeed(seed) + 1) + step);
       const starts = split(T) - T + 1;
-      return batch(B, T, () => {
-        const drawn = Math.floor(random() * starts);
-        const near = ids.subarray(drawn, Math.min(drawn + NEAR, starts));
-        const word = near.findIndex((id) => begins[id]); // -1 if there is none
-        return window(drawn + Math.max(0, word), T);
-      });
+      return batch(B, T, () => window(Math.floor(random() * starts), split(T), T));
     },
     held: (T) => {
       const first = split(T);
       const rows = Math.min(HELD, Math.floor((ids.length - first) / T));
       const apart = Math.floor((ids.length - first) / rows);
-      return batch(rows, T, (row) => window(first + row * apart, T));
+      return batch(rows, T, (row) => window(first + row * apart, ids.length, T));
     },
   };
 }
