@@ -281,7 +281,7 @@ describe("a text that is brought", () => {
   });
 
   test.each(["😀🏗️", "أكل الكركي السمك. ", "\ud800a"])("%j is learned from", (unit) => {
-    const text = unit.repeat(300);
+    const text = unit.repeat(3000);
     for (const more of [{ unit: "characters" }, { unit: "merges", vocabSize: 300 }]) {
       const data = own(text, more, 2);
       const { ids, targets } = data.rows(0, 0, 3, 2);

@@ -12,7 +12,7 @@ const HELD = 40; // rows for validation
 const STORIES = 16; // numbers reserved for the stories of a row: 480 tokens or more
 const SEEDS = 2 ** 16;
 const ROWS = 2 ** 32; // of a seed
-const NEAR = 16; // tokens that a row skips at most, to begin with a word
+const NEAR = 16; // tokens that a row goes back at most, to begin with a word
 
 /**
  * Rows of T tokens, and the token after each, from windows of T + 1 tokens or more.
@@ -59,7 +59,7 @@ export function storyRows(tokenizer, story) {
 }
 
 /**
- * Rows of a text, from random places in its first nine tenths; a row begins with the next word, if
+ * Rows of a text, from random places in its first nine tenths; a row begins where a word does, if
  * one is near. The last tenth, at least two rows, is for validation.
  * @param {Tokenizer} tokenizer
  * @param {Uint16Array} ids  of the text
@@ -68,31 +68,33 @@ export function storyRows(tokenizer, story) {
  */
 export function textRows({ eot, tokens }, ids) {
   const blank = tokens.map((bytes) => " \n".includes(bytes[bytes.length - 1]));
-  const word = tokens.map((bytes) => bytes.length > 1 && bytes[0] === " ");
-  const begins = (/** @type {number} */ i) => i === 0 || blank[ids[i - 1]] || word[ids[i]];
-  /** @type {(from: number, end: number, T: number) => number[]} */
-  const window = (from, end, T) => {
-    const last = Math.min(from + NEAR, end - T);
+  const spaced = tokens.map((bytes) => bytes.length > 1 && bytes[0] === " ");
+  const begins = (/** @type {number} */ i) => i === 0 || blank[ids[i - 1]] || spaced[ids[i]];
+  // Where the word at a place begins, if that is near.
+  const word = (/** @type {number} */ from) => {
     let start = from;
-    while (start < last && !begins(start)) start++;
+    while (start > Math.max(0, from - NEAR) && !begins(start)) start--;
+    return begins(start) ? start : from;
+  };
+  const window = (/** @type {number} */ start, /** @type {number} */ T) => {
     return [eot, ...ids.subarray(start, start + T)];
   };
   const split = (/** @type {number} */ T) => {
-    return ids.length - Math.max(2 * T, Math.floor(ids.length / 10));
+    return word(Math.max(0, ids.length - Math.max(2 * T, Math.floor(ids.length / 10))));
   };
   return {
     split,
-    whole: (T) => batch(Math.floor(split(T) / T), T, (row) => window(row * T, split(T), T)),
+    whole: (T) => batch(Math.floor(split(T) / T), T, (row) => window(word(row * T), T)),
     rows: (seed, step, B, T) => {
       const random = randomNumbers(2 ** 32 * (checkedSeed(seed) + 1) + step);
       const starts = split(T) - T + 1;
-      return batch(B, T, () => window(Math.floor(random() * starts), split(T), T));
+      return batch(B, T, () => window(word(Math.floor(random() * starts)), T));
     },
     held: (T) => {
       const first = split(T);
       const rows = Math.min(HELD, Math.floor((ids.length - first) / T));
       const apart = Math.floor((ids.length - first) / rows);
-      return batch(rows, T, (row) => window(first + row * apart, ids.length, T));
+      return batch(rows, T, (row) => window(word(first + row * apart), T));
     },
   };
 }
