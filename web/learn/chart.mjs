@@ -8,7 +8,7 @@ import { count } from "./words.mjs";
 /** @typedef {[number, number]} Point */
 
 const MOST = 300; // points of a curve
-const PHONE = 520; // pixels, below which everything is drawn larger
+const PHONE = 440; // pixels, below which everything is drawn larger
 const warp = (/** @type {number} */ step) => Math.log10(1 + step / 10);
 
 /**
@@ -46,7 +46,7 @@ export class Chart {
     const asked = `${end} ${top} ${phone}`;
     if (asked === this.drawn && this.plot) return this.plot;
     this.drawn = asked;
-    const steps = [0, 10, 100, 1000, 10_000, 100_000].filter((n) => n <= end);
+    const steps = [0, 10, 100, 1000, 10_000, 100_000].filter((n) => n <= end / 2).concat(end);
     const [width, height] = phone ? [360, 260] : [600, 330];
     this.plot = new Plot({
       label: "loss against step",

@@ -21,6 +21,11 @@ const SWITCHES = /** @type {[keyof Choice["switches"], string][]} */ ([
   ["layerNorm", "LayerNorm"],
 ]);
 
+/** @param {string} data  what a model of which size learns in good time */
+function sizeFor(data) {
+  return data === "sentences" ? "small" : "first";
+}
+
 export class Choices {
   /**
    * @param {Page} page
@@ -32,7 +37,9 @@ export class Choices {
     this.complain = complain;
     const changes = /** @type {string[]} */ (settings.experiments ?? Object.keys(EXPERIMENTS));
     state.declare("learn.data", settings.data ?? "crane", { among: Object.keys(DATA) });
-    state.declare("learn.size", settings.size ?? "first", { among: Object.keys(SIZES) });
+    state.declare("learn.size", settings.size ?? sizeFor(settings.data), {
+      among: Object.keys(SIZES),
+    });
     state.declare("learn.beside", settings.experiment ?? "none", { among: ["none", ...changes] });
     state.declare("learn.seed", 0, { min: 0, max: 65535, whole: true });
     this.sizes = this.first();
@@ -202,8 +209,12 @@ export class Choices {
     this.changed();
   }
 
-  /** The choice itself has changed: its sizes begin where they should. */
-  renew() {
+  /**
+   * The choice itself has changed: its sizes begin where they should.
+   * @param {boolean} other  data, so that another size fits
+   */
+  renew(other) {
+    if (other) this.state.set({ "learn.size": sizeFor(this.data) });
     this.sizes = this.first();
     this.set();
   }

@@ -195,6 +195,7 @@ export function learn(page) {
   }
   offer();
 
+  let before = /** @type {string[]} */ ([]); // data and size when last shown
   return {
     nodes: [
       kept,
@@ -212,12 +213,12 @@ export function learn(page) {
     ],
     concerns: (names) => [...names].some((name) => name.startsWith("learn.")),
     show: () => {
-      const asked = `${choices.data} ${page.state.get("learn.size")}`;
-      if (asked !== element.dataset.asked) {
-        const first = element.dataset.asked === undefined;
-        element.dataset.asked = asked;
-        choices.renew();
-        if (!first) bar.lr = choices.lr;
+      const asked = [choices.data, page.state.get("learn.size")];
+      if (asked.join() !== before.join()) {
+        const other = before.length > 0 && before[0] !== asked[0];
+        before = asked;
+        choices.renew(other);
+        if (other) bar.lr = choices.lr;
       }
       paint();
     },

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.web.exhibits.conftest import MODULES
+from tests.web.exhibits.conftest import MODULES, ROOT
 
 pytestmark = pytest.mark.browser
 AXE = (MODULES / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+RUNS = ROOT / "gpt2_edu" / "exhibits" / "static" / "runs.js"
 FAKE = Path(__file__).with_name("fake_runs.js").read_text(encoding="utf-8")
 OWN = {"locale": "en-GB"}  # a page of its own, which has the stand-in
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "locale": "en-GB"}
@@ -315,3 +316,16 @@ def test_frames_stay_short_while_reports_come(learn):
     )
     run.train().page.wait_for_timeout(3000)
     assert len(run.page.evaluate("long")) < 6  # beside other programs some are
+
+
+def test_the_small_language_is_learned_for_real(exhibit, pages):
+    """32 sentences, whose floor is 0.520, by the workers that pages have."""
+    pages.made["/runs.js"] = RUNS.read_text(encoding="utf-8")
+    run = Run(exhibit("learn", **SETTINGS, data="sentences"))
+    run.train().button("train again").wait_for(timeout=60_000)
+    loss = run.element.locator(".readings b").nth(2)
+    assert 0.45 < float(loss.inner_text()) < 0.6  # of the last batches
+    assert run.element.locator(".verdict.right").count() == 1
+    assert "knows the grammar 0.52" in run.element.locator(".plot").text_content()
+    assert run.element.locator(".thumbs button").count() == 2
+    pages.made.pop("/runs.js")
