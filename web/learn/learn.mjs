@@ -128,7 +128,10 @@ export function learn(page) {
     if (second.plan) legend.textContent = EXPERIMENTS[choices.second]?.says ?? "";
     inside.set(first, shown);
     takeaway.set();
-    sentence.textContent = standing(first);
+    sentence.textContent =
+      settings.before && !first.plan
+        ? "Nothing has been learned yet. The dotted curve is a stored run of such a model."
+        : standing(first);
     tells.textContent = busy
       ? shown.map(({ says, state }) => (state === "diverged" ? "" : says)).join(" ")
       : "";
