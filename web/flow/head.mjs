@@ -4,6 +4,7 @@ import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { headOf, heat, press, steps } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
+import { endsOf, operation, turnOf } from "./operation.mjs";
 import { STEPS } from "./place.mjs";
 import { DRAWN } from "./ribbons.mjs";
 
@@ -85,14 +86,16 @@ export function head(view) {
         later ? undefined : (pick(r), go({ block: n, head: h, query: r, key: c }));
       const heatOf = hidden || !Number.isFinite(value) ? 0 : Math.min(1, Math.abs(value) / scale);
       const label = `${quoted(tokens[r])} looks at ${quoted(tokens[c])}: ${hidden ? "masked" : fixed(value, 2)}`;
-      const text = !hidden && size >= 34 && (r === at || (step >= 3 && value >= 0.05));
-      return svg`<g class=${`cellbox${later ? " later" : ""}${hidden ? " hidden" : ""}${r === at ? " lit" : ""}`}
+      const written = r === at || (step >= 3 && value >= 0.05) || (hidden && step === 2);
+      const text = size >= 34 && written && !(hidden && step > 2);
+      return svg`<g class=${`cellbox${later ? " later" : ""}${hidden ? " hidden" : ""}${r === at ? " own" : ""}`}
+        style="--i:${j};--r:${r === at ? 0 : i + 1}" data-of="t${c}"
         role="button" data-rove="scores" aria-label=${label} aria-disabled=${String(later)}
         tabindex=${r === at && c === from ? 0 : -1} @click=${open}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>
         <rect class=${`weights ${value < 0 ? "minus" : "plus"}`} x=${x} y=${y} width=${size - 1} height=${size - 1}
           style="--heat:${heatOf.toFixed(3)}"></rect>
-        ${text ? svg`<text x=${x + size / 2} y=${y + size / 2 + 4} text-anchor="middle">${fixed(value, Math.abs(value) >= 10 ? 1 : 2)}</text>` : nothing}
+        ${text ? svg`<text x=${x + size / 2} y=${y + size / 2 + 4} text-anchor="middle">${hidden ? "−∞" : fixed(value, Math.abs(value) >= 10 ? 1 : 2)}</text>` : nothing}
         <title>${label}</title></g>`;
     }),
   );
@@ -124,39 +127,60 @@ export function head(view) {
   const yk = start + high + 36;
   const yv = yk + shown.length * (high + 1) + 34;
   const ym = yv + shown.length * (high + 1) + 34;
-  const field = (/** @type {any} */ noted, /** @type {string} */ role, /** @type {number} */ y) => {
-    const all = headOf(noted, h).subarray(from * D, T * D);
-    return [
-      heat(all, { x: strips.x, y, columns: D, cell, high: high + 1, gap: 1, role }),
-      shown.map((t, i) => line(t, y + i * (high + 1))),
-    ];
+  /** @type {(noted: any, tokens: number[], y: number) => import("./operation.mjs").Row[]} */
+  const rowsOf = (noted, tokens, y) => {
+    const rows = tokens.map((t) => headOf(noted, h).subarray(t * D, (t + 1) * D));
+    const scale = Math.max(1e-9, ...rows.flatMap((values) => Array.from(values, Math.abs)));
+    return rows.map((values, i) => ({ values, y: y + i * (high + 1), scale }));
   };
-  const one = (/** @type {any} */ noted, /** @type {string} */ role, /** @type {number} */ y) => {
-    const values = headOf(noted, h).subarray(at * D, (at + 1) * D);
-    return [heat(values, { x: strips.x, y, columns: D, cell, high, gap: 1, role }), line(at, y)];
-  };
+  /** @type {(rows: import("./operation.mjs").Row[], role: string, tokens: number[]) => unknown} */
+  const drawn = (rows, role, tokens) =>
+    rows.map(
+      ({ values, y, scale }, i) =>
+        svg`<g class="vector" data-of=${tokens.length > 1 ? `t${tokens[i]}` : nothing}>
+          ${heat(values, { x: strips.x, y, columns: D, cell, high, gap: 1, role, scale })}${line(tokens[i], y)}</g>`,
+    );
   const shares = headOf(part("weights") ?? { values: new Float32Array(T * T), shape: [T, T] }, h);
-  const widths = shown.map((t, i) => {
-    const share = shares[at * T + t];
-    const y = yv + i * (high + 1);
-    return svg`<rect class="share" x=${strips.x + strips.width + 6} y=${y + 3} height=${high - 6}
-      style="width:${(share * (wide ? 90 : 0)).toFixed(1)}px"></rect>`;
-  });
+  const own = shown.map((t) => shares[at * T + t]);
+  const widths = own.map(
+    (
+      share,
+      i,
+    ) => svg`<rect class="share" style="--i:${i};width:${(share * (wide ? 90 : 0)).toFixed(1)}px"
+      x=${strips.x + strips.width + 6} y=${yv + i * (high + 1) + 3} height=${high - 6}></rect>`,
+  );
   const known = q && k && v && mixed;
-  const body = known
-    ? svg`${title("q", `q of ${quoted(tokens[at])}`, start)}${one(q, "q", start)}
-        ${title("k", "k of all tokens", yk)}${field(k, "k", yk)}
-        ${title("v", "v of all tokens, and their shares", yv)}${field(v, "v", yv)}${widths}
-        ${title("proj", `mixed: what head ${n}.${h} brings to ${quoted(tokens[at])}`, ym)}${one(mixed, "v", ym)}`
-    : nothing;
+  const rows = () => {
+    const [asks, keys, values] = [
+      rowsOf(q, [at], start),
+      rowsOf(k, shown, yk),
+      rowsOf(v, shown, yv),
+    ];
+    const sum = rowsOf(mixed, [at], ym);
+    const body = svg`${title("q", `q of ${quoted(tokens[at])}`, start)}${drawn(asks, "q", [at])}
+        ${title("k", "k of all tokens", yk)}${drawn(keys, "k", shown)}
+        ${title("v", "v of all tokens, and their shares", yv)}${drawn(values, "v", shown)}${widths}
+        ${title("proj", `mixed: what head ${n}.${h} brings to ${quoted(tokens[at])}`, ym)}<g class="sum">${drawn(sum, "v", [at])}</g>`;
+    const where = { ...strips, high, size: size - 1, D };
+    /** @type {(i: number) => [number, number]} */
+    const to = (i) => [mx + i * size, my + row * size];
+    const flies = operation(
+      step,
+      { q: asks[0], keys, values, shares: own, sum: sum[0] },
+      { ...where, cell: to },
+    );
+    return svg`${body}${row < 0 ? nothing : flies}`;
+  };
+  const turns = shown.length;
+  const divides = svg`<text class="divides" x=${mx - 30} y=${my + (row + 0.5) * size + 5} style="--by:${turns * size}px">÷ √${D}</text>`;
   const bottom = known ? ym + high + 14 : my + shown.length * size + 20;
   const old = from ? ` ${from} older tokens are not drawn.` : "";
   return {
     height: Math.max(bottom, my + shown.length * size + 40),
-    body: svg`<g class=${`h${h % 4}`}>${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep })}
+    body: svg`<g class=${`h${h % 4} op op-${STEPS[step]}`} style="--turn:${turnOf(turns).toFixed(0)}ms;--turns:${turns}">${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep })}
       ${names}${grid}
       <rect class="row-frame" x=${mx - 1} y=${my + row * size - 1} width=${shown.length * size + 1} height=${size + 1}></rect>
-      <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${body}</g>`,
+      <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${known ? rows() : nothing}${step === 1 && row >= 0 ? divides : nothing}</g>`,
     boxes: ({ query, key, weight }) =>
       weight && known
         ? {
@@ -184,6 +208,9 @@ export function head(view) {
       return new Map(all.filter(([, { weight }]) => weight >= DRAWN));
     },
     path: path + ["scores", "scores", "masked_scores", "weights", "heads"][step],
+    fills: known
+      ? { count: STEPS.length, show: (nth) => nth < 0 || setStep(nth), ends: endsOf(turns) }
+      : undefined,
     code: step ? "" : "q @ k.transpose(-2, -1)", // the division is the next step
     says: `${TELLS[step].replace("32", String(D || "D"))}. ${look(view, values)}${old}`,
   };

@@ -200,10 +200,11 @@ export class Player {
   }
 
   /**
-   * One output of a matrix after the other; one at a time for those who want nothing to move.
-   * @param {{count: number, show: (nth: number) => void}} fills
+   * One output of a matrix after the other, or one step of a head; one at a time for those who want
+   * nothing to move.
+   * @param {NonNullable<import("./scenes.mjs").Scene["fills"]>} fills
    */
-  fill({ count, show }) {
+  fill({ count, show, ends }) {
     if (still()) {
       this.nth = this.nth + 1 < count ? this.nth + 1 : -1;
       return show(this.nth);
@@ -211,11 +212,16 @@ export class Player {
     this.name("stop");
     this.began = performance.now();
     this.end = () => show(-1);
-    const takes = Math.min(8000, 160 * count);
+    const each = Math.min(8000 / count, 160);
+    for (const one of this.stage.svg.getAnimations({ subtree: true })) {
+      one.cancel();
+      one.play(); // again, where the first step is shown already
+    }
     const tick = (/** @type {number} */ now) => {
       if (!this.began) return;
-      const nth = Math.max(0, Math.floor(((now - this.began) / takes) * count));
-      if (nth >= count || !this.stage.element.isConnected) return this.stop();
+      const elapsed = Math.max(0, now - this.began);
+      const nth = ends?.filter((end) => end < elapsed).length ?? Math.floor(elapsed / each);
+      if (nth >= count || !this.stage.shown?.fills) return this.stop();
       show(nth);
       this.frame = requestAnimationFrame(tick);
     };

@@ -2,13 +2,24 @@
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { asProduct, button, chain, columns, decimals, headOf, sumsOf, unknown } from "./cells.mjs";
+import {
+  asProduct,
+  button,
+  chain,
+  columns,
+  decimals,
+  headOf,
+  heat,
+  sumsOf,
+  unknown,
+} from "./cells.mjs";
 import { cellOf, written } from "./by_hand.mjs";
 import { WIDE } from "./layout.mjs";
 import { sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
+const STRIP = 18; // px of a vector
 const FALL = 512; // products that fall one after the other: more are drawn at once
 
 /**
@@ -140,8 +151,22 @@ export function product(view) {
   // A waterfall: each product goes on where the one before it ended.
   const ends = sumsOf(products);
   const [low, most] = [Math.min(...ends), Math.max(...ends)];
-  const [x0, y0, w, h] = wide ? [16, 150, width - 32, 190] : [16, 190, width - 32, 150];
+  const [x0, y0, w, h] = wide ? [16, 200, width - 32, 190] : [16, 190, width - 32, 150];
   const each = w / D;
+  // Both vectors, number above number: a column of the waterfall is their product.
+  const vectors = [a, b].map((values, i) =>
+    heat(values, {
+      x: x0,
+      y: y0 - 64 + i * (STRIP + 4),
+      columns: D,
+      cell: each,
+      high: STRIP,
+      gap: each > 4 ? 1 : 0,
+      role: colours[i],
+    }),
+  );
+  const column = svg`<path class="guide" d="M${x0 + (number + 0.5) * each} ${y0 - 64 + 2 * STRIP + 6}V${y0 + h}"></path>
+    <rect class="chosen-cell" x=${x0 + number * each - 1} y=${y0 - 66} width=${each + 1} height=${2 * STRIP + 8}></rect>`;
   const py = (/** @type {number} */ v) => y0 + h - ((v - low) / (most - low || 1)) * h;
   const boxes = products.map((p, i) => {
     const [from, end] = [py(ends[i]), py(ends[i + 1])];
@@ -180,9 +205,9 @@ export function product(view) {
       <text class="product" x="16" y=${34 + large} style="font-size:${large}px"><tspan class=${colours[0]}>${first}</tspan> × <tspan class=${colours[1]}>${second}</tspan> = ${result}</text>
       ${button("◂", { x: 16, y: 48 + large, width: 40, act: () => to(number - 1), label: "the product before" })}
       ${button("next ▸", { x: 62, y: 48 + large, width: 76, act: () => to(number + 1) })}
-      <path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}
+      ${vectors}<path class="axes" d="M${x0} ${py(0)}H${x0 + w}"></path>${bars}${column}
       <g class="fall chosen">${drop(boxes[number])}</g>
-      ${columns("product", { x: x0, y: y0, width: w, height: h }, { count: D, chosen: number, told: `number ${number}: ${first} times ${second} is ${result}`, choose: to })}${more.body}`,
+      ${columns("product", { x: x0, y: y0 - 66, width: w, height: h + 66 }, { count: D, chosen: number, told: `number ${number}: ${first} times ${second} is ${result}`, choose: to })}${more.body}`,
     boxes: () => null,
     path: place.weight ? sourceOf(place, sizes).output : `transformer.h.${place.block}.attn.scores`,
     says,

@@ -57,8 +57,8 @@ import { product } from "./product.mjs";
  * @property {{x: number, y: number, width: number}} [knob]  where the temperature is set
  * @property {boolean} [vertical]
  * @property {import("lit/html.js").TemplateResult} [ahead]  what a pass that plays has not reached
- * @property {{count: number, show: (nth: number) => void}} [fills]  what is played instead, one after
- *   the other
+ * @property {{count: number, show: (nth: number) => void, ends?: number[]}} [fills]  what is played
+ *   instead, one after the other; `ends`: when each does, milliseconds
  */
 
 /**

@@ -6,6 +6,7 @@ import { asProduct, decimals, heat, lengthOf, spreadOf } from "../flow/cells.mjs
 import { stepOf } from "../flow/head.mjs";
 import { STEPS } from "../flow/place.mjs";
 import { gelu, unitsOf } from "../flow/mlp.mjs";
+import { endsOf, mixing } from "../flow/operation.mjs";
 import { normedOf, printed } from "../flow/norm.mjs";
 import { readPass } from "../flow/read.mjs";
 import { placeOf } from "../flow/place.mjs";
@@ -64,6 +65,25 @@ test("the steps of a head follow from each other", () => {
     expect(share.slice(row * T, (row + 1) * T).reduce((a, b) => a + b)).toBeCloseTo(1, 5);
   }
   expect(mix).toEqual(share);
+});
+
+test("the values that flow into a sum make what the tape has, with each step in its time", () => {
+  const of = (name) => pass.tensor(`transformer.h.1.attn.${name}`);
+  for (const head of every(4)) {
+    for (const t of every(T)) {
+      const values = every(T).map((key) => vectorOf(of("v"), key, head));
+      const sums = mixing(values, vectorOf(of("weights"), t, head));
+      expect(sums).toHaveLength(T);
+      vectorOf(of("heads"), t, head).forEach((x, d) => expect(sums[T - 1][d]).toBeCloseTo(x, 4));
+      expect(sums[0]).not.toBe(sums[1]);
+    }
+  }
+  for (const turns of [1, 7, 12]) {
+    const ends = endsOf(turns);
+    expect(ends).toEqual([...ends].sort((a, b) => a - b));
+    expect(ends).toHaveLength(STEPS.length);
+    expect(ends[4]).toBeLessThan(18_000);
+  }
 });
 
 test("sums and products hold as they are printed, with no more decimals than they need", () => {
