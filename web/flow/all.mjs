@@ -10,6 +10,7 @@ export * from "./pass.mjs";
 export * from "./place.mjs";
 export * from "./press.mjs";
 export * from "./ribbons.mjs";
+export * from "./tiles.mjs";
 export * from "./whole.mjs";
 export * from "./writer.mjs";
 

@@ -26,7 +26,7 @@ export function cellOf(
 ) {
   if (query !== undefined) return { path: `${block}.attn.weights`, index: [head, query, key] };
   if (unit !== undefined) return { path: `${block}.mlp.act`, index: [at, unit] };
-  if (output === undefined || norm) return null;
+  if (output === undefined || norm || weight === "wte") return null;
   if (mlp)
     return { path: `${block}.mlp.${weight === "c_fc" ? "pre" : "out"}`, index: [token, output] };
   return weight === "c_proj"

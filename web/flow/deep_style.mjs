@@ -93,6 +93,14 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 @keyframes flow-hold { from, to { opacity: 1; } }
 @keyframes flow-pulse { 30%, 60% { stroke: var(--ink); stroke-width: 3px; } }
 
+/* Weights below the whole, and what belongs together. */
+.flow-picture .tile-part { fill: transparent; cursor: zoom-in; }
+.flow-picture .tile-part[data-lit] { stroke: var(--ink); stroke-width: 1.5; }
+@media (hover: hover) { .flow-picture .tile-part:hover { stroke: var(--ink); stroke-width: 1.5; } }
+.flow-picture[data-lights] .ribbon:not([data-lit]) { stroke-opacity: 0.05 !important; }
+.flow-picture .ribbon[data-lit] { stroke-opacity: 1 !important; }
+.flow-picture .head[data-lit] .pill { stroke: var(--ink); stroke-width: 1.5; }
+
 /* Below the picture: the tensor at a station, a text that gives a vector, the engine. */
 .flow-tensor { margin: 0.5rem 0; font-variant-numeric: tabular-nums; }
 .flow-tensor-head { display: flex; flex-wrap: wrap; gap: 0.4rem 1rem; align-items: center; }

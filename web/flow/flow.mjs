@@ -138,7 +138,8 @@ export function flow(page) {
   };
   const place = (/** @type {string} */ address = state.get("place")) => {
     const { ids, nLayer, nHead } = /** @type {Pass} */ (pass);
-    return placeOf(address, { nLayer, nHead, T: ids.length, D: nEmbd / nHead, units: 4 * nEmbd });
+    const D = nEmbd / nHead;
+    return placeOf(address, { nLayer, nHead, T: ids.length, D, units: 4 * nEmbd, V });
   };
   const go = (/** @type {Place} */ to) => {
     player.stop();
@@ -209,7 +210,7 @@ export function flow(page) {
       at: at(),
       place: here,
       cut: cut(),
-      sizes,
+      sizes: model.loaded?.config ?? sizes,
       step: state.get("step"),
       setStep: (step) => state.set({ step }),
       go,
@@ -281,7 +282,7 @@ export function flow(page) {
       if (!(await find(latest)) || !latest()) return;
       const { block: open } = place();
       const more = open !== undefined || state.get("versus") || turned(state);
-      const known = pass?.tensor?.(open === undefined ? "embd" : `transformer.h.${open}.ln_1`);
+      const known = pass?.tensor?.(Number(open) < nLayer ? `transformer.h.${open}.ln_1` : "ln_f");
       if (more && !elsewhere() && !known && !(await compute(latest, open))) return;
       const ready = !tools || (pass && (await tools.prepare(pass, place(), at())));
       if (!ready || !latest()) return;

@@ -2,12 +2,14 @@
 // tokens. Where there is room, depth runs to the right and lanes lie below each other; on a phone the
 // picture is turned: depth runs down, so that scrolling is the pass.
 
+import { BAND } from "./tiles.mjs";
+
 /** @typedef {{x: number, y: number, width: number, height: number}} Box */
 
 export const WIDE = 640; // px: below it the picture is turned
 const LANES = 12; // that are shown; older tokens are one grey lane
 const FEW = 7; // on a phone
-const ROWS = 294; // px of all lanes, however many: what stands below stays in its place
+const ROWS = 252; // px of all lanes, however many: what stands below stays in its place
 const OPEN = 120; // px that a block needs to show its MLP
 
 export class Layout {
@@ -36,7 +38,9 @@ export class Layout {
     const depth = begin + nLayer * room + end;
     this.top = this.wide ? 62 : 44; // of the first lane's room: titles stand above
     this.width = width;
-    this.height = this.wide ? this.top + ROWS + 58 : depth + this.top;
+    /** Where the lanes end, px: the weights lie below. */
+    this.end = this.wide ? this.top + ROWS + 22 : depth + this.top + 12;
+    this.height = this.end + (this.wide ? BAND + 36 : 2 * BAND);
   }
 
   /**

@@ -9,6 +9,7 @@ import { largestOf, SIDE, sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
+const DRAWN = 4096; // outputs at most
 const MARKED = 3; // products with their numbers
 
 /** The last map that was drawn. @type {{of: Float32Array, inks: string, href: string} | null} */
@@ -21,11 +22,23 @@ let drawn = null;
  * @param {string[]} inks  of weights above and below zero
  */
 function mapOf(weight, height, inks) {
-  if (drawn?.of === weight && drawn.inks === inks.join()) return drawn.href;
-  const width = weight.length / height;
-  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  if (drawn?.of !== weight || drawn.inks !== inks.join())
+    drawn = { of: weight, inks: inks.join(), href: imageOf(weight, height, inks) };
+  return drawn.href;
+}
+
+/**
+ * @param {Float32Array} weight  a row for each output
+ * @param {number} height  inputs
+ * @param {string[]} inks
+ * @param {boolean} [turned]  inputs to the right, outputs downwards
+ */
+export function imageOf(weight, height, inks, turned = false) {
+  const outputs = weight.length / height;
+  const [width, high] = turned ? [height, outputs] : [outputs, height];
+  const canvas = Object.assign(document.createElement("canvas"), { width, height: high });
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
-  const image = context.createImageData(width, height);
+  const image = context.createImageData(width, high);
   const pixels = new Uint32Array(image.data.buffer); // of four bytes: alpha, blue, green, red
   const full = fullColour(weight);
   const [plus, minus] = inks.map((ink) => {
@@ -34,12 +47,11 @@ function mapOf(weight, height, inks) {
   });
   weight.forEach((value, i) => {
     const alpha = 255 * Math.min(1, Math.abs(value) / full);
-    const pixel = (i % height) * width + Math.floor(i / height);
+    const pixel = turned ? i : (i % height) * width + Math.floor(i / height);
     pixels[pixel] = (alpha << 24) | (value < 0 ? minus : plus);
   });
   context.putImageData(image, 0, 0);
-  drawn = { of: weight, inks: inks.join(), href: canvas.toDataURL() };
-  return drawn.href;
+  return canvas.toDataURL();
 }
 
 /**
@@ -55,22 +67,25 @@ function fullColour(weight) {
  * @returns {Scene}
  */
 export function matrix(view) {
-  const { pass, place, parts, width, at, sizes, hover, setHover, filling, go, colour } = view;
+  const { pass, place, parts, width, at, sizes, hover, setHover, filling, go, colour, name } = view;
+  const last = place.weight === "wte"; // whose outputs are the tokens' logits
   const t = place.token ?? at;
   const map = parts.matrix?.map;
   const work = map && worked(pass, place, /** @type {any} */ (parts.matrix), sizes, t);
   const outputs = work?.outputs() ?? new Float32Array();
   const chosen =
-    work && hover >= 0 && hover < work.R ? hover : (place.output ?? largestOf(outputs));
+    work && hover >= 0 && hover < work.R
+      ? hover
+      : (place.output ?? (last ? outputs.indexOf(Math.max(...outputs)) : largestOf(outputs)));
   const row = work?.row(chosen);
   if (!map || !work || !row)
     return unknown(pass.tensor ? "The weights are fetched." : "The vectors are not stored.");
   const { x, K, R } = work;
   const { weight, products, sum: total, bias } = row;
   const wide = width >= WIDE;
-  const role = place.mlp ? "plain" : place.weight === "c_proj" ? "v" : String(place.weight);
+  const role = place.mlp || last ? "plain" : place.weight === "c_proj" ? "v" : String(place.weight);
   const { module, input, output } = sourceOf(place, sizes);
-  const short = (/** @type {string} */ path) => path.replace(/^transformer\.h\.\d+\./, "");
+  const short = (/** @type {string} */ path) => path.replace(/^transformer\.(h\.\d+\.)?/, "");
   const token = quoted(pass.tokens[t]);
 
   // The map, the input at its left, the running sum at its right, the outputs below.
@@ -134,7 +149,10 @@ export function matrix(view) {
   const own = bias ?? 0;
   const n = decimals([total, own], total + own);
   const [summed, added, made] = [total, own, total + own].map((value) => fixed(value, n));
-  const told = `output ${chosen}: ${fixed(outputs[chosen], 2)}`;
+  const which = last ? `output ${chosen}, ${name?.(chosen)}` : `output ${chosen}`;
+  const told = `${which}: ${fixed(outputs[chosen], 2)}`;
+  const every = Math.ceil(R / DRAWN); // of so many outputs not all can be seen
+  const seen = every > 1 ? outputs.filter((_, o) => !(o % every)) : outputs;
   const field = { y: bottom + 26, high: wide ? 26 : 22 };
   const shade = (/** @type {number} */ from, /** @type {number} */ to) =>
     svg`<rect class="aside" x=${left + from * cell} y=${top} width=${Math.max(0, to - from) * cell} height=${high}></rect>`;
@@ -147,7 +165,7 @@ export function matrix(view) {
   return {
     height: Math.max(ey + 30, field.y + field.high) + 34,
     body: svg`<text class="axis" x=${left - 30} y="20">${short(input)} of ${token}: ${K} numbers</text>
-      <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight.T, ${place.mlp || !wide ? "" : "the part of this head: "}${K} × ${R}${work.sampled ? ", a sample" : ""}</text>
+      <text class=${`letter ${role}`} x=${left} y="44">${short(module)}.weight.T, ${place.mlp || last || !wide ? "" : "the part of this head: "}${K} × ${R}${work.sampled ? ", a sample" : ""}</text>
       ${heat(x, { x: left - 24, y: top, columns: 1, cell: 18, high: each, scale: fullColour(x) })}
       <image href=${mapOf(map.weight, work.sampled ? Math.min(K, SIDE) : K, [colour(role), colour("minus")])} x=${left} y=${top} width=${across} height=${high} preserveAspectRatio="none"></image>
       ${shade(0, chosen)}${shade(chosen + 1, R)}
@@ -155,7 +173,7 @@ export function matrix(view) {
       <path class="axes" d="M${px(0)} ${top}V${bottom}"></path><path class="curve" d=${line.join("")}></path>
       <circle class="point" cx=${px(total)} cy=${bottom} r="5"></circle>
       <path class="detour" d="M${cx + cell / 2} ${bottom + 3}V${field.y - 3}m-4 -5l4 5l4 -5"></path>
-      ${heat(outputs, { x: left, y: field.y, columns: R, cell, high: field.high, gap: cell > 5 ? 1 : 0, role, scale: fullColour(outputs) })}
+      ${heat(seen, { x: left, y: field.y, columns: seen.length, cell: across / seen.length, high: field.high, gap: cell > 5 ? 1 : 0, role, scale: fullColour(outputs) })}
       ${filling ? svg`<rect class="blank" x=${cx + cell} y=${field.y - 1} width=${across - (chosen + 1) * cell} height=${field.high + 2}></rect>` : nothing}
       <rect class="chosen-cell" x=${cx - 1} y=${field.y - 1} width=${cell + 1} height=${field.high + 1}></rect>
       <g class="field" role="slider" tabindex="0" aria-label="output" aria-valuemin="0" aria-valuemax=${R - 1}
@@ -164,15 +182,15 @@ export function matrix(view) {
         @pointerleave=${() => setHover(-1)}>
         <rect class="touch" x=${left} y=${top} width=${across} height=${field.y + field.high - top}></rect>
         <title>click to choose an output, once more to see its products</title></g>
-      <text class="name" x=${ex} y=${ey + 2}>${summed}${whole} =</text>
+      <text class="name" x=${ex} y=${ey + 2}>${last ? "the logit" : `${summed}${whole} =`}</text>
       <text class="figure" x=${ex} y=${ey + 28}>${made}</text>
-      <text class="axis" x=${left} y=${field.y + field.high + 18}>${place.mlp ? short(output) : place.weight === "c_proj" ? `what head ${place.block}.${place.head} adds to the stream` : `${place.weight} of ${token}`}: ${R} numbers</text>`,
+      <text class="axis" x=${left} y=${field.y + field.high + 18}>${last ? `${which}: logits of ${token}` : place.mlp ? short(output) : place.weight === "c_proj" ? `what head ${place.block}.${place.head} adds to the stream` : `${place.weight} of ${token}`}: ${R} numbers</text>`,
     boxes: ({ number, output: o }) =>
       number === undefined || o === undefined
         ? null
         : { x: left + o * cell, y: top, width: Math.max(cell, 12), height: high },
     path: output,
     fills: { count: R, show: (nth) => setHover(nth, true) },
-    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. Output ${chosen} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${bias === null ? ". The bias is added once, for all heads together" : `; with the bias ${added} that is ${made}`}.${sample}`,
+    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. ${which.replace("o", "O")} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${last ? "" : bias === null ? ". The bias is added once, for all heads together" : `; with the bias ${added} that is ${made}`}.${sample}`,
   };
 }

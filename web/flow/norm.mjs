@@ -5,7 +5,7 @@ import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { button, cents, chain, columns, digits, heat, spreadOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { largestOf, vectorOf } from "./parts.mjs";
+import { largestOf, normOf, vectorOf } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
@@ -19,11 +19,9 @@ const EACH = 44; // with what is written above it
  * @param {import("./parts.mjs").Norm} part
  * @param {number} t
  */
-export function normedOf({ tensor }, { block = 0, norm }, { weight, bias, epsilon }, t) {
-  const h = `transformer.h.${block}.`;
-  const before = block ? `transformer.h.${block - 1}.resid_post` : "embd";
-  const paths = [norm === "ln_1" ? before : `${h}resid_mid`, h + norm];
-  const [stream, noted] = paths.map((path) => tensor?.(path));
+export function normedOf({ tensor }, place, { weight, bias, epsilon }, t) {
+  const { input, output } = normOf(place);
+  const [stream, noted] = [input, output].map((path) => tensor?.(path));
   if (!stream || !noted) return null;
   const x = vectorOf(stream, t);
   const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
@@ -115,7 +113,7 @@ export function norm(view) {
       ${button("◂", { x: left, y: end - 12, width: 40, act: () => choose(chosen - 1), label: "the number before" })}
       ${button("next ▸", { x: left + 46, y: end - 12, width: 76, act: () => choose(chosen + 1) })}${steps.body}`,
     boxes: () => null,
-    path: `transformer.h.${place.block}.${place.norm}`,
+    path: normOf(place).output,
     says: `LayerNorm looks at one token at a time. At ${token} the mean of ${C} numbers is ${told.mean}, their standard deviation ${told.spread}. Number ${chosen}: (${told.x} − ${signed(told.mean)}) ÷ ${told.spread} = ${told.unit}, and ${told.unit} × ${signed(told.gain)} + ${signed(told.bias)} = ${told.made}.${differs}`,
   };
 }

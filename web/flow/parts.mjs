@@ -26,14 +26,18 @@ const WORDS = 3;
 /**
  * What a matrix makes of what: its module, the part of its weights, the tensors before and after.
  * @param {Place} place
- * @param {{nHead: number, nEmbd: number}} sizes
+ * @param {{nHead: number, nEmbd: number, vocabSize: number}} sizes
  */
-export function sourceOf({ block, head = 0, mlp, weight }, { nHead, nEmbd: C }) {
+export function sourceOf({ block, head = 0, mlp, weight }, { nHead, nEmbd: C, vocabSize: V }) {
   const h = `transformer.h.${block}.`;
   const [all, units] = [
     [0, C],
     [0, 4 * C],
   ];
+  if (weight === "wte") {
+    const module = "transformer.wte";
+    return { module, rows: [0, V], columns: all, input: "ln_f", output: "logits" };
+  }
   if (weight === "c_fc") {
     const [input, output] = [`${h}ln_2`, `${h}mlp.pre`];
     return { module: `${h}mlp.c_fc`, rows: units, columns: all, input, output };
@@ -71,7 +75,7 @@ export function vectorOf(noted, t, head = 0) {
  * @param {Pass} pass
  * @param {Place} place
  * @param {Matrix} matrix
- * @param {{nHead: number, nEmbd: number}} sizes
+ * @param {{nHead: number, nEmbd: number, vocabSize: number}} sizes
  * @param {number} t
  */
 export function worked(pass, place, { map, rows }, sizes, t) {
@@ -98,6 +102,18 @@ export function worked(pass, place, { map, rows }, sizes, t) {
       ? Float32Array.from({ length: R }, (_, o) => row(o)?.sum ?? 0)
       : vectorOf(after, t, place.head);
   return { x, K, R, row, outputs, sampled: Boolean(map) && !whole };
+}
+
+/**
+ * A LayerNorm's module, and the tensors before and after.
+ * @param {Place} place
+ */
+export function normOf({ block = 0, norm }) {
+  const before = block ? `transformer.h.${block - 1}.resid_post` : "embd";
+  if (norm === "ln_f") return { module: "transformer.ln_f", input: before, output: "ln_f" };
+  const output = `transformer.h.${block}.${norm}`;
+  const input = norm === "ln_1" ? before : `transformer.h.${block}.resid_mid`;
+  return { module: output, input, output };
 }
 
 /**
@@ -148,7 +164,7 @@ export class Shelf {
     if (place.weight) return { matrix: await this.matrix(pass, place, at) };
     if (place.norm) {
       const { nEmbd: C, layerNormEpsilon: epsilon } = this.model.present.config;
-      const part = await this.part(`transformer.h.${place.block}.${place.norm}`, [0, C], [0, 1]);
+      const part = await this.part(normOf(place).module, [0, C], [0, 1]);
       return { norm: { ...part, epsilon } };
     }
     if (place.unit === undefined) return {};

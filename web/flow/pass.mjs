@@ -25,6 +25,7 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
  * @property {ArrayLike<number>[]} vectors  the first numbers of each token's
  * @property {boolean} [stored]  it was not computed here
  * @property {string} [only]  what is stored of a run of another model, in a sentence
+ * @property {{nEmbd: number, vocabSize: number, blockSize: number}} [sizes]  of that model
  * @property {string[]} [off]  heads that are cut
  * @property {Pass} [base]  the same without what is set by hand
  * @property {boolean} [whole]  each of `next` has its whole word

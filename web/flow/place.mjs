@@ -2,6 +2,7 @@
 // "1.0" a head, "1.0.6.3" the score of query 6 and key 3, "1.0.6.3.16" its sixteenth product;
 // "1.mlp" is the MLP, "1.mlp.17" a unit of it. "1.0.q.6" is the matrix that makes q of token 6,
 // "1.0.q.6.17" its output 17, "1.0.q.6.17.5" a product of that; "1.mlp.c_fc.6" is the MLP's first.
+// "wte.6.483" is the last matrix, which makes the logit of token 483; "ln_f.6" the LayerNorm before it.
 // "1.ln_1.6" is LayerNorm ln_1 for token 6, "1.ln_1.6.17" with number 17 spelled out.
 
 import { quoted } from "../exhibits/dom.mjs";
@@ -12,7 +13,9 @@ export const STEPS = ["score", "scale", "mask", "share", "mix"];
 /** @typedef {{block?: number, head?: number, query?: number, key?: number,
  *   number?: number, mlp?: boolean, unit?: number, weight?: string, token?: number,
  *   output?: number, norm?: string}} Place */
-/** @typedef {{nLayer: number, nHead: number, T: number, D: number, units: number}} Sizes */
+/** @typedef {{nLayer: number, nHead: number, T: number, D: number, units: number, V: number}} Sizes */
+/** Behind the last block: their place has a block more. */
+const END = { ln_f: "norm", wte: "weight" };
 
 export const NORMS = ["ln_1", "ln_2"];
 const OF_HEAD = ["q", "k", "v", "c_proj"];
@@ -21,10 +24,11 @@ const OF_MLP = ["c_fc", "c_proj"];
 /**
  * How many numbers go into a matrix, and how many come out.
  * @param {Place} place
- * @param {{nHead: number, D: number, units: number}} sizes
+ * @param {{nHead: number, D: number, units: number, V: number}} sizes
  */
-export function sizeOf({ mlp, weight }, { nHead, D, units }) {
+export function sizeOf({ mlp, weight }, { nHead, D, units, V }) {
   const C = nHead * D;
+  if (weight === "wte") return { inputs: C, outputs: V };
   if (weight === "c_fc") return { inputs: C, outputs: units };
   if (weight === "c_proj") return { inputs: mlp ? units : D, outputs: C };
   return { inputs: C, outputs: D };
@@ -36,12 +40,19 @@ export function sizeOf({ mlp, weight }, { nHead, D, units }) {
  * @returns {Place}  as deep as it makes sense
  */
 export function placeOf(text, sizes) {
-  const { nLayer, nHead, T, D, units } = sizes;
+  const { nLayer, nHead, T, D, units, V } = sizes;
   const parts = text.split(".");
   const number = (/** @type {number} */ i, /** @type {number} */ below) => {
     const value = Number(parts[i] || NaN);
     return Number.isInteger(value) && value >= 0 && value < below ? value : undefined;
   };
+  const end = /** @type {"ln_f" | "wte"} */ (parts[0]);
+  if (Object.hasOwn(END, end)) {
+    const token = number(1, T);
+    const output = number(2, token === undefined ? 0 : end === "wte" ? V : nHead * D);
+    const at = output === undefined || end !== "wte" ? undefined : number(3, nHead * D);
+    return { block: nLayer, [END[end]]: end, token, output, number: at };
+  }
   const block = number(0, nLayer);
   if (block === undefined) return {};
   if (NORMS.includes(parts[1])) {
@@ -80,8 +91,15 @@ export function addressOf(place) {
   const { block, head, query, key, number, mlp, unit, weight, token, output, norm } = place;
   const of = [token, output];
   const inner = weight ? [weight, ...of] : norm ? of : mlp ? [unit] : [query, key];
-  const parts = [block, mlp ? "mlp" : (norm ?? head), ...inner, number];
+  const parts = isEnd(place)
+    ? [norm ?? weight, ...of, number]
+    : [block, mlp ? "mlp" : (norm ?? head), ...inner, number];
   return parts.filter((part) => part !== undefined).join(".");
+}
+
+/** Behind the last block. @param {Place} place */
+function isEnd({ norm = "", weight = "" }) {
+  return norm in END || weight in END;
 }
 
 /**
@@ -104,6 +122,7 @@ export function levelOf({ block, head, query, number, mlp, unit, weight, norm })
 export function outOf({ number, ...place }) {
   const { block, head, query, mlp, unit, weight, norm } = place;
   if (number !== undefined) return place;
+  if (isEnd(place)) return {};
   const part = mlp ? { block, mlp } : { block, head };
   if (query !== undefined || unit !== undefined || weight) return part;
   return head !== undefined || mlp || norm ? { block } : {};

@@ -102,7 +102,7 @@ function ofScore({ pass, place, cells }) {
  * @param {View} view
  * @returns {Facts | null}
  */
-function ofOutput({ pass, place, parts, sizes }) {
+function ofOutput({ pass, place, parts, sizes, name }) {
   const { weight, token: t = 0, output: o = 0 } = place;
   const work = parts.matrix && worked(pass, place, parts.matrix, sizes, t);
   const row = work?.row(o);
@@ -110,7 +110,7 @@ function ofOutput({ pass, place, parts, sizes }) {
   const { x, K } = work;
   const { products, sum, bias } = row;
   const { input, module } = sourceOf(place, sizes);
-  const [from, by] = [input, module].map((path) => path.replace(/^transformer\.h\.\d+\./, ""));
+  const [from, by] = [input, module].map((path) => path.replace(/^transformer\.(h\.\d+\.)?/, ""));
   const own = bias ?? 0;
   const n = decimals([sum, own], sum + own);
   const [summed, added, made] = [sum, own, sum + own].map((value) => fixed(value, n));
@@ -126,7 +126,9 @@ function ofOutput({ pass, place, parts, sizes }) {
     chain: [
       [`sum of ${K} products`, summed, `${by}.weight`],
       ...more,
-      [`output ${o}`, made, String(weight)],
+      weight === "wte"
+        ? [`the logit of ${name?.(o)}`, made, "logits"]
+        : [`output ${o}`, made, String(weight)],
     ],
     says: `${K} products sum to ${summed}${bias === null ? "" : `; with the bias ${added} output ${o} is ${made}`}.`,
   };

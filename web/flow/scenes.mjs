@@ -27,6 +27,9 @@ import { product } from "./product.mjs";
  * @property {string[]} cut  heads, block.head
  * @property {import("./by_hand.mjs").Cell[]} cells  that are set by hand
  * @property {{nLayer: number, nHead: number, nEmbd: number, vocabSize: number}} sizes
+ * @property {(id: number) => string} [name]  of a token
+ * @property {(tiles: import("./tiles.mjs").Tile[], view: View) => unknown} [weights]  what is in
+ *   them, once somebody is near
  * @property {number} step  of a head: score, scale, mask, share, mix
  * @property {number} hover  an output of a matrix; -1: none
  * @property {(step: number) => void} setStep

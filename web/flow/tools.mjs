@@ -10,7 +10,9 @@ import { Shelf } from "./parts.mjs";
 import { addressOf, levelOf } from "./place.mjs";
 import { readPass } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
+import { lightens } from "./light.mjs";
 import { Swap } from "./swap.mjs";
+import { Thumbs } from "./thumbs.mjs";
 import { Tour } from "./tour.mjs";
 import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 
@@ -21,6 +23,7 @@ import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 /** @typedef {Parameters<typeof readPass>[1]} Request */
 
 const MOST = 128; // tokens
+const POSITIONS = 2; // station of the table of positions
 
 export class Tools {
   /**
@@ -50,6 +53,8 @@ export class Tools {
     this.dart = new Dart(state);
     this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
+    this.thumbs = new Thumbs(model, repaint);
+    lightens(tour.stage.svg);
     const texts = [this.learned, this.patch].flatMap((one) => (one ? [one.element] : []));
     this.above = [...texts, this.swap.element];
     this.under = [this.versus.element, this.hand.element, this.dart.element];
@@ -166,6 +171,9 @@ export class Tools {
       },
       cells: this.cells(pass.ids.length),
       patch,
+      name: (/** @type {number} */ id) => this.model.show(id),
+      weights: (/** @type {import("./tiles.mjs").Tile[]} */ tiles, /** @type {any} */ view) =>
+        this.thumbs.draw(tiles, view, () => this.state.set({ station: POSITIONS })),
     };
   }
 

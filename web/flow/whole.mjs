@@ -9,6 +9,7 @@ import { press } from "./press.mjs";
 import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
 import { Layout } from "./layout.mjs";
 import { stageName } from "./pass.mjs";
+import { outlines, tilesOf } from "./tiles.mjs";
 import { beadsOf, DRAWN, path, ribbonsOf, squaresOf, THICK, THIN } from "./ribbons.mjs";
 import { wayThrough } from "./way.mjs";
 
@@ -91,7 +92,7 @@ export function whole(view) {
       const off = cut.includes(`${block}.${head}`);
       const size = weight < DRAWN ? 0 : Math.max(0.8, weight * (into && !folded ? THICK : THIN));
       const strength = weight < DRAWN ? 0 : into ? 0.16 + most * weight : 0.04 + 0.16 * weight;
-      return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}`} d=${path(points)}
+      return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}`} data-of="${block}.${head}" d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
         @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}; click to ${off ? "put it back" : "cut it"}</title></path>`;
     },
@@ -140,7 +141,7 @@ export function whole(view) {
       const size = Math.min(24, w / 2 / nHead);
       const px = (wide ? x + (named ? 74 : 6) : x + w - nHead * size - 8) + head * size;
       const py = y + 6;
-      return svg`<g class=${`head h${head % 4}${off ? " cut" : ""}`} tabindex=${head || block ? -1 : 0} role="button"
+      return svg`<g class=${`head h${head % 4}${off ? " cut" : ""}`} data-of=${name} tabindex=${head || block ? -1 : 0} role="button"
         aria-pressed=${String(off)} aria-label="${head}: cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
         <rect class="touch" x=${px} y=${py} width=${size} height="24"></rect>
@@ -178,10 +179,11 @@ export function whole(view) {
   const here = room
     ? svg`<text class="part" x="8" y=${layout.over(layout.lanes - 1) + across / 2 + 12}>${at === pass.tokens.length - 1 ? "if it stopped here:" : `at ${quoted(pass.tokens[at])}:`}</text>`
     : nothing;
+  const weights = tilesOf(layout, pass.sizes ?? view.sizes);
   const uncut = ribbons.filter(({ block, head }) => !cut.includes(`${block}.${head}`));
   return {
     height: layout.height,
-    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}`,
+    body: svg`${zones.map(({ room }) => room)}${wide ? loop(layout) : nothing}${stream}<g class="ribbons">${drawn}</g>${parts}${gifts}${zones.map(({ title }) => title)}${heads}${begin}${here}${words}${bars}${byHand}${outlines(weights)}${view.weights?.(weights.tiles, view)}`,
     boxes: (/** @type {Place} */ { block, mlp }) => {
       if (block === undefined) return { x: 0, y: 0, width, height: layout.height };
       const box = layout.zone(block + 1);

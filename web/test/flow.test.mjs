@@ -6,6 +6,7 @@ import { readPass, stagePaths, wholeWords } from "../flow/read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
 import { addressOf, levelOf, outOf, placeOf, wayTo } from "../flow/place.mjs";
 import { fromStored } from "../flow/stored.mjs";
+import { tilesOf } from "../flow/tiles.mjs";
 import { timetable } from "../flow/timetable.mjs";
 import { wayThrough } from "../flow/way.mjs";
 import { Layout } from "../flow/layout.mjs";
@@ -56,7 +57,7 @@ test.each(passes.map((one) => [one.text, one]))(
 );
 
 test("its places have addresses, and a way out", () => {
-  const size = { nLayer: 3, nHead: 4, T: 7, D: 32, units: 512 };
+  const size = { nLayer: 3, nHead: 4, T: 7, D: 32, units: 512, V: 1024 };
   const all = ["", "1", "1.0", "1.0.6.3", "1.0.6.3.16", "1.mlp", "1.mlp.17"];
   for (const address of all) expect(addressOf(placeOf(address, size))).toBe(address);
   expect(all.map((address) => levelOf(placeOf(address, size)))).toEqual([0, 1, 2, 4, 4, 2, 3]);
@@ -82,6 +83,13 @@ test("its places have addresses, and a way out", () => {
   expect(matrices.map((address) => levelOf(placeOf(address, size)))).toEqual([3, 3, 3, 4, 4, 4, 4]);
   expect(out("1.0.q.6.17.5")).toBe("1.0.q.6.17");
   expect([out("1.0.q.6.17"), out("1.mlp.c_fc")]).toEqual(["1.0", "1.mlp"]);
+  const ends = ["ln_f", "ln_f.6", "ln_f.6.127", "wte", "wte.6.1023", "wte.6.1023.127"];
+  for (const address of ends) expect(addressOf(placeOf(address, size))).toBe(address);
+  expect(ends.map((address) => levelOf(placeOf(address, size)))).toEqual([2, 2, 2, 3, 3, 4]);
+  expect(ends.map(out)).toEqual(["", "", "", "", "", "wte.6.1023"]);
+  const past = ["ln_f.7", "ln_f.6.128", "ln_f.6.5.5", "wte.6.1024", "wte.6.1.128", "toString"];
+  const left = ["ln_f", "ln_f.6", "ln_f.6.5", "wte.6", "wte.6.1", ""];
+  expect(past.map((address) => addressOf(placeOf(address, size)))).toEqual(left);
   const norms = ["1.ln_1", "1.ln_2.6", "1.ln_1.6.127"];
   for (const address of norms) expect(addressOf(placeOf(address, size))).toBe(address);
   expect(norms.map((address) => levelOf(placeOf(address, size)))).toEqual([2, 2, 2]);
@@ -155,6 +163,33 @@ test.each([
   }
   expect(layout.lane(T - 1)).toBe(layout.lanes - 1);
 });
+
+test.each([
+  [1280, 3, 128, 1024, 128],
+  [390, 3, 128, 1024, 128],
+  [1280, 12, 768, 50257, 1024],
+  [390, 12, 768, 50257, 1024],
+  [960, 48, 20, 270, 40],
+  [1280, 1, 1, 270, 1],
+])(
+  "every matrix has its true area: %i px, %i blocks, C %i, V %i",
+  (width, nLayer, nEmbd, vocabSize, blockSize) => {
+    const layout = new Layout(width, 7, nLayer);
+    const { tiles } = tilesOf(layout, { nEmbd, vocabSize, blockSize });
+    const rows = { c_attn: 3, c_fc: 4, wte: vocabSize / nEmbd, wpe: blockSize / nEmbd };
+    const side = (tiles[2].width - tiles[2].height) / 3; // c_fc is four wide and one high
+    const gap = side - tiles[2].height;
+    expect(tiles).toHaveLength(4 * nLayer + 2);
+    for (const { name, module, x, y, width: w, height: h, block } of tiles) {
+      const edge = block === undefined ? 0 : gap; // between matrices of a block
+      const many = rows[name] ?? (module.includes("mlp") ? 4 : 1);
+      expect(((w + edge) * (h + edge)) / side ** 2).toBeCloseTo(many, 5);
+      expect(Math.min(x, y - layout.end)).toBeGreaterThanOrEqual(0);
+      expect(x + w).toBeLessThan(width);
+      expect(y + h).toBeLessThan(layout.height);
+    }
+  },
+);
 
 test("the pass is told in sentences and as a table", async () => {
   const pass = await computed("In the marsh, the crane");

@@ -10,7 +10,7 @@ import { endsOf, mixing } from "../flow/operation.mjs";
 import { normedOf, printed } from "../flow/norm.mjs";
 import { readPass } from "../flow/read.mjs";
 import { placeOf } from "../flow/place.mjs";
-import { Shelf, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
+import { normOf, Shelf, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
 import { multiplyAdds, productsOf } from "../flow/product.mjs";
 import { pageModel } from "./page.mjs";
 
@@ -107,15 +107,15 @@ test("sums and products hold as they are printed, with no more decimals than the
   }
 });
 
-test.each(["0.ln_1", "0.ln_2", "2.ln_1", "2.ln_2"])(
+test.each(["0.ln_1", "0.ln_2", "2.ln_1", "2.ln_2", "ln_f"])(
   "LayerNorm %s, spelled out, is what is on the tape, and holds as it is printed",
   async (address) => {
-    const place = placeOf(address, { nLayer: 3, nHead: 4, T, D, units: 512 });
+    const place = placeOf(address, { nLayer: 3, nHead: 4, T, D, units: 512, V: 1024 });
     const number = (text) => Number(text.replace("−", "-"));
     for (const t of every(T)) {
       const { norm } = await shelf.wanted(pass, place, t);
       const all = normedOf(pass, place, norm, t);
-      const made = vectorOf(pass.tensor(`transformer.h.${address}`), t);
+      const made = vectorOf(pass.tensor(normOf(place).output), t);
       expect(made).toHaveLength(128);
       made.forEach((value, i) => {
         expect(all.made[i]).toBeCloseTo(value, 4);
@@ -171,11 +171,11 @@ test("multiply-adds are counted as the book counts them", () => {
   expect((multiplyAdds(crane, 8) / 1e6).toFixed(1)).toBe("4.9"); // chapter 16
 });
 
-test.each(["0.1.q", "1.0.q", "1.0.k", "2.3.v", "1.mlp.c_fc", "2.mlp.c_proj"])(
+test.each(["0.1.q", "1.0.q", "1.0.k", "2.3.v", "1.mlp.c_fc", "2.mlp.c_proj", "wte"])(
   "matrix %s makes of its input what is on the tape",
   async (address) => {
     const { config } = model.present;
-    const place = placeOf(address, { nLayer: 3, nHead: 4, T, D, units: 512 });
+    const place = placeOf(address, { nLayer: 3, nHead: 4, T, D, units: 512, V: 1024 });
     const { output } = sourceOf(place, config);
     for (const t of [0, T - 1]) {
       const { matrix } = await shelf.wanted(pass, place, t);

@@ -1,0 +1,147 @@
+// What is in the matrices below the whole: their weights as pictures, and where a click on one leads.
+
+import { nothing, svg } from "lit/html.js";
+import { press } from "./cells.mjs";
+import { imageOf } from "./matrix.mjs";
+
+/** @import { Box } from "./layout.mjs" */
+/** @import { Place } from "./place.mjs" */
+/** @import { View } from "./scenes.mjs" */
+/** @import { Tile } from "./tiles.mjs" */
+/** @import { model as PageModel } from "../exhibits/page_model.mjs" */
+
+const MOST = 128; // rows and columns of a picture: of a larger matrix so many, evenly spread
+const NARROWEST = 4; // px of a head's part that can be met
+
+/**
+ * A matrix of the picture, or a third of c_attn. `heads`: which way they lie in it.
+ * @typedef {{box: Box, module: string, name: string, rows: number[], columns: number[], role: string,
+ *   turned?: boolean, heads?: "x" | "y", place: (head: number) => Place | null}} Piece
+ */
+
+/**
+ * @param {Tile} tile
+ * @param {{nEmbd: number, vocabSize: number, blockSize: number}} sizes
+ * @returns {Piece[]}
+ */
+export function piecesOf({ module, block, ...box }, { nEmbd: C, vocabSize: V, blockSize: S }) {
+  const all = { box, module: `transformer.${module}`, name: module, role: "plain" };
+  const [one, four] = [1, 4].map((n) => [0, n * C]);
+  const of = (/** @type {string} */ weight) => () => ({ block, mlp: true, weight });
+  if (module === "wte")
+    return [{ ...all, rows: [0, V], columns: one, place: () => ({ block: NaN, weight: "wte" }) }];
+  if (module === "wpe") return [{ ...all, rows: [0, S], columns: one, place: () => null }];
+  if (module.endsWith("c_fc")) return [{ ...all, rows: four, columns: one, place: of("c_fc") }];
+  if (module.endsWith("mlp.c_proj"))
+    return [{ ...all, rows: one, columns: four, turned: true, place: of("c_proj") }];
+  /** @type {(weight: string) => (head: number) => Place} */
+  const own = (weight) => (head) => ({ block, head, weight });
+  if (module.endsWith("c_proj"))
+    return [{ ...all, rows: one, columns: one, role: "v", heads: "y", place: own("c_proj") }];
+  const width = box.width / 3;
+  return ["q", "k", "v"].map((role, i) => ({
+    ...all,
+    name: `${module}, ${role}`,
+    box: { ...box, x: box.x + i * width, width },
+    rows: [i * C, (i + 1) * C],
+    columns: one,
+    role,
+    heads: "x",
+    place: own(role),
+  }));
+}
+
+export class Thumbs {
+  /**
+   * @param {typeof PageModel} model
+   * @param {() => void} repaint
+   */
+  constructor(model, repaint) {
+    this.model = model;
+    this.repaint = repaint;
+    /** @type {Map<string, Float32Array>} */
+    this.weights = new Map();
+    /** @type {Map<string, string>} */
+    this.images = new Map();
+    this.inks = "";
+    /** @type {unknown} */
+    this.of = null; // the model that they are of
+  }
+
+  /** @param {Piece[]} pieces */
+  async fetch(pieces) {
+    const { model } = this;
+    const loaded = await model.ready();
+    if (this.of === loaded) return;
+    this.of = loaded;
+    this.weights.clear();
+    for (const { module, name, rows, columns } of pieces) {
+      const { weight } = await model.part({ module, rows, columns, most: MOST });
+      if (this.of !== loaded) return;
+      this.weights.set(name, weight);
+    }
+    this.images.clear();
+    this.repaint();
+  }
+
+  /** @param {Piece} piece @param {(name: string) => string} colour */
+  image({ name, columns, role, turned }, colour) {
+    const weight = this.weights.get(name);
+    if (!weight) return null;
+    const inks = [colour(role), colour("minus")];
+    const known =
+      this.images.get(name + inks) ?? imageOf(weight, Math.min(MOST, columns[1]), inks, turned);
+    this.images.set(name + inks, known);
+    return known;
+  }
+
+  /**
+   * @param {Tile[]} tiles
+   * @param {View} view
+   * @param {() => void} positions  what a click on the table of positions does
+   */
+  draw(tiles, { pass, at, go, colour }, positions) {
+    const { model } = this;
+    if (pass.only || !model.coming) return nothing; // these are not its weights, or nobody is near
+    const config = model.loaded?.config;
+    if (!config) {
+      model.ready().then(this.repaint, () => {});
+      return nothing;
+    }
+    const pieces = tiles.flatMap((tile) => piecesOf(tile, config));
+    this.fetch(pieces).catch(() => {});
+    const { nHead, nLayer } = config;
+    const last = /** @type {Tile} */ (tiles.find(({ module }) => module === "wte"));
+    const norm = () => go({ block: nLayer, norm: "ln_f", token: at });
+    const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x} y=${last.y - 5}
+      aria-label="ln_f, the last LayerNorm: open it" @click=${norm}
+      @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>ln_f ▸</text>`;
+    const drawn = pieces.map((piece, nth) => {
+      const { box, name, rows, columns, heads } = piece;
+      const long = (heads === "x" ? box.width : box.height) / nHead;
+      const many = heads && long >= NARROWEST ? nHead : 1;
+      const size = [columns, rows].map(([a, b]) => (b - a).toLocaleString("en")).join(" × ");
+      const image = this.image(piece, colour);
+      const shown = image
+        ? svg`<image href=${image} x=${box.x} y=${box.y} width=${box.width} height=${box.height} preserveAspectRatio="none"></image>`
+        : nothing;
+      const parts = Array.from({ length: many }, (_, head) => {
+        const to = piece.place(head);
+        const open = () =>
+          to
+            ? go({ ...to, block: to.weight === "wte" ? nLayer : to.block, token: at })
+            : positions();
+        const part = { ...box };
+        if (many > 1 && heads === "x") [part.x, part.width] = [box.x + head * long, long];
+        if (many > 1 && heads === "y") [part.y, part.height] = [box.y + head * long, long];
+        const of = heads ? `${to?.block}.${head}` : nothing;
+        const told = `${name}${many > 1 ? ` of head ${to?.block}.${head}` : ""}: ${size} weights`;
+        return svg`<rect class="tile-part" role="button" data-rove="tiles" tabindex=${nth + head ? -1 : 0} data-of=${of}
+          aria-label="${told}: open them" x=${part.x} y=${part.y} width=${part.width} height=${part.height}
+          @click=${open} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}><title>${told}; click to open</title></rect>`;
+      });
+      return svg`${shown}${parts}`;
+    });
+    return [drawn, before];
+  }
+}
