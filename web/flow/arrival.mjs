@@ -15,10 +15,11 @@ const VISIT = "gpt2-edu played";
 
 /**
  * @param {Player} player
- * @param {{passes: Pass[], field: HTMLInputElement, begin: (text: string, says: string) => void}} more
- *   `passes`: of the text that is shown, and of the other
+ * @param {{passes: Pass[], field: HTMLInputElement, begin: (text: string, says: string) => void,
+ *   warm: () => void}} more
+ *   `passes`: of the text that is shown, and of the other; `warm`: fetches what goes deeper
  */
-export function arrive(player, { passes: [one, other], field, begin }) {
+export function arrive(player, { passes: [one, other], field, begin, warm }) {
   const { state, stage } = player;
   let touched = false;
   const rests = () => !player.began && !state.get("place") && state.get("station") < 0;
@@ -41,6 +42,7 @@ export function arrive(player, { passes: [one, other], field, begin }) {
     };
     for (const touch of TOUCHES) addEventListener(touch, take, { passive: true });
     if (await player.play(QUICK, true)) await stage.fling();
+    warm();
     await wait(REST);
     const here = () => stage.element.isConnected; // no other model has come
     const same = () => !touched && here() && rests() && state.get("text") === one.text;

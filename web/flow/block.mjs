@@ -143,11 +143,11 @@ export function block(view) {
         <rect class="row" x=${x} y=${y + (at * map) / T} width=${map} height=${map / T}></rect>
         <title>head ${name}: click to open it</title>
       </g>
-      <g class="cutter" role="button" tabindex=${head ? -1 : 0} data-rove="cutters" aria-pressed=${String(off)}
+      <g class="cutter" role="button" tabindex=${head ? -1 : 0} data-rove="cutters" aria-pressed=${String(off)} aria-disabled=${String(Boolean(pass.only))}
         aria-label="cut head ${name}" @click=${() => toggle(name)}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
         <rect class="touch" x=${x} y=${y + map} width=${map} height="24"></rect>
-        <text x=${x} y=${y + map + 16}>${off ? "put back" : "cut"}</text></g></g>`;
+        <text x=${x} y=${y + map + 16}>${off ? "put back" : "cut"}</text><title>${pass.only}</title></g></g>`;
   });
   // The MLP: its units as a field.
   const field = wide

@@ -97,8 +97,20 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .tile-part { fill: transparent; cursor: zoom-in; }
 .flow-picture .tile-part[data-lit] { stroke: var(--ink); stroke-width: 1.5; }
 @media (hover: hover) { .flow-picture .tile-part:hover { stroke: var(--ink); stroke-width: 1.5; } }
-.flow-picture[data-lights] .ribbon:not([data-lit]) { stroke-opacity: 0.05 !important; }
-.flow-picture .ribbon[data-lit] { stroke-opacity: 1 !important; }
+.flow-picture:is([data-lights], [data-tells]) .ribbon:not([data-lit], [data-told]) { stroke-opacity: 0.05 !important; }
+.flow-picture .ribbon:is([data-lit], [data-told]) { stroke-opacity: 1 !important; }
+.flow-picture .token[data-told] rect, .flow-picture .next[data-told] .slot, .flow-picture .plus[data-told] circle, .flow-picture .head[data-told] .pill, .flow-picture .cellbox[data-told] rect { stroke: var(--g2-accent, var(--bird)); stroke-width: 2.5; }
+.flow-picture .cell[data-told] { stroke: var(--g2-accent, var(--bird)); }
+.flow-picture :is(.word, .product, .plus, .fall, .point, .chosen-cell)[data-told], .flow-knob[data-told] { filter: drop-shadow(0 0 5px var(--g2-accent, var(--bird))) drop-shadow(0 0 2px var(--g2-accent, var(--bird))); }
+@media (prefers-reduced-motion: no-preference) { .flow-stage [data-told]:not(.ribbon, .cell) { animation: flow-told 0.9s 3 alternate ease-in-out; } }
+@keyframes flow-told { from { opacity: 0.4; } }
+
+/* A deeper level begins at its crumbs. */
+gpt2-flow.deep > .strip-box, gpt2-flow.deep .flow-who { display: none; }
+.flow-top { scroll-margin-top: 3.6rem; }
+/* What a stored pass cannot do is grey. */
+.stored :is(.head, .cutter) { opacity: 0.45; }
+.stored :is(.head, .cutter, .ribbon, .next, .mlp, .tile) { cursor: not-allowed !important; }
 .flow-picture .head[data-lit] .pill { stroke: var(--ink); stroke-width: 1.5; }
 
 /* Below the picture: the tensor at a station, a text that gives a vector, the engine. */

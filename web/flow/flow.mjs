@@ -4,7 +4,7 @@ import { make } from "../exhibits/dom.mjs";
 import { Crumbs } from "./crumbs.mjs";
 import { deeper } from "./deeper.mjs";
 import { arrive as arrives } from "./arrival.mjs";
-import { asTable, outcome } from "./pass.mjs";
+import { asTable, outcome, untouched } from "./pass.mjs";
 import { addressOf, levelOf, outOf, placeOf, STEPS, wayTo } from "./place.mjs";
 import { Lines } from "./lines.mjs";
 import { Player } from "./player.mjs";
@@ -19,12 +19,6 @@ import { turned, Writer } from "./writer.mjs";
 /** @import { View } from "./scenes.mjs" */
 
 const MOST = 128; // tokens
-
-/** What a scene is given where nothing was changed. @param {Pass} pass */
-const untouched = (pass) => {
-  const nothing = { other: null, gaps: null, parts: {}, cells: [], patch: null };
-  return { ...nothing, next: pass.next, hover: -1, filling: false, setHover: () => {} };
-};
 
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
 export function flow(page) {
@@ -57,6 +51,7 @@ export function flow(page) {
   /** @type {Pass | null} */
   let was = null;
   let answered = ""; // what the pass answers
+  let goes = false; // a reader, to another place
   /** @type {string | null} */
   let shownPlace = null;
   /** @type {Awaited<ReturnType<typeof deeper>> | null} */
@@ -83,23 +78,17 @@ export function flow(page) {
     return elsewhere() ? null : pass;
   };
   const writer = new Writer(page, stage, latestPass);
-  const tour = make(
-    "button",
-    {
-      type: "button",
-      class: "flow-tour-open",
-      onclick: () => void arrive().then((tools) => tools.tour.begin(), complain),
-    },
-    "Take the tour",
-    make("span", {}, ": two minutes"),
-  );
+  const onclick = () => void arrive().then((tools) => tools.tour.begin(), complain);
+  const tour = make("button", { class: "flow-tour-open", onclick }, "Take the tour");
+  tour.append(make("span", {}, ": two minutes"));
   const lines = new Lines(page, strip, tour);
   const change = (/** @type {string} */ text, /** @type {string} */ says) => {
     lines.changed = { text, says };
     begin({ text });
   };
   if (settings.plays) {
-    player.arrival = () => arrives(player, { passes: stored, field: strip.input, begin: change });
+    const more = { passes: stored, field: strip.input, begin: change };
+    player.arrival = () => arrives(player, { ...more, warm: () => warm() });
   }
   const [above, under, below] = ["above", "under", "below"].map((name) =>
     make("div", { class: `flow-${name}` }),
@@ -143,6 +132,7 @@ export function flow(page) {
   };
   const go = (/** @type {Place} */ to) => {
     player.stop();
+    goes = true;
     if (tools) tools.hover = tools.sought = -1;
     state.set({ place: addressOf(to) });
   };
@@ -234,6 +224,10 @@ export function flow(page) {
     if (elsewhere()) texts.open(true);
     crumbs.show(wayTo(here, pass.tokens));
     const top = !levelOf(here);
+    stage.element.classList.toggle("stored", Boolean(pass.only));
+    if (address !== before) {
+      stage.enter(element, !top, before === null ? Boolean(location.hash) : !state.get("tour"));
+    }
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
     player.answer = lines.set(seen, how);
     player.result.classList.toggle("deep", !top);
@@ -243,8 +237,10 @@ export function flow(page) {
     tools?.set(pass, here, at(), path);
     const wrong = tools?.bug && !pass.only ? `With the bug “${tools.bug}”. ` : "";
     const came = tools?.says(pass, at()) ?? "";
-    const all = `${wrong}${came || outcome(pass, at(), cut())} ${pass.only ?? ""}`;
-    say(scene.says ? `${scene.says} ${came}` : all.trim());
+    const all = `${wrong}${came || outcome(pass, at())} ${pass.only ?? ""}`;
+    say((scene.says ? `${came} ${scene.says}` : all).trim());
+    if (goes) player.watch();
+    goes = false;
   };
 
   element.onkeydown = (event) => {

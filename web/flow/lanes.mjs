@@ -43,7 +43,7 @@ export function tokenBox({ pass, other, pick, exchange }, layout, t, lane, chose
       x=${cell.x + (wide ? c * part : 0)} y=${cell.y + (wide ? 0 : c * part)}
       width=${wide ? part - 1 : cell.width} height=${wide ? cell.height : part - 1}></rect>`;
   });
-  const swaps = chosen && t > 0;
+  const swaps = chosen && t > 0 && !pass.only;
   const act = () => (folded ? undefined : swaps ? exchange(t) : pick(t));
   const differs = other && other.ids[t] !== pass.ids[t];
   const begins = name === START && wide ? "begins a text" : pass.ids[t];
@@ -116,7 +116,7 @@ export function loop(layout) {
   const { height, width, nLayer } = layout;
   const [from, to] = [layout.along(nLayer + 1.5), layout.ends[0] * 0.25];
   const y = height - 10;
-  return svg`<g class="loop"><path d="M${from} ${y - 14}q0 14 -14 14H${to + 14}q-14 0 -14 -14m-4 5l4 -5l4 5"></path>
+  return svg`<g class="loop"><path pathLength="1" d="M${from} ${y - 14}q0 14 -14 14H${to + 14}q-14 0 -14 -14m-4 5l4 -5l4 5"></path>
     <text x=${width / 2} y=${y + 4} text-anchor="middle">the chosen token joins the text, and all begins again</text></g>`;
 }
 
@@ -169,14 +169,14 @@ export function barsOf({ pass, next }, layout, append) {
     const py = slots[i].y;
     const high = other === undefined ? height : height / 2;
     const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;
-    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-label="${word}${rest} ${both}: append it"
+    return svg`<g class=${`next ${sense}`} data-id=${id} data-rove="next" tabindex=${i ? -1 : 0} role="button" aria-disabled=${String(Boolean(pass.only))} aria-label="${word}${rest} ${both}: append it"
       @click=${() => append(id)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => append(id))}>
       <rect class="slot" x=${px} y=${py} width=${w} height=${height} rx="6"></rect>
       <rect class="bar" x=${px} y=${py} height=${high} rx="6" style="width:${(w * p).toFixed(1)}px"></rect>
       <rect class="bar other" x=${px} y=${py + high} height=${height - high} rx="6" style="width:${(w * (other ?? 0)).toFixed(1)}px"></rect>
       <text class="name" x=${px + 10} y=${py + height / 2 + 5}>${word}<tspan class="rest">${rest}</tspan></text>
       <text class="p" x=${px + w - 8} y=${py + height / 2 + 5}>${both}</text>
-      <title>${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${quoted(name)}</title></g>`;
+      <title>${pass.only ?? `${rest ? `the token is ${quoted(word)}; ${quoted(word + rest)} is what the model would make of it. ` : ""}Click to append ${quoted(name)}`}</title></g>`;
   });
   return [wide ? fan : nothing, rows];
 }

@@ -10,10 +10,8 @@ import { inSentences } from "./pass.mjs";
 /** @import { Pass } from "./pass.mjs" */
 
 const GPT2 = "GPT-2"; // the published one, when it answers
-const OWN_RUN =
-  "GPT-2 124M answered this once. Its attention and next tokens are stored, its stream is not.";
-const LEARNING =
-  "Crane World’s model while it learned. Its attention is stored; vectors, stream and next tokens are not.";
+const OWN_RUN = "GPT-2 124M answered this once.";
+const LEARNING = "Crane World’s model while it learned.";
 
 export class Lines {
   /**

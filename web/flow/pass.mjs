@@ -27,6 +27,7 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
  * @property {string} [only]  what is stored of a run of another model, in a sentence
  * @property {{nEmbd: number, vocabSize: number, blockSize: number}} [sizes]  of that model
  * @property {string[]} [off]  heads that are cut
+ * @property {Float64Array} [uncut]  the shares with none cut
  * @property {Pass} [base]  the same without what is set by hand
  * @property {boolean} [whole]  each of `next` has its whole word
  * @property {((path: string) => Noted) | null} tensor  everything else, by its path
@@ -35,6 +36,12 @@ import { fixed, quoted } from "../exhibits/dom.mjs";
  *   other?: number}} Next  `rest`: what makes a word of it; `other`: its share in a second pass */
 
 export const LIT = 0.5; // a unit is lit above this
+
+/** What a scene is given where nothing was changed. @param {Pass} pass */
+export function untouched({ next }) {
+  const nothing = { other: null, gaps: null, parts: {}, cells: [], patch: null };
+  return { ...nothing, next, hover: -1, filling: false, setHover: () => {} };
+}
 
 /**
  * A stage by its number, as a reader knows it.
@@ -106,16 +113,14 @@ export function asTable({ tokens, lens }) {
  * What comes of a pass, in a sentence or two.
  * @param {Pass} pass
  * @param {number} at
- * @param {string[]} off  heads that are cut
  */
-export function outcome({ lens, tokens, next, nLayer }, at, off) {
+export function outcome({ lens, tokens, next, nLayer }, at) {
   const [first, second] = next;
   const word = (/** @type {Next} */ { name, rest = "", p }) =>
     `${quoted(name + rest)} (${fixed(p, 2)})`;
   const plain = (/** @type {{name: string, rest?: string, p: number}} */ { name, rest = "", p }) =>
     `“${(name + rest).replace("␣", "")}” (${fixed(p, 2)})`;
   const then = `What comes next: ${word(first)}, and next likeliest is ${word(second)}.`;
-  if (off.length) return `Without head${off.length > 1 ? "s" : ""} ${off.join(", ")}. ${then}`;
   const early = lens[2]?.[at];
   const late = lens[2 * nLayer]?.[at];
   if (!early || !late) return then;

@@ -33,6 +33,7 @@ export class Player {
     this.byItself = false; // nobody asked for it
     this.leads = location.hash === "#gpt2-flow"; // a link leads to the station, not only to the picture
     this.end = () => {}; // of what is played
+    this.watched = false; // what a head does
     this.nth = -1; // output of a matrix
     this.covered = 0; // px of the window's end
     this.button = make(
@@ -226,6 +227,13 @@ export class Player {
       this.frame = requestAnimationFrame(tick);
     };
     this.frame = requestAnimationFrame(tick);
+  }
+
+  /** The first head that a reader opens shows what it does. */
+  watch() {
+    if (!this.stage.shown?.fills?.ends || this.watched || still()) return;
+    this.watched = true;
+    this.play();
   }
 
   /**

@@ -3,13 +3,14 @@
 
 import { render, svg } from "lit/html.js";
 import { make } from "../exhibits/dom.mjs";
-import { CHOOSE, move, still } from "../exhibits/motion.mjs";
+import { CHOOSE, flip, move, still } from "../exhibits/motion.mjs";
 import { Pulses } from "./pulses.mjs";
 
 /** @import { Scene } from "./scenes.mjs" */
 /** @import { Box } from "./layout.mjs" */
 
 const FLIGHT = 500; // milliseconds of a token on its way to the text
+const LOOP = 1100; // along the loop
 const TURN = 600; // milliseconds of a word that changes
 const SEEN = 3000; // and of its token's frame
 const WORDS = ".token .name, .word, .next .name, .next .p";
@@ -149,6 +150,19 @@ export class Stage {
     if (by) scrollBy({ top: behavior ? by : stride, behavior: behavior ?? "instant" });
   }
 
+  /**
+   * Another level: what stands above a deeper one is not needed there.
+   * @param {HTMLElement} frame
+   * @param {boolean} deep
+   * @param {boolean} comes  the page goes along
+   */
+  enter(frame, deep, comes) {
+    flip([this.element], () => {
+      frame.classList.toggle("deep", deep);
+      if (deep && comes) frame.querySelector(".flow-top")?.scrollIntoView();
+    });
+  }
+
   /** Words that can change where they stand. */
   words() {
     return Array.from(this.scene.querySelectorAll(WORDS), (one) => ({ one, is: one.textContent }));
@@ -205,12 +219,19 @@ export class Stage {
       : [to.left + 8, Math.min(to.bottom + 10, origin.bottom - 20)];
     const [dx, dy] = [end[0] - origin.left - x, end[1] - origin.top - y];
     Object.assign(name.style, { left: `${x}px`, top: `${y}px` });
+    const loop = this.scene.querySelector(".loop path");
+    const low = loop ? loop.getBoundingClientRect().bottom - from.top - 16 : -10;
+    const by = (/** @type {number} */ x, /** @type {number} */ y) => `translate(${x}px, ${y}px)`;
     const way = [
       { transform: "none", easing: "ease-out" },
-      { transform: "translateY(-10px)", offset: 0.25, easing: "ease-in-out" },
-      { transform: `translate(${dx}px, ${dy}px)` },
+      { transform: by(0, low), offset: 0.25, easing: "ease-in-out" },
+      ...(loop ? [{ transform: by(dx, low), offset: 0.8 }] : []),
+      { transform: by(dx, dy) },
     ];
-    await name.animate(way, FLIGHT).finished.catch(() => {});
+    const drawn = [1, 0].map((left) => ({ strokeDasharray: "1", strokeDashoffset: left }));
+    const duration = loop ? LOOP : FLIGHT;
+    loop?.animate(drawn, { duration, easing: "ease-in-out" });
+    await name.animate(way, duration).finished.catch(() => {});
     name.remove();
   }
 }

@@ -21,10 +21,12 @@ import { bundle } from "../page.mjs";
  * @property {number[][]} [vectors]  the first numbers of each token's
  * @property {import("./pass.mjs").Next[]} next
  * @property {string} [only]
+ * @property {Pass["sizes"]} [sizes]
  */
 
 const ONLY =
-  "GPT-2’s attention and next words are stored with the page, its stream is not: lanes stay grey, and heads cannot be cut.";
+  "Of GPT-2 the attention and next words are stored here, nothing else: lanes stay grey, and heads cannot be cut. “use GPT-2” computes all of it.";
+const SIZES = { nEmbd: 768, vocabSize: 50257, blockSize: 1024 }; // of GPT-2
 
 /**
  * @param {Stored} stored
@@ -75,7 +77,7 @@ let runs = null;
 export function gpt2Runs() {
   runs ??= bundle("gpt2_runs").then((files) => {
     const all = /** @type {Stored[]} */ (/** @type {any} */ (files));
-    return all.map((run) => fromStored({ ...run, only: ONLY }));
+    return all.map((run) => fromStored({ ...run, only: ONLY, sizes: SIZES }));
   });
   runs.catch(() => (runs = null));
   return runs;

@@ -1,5 +1,6 @@
 // What changes a pass and compares passes, what is read of weights, and the panels below the picture.
 
+import { fixed, quoted } from "../exhibits/dom.mjs";
 import { bugChoice, NAMES, throughBug } from "./bug.mjs";
 import { Dart } from "./dart.mjs";
 import { editsOf, Hand } from "./by_hand.mjs";
@@ -61,6 +62,8 @@ export class Tools {
     this.below = [...(this.mine ? [this.mine.element] : []), ...this.panels.nodes];
     /** @type {{of: string, pass: Pass} | null} */
     this.clean = null; // the last pass without a number set by hand
+    /** @type {{of: string, shares: Float64Array} | null} */
+    this.whole = null; // the last shares with no head cut
     /** @type {Pass | null} */
     this.other = null; // that the pass is compared with
     /** @type {Parts & {of?: string}} */
@@ -129,7 +132,23 @@ export class Tools {
       this.clean = { of, pass: clean };
     }
     if (cells.length) pass.base = this.clean?.pass;
+    if (pass.off?.length) pass.uncut = await this.uncut(asked.ids);
     return pass;
+  }
+
+  /**
+   * What would come next with no head cut.
+   * @param {number[]} ids
+   * @returns {Promise<Float64Array | undefined>}
+   */
+  async uncut(ids) {
+    const { model } = this;
+    const of = JSON.stringify([ids, model.loaded?.name]);
+    if (this.whole?.of !== of) {
+      const run = await model.run({ ids, key: "flow, uncut", lastOnly: true });
+      this.whole = run && { of, shares: model.probabilities(run.logits) };
+    }
+    return this.whole?.shares;
   }
 
   /**
@@ -219,6 +238,25 @@ export class Tools {
   says(pass, at) {
     const differs = this.other && saysOf(pass, this.other, at);
     const told = this.learned?.says(pass) || this.hand.says(pass) || this.patch?.says(pass);
-    return differs || told || "";
+    return differs || told || cutSays(pass, (id) => this.model.show(id));
   }
+}
+
+/**
+ * What came of a cut: the probability of what was likeliest, before and after.
+ * @param {Pass} pass
+ * @param {(id: number) => string} name  of a token
+ */
+export function cutSays({ off = [], uncut, shares, next }, name) {
+  if (!uncut || !shares) return "";
+  const best = uncut.indexOf(Math.max(...uncut));
+  const heads = `head${off.length > 1 ? "s" : ""} ${off.join(", ").replace(/, (?!.*, )/, " and ")}`;
+  const [before, after] = [uncut[best], shares[best]].map((p) => fixed(p, 2));
+  const goes = before === after ? `stays at ${after}` : `goes from ${before} to ${after}`;
+  const word = (/** @type {{id: number, p: number}} */ { id, p }) =>
+    `${quoted(name(id))} (${fixed(p, 2)})`;
+  const [first, second] = next;
+  const then =
+    first.id === best ? `Next likeliest is ${word(second)}.` : `Now ${word(first)} comes first.`;
+  return `Without ${heads} ${quoted(name(best))} ${goes}. ${then}`;
 }

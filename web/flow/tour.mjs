@@ -113,15 +113,10 @@ export class Tour {
     const { state } = this;
     this.before ??= Object.fromEntries(KEYS.map((key) => [key, state.get(key)]));
     const first = {
+      ...Object.fromEntries(KEYS.map((key) => [key, state.first(key)])),
       text: this.text,
-      run: 0,
-      learned: 0,
-      off: [],
-      set: [],
-      versus: "",
       at: CRANE,
       place: "",
-      station: -1,
     };
     this.player.stop();
     [this.begun, this.rests] = [false, false];
@@ -135,6 +130,7 @@ export class Tour {
     this.state.set({ tour: 0, ...this.before });
     this.before = null;
   }
+
   get n() {
     return Math.min(this.state.get("tour"), STEPS.length);
   }
@@ -162,6 +158,7 @@ export class Tour {
     this.card.parentElement?.classList.toggle("unsaid", waits); // it would answer the question
     const early = n > 0 && n <= STEPS.findIndex((step) => step.guess);
     this.card.parentElement?.classList.toggle("early", early);
+    this.light(n ? STEPS[n - 1].lights : "");
     if (!n) return this.read("");
     const fits = pass.text.startsWith(this.text) && pass.ids.length > CRANE;
     const says = guess && guessed && guessed !== UNSAID;
@@ -198,6 +195,15 @@ export class Tour {
     }
     if (fits && !this.begun) this.move(n);
     this.read(runs && fits && this.rests ? `${n}. ${this.told.textContent}` : "", waits);
+  }
+
+  /** @param {string} which  of the picture's parts: what the step speaks of */
+  light(which) {
+    const { svg, element } = this.stage;
+    svg.toggleAttribute("data-tells", which.includes(".ribbon")); // the others are dim
+    for (const one of element.querySelectorAll("[data-told]")) one.removeAttribute("data-told");
+    for (const one of which ? element.querySelectorAll(which) : [])
+      one.toggleAttribute("data-told", true);
   }
 
   /**

@@ -8,12 +8,13 @@ import { fixed } from "../exhibits/dom.mjs";
 /**
  * `task` comes first; `answer` is told of the pass that is shown, after a guess or an act where the
  * step has one. `set` is what it shows, `look` the depth at which that is, where no station says it.
- * `chapter` explains it.
- * @typedef {{title: string, task: string, answer: (pass: Pass, done: boolean) => string,
+ * `lights`: what it speaks of. `chapter` explains it.
+ * @typedef {{title: string, lights: string, task: string, answer: (pass: Pass, done: boolean) => string,
  *   set: Record<string, any>, look?: number, chapter: number, guess?: Guess, act?: string}} Step
  */
 
 const two = (/** @type {number} */ value) => fixed(value, 2);
+const BOTH = ':is([data-of="1.0"], [data-of="1.2"])'; // heads that look at the marsh
 export const [CRANE, MARSH] = [6, 3]; // tokens
 
 /** @param {Pass} pass @param {number} stage */
@@ -31,6 +32,7 @@ export const STEPS = [
     task: "The text is cut into tokens.",
     answer: ({ ids }) => `${ids.length} of them, one number each: ␣crane is ${ids[CRANE]}.`,
     set: { station: 0 },
+    lights: ".token",
     chapter: 1,
   },
   {
@@ -38,6 +40,7 @@ export const STEPS = [
     task: "128 numbers for the token, from a table, plus 128 for its place.",
     answer: () => "The first nine are drawn: blue above zero, ochre below.",
     set: { station: 3 },
+    lights: ".cell",
     chapter: 2,
   },
   {
@@ -51,6 +54,7 @@ export const STEPS = [
     },
     guess: { options: ["crane", "ate", "lifted"], right: "lifted" },
     set: { station: 19 },
+    lights: ".word.s2, .token.chosen",
     chapter: 17,
   },
   {
@@ -59,6 +63,7 @@ export const STEPS = [
     answer: (pass) =>
       `They take ${weight(pass, 1, 0, MARSH)} and ${weight(pass, 1, 2, MARSH)} of what they bring from there.`,
     set: { station: 27 },
+    lights: `.ribbon.into${BOTH}, .head${BOTH}`,
     chapter: 6,
   },
   {
@@ -71,6 +76,7 @@ export const STEPS = [
         : "";
     },
     set: { station: 30 },
+    lights: ".plus.chosen.s3, .word.s2, .word.s3",
     chapter: 8,
   },
   {
@@ -78,6 +84,7 @@ export const STEPS = [
     task: "A query meets a key: 32 products, one sum.",
     answer: (pass) => `Divided by √32 and made a share, it is ${weight(pass, 1, 0, MARSH)}.`,
     set: { place: "1.0.6.3.16" },
+    lights: ".product, .fall.chosen",
     chapter: 4,
   },
   {
@@ -86,6 +93,7 @@ export const STEPS = [
     answer: ({ lit, units }) =>
       `Of its ${units} units ${lit?.[1][CRANE]} are lit at ␣crane. Click one.`,
     set: { place: "1.mlp" },
+    lights: ".chosen-cell, .point",
     chapter: 7,
   },
   {
@@ -94,6 +102,7 @@ export const STEPS = [
     answer: (pass) =>
       `It gives ⟨start⟩ ${weight(pass, 2, 3, 0)}: a place to look when there is nothing to look for.`,
     set: { place: "2.3" },
+    lights: '.cellbox.own[data-of="t0"]',
     chapter: 17,
   },
   {
@@ -106,6 +115,7 @@ export const STEPS = [
     act: "cut 1.2",
     set: { off: ["1.0"] },
     look: 2.3,
+    lights: `.ribbon.into${BOTH}, .head${BOTH}`,
     chapter: 17,
   },
   {
@@ -118,6 +128,7 @@ export const STEPS = [
     act: "throw the dart",
     set: {},
     look: 4.75,
+    lights: ".next, .flow-knob",
     chapter: 15,
   },
 ];

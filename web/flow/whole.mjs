@@ -32,6 +32,7 @@ export function whole(view) {
     first ? first + lane - 1 : lane,
   );
   const chosen = layout.lane(at);
+  const stored = String(Boolean(pass.only)); // nothing can be computed from it
 
   const zones = Array.from({ length: nLayer + 2 }, (_, zone) => {
     const { x, y, width: w, height: h } = layout.zone(zone);
@@ -92,9 +93,9 @@ export function whole(view) {
       const off = cut.includes(`${block}.${head}`);
       const size = weight < DRAWN ? 0 : Math.max(0.8, weight * (into && !folded ? THICK : THIN));
       const strength = weight < DRAWN ? 0 : into ? 0.16 + most * weight : 0.04 + 0.16 * weight;
-      return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}`} data-of="${block}.${head}" d=${path(points)}
+      return svg`<path class=${`ribbon h${head % 4}${off ? " cut" : ""}${into ? " into" : ""}`} data-of="${block}.${head}" d=${path(points)}
         style="stroke-width:${size.toFixed(2)}px;stroke-opacity:${off ? 0.25 : strength.toFixed(3)}"
-        @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}; click to ${off ? "put it back" : "cut it"}</title></path>`;
+        @click=${() => toggle(`${block}.${head}`)}><title>head ${block}.${head}: ${quoted(tokens[query])} takes ${fixed(share, 2)} from ${key < 0 ? "older tokens" : quoted(tokens[key])}${pass.only ? "" : `; click to ${off ? "put it back" : "cut it"}`}</title></path>`;
     },
   );
 
@@ -103,7 +104,7 @@ export function whole(view) {
     const [x, y] = layout.point(stage ? stageFrom(stage) : 0.93, lane);
     const r = folded ? 4 : lane === chosen || patch ? 7 : 3.5;
     const gift = first && !lane ? null : patch?.gift(stage, lanes[lane]);
-    const kind = `plus${lane === chosen ? " chosen" : ""}${gift ? ` gift${gift.chosen ? " given" : ""}` : ""}`;
+    const kind = `plus s${stage}${lane === chosen ? " chosen" : ""}${gift ? ` gift${gift.chosen ? " given" : ""}` : ""}`;
     const sign = svg`<circle cx=${x} cy=${y} r=${gift?.chosen ? r + 3 : r} style=${gift && patch?.theirs ? colour(gift.said, patch.theirs) : nothing}></circle>
       ${r > 4 ? svg`<path d="M${x - r / 2} ${y}h${r}M${x} ${y - r / 2}v${r}"></path>` : nothing}`;
     if (!gift) return svg`<g class=${kind}>${sign}</g>`;
@@ -142,12 +143,12 @@ export function whole(view) {
       const px = (wide ? x + (named ? 74 : 6) : x + w - nHead * size - 8) + head * size;
       const py = y + 6;
       return svg`<g class=${`head h${head % 4}${off ? " cut" : ""}`} data-of=${name} tabindex=${head || block ? -1 : 0} role="button"
-        aria-pressed=${String(off)} aria-label="${head}: cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
+        aria-pressed=${String(off)} aria-disabled=${stored} aria-label="${head}: cut head ${name}" data-rove="heads" @click=${(/** @type {Event} */ event) => (event.stopPropagation(), toggle(name))}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => toggle(name))}>
         <rect class="touch" x=${px} y=${py} width=${size} height="24"></rect>
         <rect class="pill" x=${px + 2} y=${py + 2} width=${size - 4} height="16" rx="8"></rect>
         <text x=${px + size / 2} y=${py + 14}>${head}</text>
-        <title>head ${name}: click to ${off ? "put it back" : "cut it"}</title></g>`;
+        <title>${pass.only ?? `head ${name}: click to ${off ? "put it back" : "cut it"}`}</title></g>`;
     });
     return [label, pills];
   });
@@ -171,7 +172,7 @@ export function whole(view) {
     const names = [said.name, other?.lens[s][at]?.name ?? said.name].map((one) =>
       one.replace("␣", ""),
     );
-    return svg`<text class="word" style=${colour(said, pass, 0.25)} x=${place.x} y=${place.y}
+    return svg`<text class="word s${s}" style=${colour(said, pass, 0.25)} x=${place.x} y=${place.y}
       text-anchor="end">${[...new Set(names)].join(" / ")}</text>`;
   });
 

@@ -128,7 +128,10 @@ export class Writer {
     const text = state.get("text");
     const stored = state.get("run") || state.get("learned"); // nobody writes on there
     if (text !== this.written || stored) this.left = 0;
-    for (const button of this.buttons) button.disabled = Boolean(stored);
+    for (const button of this.buttons) {
+      button.disabled = Boolean(stored);
+      button.title = stored ? "This pass is stored: no model is here to go on." : "";
+    }
     const heat = state.get("temperature");
     this.heat.value = heat;
     this.degrees.textContent = heat ? fixed(heat, 2) : "0, greedy";
