@@ -63,7 +63,7 @@ def test_gpt2s_own_runs_open_without_a_download_and_are_not_written_on(opened):
     assert "stored" in page.locator("gpt2-flow .sentence").text_content()
     page.get_by_role("button", name="GPT-2: As the spaceship").click()
     until(page, "document.querySelector('gpt2-flow .next .name').textContent === 'planet'")
-    page.locator(".flow-who").get_by_text("its stream is not").wait_for()
+    page.locator(".flow-who").get_by_text("answered this once").wait_for()
     assert page.get_by_role("button", name="write on").is_disabled()
     page.get_by_role("button", name="In the city, the crane", exact=True).click()
     until(

@@ -22,8 +22,8 @@ LIMITS = {  # kB
     "train": 15,
     "runs": 34,
     "base": 12,
-    "flow": 23,
-    "deep": 37,
+    "flow": 24,
+    "deep": 40,
     "scale": 9,
     "live": 47,
     "learn": 14,
@@ -71,5 +71,6 @@ def test_other_names_are_refused():
 def test_a_module_of_the_base_is_known_by_its_name_alone():
     """The bundler takes ./NAME.mjs for the base's, in whichever folder it is imported."""
     base = re.findall(r"\./(\w+)\.mjs", (WEB / "exhibits" / "base.mjs").read_text("utf-8"))
-    others = [path.stem for folder in ("flow", "scale", "learn") for path in (WEB / folder).glob("*.mjs")]
+    folders = [WEB / name for name in ("flow", "scale", "learn")]
+    others = [path.stem for folder in folders for path in folder.glob("*.mjs")]
     assert base and not set(base) & set(others)

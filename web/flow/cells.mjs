@@ -54,9 +54,11 @@ export function heat(values, how) {
  * Steps of which one is chosen, as buttons in the picture: one stop for Tab.
  * @param {string[]} names
  * @param {number} chosen
- * @param {{x: number, y: number, width: number, onPick: (step: number) => void}} how
+ * @param {{x: number, y: number, width: number, onPick: (step: number) => void, only?: string}} how
+ *   `only`: why no other can be chosen
  */
-export function steps(names, chosen, { x, y, width, onPick }) {
+export function steps(names, chosen, { x, y, width, onPick, only }) {
+  const pick = (/** @type {number} */ i) => only || onPick(i);
   const each = width / names.length;
   return names.map(
     (
@@ -64,7 +66,9 @@ export function steps(names, chosen, { x, y, width, onPick }) {
       i,
     ) => svg`<g class=${i === chosen ? "step chosen" : "step"} role="button" data-rove="steps"
       aria-pressed=${String(i === chosen)} tabindex=${i === chosen ? 0 : -1} aria-label=${name}
-      @click=${() => onPick(i)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => onPick(i))}>
+      aria-disabled=${String(Boolean(only) && i !== chosen)}
+      @click=${() => pick(i)} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, () => pick(i))}>
+      <title>${only}</title>
       <rect x=${x + i * each} y=${y} width=${each - 4} height="28" rx="5"></rect>
       <text x=${x + (i + 0.5) * each - 2} y=${y + 19} text-anchor="middle">${name}</text></g>`,
   );

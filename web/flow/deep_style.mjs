@@ -1,8 +1,9 @@
 // How the deeper part of the picture looks: the rules come with it, so that a first page does not wait
 // for them. Colours and the whole are in flow.css.
 
-export const STYLE = `
-/* Deeper levels. */
+export const STYLE = [
+  // Deeper levels.
+  `
 gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55); --v: light-dark(#148a5e, #43b892); --weights: light-dark(#7c468f, #b47fca); --plain: light-dark(#3d5a80, #8fb0d8); --minus: light-dark(#9a8f80, #8a8072); }
 .flow-picture .heat { --shade: var(--plain); fill: var(--shade); }
 .flow-picture .heat.q, .flow-picture tspan.q, .flow-picture .letter.q { --shade: var(--q); }
@@ -28,6 +29,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .dial text { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; font-size: 12px; fill: var(--quiet); }
 .flow-picture .step { cursor: pointer; }
 .flow-picture .step rect { fill: var(--paper); stroke: var(--line); }
+.flow-picture .step[aria-disabled="true"] { opacity: 0.45; cursor: not-allowed; }
 .flow-picture .step.chosen rect { stroke: var(--g2-accent, var(--bird)); stroke-width: 2; fill: var(--zone); }
 .flow-picture .cellbox { cursor: zoom-in; }
 .flow-picture .cellbox rect { fill: color-mix(in oklab, var(--weights) calc(100% * var(--heat)), var(--zone)); transition: fill 0.3s; }
@@ -52,13 +54,14 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
   .flow-picture .fall .drop { animation: flow-fall 0.3s calc(var(--n) * 40ms) backwards; }
 }
 @keyframes flow-fall { from { opacity: 0; transform: translateY(-14px); } }
-
-/* The operation of a head: each part in its turn (operation.mjs). */
+`,
+  // The operation of a head: each part in its turn (operation.mjs).
+  `
 .flow-picture :is(.meets, .lands, .adds, .partial, .lights, .divides) { opacity: 0; pointer-events: none; }
 .flow-picture .lights { fill: none; stroke: var(--ink); stroke-width: 1.5; }
 .flow-picture .divides { font-weight: 600; }
 .flow-picture :is(.meets, .lands, .adds) { filter: drop-shadow(0 1px 2px var(--ink)); }
-.flow-picture :is(.op-score, .op-scale, .op-mask) .heat.v, .flow-picture :is(.op-scale, .op-mask, .op-share, .op-mix) :is(.vector .q, .vector .k) { opacity: 0.35; } /* what is not at work */
+.flow-picture :is(.op-score, .op-scale, .op-mask) .heat.v, .flow-picture :is(.op-scale, .op-mask, .op-share, .op-mix) :is(.vector .q, .vector .k) { opacity: 0.35; }
 .flow-picture .adds { transform-box: fill-box; transform-origin: 50% 50%; }
 .flow-picture .op :is(.cellbox > *, .share) { transform-box: fill-box; transform-origin: 50% 50%; }
 .flow-picture [data-lit].vector { filter: drop-shadow(0 0 2px var(--ink)) drop-shadow(0 0 1px var(--ink)); }
@@ -92,8 +95,9 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 @keyframes flow-add { 0% { opacity: 1; } 40% { opacity: 1; transform: scaleY(var(--share)); } 95% { opacity: 1; } to { opacity: 0; transform: translateY(var(--by)) scaleY(var(--share)); } }
 @keyframes flow-hold { from, to { opacity: 1; } }
 @keyframes flow-pulse { 30%, 60% { stroke: var(--ink); stroke-width: 3px; } }
-
-/* Weights below the whole, and what belongs together. */
+`,
+  // Weights below the whole, and what belongs together.
+  `
 .flow-picture .tile-part { fill: transparent; cursor: zoom-in; }
 .flow-picture .tile-part[data-lit] { stroke: var(--ink); stroke-width: 1.5; }
 @media (hover: hover) { .flow-picture .tile-part:hover { stroke: var(--ink); stroke-width: 1.5; } }
@@ -104,16 +108,20 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture :is(.word, .product, .plus, .fall, .point, .chosen-cell)[data-told], .flow-knob[data-told] { filter: drop-shadow(0 0 5px var(--g2-accent, var(--bird))) drop-shadow(0 0 2px var(--g2-accent, var(--bird))); }
 @media (prefers-reduced-motion: no-preference) { .flow-stage [data-told]:not(.ribbon, .cell) { animation: flow-told 0.9s 3 alternate ease-in-out; } }
 @keyframes flow-told { from { opacity: 0.4; } }
-
-/* A deeper level begins at its crumbs. */
-gpt2-flow.deep > .strip-box, gpt2-flow.deep .flow-who { display: none; }
+`,
+  // A deeper level begins at its crumbs.
+  `
+gpt2-flow.deep:not(.tours) :is(.strip-box, .flow-who) { display: none; }
 .flow-top { scroll-margin-top: 3.6rem; }
-/* What a stored pass cannot do is grey. */
+`,
+  // What a stored pass cannot do is grey.
+  `
 .stored :is(.head, .cutter) { opacity: 0.45; }
 .stored :is(.head, .cutter, .ribbon, .next, .mlp, .tile) { cursor: not-allowed !important; }
 .flow-picture .head[data-lit] .pill { stroke: var(--ink); stroke-width: 1.5; }
-
-/* Below the picture: the tensor at a station, a text that gives a vector, the engine. */
+`,
+  // Below the picture: the tensor at a station, a text that gives a vector, the engine.
+  `
 .flow-tensor { margin: 0.5rem 0; font-variant-numeric: tabular-nums; }
 .flow-tensor-head { display: flex; flex-wrap: wrap; gap: 0.4rem 1rem; align-items: center; }
 gpt2-flow.g2-live .flow-tensor table { font-size: 0.85rem; border-spacing: 2px; border-collapse: separate; margin: 0.4rem 0; width: auto; }
@@ -142,8 +150,9 @@ gpt2-flow.g2-live .flow-tensor .terms caption { white-space: normal; }
 gpt2-flow .engine button { margin-top: 0.6rem; }
 gpt2-flow .engine label { display: grid; width: fit-content; max-width: 100%; font-size: 0.875rem; }
 gpt2-flow .stored { padding: 0; list-style: none; }
-
-/* The tour stands above the picture, on a phone below everything. */
+`,
+  // The tour stands above the picture, on a phone below everything.
+  `
 .flow-tour { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 0 1.25rem; align-items: center; min-height: 4.5rem; padding: 0.5rem 1rem; background: var(--zone); border-left: 4px solid var(--g2-accent, var(--bird)); border-radius: 0 0.4rem 0.4rem 0; }
 .flow-tour h3 { margin: 0 !important; font-size: 1.1rem; grid-area: 1 / 1; }
 .flow-tour { position: relative; }
@@ -159,16 +168,17 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
 @media (max-width: 41.9rem) {
   .flow-tour { position: sticky; bottom: 0; z-index: 5; padding-inline: 0.6rem; grid-template-columns: minmax(0, 1fr) auto; order: 1; border-left: 0; border-top: 3px solid var(--g2-accent, var(--bird)); border-radius: 0; box-shadow: 0 -4px 16px rgb(0 0 0 / 0.15); }
   .flow-tour .flow-step { grid-area: 1 / 2; margin-right: 2.25rem !important; }
-  gpt2-flow.g2-live .flow-tour [aria-label="close"] { position: absolute; top: 0.2rem; right: 0; border: 0; } /* else it has a row of its own */
+  gpt2-flow.g2-live .flow-tour [aria-label="close"] { position: absolute; top: 0.2rem; right: 0; border: 0; }
   .flow-tour [aria-live] { grid-area: 2 / 1 / 3 / 3; }
   .flow-tour-acts { grid-area: 3 / 1 / 4 / 3; gap: 0.3rem; }
   gpt2-flow.g2-live .flow-tour-acts button { min-width: 2rem; padding: 0.1rem 0.35rem; }
-  .unsaid .flow-tour-acts :is([name="back"], a) { display: none; } /* the guesses have one line */
+  .unsaid .flow-tour-acts :is([name="back"], a) { display: none; }
   gpt2-flow.tours { display: flex; flex-direction: column; }
   gpt2-flow.tours > .foot { order: 2; }
 }
-
-/* What moves and what is written, once somebody is near. */
+`,
+  // What moves and what is written, once somebody is near.
+  `
 .flow-squares i { position: absolute; left: 0; top: 0; background: var(--hue); transform-origin: 0 0; will-change: transform; }
 .early .flow-result { visibility: hidden; }
 .unsaid :is(.flow-picture .word, .flow-picture .next, .fan, .flow-knob, .sentence, .aloud, .flow-result) { visibility: hidden; }
@@ -176,8 +186,9 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
 .flow-forks { padding-left: 1.2rem; }
 .flow-forks button { border: 0 !important; text-align: left; min-height: 0 !important; color: var(--quiet); }
 .flow-forks mark { background: none; color: var(--ink); border-bottom: 2px solid var(--line); }
-
-/* A matrix. */
+`,
+  // A matrix.
+  `
 .flow-picture image { image-rendering: pixelated; }
 .flow-picture .aside { fill: var(--paper); fill-opacity: 0.55; pointer-events: none; }
 .flow-picture .blank { fill: var(--paper); }
@@ -186,8 +197,9 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
 .flow-picture .letter.plain { --shade: var(--plain); }
 .flow-picture .push { fill: color-mix(in oklab, var(--plain) 55%, var(--dim)); }
 .flow-picture .push.minus { fill: var(--minus); }
-
-/* The reader's my_gpt2.py: what is still the book's is grey. */
+`,
+  // The reader's my_gpt2.py: what is still the book's is grey.
+  `
 .flow-mine { display: flex; flex-wrap: wrap; gap: 0.4rem 0.8rem; align-items: center; }
 .flow-mine details { flex-basis: 100%; }
 .flow-mine pre { max-height: 24rem; overflow: auto; font-size: 0.85rem; }
@@ -212,4 +224,5 @@ gpt2-flow.g2-live .flow-tour-acts button { min-height: 2.25rem; padding: 0.1rem 
 .flow-learned { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0.25rem 1rem; align-items: end; margin: 0.5rem 0; }
 .flow-learned > button { margin-bottom: 0.6rem; }
 .flow-learned p { grid-column: 1 / -1; min-height: 5em; margin: 0 !important; }
-`;
+`,
+].join("");

@@ -239,6 +239,7 @@ export function flow(page) {
     const came = tools?.says(pass, at()) ?? "";
     const all = `${wrong}${came || outcome(pass, at())} ${pass.only ?? ""}`;
     say((scene.says ? `${came} ${scene.says}` : all).trim());
+    if (goes && document.activeElement === document.body) crumbs.focus(); // what had it is gone
     if (goes) player.watch();
     goes = false;
   };

@@ -10,6 +10,7 @@ import { DRAWN } from "./ribbons.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
+const SHARE = STEPS.indexOf("share");
 const MOST = 12; // tokens that are shown
 const TELLS = [
   "score: q of the row times k of the column, 32 products and their sum",
@@ -48,7 +49,8 @@ export function stepOf({ tensor }, block, head, step) {
  * @returns {Scene}
  */
 export function head(view) {
-  const { pass, place, width, at, go, step, setStep, pick } = view;
+  const { pass, place, width, at, go, setStep, pick } = view;
+  const step = pass.only ? SHARE : view.step; // nothing else of it is stored
   const [n, h] = [Number(place.block), Number(place.head)];
   const { tokens } = pass;
   const T = tokens.length;
@@ -83,14 +85,14 @@ export function head(view) {
       const hidden = masked && later && (step > 2 ? !value : value === -Infinity); // a bug may hide none
       const [x, y] = [mx + j * size, my + i * size];
       const open = () =>
-        later ? undefined : (pick(r), go({ block: n, head: h, query: r, key: c }));
+        later || pass.only ? undefined : (pick(r), go({ block: n, head: h, query: r, key: c }));
       const heatOf = hidden || !Number.isFinite(value) ? 0 : Math.min(1, Math.abs(value) / scale);
       const label = `${quoted(tokens[r])} looks at ${quoted(tokens[c])}: ${hidden ? "masked" : fixed(value, 2)}`;
       const written = r === at || (step >= 3 && value >= 0.05) || (hidden && step === 2);
       const text = size >= 34 && written && !(hidden && step > 2);
       return svg`<g class=${`cellbox${later ? " later" : ""}${hidden ? " hidden" : ""}${r === at ? " own" : ""}`}
         style="--i:${j};--r:${r === at ? 0 : i + 1}" data-of="t${c}"
-        role="button" data-rove="scores" aria-label=${label} aria-disabled=${String(later)}
+        role="button" data-rove="scores" aria-label=${label} aria-disabled=${String(later || Boolean(pass.only))}
         tabindex=${r === at && c === from ? 0 : -1} @click=${open}
         @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>
         <rect class=${`weights ${value < 0 ? "minus" : "plus"}`} x=${x} y=${y} width=${size - 1} height=${size - 1}
@@ -177,7 +179,7 @@ export function head(view) {
   const old = from ? ` ${from} older tokens are not drawn.` : "";
   return {
     height: Math.max(bottom, my + shown.length * size + 40),
-    body: svg`<g class=${`h${h % 4} op op-${STEPS[step]}`} style="--turn:${turnOf(turns).toFixed(0)}ms;--turns:${turns}">${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep })}
+    body: svg`<g class=${`h${h % 4} op op-${STEPS[step]}`} style="--turn:${turnOf(turns).toFixed(0)}ms;--turns:${turns}">${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep, only: pass.only })}
       ${names}${grid}
       <rect class="row-frame" x=${mx - 1} y=${my + row * size - 1} width=${shown.length * size + 1} height=${size + 1}></rect>
       <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${known ? rows() : nothing}${step === 1 && row >= 0 ? divides : nothing}</g>`,
@@ -212,7 +214,7 @@ export function head(view) {
       ? { count: STEPS.length, show: (nth) => nth < 0 || setStep(nth), ends: endsOf(turns) }
       : undefined,
     code: step ? "" : "q @ k.transpose(-2, -1)", // the division is the next step
-    says: `${TELLS[step].replace("32", String(D || "D"))}. ${look(view, values)}${old}`,
+    says: `${TELLS[step].replace("32", String(D || "D"))}. ${look({ ...view, step }, values)}${old}`,
   };
 }
 

@@ -228,9 +228,10 @@ export class Stage {
       ...(loop ? [{ transform: by(dx, low), offset: 0.8 }] : []),
       { transform: by(dx, dy) },
     ];
-    const drawn = [1, 0].map((left) => ({ strokeDasharray: "1", strokeDashoffset: left }));
+    const pen = { stroke: "var(--g2-accent)", strokeWidth: 2.5, strokeDasharray: "1" };
+    const drawn = [1, 0].map((left) => ({ ...pen, strokeDashoffset: left }));
     const duration = loop ? LOOP : FLIGHT;
-    loop?.animate(drawn, { duration, easing: "ease-in-out" });
+    loop?.animate(drawn, { duration, easing: "ease-out" });
     await name.animate(way, duration).finished.catch(() => {});
     name.remove();
   }

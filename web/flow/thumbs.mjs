@@ -21,15 +21,18 @@ const NARROWEST = 4; // px of a head's part that can be met
 
 /**
  * @param {Tile} tile
- * @param {{nEmbd: number, vocabSize: number, blockSize: number}} sizes
+ * @param {{nEmbd: number, vocabSize: number, blockSize: number, nLayer: number}} sizes
  * @returns {Piece[]}
  */
-export function piecesOf({ module, block, ...box }, { nEmbd: C, vocabSize: V, blockSize: S }) {
+export function piecesOf({ module, block, ...box }, sizes) {
+  const { nEmbd: C, vocabSize: V, blockSize: S, nLayer } = sizes;
   const all = { box, module: `transformer.${module}`, name: module, role: "plain" };
   const [one, four] = [1, 4].map((n) => [0, n * C]);
   const of = (/** @type {string} */ weight) => () => ({ block, mlp: true, weight });
   if (module === "wte")
-    return [{ ...all, rows: [0, V], columns: one, place: () => ({ block: NaN, weight: "wte" }) }];
+    return [
+      { ...all, rows: [0, V], columns: one, place: () => ({ block: nLayer, weight: "wte" }) },
+    ];
   if (module === "wpe") return [{ ...all, rows: [0, S], columns: one, place: () => null }];
   if (module.endsWith("c_fc")) return [{ ...all, rows: four, columns: one, place: of("c_fc") }];
   if (module.endsWith("mlp.c_proj"))
@@ -63,7 +66,6 @@ export class Thumbs {
     this.weights = new Map();
     /** @type {Map<string, string>} */
     this.images = new Map();
-    this.inks = "";
     /** @type {unknown} */
     this.of = null; // the model that they are of
   }
@@ -109,7 +111,7 @@ export class Thumbs {
       return nothing;
     }
     const pieces = tiles.flatMap((tile) => piecesOf(tile, config));
-    this.fetch(pieces).catch(() => {});
+    this.fetch(pieces).catch(() => (this.of = null));
     const { nHead, nLayer } = config;
     const last = /** @type {Tile} */ (tiles.find(({ module }) => module === "wte"));
     const norm = () => go({ block: nLayer, norm: "ln_f", token: at });
@@ -120,17 +122,16 @@ export class Thumbs {
       const { box, name, rows, columns, heads } = piece;
       const long = (heads === "x" ? box.width : box.height) / nHead;
       const many = heads && long >= NARROWEST ? nHead : 1;
-      const size = [columns, rows].map(([a, b]) => (b - a).toLocaleString("en")).join(" × ");
+      const [inputs, outputs] = [columns, rows].map(([a, b]) => b - a);
+      const own = heads === "x" ? [inputs, outputs / many] : [inputs / many, outputs];
+      const size = own.map((n) => n.toLocaleString("en")).join(" × ");
       const image = this.image(piece, colour);
       const shown = image
         ? svg`<image href=${image} x=${box.x} y=${box.y} width=${box.width} height=${box.height} preserveAspectRatio="none"></image>`
         : nothing;
       const parts = Array.from({ length: many }, (_, head) => {
         const to = piece.place(head);
-        const open = () =>
-          to
-            ? go({ ...to, block: to.weight === "wte" ? nLayer : to.block, token: at })
-            : positions();
+        const open = () => (to ? go({ ...to, token: at }) : positions());
         const part = { ...box };
         if (many > 1 && heads === "x") [part.x, part.width] = [box.x + head * long, long];
         if (many > 1 && heads === "y") [part.y, part.height] = [box.y + head * long, long];

@@ -258,5 +258,5 @@ export function cutSays({ off = [], uncut, shares, next }, name) {
   const [first, second] = next;
   const then =
     first.id === best ? `Next likeliest is ${word(second)}.` : `Now ${word(first)} comes first.`;
-  return `Without ${heads} ${quoted(name(best))} ${goes}. ${then}`;
+  return `Without ${heads}, ${quoted(name(best))} ${goes}. ${then}`;
 }

@@ -118,7 +118,7 @@ export function whole(view) {
       plus(lane, 2 * block + 1),
       swelling(layout, block, lane, lit && !(first && !lane) ? lit[block][t] / pass.units : null, {
         chosen: lane === chosen,
-        open: () => (pick(t), go({ block, mlp: true })),
+        open: () => pass.only || (pick(t), go({ block, mlp: true })),
         style: lane === chosen ? colour(lens[2 * block + 1][t], pass) : "",
       }),
       plus(lane, 2 * block + 2),

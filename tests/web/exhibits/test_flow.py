@@ -484,3 +484,166 @@ def test_without_a_mask_ribbons_come_from_later_tokens(picture):
     assert shown.ready().element.locator(".cellbox.hidden").count() == 0
     shown.element.evaluate("element => element.state.set({ bug: '' })")
     assert shown.ready().element.locator(".cellbox.hidden").count() == 21
+
+
+def test_a_head_that_is_played_goes_through_its_steps(picture):
+    shown = picture(query={"place": "1.0"})
+    flies = "one => document.querySelectorAll(`.${one}`).length"
+    assert shown.page.evaluate(flies, "meets") == 0
+    shown.element.get_by_role("button", name="play", exact=True).click()
+    pressed = "document.querySelector('.step.chosen').textContent.trim()"
+    shown.page.wait_for_function(f"{pressed} === 'score'")
+    assert shown.page.evaluate(flies, "meets") == shown.page.evaluate(flies, "lands") == 7
+    moves = "document.querySelector('.lands').getAnimations().map((one) => one.animationName)"
+    assert shown.page.evaluate(moves) == ["flow-land"]
+    shown.page.wait_for_function(f"{pressed} === 'mix'", timeout=60_000)
+    assert shown.page.evaluate(flies, "partial") == 7
+    shown.page.wait_for_selector(".flow-play[data-is=play]")
+    assert "mix: the values, each times its share" in shown.sentence
+
+
+def test_a_head_goes_on_step_by_step_without_motion(picture):
+    shown = picture(query={"place": "1.0"}, context={"reduced_motion": "reduce"})
+    for step in ("score", "scale", "mask", "share", "mix"):
+        shown.element.get_by_role("button", name="play", exact=True).click()
+        assert shown.sentence.startswith(f"{step}: ")
+    assert shown.page.evaluate("document.querySelector('.adds').getAnimations().length") == 0
+    assert shown.element.locator(".adds").first.evaluate("e => getComputedStyle(e).opacity") == "0"
+
+
+def test_the_first_head_that_is_opened_shows_what_it_does(picture):
+    shown = picture(query={"place": "1"})
+    shown.element.get_by_role("button", name="head 1.2: open it").click()
+    shown.page.wait_for_function(
+        "document.querySelector('.step.chosen')?.textContent.trim() === 'score'"
+    )
+    shown.element.get_by_role("button", name="stop", exact=True).click()
+    shown.element.locator(".flow-crumbs button").last.click()
+    shown.ready().element.get_by_role("button", name="head 1.0: open it").click()
+    assert shown.ready().element.locator(".flow-play").inner_text() == "play"
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_matrix_stands_below_the_whole_and_opens(picture, crane, width):
+    viewport = {"viewport": {"width": width, "height": 900}}
+    shown = picture(context=viewport)
+    assert shown.element.locator(".tile").count() == 3 * 4 + 1
+    shown.element.hover()
+    images = shown.element.locator(".flow-picture image")
+    shown.page.wait_for_function("document.querySelectorAll('.flow-picture image').length === 20")
+    pixel = """async (image) => {
+      const one = new Image();
+      one.src = image.getAttribute("href");
+      await one.decode();
+      const canvas = Object.assign(document.createElement("canvas"), { width: 128, height: 128 });
+      const context = canvas.getContext("2d");
+      context.drawImage(one, 0, 0);
+      return [one.width, one.height, context.getImageData(20, 7, 1, 1).data[3]];
+    }"""
+    weight = crane.model.transformer.h[
+        0
+    ].mlp.c_fc.weight.detach()  # the picture has each fourth unit
+    mean = weight[::4].square().mean().sqrt()
+    full = 255 * min(1.0, (weight[80, 7].abs() / (2.5 * mean)).item())
+    assert images.nth(4).evaluate(pixel) == [128, 128, pytest.approx(full, abs=1.5)]
+    label = "h.1.attn.c_attn, k of head 1.2: 128 × 32 weights: open them"
+    part = shown.element.get_by_role("button", name=label)
+    part.dispatch_event("click")
+    assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("k, ␣crane")
+    assert "the part of this head" in shown.element.inner_text() or width == 390
+    shown.element.locator(".flow-crumbs button").first.click()
+    shown.ready().element.get_by_role("button", name="wte: 128 × 1,024 weights").press("Enter")
+    logits = crane.trace(TEXT)["logits"][0, -1]
+    assert f"Output {logits.argmax()}, ␣ate at ␣crane" in shown.sentence
+    figure = shown.element.locator(".figure").last.text_content()
+    assert figure == f"{logits.max():.2f}"
+
+
+def test_the_last_layernorm_is_spelled_out_too(picture, crane):
+    shown = picture()
+    shown.element.hover()
+    shown.element.get_by_role("button", name="ln_f, the last LayerNorm").press("Enter")
+    field = shown.ready().element.get_by_role("slider", name="number")
+    at = int(field.get_attribute("aria-valuenow") or "")
+    tape = crane.trace(TEXT)
+    x, y = tape["transformer.h.2.resid_post"][0, 6], tape["ln_f"][0, 6]
+    figures = shown.element.locator(".figure").all_text_contents()
+    found = [float(figure.replace("−", "-")) for figure in figures]
+    assert [found[0], found[1], found[-1]] == pytest.approx(
+        [x[at].item(), x.mean().item(), y[at].item()], abs=0.0051
+    )
+    shown.press("Escape")
+    assert shown.ready().element.locator(".flow-crumbs").is_hidden()
+
+
+def test_a_head_under_the_pointer_lights_its_ribbons(picture):
+    shown = picture()
+    shown.element.hover()
+    part = shown.element.get_by_role("button", name="h.1.attn.c_attn, q of head 1.0")
+    part.dispatch_event("pointerover")
+    lit = shown.element.locator("[data-lit]").evaluate_all("all => all.map((e) => e.dataset.of)")
+    assert len(lit) > 4 and set(lit) == {"1.0"}
+    part.focus()
+    shown.element.locator(".flow-play").focus()
+    assert shown.element.locator("[data-lit]").count() == 0
+
+
+def test_a_cut_is_told_as_before_and_after(picture, crane):
+    with_all = crane.next(crane.trace(TEXT)["logits"])["␣ate"]
+    shown = picture(query={"off": "1.0 1.2"})
+    bar = shown.element.locator(".next .p").first.text_content()
+    told = f"Without heads 1.0 and 1.2, ␣ate goes from {with_all:.2f} to {bar}. "
+    assert shown.sentence.startswith(f"{told}Next likeliest is ␣lifted")
+    shown.element.evaluate("element => element.state.set({ place: '1' })")
+    assert shown.sentence.startswith("Without heads 1.0 and 1.2, ␣ate goes from")
+    shown.element.get_by_role("button", name="cut head 1.0", exact=True).click()
+    assert shown.sentence.startswith("Without head 1.2, ␣ate ")
+    shown.element.get_by_role("button", name="cut head 1.2", exact=True).click()
+    assert "Without" not in shown.sentence
+
+
+def test_a_stored_run_greys_what_it_cannot_do(picture):
+    shown = picture(query={"run": "3"})
+    for name in ("one token", "write on"):
+        button = shown.element.get_by_role("button", name=name)
+        assert button.is_disabled() and "stored" in (button.get_attribute("title") or "")
+    assert shown.element.locator(".next[aria-disabled=true]").count() == 6
+    assert shown.element.locator(".swap").count() == 0
+    told = shown.element.inner_text()
+    assert told.count("stored here") == 1 and "its stream is not" not in told
+    shown.element.evaluate("element => element.state.set({ place: '0' })")
+    cutters = shown.ready().element.locator(".cutter")
+    assert cutters.count() == cutters.and_(shown.page.locator("[aria-disabled=true]")).count() == 12
+    shown.element.evaluate("element => element.state.set({ place: '0.3', step: 0 })")
+    assert shown.sentence.startswith("share: ")
+    assert shown.element.locator(".step[aria-disabled=true]").count() == 4
+    shown.element.locator(".cellbox").first.click(force=True)
+    assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 0.3")
+
+
+def test_a_deeper_level_begins_at_its_crumbs(picture):
+    shown = picture(context={"viewport": {"width": 1280, "height": 600}})
+    shown.element.get_by_role("button", name="block 1: open it").press("Enter")
+    shown.rest()
+    field = shown.element.locator(".strip-box")
+    top = shown.element.locator(".flow-top").bounding_box()["y"]
+    assert field.is_hidden() and 0 <= top < 100
+    shown.element.locator(".flow-crumbs button").first.click()
+    shown.ready()
+    assert field.is_visible()
+
+
+def test_the_tour_lights_what_it_speaks_of(picture):
+    shown = picture(context={"reduced_motion": "reduce"})
+    shown.element.get_by_role("button", name="Take the tour").click()
+    card = shown.element.locator(".flow-tour")
+    for nth in range(1, 11):
+        card.locator(".flow-step", has_text=f"{nth} of 10").wait_for()
+        shown.ready()
+        assert shown.element.locator("[data-told]").count() > 0, nth
+        if nth == 3:
+            card.get_by_role("button", name="lifted").click()
+        if nth < 10:
+            card.get_by_role("button", name="next").click()
+    card.get_by_role("button", name="close").click()
+    assert shown.ready().element.locator("[data-told]").count() == 0
