@@ -127,8 +127,15 @@ def strip(taken: list[bytes]) -> Image.Image:
 def still(browser: Browser, address: str) -> None:
     """The picture of the whole, as others show it who link to the book."""
     page, element = opened(browser, address, Film(FLOW, 0, [], SOCIAL), scale=2)
-    element.evaluate("element => element.classList.add('still')")
-    Image.open(io.BytesIO(page.screenshot())).quantize(128).save(PICTURE, optimize=True)
+    element.dispatch_event("pointerenter")  # then the weights come, which the picture shows
+    while not element.query_selector(".flow-picture image"):
+        page.clock.run_for(100)
+        page.wait_for_timeout(100)
+    element.evaluate("element => (element.classList.add('still'), film.begin(element))")
+    for ms in (0, 60_000):
+        page.evaluate("ms => film.move(ms)", ms)
+    shot = Image.open(io.BytesIO(page.screenshot()))
+    shot.quantize(256, kmeans=1).save(PICTURE, optimize=True)  # median cut alone tints small parts
 
 
 def main(names: list[str]) -> int:
