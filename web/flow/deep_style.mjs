@@ -62,12 +62,11 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .divides { font-weight: 600; }
 .flow-picture :is(.meets, .lands, .adds) { filter: drop-shadow(0 1px 2px var(--ink)); }
 .flow-picture :is(.op-score, .op-scale, .op-mask) .heat.v, .flow-picture :is(.op-scale, .op-mask, .op-share, .op-mix) :is(.vector .q, .vector .k) { opacity: 0.35; }
-.flow-picture .adds { transform-box: fill-box; transform-origin: 50% 50%; }
-.flow-picture .op :is(.cellbox > *, .share) { transform-box: fill-box; transform-origin: 50% 50%; }
+.flow-picture .op :is(.adds, .cellbox > *, .share) { transform-box: fill-box; transform-origin: 50% 50%; }
 .flow-picture [data-lit].vector { filter: drop-shadow(0 0 2px var(--ink)) drop-shadow(0 0 1px var(--ink)); }
 .flow-picture .cellbox[data-lit] rect { stroke: var(--ink); }
 @media (prefers-reduced-motion: no-preference) {
-  .flow-picture .op :is(.meets, .lands, .adds, .partial, .lights, .divides, .cellbox, .cellbox > *, .share, .sum) { --at: calc(var(--i, 0) * var(--turn)); animation-fill-mode: both; animation-duration: var(--turn); animation-delay: var(--at); animation-timing-function: cubic-bezier(0.4, 0, 0.2, 1); }
+  .flow-picture .op * { --at: calc(var(--i, 0) * var(--turn)); animation-fill-mode: both; animation-duration: var(--turn); animation-delay: var(--at); animation-timing-function: cubic-bezier(0.4, 0, 0.2, 1); }
   .flow-picture .op-score .meets { animation-name: flow-meet; }
   .flow-picture .op-score .lands { animation-name: flow-land; animation-delay: calc(var(--at) + 0.6 * var(--turn)); animation-duration: calc(1.3 * var(--turn)); }
   .flow-picture .op .lights { animation-name: flow-light; animation-duration: calc(1.2 * var(--turn)); }
@@ -77,7 +76,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
   .flow-picture .op-scale .cellbox > * { animation-name: flow-shrink; animation-duration: 0.5s; animation-delay: calc(1s * var(--i) / var(--turns)); }
   .flow-picture .op-mask .hidden > * { animation-name: flow-drop; animation-duration: 0.6s; animation-delay: calc((var(--i) + var(--r)) * 60ms); }
   .flow-picture .op-share .cellbox:not(.hidden) > rect { transform-origin: 50% 100%; animation-name: flow-grow-up; animation-duration: 0.8s; animation-delay: calc(var(--r) * 80ms); }
-  .flow-picture .op-share rect.share { transform-origin: 0 50%; animation-name: flow-grow-right; animation-duration: 0.8s; animation-delay: 0.2s; }
+  .flow-picture .op-share rect.share { transform-origin: 0 50%; animation-name: flow-grow-right; animation-duration: 0.8s; animation-delay: 0s; }
   .flow-picture .op-mix .adds { animation-name: flow-add; }
   .flow-picture .op-mix .partial { animation-name: flow-hold; animation-delay: calc((var(--i) + 1) * var(--turn)); animation-fill-mode: none; }
   .flow-picture .op-mix .own > rect { animation-name: flow-pulse; }
@@ -105,7 +104,8 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .flow-picture .ribbon:is([data-lit], [data-told]) { stroke-opacity: 1 !important; }
 .flow-picture .token[data-told] rect, .flow-picture .next[data-told] .slot, .flow-picture .plus[data-told] circle, .flow-picture .head[data-told] .pill, .flow-picture .cellbox[data-told] rect { stroke: var(--g2-accent, var(--bird)); stroke-width: 2.5; }
 .flow-picture .cell[data-told] { stroke: var(--g2-accent, var(--bird)); }
-.flow-picture :is(.word, .product, .plus, .fall, .point, .chosen-cell)[data-told], .flow-knob[data-told] { filter: drop-shadow(0 0 5px var(--g2-accent, var(--bird))) drop-shadow(0 0 2px var(--g2-accent, var(--bird))); }
+.flow-picture :is(.word, .product)[data-told] { text-decoration: underline 3px var(--g2-accent, var(--bird)); text-underline-offset: 5px; }
+.flow-picture :is(.plus, .fall, .point, .chosen-cell)[data-told] { filter: drop-shadow(0 0 3px var(--g2-accent, var(--bird))); }
 @media (prefers-reduced-motion: no-preference) { .flow-stage [data-told]:not(.ribbon, .cell) { animation: flow-told 0.9s 3 alternate ease-in-out; } }
 @keyframes flow-told { from { opacity: 0.4; } }
 `,

@@ -5,7 +5,7 @@ import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { asProduct, decimals, heat, sumsOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { largestOf, SIDE, sourceOf, worked } from "./parts.mjs";
+import { chosenOf, SIDE, sourceOf, worked } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
@@ -73,10 +73,7 @@ export function matrix(view) {
   const map = parts.matrix?.map;
   const work = map && worked(pass, place, /** @type {any} */ (parts.matrix), sizes, t);
   const outputs = work?.outputs() ?? new Float32Array();
-  const chosen =
-    work && hover >= 0 && hover < work.R
-      ? hover
-      : (place.output ?? (last ? outputs.indexOf(Math.max(...outputs)) : largestOf(outputs)));
+  const chosen = work && hover >= 0 && hover < work.R ? hover : chosenOf(place, outputs);
   const row = work?.row(chosen);
   if (!map || !work || !row)
     return unknown(pass.tensor ? "The weights are fetched." : "The vectors are not stored.");

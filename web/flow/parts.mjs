@@ -117,11 +117,21 @@ export function normOf({ block = 0, norm }) {
 }
 
 /**
- * The output that is furthest from zero.
+ * The output of a matrix that is spelled out where none is chosen: the likeliest token, else the one
+ * that is furthest from zero.
+ * @param {Place} place
  * @param {ArrayLike<number>} outputs
  */
-export function largestOf(outputs) {
-  const sizes = Array.from(outputs, Math.abs);
+export function chosenOf({ output, weight }, outputs) {
+  return output ?? largestOf(outputs, weight === "wte" ? Number : Math.abs);
+}
+
+/**
+ * @param {ArrayLike<number>} outputs
+ * @param {(output: number) => number} [size]
+ */
+export function largestOf(outputs, size = Math.abs) {
+  const sizes = Array.from(outputs, size);
   return sizes.reduce((best, size, o) => (size > sizes[best] ? o : best), 0);
 }
 
@@ -187,7 +197,7 @@ export class Shelf {
     const matrix = { map, rows: new Map() };
     const after = pass.tensor?.(output);
     if (!after || !(single || large)) return matrix;
-    const chosen = place.output ?? largestOf(vectorOf(after, place.token ?? at, place.head));
+    const chosen = chosenOf(place, vectorOf(after, place.token ?? at, place.head));
     await this.row(matrix, place, chosen);
     return matrix;
   }

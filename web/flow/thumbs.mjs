@@ -11,6 +11,7 @@ import { imageOf } from "./matrix.mjs";
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 
 const MOST = 128; // rows and columns of a picture: of a larger matrix so many, evenly spread
+const SHARP = 2; // for each px of its longer side
 const NARROWEST = 4; // px of a head's part that can be met
 
 /**
@@ -62,7 +63,7 @@ export class Thumbs {
   constructor(model, repaint) {
     this.model = model;
     this.repaint = repaint;
-    /** @type {Map<string, Float32Array>} */
+    /** @type {Map<string, {weight: Float32Array, inputs: number}>} */
     this.weights = new Map();
     /** @type {Map<string, string>} */
     this.images = new Map();
@@ -77,24 +78,25 @@ export class Thumbs {
     if (this.of === loaded) return;
     this.of = loaded;
     this.weights.clear();
-    for (const { module, name, rows, columns } of pieces) {
-      const { weight } = await model.part({ module, rows, columns, most: MOST });
+    for (const { module, name, rows, columns, box } of pieces) {
+      const most = Math.ceil(Math.min(MOST, SHARP * Math.max(box.width, box.height)));
+      const { weight } = await model.part({ module, rows, columns, most });
       if (this.of !== loaded) return;
-      this.weights.set(name, weight);
+      this.weights.set(name, { weight, inputs: Math.min(most, columns[1]) });
     }
     this.images.clear();
     this.repaint();
   }
 
   /** @param {Piece} piece @param {(name: string) => string} colour */
-  image({ name, columns, role, turned }, colour) {
-    const weight = this.weights.get(name);
-    if (!weight) return null;
+  image({ name, role, turned }, colour) {
+    const known = this.weights.get(name);
+    if (!known) return null;
     const inks = [colour(role), colour("minus")];
-    const known =
-      this.images.get(name + inks) ?? imageOf(weight, Math.min(MOST, columns[1]), inks, turned);
-    this.images.set(name + inks, known);
-    return known;
+    const key = name + inks;
+    const image = this.images.get(key) ?? imageOf(known.weight, known.inputs, inks, turned);
+    this.images.set(key, image);
+    return image;
   }
 
   /**

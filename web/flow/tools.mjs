@@ -7,7 +7,7 @@ import { editsOf, Hand } from "./by_hand.mjs";
 import { Learned } from "./learned.mjs";
 import { Mine } from "./mine.mjs";
 import { panels } from "./panels.mjs";
-import { Shelf } from "./parts.mjs";
+import { largestOf, Shelf } from "./parts.mjs";
 import { addressOf, levelOf } from "./place.mjs";
 import { readPass } from "./read.mjs";
 import { sensesOf } from "../exhibits/crane_world.mjs";
@@ -249,7 +249,7 @@ export class Tools {
  */
 export function cutSays({ off = [], uncut, shares, next }, name) {
   if (!uncut || !shares) return "";
-  const best = uncut.indexOf(Math.max(...uncut));
+  const best = largestOf(uncut);
   const heads = `head${off.length > 1 ? "s" : ""} ${off.join(", ").replace(/, (?!.*, )/, " and ")}`;
   const [before, after] = [uncut[best], shares[best]].map((p) => fixed(p, 2));
   const goes = before === after ? `stays at ${after}` : `goes from ${before} to ${after}`;

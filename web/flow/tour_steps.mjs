@@ -128,7 +128,7 @@ export const STEPS = [
     act: "throw the dart",
     set: {},
     look: 4.75,
-    lights: ".next, .flow-knob",
+    lights: ".next",
     chapter: 15,
   },
 ];

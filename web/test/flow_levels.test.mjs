@@ -10,7 +10,7 @@ import { endsOf, mixing } from "../flow/operation.mjs";
 import { normedOf, printed } from "../flow/norm.mjs";
 import { readPass } from "../flow/read.mjs";
 import { placeOf } from "../flow/place.mjs";
-import { normOf, Shelf, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
+import { chosenOf, normOf, Shelf, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
 import { multiplyAdds, productsOf } from "../flow/product.mjs";
 import { pageModel } from "./page.mjs";
 
@@ -191,6 +191,26 @@ test.each(["0.1.q", "1.0.q", "1.0.k", "2.3.v", "1.mlp.c_fc", "2.mlp.c_proj", "wt
     }
   },
 );
+
+test("of a vocabulary too large to be drawn, the row of the likeliest token is fetched", async () => {
+  const [V, C] = [2000, 1024];
+  const sizes = { nLayer: 1, nHead: 1, nEmbd: C, vocabSize: V };
+  const part = async ({ rows, most = V }) => {
+    const many = Math.min(most, rows[1] - rows[0]);
+    return { weight: new Float32Array(many * C).fill(rows[0]), bias: null };
+  };
+  const tensors = { ln_f: new Float32Array(C).fill(1), logits: new Float32Array(V) };
+  tensors.logits.set([-9, 5], 700); // the furthest from zero is not the likeliest
+  const tensor = (path) => ({ values: tensors[path], shape: [1, 1, tensors[path].length] });
+  const place = placeOf("wte.0", { ...sizes, T: 1, D: C, units: 4 * C, V });
+  const own = new Shelf({ present: { config: sizes }, part, loaded: {} });
+  const { matrix } = await own.wanted({ tensor }, place, 0);
+  const work = worked({ tensor }, place, matrix, sizes, 0);
+  expect(work.sampled).toBe(true);
+  expect(chosenOf(place, work.outputs())).toBe(701);
+  expect(work.row(701)).toMatchObject({ sum: 701 * C, bias: null });
+  expect(work.row(700)).toBeNull();
+});
 
 test("what the heads' parts of c_proj add is what attention adds, but for the bias", async () => {
   const { config } = model.present;
