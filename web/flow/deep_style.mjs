@@ -58,29 +58,27 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
   // The operation of a head: each part in its turn (operation.mjs).
   `
 .flow-picture :is(.meets, .lands, .adds, .partial, .lights, .divides) { opacity: 0; pointer-events: none; }
-.flow-picture .lights { fill: none; stroke: var(--ink); stroke-width: 1.5; }
-.flow-picture .divides { font-weight: 600; }
-.flow-picture :is(.meets, .lands, .adds) { filter: drop-shadow(0 1px 2px var(--ink)); }
-.flow-picture :is(.op-score, .op-scale, .op-mask) .heat.v, .flow-picture :is(.op-scale, .op-mask, .op-share, .op-mix) :is(.vector .q, .vector .k) { opacity: 0.35; }
-.flow-picture .op :is(.adds, .cellbox > *, .share) { transform-box: fill-box; transform-origin: 50% 50%; }
-.flow-picture [data-lit].vector { filter: drop-shadow(0 0 2px var(--ink)) drop-shadow(0 0 1px var(--ink)); }
+.op-mix .vector[style] .heat { opacity: calc(0.25 + 0.75 * var(--share)); }
+:is(.op-score, .op-scale, .op-mask) .heat.v, :is(.op-scale, .op-mask, .op-share, .op-mix) :is(.vector .q, .vector .k) { opacity: 0.35; }
+.op :is(.adds, .cellbox > *, .share) { transform-box: fill-box; transform-origin: 50% 50%; }
+.flow-picture [data-lit].vector { filter: drop-shadow(0 0 2px var(--ink)); }
 .flow-picture .cellbox[data-lit] rect { stroke: var(--ink); }
 @media (prefers-reduced-motion: no-preference) {
-  .flow-picture .op * { --at: calc(var(--i, 0) * var(--turn)); animation-fill-mode: both; animation-duration: var(--turn); animation-delay: var(--at); animation-timing-function: cubic-bezier(0.4, 0, 0.2, 1); }
-  .flow-picture .op-score .meets { animation-name: flow-meet; }
-  .flow-picture .op-score .lands { animation-name: flow-land; animation-delay: calc(var(--at) + 0.6 * var(--turn)); animation-duration: calc(1.3 * var(--turn)); }
-  .flow-picture .op .lights { animation-name: flow-light; animation-duration: calc(1.2 * var(--turn)); }
-  .flow-picture .op-score .cellbox { animation-name: flow-appear; animation-duration: 0.3s; animation-delay: calc((var(--i) + 1.7) * var(--turn)); }
-  .flow-picture .op-score .cellbox:not(.own) { animation-delay: calc((var(--turns) + 1.5) * var(--turn) + var(--r) * 50ms); }
-  .flow-picture .op-scale .divides { animation-name: flow-divide; animation-duration: 1.2s; animation-delay: 0s; }
-  .flow-picture .op-scale .cellbox > * { animation-name: flow-shrink; animation-duration: 0.5s; animation-delay: calc(1s * var(--i) / var(--turns)); }
-  .flow-picture .op-mask .hidden > * { animation-name: flow-drop; animation-duration: 0.6s; animation-delay: calc((var(--i) + var(--r)) * 60ms); }
-  .flow-picture .op-share .cellbox:not(.hidden) > rect { transform-origin: 50% 100%; animation-name: flow-grow-up; animation-duration: 0.8s; animation-delay: calc(var(--r) * 80ms); }
-  .flow-picture .op-share rect.share { transform-origin: 0 50%; animation-name: flow-grow-right; animation-duration: 0.8s; animation-delay: 0s; }
-  .flow-picture .op-mix .adds { animation-name: flow-add; }
-  .flow-picture .op-mix .partial { animation-name: flow-hold; animation-delay: calc((var(--i) + 1) * var(--turn)); animation-fill-mode: none; }
-  .flow-picture .op-mix .own > rect { animation-name: flow-pulse; }
-  .flow-picture .op-mix .sum .heat { animation: flow-appear 1ms calc((var(--turns) + 0.9) * var(--turn)) backwards; }
+  .op * { --at: calc(var(--i, 0) * var(--turn)); animation-fill-mode: both; animation-duration: var(--turn); animation-delay: var(--at); animation-timing-function: cubic-bezier(0.4, 0, 0.2, 1); }
+  .op-score .meets { animation-name: flow-meet; animation-fill-mode: forwards; }
+  .op-score .lands { animation-name: flow-land; animation-delay: calc(var(--at) + 0.6 * var(--turn)); animation-duration: calc(1.3 * var(--turn)); }
+  .op .lights { animation-name: flow-light; animation-duration: calc(1.2 * var(--turn)); }
+  .op-score .cellbox { animation-name: flow-appear; animation-duration: 0.3s; animation-delay: calc((var(--i) + 1.7) * var(--turn)); }
+  .op-score .cellbox:not(.own) { animation-delay: calc((var(--turns) + 1.5) * var(--turn) + var(--r) * 50ms); }
+  .op-scale .divides { animation-name: flow-divide; animation-duration: 1.2s; animation-delay: 0s; }
+  .op-scale .cellbox > * { animation-name: flow-shrink; animation-duration: 0.5s; animation-delay: calc(1s * var(--i) / var(--turns)); }
+  .op-mask .hidden > * { animation-name: flow-drop; animation-duration: 0.6s; animation-delay: calc((var(--i) + var(--r)) * 60ms); }
+  .op-share .cellbox:not(.hidden) > rect { transform-origin: 50% 100%; animation-name: flow-grow; animation-duration: 0.8s; animation-delay: calc(var(--r) * 80ms); }
+  .op-share rect.share { transform-origin: 0 50%; animation-name: flow-grow; animation-duration: 0.8s; animation-delay: 0s; }
+  .op-mix .adds { animation-name: flow-add; animation-fill-mode: none; }
+  .op-mix .partial { animation-name: flow-hold; animation-delay: calc((var(--i) + 1) * var(--turn)); animation-fill-mode: none; }
+  .op-mix .own > rect { animation-name: flow-pulse; }
+  .op-mix .sum .heat { animation: flow-appear 1ms calc((var(--turns) + 0.9) * var(--turn)) backwards; }
 }
 @keyframes flow-meet { 0%, 60% { opacity: 1; } 55%, to { transform: translateY(var(--by)); } to { opacity: 0; } }
 @keyframes flow-land { 0% { opacity: 0; } 15%, 40% { opacity: 1; transform: none; } 95% { opacity: 0.8; transform: var(--to); } to { opacity: 0; transform: var(--to); } }
@@ -89,8 +87,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 @keyframes flow-divide { from { opacity: 0; } 15%, 85% { opacity: 1; } to { opacity: 0; transform: translateX(var(--by)); } }
 @keyframes flow-shrink { 40% { transform: scale(0.5); } }
 @keyframes flow-drop { from { opacity: 0; transform: translateY(-90px); } }
-@keyframes flow-grow-up { from { transform: scaleY(0); } }
-@keyframes flow-grow-right { from { transform: scaleX(0); } }
+@keyframes flow-grow { from { transform: scale(0); } }
 @keyframes flow-add { 0% { opacity: 1; } 40% { opacity: 1; transform: scaleY(var(--share)); } 95% { opacity: 1; } to { opacity: 0; transform: translateY(var(--by)) scaleY(var(--share)); } }
 @keyframes flow-hold { from, to { opacity: 1; } }
 @keyframes flow-pulse { 30%, 60% { stroke: var(--ink); stroke-width: 3px; } }
@@ -98,8 +95,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
   // Weights below the whole, and what belongs together.
   `
 .flow-picture .tile-part { fill: transparent; cursor: zoom-in; }
-.flow-picture .tile-part[data-lit] { stroke: var(--ink); stroke-width: 1.5; }
-@media (hover: hover) { .flow-picture .tile-part:hover { stroke: var(--ink); stroke-width: 1.5; } }
+.flow-picture .tile-part:is([data-lit], :hover), .flow-picture .head[data-lit] .pill { stroke: var(--ink); stroke-width: 1.5; }
 .flow-picture:is([data-lights], [data-tells]) .ribbon:not([data-lit], [data-told]) { stroke-opacity: 0.05 !important; }
 .flow-picture .ribbon:is([data-lit], [data-told]) { stroke-opacity: 1 !important; }
 .flow-picture .token[data-told] rect, .flow-picture .next[data-told] .slot, .flow-picture .plus[data-told] circle, .flow-picture .head[data-told] .pill, .flow-picture .cellbox[data-told] rect { stroke: var(--g2-accent, var(--bird)); stroke-width: 2.5; }
@@ -118,7 +114,6 @@ gpt2-flow.deep:not(.tours) :is(.strip-box, .flow-who) { display: none; }
   `
 .stored :is(.head, .cutter) { opacity: 0.45; }
 .stored :is(.head, .cutter, .ribbon, .next, .mlp, .tile) { cursor: not-allowed !important; }
-.flow-picture .head[data-lit] .pill { stroke: var(--ink); stroke-width: 1.5; }
 `,
   // Below the picture: the tensor at a station, a text that gives a vector, the engine.
   `

@@ -139,7 +139,8 @@ export function head(view) {
   const drawn = (rows, role, tokens) =>
     rows.map(
       ({ values, y, scale }, i) =>
-        svg`<g class="vector" data-of=${tokens.length > 1 ? `t${tokens[i]}` : nothing}>
+        svg`<g class="vector" data-of=${tokens.length > 1 ? `t${tokens[i]}` : nothing}
+          style=${role === "v" && tokens.length > 1 ? `--share:${own[i].toFixed(3)}` : nothing}>
           ${heat(values, { x: strips.x, y, columns: D, cell, high, gap: 1, role, scale })}${line(tokens[i], y)}</g>`,
     );
   const shares = headOf(part("weights") ?? { values: new Float32Array(T * T), shape: [T, T] }, h);

@@ -50,7 +50,7 @@ export function operation(step, { q, keys, values, shares, sum }, where) {
   const strip = (/** @type {Row} */ { values, y, scale }, role = "plain") =>
     heat(values, { x, y, columns: D, cell: width / D, high, gap: 1, role, scale });
   const lights = (/** @type {number} */ y, /** @type {number} */ i) =>
-    svg`<rect class="lights" style="--i:${i}" x=${x - 2} y=${y - 2} width=${width + 3} height=${high + 3}></rect>`;
+    svg`<rect class="lights row-frame" style="--i:${i}" x=${x - 2} y=${y - 2} width=${width + 3} height=${high + 3}></rect>`;
   if (step === 0)
     return keys.map(({ values: k, y }, i) => {
       const [cx, cy] = cell(i);
