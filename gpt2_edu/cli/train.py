@@ -35,10 +35,9 @@ def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
         return replace(read_train_config(given["out"]), **given)
     if own:
         return TrainConfig(**given)
-    known = {name: given[name] for name in ("device", "precision", "n_embd") if name in given}
+    known = {k: given[k] for k in ("device", "precision", "n_embd", "steps") if k in given}
     proposed = propose(given.get("data", "data"), minutes=minutes or 10.0, **known)
     proposed["min_lr"] = given.get("lr", proposed["lr"]) / 10
-    proposed["warmup_steps"] = min(100, given.get("steps", proposed["steps"]) // 10)
     return TrainConfig(**proposed | given)
 
 

@@ -28,23 +28,30 @@ def propose(
     device: str = "auto",
     precision: str = "auto",
     n_embd: int | None = None,
+    steps: int | None = None,
 ) -> dict[str, Any]:
     """Settings of TrainConfig for the shards in a folder: ``TrainConfig(data=…, **propose(…))``.
 
-    See ``settings_for``. What the device can do in so many minutes is measured, for a second or
-    two. ``n_embd`` fixes the width. Raises FileNotFoundError or ValueError for a folder without
-    shards, and ValueError for a text that is too short to train on.
+    See ``settings_for``. ``n_embd`` fixes the width and ``steps`` the length. Without both of them,
+    what the device can do in so many minutes is measured, for a second or two. Raises
+    FileNotFoundError or ValueError for a folder without shards, and ValueError for a text that is
+    too short to train on.
     """
     if not minutes > 0:
         raise ValueError(f"minutes must be above 0, got {minutes}")
     header, where = read_header(data), named_device(device)
     settings_for(header)  # raises ValueError before anything is measured
+    if n_embd and steps:
+        return settings_for(header, n_embd=n_embd, steps=steps)
     rate = training_rate(where, pick_precision(precision, where))
-    return settings_for(header, 0.9 * 60 * minutes * rate, n_embd)
+    return settings_for(header, 0.9 * 60 * minutes * rate, n_embd, steps)
 
 
 def settings_for(
-    header: Header, budget: float = math.inf, n_embd: int | None = None
+    header: Header,
+    budget: float = math.inf,
+    n_embd: int | None = None,
+    steps: int | None = None,
 ) -> dict[str, Any]:
     """Settings of TrainConfig for a text, within ``budget`` FLOPs.
 
@@ -72,14 +79,16 @@ def settings_for(
         affordable = budget / flops.flops_per_token(sizes, T)
         if C <= widest and affordable >= min(passes * tokens, 20 * 12 * N * C**2):
             break
-    steps = max(20, round(min(passes * tokens, affordable) / (batch_size * T)))
-    steps -= steps % (100 if steps > 200 else 1)
-    lr, often = 0.4 / C, steps // 10
+    if not steps:
+        steps = max(20, round(min(passes * tokens, affordable) / (batch_size * T)))
+        steps -= steps % (100 if steps > 200 else 1)
+    lr, often = 0.4 / C, max(steps // 10, 1)
     return {
         **{"n_layer": N, "n_head": heads(C), "n_embd": C, "block_size": T},
         **{"batch_size": batch_size, "steps": steps, "lr": lr, "min_lr": lr / 10},
-        **{"warmup_steps": min(100, often), "dropout": 0.1 if passes > 4 else 0.0},
-        **{"eval_every": often if held else 0, "sample_every": often, "save_every": steps // 4},
+        **{"warmup_steps": min(100, steps // 10), "dropout": 0.1 if passes > 4 else 0.0},
+        **{"eval_every": often if held else 0, "sample_every": often},
+        "save_every": max(steps // 4, 1),
         "prompt": "<|endoftext|>" if header.documents > 1 else "\n",
     }
 

@@ -66,7 +66,7 @@ def test_text_becomes_a_model_that_writes(run, refused, shards, tmp_path):
 
 def test_weights_that_are_not_the_newest_are_said_to_be_the_best(run, shards, tmp_path, capsys):
     out = tmp_path / "run"
-    run("train", "--data", shards, "--out", out, *TINY, "--keep", 9)
+    run("train", "--data", shards, "--out", out, *TINY, "--save-every", 4, "--keep", 9)
     oldest, newest = sorted((out / "checkpoints").iterdir())
     losses = {oldest: 1.0, newest: 2.0}
     for place, loss in losses.items():
