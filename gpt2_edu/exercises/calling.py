@@ -110,7 +110,26 @@ def _stopped(function: Callable[..., Any], error: BaseException) -> Outcome:
             "task asks for."
         )
     text = textwrap.shorten(text, 300, placeholder=" …")
-    return Outcome(error=f"{kind}: {text}{_line(error, function)}")
+    return Outcome(error=f"{kind}: {text}{_line(error, function)}{_in_other_words(text)}")
+
+
+WORDS = {  # part of an error's message: what it says to whoever has not seen it before
+    "Boolean value of Tensor": "For the entries of a tensor `not`, `and`, `or` are `~`, `&`, `|`",
+    "ModuleList] is missing": "A ModuleList is a list: call its modules one by one, in a loop",
+    "must be tuple of Tensors, not Tensor": "Put the tensors in square brackets, as one argument",
+    "has no attribute 'detach'": "`nn.Parameter` takes a tensor, such as `torch.ones(n)`",
+    "does not require grad": "Nothing connects this number with a parameter: a `no_grad`, a "
+    "`detach` or an `item` is in between",
+    "same number of dimensions": "An index such as `[:, -1]` drops an axis, and `cat` adds none",
+}
+
+
+def _in_other_words(text: str) -> str:
+    """For the end of an error message that PyTorch words for others than beginners."""
+    layer = re.search(r"(?:be Tensor, not|'Tensor' and) '?(?!Tensor|None|Size)([A-Z]\w+)", text)
+    if layer:
+        return f". The {layer[1]} itself is used here: call it, and use its result"
+    return next((f". {words}" for part, words in WORDS.items() if part in text), "")
 
 
 def _is_of_the_check(function: Callable[..., Any], error: BaseException, text: str) -> bool:

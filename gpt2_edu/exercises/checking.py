@@ -297,8 +297,9 @@ def _two_mistakes(
 ) -> tuple[Mistake, Mistake] | None:
     """The two mistakes that give the answer's outcomes together, among the first PAIRS.
 
-    Mistakes are listed by how common they are. One that fails where the answer is right is in no
-    pair; where the answer is wrong, one of the two is.
+    Mistakes are listed by how common they are; those that explain a case alone are tried before
+    others. One that fails where the answer is right is in no pair; where the answer is wrong, one
+    of the two is.
     """
     right, tolerance = _known_outcomes(exercise), exercise.tolerance
 
@@ -311,8 +312,17 @@ def _two_mistakes(
         }
 
     ours = wrong(outcomes)
+
+    def explains(mistake: Mistake) -> bool:
+        both = enumerate(zip(outcomes, _known_outcomes(exercise, mistake), strict=False))
+        return any(
+            i in ours and is_telling(a.value) and _same(a, b, tolerance) for i, (a, b) in both
+        )
+
     fails = [(m, wrong(_known_outcomes(exercise, m))) for m in mistakes if m.edits]
-    able = [(m, where) for m, where in fails if where <= ours]
+    able = sorted(
+        ((m, where) for m, where in fails if where <= ours), key=lambda both: not explains(both[0])
+    )
     pairs = sorted(itertools.combinations(range(len(able)), 2), key=sum)
     tried = 0
     for i, j in pairs:

@@ -87,6 +87,8 @@ class Using:
             return ""
         name = getattr(error, "name", None)
         if isinstance(error, AttributeError) and name:
+            if isinstance(error.obj, nn.Module) and name in frame.f_globals:
+                return f". `{name}` does not belong to a class: leave out `self.`"
             return _near(name, [other for other in dir(error.obj) if other[0] != "_"])
         if not isinstance(error, NameError) or not name:
             return ""
@@ -105,7 +107,7 @@ class Using:
                         ". It is an argument of `__init__` alone. Keep it there, "
                         f"`self.{name} = {name}`, and write `self.{name}` here"
                     )
-        known = [other for other in frame.f_globals if other[0] != "_"]
+        known = ["True", "False", "None", *(g for g in frame.f_globals if g[0] != "_")]
         return _near(name, [*frame.f_locals, *known])
 
 
@@ -261,9 +263,9 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
     found = dict(module.named_parameters(remove_duplicate=False))
     kind = type(module).__name__
     if missing := [name for name in wanted if name not in found]:
-        has = ", ".join(found) or "none"
+        has = _other_names(wanted, found) or f"; it has {', '.join(found) or 'none'}"
         hidden = _hidden(module, missing[0])
-        raise ValueError(hidden or f"{kind} has no parameter {missing[0]}; it has {has}")
+        raise ValueError(hidden or f"{kind} has no parameter {missing[0]}{has}")
     if more := [name for name in found if name not in wanted]:
         raise ValueError(
             _too_early(module, more[0], wanted) or f"GPT-2 has no parameter {more[0]} in {kind}"
@@ -275,6 +277,18 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
                 raise ValueError(f"{name} in {kind} has the shape {shapes}")
             found[name].copy_(tensor)
     return module
+
+
+def _other_names(wanted: dict[str, Tensor], found: dict[str, Tensor]) -> str:
+    """For the end of an error message: what to call the parts, if only their names differ."""
+    pairs = {}
+    for (name, tensor), (other, mine) in zip(wanted.items(), found.items(), strict=False):
+        right, own = name.split("."), other.split(".")
+        if len(wanted) != len(found) or tensor.shape != mine.shape or len(right) != len(own):
+            return ""
+        pairs |= {a: b for a, b in zip(own, right, strict=True) if a != b}
+    said = " and ".join(f"`{a}` should be called `{b}`" for a, b in pairs.items())
+    return f". {said}" if said else ""
 
 
 def _too_early(module: nn.Module, path: str, wanted: Iterable[str]) -> str:

@@ -534,6 +534,26 @@ def test_a_part_that_needs_other_cells_is_reported(capsys):
         ("mask", "-torch.inf", "-inf", 'Write `-torch.inf`, or `float("-inf")`'),
         ("mask", "scores.masked_fill", "scores.mask_fill", "Did you mean `masked_fill`?"),
         ("heads", "self.split_heads(q)", "self.split_head(q)", "Did you mean `split_heads`?"),
+        ("heads", "attention(q, k, v)", "self.attention(q, k, v)", "leave out `self.`"),
+        ("layernorm", "= x.mean(dim=-1, keepdim=True)", "= true", "Did you mean `True`?"),
+        ("layernorm", "torch.ones(n_embd)", "n_embd", "`nn.Parameter` takes a tensor"),
+        ("mask", "~visible", "not visible", "`not`, `and`, `or` are `~`, `&`, `|`"),
+        ("block", "self.attn(normed)", "self.attn(self.ln_1)", "The LayerNorm itself is used"),
+        ("residual", "x + self.mlp(x)", "x + self.mlp", "The MLP itself is used"),
+        (
+            "gpt2",
+            "for block in self.h:\n            x = block(x)",
+            "x = self.h(x)",
+            "is a list: call",
+        ),
+        ("gpt2", "torch.cat([idx, new], dim=1)", "torch.cat(idx, new)", "in square brackets"),
+        ("gpt2", "cat([idx, new]", "cat([idx, new[:, 0]]", "drops an axis"),
+        (
+            "training",
+            "        logits =",
+            "        with torch.no_grad(): logits =",
+            "Nothing connects",
+        ),
         ("mlp", '"tanh"', "tanh", 'Put it in quotes: `approximate="tanh"`'),
         ("attention", "super().__init__()", "pass", "Begin `__init__` with `super().__init__()`"),
     ],
@@ -703,4 +723,4 @@ def test_slips_are_found_and_named(name, right, wrong, message, capsys, monkeypa
 def test_other_parameters_than_gpt2s_are_named(capsys):
     code = find_step("mlp").solution.replace("c_fc", "first")
     assert build("mlp", *written(code, "mlp")) is False
-    assert "MLP has no parameter c_fc.weight; it has first.weight" in capsys.readouterr().out
+    assert "no parameter c_fc.weight. `first` should be called `c_fc`" in capsys.readouterr().out
