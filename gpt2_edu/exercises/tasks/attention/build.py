@@ -57,8 +57,6 @@ class Head(nn.Module):
 
 
 MISTAKES = (
-    *fitting(attention.MISTAKES, SOLUTION),
-    *fitting(project.MISTAKES, SOLUTION),
     Mistake(
         "The division is missing: the scores are q · k / √D.",
         (" / math.sqrt(D)", ""),
@@ -122,6 +120,20 @@ MISTAKES = (
     Mistake(
         "`attention` is right, but `Head` adds x to its result. That is the residual connection, of a later chapter.",
         ("return attention(q, k, v)", "return x + attention(q, k, v)"),
+    ),
+    *fitting(attention.MISTAKES, SOLUTION),
+    *fitting(project.MISTAKES, SOLUTION),
+    Mistake(
+        "`Head` returns the scores. It returns what `attention(q, k, v)` makes of the three.",
+        ("return attention(q, k, v)", "return q @ k.transpose(-2, -1)"),
+    ),
+    Mistake(
+        "The weights come first: a row of them mixes the rows of v, `weights @ v`.",
+        ("weights @ v", "v @ weights"),
+    ),
+    Mistake(
+        "`*` multiplies entry by entry. The mixture is a product of matrices, `weights @ v`.",
+        ("weights @ v", "weights * v"),
     ),
 )
 

@@ -92,11 +92,8 @@ MISTAKES = (
     Mistake(
         "What attention has written is lost, because the MLP's result is added to the old x. Write "
         "the first sum back to x.",
-        (
-            'x = note("resid_mid", x + self.attn(normed)',
-            'mid = note("resid_mid", x + self.attn(normed)',
-        ),
-        ("self.ln_2(x)", "self.ln_2(mid)"),
+        ('normed = note("ln_1"', 'old = x\n        normed = note("ln_1"'),
+        ("x + self.mlp(normed)", "old + self.mlp(normed)"),
     ),
     Mistake(
         "The MLP reads the stream itself. It should read it through its norm: "

@@ -191,6 +191,50 @@ MISTAKES = (
         "The kept and the new ones are joined along the axis of the heads. In (B, H, T, D) the tokens are axis 2.",
         ("dim=2) for pair", "dim=1) for pair"),
     ),
+    Mistake(
+        "`flatten` starts one axis too early and joins the tokens as well. Keep B and T: `start_dim=2`.",
+        ("start_dim=2", "start_dim=1"),
+    ),
+    Mistake(
+        "All layers read the keys and values of the first. Each has its own, `kept[layer]`.",
+        ("if layer in kept", "if 0 in kept"),
+        ("zip(kept[layer], (k, v))", "zip(kept[0], (k, v))"),
+    ),
+    Mistake(
+        "The positions begin with `start` and must end T later: `torch.arange(start, start + idx.size(1))`.",
+        ("start, start + idx.size(1)", "start, idx.size(1)"),
+    ),
+    Mistake(
+        "The positions begin with the number of kept tokens, `kept[0][0].size(2)`. `idx.size(1)` counts the new ones.",
+        ("kept[0][0].size(2) if", "idx.size(1) if"),
+    ),
+    Mistake(
+        "You normalise the stream itself. Only what attention or the MLP reads is normalised, and x stays as it is.",
+        (
+            "        q, k, v = attn.c_attn(block.ln_1(x))",
+            "        x = block.ln_1(x)\n        q, k, v = attn.c_attn(x)",
+        ),
+    ),
+    Mistake(
+        "You normalise the stream itself. Only what attention or the MLP reads is normalised, and x stays as it is.",
+        (
+            "        x = x + block.mlp(block.ln_2(x))",
+            "        x = block.ln_2(x)\n        x = x + block.mlp(x)",
+        ),
+    ),
+    Mistake(
+        "You join the heads without moving H back, so one row has entries of different tokens. First `transpose(1, 2)`, then `flatten(start_dim=2)`.",
+        ("attention(q, k, v).transpose(1, 2)", "attention(q, k, v)"),
+        ("heads.flatten(start_dim=2)", "heads.reshape(x.shape)"),
+    ),
+    Mistake(
+        "`split` takes the size of a piece, C, and not the number of pieces, 3. (`chunk(3, dim=-1)` takes the number.)",
+        ("split(x.size(-1), dim=-1)", "split(3, dim=-1)"),
+    ),
+    Mistake(
+        "Only the last of the new tokens is read. A prompt has many, and the keys of all of them are kept.",
+        ("    start =", "    idx = idx[:, -1:]\n    start ="),
+    ),
 )
 
 TOLERANCE = 1e-4

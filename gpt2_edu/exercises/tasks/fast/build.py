@@ -131,4 +131,12 @@ MISTAKES = (
         ("is_causal=True)", "is_causal=True, scale=1.0)"),
         ("attn_mask=visible)", "attn_mask=visible, scale=1.0)"),
     ),
+    Mistake(
+        "Keys and values are swapped. The order is q, k, v.",
+        ("(q, k, v, is_causal=True)", "(q, v, k, is_causal=True)"),
+    ),
+    Mistake(
+        "`scale` is given. Leave it out, since the function divides by √D itself.",
+        ("is_causal=True", "is_causal=True, scale=1.0"),
+    ),
 )

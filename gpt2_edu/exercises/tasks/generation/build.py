@@ -235,6 +235,35 @@ MISTAKES = (
         "With top_p the cut of top_k is lost, or it comes too late. Cut with top-k first, and take top-p of what is left.",
         ("if top_k is not None:", "if top_k is not None and top_p is None:"),
     ),
+    Mistake(
+        "The knobs arrive as one dictionary. Two stars pass each by its name: `choose(logits, **knobs)`.",
+        ("choose(logits, **knobs)", "choose(logits, knobs)"),
+    ),
+    Mistake(
+        "Probabilities divided by the temperature keep their proportions. Divide the logits, "
+        "before the softmax.",
+        ("    logits = logits / temperature\n", ""),
+        ("probs = logits.softmax(dim=-1)", "probs = logits.softmax(dim=-1) / temperature"),
+    ),
+    Mistake(
+        "`topk` goes over the texts. Over the tokens it goes with `dim=-1`.",
+        ("topk(top_k, dim=-1)", "topk(top_k, dim=0)"),
+    ),
+    Mistake(
+        "Each probability is compared with top_p by itself. What counts is the sum of the likelier ones.",
+        ("likelier >= top_p", "falling < top_p"),
+    ),
+    Mistake(
+        "One token is drawn for all texts. `multinomial` draws one for each row of probabilities.",
+        (
+            "torch.multinomial(probs, num_samples=1)",
+            "torch.multinomial(probs[0], num_samples=1).expand(len(probs), 1)",
+        ),
+    ),
+    Mistake(
+        "`torch.cat` with `dim=0` appends the new tokens as new texts. They belong at the end of their own texts: `dim=1`.",
+        ("**knobs)], dim=1)", "**knobs)], dim=0)"),
+    ),
 )
 
 TOLERANCE = 0.03  # of 10,000 draws

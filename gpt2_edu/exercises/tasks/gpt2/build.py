@@ -288,6 +288,17 @@ MISTAKES = (
         "One token is missing. The loop should run n times, `range(n)`.",
         ("range(n)", "range(n - 1)"),
     ),
+    Mistake(
+        "The standard deviation of the initial numbers is 0.02, and yours is another.",
+        ("std=0.02 / narrow", "std=0.2 / narrow"),
+    ),
+    Mistake(
+        "The softmax goes over the tokens of the text. Take the last row first, `[:, -1]`, and then `softmax(dim=-1)`.",
+        (
+            "model(idx[:, -model.block_size :])[:, -1]",
+            "model(idx[:, -model.block_size :]).log_softmax(dim=1)[:, -1]",
+        ),
+    ),
 )
 
 NAMES = {

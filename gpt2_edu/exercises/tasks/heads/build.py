@@ -235,6 +235,29 @@ merged = note("merged", merged, "B T C")
         "You add up the heads, or take their mean. The merge only puts their columns side by side, and `c_proj` mixes them.",
         ("heads.transpose(1, 2).flatten(start_dim=2)", "heads.sum(dim=1)"),
     ),
+    Mistake(
+        "The values are made of the keys. v comes from v: `self.split_heads(v)`.",
+        ('v = note("v", self.split_heads(v), "B H T D")\n        ', ""),
+        (
+            'k = note("k"',
+            'v = note("v", self.split_heads(k), "B H T D")\n        k = note("k"',
+        ),
+    ),
+    Mistake(
+        "`c_proj` reads the joined heads, which are as wide as the stream: `nn.Linear(n_embd, n_embd)`.",
+        ("self.c_proj = nn.Linear(n_embd, n_embd)", "self.c_proj = nn.Linear(3 * n_embd, n_embd)"),
+    ),
+    Mistake(
+        "A head has D = C / H columns of the C. Write `C // self.n_head`.",
+        ("C // self.n_head", "C"),
+    ),
+    Mistake(
+        "`c_proj` comes last, after the heads have been joined.",
+        (
+            'heads.transpose(1, 2).flatten(start_dim=2)\n        merged = note("merged", merged, "B T C")\n        return note("out", self.c_proj(merged), "B T C")',
+            "self.c_proj(heads)\n        return merged.transpose(1, 2).flatten(start_dim=2)",
+        ),
+    ),
 )
 
 

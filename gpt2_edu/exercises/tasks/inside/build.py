@@ -138,6 +138,18 @@ MISTAKES = (
         "The `return` is inside the loop, so only the first block's maps are returned. Move it out, below the loop.",
         ("x = block(x)\n    return", "x = block(x)\n        return"),
     ),
+    Mistake(
+        "The blocks get the ids themselves. The stream begins with `model.embeddings(idx)`.",
+        ("model.embeddings(idx)", "idx"),
+    ),
+    Mistake(
+        "Only the last block's maps are returned. Return those of all, (N, H, T, T).",
+        ("torch.cat(maps)", "maps[-1][0]"),
+    ),
+    Mistake(
+        "The blocks are the second axis here. They come first, (N, H, T, T).",
+        ("torch.cat(maps)", "torch.cat(maps).transpose(0, 1)"),
+    ),
 )
 
 TOLERANCE = 1e-4

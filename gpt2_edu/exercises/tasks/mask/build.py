@@ -101,6 +101,26 @@ MISTAKES = (
         (" / math.sqrt(D)", ""),
         ("masked_scores.softmax(dim=-1)", "scores.softmax(dim=-1)"),
     ),
+    Mistake(
+        "The softmax is taken twice, before the mask and after it. Mask the scores themselves.",
+        ('note("scores", scores, "... T T")', 'note("scores", scores.softmax(dim=-1), "... T T")'),
+    ),
+    Mistake(
+        "You write +∞, which gets all of the weight, or makes it nan. Hidden is −∞, `-torch.inf`.",
+        ("-torch.inf", "torch.inf"),
+    ),
+    Mistake(
+        "k must be transposed, so that each query meets each key: `q @ k.transpose(-2, -1)`.",
+        ("k.transpose(-2, -1)", "k"),
+    ),
+    Mistake(
+        "The weights come first: a row of them mixes the rows of v, `weights @ v`.",
+        ("weights @ v", "v @ weights"),
+    ),
+    Mistake(
+        "`*` multiplies entry by entry. The mixture is a product of matrices, `weights @ v`.",
+        ("weights @ v", "weights * v"),
+    ),
 )
 
 

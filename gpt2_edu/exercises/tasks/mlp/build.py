@@ -131,6 +131,10 @@ MISTAKES = (
         'This is x · σ(1.702 x), a coarser approximation. Write `F.gelu(…, approximate="tanh")`.',
         ('F.gelu(pre, approximate="tanh")', "pre * (1.702 * pre).sigmoid()"),
     ),
+    Mistake(
+        '`nn.GELU(…)` makes a layer and does not call it. Write `F.gelu(…, approximate="tanh")`.',
+        ("F.gelu(pre,", "nn.GELU(pre,"),
+    ),
 )
 
 TOLERANCE = 1e-6  # the exact GELU differs by more

@@ -67,8 +67,8 @@ MISTAKES = (
     Mistake(
         "What attention has written is lost, because the MLP's result is added to the old x. Write "
         "the first sum back to x.",
-        ('x = note("resid_mid", x + self.attn(x)', 'mid = note("resid_mid", x + self.attn(x)'),
-        ("self.mlp(x)", "self.mlp(mid)"),
+        ('x = note("resid_mid"', 'old = x\n        x = note("resid_mid"'),
+        ("x + self.mlp(x)", "old + self.mlp(x)"),
     ),
     Mistake(
         "There is only one plus. Attention's result is added to the stream first, and then the "

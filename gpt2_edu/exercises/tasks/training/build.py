@@ -181,9 +181,34 @@ MISTAKES = (
         "itself.",
         ("targets.flatten())", 'targets.flatten(), reduction="sum")'),
     ),
+    Mistake(
+        "Your model returns the logits alone: `logits = model(inputs)`.",
+        ("logits = model(inputs)", "logits, _ = model(inputs)"),
+    ),
+    Mistake(
+        "`batch` sets the seed, so that every batch is the same. Leave the seed to whoever calls it.",
+        ("    starts = torch.randint(", "    torch.manual_seed(0)\n    starts = torch.randint("),
+    ),
+    Mistake(
+        "`cross_entropy` takes the logits first, then the targets.",
+        ("logits.flatten(0, 1), targets.flatten()", "targets.flatten(), logits.flatten(0, 1)"),
+    ),
+    Mistake(
+        "`flatten()` joins the V classes as well. Only B and T are joined: `logits.flatten(0, 1)`.",
+        ("logits.flatten(0, 1)", "logits.flatten()"),
+    ),
 )
 
 TOLERANCE = 1e-4
+
+
+def properties(value: Any, what: str, *given: Any) -> str | None:
+    if what == "batch" and value["targets minus inputs"] != [1]:
+        return (
+            "The ids of this case are 0, 1, 2, … in order, so a target is its input plus 1: the "
+            "token that follows."
+        )
+    return None
 
 
 def table(V: int) -> nn.Embedding:

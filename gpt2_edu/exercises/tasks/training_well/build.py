@@ -128,8 +128,8 @@ MISTAKES = (
         ("            (loss", "            optimizer.zero_grad()\n            (loss"),
     ),
     Mistake(
-        "The gradients are not clipped: `nn.utils.clip_grad_norm_(model.parameters(), clip)`, "
-        "between `backward` and `step`.",
+        "The gradients are not clipped, or not to `clip`. Between `backward` and `step` comes "
+        "`nn.utils.clip_grad_norm_(model.parameters(), clip)`.",
         ("        nn.utils.clip_grad_norm_(model.parameters(), clip)\n", ""),
     ),
     Mistake(
@@ -280,6 +280,24 @@ MISTAKES = (
     Mistake(
         "Your cosine ends above min_lr. It falls by lr − min_lr, from lr to min_lr.",
         ("(lr - min_lr)", "lr"),
+    ),
+    Mistake(
+        "The betas are AdamW's own, 0.9 and 0.999. Leave them out.",
+        ("AdamW(groups)", "AdamW(groups, betas=(0.9, 0.95))"),
+    ),
+    Mistake(
+        "`optimizer.step()` is inside the loop over the parts, so each part makes a step of its own. Step once, after the gradients of all parts have been added up.",
+        ("        optimizer.step()\n", ""),
+        ("            total +=", "            optimizer.step()\n            total +="),
+    ),
+    Mistake(
+        "Only the last loss is returned. Return the list, with a loss for every step.",
+        ("return losses", "return losses[-1:]"),
+    ),
+    Mistake(
+        "The arguments of `rate` have another order: first the step, then the number of steps.",
+        ("rate(step, steps, lr, min_lr, warmup):", "rate(steps, step, lr, min_lr, warmup):"),
+        ("= rate(step, steps,", "= rate(steps, step,"),
     ),
 )
 
