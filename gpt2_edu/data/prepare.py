@@ -127,7 +127,9 @@ def prepare(config: PrepareConfig) -> Header:
             made["validation"] = f"{drawn:,} of {documents:,} documents, drawn at random"
             if config.val_fraction > 0 and not writer.tokens("val"):
                 held = writer.hold_out(min(max(round(total * config.val_fraction), 1), total - 1))
-                made["validation"] = f"{held} passages, spread evenly over the text"
+                made["validation"] = (
+                    f"{held} passage{'s' * (held != 1)}, spread evenly over the text"
+                )
             if is_own(encoding):
                 save_ranks(encoding._mergeable_ranks, part / RANKS)
             header = Header(

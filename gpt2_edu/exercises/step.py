@@ -141,7 +141,7 @@ def _attributes(module: nn.Module) -> set[str]:
 
 def _near(name: str, known: list[str]) -> str:
     """A question for a name that is spelled much like a known one, or empty."""
-    close = closest(name, known, cutoff=0.75)
+    close = closest(name, known, cutoff=0.8)
     return f". Did you mean `{close[0]}`?" if close else ""
 
 

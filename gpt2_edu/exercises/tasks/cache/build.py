@@ -233,7 +233,11 @@ MISTAKES = (
     ),
     Mistake(
         "Only the last of the new tokens is read. A prompt has many, and the keys of all of them are kept.",
-        ("    start =", "    idx = idx[:, -1:]\n    start ="),
+        ("    x = model", "    idx, positions = idx[:, -1:], positions[-1:]\n    x = model"),
+    ),
+    Mistake(
+        "Only the queries are split into heads. The keys and values are, too, before they are kept.",
+        ("q, k, v = map(attn.split_heads, (q, k, v))", "q = attn.split_heads(q)"),
     ),
 )
 

@@ -139,4 +139,8 @@ MISTAKES = (
         "`scale` is given. Leave it out, since the function divides by √D itself.",
         ("is_causal=True", "is_causal=True, scale=1.0"),
     ),
+    Mistake(
+        "`T, D = q.shape` needs exactly two axes, and here are four. Count from the end: `q.size(-2)`.",
+        ("T, S = q.size(-2), k.size(-2)", "T, D = q.shape\n    S = k.size(-2)"),
+    ),
 )

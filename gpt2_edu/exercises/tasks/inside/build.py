@@ -150,6 +150,10 @@ MISTAKES = (
         "The blocks are the second axis here. They come first, (N, H, T, T).",
         ("torch.cat(maps)", "torch.cat(maps).transpose(0, 1)"),
     ),
+    Mistake(
+        "The MLP is left out, so the next block reads another stream. `x = block(x)` is the whole block.",
+        ("x = block(x)", "x = x + block.attn(x)"),
+    ),
 )
 
 TOLERANCE = 1e-4

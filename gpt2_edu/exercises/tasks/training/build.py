@@ -197,6 +197,13 @@ MISTAKES = (
         "`flatten()` joins the V classes as well. Only B and T are joined: `logits.flatten(0, 1)`.",
         ("logits.flatten(0, 1)", "logits.flatten()"),
     ),
+    Mistake(
+        "Your windows always begin at the same places. Draw their starts at random: `torch.randint(len(ids) - T, (batch_size,))`.",
+        (
+            "torch.randint(len(ids) - T, (batch_size,))",
+            "torch.zeros(batch_size, dtype=torch.int64)",
+        ),
+    ),
 )
 
 TOLERANCE = 1e-4
