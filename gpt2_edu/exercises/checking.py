@@ -88,8 +88,10 @@ class Report:
             lines.append(f"  {self.diagnosis}")
         lines += [f"  {note}" for note in self.notes]
         if self.printed:
-            short = (textwrap.shorten(line, 200) for line in self.printed.splitlines()[:10])
-            lines += ["  It printed:", *(f"    {line}" for line in short)]
+            lines += [
+                "  It printed:",
+                *(f"    {line[:200]}" for line in self.printed.splitlines()[:10]),
+            ]
         return "\n".join([self.name, *lines])
 
 

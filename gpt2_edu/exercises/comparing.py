@@ -119,6 +119,9 @@ def _tensor_difference(got: Any, wanted: Tensor, tolerance: float) -> str | None
     if wanted.ndim == 0 and isinstance(got, int | float) and not isinstance(got, bool):
         got = torch.tensor(got, dtype=wanted.dtype)
     if not isinstance(got, Tensor):
+        for i, part in enumerate(got) if isinstance(got, tuple) else ():
+            if _tensor_difference(part, wanted, tolerance) is None:
+                return f"gives a tuple, of which only the value at place {i} is asked for"
         return f"gives {kind_of(got)}, not a tensor"
     if got.shape != wanted.shape:
         return f"gives the shape {tuple(got.shape)} where {tuple(wanted.shape)} is right"

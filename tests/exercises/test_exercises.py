@@ -167,6 +167,7 @@ def leaves(x, gamma, beta, eps=1e-5):
         (torch.nn.LayerNorm, "This is a class, not a function"),
         (lambda x: x, "It takes (x), but is called with 3 arguments"),
         (lambda x, g, b: x.tolist(), "it gives a list, not a tensor"),
+        (lambda x, g, b: (x, layer_norm(x, g, b)), "only the value at place 1 is asked for"),
         (lambda x, g, b: x.sum(), "the shape () where (1, 1, 3) is right"),
         (lambda x, g, b: layer_norm(x, g, b).double(), "torch.float64 where"),
         (lambda x, g, b: x / 0 * 0, "contains NaN at [0, 0, 0]"),
