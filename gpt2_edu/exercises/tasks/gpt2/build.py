@@ -299,6 +299,10 @@ MISTAKES = (
             "model(idx[:, -model.block_size :]).log_softmax(dim=1)[:, -1]",
         ),
     ),
+    Mistake(
+        "The text does not grow, because the result of `torch.cat` is not kept. Write `idx = torch.cat(…)`.",
+        ("idx = torch.cat([idx, new], dim=1)", "torch.cat([idx, new], dim=1)"),
+    ),
 )
 
 NAMES = {

@@ -121,6 +121,10 @@ MISTAKES = (
         "`*` multiplies entry by entry. The mixture is a product of matrices, `weights @ v`.",
         ("weights @ v", "weights * v"),
     ),
+    Mistake(
+        "The triangle has a row for each query and a column for each key: `torch.ones(T, T)`.",
+        ("torch.ones(T, T,", "torch.ones(T,"),
+    ),
 )
 
 

@@ -135,6 +135,11 @@ MISTAKES = (
         '`nn.GELU(…)` makes a layer and does not call it. Write `F.gelu(…, approximate="tanh")`.',
         ("F.gelu(pre,", "nn.GELU(pre,"),
     ),
+    Mistake(
+        "Nothing follows `c_proj`, because what the MLP adds may be negative. And the function between the layers is GELU, not ReLU.",
+        ('F.gelu(pre, approximate="tanh")', "F.relu(pre)"),
+        ("self.c_proj(act)", "F.relu(self.c_proj(act))"),
+    ),
 )
 
 TOLERANCE = 1e-6  # the exact GELU differs by more
