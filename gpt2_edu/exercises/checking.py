@@ -11,7 +11,6 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

@@ -7,7 +7,7 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from types import FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -279,9 +279,9 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
     return module
 
 
-def _other_names(wanted: dict[str, Tensor], found: dict[str, Tensor]) -> str:
+def _other_names(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> str:
     """For the end of an error message: what to call the parts, if only their names differ."""
-    pairs = {}
+    pairs: dict[str, str] = {}
     for (name, tensor), (other, mine) in zip(wanted.items(), found.items(), strict=False):
         right, own = name.split("."), other.split(".")
         if len(wanted) != len(found) or tensor.shape != mine.shape or len(right) != len(own):
