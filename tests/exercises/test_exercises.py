@@ -258,6 +258,10 @@ def test_a_wrong_value_is_told_without_the_right_one(capsys, answer, words):
     assert words in said and "64" not in said
 
 
+def test_a_wrong_length_is_told_without_the_right_one(capsys):
+    assert "Not right: it has length 3.\n" in told(capsys, "looks_at_place", [2, 1, 0])
+
+
 def test_a_right_value_may_be_a_tensor():
     assert check("head_size", 64) and check("head_size", 64.0)
     assert check("head_size", torch.tensor(64))
