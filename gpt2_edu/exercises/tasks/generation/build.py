@@ -5,11 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ....sampling import next_probabilities
+from .... import sampling
 from ...comparing import Labelled, kind_of
-from ...exercise import Case, Mistake
+from ...exercise import Case, Mistake, fitting
 from ...step import fill, random_tensor
 from ..gpt2.build import NAMES, picky, theirs
+from . import continue_text, next_probabilities
 
 PARTS = ("choose", "generate")
 IMPORTS = ("import torch",)
@@ -78,10 +79,6 @@ MISTAKES = (
         ("    if temperature == 0:\n        return logits.argmax(dim=-1, keepdim=True)\n", ""),
     ),
     Mistake(
-        "The logits are multiplied by the temperature. Divide them, so that likely tokens gain below 1.",
-        ("logits / temperature", "logits * temperature"),
-    ),
-    Mistake(
         "The temperature comes last here. It must come first, before top-k and top-p cut.",
         ("    logits = logits / temperature\n", ""),
         (
@@ -102,10 +99,6 @@ MISTAKES = (
     Mistake(
         "You keep the first tokens of the text, so past the window the model never sees what it wrote. It needs the last ones, `idx[:, -model.block_size :]`.",
         ("idx[:, -model.block_size :]", "idx[:, : model.block_size]"),
-    ),
-    Mistake(
-        "All texts share the limit of the first one. Each row has its own k-th largest logit, so use `dim=-1` and keep the axis, `[:, -1:]`.",
-        ("logits.topk(top_k, dim=-1).values[:, -1:]", "logits[0].topk(top_k).values[-1]"),
     ),
     Mistake(
         "The knobs do nothing in `generate`, which always takes the likeliest token. Write "
@@ -132,15 +125,6 @@ MISTAKES = (
         ("logits = logits / temperature", "logits /= temperature"),
     ),
     Mistake(
-        "`values[:, 0]` is the largest logit, so that only one token is left. The k-th is the last "
-        "of them, `values[:, -1:]`.",
-        (".values[:, -1:]", ".values[:, :1]"),
-    ),
-    Mistake(
-        "`dim=0` goes over the texts. The softmax of one row goes over its tokens, `dim=-1`.",
-        ("logits.softmax(dim=-1)", "logits.softmax(dim=0)"),
-    ),
-    Mistake(
         "`dim=0` goes over the texts. The k largest are those of one row, `topk(top_k, dim=-1)`.",
         ("logits.topk(top_k, dim=-1).values[:, -1:]", "logits.topk(1, dim=0).values"),
     ),
@@ -150,22 +134,9 @@ MISTAKES = (
         ("dim=-1, descending=True", "dim=-1"),
     ),
     Mistake(
-        "Probabilities divided by the temperature keep their proportions. Divide the logits, before "
-        "the softmax.",
-        ("    logits = logits / temperature\n", ""),
-        (
-            "    return torch.multinomial(probs,",
-            "    return torch.multinomial(probs / temperature,",
-        ),
-    ),
-    Mistake(
         "The text does not grow, because the result of `torch.cat` is not kept. Write "
         "`idx = torch.cat([idx, …], dim=1)`.",
         ("idx = torch.cat", "torch.cat"),
-    ),
-    Mistake(
-        "n counts the new tokens, without the prompt. Loop with `for _ in range(n)`.",
-        ("for _ in range(n):", "for _ in range(n - idx.size(1)):"),
     ),
     Mistake(
         "The condition is reversed: temperature 0 is greedy, so write `if temperature == 0`.",
@@ -207,17 +178,8 @@ MISTAKES = (
         ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept.gather(-1, order)"),
     ),
     Mistake(
-        "You return the new tokens without the prompt. Append them to `idx` and return all of it.",
-        ("    for _ in range(n):", "    first = idx.size(1)\n    for _ in range(n):"),
-        ("dim=1)\n    return idx", "dim=1)\n    return idx[:, first:]"),
-    ),
-    Mistake(
         "The `return` is inside the loop, so only one token is appended. Move it out, below the loop.",
         ("dim=1)\n    return idx", "dim=1)\n        return idx"),
-    ),
-    Mistake(
-        "You use the logits of the first position. The next token is predicted at the last one, `[:, -1]`.",
-        ("[:, -1]  #", "[:, 0]  #"),
     ),
     Mistake(
         "The cut logits are set to 0, which is an ordinary logit and keeps its share. Set them to −∞.",
@@ -260,10 +222,8 @@ MISTAKES = (
             "torch.multinomial(probs[0], num_samples=1).expand(len(probs), 1)",
         ),
     ),
-    Mistake(
-        "`torch.cat` with `dim=0` appends the new tokens as new texts. They belong at the end of their own texts: `dim=1`.",
-        ("**knobs)], dim=1)", "**knobs)], dim=0)"),
-    ),
+    *fitting(next_probabilities.MISTAKES, SOLUTION),
+    *fitting(continue_text.MISTAKES, SOLUTION),
 )
 
 TOLERANCE = 0.03  # of 10,000 draws
@@ -319,7 +279,7 @@ def right(what: str, given: Tensor, knobs: dict[str, Any]) -> Any:
             last = (picky(seen, SIZES) if what == "window" else whole(seen)[0])[:, -1]
             idx = torch.cat([idx, last.argmax(dim=-1, keepdim=True)], dim=1)
         return idx
-    shares = next_probabilities(given, **knobs)
+    shares = sampling.next_probabilities(given, **knobs)
     return compared(shares, bool((shares.max(dim=-1).values == 1).all()))
 
 

@@ -46,7 +46,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "After the transpose the entries are not in walking order, and `view` refuses. Copy them with `.contiguous()` first, or use `.flatten(start_dim=2)`.",
+        "After the transpose the entries are no longer in order, and `view` refuses. Copy them with `.contiguous()` first, or use `.flatten(start_dim=2)`.",
         ("flatten(start_dim=2)", "view(len(heads), heads.size(2), -1)"),
     ),
     Mistake(

@@ -10,9 +10,10 @@ from torch import Tensor, nn
 from ....training import plain
 from ....training.optim import learning_rate
 from ...comparing import Labelled
-from ...exercise import Case, Mistake, find_step
+from ...exercise import Case, Mistake, find_step, fitting
 from ...parts import execute
 from ..training.build import measured, reading, table
+from . import rate_at
 
 PARTS = ("rate", "train")
 IMPORTS = (
@@ -95,11 +96,6 @@ def train(
 
 
 MISTAKES = (
-    Mistake(
-        "Your warm-up begins at 0, so the first step changes nothing. Step s is the (s + 1)-th: "
-        "`lr * (step + 1) / warmup`.",
-        ("lr * (step + 1) / warmup", "lr * step / warmup"),
-    ),
     Mistake(
         "Your cosine is one step late and never reaches min_lr. The share that is done includes "
         "this step: `step + 1 - warmup`.",
@@ -190,11 +186,6 @@ MISTAKES = (
         ("p.ndim >= 2", "p.ndim > 2"),
     ),
     Mistake(
-        "Your cosine falls to 0 and not to min_lr. Add min_lr, and let the cosine have the rest, "
-        "`min_lr + (lr - min_lr) * …`.",
-        ("min_lr + (lr - min_lr) *", "lr *"),
-    ),
-    Mistake(
         "min_lr is not added, so your cosine falls from lr − min_lr to 0. Begin with `min_lr + …`.",
         ("min_lr + (lr - min_lr) *", "(lr - min_lr) *"),
     ),
@@ -266,10 +257,6 @@ MISTAKES = (
         ("/ (steps - warmup)", "/ steps"),
     ),
     Mistake(
-        "Your cosine begins at twice the height. 1 + cos lies between 0 and 2, so divide by 2.",
-        ("done)) / 2", "done))"),
-    ),
-    Mistake(
         "You count the steps of the loop from 1. `rate` adds the 1 itself.",
         ("= rate(step, steps", "= rate(step + 1, steps"),
     ),
@@ -299,6 +286,7 @@ MISTAKES = (
         ("rate(step, steps, lr, min_lr, warmup):", "rate(steps, step, lr, min_lr, warmup):"),
         ("= rate(step, steps,", "= rate(steps, step,"),
     ),
+    *fitting(rate_at.MISTAKES, SOLUTION),
 )
 
 TOLERANCE = 1e-3

@@ -102,7 +102,7 @@ MISTAKES = (
         ),
     ),
     Mistake(
-        "Your warm-up rises from min_lr. It rises in equal increments from 0, so the first step gets lr / warmup_steps.",
+        "Your warm-up rises from min_lr. It rises in equal increments from 0, so the first step gets lr divided by the steps of the warm-up.",
         ("lr * (step + 1)", "min_lr + (lr - min_lr) * (step + 1)"),
     ),
     Mistake(
