@@ -73,6 +73,14 @@ def test_the_search_for_two_mistakes_tries_so_many(monkeypatch):
     assert report(changed(SOLUTION, *ROOT.edits, *SUM.edits)).diagnosis is None
 
 
+def test_a_mistake_that_explains_a_case_alone_is_tried_first(monkeypatch):
+    monkeypatch.setattr("gpt2_edu.exercises.checking.PAIRS", 3)
+    late = Mistake("y is lost in the first", ("scaled + y", "scaled + y * (len(x) > 2)"))
+    code = changed(SOLUTION, *ROOT.edits, *late.edits)
+    said = report(code, mistakes=(AXIS, SUM, ROOT, late)).diagnosis
+    assert said == "Two mistakes at once. the root is missing And: y is lost in the first"
+
+
 def test_a_mistake_is_named_though_later_cases_raise_an_error():
     raises = "    if len(x) == 3:\n        raise IndexError\n    return"
     code = changed(SOLUTION, ("    return", raises), *ROOT.edits)
