@@ -92,6 +92,15 @@ MISTAKES = (
         ("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) "),
     ),
     Mistake(
+        "Your top-p drops the token that crosses the line. Compare p with the sum of likelier tokens, "
+        "`falling.cumsum(dim=-1) - falling`.",
+        ("falling.cumsum(dim=-1) - falling ", "falling.cumsum(dim=-1) "),
+        (
+            "kept = falling.masked_fill(likelier >= top_p, 0)",
+            "kept = falling.masked_fill((likelier >= top_p) & (likelier > falling), 0)",
+        ),
+    ),
+    Mistake(
         "After top-p the probabilities are still sorted, so a draw gives a rank and not an id. Put "
         "them back with `torch.zeros_like(probs).scatter(-1, order, kept)`.",
         ("torch.zeros_like(probs).scatter(-1, order, kept)", "kept"),
