@@ -552,7 +552,7 @@ def test_every_matrix_stands_below_the_whole_and_opens(picture, crane, width):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("k, ␣crane")
     assert "the part of this head" in shown.element.inner_text() or width == 390
     shown.element.locator(".flow-crumbs button").first.click()
-    shown.ready().element.get_by_role("button", name="wte: 128 × 1,024 weights").press("Enter")
+    shown.rest().element.get_by_role("button", name="wte: 128 × 1,024 weights").press("Enter")
     logits = crane.trace(TEXT)["logits"][0, -1]
     assert f"Output {logits.argmax()}, ␣ate at ␣crane" in shown.sentence
     figure = shown.element.locator(".figure").last.text_content()
