@@ -225,9 +225,8 @@ export function flow(page) {
     crumbs.show(wayTo(here, pass.tokens));
     const top = !levelOf(here);
     stage.element.classList.toggle("stored", Boolean(pass.only));
-    if (address !== before) {
-      stage.enter(element, !top, before === null ? Boolean(location.hash) : !state.get("tour"));
-    }
+    const comes = before === null ? location.hash !== "" : goes && !state.get("tour");
+    if (address !== before) stage.enter(element, !top, comes);
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
     player.answer = lines.set(seen, how);
     player.result.classList.toggle("deep", !top);
