@@ -66,15 +66,15 @@ export class Chart {
 
   /**
    * @param {Side[]} sides
+   * @param {number} steps  of the run that would be begun
    * @param {{points: Point[], floors: import("./drive.mjs").Floors} | null} before  a stored run
    *   that shows what to expect, while there is none
    */
-  set(sides, before) {
+  set(sides, steps, before) {
     const [first] = sides;
-    const end = first.plan?.settings.steps ?? 4000;
+    const end = first.plan?.settings.steps ?? (Number.isFinite(steps) ? Math.max(10, steps) : 10);
     const top = Math.ceil(Math.log(first.vocabSize || 1024) + 0.3);
-    const waits = !first.plan && before;
-    const floors = waits ? before.floors : first.floors;
+    const floors = before?.floors ?? first.floors;
     const level = (/** @type {number} */ y, /** @type {string} */ name, at = 1) => ({
       points: /** @type {Point[]} */ ([
         [0, y],
@@ -105,7 +105,7 @@ export class Chart {
         ...(last ? [{ points: [last], kind: now, dots: true, name: fixed(last[1], 2) }] : []),
       ];
     });
-    const ghost = waits
+    const ghost = before
       ? [{ points: before.points, kind: "ghost", name: "a stored run", at: 6 }]
       : [];
     this.axes(end, top).set([...lines, ...ghost, ...runs]);

@@ -11,7 +11,7 @@ import { Inside } from "./look.mjs";
 import { keptRun, runs } from "./start.mjs";
 import { Stories } from "./stories.mjs";
 import { Takeaway } from "./takeaway.mjs";
-import { count, lossText, percent, rateText, standing, when } from "./words.mjs";
+import { both, count, lossText, percent, rateText, standing, when } from "./words.mjs";
 
 /** @import { Saved } from "./drive.mjs" */
 
@@ -107,7 +107,17 @@ export function learn(page) {
     const now = performance.now();
     if (now - spoken < ALOUD) return;
     spoken = now;
-    page.say(standing(sides[0]));
+    page.say(told(false));
+  }
+
+  /** @param {boolean} expects  a stored run is shown */
+  function told(expects) {
+    const [first, second] = sides;
+    if (expects) {
+      return "Nothing has been learned yet. The dotted curve is a stored run of such a model.";
+    }
+    if (!second.step) return standing(first);
+    return both(first, second, EXPERIMENTS[choices.second]?.name ?? "");
   }
 
   function paint() {
@@ -119,7 +129,8 @@ export function learn(page) {
     choices.element.hidden = live;
     choices.set();
     bar.set(shown.find(({ state }) => state === "running") ?? first);
-    chart.set(shown, choices.data === "crane" ? (settings.before ?? null) : null);
+    const expected = choices.data === "crane" && !first.plan ? (settings.before ?? null) : null;
+    chart.set(shown, choices.sizes.steps, expected);
     const name = second.plan ? "First run" : "";
     stories[0].set(first, name);
     stories[1].element.hidden = !second.plan;
@@ -128,10 +139,7 @@ export function learn(page) {
     if (second.plan) legend.textContent = EXPERIMENTS[choices.second]?.says ?? "";
     inside.set(first, shown);
     takeaway.set();
-    sentence.textContent =
-      settings.before && !first.plan
-        ? "Nothing has been learned yet. The dotted curve is a stored run of such a model."
-        : standing(first);
+    sentence.textContent = told(Boolean(expected));
     tells.textContent = busy
       ? shown.map(({ says, state }) => (state === "diverged" ? "" : says)).join(" ")
       : "";

@@ -40,6 +40,19 @@ export function lossText(loss) {
 }
 
 /**
+ * Two runs beside each other.
+ * @param {Side} first
+ * @param {Side} second
+ * @param {string} name  what the second does otherwise
+ */
+export function both(first, second, name) {
+  const [one, other] = [first, second].map(({ reports, step }) => {
+    return `a loss of ${lossText(reports.at(-1)?.loss ?? NaN)} after ${count(step)} steps`;
+  });
+  return `The first run has ${one}, the second (${name}) ${other}.`;
+}
+
+/**
  * What the loss of a run means at this point.
  * @param {Side} side
  */
