@@ -11,7 +11,8 @@ const DENIED =
   "This browser does not store the run: if you close the page, the model is gone. Save it as a file " +
   "in time.";
 const OTHER =
-  "The stored run is of another version of this page and cannot be continued: begin a new one.";
+  "The stored run is damaged, or of another version of this page, and cannot be continued: begin a " +
+  "new one.";
 const BUSY = "This run is going on in another tab: look there, or stop it there first.";
 
 /**
@@ -47,21 +48,30 @@ async function inStore(mode, act) {
  * @returns {Promise<Saved | null>}  null, too, where the browser stores nothing
  */
 export async function stored(slot) {
-  const saved = await inStore("readonly", (store) => store.get(slot)).catch(() => null);
-  if (saved && saved.version !== 1) throw new Error(OTHER);
-  return saved ?? null;
+  const record = await inStore("readonly", (store) => store.get(slot)).catch(() => null);
+  if (!record) return null;
+  const { numbers, ...saved } = record;
+  const bytes = saved.version === 1 && (await numbers.arrayBuffer().catch(() => null));
+  if (!bytes) throw new Error(OTHER);
+  const all = new Float32Array(bytes);
+  const part = (/** @type {number} */ i) =>
+    all.slice((i * all.length) / 3, ((i + 1) * all.length) / 3);
+  return { ...saved, state: { ...saved.state, weights: part(0), m: part(1), v: part(2) } };
 }
 
 /**
- * Store a run: completely, or not at all.
+ * Store a run: completely, or not at all. Its numbers are stored as a file: a browser copies that in a
+ * fifth of the time, in which the page cannot do anything else.
  * @param {number} slot
  * @param {Saved} saved
  * @param {number | null} before  the step of the run that is stored there
  * @returns {Promise<string>}  "", or why it could not be stored
  */
 export async function write(slot, saved, before) {
+  const { weights, m, v, ...state } = saved.state;
   try {
-    await inStore("readwrite", (store) => store.put(saved, slot));
+    const numbers = new Blob(/** @type {BlobPart[]} */ ([weights, m, v]));
+    await inStore("readwrite", (store) => store.put({ ...saved, state, numbers }, slot));
     return "";
   } catch (error) {
     if (/** @type {Error} */ (error)?.name !== "QuotaExceededError") return DENIED;

@@ -12,6 +12,7 @@ import { Run } from "./run.mjs";
 import { follow, Partner } from "./share.mjs";
 import * as shows from "./show.mjs";
 
+/** @import { State } from "../train/state.mjs" */
 /** @import { Data, Plan } from "./run.mjs" */
 /** @typedef {{id: number, call: string, [more: string]: any}} Request */
 /** @typedef {(plan: Plan, given: {grammar?: any, merges?: Uint8Array,
@@ -21,7 +22,7 @@ const EVERY = { report: 250, look: 1000, mark: 4000 }; // milliseconds
 
 export class Loop {
   /**
-   * @param {(message: object) => void} post
+   * @param {(message: object, transfer?: Transferable[]) => void} post
    * @param {MakeData} makeData
    */
   constructor(post, makeData) {
@@ -51,8 +52,13 @@ export class Loop {
       const request = this.waiting.shift();
       if (!request && !this.going) break;
       try {
-        if (request) this.post({ id: request.id, result: await this.answer(request) });
-        else await this.step();
+        if (request) {
+          const result = await this.answer(request);
+          this.post(
+            { id: request.id, result },
+            request.call === "save" ? buffers(result.state) : [],
+          );
+        } else await this.step();
       } catch (error) {
         const says = error instanceof Error ? error.message : String(error);
         if (request) this.post({ id: request.id, error: says });
@@ -62,7 +68,10 @@ export class Loop {
     this.working = false;
   }
 
-  /** @param {Request} request */
+  /**
+   * @param {Request} request
+   * @returns {Promise<any>}
+   */
   async answer(request) {
     if (request.call === "open") return this.open(request);
     if (!this.run) throw new Error("there is no run: open one first");
@@ -91,7 +100,7 @@ export class Loop {
         this.partner?.send({ state: run.trainer.state() });
         return { step: run.step, settings: run.trainer.settings };
       case "save":
-        return run.save();
+        return structuredClone(run.save()); // the run keeps its own
       case "write":
         return shows.write(run, request.text, request.seed);
       case "judge":
@@ -156,3 +165,6 @@ function describe({ data: { vocabSize, merges, note, show, floors }, plan, train
   const { tokens } = show;
   return { parameters, vocabSize, floors: floors(plan.model.T), merges, note, tokens };
 }
+
+/** @param {State} state */
+const buffers = ({ weights, m, v }) => [weights.buffer, m.buffer, v.buffer];

@@ -123,8 +123,8 @@ test("what is learned is seen", async () => {
 function looped() {
   const events = [];
   const asked = [];
-  const loop = new Loop((message) => {
-    const { id, event, result, error } = structuredClone(message);
+  const loop = new Loop((message, transfer) => {
+    const { id, event, result, error } = structuredClone(message, { transfer });
     if (event) events.push(message);
     else if (error === undefined) asked[id].resolve(result);
     else asked[id].reject(new Error(error));
@@ -147,6 +147,7 @@ test("a worker trains until it is told to pause, and to the end", async () => {
   const step = await ask("pause");
   const { state } = await ask("save");
   expect(state.step).toBe(step);
+  expect(await ask("save")).toMatchObject({ state }); // what was sent is a copy
   await expect(ask("set", { settings: { lr: NaN } })).rejects.toThrow("lr must be");
   expect(await ask("set", { settings: { steps: step + 30 } })).toMatchObject({ steps: step + 30 });
   await ask("go");
