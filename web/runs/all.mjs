@@ -9,23 +9,18 @@ import "./worker.mjs";
 import { download, filesOf, folderOf } from "../goes/files.mjs";
 import { openFiles } from "../goes/read.mjs";
 import { checkText, readText } from "../text/reading.mjs";
-import { DEFAULTS } from "../train/adamw.mjs";
 import { start } from "./client.mjs";
 import { available, drop, stored } from "./keep.mjs";
-import { estimate, refuse } from "./limits.mjs";
 
 /** @type {any} */ (globalThis).gpt2Runs = {
-  DEFAULTS,
   available,
   checkText,
   download,
   drop,
-  estimate,
   filesOf,
   folderOf,
   openFiles,
   readText,
-  refuse,
   start,
   stored,
 };

@@ -3,7 +3,7 @@
 // what was saved when a worker dies.
 
 import { History } from "./history.mjs";
-import { available, hold, write } from "./keep.mjs";
+import { hold, write } from "./keep.mjs";
 import { refuse } from "./limits.mjs";
 import { watch } from "./watch.mjs";
 import { Workers } from "./workers.mjs";
@@ -31,7 +31,6 @@ export async function start(plan, slot, on, { saved = null, ...from } = {}) {
   const release = slot === null ? () => {} : await hold(slot);
   const run = new Handle(plan, slot, on, from, release);
   try {
-    if (slot !== null) run.warn(await available());
     await run.open(saved);
   } catch (error) {
     run.close();
@@ -205,14 +204,9 @@ export class Handle {
     if (slot === null) return saved;
     const trouble = await write(slot, saved, this.storedStep);
     if (!trouble) this.storedStep = step;
-    this.warn(trouble);
-    return saved;
-  }
-
-  /** @param {string} trouble  with the storage, which is told once; or "" */
-  warn(trouble) {
     if (trouble && trouble !== this.trouble) this.on.said?.(trouble);
     this.trouble = trouble;
+    return saved;
   }
 
   // ---- What happens to a page --------------------------------------------------------------------

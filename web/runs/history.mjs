@@ -1,4 +1,4 @@
-// What a run has told so far, in few enough points to store and to draw.
+// The reports and samples of a run, in few enough points to store and to draw.
 
 /** @import { Mark, Report } from "./run.mjs" */
 
@@ -18,7 +18,7 @@ export class History {
   }
 
   /**
-   * What was told up to a step.
+   * Those up to a step.
    * @param {number} last
    */
   until(last) {

@@ -2,8 +2,8 @@
 // pause.
 //
 // A request is {id, call, …}; answers are {id, progress}, and at the end {id, result} or
-// {id, error}. What it tells without being asked is {event, …}: "report", "mark", "look" (run.mjs),
-// "diverged" {step, good, says}, "done" {step}, "failed" {says}.
+// {id, error}. Events have no id: {event, …} is "report", "mark" or "look" (run.mjs), "diverged" with
+// {step, good, says}, "done" with {step}, "failed" with {says}.
 
 import { numParameters } from "../config.mjs";
 import { shown } from "../messages.mjs";
@@ -36,7 +36,7 @@ export class Loop {
     this.run = null;
     /** @type {Partner | undefined} */
     this.partner = undefined;
-    this.told = { report: 0, look: 0, mark: 0 }; // when
+    this.sent = { report: 0, look: 0, mark: 0 }; // when the last was
   }
 
   /** @param {Request} request */
@@ -139,7 +139,7 @@ export class Loop {
   }
 
   /**
-   * Tell what has not been told for so many milliseconds.
+   * Send the events that are due, because the last is so many milliseconds old.
    * @param {typeof EVERY} every
    */
   async show(every) {
@@ -151,10 +151,10 @@ export class Loop {
       mark: () => shows.mark(run),
     };
     for (const what of /** @type {const} */ (["report", "look", "mark"])) {
-      if (now - this.told[what] < every[what]) continue;
-      const told = await makers[what]();
-      if (told) this.post({ event: what, [what]: told });
-      this.told[what] = performance.now();
+      if (now - this.sent[what] < every[what]) continue;
+      const content = await makers[what]();
+      if (content) this.post({ event: what, [what]: content });
+      this.sent[what] = performance.now();
     }
   }
 }

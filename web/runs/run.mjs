@@ -153,7 +153,7 @@ export class Run {
     this.data = data;
     this.trainer = trainer;
     this.ms = ms;
-    this.ceiling = Math.log(data.vocabSize) + 1; // what a model that knows nothing is below
+    this.ceiling = Math.log(data.vocabSize) + 1; // a nat above the loss of a uniform guess
     this.good = trainer.state(); // to return to when the run diverges
     this.next = this.good; // takes its place when the losses after it are good, too
     this.lost = false; // it has diverged

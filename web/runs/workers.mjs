@@ -4,7 +4,7 @@ import { Engine } from "../client.mjs";
 
 /** @import { Plan } from "./run.mjs" */
 
-/** A worker that also tells what it was not asked. */
+/** A worker that also sends events. */
 class Thread extends Engine {
   /**
    * @param {(message: any) => void} onEvent
