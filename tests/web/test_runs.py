@@ -214,6 +214,21 @@ def test_a_run_belongs_to_one_tab(show):
     train(two)
 
 
+def test_two_runs_of_a_page_are_stored_apart(show):
+    page = show()
+    begin(page, slot=0)
+    train(page)
+    page.evaluate("globalThis.other = run")
+    begin(page, slot=1, lr=0.001)
+    page.evaluate("heard.report.length = 0")
+    train(page)
+    page.evaluate("Promise.all([run.stop(), other.stop()])")
+    rates = (
+        "Promise.all([0, 1].map((slot) => gpt2Runs.stored(slot).then((s) => s.state.settings.lr)))"
+    )
+    assert page.evaluate(rates) == [0.005, 0.001]
+
+
 @pytest.mark.parametrize(("workers", "dying"), [(1, 0), (2, 0), (2, 1)])
 def test_a_worker_that_dies_is_replaced_once_until_the_next_save(show, workers, dying):
     page = show()
