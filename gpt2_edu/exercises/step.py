@@ -7,7 +7,7 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from types import FrameType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -29,7 +29,7 @@ class Using:
         mine: ModuleType,
         apart: Callable[[], dict[str, Using]] = dict,
         whole: ModuleType | None = None,
-        left: Sequence[str] = (),
+        left: Iterable[str] = (),
     ) -> None:
         """``left`` are parts that the reader has not written; no mistake is in them.
 
@@ -268,7 +268,8 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
         raise ValueError(hidden or f"{kind} has no parameter {missing[0]}{has}")
     if more := [name for name in found if name not in wanted]:
         raise ValueError(
-            _too_early(module, more[0], wanted) or f"GPT-2 has no parameter {more[0]} in {kind}"
+            _too_early(module, more[0], wanted)
+            or (f"{more[0]} in {kind} is a parameter that GPT-2 has not")
         )
     with torch.no_grad():
         for name, tensor in wanted.items():
