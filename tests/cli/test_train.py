@@ -23,7 +23,7 @@ def shards(run, tmp_path) -> Path:
     (tmp_path / "crane.txt").write_text("A crane ate fish. A crane lifted steel. " * 60)
     said = run("prepare", tmp_path / "crane.txt", "--out", tmp_path / "shards", "--workers", 1)
     assert "learned from the text, which repeats itself" in said
-    assert "passages, spread evenly over the text" in said
+    assert "1 passage, spread evenly over the text" in said
     assert f"gpt2-edu train --data {tmp_path / 'shards'}" in said
     return tmp_path / "shards"
 
