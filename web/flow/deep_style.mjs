@@ -61,8 +61,7 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 .op-mix .vector[style] .heat { opacity: calc(0.25 + 0.75 * var(--share)); }
 :is(.op-score, .op-scale, .op-mask) .heat.v, :is(.op-scale, .op-mask, .op-share, .op-mix) :is(.vector .q, .vector .k) { opacity: 0.35; }
 .op :is(.adds, .cellbox > *, .share) { transform-box: fill-box; transform-origin: 50% 50%; }
-.flow-picture [data-lit].vector { filter: drop-shadow(0 0 2px var(--ink)); }
-.flow-picture .cellbox[data-lit] rect { stroke: var(--ink); }
+.vector[data-lit] { outline: 2px solid var(--ink); }
 @media (prefers-reduced-motion: no-preference) {
   .op * { --at: calc(var(--i, 0) * var(--turn)); animation-fill-mode: both; animation-duration: var(--turn); animation-delay: var(--at); animation-timing-function: cubic-bezier(0.4, 0, 0.2, 1); }
   .op-score .meets { animation-name: flow-meet; animation-fill-mode: forwards; }
@@ -94,8 +93,8 @@ gpt2-flow { --q: light-dark(#1f77b4, #66abdd); --k: light-dark(#d0651b, #ee8f55)
 `,
   // Weights below the whole, and what belongs together.
   `
-.flow-picture .tile-part { fill: transparent; cursor: zoom-in; }
-.flow-picture .tile-part:is([data-lit], :hover), .flow-picture .head[data-lit] .pill { stroke: var(--ink); stroke-width: 1.5; }
+.tile-part { fill: transparent; cursor: zoom-in; }
+.tile-part:is([data-lit], :hover), .head[data-lit] .pill, .cellbox[data-lit] rect { stroke: var(--ink); stroke-width: 2; }
 .flow-picture:is([data-lights], [data-tells]) .ribbon:not([data-lit], [data-told]) { stroke-opacity: 0.05 !important; }
 .flow-picture .ribbon:is([data-lit], [data-told]) { stroke-opacity: 1 !important; }
 .flow-picture .token[data-told] rect, .flow-picture .next[data-told] .slot, .flow-picture .plus[data-told] circle, .flow-picture .head[data-told] .pill, .flow-picture .cellbox[data-told] rect { stroke: var(--g2-accent, var(--bird)); stroke-width: 2.5; }

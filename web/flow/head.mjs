@@ -180,7 +180,7 @@ export function head(view) {
   const old = from ? ` ${from} older tokens are not drawn.` : "";
   return {
     height: Math.max(bottom, my + shown.length * size + 40),
-    body: svg`<g class=${`h${h % 4} op op-${STEPS[step]}`} style="--turn:${turnOf(turns).toFixed(0)}ms;--turns:${turns}">${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep, only: pass.only })}
+    body: svg`<g class=${`h${h % 4} op op-${STEPS[step]}`} style="--turn:${turnOf(turns).toFixed(0)}ms;--turns:${row < 0 ? 0 : turns}">${steps(STEPS, step, { x: wide ? width - room - 60 : 4, y: 4, width: wide ? room + 56 : width - 4, onPick: setStep, only: pass.only })}
       ${names}${grid}
       <rect class="row-frame" x=${mx - 1} y=${my + row * size - 1} width=${shown.length * size + 1} height=${size + 1}></rect>
       <text class="axis" x=${mx} y=${my + shown.length * size + 18}>row = query, column = key</text>${known ? rows() : nothing}${step === 1 && row >= 0 ? divides : nothing}</g>`,
