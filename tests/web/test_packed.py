@@ -23,7 +23,7 @@ LIMITS = {  # kB
     "runs": 34,
     "base": 12,
     "flow": 24,
-    "deep": 40,
+    "deep": 41,
     "scale": 9,
     "live": 47,
     "learn": 14,
