@@ -1,6 +1,7 @@
 """Sphinx extension: ``train-here``, a model that learns in the page.
 
-Before a reader trains, and in print, it shows a stored run of that model (web/dev/page_run.mjs).
+Before a reader trains, and in print, a stored run of the same model is shown
+(web/dev/page_run.mjs).
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ import { count } from "./words.mjs";
 /** @import { Page } from "../exhibits/exhibit.mjs" */
 /** @import { Side } from "./drive.mjs" */
 
+const WORDS = 6; // of its last text, which the picture of the whole begins with
+
 export class Takeaway {
   /**
    * @param {Page} page
@@ -32,18 +34,8 @@ export class Takeaway {
       one.textContent = name;
       return one;
     };
-    const root = document.documentElement.dataset.content_root;
-    this.there = make(
-      "span",
-      { class: "there", hidden: true },
-      ...(root === undefined
-        ? []
-        : [
-            "See it in ",
-            make("a", { href: `${root}book/model.html` }, "Open the model"),
-            ", or in any chapter.",
-          ]),
-    );
+    this.link = make("a", {}, "See it in the picture of the whole");
+    this.there = make("p", { hidden: true }, this.link, ", or in any chapter.");
     this.prompt = make("input", { type: "text", "aria-label": "the beginning of a text" });
     this.written = make("p", { class: "story written" });
     const write = button("write", async () => {
@@ -78,7 +70,14 @@ export class Takeaway {
         { class: "switchboard" },
         button("use this model everywhere", async () => {
           const { name } = await model.use(await this.side().files());
-          this.there.hidden = false;
+          const root = document.documentElement.dataset.content_root; // a page of the book
+          const words =
+            this.side()
+              .marks.at(-1)
+              ?.story.match(/\S+\s*/g) ?? []; // its own
+          const query = new URLSearchParams({ text: words.slice(0, WORDS).join("").trim() });
+          this.link.href = `${root}book/model.html?${query}`;
+          this.there.hidden = root === undefined;
           return `All exhibits of the book now show ${name}, until you choose another.`;
         }),
         button("save as a file", async () => {
