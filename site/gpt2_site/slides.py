@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from string import Template
 from typing import Any
 
@@ -67,8 +68,10 @@ def slides(of: Page) -> list[Slide]:
 
 def opening(title: str, cells: Cells) -> Slide:
     """The chapter's title with its question and its promise; what it needs is for the notes."""
-    question, promise, *needs = next(told for told in map(paragraphs, cells) if told)
-    return Slide(title, shown(f"{question}\n\n{promise}"), strip.svg(), "".join(map(shown, needs)))
+    first, second = islice(filter(None, map(paragraphs, cells)), 2)
+    question, promise, *needs = first
+    notes = "".join(map(shown, needs or second))
+    return Slide(title, shown(f"{question}\n\n{promise}"), strip.svg(), notes)
 
 
 def made(title: str, stored: str, where: tuple[Cells, Cells]) -> Slide:
