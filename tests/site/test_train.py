@@ -86,3 +86,11 @@ def test_the_first_page_leads_to_it_and_print_has_a_run(soup):
     assert len(rows) > 9
     losses = [float(row.select_one("td").text) for row in rows]
     assert losses == sorted(losses, reverse=True)
+
+
+def test_a_phone_has_everything_below_each_other(page, address):
+    """With the styles as they are minified."""
+    page.goto(f"{address}/book/train.html")
+    picture = awake(page).locator(".picture > *")
+    curve, writes = (one.bounding_box() for one in picture.all())
+    assert curve["x"] == writes["x"] and curve["y"] < writes["y"]

@@ -169,14 +169,14 @@ export class Side {
     this.become("stopped");
   }
 
-  /** After a divergence: the last good weights, at a third of the rate. */
+  /** After a divergence: the last good weights, at the rate that they had, or a lower one. */
   async back() {
     const { step, settings } = await this.handle.back();
     this.reports = this.reports.filter((report) => report.step <= step);
     this.marks = this.marks.filter((mark) => mark.step <= step);
     this.state = "paused";
     await this.go();
-    return settings;
+    return { step, lr: settings.lr };
   }
 
   /** @param {number} lr  from the next step on */

@@ -170,10 +170,10 @@ export function learn(page) {
             {
               onclick: () =>
                 act(async () => {
-                  const { lr } = await side.back();
+                  const { step, lr } = await side.back();
                   if (!side.slot) bar.lr = lr;
                   page.complain(
-                    `It goes on from step ${count(side.step)} with a third of the rate, ${rateText(lr)}.`,
+                    `It continues from step ${count(step)}, at a rate of ${rateText(lr)}.`,
                   );
                 }),
             },
