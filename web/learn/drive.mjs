@@ -10,6 +10,7 @@ import { grammarFor, runs } from "./start.mjs";
 /** @typedef {"none" | "making" | "running" | "paused" | "stopped" | "diverged" | "done" | "failed"} Phase */
 /** @typedef {{unigram: number, bigram: number, truth: number | null}} Floors */
 
+const MINUTE = 60_000; // milliseconds of training, after which stories are counted
 const SPEED = 12; // reports that the speed is a mean of
 
 /** What a side knows before its first run. */
@@ -21,7 +22,7 @@ function nothing() {
     reports: /** @type {Report[]} */ ([]),
     marks: /** @type {Mark[]} */ ([]),
     look: /** @type {Look | null} */ (null),
-    counted: /** @type {{step: number, right: number, of: number}[]} */ ([]), // of 20 stories
+    counted: /** @type {{step: number, right: number, of: number, ms: number}[]} */ ([]), // of 20 stories
     state: /** @type {Phase} */ ("none"),
     says: "", // what the run has to tell
     good: 0, // the step to go back to
@@ -47,6 +48,7 @@ export class Side {
     this.state = state;
     this.says = says;
     this.good = good;
+    this.judging = false;
   }
 
   /** As if there had been no run. */
@@ -115,6 +117,9 @@ export class Side {
     return {
       report: (/** @type {Report} */ report) => {
         this.reports.push(report);
+        const since = this.counted.at(-1)?.ms ?? 0;
+        if (this.judged && report.ms - since > MINUTE && !this.judging)
+          this.judge().catch(() => {});
         this.changed("report");
       },
       mark: (/** @type {Mark} */ mark) => {
@@ -177,6 +182,16 @@ export class Side {
     this.state = "paused";
     await this.go();
     return { step, lr: settings.lr };
+  }
+
+  /** Let it write twenty stories, and count the right ones. */
+  async judge() {
+    this.judging = true;
+    const ms = this.reports.at(-1)?.ms ?? 0;
+    const found = await this.handle.judge20().finally(() => (this.judging = false));
+    this.counted.push({ ...found, ms });
+    this.changed("mark");
+    return found;
   }
 
   /** @param {number} lr  from the next step on */

@@ -53,10 +53,7 @@ export class Takeaway {
     });
     this.prompt.addEventListener("keydown", (event) => event.key === "Enter" && write.click());
     this.twenty = button("judge 20 stories", async () => {
-      const one = this.side();
-      const { right, of, step } = await one.handle.judge20();
-      one.counted.push({ right, of, step });
-      one.changed("mark");
+      const { right, of, step } = await this.side().judge();
       return `Of ${of} stories after ${count(step)} steps, ${right} were right.`;
     });
     this.element = make(

@@ -133,9 +133,10 @@ def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
 
 
 def test_its_end_is_told_and_another_may_follow(learn):
-    run = learn({"every": 3000}).train()
+    run = learn({"every": 600}).train()
     run.button("train again").wait_for()
     assert run.step == 6000
+    run.seen("Of 20 stories after 4,200 steps, 11 were right.")  # counted once a minute
     run.button("train again").click()
     run.button("pause").wait_for()
     assert len(run.asked("start")) == 2
