@@ -46,7 +46,7 @@ export class Exhibit extends HTMLElement {
   /** @type {Kind} */
   static kind = () => ({ nodes: [], show: () => {}, table: noTable });
   static needsModel = true;
-  /** @type {(settings: Record<string, any>) => boolean} */
+  /** @type {(settings: Record<string, any>) => boolean | Promise<boolean>} */
   static waits = () => true; // for the model, before anything is shown
 
   constructor() {
@@ -104,7 +104,7 @@ export class Exhibit extends HTMLElement {
     this.dataset.state = "waking";
     try {
       this.settings = JSON.parse(this.dataset.settings ?? "{}");
-      if (this.own.waits(this.settings)) await this.model.ready();
+      if (await this.own.waits(this.settings)) await this.model.ready();
       this.printed ??= [...this.childNodes];
       this.begin();
     } catch (error) {
@@ -287,7 +287,7 @@ function noTable() {
 /**
  * @param {string} name  <gpt2-name>
  * @param {Kind} kind
- * @param {{needsModel?: boolean, waits?: (settings: Record<string, any>) => boolean}} [options]
+ * @param {{needsModel?: boolean, waits?: typeof Exhibit.waits}} [options]
  *   needsModel false: it answers without the model; waits: whether it begins only once the model is
  *   there, or asks for it when it needs it
  */

@@ -48,6 +48,11 @@ export function kept() {
     .catch(() => null);
 }
 
+/** Whether one was kept; false where the browser keeps nothing. */
+export function owns() {
+  return inStore("readonly", (store) => store.count(KEY)).then(Boolean, () => false);
+}
+
 /**
  * Keep it for other pages; false where the browser keeps nothing.
  * @param {Files} files

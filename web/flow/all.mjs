@@ -2,6 +2,7 @@
 // (npm run build).
 
 import { define } from "../exhibits/exhibit.mjs";
+import { owns } from "../exhibits/own.mjs";
 import { flow } from "./flow.mjs";
 
 export { html, nothing, render, svg } from "lit/html.js";
@@ -14,5 +15,6 @@ export * from "./tiles.mjs";
 export * from "./whole.mjs";
 export * from "./writer.mjs";
 
-// Without stored passes it waits for the model, whose sizes it needs.
-define("flow", flow, { waits: ({ passes }) => !passes });
+// Without stored passes it waits for the model, whose sizes it needs; and for the reader's own, which is
+// shown on every page.
+define("flow", flow, { waits: async ({ passes }) => !passes || owns() });

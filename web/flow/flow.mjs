@@ -86,7 +86,7 @@ export function flow(page) {
     lines.changed = { text, says };
     begin({ text });
   };
-  if (settings.plays) {
+  if (settings.plays && !model.loaded?.own) {
     const more = { passes: stored, field: strip.input, begin: change };
     player.arrival = () => arrives(player, { ...more, warm: () => warm() });
   }

@@ -12,6 +12,7 @@ from gpt2_edu.bpe import train_bpe
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.web import save_for_page
+from gpt2_site import one_pass
 
 pytestmark = pytest.mark.browser
 TEXT = "In the marsh, the crane"
@@ -66,6 +67,21 @@ def test_it_answers_on_the_next_page_until_the_reader_goes_back(exhibit, mine, c
     shown.page.reload()
     shown.page.wait_for_selector("gpt2-heads[data-state=ready]", timeout=WAIT)
     assert shown.element.locator(".thumbs button").count() == 12
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_the_first_page_shows_it_at_once_on_every_visit(exhibit, mine, motion):
+    """The page holds passes of the book's model, and plays one; neither is for this reader."""
+    model, path = mine
+    context = {"reduced_motion": motion}
+    choose(exhibit("heads", text=TEXT, context=context), path)
+    for _ in range(2):
+        shown = exhibit("flow", **one_pass.settings(), plays=True, context=context)
+        assert shown.element.locator(".flow-who").inner_text().startswith("mine answers.")
+        shares = shown.element.locator(".next .p").all_text_contents()
+        assert shares == ["< 0.01" if p < 0.005 else f"{p:.2f}" for p in expected(model)]
+        assert shown.page.evaluate("sessionStorage['gpt2-edu played']") is None
+        assert shown.page.locator(".flow-stage.plays").count() == 0
 
 
 @pytest.mark.parametrize("content", [b"no model", b"\xff" * 20])
