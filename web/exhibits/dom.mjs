@@ -65,17 +65,25 @@ export function choice(options, onchange) {
 }
 
 const BYTES = /^[0-9A-F]{2}( [0-9A-F]{2})+$/; // of half a character, as show() writes them
-const CONTROL = /\p{Cc}/gu;
+const UNSEEN = /[\p{Cc}\p{Z}\xad\u200b\ufeff]/gu;
 
 /**
- * A token's text with its spaces and line breaks to be seen; control characters, which have no
- * look, as their numbers in hexadecimal.
+ * A token's text with its spaces and line breaks to be seen; control characters and other blanks,
+ * which have no look, as their numbers in hexadecimal.
  * @param {string} text
  */
 export function visible(text) {
   if (BYTES.test(text)) return text;
   const seen = text.replace(/ /g, "␣").replace(/\n/g, "⏎").replace(/\t/g, "⇥");
-  return seen.replace(CONTROL, (c) => c.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase());
+  return seen.replace(UNSEEN, (c) => c.charCodeAt(0).toString(16).padStart(2, "0").toUpperCase());
+}
+
+/**
+ * A token as a word, without the space before it. A space by itself stays to be seen.
+ * @param {string} name
+ */
+export function bare(name) {
+  return name.replace(/^␣(?!␣|$)/, "");
 }
 
 /**

@@ -1,7 +1,7 @@
 // What the first page does by itself, once a visit: a pass plays as soon as it can be seen, and a while
 // later one word of the text changes. Any touch ends it.
 
-import { fixed } from "../exhibits/dom.mjs";
+import { bare, fixed } from "../exhibits/dom.mjs";
 import { still } from "../exhibits/motion.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
@@ -66,7 +66,7 @@ export function arrive(player, { passes: [one, other], field, begin, warm }) {
 function saysOf(one, other) {
   const at = one.ids.findIndex((id, i) => id !== other.ids[i]);
   const [[a, x], [b, y]] = [one, other].map(({ tokens, next: [{ name, p }] }) =>
-    [tokens[at], `${name} (${fixed(p, 2)})`].map((text) => text.replace("␣", "")),
+    [tokens[at], `${name} (${fixed(p, 2)})`].map(bare),
   );
   return `${a} became ${b}, and ${x} became ${y}. Now you: type a text.`;
 }

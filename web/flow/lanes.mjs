@@ -1,7 +1,7 @@
 // What stands along the lanes of level 0: tokens, MLPs, what comes next, and the way back.
 
 import { nothing, svg } from "lit/html.js";
-import { fixed, quoted } from "../exhibits/dom.mjs";
+import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { START } from "../exhibits/page_model.mjs";
 import { press } from "./press.mjs";
 
@@ -165,7 +165,7 @@ export function barsOf({ pass, next }, layout, append) {
     return svg`<path class=${`fan ${sense}`} style="d:path('${d}')" d=${d}></path>`;
   });
   const rows = next.map(({ id, name, p, rest = "", sense = "", other }, i) => {
-    const word = name.replace("␣", "");
+    const word = bare(name);
     const py = slots[i].y;
     const high = other === undefined ? height : height / 2;
     const both = other === undefined ? share(p) : `${share(p)} / ${share(other)}`;

@@ -1,7 +1,7 @@
 // What stands in a line beside the picture: which model answers, what its colours mean, what comes next.
 
-import { remarkOn } from "../exhibits/crane_world.mjs";
-import { fixed, make } from "../exhibits/dom.mjs";
+import { remarkOn, whoAnswers } from "../exhibits/crane_world.mjs";
+import { bare, fixed, make } from "../exhibits/dom.mjs";
 import { gpt2Button } from "../exhibits/published.mjs";
 import { inSentences } from "./pass.mjs";
 
@@ -108,7 +108,7 @@ function answerOf({ text, next }, writes) {
     `${endOf(text, words, most)} →`,
     ...shares.map(({ name, rest = "", p, sense = "" }) => {
       const of = { class: `share-of ${sense}`, style: `--share:${p.toFixed(3)}` };
-      return make("span", of, `${name.replace("␣", "")}${rest} ${fixed(p, 2)}`);
+      return make("span", of, `${bare(name)}${rest} ${fixed(p, 2)}`);
     }),
   ];
 }

@@ -1,7 +1,7 @@
 // What the picture of the whole shows of one pass through the model: read from the tape (read.mjs), or
 // stored in the page, so that the first frame needs no weights.
 
-import { fixed, quoted } from "../exhibits/dom.mjs";
+import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
 
@@ -119,7 +119,7 @@ export function outcome({ lens, tokens, next, nLayer }, at) {
   const word = (/** @type {Next} */ { name, rest = "", p }) =>
     `${quoted(name + rest)} (${fixed(p, 2)})`;
   const plain = (/** @type {{name: string, rest?: string, p: number}} */ { name, rest = "", p }) =>
-    `“${(name + rest).replace("␣", "")}” (${fixed(p, 2)})`;
+    `“${bare(name + rest)}” (${fixed(p, 2)})`;
   const then = `What comes next: ${word(first)}, and next likeliest is ${word(second)}.`;
   const early = lens[2]?.[at];
   const late = lens[2 * nLayer]?.[at];

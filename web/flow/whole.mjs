@@ -3,7 +3,7 @@
 
 import { nothing, svg } from "lit/html.js";
 import { repeat } from "lit/directives/repeat.js";
-import { fixed, quoted } from "../exhibits/dom.mjs";
+import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 import { ahead } from "./ahead.mjs";
 import { press } from "./press.mjs";
 import { barsOf, knobOf, loop, swelling, tokenBox } from "./lanes.mjs";
@@ -169,9 +169,7 @@ export function whole(view) {
     const place = wide
       ? { x: x + 11, y }
       : { x: layout.over(chosen) - 10, y: layout.along(depth) + (s % 2 ? 16 : s ? -11 : 6) };
-    const names = [said.name, other?.lens[s][at]?.name ?? said.name].map((one) =>
-      one.replace("␣", ""),
-    );
+    const names = [said.name, other?.lens[s][at]?.name ?? said.name].map(bare);
     return svg`<text class="word s${s}" style=${colour(said, pass, 0.25)} x=${place.x} y=${place.y}
       text-anchor="end">${[...new Set(names)].join(" / ")}</text>`;
   });

@@ -106,6 +106,26 @@ def test_models_of_other_sizes_are_drawn(picture, tmp_path, sizes):
         shown.stands()
 
 
+@pytest.mark.parametrize(("token", "name"), [(" ", "␣"), ("\n", "⏎"), (" the", "the")])
+def test_a_guess_that_is_no_word_is_named_too(picture, tmp_path, token, name):
+    torch.manual_seed(3)
+    sizes = {"vocab_size": 270, "block_size": 40, "n_layer": 1, "n_head": 1, "n_embd": 24}
+    model = GPT2(GPT2Config(**sizes))
+    [best] = TOKENIZER.encode_ordinary(token)
+    with torch.no_grad():  # whatever is read, this comes next
+        model.transformer.ln_f.weight.zero_()
+        model.transformer.ln_f.bias.copy_(1e4 * model.transformer.wte.weight[best])
+    path = tmp_path / "mine.safetensors"
+    save_for_page(model, TOKENIZER, path)
+    shown = picture()
+    choose(shown, path)
+    bar = shown.ready().element.locator(".next").first
+    assert bar.locator(".name").text_content() == name
+    assert bar.get_attribute("aria-label").startswith(f"{name} 1.00")
+    assert shown.element.locator(".share-of").first.inner_text() == f"{name} 1.00"
+    assert set(shown.element.locator(".flow-picture .word").all_text_contents()) == {name}
+
+
 def test_rows_of_a_large_matrix_are_fetched_as_they_are_shown(picture, tmp_path):
     torch.manual_seed(3)
     config = GPT2Config(vocab_size=270, n_layer=1, n_head=2, n_embd=520, block_size=40)
