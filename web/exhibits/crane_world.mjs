@@ -46,6 +46,11 @@ export function remarkOn(texts) {
   );
 }
 
+/** Which model answers, where it is not the book's. */
+export function whoAnswers() {
+  return model.loaded?.own ? `${model.loaded.name} answers.` : "";
+}
+
 /**
  * Three words that the book's model knows, the nearest in the alphabet.
  * @param {string} word

@@ -8,7 +8,7 @@ import { modelFromDrop } from "./files.mjs";
 import { model } from "./page_model.mjs";
 import { bookButton, choices, inWords } from "./model_choice.mjs";
 import { state } from "./state.mjs";
-import { remarkOn } from "./crane_world.mjs";
+import { remarkOn, whoAnswers } from "./crane_world.mjs";
 
 /** @import { State } from "./state.mjs" */
 /** @import { Table } from "./as_table.mjs" */
@@ -26,11 +26,11 @@ import { remarkOn } from "./crane_world.mjs";
 /**
  * What a kind makes of it. `show` computes and paints what the state asks for; `latest()` is false
  * when the state has changed again meanwhile: then nothing more should be painted. `table` is what
- * is shown, as a table. `concerns` tells which changes of the state matter; all, if not given. `act`
+ * is shown, as a table. `names`: it says itself which model answers. `concerns` tells which changes of the state matter; all, if not given. `act`
  * does what the sentence above asks for; `whole` is the place in the picture of the whole, as its
  * address names it.
  * @typedef {{nodes: (Node | string)[], show: (latest: () => boolean) => Promise<void> | void,
- *   table: () => Table, concerns?: (changed: Set<string>) => boolean,
+ *   table: () => Table, names?: boolean, concerns?: (changed: Set<string>) => boolean,
  *   act?: import("./hand.mjs").Act, whole?: () => Record<string, string>}} Parts
  */
 
@@ -212,7 +212,8 @@ export class Exhibit extends HTMLElement {
     try {
       await this.parts?.show(latest);
       if (!latest()) return;
-      this.complain(this.own.needsModel ? remarkOn(this.state.texts) : "");
+      const plain = !this.own.needsModel || this.parts?.names;
+      this.complain(plain ? "" : remarkOn(this.state.texts) || whoAnswers());
       this.dataset.state = "ready";
       this.took = performance.now() - began;
       this.first?.follow();

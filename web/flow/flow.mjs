@@ -259,6 +259,7 @@ export function flow(page) {
   stage.watch(paint);
 
   return {
+    names: true,
     nodes: [
       strip.element,
       make("div", { class: "flow-top" }, crumbs.element, lines.legend, lines.who),

@@ -44,7 +44,7 @@ export class Lines {
   set(pass, { at, top, other, writes }) {
     const { settings, state, input, says, legend, changed } = this;
     const { loaded } = this.model;
-    const answers = remarkOn([pass.text]) || whoAnswers(loaded, settings.parameters);
+    const answers = remarkOn([pass.text]) || whoAnswers() || bookAnswers(settings.parameters);
     const told = state.get("run") ? OWN_RUN : state.get("learned") ? LEARNING : answers;
     const line = changed?.text === pass.text ? changed.says : told;
     this.who.classList.toggle("fresh", line === changed?.says && line !== "");
@@ -58,13 +58,8 @@ export class Lines {
   }
 }
 
-/**
- * Which model answers.
- * @param {import("../exhibits/page_model.mjs").Loaded | null} loaded
- * @param {string} [parameters]  of the book's
- */
-function whoAnswers(loaded, parameters) {
-  if (loaded?.own) return `${loaded.name} answers.`;
+/** @param {string} [parameters]  how many the book's model has */
+function bookAnswers(parameters) {
   const size = parameters ? ` (${parameters} parameters)` : "";
   return `Crane World’s model answers${size}. It knows only its small world.`;
 }

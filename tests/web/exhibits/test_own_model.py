@@ -82,6 +82,18 @@ def test_the_first_page_shows_it_at_once_on_every_visit(exhibit, mine, motion):
         assert shares == ["< 0.01" if p < 0.005 else f"{p:.2f}" for p in expected(model)]
         assert shown.page.evaluate("sessionStorage['gpt2-edu played']") is None
         assert shown.page.locator(".flow-stage.plays").count() == 0
+        assert shown.status == ""  # it says above who answers
+
+
+def test_an_exhibit_says_which_model_answers_if_it_is_not_the_books(exhibit, mine):
+    shown = exhibit("mlp", text=TEXT)
+    assert shown.status == ""
+    choose(shown, mine[1])
+    for kind in ("layernorm", "mlp"):
+        shown = exhibit(kind, text=TEXT)
+        assert shown.status == "mine answers."
+    shown.element.get_by_role("button", name="the book's model").click()
+    shown.page.wait_for_function("!document.querySelector('.status').textContent")
 
 
 @pytest.mark.parametrize("content", [b"no model", b"\xff" * 20])
