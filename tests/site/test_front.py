@@ -91,6 +91,16 @@ def test_all_chapters_are_one_click_away(soup):
     assert shown == list(expected.values())
 
 
+def test_the_four_ways_to_begin_are_buttons_side_by_side(soup):
+    ways = {link.text: link["href"] for link in soup("book/index").select(".begin > a")}
+    assert ways == {
+        "Start chapter 1": "../notebooks/01_tokens.html",
+        "GPT-2 in an hour": "hour.html",
+        "Open the model": "model.html",
+        "Train one here": "train.html",
+    }
+
+
 def test_open_the_model_prints_what_the_model_says(soup, passes):
     tables = soup("book/model").select(".printed table")
     for place, table in zip(PLACES, tables, strict=True):

@@ -25,6 +25,13 @@ def test_without_javascript_there_are_tables(opened):
     assert "ate" in page.locator("gpt2-flow table").first.inner_text()
 
 
+@pytest.mark.parametrize(("width", "rows"), [(1280, 1), (390, 2)])
+def test_the_ways_to_begin_are_side_by_side(opened, width, rows):
+    page = opened(FRONT, viewport={"width": width, "height": 900})
+    boxes = [way.bounding_box() for way in page.locator(".begin a").all()]
+    assert len(boxes) == 4 and len({box["y"] for box in boxes}) == rows
+
+
 @pytest.mark.parametrize("opening", ["http", "file"])
 def test_the_first_frames_need_no_weights(opened, address, site, opening):
     page = opened("robots.txt", clock=True)
