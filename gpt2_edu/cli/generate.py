@@ -28,6 +28,7 @@ from ..tokenizer import Encoding, load_tokenizer, stream_text, until
 from ..weights import locate
 from . import command, standard_input
 
+NEW_TOKENS = 100
 MOST_SAMPLES = 10_000  # at once: the cache of one text takes megabytes
 
 
@@ -42,7 +43,9 @@ class GenerateOptions:
     tokenizer: str | None = option(
         "another tokenizer than the model's own: a name, or a file of ranks", None
     )
-    max_new_tokens: int = option("the most tokens to add; the prompt does not count", 100)
+    max_new_tokens: int | None = option(
+        f"the most tokens to add, without the prompt (default: {NEW_TOKENS}, or what fits)", None
+    )
     samples: int = option("how many continuations", 1)
     temperature: float = option("below 1 is safer, above 1 wilder, 0 takes the likeliest", 1.0)
     top_k: int | None = option("draw from the k likeliest tokens only", 50)
@@ -80,7 +83,8 @@ def generate(options: GenerateOptions) -> None:
     text = standard_input() if options.prompt == "-" else options.prompt
     model, tokenizer = load(options.model, options.tokenizer)
     ids = tokenizer.encode_ordinary(text) or [tokenizer.eot_token]  # an empty prompt: a new text
-    length = max(1, min(len(ids) + options.max_new_tokens, model.config.block_size))
+    n, fewer = new_tokens(options, len(ids), model.config.block_size)
+    length = max(1, min(len(ids) + n, model.config.block_size))
     if options.cache:
         check_memory(model.config, options.samples, length, dtype, device)
     model, predict, note = accelerate(model.to(device), options, dtype, length)
@@ -99,7 +103,7 @@ def generate(options: GenerateOptions) -> None:
     columns = stream(
         model,
         torch.tensor([ids] * options.samples, device=device),
-        options.max_new_tokens,
+        n,
         repetition_penalty=options.repetition_penalty,
         eos_id=eos_id,
         use_cache=options.cache,
@@ -107,8 +111,8 @@ def generate(options: GenerateOptions) -> None:
         predict=predict,
         **knobs,
     )
-    if note:
-        print(note, file=sys.stderr)
+    for line in filter(None, (fewer, note)):
+        print(line, file=sys.stderr)
     if options.samples == 1:
         new = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
         pieces = until(new, options.stop_at)
@@ -138,6 +142,29 @@ def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
     device = named_device(options.device)
     dtype = pick_precision(options.precision, device)
     return device, dtype if options.fast else torch.float32
+
+
+def new_tokens(options: GenerateOptions, T: int, window: int) -> tuple[int, str]:
+    """How many tokens to add to T, and a note if they are fewer than usual.
+
+    Raises ValueError if the window cannot hold the number that was asked for.
+    """
+    asked, most = options.max_new_tokens, window + 1 - T
+    if options.overflow == "crop" or (NEW_TOKENS if asked is None else asked) <= most:
+        return NEW_TOKENS if asked is None else asked, ""
+    longer = "--overflow crop goes on and forgets the oldest tokens"
+    if most < 1:
+        raise ValueError(
+            f"the prompt has {T:,} tokens, but this model sees block_size={window}. Shorten it; "
+            f"{longer}"
+        )
+    if asked is None:
+        return most, f"at most {most} new tokens, which fill the window of {window}; {longer}"
+    raise ValueError(
+        f"{T:,} prompt tokens and {short_repr(asked)} new ones need a window of "
+        f"{short_repr(T + asked - 1)}, but this model sees block_size={window}. Ask for at most "
+        f"--max-new-tokens {most}; {longer}"
+    )
 
 
 def load(name: str, tokenizer_of: str | None) -> tuple[GPT2 | Llama, Encoding]:

@@ -46,7 +46,8 @@ def test_help_shows_defaults_and_choices(capsys):
     with pytest.raises(SystemExit):
         main(["generate", "--help"])
     shown = " ".join(capsys.readouterr().out.split())
-    for part in ("(default: 100)", "(default: on)", "--overflow raise|crop", "--no-cache"):
+    parts = "(default: 50)", "(default: 100, or what fits)", "--overflow raise|crop", "--no-cache"
+    for part in ("(default: on)", *parts):
         assert part in shown
     assert "--seed SEED the same seed, the same text on the same machine -" in shown
 

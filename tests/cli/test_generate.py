@@ -92,10 +92,31 @@ def test_a_model_finds_its_own_tokenizer(run, tmp_path, make_model, small):
 
 def test_a_text_that_outgrows_the_window_names_the_option(refused, run, folder):
     said = refused("generate", "A crane", "--model", folder, "--max-new-tokens", 99)
-    assert "block_size=31" in said
-    assert "crop" in said
+    assert "2 prompt tokens and 99 new ones need a window of 100" in said
+    assert "block_size=31" in said and "--max-new-tokens 30; --overflow crop" in said
     words = ["--max-new-tokens", 40, "--overflow", "crop", "--seed", 0, "--no-stop"]
     assert run("generate", "A crane", "--model", folder, *words).startswith("A crane")
+
+
+def test_without_a_number_as_many_tokens_are_added_as_fit(folder, refused, capsys, monkeypatch):
+    asked, stream = [], generate_module.stream
+
+    def noted(model, idx, n, **knobs):
+        asked.append(n)
+        return stream(model, idx, n, **knobs)
+
+    monkeypatch.setattr(generate_module, "stream", noted)
+    words = ["generate", "A crane", "--model", str(folder), "--no-fast"]
+    main([*words, "--no-stop"])
+    assert capsys.readouterr().err == (
+        "at most 30 new tokens, which fill the window of 31; --overflow crop goes on and forgets "
+        "the oldest tokens\n"
+    )
+    main([*words, "--overflow", "crop"])
+    assert capsys.readouterr().err == "" and asked == [30, 100]
+    words[1] = "crane" * 32
+    said = refused(*words)
+    assert "the prompt has" in said and "Shorten it; --overflow crop" in said
 
 
 def test_a_model_with_another_vocabulary_is_refused(refused, tmp_path, make_model, small):
