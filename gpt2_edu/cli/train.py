@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..machine.options import option
-from ..training.config import TrainConfig, read_train_config
+from ..training.config import TrainConfig, read_train_config, sizes_of
 from ..training.proposal import propose
 from ..training.trainer import Trainer
 from . import STOPPED, command
@@ -25,7 +25,7 @@ def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
     """The settings of a run: those given, and for the rest what ``propose`` says.
 
     A resumed run keeps those that it started with. A preset and weights to start from have their
-    own sizes, and under torchrun every process needs the same.
+    own sizes, the latter a window too, and under torchrun every process needs the same.
     """
     own = [name for name in ("resume", "model", "init_from") if given.get(name)]
     own += ["torchrun"] * ("RANK" in os.environ)
@@ -33,20 +33,31 @@ def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
         raise ValueError(f"--minutes is for choosing sizes, which {own[0]} has: leave it out")
     if given.get("resume") and "out" in given:
         return replace(read_train_config(given["out"]), **given)
+    if given.get("init_from"):
+        given = {"block_size": sizes_of(given["init_from"]).block_size} | given
     if own:
-        return TrainConfig(**given)
+        return TrainConfig(**following(given) | given)
     known = {k: given[k] for k in ("device", "precision", "n_embd", "steps") if k in given}
     proposed = propose(given.get("data", "data"), minutes=minutes or 10.0, **known)
     proposed["min_lr"] = given.get("lr", proposed["lr"]) / 10
     return TrainConfig(**proposed | given)
 
 
+def following(given: dict[str, Any]) -> dict[str, Any]:
+    """What follows from a number of steps and a learning rate that are given without the rest."""
+    found: dict[str, Any] = {}
+    if given.get("steps", 0) > 0:
+        found["warmup_steps"] = min(TrainConfig.warmup_steps, given["steps"] // 10)
+    if given.get("lr", 0) > 0:
+        found["min_lr"] = given["lr"] / 10
+    return found
+
+
 @command(
     "gpt2-edu train --data data/shakespeare --out runs/first",
     "gpt2-edu train --data data/shakespeare --out runs/longer --minutes 60",
     "gpt2-edu train --out runs/first --resume",
-    "gpt2-edu train --data data/shakespeare --out runs/tuned --init-from gpt2 --lr 3e-5 "
-    "--min-lr 3e-6",
+    "gpt2-edu train --data data/shakespeare --out runs/tuned --init-from gpt2 --lr 3e-5",
     "torchrun --nproc-per-node=8 -m gpt2_edu train --data data/books --out runs/large",
     options=TrainOptions,
     make=train_config,

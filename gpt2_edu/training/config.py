@@ -122,7 +122,7 @@ class TrainConfig:
         if self.init_from is None:
             sizes = replace(self._preset(), vocab_size=vocab_size)
         else:
-            sizes = read_config(locate(self.init_from) / CONFIG, gpt2_weights)
+            sizes = sizes_of(self.init_from)
         if sizes.vocab_size != vocab_size or sizes.block_size < self.block_size:
             raise ValueError(
                 f"{self.init_from} has {sizes.vocab_size} ids and sees at most {sizes.block_size} "
@@ -140,6 +140,11 @@ class TrainConfig:
         if self.model != "crane" and self.n_embd:  # narrow models start larger: about 0.6/√C
             given["initializer_range"] = 0.02 * math.sqrt(768 / self.n_embd)
         return replace(preset, block_size=self.block_size, **given)
+
+
+def sizes_of(weights: str) -> GPT2Config:
+    """The config of a model to start from: a folder, a file of the page, or a name on the hub."""
+    return read_config(locate(weights) / CONFIG, gpt2_weights)
 
 
 def has_run(folder: Path) -> bool:

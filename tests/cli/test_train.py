@@ -5,16 +5,21 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors import safe_open
 
-from gpt2_edu import GPT2, load_tokenizer
+from gpt2_edu import GPT2, GPT2Config, crane, load_tokenizer
 from gpt2_edu.checkpoints import digest
 from gpt2_edu.cli import main
-from gpt2_edu.web import merges
+from gpt2_edu.cli.train import train_config
+from gpt2_edu.training.config import TrainConfig
+from gpt2_edu.web import merges, save_for_page
+
+BOOK = Path(__file__).parents[2] / "book"
 
 
 @pytest.fixture
@@ -126,6 +131,28 @@ def test_without_sizes_a_run_takes_what_fits_and_those_given_win(run, refused, s
     run("prepare", tmp_path / "crane.txt", *words)
     said = refused("train", "--data", tmp_path / "short", "--out", tmp_path / "c")
     assert "Prepare a longer text" in said and not (tmp_path / "c").exists()
+
+
+def test_the_commands_of_train_md_run_on_a_saved_model(run, tmp_path, monkeypatch):
+    """Its window is the model's, and a short run warms up in a tenth of its steps."""
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(3)
+    sizes = {"vocab_size": 1024, "block_size": 100, "n_layer": 1, "n_head": 2, "n_embd": 8}
+    name = "my-crane-4000-steps.safetensors"
+    save_for_page(GPT2(GPT2Config(**sizes)), load_tokenizer("crane"), tmp_path / name)
+    Path("more.txt").write_text("\n".join(map(crane.story, range(90))))
+    page = (BOOK / "train.md").read_text(encoding="utf-8")
+    lines = page.partition("```bash\n")[2].partition("```")[0].splitlines()
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert program == "gpt2-edu"
+        run(*words, *["--steps", 20, "--lr", 1e-5] * (words[0] == "train"))
+    made = json.loads(Path("runs/more/run.json").read_text())
+    names = ("block_size", "steps", "warmup_steps", "lr", "min_lr")
+    assert [made[one] for one in names] == [100, 20, 2, 1e-5, pytest.approx(1e-6)]
+    assert GPT2.from_pretrained("back.safetensors").config.block_size == 100
+    assert train_config(init_from=name) == TrainConfig(init_from=name, block_size=100)
+    assert train_config(init_from=name, block_size=50).block_size == 50
 
 
 def test_what_is_wrong_with_a_run_is_said_in_a_sentence(refused, shards, tmp_path):
