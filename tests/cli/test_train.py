@@ -138,11 +138,11 @@ def test_the_commands_of_train_md_run_on_a_saved_model(run, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(3)
     sizes = {"vocab_size": 1024, "block_size": 100, "n_layer": 1, "n_head": 2, "n_embd": 8}
-    name = "my-crane-4000-steps.safetensors"
-    save_for_page(GPT2(GPT2Config(**sizes)), load_tokenizer("crane"), tmp_path / name)
-    Path("more.txt").write_text("\n".join(map(crane.story, range(90))))
     page = (BOOK / "train.md").read_text(encoding="utf-8")
     lines = page.partition("```bash\n")[2].partition("```")[0].splitlines()
+    name = shlex.split(lines[0])[-1]
+    save_for_page(GPT2(GPT2Config(**sizes)), load_tokenizer("crane"), tmp_path / name)
+    Path("more.txt").write_text("\n".join(map(crane.story, range(90))))
     for line in lines:
         program, *words = shlex.split(line)
         assert program == "gpt2-edu"
