@@ -193,7 +193,6 @@ export class Choices {
     try {
       this.take(await textOf(file));
       this.area.value = this.text.slice(0, 20_000); // a field of megabytes would be slow
-      this.complain("");
     } catch (error) {
       this.complain(error);
     }
@@ -202,6 +201,7 @@ export class Choices {
   /** @param {string} text */
   take(text) {
     this.text = text;
+    this.complain("");
     const shown = text.length > 20_000 ? "; the field shows their beginning" : "";
     this.facts.textContent = text
       ? `${count(text.length)} characters${shown}. They stay on this machine.`

@@ -2,6 +2,7 @@
 // started before a reader presses “train”.
 
 import { fixed, make } from "../exhibits/dom.mjs";
+import { inWords } from "../exhibits/model_choice.mjs";
 import { Bar } from "./bar.mjs";
 import { Chart } from "./chart.mjs";
 import { Choices } from "./choices.mjs";
@@ -23,7 +24,7 @@ const ROWS = 14; // of the table
 export function learn(page) {
   const { settings, element, sentence } = page;
   const sides = [0, 1].map((slot) => new Side(slot, (what) => changed(what)));
-  const choices = new Choices(page, () => paint());
+  const choices = new Choices({ ...page, complain: refuse }, () => paint());
   const present = () => (sides[1].plan ? sides : sides.slice(0, 1));
   const bar = new Bar({ train: () => act(train), stop: () => act(stop), rate });
   const place = make("div", {
@@ -44,14 +45,25 @@ export function learn(page) {
   const kept = make("div", { class: "kept", hidden: true });
   const tells = make("p", { class: "tells" }); // what the runs have to say
   const wrong = make("div", { class: "wrong", role: "alert", hidden: true });
+  const refusal = make("p", { class: "wrong refusal", role: "alert", hidden: true });
   const legend = make("p", { class: "legend soft" });
   bar.lr = settings.lr ?? choices.lr;
 
   /** @param {() => Promise<void>} what */
   async function act(what) {
-    page.complain("");
-    await what().catch((error) => page.complain(error));
+    refuse("");
+    await what().catch(refuse);
     paint();
+  }
+
+  /**
+   * Why nothing is trained: where a reader looks who has just pressed the button.
+   * @param {unknown} why  a sentence, or an error; "" when it no longer holds
+   */
+  function refuse(why) {
+    refusal.textContent = typeof why === "string" ? why : inWords(why);
+    refusal.hidden = !why;
+    if (why) refusal.scrollIntoView({ block: "nearest" });
   }
 
   async function train() {
@@ -209,8 +221,9 @@ export function learn(page) {
   let before = /** @type {string[]} */ ([]); // data and size when last shown
   return {
     nodes: [
-      kept,
       choices.element,
+      kept,
+      refusal,
       bar.element,
       wrong,
       make(
@@ -228,6 +241,7 @@ export function learn(page) {
       if (asked.join() !== before.join()) {
         const other = before.length > 0 && before[0] !== asked[0];
         before = asked;
+        refuse("");
         choices.renew(other);
         if (other) bar.lr = choices.lr;
       }

@@ -256,6 +256,28 @@ def test_what_cannot_be_trained_is_refused_in_words(learn):
     run.seen("The number of steps is a whole number from 10 to 100,000, not 5.")
 
 
+def test_refusals_are_in_sight_on_a_phone(learn):
+    run = learn(context=PHONE)
+    run.button("a text of yours").click()
+    alert = run.element.get_by_role("alert")
+
+    def seen(text: str) -> None:
+        alert.get_by_text(text).wait_for()
+        box, field, train = (
+            one.bounding_box()
+            for one in (alert, run.element.locator("textarea"), run.button("train"))
+        )
+        assert field["y"] + field["height"] <= box["y"] < box["y"] + box["height"] <= train["y"]
+        assert 0 <= box["y"] and box["y"] + box["height"] <= 844
+
+    run.button("train").click()
+    seen("There is no text yet")
+    run.element.locator("input[type=file]").set_input_files(BINARY)
+    seen("This is not text.")
+    run.element.locator("textarea").fill(TEXT)
+    alert.wait_for(state="hidden")
+
+
 def test_a_text_of_ones_own(learn):
     run = learn()
     run.button("a text of yours").click()
