@@ -65,6 +65,7 @@ export class Choices {
       ...(changes.length ? [labelled("A second run beside it", this.beside)] : []),
     );
     this.fields = NUMBERS.map(([key, name]) => this.number(key, name));
+    this.boxes = SWITCHES.map(([key]) => this.box(key));
     this.more = this.fold();
     this.own = this.ownText();
     this.element = make(
@@ -107,6 +108,19 @@ export class Choices {
     return { key, field, element: labelled(name, field) };
   }
 
+  /** @param {keyof Choice["switches"]} key */
+  box(key) {
+    const box = make("input", {
+      type: "checkbox",
+      checked: true,
+      onchange: () => {
+        this.switches[key] = box.checked;
+        this.changed();
+      },
+    });
+    return box;
+  }
+
   fold() {
     this.seed = make("input", {
       type: "number",
@@ -114,17 +128,9 @@ export class Choices {
       max: "65535",
       onchange: () => this.state.set({ "learn.seed": Number(this.seed.value) }),
     });
-    const switches = SWITCHES.map(([key, name]) => {
-      const box = make("input", {
-        type: "checkbox",
-        checked: true,
-        onchange: () => {
-          this.switches[key] = box.checked;
-          this.changed();
-        },
-      });
-      return make("label", { class: "switch" }, box, name);
-    });
+    const switches = SWITCHES.map(([, name], i) =>
+      make("label", { class: "switch" }, this.boxes[i], name),
+    );
     return make(
       "details",
       { class: "more" },
@@ -191,11 +197,16 @@ export class Choices {
   /** @param {File} file */
   async read(file) {
     try {
-      this.take(await textOf(file));
-      this.area.value = this.text.slice(0, 20_000); // a field of megabytes would be slow
+      this.fill(await textOf(file));
     } catch (error) {
       this.complain(error);
     }
+  }
+
+  /** @param {string} text  that nobody has typed */
+  fill(text) {
+    this.area.value = text.slice(0, 20_000); // a field of megabytes would be slow
+    this.take(text);
   }
 
   /** @param {string} text */
@@ -228,6 +239,28 @@ export class Choices {
     for (const { key, field } of this.fields) {
       if (document.activeElement !== field) field.value = String(this.sizes[key]);
     }
+  }
+
+  /**
+   * What a run was begun with.
+   * @param {import("./drive.mjs").Plan} plan
+   */
+  adopt({ data, model, batch, seed, switches, settings: { steps } }) {
+    const size = Object.entries(SIZES).find(
+      ([, { nLayer, nEmbd }]) => nLayer === model.nLayer && nEmbd === model.nEmbd,
+    );
+    this.state.set({
+      "learn.data": data.kind,
+      "learn.size": size?.[0] ?? "first",
+      "learn.seed": seed,
+      "learn.beside": "none",
+    });
+    this.sizes = { T: model.T, batch, steps };
+    this.switches = { mask: true, positions: true, layerNorm: true, ...switches };
+    SWITCHES.forEach(([key], i) => (this.boxes[i].checked = this.switches[key]));
+    if (data.kind !== "text") return;
+    this.units.value = this.unit = data.unit;
+    this.fill(data.text);
   }
 
   /** @param {number} lr */

@@ -1,6 +1,7 @@
 // A run as the page sees it: what its workers have told so far, and in which state it is.
 
 import { grammarFor, runs } from "./start.mjs";
+import { count, lossText, rateText } from "./words.mjs";
 
 /** @typedef {import("../runs/run.mjs").Plan} Plan */
 /** @typedef {import("../runs/run.mjs").Report} Report */
@@ -11,6 +12,7 @@ import { grammarFor, runs } from "./start.mjs";
 /** @typedef {{unigram: number, bigram: number, truth: number | null}} Floors */
 
 const MINUTE = 60_000; // milliseconds of training, after which stories are counted
+const ANSWER = 1000; // milliseconds, that a run has to stop by itself
 const SPEED = 12; // reports that the speed is a mean of
 
 /** What a side knows before its first run. */
@@ -87,8 +89,8 @@ export class Side {
   /**
    * Get everything ready, and go. Throws what a reader should be told.
    * @param {Plan} plan
-   * @param {{saved?: Saved, keep?: boolean}} [how]  saved: a run to continue; keep: it in the
-   *   browser's storage
+   * @param {{saved?: Saved, keep?: boolean}} [how]  saved: a run to continue, or to show if it is at
+   *   its end; keep: it in the browser's storage
    */
   async open(plan, { saved, keep = true } = {}) {
     this.clear();
@@ -101,11 +103,15 @@ export class Side {
       const [all, grammar] = await Promise.all([runs(), grammarFor(plan)]);
       const denied = keep ? await all.available() : "";
       const slot = keep && !denied ? this.slot : null;
-      this.handle = await all.start(plan, slot, this.on, { saved, grammar });
-      this.opened = this.handle.opened;
+      const handle = await all.start(plan, slot, this.on, { saved, grammar });
+      if (this.plan !== plan) return handle.close(); // it was stopped meanwhile
+      this.handle = handle;
+      this.opened = handle.opened;
       this.says = [this.opened.note, denied].filter(Boolean).join(" ");
-      await this.go();
+      if (saved && finished(saved)) await this.end("done");
+      else await this.go();
     } catch (error) {
+      if (this.plan !== plan) return;
       this.clear();
       this.become("none");
       throw error;
@@ -136,16 +142,17 @@ export class Side {
       },
       diverged: (/** @type {{says: string, good: number}} */ { says, good }) => {
         this.good = good;
-        this.says = says;
+        const last = lossText(this.reports.at(-1)?.loss ?? NaN); // the number that is shown above
+        this.says = says.replace(/(?<=rose to )[^:]+/, last);
         this.become("diverged");
       },
-      done: () => this.become("done"),
+      done: () => void this.end("done").catch(() => {}), // dead workers are revived
       said: (/** @type {string} */ sentence) => {
         this.says = sentence;
         this.changed("state");
       },
       state: (/** @type {Phase} */ state) => {
-        if (this.state !== "diverged" && this.state !== "done") this.become(state);
+        if (!["diverged", "done", "stopped"].includes(this.state)) this.become(state);
       },
     };
   }
@@ -167,11 +174,38 @@ export class Side {
     if (this.state === "running") this.become("paused");
   }
 
-  /** The worker goes; what was learned stays. */
+  /** Nothing more is learned; what was learned stays. */
   async stop() {
-    if (!this.handle || this.state === "stopped") return;
-    await this.handle.stop();
+    const { handle, state } = this;
+    if (state === "making") {
+      this.clear();
+      return this.become("none");
+    }
+    if (!handle || state === "stopped") return;
+    const late = new Promise((resolve) => setTimeout(resolve, ANSWER, false));
+    const ended = Promise.resolve(handle.pause()).then(() => this.end("stopped"));
+    const answers = await Promise.race([ended.then(() => true), late]).catch(() => false);
+    if (answers) return;
+    await handle.stop(); // it does not answer: its workers go
     this.become("stopped");
+  }
+
+  /**
+   * The model can still write, but the slot is left to other tabs: what is stored there stays.
+   * @param {"stopped" | "done"} state
+   */
+  async end(state) {
+    const { handle } = this;
+    this.become(state);
+    await handle.save();
+    handle.slot = null; // so later saves are not stored
+    handle.release();
+    this.changed("state");
+  }
+
+  /** What it can be continued from, once it has ended. @returns {Saved | null} */
+  get rest() {
+    return ["stopped", "done"].includes(this.state) ? this.handle?.last : null;
   }
 
   /** After a divergence: the last good weights, at the rate that they had, or a lower one. */
@@ -179,6 +213,9 @@ export class Side {
     const { step, settings } = await this.handle.back();
     this.reports = this.reports.filter((report) => report.step <= step);
     this.marks = this.marks.filter((mark) => mark.step <= step);
+    this.counted = this.counted.filter((one) => one.step <= step);
+    this.look = null;
+    this.says = `It went back to step ${count(step)}, and to a rate of ${rateText(settings.lr)}.`;
     this.state = "paused";
     await this.go();
     return { step, lr: settings.lr };
@@ -202,17 +239,25 @@ export class Side {
 
   /** The model as files that every exhibit takes. */
   async files() {
-    const { handle, state } = this;
-    if (state !== "stopped") return (await runs()).filesOf(await handle.weights());
-    const { plan, merges, step, state: last } = /** @type {any} */ (handle.last); // its workers are gone
-    return (await runs()).filesOf({
-      plan,
-      merges,
-      step,
-      config: last.config,
-      weights: last.weights,
-    });
+    return (await runs()).filesOf(await this.handle.weights());
   }
+}
+
+/** @param {Saved} saved */
+export function finished({ step, state: { settings } }) {
+  return step >= settings.steps;
+}
+
+/**
+ * A run that was saved, with the settings that were in force, so that it can be continued.
+ * @param {Saved} saved
+ * @param {number} [more]  steps than it was to have
+ * @returns {Saved}
+ */
+export function extended(saved, more = 0) {
+  const { plan, state } = saved;
+  const settings = { ...state.settings, steps: state.settings.steps + more };
+  return { ...saved, plan: { ...plan, settings }, state: { ...state, settings } };
 }
 
 /** @typedef {"report" | "mark" | "look" | "state"} News */

@@ -6,13 +6,14 @@ import { inWords } from "../exhibits/model_choice.mjs";
 import { Bar } from "./bar.mjs";
 import { Chart } from "./chart.mjs";
 import { Choices } from "./choices.mjs";
-import { Side } from "./drive.mjs";
+import { Side, extended } from "./drive.mjs";
+import { Kept } from "./kept.mjs";
 import { EXPERIMENTS } from "./experiments.mjs";
 import { Inside } from "./look.mjs";
 import { keptRun, runs } from "./start.mjs";
 import { Stories } from "./stories.mjs";
 import { Takeaway } from "./takeaway.mjs";
-import { both, count, lossText, percent, rateText, standing, when } from "./words.mjs";
+import { both, count, lossText, percent, standing } from "./words.mjs";
 
 /** @import { Saved } from "./drive.mjs" */
 
@@ -42,7 +43,11 @@ export function learn(page) {
   const stories = [new Stories("run-1"), new Stories("run-2")];
   const inside = new Inside();
   const takeaway = new Takeaway(page, () => sides[0]);
-  const kept = make("div", { class: "kept", hidden: true });
+  const kept = new Kept({
+    go: (saved, more) => act(() => resume(extended(saved, more))),
+    begin: () => act(async () => begin(await choices.plans(bar.lr))),
+    drop: () => act(async () => (await runs()).drop(0)),
+  });
   const tells = make("p", { class: "tells" }); // what the runs have to say
   const wrong = make("div", { class: "wrong", role: "alert", hidden: true });
   const refusal = make("p", { class: "wrong refusal", role: "alert", hidden: true });
@@ -75,7 +80,18 @@ export function learn(page) {
         if (side.state === "paused") await side.go();
       });
     }
-    if (state !== "making") await begin(await choices.plans(bar.lr));
+    if (state === "making") return;
+    const plans = await choices.plans(bar.lr);
+    if (plans.length > 1 || !kept.asks()) await begin(plans);
+  }
+
+  /** @param {Saved} saved */
+  async function resume(saved) {
+    const { plan } = saved;
+    choices.adopt(plan);
+    bar.lr = plan.settings.lr;
+    before = [choices.data, page.state.get("learn.size")];
+    await begin([plan], saved);
   }
 
   /**
@@ -83,7 +99,6 @@ export function learn(page) {
    * @param {Saved} [saved]
    */
   async function begin(plans, saved) {
-    kept.hidden = true;
     for (const side of sides) side.clear();
     const keep = plans.length === 1; // an experiment does not take the place of the reader's model
     await Promise.all(plans.map((plan, i) => sides[i].open(plan, { saved, keep })));
@@ -139,6 +154,8 @@ export function learn(page) {
     const live = shown.some(({ state }) => ["making", "running", "paused"].includes(state));
     element.toggleAttribute("data-live", live);
     choices.element.hidden = live;
+    if (first.rest && !second.plan) kept.set(first.rest, "here");
+    kept.element.hidden = live || !kept.says;
     choices.set();
     bar.set(shown.find(({ state }) => state === "running") ?? first);
     const expected = choices.data === "crane" && !first.plan ? (settings.before ?? null) : null;
@@ -182,11 +199,8 @@ export function learn(page) {
             {
               onclick: () =>
                 act(async () => {
-                  const { step, lr } = await side.back();
+                  const { lr } = await side.back();
                   if (!side.slot) bar.lr = lr;
-                  page.complain(
-                    `It continues from step ${count(step)}, at a rate of ${rateText(lr)}.`,
-                  );
                 }),
             },
             `go back to step ${count(side.good)}`,
@@ -200,21 +214,8 @@ export function learn(page) {
   async function offer() {
     const { saved, problem } = await keptRun(0);
     if (!(saved || problem) || sides[0].plan || !element.isConnected) return;
-    const says = saved
-      ? `A run is kept here: ${saved.plan.name}, step ${count(saved.step)}, from ${when(saved.at)}. A new one would take its place.`
-      : problem;
-    const go = () => act(async () => saved && begin([saved.plan], saved));
-    const drop = () =>
-      act(async () => {
-        await (await runs()).drop(0);
-        kept.hidden = true;
-      });
-    kept.replaceChildren(
-      make("p", {}, says),
-      ...(!saved ? [] : [make("button", { class: "main", onclick: go }, "go on")]),
-      make("button", { onclick: drop }, "forget it"),
-    );
-    kept.hidden = false;
+    kept.set(saved ?? null, saved ? "stored" : problem);
+    paint();
   }
   offer();
 
@@ -222,7 +223,7 @@ export function learn(page) {
   return {
     nodes: [
       choices.element,
-      kept,
+      kept.element,
       refusal,
       bar.element,
       wrong,

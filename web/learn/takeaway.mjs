@@ -96,8 +96,7 @@ export class Takeaway {
   set() {
     const side = this.side();
     const { plan, handle, reports, state } = side;
-    const asleep = !handle || state === "making" || !reports.length;
-    this.element.hidden = asleep || state === "stopped" || state === "failed";
+    this.element.hidden = !handle || state === "making" || !reports.length;
     this.twenty.hidden = !side.judged;
     const crane = plan?.data.kind === "crane";
     this.prompt.placeholder = crane ? "In the marsh, the crane" : "the beginning of a text";

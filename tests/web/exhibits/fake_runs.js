@@ -98,8 +98,10 @@ globalThis.gpt2Runs = {
       }
     };
     const stop = () => clearInterval(timer);
-    return {
+    const handle = {
       plan,
+      slot,
+      last: options.saved ?? null,
       opened: {
         parameters: 175_488,
         bytes: 5e6,
@@ -114,6 +116,14 @@ globalThis.gpt2Runs = {
         timer = setInterval(run, fake.pace);
       },
       pause: async () => stop(),
+      save: async () => {
+        const [report, state] = [
+          { step, loss: 0.6, lr, tokens: 1, ms, norm: 1 },
+          { settings: { ...plan.settings, lr } },
+        ];
+        handle.last = { plan, step, state, at: Date.now(), reports: [report], marks: [] };
+      },
+      release: () => fake.asked.push(["release", nth]),
       stop: async () => stop(),
       close: () => stop(),
       set: async (settings) => {
@@ -135,5 +145,6 @@ globalThis.gpt2Runs = {
       }),
       judge20: async () => ({ right: 11, of: 20, step }),
     };
+    return handle;
   },
 };

@@ -138,8 +138,43 @@ def test_its_end_is_told_and_another_may_follow(learn):
     assert run.step == 6000
     run.seen("Of 20 stories after 4,200 steps, 11 were right.")  # counted once a minute
     run.button("train again").click()
+    run.seen("A new run takes the place of my crane, step 6,000")
+    assert len(run.asked("start")) == 1
+    run.button("keep it").click()
+    run.seen("All 6,000 steps are done.")
+    run.button("train again").click()
+    run.button("begin anew").click()
     run.button("pause").wait_for()
-    assert len(run.asked("start")) == 2
+    assert [start[2] for start in run.asked("start")] == [0, 0]
+
+
+def test_a_run_that_has_ended_writes_and_leaves_its_slot(learn):
+    run = learn().train().seen("What it writes after")
+    run.button("stop").click()
+    run.button("train again").wait_for()
+    assert run.asked("release") == [[0]]  # to other tabs
+    run.button("write").click()
+    run.element.locator(".written mark").wait_for()
+    with run.page.expect_download():
+        run.button("save as a file").click()
+    assert run.button("use this model everywhere").is_visible()
+    run.button("go on").click()
+    run.button("pause").wait_for()
+    assert run.asked("start")[1][2] > 0
+
+
+def test_a_finished_run_may_be_opened_and_trained_further(learn):
+    settings = {**KEPT["plan"]["settings"], "steps": 2340}
+    finished = {**KEPT, "state": {"settings": settings}}
+    run = learn({"kept": finished}).seen("A finished run is kept here: my crane, 2,340 steps")
+    run.button("open it").click()
+    run.seen("All 2,340 steps are done.")
+    assert run.button("write").is_visible()
+    assert run.button("pause").count() == 0
+    run.button("train 1,170 steps more").click()
+    run.button("pause").wait_for()
+    slot, plan, step = run.asked("start")[-1]
+    assert (slot, plan["settings"]["steps"], step) == (0, 3510, 2340)
 
 
 def test_the_rate_acts_while_it_runs(learn):
@@ -155,11 +190,12 @@ def test_the_rate_acts_while_it_runs(learn):
 def test_a_run_that_diverges_goes_back_at_a_click(learn):
     run = learn().tells(wild=[0]).train()
     run.element.get_by_role("alert").wait_for()
-    assert "the loss rose to 41" in run.element.get_by_role("alert").inner_text()
+    counter = run.element.locator(".readings b").nth(2).inner_text()
+    assert f"the loss rose to {counter}:" in run.element.get_by_role("alert").inner_text()
     run.button("go back to step 80").click()
     run.button("pause").wait_for()
     assert run.element.get_by_role("alert").is_hidden()
-    assert run.told == "It continues from step 80, at a rate of 0.002."
+    run.seen("It went back to step 80, and to a rate of 0.002.")
     assert run.element.locator(".run-bar output").inner_text() == "0.002"
 
 
@@ -206,8 +242,11 @@ def test_one_of_two_runs_may_diverge_alone(learn):
 
 
 KEPT = {
+    "state": {"settings": {"steps": 4000, "lr": 0.0009}},  # the rate was dragged
     "plan": {
         "name": "my crane",
+        "seed": 7,
+        "batch": 8,
         "model": {"nLayer": 2, "nHead": 4, "nEmbd": 64, "T": 100},
         "settings": {"steps": 4000, "lr": 0.006},
         "switches": {},
@@ -227,8 +266,34 @@ def test_a_run_of_an_earlier_visit_is_offered(learn):
     ((slot, plan, step),) = run.asked("start")
     assert (slot, plan["name"], step) == (0, "my crane", 2340)
     assert run.element.locator(".kept").is_hidden()
+    assert plan["settings"]["lr"] == 0.0009
+    assert run.element.locator(".run-bar output").inner_text() == "0.0009"
     run.page.wait_for_timeout(400)
     assert run.step > 2340
+
+
+def test_a_kept_run_brings_its_choices(learn):
+    data = {"kind": "text", "unit": "merges", "vocabSize": 1024, "text": TEXT}
+    text = {**KEPT, "plan": {**KEPT["plan"], "name": "my text", "data": data}}
+    run = learn({"kept": text}).seen("A run is kept here: my text")
+    run.button("go on").click()
+    run.button("pause").wait_for()
+    run.button("stop").click()
+    run.button("go on").wait_for()
+    assert run.button("a text of yours").get_attribute("aria-pressed") == "true"
+    assert run.element.locator("textarea").input_value() == TEXT
+    assert run.element.get_by_label("Its tokens are").input_value() == "merges"
+    run.element.get_by_text("more settings").click()
+    assert run.element.get_by_label("steps").input_value() == "4000"
+    assert run.element.get_by_label("seed").input_value() == "7"
+
+
+def test_a_kept_run_that_is_refused_stays_on_offer(learn):
+    busy = "This run is going on in another tab: look there, or stop it there first."
+    run = learn({"kept": KEPT, "refuse": busy}).seen("A run is kept here")
+    run.button("go on").click()
+    assert run.element.get_by_role("alert").inner_text() == busy
+    assert run.element.locator(".kept").is_visible()
 
 
 def test_a_kept_run_is_forgotten_only_at_a_click(learn):
