@@ -45,7 +45,8 @@ export class Bar {
     this.lr = 6e-3;
     this.readings = ["step", "time", "loss", "tokens a second"].map((name) => {
       const value = make("b");
-      return { value, element: make("span", {}, make("small", {}, name), value) };
+      const label = make("small", {}, name);
+      return { value, label, element: make("span", {}, label, value) };
     });
     this.progress = make("i");
     this.element = make(
@@ -86,7 +87,7 @@ export class Bar {
       ? [count(step), clock(last.ms), lossText(last.loss), count(side.speed)]
       : ["0", "0:00", "–", "–"];
     this.readings.forEach(({ value }, i) => (value.textContent = values[i]));
-    if (end) this.readings[0].value.append(make("small", {}, ` of ${count(end)}`));
+    this.readings[0].label.textContent = end ? `step, of ${count(end)}` : "step";
     this.progress.style.setProperty("--share", String(end ? Math.min(1, step / end) : 0));
     const now = last && state === "running" ? rateText(last.lr) : "";
     this.now.textContent = now && now !== rateText(this.lr) ? `at most, now ${now}` : "";

@@ -2,13 +2,14 @@
 
 import { fixed } from "../exhibits/dom.mjs";
 import { Plot } from "../exhibits/plot.mjs";
-import { count } from "./words.mjs";
+import { count, lossText } from "./words.mjs";
 
 /** @import { Side } from "./drive.mjs" */
 /** @typedef {[number, number]} Point */
 
 const MOST = 300; // points of a curve
 const PHONE = 440; // pixels, below which everything is drawn larger
+const NAME = 0.1; // of the width, which the number at a curve's end takes
 const warp = (/** @type {number} */ step) => Math.log10(1 + step / 10);
 
 /**
@@ -99,10 +100,16 @@ export class Chart {
       const points = thinned(seen, end);
       const held = side.marks.map(({ step, held }) => /** @type {Point} */ ([step, held]));
       const last = points.at(-1);
+      const name = lossText(side.reports.at(-1)?.loss ?? NaN); // as the bar has it
+      const above = (/** @type {Point} */ [x], /** @type {Point[]} */ all) => {
+        const near = all.filter(([other]) => warp(x) - warp(other) < NAME * warp(end));
+        return /** @type {Point} */ ([x, Math.max(...near.map(([, y]) => y))]);
+      };
       return [
         ...(last ? [{ points, kind: now }] : []),
         ...thinned(held, end).map((dot) => ({ points: [dot], kind: `${now} held`, dots: true })),
-        ...(last ? [{ points: [last], kind: now, dots: true, name: fixed(last[1], 2) }] : []),
+        ...(last ? [{ points: [last], kind: now, dots: true }] : []),
+        ...(last ? [{ points: [above(last, [...points, ...held])], kind: now, name }] : []),
       ];
     });
     const ghost = before

@@ -42,6 +42,7 @@ export class Choices {
     });
     state.declare("learn.beside", settings.experiment ?? "none", { among: ["none", ...changes] });
     state.declare("learn.seed", 0, { min: 0, max: 65535, whole: true });
+    this.meaning = settings.meaning ?? ""; // of more settings
     this.sizes = this.first();
     this.text = "";
     this.facts = make("span", { class: "soft" }); // about the text
@@ -142,6 +143,7 @@ export class Choices {
         labelled("seed", this.seed),
         ...switches,
       ),
+      make("p", { class: "soft" }, this.meaning),
     );
   }
 

@@ -15,22 +15,6 @@ const MINUTE = 60_000; // milliseconds of training, after which stories are coun
 const ANSWER = 1000; // milliseconds, that a run has to stop by itself
 const SPEED = 12; // reports that the speed is a mean of
 
-/** What a side knows before its first run. */
-function nothing() {
-  return {
-    handle: /** @type {any} */ (null),
-    plan: /** @type {Plan | null} */ (null),
-    opened: /** @type {any} */ (null),
-    reports: /** @type {Report[]} */ ([]),
-    marks: /** @type {Mark[]} */ ([]),
-    look: /** @type {Look | null} */ (null),
-    counted: /** @type {{step: number, right: number, of: number, ms: number}[]} */ ([]), // of 20 stories
-    state: /** @type {Phase} */ ("none"),
-    says: "", // what the run has to tell
-    good: 0, // the step to go back to
-  };
-}
-
 export class Side {
   /**
    * @param {number} slot  of the browser's storage
@@ -39,24 +23,24 @@ export class Side {
   constructor(slot, changed) {
     this.slot = slot;
     this.changed = changed;
-    const { handle, plan, opened, reports, marks, look, counted, state, says, good } = nothing();
-    this.handle = handle;
-    this.plan = plan;
-    this.opened = opened;
-    this.reports = reports;
-    this.marks = marks;
-    this.look = look;
-    this.counted = counted;
-    this.state = state;
-    this.says = says;
-    this.good = good;
+    this.handle = /** @type {any} */ (null);
+    this.plan = /** @type {Plan | null} */ (null);
+    this.opened = /** @type {any} */ (null);
+    this.reports = /** @type {Report[]} */ ([]);
+    this.marks = /** @type {Mark[]} */ ([]);
+    this.look = /** @type {Look | null} */ (null);
+    /** @type {{step: number, right: number, of: number, ms: number}[]} */
+    this.counted = []; // of 20 stories
+    this.state = /** @type {Phase} */ ("none");
+    this.says = ""; // what the run has to tell
+    this.good = 0; // the step to go back to
     this.judging = false;
   }
 
   /** As if there had been no run. */
   clear() {
     this.handle?.close?.();
-    Object.assign(this, nothing());
+    Object.assign(this, new Side(this.slot, this.changed));
   }
 
   get step() {

@@ -29,25 +29,30 @@ export class Kept {
   set(saved, where) {
     if (saved && saved === this.saved) return;
     [this.saved, this.where] = [saved, where];
-    if (!saved) return this.show(where, ["forget it", () => this.forget()]);
-    const { go } = this.acts;
+    this.offer();
+  }
+
+  offer() {
+    const { saved, where, acts } = this;
+    const forget = /** @type {const} */ (["forget it", () => this.forget()]);
+    if (!saved) return this.show(where, forget);
     const { step, plan, at } = saved;
     const { steps } = saved.state.settings;
-    const more = Math.max(10, Math.round(steps / 2));
-    const forget = /** @type {const} */ (["forget it", () => this.forget()]);
+    const here = where === "here";
+    const kept = (/** @type {number} */ n) =>
+      `is kept here: ${plan.name}, step ${count(n)}, from ${when(at)}.`;
+    const open = () => acts.go(saved, 0);
     if (!finished(saved)) {
-      const kept = `A run is kept here: ${plan.name}, step ${count(step)}, from ${when(at)}.`;
-      const says = where === "here" ? `It has stopped at step ${count(step)}.` : kept;
-      return this.show(says, ["go on", () => go(saved, 0)], forget);
+      const says = here ? `It has stopped at step ${count(step)}.` : `A run ${kept(step)}`;
+      return this.show(says, ["go on", open], forget);
     }
+    const more = Math.max(10, Math.round(steps / 2));
     const further = /** @type {const} */ ([
       `train ${count(more)} steps more`,
-      () => go(saved, more),
+      () => acts.go(saved, more),
     ]);
-    if (where === "here") return this.show(`All ${count(steps)} steps are done.`, further, forget);
-    const open = /** @type {const} */ (["open it", () => go(saved, 0)]);
-    const ended = `A finished run is kept here: ${plan.name}, ${count(steps)} steps, from ${when(at)}.`;
-    this.show(ended, open, further, forget);
+    if (here) return this.show(`All ${count(steps)} steps are done.`, further, forget);
+    this.show(`A finished run ${kept(steps)}`, ["open it", open], further, forget);
   }
 
   forget() {
@@ -57,19 +62,12 @@ export class Kept {
 
   /** Whether a new run has to wait for an answer, because it takes this one's place. */
   asks() {
-    const { saved, says, where } = this;
+    const { saved, says } = this;
     if (!saved || !says || saved.step <= DEAR) return false;
-    const lost = `A new run takes the place of ${saved.plan.name}, step ${count(saved.step)}, which cannot be brought back.`;
     this.show(
-      lost,
-      ["begin anew", () => this.acts.begin()],
-      [
-        "keep it",
-        () => {
-          this.saved = null;
-          this.set(saved, where);
-        },
-      ],
+      `A new run takes the place of ${saved.plan.name}, step ${count(saved.step)}, which cannot be brought back.`,
+      ["begin anew", this.acts.begin],
+      ["keep it", () => this.offer()],
     );
     this.element.scrollIntoView({ block: "nearest" });
     return true;

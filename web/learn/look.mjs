@@ -2,49 +2,41 @@
 
 import { fixed, make, visible } from "../exhibits/dom.mjs";
 import { Board } from "../exhibits/board.mjs";
+import { quoted } from "./stories.mjs";
 import { rateText } from "./words.mjs";
 
-/** @import { Look, Side } from "./drive.mjs" */
+/** @import { Side } from "./drive.mjs" */
 
 const LEAST = -6; // exponents of 10 that the bars of gradients begin and end with
 const MOST = 2;
 const WILD = 10; // a gradient larger than this is named
 
 /**
- * The head that looks most firmly at one earlier token, from the last token of the text.
- * @param {Look} look
- * @param {string[]} tokens
- * @param {number} nHead
+ * The earlier token that a head looks at most firmly, from the last token of the text.
+ * @param {Float32Array} map
  */
-export function firmest({ heads }, tokens, nHead) {
-  const T = tokens.length;
-  let best = { weight: 0, head: 0, at: 0 };
-  heads.forEach((map, head) => {
-    for (let at = 1; at < T - 1; at++) {
-      const weight = map[(T - 1) * T + at];
-      if (weight > best.weight) best = { weight, head, at };
-    }
-  });
-  const { weight, head, at } = best;
-  if (weight < 2 / T) return "";
-  const name = `${Math.floor(head / nHead)}.${head % nHead}`;
-  return `From ${said(tokens[T - 1])}, head ${name} attends most to ${said(tokens[at])} (${fixed(weight, 2)}).`;
-}
-
-/** @param {string} token */
-function said(token) {
-  return `“${visible(token.trim() || token)}”`;
+function firmest(map) {
+  const T = Math.round(Math.sqrt(map.length));
+  const row = map.subarray((T - 1) * T);
+  let at = Math.min(1, T - 1);
+  for (let other = 2; other < T - 1; other++) if (row[other] > row[at]) at = other;
+  return { at, weight: row[at] };
 }
 
 export class Inside {
   constructor() {
     this.chosen = 0;
+    this.picked = false; // by the reader; else it is the head that looks most firmly
+    /** @type {{row: number, column: number} | null} */
+    this.place = null; // that the reader has pointed at
     this.side = /** @type {Side | null} */ (null);
     this.board = new Board({
       onHead: (head) => {
         this.chosen = head;
+        this.picked = true;
         if (this.side) this.set(this.side, []);
       },
+      onCell: (place) => (this.place = place),
     });
     this.says = make("p", { class: "soft" });
     this.rows = make("div", { class: "layers" });
@@ -72,6 +64,7 @@ export class Inside {
     this.side = side;
     const { look, plan, opened } = side;
     this.element.hidden = !look;
+    if (!plan) this.place = null;
     if (!look || !plan || !opened) return;
     const { nHead } = plan.model;
     const T = Math.round(Math.sqrt(look.heads[0].length));
@@ -80,7 +73,11 @@ export class Inside {
     const names = tokens.map((token, i) =>
       i || token !== "<|endoftext|>" ? visible(token) : "⟨start⟩",
     );
-    this.chosen = Math.min(this.chosen, look.heads.length - 1);
+    const all = look.heads.map(firmest);
+    this.chosen = Math.min(this.chosen, all.length - 1);
+    const best = all.reduce((most, { weight }, i) => (weight > all[most].weight ? i : most), 0);
+    const clearly = all[best].weight > all[this.chosen].weight + 0.1; // so that it does not flicker
+    if (!this.picked && clearly) this.chosen = best;
     this.board.setHeads(
       look.heads.map((values, i) => ({
         title: `${Math.floor(i / nHead)}.${i % nHead}`,
@@ -89,8 +86,16 @@ export class Inside {
       this.chosen,
     );
     const off = ({ row = 0, column = 0 }) => column > row && plan.switches.mask !== false;
-    this.board.set(look.heads[this.chosen], { rows: names, columns: names, off });
-    this.says.textContent = firmest(look, tokens, nHead);
+    const { at, weight } = all[this.chosen];
+    const place = this.place ?? { row: T - 1, column: at };
+    this.board.set(look.heads[this.chosen], { rows: names, columns: names, off, place });
+    const [block, head] = [Math.floor(this.chosen / nHead), this.chosen % nHead];
+    const [from, to] = [tokens[T - 1], tokens[at]].map((token) =>
+      quoted(visible(token.trim() || token)),
+    );
+    this.says.replaceChildren("From ", from, `, head ${block}.${head} attends `);
+    this.says.append(weight < 2 / T ? "to no token much more than to others" : "most to ");
+    this.says.append(...(weight < 2 / T ? ["."] : [to, ` (${fixed(weight, 2)}).`]));
     if (sides.length) this.draw(sides);
   }
 

@@ -18,13 +18,37 @@ export function marked(text, failsAt) {
   return [text.slice(0, failsAt), make("mark", {}, `⟦${text.slice(failsAt)}`)];
 }
 
-/** @param {Mark} mark */
-export function verdict({ right, read, expected, failsAt }) {
-  if (right === null) return "";
-  if (right) return "A story by all the rules.";
-  const some = (expected ?? []).slice(0, 3).map((one) => `“${one.trim()}”`);
-  const next = some.length ? `, where ${some.join(" or ")} could follow` : "";
-  return failsAt === null ? "It ends too early." : `Right for ${percent(read ?? 0)}${next}.`;
+/**
+ * A text up to its last whole word, if a full window has cut it.
+ * @param {string} text
+ */
+export function whole(text) {
+  const cut = !/[.!?…。！？؟][\s"'”’»)\]]*$/u.test(text);
+  const end = cut ? text.search(/\s\S*$/u) : -1;
+  return { cut, text: end > text.length / 2 ? `${text.slice(0, end)} …` : text };
+}
+
+/**
+ * What is to be said of a text: pieces of a sentence. Expected words are isolated, as they may run
+ * from right to left.
+ * @param {Pick<Mark, "right" | "read" | "expected" | "failsAt" | "story">} mark
+ * @param {Side["plan"]} plan
+ * @returns {(Node | string)[]}
+ */
+export function verdict({ right, read, expected, failsAt, story }, plan) {
+  const full = `The window of ${plan?.model.T} tokens is full here.`;
+  if (right === null) return [whole(story).cut ? full : ""];
+  if (right)
+    return [`A ${plan?.data.kind === "sentences" ? "sentence" : "story"} by all the rules.`];
+  if (failsAt === null) return [whole(story).cut ? full : "It ends too early."];
+  const some = (expected ?? []).slice(0, 3).flatMap((one, i) => [i ? " or " : "", quoted(one)]);
+  const next = some.length ? [", where ", ...some, " could follow"] : [];
+  return [`Right for ${percent(read ?? 0)}`, ...next, "."];
+}
+
+/** @param {string} token */
+export function quoted(token) {
+  return make("bdi", {}, `“${token.trim() || token}”`);
 }
 
 export class Stories {
@@ -37,7 +61,7 @@ export class Stories {
     this.caption = make(
       "p",
       { class: "soft" },
-      "How far each story is right: the latest stands on the right, and a story by all the rules is coloured.",
+      "How far each story is right, the latest on the right. One by all the rules is coloured.",
     );
     this.counted = make("p", { class: "soft counted" });
     this.element = make(
@@ -72,9 +96,9 @@ export class Stories {
       this.counted.textContent = "";
       return;
     }
-    this.text.replaceChildren(...marked(last.story, last.failsAt));
+    this.text.replaceChildren(...marked(whole(last.story).text, last.failsAt));
     this.text.classList.toggle("own", own);
-    this.verdict.textContent = verdict(last);
+    this.verdict.replaceChildren(...verdict(last, side.plan));
     this.verdict.classList.toggle("right", Boolean(last.right));
     this.strip.hidden = this.caption.hidden = last.read === null;
     if (last.read !== null) this.draw(marks.slice(-MOST));

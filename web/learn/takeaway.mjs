@@ -2,7 +2,7 @@
 
 import { make } from "../exhibits/dom.mjs";
 import { runs, save } from "./start.mjs";
-import { marked, verdict } from "./stories.mjs";
+import { marked, verdict, whole } from "./stories.mjs";
 import { count } from "./words.mjs";
 
 /** @import { Page } from "../exhibits/exhibit.mjs" */
@@ -38,18 +38,12 @@ export class Takeaway {
     this.there = make("p", { hidden: true }, this.link, ", or in any chapter.");
     this.prompt = make("input", { type: "text", "aria-label": "the beginning of a text" });
     this.written = make("p", { class: "story written" });
+    this.judged = make("p", { class: "soft", role: "status" });
     const write = button("write", async () => {
-      const {
-        text,
-        failsAt,
-        read,
-        right,
-        expected = [],
-      } = await this.side().handle.write(this.prompt.value, ++this.seed);
-      this.written.replaceChildren(...marked(text, failsAt ?? null));
-      return right === undefined || right === null || read === null
-        ? ""
-        : verdict({ right, read, expected, failsAt, step: 0, story: text, held: 0 });
+      const { text, ...found } = await this.side().handle.write(this.prompt.value, ++this.seed);
+      this.written.replaceChildren(...marked(whole(text).text, found.failsAt ?? null));
+      this.judged.replaceChildren(...verdict({ ...found, story: text }, this.side().plan));
+      return "";
     });
     this.prompt.addEventListener("keydown", (event) => event.key === "Enter" && write.click());
     this.twenty = button("judge 20 stories", async () => {
@@ -62,6 +56,7 @@ export class Takeaway {
       make("p", { class: "head" }, "It is yours"),
       make("div", { class: "write" }, this.prompt, write, this.twenty),
       this.written,
+      this.judged,
       make(
         "div",
         { class: "switchboard" },
@@ -100,5 +95,7 @@ export class Takeaway {
     this.twenty.hidden = !side.judged;
     const crane = plan?.data.kind === "crane";
     this.prompt.placeholder = crane ? "In the marsh, the crane" : "the beginning of a text";
+    if (state !== "making" && reports.length) return;
+    this.written.textContent = this.judged.textContent = ""; // of another model
   }
 }

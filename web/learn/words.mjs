@@ -53,10 +53,44 @@ export function both(first, second, name) {
 }
 
 /**
+ * The training loss about a step.
+ * @param {Side["reports"]} reports
+ * @param {number} step
+ */
+function lossAt(reports, step) {
+  const found = reports.findIndex((report) => report.step >= step);
+  const i = found < 0 ? reports.length - 1 : found;
+  return mean(reports.slice(Math.max(0, i - 2), i + 3).map(({ loss }) => loss));
+}
+
+const mean = (/** @type {number[]} */ all) => all.reduce((sum, one) => sum + one, 0) / all.length;
+
+const RISE = 0.05; // nats, from which on a loss has risen
+
+/**
+ * Since when a run learns its text by heart: what is held out gets worse, while training gets better.
+ * @param {Pick<Side, "marks" | "reports">} side
+ * @returns {{step: number, from: number, to: number} | null}
+ */
+export function overfitting({ marks, reports }) {
+  const smooth = marks.slice(2).map(({ step }, i) => ({
+    step,
+    held: mean(marks.slice(i, i + 3).map(({ held }) => held)),
+  }));
+  const last = smooth.at(-1);
+  if (!last) return null;
+  const best = smooth.reduce((least, one) => (one.held < least.held ? one : least));
+  const falls = lossAt(reports, last.step) < lossAt(reports, best.step);
+  if (!(last.held - best.held > RISE && falls)) return null;
+  return { step: best.step, from: best.held, to: last.held };
+}
+
+/**
  * What the loss of a run means at this point.
  * @param {Side} side
  */
-export function standing({ reports, floors, vocabSize, state, step }) {
+export function standing(side) {
+  const { reports, marks, floors, vocabSize, state, step, plan } = side;
   const last = reports.at(-1);
   if (!last) {
     if (state === "making") return "The text and the first, random weights are being prepared.";
@@ -66,14 +100,28 @@ export function standing({ reports, floors, vocabSize, state, step }) {
   }
   const { loss } = last;
   const { unigram = Infinity, bigram = 0, truth = null } = floors ?? {};
-  const begin = `After ${count(step)} steps the loss is ${lossText(loss)}.`;
+  const kind = plan?.data.kind;
+  const held = marks.at(-1)?.held;
+  const aside = kind === "text" ? "the text set aside" : "new stories";
+  const heldOut =
+    held === undefined || kind === "sentences" ? "" : ` It is ${lossText(held)} on ${aside}.`;
+  const begin = `After ${count(step)} steps the loss is ${lossText(loss)}.${heldOut}`;
+  const rises = heldOut && overfitting(side);
+  if (rises) {
+    return `${begin} Since step ${count(rises.step)} that has risen from ${fixed(rises.from, 2)} while the loss of training fell, so the model is learning its text by heart. This is called overfitting.`;
+  }
   if (!(loss < unigram)) {
     return `${begin} Counting how frequent each token is would do better (${fixed(unigram, 2)}).`;
   }
   if (!(loss < bigram)) {
     return `${begin} The model knows which tokens are frequent, and is learning which follow which (${fixed(bigram, 2)}).`;
   }
-  const pairs = `Counting pairs of neighbours reaches no more than ${fixed(bigram, 2)}, so the model uses tokens further back.`;
+  const half = Math.round(step / 2);
+  const then = lossAt(reports, half);
+  const pairs =
+    then < bigram
+      ? `At step ${count(half)} it was ${lossText(then)}, and counting pairs of neighbours reaches ${fixed(bigram, 2)}.`
+      : `Counting pairs of neighbours reaches no more than ${fixed(bigram, 2)}, so the model uses tokens further back.`;
   if (truth === null) return `${begin} ${pairs}`;
   const above = loss - truth;
   if (above > 0.3) return `${begin} ${pairs}`;

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ def test_a_run_that_has_ended_writes_and_leaves_its_slot(learn):
 def test_a_finished_run_may_be_opened_and_trained_further(learn):
     settings = {**KEPT["plan"]["settings"], "steps": 2340}
     finished = {**KEPT, "state": {"settings": settings}}
-    run = learn({"kept": finished}).seen("A finished run is kept here: my crane, 2,340 steps")
+    run = learn({"kept": finished}).seen("A finished run is kept here: my crane, step 2,340")
     run.button("open it").click()
     run.seen("All 2,340 steps are done.")
     assert run.button("write").is_visible()
@@ -363,6 +364,52 @@ def test_a_text_of_ones_own(learn):
     assert run.element.locator(".run-1 .read-marks").is_hidden()  # nobody judges it
     assert "knows the grammar" not in run.element.locator(".plot").text_content()
     assert "Moor" not in run.shown.query
+
+
+def test_a_text_of_ones_own_knows_no_stories(learn):
+    run = learn({"story": "Der Kran steht über dem Moo", "overfits": True})
+    run.button("a text of yours").click()
+    run.element.locator("textarea").fill(TEXT)
+    for word in ("stories", "dotted"):
+        assert word not in run.element.inner_text().replace("Crane World’s stories", "")
+    run.train().seen("Der Kran steht über dem …")
+    run.seen("The window of 64 tokens is full here.")
+    run.seen("that has risen from")
+    assert re.search(r"It is \d\.\d\d on the text set aside\.", run.shown.sentence)
+    assert "stories" not in run.element.inner_text()
+
+
+def test_what_is_said_of_heads_is_what_is_selected(learn):
+    run = learn().train().seen("attends most to")
+    run.button("pause").click()
+    run.button("go on").wait_for()
+    run.page.wait_for_timeout(400)
+    heads = run.element.locator(".heads")
+    name = heads.locator(".thumbs .chosen").inner_text()
+    assert f"“crane”, head {name} attends most to" in heads.inner_text()
+    assert heads.locator("output").inner_text().startswith("␣crane → ")
+    assert heads.locator("bdi").count() == 2  # words of any direction
+    heads.locator(".thumbs button").nth(3).click()
+    assert "head 0.3 attends" in heads.inner_text()
+
+
+def test_numbers_agree_and_do_not_touch(learn):
+    run = learn().train().seen("What it writes after")
+    run.button("pause").click()
+    run.button("go on").wait_for()
+    run.page.wait_for_timeout(400)
+    name = run.element.locator(".plot text.now")
+    assert name.inner_html() == run.element.locator(".readings b").nth(2).inner_text()
+    box = name.bounding_box()
+    for circle in run.element.locator(".plot circle").all():
+        other = circle.bounding_box()
+        beside = other["x"] >= box["x"] + box["width"] or other["x"] + other["width"] <= box["x"]
+        below = other["y"] + 1 >= box["y"] + box["height"] * 0.75  # digits have no descenders
+        assert beside or below
+    readings = [one.bounding_box() for one in run.element.locator(".readings > span").all()]
+    for one, other in pairwise(readings):
+        assert one["x"] + one["width"] < other["x"]
+    assert "step, of 6,000" in run.element.locator(".readings").inner_text()
 
 
 def test_the_model_can_be_taken_along(learn):
