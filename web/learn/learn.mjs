@@ -141,7 +141,7 @@ export function learn(page) {
   function told(expects) {
     const [first, second] = sides;
     if (expects) {
-      return "Nothing has been learned yet. The dotted curve is a stored run of such a model.";
+      return "Nothing has been learned yet. The dotted curve is a stored run.";
     }
     if (!second.step) return standing(first);
     return both(first, second, EXPERIMENTS[choices.second]?.name ?? "");

@@ -88,7 +88,7 @@ export class Stories {
     if (!last) {
       const wait =
         side.state === "none"
-          ? "Every four seconds the model writes a text with what it has learned so far, and the first ones are noise."
+          ? "Every four seconds the model writes a text. The first ones are noise."
           : "The first text comes in a few seconds …";
       this.text.replaceChildren(make("span", { class: "soft" }, wait));
       this.verdict.textContent = "";
