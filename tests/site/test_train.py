@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -69,6 +70,46 @@ def test_a_run_is_continued_after_a_reload(page, address):
     assert step(learn) >= before > 0
 
 
+def test_a_run_that_was_stopped_is_left_to_another_tab(page, address):
+    page.goto(f"{address}/book/train.html")
+    learn = train(page, 100_000)
+    learn.get_by_role("button", name="pause").click()  # which stores it
+    learn.get_by_role("button", name="go on").click()
+    learn.get_by_role("button", name="pause").wait_for()
+    other = page.context.new_page()
+    other.goto(f"{address}/book/train.html")
+    there = awake(other)
+    there.locator(".kept").get_by_text("A run is kept here").wait_for(timeout=LONG)
+    there.get_by_role("button", name="go on").click()
+    there.get_by_role("alert").get_by_text("going on in another tab").wait_for(timeout=LONG)
+    assert there.locator(".kept").is_visible()
+    page.bring_to_front()
+    learn.get_by_role("button", name="stop").click()
+    learn.get_by_role("button", name="train again").wait_for(timeout=LONG)
+    learn.get_by_role("button", name="write", exact=True).click()
+    learn.locator(".written").get_by_text(re.compile(r"\w")).wait_for(timeout=LONG)
+    with page.expect_download():
+        learn.get_by_role("button", name="save as a file").click()
+    other.bring_to_front()
+    there.get_by_role("button", name="go on").click()
+    there.get_by_role("button", name="pause").wait_for(timeout=LONG)
+    assert there.get_by_role("alert").count() == 0
+
+
+def test_a_finished_run_is_opened_and_trained_further(page, address):
+    page.goto(f"{address}/book/train.html")
+    learn = train(page, 200)
+    learn.get_by_text("All 200 steps are done.").wait_for(timeout=LONG)
+    page.reload()
+    learn = awake(page)
+    learn.get_by_text("A finished run is kept here: my 32 sentences, step 200").wait_for()
+    learn.get_by_role("button", name="open it").click()
+    learn.get_by_role("button", name="write", exact=True).wait_for(timeout=LONG)
+    learn.get_by_role("button", name="train 100 steps more").click()
+    learn.get_by_text("All 300 steps are done.").wait_for(timeout=LONG)
+    assert step(learn) == 300
+
+
 def test_the_other_pages_show_the_model_that_was_trained(page, address):
     page.goto(f"{address}/book/train.html")
     learn = train(page, 200)
@@ -88,9 +129,21 @@ def test_the_first_page_leads_to_it_and_print_has_a_run(soup):
     assert losses == sorted(losses, reverse=True)
 
 
+def test_the_title_begins_where_the_exhibit_does(page, address):
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(f"{address}/book/train.html")
+    edges = [awake(page).locator("> .choices"), page.locator("h1"), page.locator(".pitch")]
+    boxes = [one.bounding_box() for one in edges]
+    assert len({box["x"] for box in boxes}) == 1
+    assert boxes[1]["y"] < boxes[2]["y"] < boxes[0]["y"]
+
+
 def test_a_phone_has_everything_below_each_other(page, address):
     """With the styles as they are minified."""
     page.goto(f"{address}/book/train.html")
-    picture = awake(page).locator(".picture > *")
-    curve, writes = (one.bounding_box() for one in picture.all())
-    assert curve["x"] == writes["x"] and curve["y"] < writes["y"]
+    learn = train(page, 2000)
+    learn.locator(".inside").wait_for()
+    boxes = [one.bounding_box() for one in learn.locator(".picture > *, .inside > *").all()]
+    assert {box["x"] for box in boxes} == {boxes[0]["x"]}
+    assert all(box["width"] > 340 for box in boxes)
+    assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)

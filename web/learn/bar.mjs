@@ -70,8 +70,7 @@ export class Bar {
     this.range.value = String(Math.log10(this.lr));
     this.number.textContent = rateText(this.lr);
     this.range.setAttribute("aria-valuetext", rateText(this.lr));
-    this.warns.textContent =
-      this.lr > HIGH ? "At this rate runs usually diverge. You can go back." : "";
+    this.warns.textContent = this.lr > HIGH ? "At this rate runs usually diverge." : "";
   }
 
   /** @param {Side} side */

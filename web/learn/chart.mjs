@@ -9,7 +9,7 @@ import { count, lossText } from "./words.mjs";
 
 const MOST = 300; // points of a curve
 const PHONE = 440; // pixels, below which everything is drawn larger
-const NAME = 0.1; // of the width, which the number at a curve's end takes
+const NAME = 0.13; // of the width, which the number at a curve's end takes
 const warp = (/** @type {number} */ step) => Math.log10(1 + step / 10);
 
 /**

@@ -48,7 +48,7 @@ export const EXPERIMENTS = {
   },
   wide: {
     name: "twice as wide",
-    says: "The second model is twice as wide, and takes longer for a step.",
+    says: "The second model is twice as wide, so its steps take longer.",
     change: (plan) => ({ ...plan, model: { ...plan.model, nEmbd: 2 * plan.model.nEmbd } }),
   },
 };

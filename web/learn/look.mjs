@@ -26,6 +26,7 @@ function firmest(map) {
 export class Inside {
   constructor() {
     this.chosen = 0;
+    this.plan = /** @type {Side["plan"]} */ (null);
     this.picked = false; // by the reader; else it is the head that looks most firmly
     /** @type {{row: number, column: number} | null} */
     this.place = null; // that the reader has pointed at
@@ -64,7 +65,7 @@ export class Inside {
     this.side = side;
     const { look, plan, opened } = side;
     this.element.hidden = !look;
-    if (!plan) this.place = null;
+    if (plan !== this.plan) [this.plan, this.place, this.picked] = [plan, null, false];
     if (!look || !plan || !opened) return;
     const { nHead } = plan.model;
     const T = Math.round(Math.sqrt(look.heads[0].length));
