@@ -153,7 +153,7 @@ export class Choices {
       dir: "auto",
       spellcheck: "false",
       placeholder:
-        "Paste a text in any language, such as a book from Project Gutenberg or your notes. Or drop a file here.",
+        "Paste a text in any language, such as a book or your notes, or drop a file here.",
       "aria-label": "the text to learn from",
       oninput: () => this.take(this.area.value),
       ondragover: (/** @type {DragEvent} */ event) => event.preventDefault(),

@@ -66,23 +66,20 @@ function lossAt(reports, step) {
 const mean = (/** @type {number[]} */ all) => all.reduce((sum, one) => sum + one, 0) / all.length;
 
 const RISE = 0.05; // nats, from which on a loss has risen
+const FAR = 0.7; // nats above the loss of training
 
 /**
- * Since when a run learns its text by heart: what is held out gets worse, while training gets better.
+ * How one sees that a run learns its text by heart, or "".
  * @param {Pick<Side, "marks" | "reports">} side
- * @returns {{step: number, from: number, to: number} | null}
  */
 export function overfitting({ marks, reports }) {
-  const smooth = marks.slice(2).map(({ step }, i) => ({
-    step,
-    held: mean(marks.slice(i, i + 3).map(({ held }) => held)),
-  }));
-  const last = smooth.at(-1);
-  if (!last) return null;
-  const best = smooth.reduce((least, one) => (one.held < least.held ? one : least));
-  const falls = lossAt(reports, last.step) < lossAt(reports, best.step);
-  if (!(last.held - best.held > RISE && falls)) return null;
-  return { step: best.step, from: best.held, to: last.held };
+  const best = marks.reduce((least, one) => (one.held < least.held ? one : least));
+  const last = marks[marks.length - 1];
+  const [then, now] = [best, last].map(({ step }) => lossAt(reports, step));
+  if (last.held - best.held > RISE && now < then) {
+    return `Since step ${count(best.step)} that has risen from ${fixed(best.held, 2)} while the loss of training fell`;
+  }
+  return last.held - now > FAR ? "That is far higher" : "";
 }
 
 /**
@@ -108,7 +105,7 @@ export function standing(side) {
   const begin = `After ${count(step)} steps the loss is ${lossText(loss)}.${heldOut}`;
   const rises = heldOut && overfitting(side);
   if (rises) {
-    return `${begin} Since step ${count(rises.step)} that has risen from ${fixed(rises.from, 2)} while the loss of training fell, so the model is learning its text by heart. This is called overfitting.`;
+    return `${begin} ${rises}, so the model is learning its text by heart. This is called overfitting.`;
   }
   if (!(loss < unigram)) {
     return `${begin} Counting how frequent each token is would do better (${fixed(unigram, 2)}).`;
