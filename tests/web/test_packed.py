@@ -26,7 +26,7 @@ LIMITS = {  # kB
     "deep": 41,
     "scale": 9,
     "live": 47,
-    "learn": 14,
+    "learn": 15,  # the choices, the curve, stories, heads, gradients, and every refusal
 }
 
 
