@@ -38,7 +38,7 @@ async ([address, text, prompts]) => {
       document.head.append(script);
     });
   }
-  const settings = { ...gpt2Runs.DEFAULTS, steps: 30, lr: 0.01, minLr: 0.001, warmupSteps: 5 };
+  const settings = { steps: 30, lr: 0.01, minLr: 0.001, warmupSteps: 5 };
   const model = { nLayer: 1, nHead: 2, nEmbd: 16, T: 16 };
   const whole = text.repeat(200);
   const data = { kind: "text", unit: "characters", vocabSize: 256, text: whole };

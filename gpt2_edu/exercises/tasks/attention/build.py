@@ -56,6 +56,17 @@ class Head(nn.Module):
 '''
 
 
+MIXTURE = (  # with and without a mask
+    Mistake(
+        "The weights come first: a row of them mixes the rows of v, `weights @ v`.",
+        ("weights @ v", "v @ weights"),
+    ),
+    Mistake(
+        "`*` multiplies entry by entry. The mixture is a product of matrices, `weights @ v`.",
+        ("weights @ v", "weights * v"),
+    ),
+)
+
 MISTAKES = (
     Mistake(
         "The division is missing: the scores are q · k / √D.",
@@ -127,14 +138,7 @@ MISTAKES = (
         "`Head` returns the scores. It returns what `attention(q, k, v)` makes of the three.",
         ("return attention(q, k, v)", "return q @ k.transpose(-2, -1)"),
     ),
-    Mistake(
-        "The weights come first: a row of them mixes the rows of v, `weights @ v`.",
-        ("weights @ v", "v @ weights"),
-    ),
-    Mistake(
-        "`*` multiplies entry by entry. The mixture is a product of matrices, `weights @ v`.",
-        ("weights @ v", "weights * v"),
-    ),
+    *MIXTURE,
 )
 
 

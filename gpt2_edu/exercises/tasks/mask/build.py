@@ -9,6 +9,7 @@ from ....tape import trace
 from ...crane_run import CRANE, MARSH, TEXT, crane_run
 from ...exercise import Case, Mistake, fitting
 from ...step import random_tensor
+from ..attention.build import MIXTURE
 from . import causal_attention
 from .causal_attention import properties as properties
 
@@ -113,14 +114,7 @@ MISTAKES = (
         "k must be transposed, so that each query meets each key: `q @ k.transpose(-2, -1)`.",
         ("k.transpose(-2, -1)", "k"),
     ),
-    Mistake(
-        "The weights come first: a row of them mixes the rows of v, `weights @ v`.",
-        ("weights @ v", "v @ weights"),
-    ),
-    Mistake(
-        "`*` multiplies entry by entry. The mixture is a product of matrices, `weights @ v`.",
-        ("weights @ v", "weights * v"),
-    ),
+    *MIXTURE,
     Mistake(
         "The triangle has a row for each query and a column for each key: `torch.ones(T, T)`.",
         ("torch.ones(T, T,", "torch.ones(T,"),
