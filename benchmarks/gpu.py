@@ -34,6 +34,8 @@ from torch.nn import functional as F
 from benchmarks import contenders, rungs
 from benchmarks.common import RESULTS, alternate, machine, parser, random_ids, short, top_kernels
 from gpt2_edu import GPT2, fast, flops, generate, stream
+from gpt2_edu.config import LlamaConfig
+from gpt2_edu.llama import Llama
 from gpt2_edu.machine.device import cpp_compiler
 from gpt2_edu.machine.measure import copy_rate, matrix_vector_rate, seconds
 
@@ -125,7 +127,7 @@ def cached_is_plain(bench: Bench) -> str:
     return f"{checked:,} tokens the same"
 
 
-def agree(model: GPT2, one: Tensor, other: Tensor, T: int) -> bool:
+def agree(model: GPT2 | Llama, one: Tensor, other: Tensor, T: int) -> bool:
     """Whether two greedy texts are the same, but where two logits are as good as equal."""
     for ours, theirs in zip(one, other, strict=True):
         unlike = (ours != theirs).nonzero()
@@ -203,6 +205,31 @@ def compiled_steps(bench: Bench) -> str:
     assert agree(model, compiled, plain, 9), "a changed weight is not seen"
     copies = torch.cuda.max_memory_allocated(bench.device) if bench.on_gpu else 0
     return f"{checked:,} tokens the same" + f", at most {copies / 2**30:.1f} GiB" * bench.on_gpu
+
+
+@part("A Llama: a cache, a compiled step")
+def llama(bench: Bench) -> str:
+    config = LlamaConfig(n_layer=4, block_size=1024)  # SmolLM2-135M has thirty, which compile long
+    if bench.quick:
+        config = LlamaConfig(
+            vocab_size=97, block_size=64, n_layer=2, n_head=4, n_kv_head=2, n_embd=32, n_inner=48
+        )
+    torch.manual_seed(0)
+    model = Llama(config).to(bench.device).eval()
+    checked, n = 0, 9 if bench.quick else 60
+    for B, T in ((1, 5), (3, 40)):
+        idx = random_ids(B, T, config.vocab_size, bench.device, 0)
+        for padding in (None, torch.arange(B, device=bench.device)):
+            given = {"temperature": 0.0, "padding": padding}
+            plain = generate(model, idx, n, use_cache=False, **given)
+            ways = {"cached": generate(model, idx, n, **given)}
+            if bench.on_gpu or cpp_compiler() is not None:
+                step = fast.Compiled(model, B, T + n, padding)
+                ways["compiled"] = generate(model, idx, n, temperature=0, predict=step)
+            for way, text in ways.items():
+                assert agree(model, text, plain, T), f"{way}, B {B}, T {T}, padding {padding}"
+                checked += B * n
+    return f"{checked:,} tokens the same"
 
 
 @part("Another device than the current one")
@@ -302,9 +329,11 @@ def out_of_memory(bench: Bench) -> str:
         return "needs a GPU"
     model, said = bench.model(bench.dtype), ""
     room = torch.cuda.get_device_properties(bench.device).total_memory
-    texts = 2 * room // (flops.cache_bytes_per_token(bench.config) * bench.config.block_size)
+    T, new = 600, 3
+    each = flops.cache_bytes_per_token(bench.config, kind_of(bench.dtype)) * (T + new)
+    texts = 2 * room // each
     try:
-        generate(model, bench.ids(texts, 600), 3)
+        generate(model, bench.ids(texts, T), new)
     except (ValueError, torch.OutOfMemoryError) as error:
         said = str(error).splitlines()[0][:90]
     assert said, f"{texts} texts fit"
@@ -380,7 +409,7 @@ def training_speed(bench: Bench) -> str:
     B, T, steps = (3, 31, 1) if bench.quick else (64, 1024, 4)
     if bench.on_gpu and not bench.quick:  # as many as fit
         room = torch.cuda.get_device_properties(bench.device).total_memory
-        fits = flops.largest_batch(config, T, int(0.9 * room), kind_of(bench.dtype), "cuda")
+        fits = flops.largest_batch(config, T, int(0.9 * room), kind_of(bench.dtype))
         B = min(B, fits)
     torch.set_float32_matmul_precision("high")
     idx = bench.ids(B, T + 1)
@@ -456,6 +485,35 @@ def training_rungs(bench: Bench) -> str:
     return told
 
 
+@part("The commands as a reader starts them: prepare, train, generate")
+def commands(bench: Bench) -> str:
+    def run(*words: str) -> str:
+        command = [sys.executable, "-m", "gpt2_edu", *words]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=RESULTS.parents[1])
+        assert done.returncode == 0, (done.stdout + done.stderr)[-900:]
+        return done.stdout
+
+    stories, steps = (200, 9) if bench.quick else (20_000, 1800)
+    with tempfile.TemporaryDirectory() as name:
+        run("prepare", f"crane:{stories}", "--tokenizer", "crane", "--out", f"{name}/data")
+        start = time.perf_counter()
+        run(
+            *f"train --data {name}/data --out {name}/run --device {bench.device.type}".split(),
+            *f"--steps {steps} --n-layer 3 --n-head 4 --n-embd 128 --block-size 128".split(),
+            *f"--batch-size 16 --warmup-steps {min(100, steps - 1)} --lr 3e-3 --quiet".split(),
+        )
+        took = time.perf_counter() - start
+        log = (Path(name) / "run" / "log.jsonl").read_text("utf-8").splitlines()
+        rows = [json.loads(line) for line in log]
+        wrote = run("generate", "In the marsh", "--model", f"{name}/run", "--seed", "1")
+    last = rows[-1]
+    found = {"seconds": took, "tokens/s": last["tokens_per_second"]}
+    found |= {"loss": last["loss"], "held loss": last["val_loss"]}
+    bench.figures[f"gpt2-edu train, {steps} steps"] = found
+    told = ", ".join(f"{name} {short(value)}" for name, value in found.items())
+    return f"{told}; wrote {' '.join(wrote.split())!r}"
+
+
 @part("Where a step of decoding spends its time")
 def decoding_profile(bench: Bench) -> str:
     if not bench.on_gpu:
@@ -490,6 +548,8 @@ def main(argv: list[str] | None = None) -> int:
             try:
                 with device:
                     said = run(bench)
+                if said.startswith("needs "):
+                    state = "left out"
             except Exception as error:
                 state = "failed"
                 where = traceback.extract_tb(error.__traceback__)[-1]
@@ -499,26 +559,32 @@ def main(argv: list[str] | None = None) -> int:
         took = time.perf_counter() - start
         results.append({"part": title, "state": state, "found": said, "seconds": round(took, 1)})
         print(f"{state:8} {title} ({took:.0f} s): {said}", flush=True)
+        write(bench, results, options.json)  # a run may be stopped
         torch.compiler.reset()
         gc.collect()
         if bench.on_gpu:
             torch.cuda.empty_cache()
+    print(f"written to {write(bench, results, options.json)}")
+    return int(any(result["state"] == "failed" for result in results))
+
+
+def write(bench: Bench, parts: list[dict[str, Any]], path: Path | None) -> Path:
+    """Store what was found so far, as JSON and as Markdown beside it."""
+    found = machine(bench.device)
     report = {
         "benchmark": "gpu",
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": machine(bench.device),
-        "quick": options.quick,
-        "parts": results,
+        "machine": found,
+        "quick": bench.quick,
+        "parts": parts,
         "rates": vars(bench).get("rates", {}),
         "figures": bench.figures,
     }
-    described = machine(bench.device)
-    chip = re.sub(r"[^a-z0-9]+", "-", described.get("gpu", described["cpu"]).lower()).strip("-")
-    path = options.json or RESULTS / f"gpu-{chip}-{report['date'][:10]}.json"
+    chip = re.sub(r"[^a-z0-9]+", "-", found.get("gpu", found["cpu"]).lower()).strip("-")
+    path = path or RESULTS / f"gpu-{chip}-{report['date'][:10]}.json"
     path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     path.with_suffix(".md").write_text(as_markdown(report), encoding="utf-8")
-    print(f"written to {path} and {path.with_suffix('.md').name}")
-    return int(any(result["state"] == "failed" for result in results))
+    return path
 
 
 def as_markdown(report: dict[str, Any]) -> str:

@@ -112,8 +112,13 @@ def measured() -> str:
         f"Measured on {date.fromisoformat(report['date'][:10]):%Y-%m-%d} on one {machine['gpu']} "
         f"with PyTorch {machine['torch']}."
     )
+    ran = [one for one in report["parts"] if one["state"] != "left out"]
     rows = [
         f"| {one['part']} | {one['state']} | {one['found'].replace('|', chr(92) + '|')} |"
-        for one in report["parts"]
+        for one in ran
     ]
-    return "\n".join([about, "", "| part | | found |", "| --- | --- | --- |", *rows])
+    others = [one for one in report["parts"] if one not in ran]
+    told = [f"* {one['part']}: {one['found']}" for one in others]
+    if told:
+        told = ["", "Not run:", "", *told]
+    return "\n".join([about, "", "| part | | found |", "| --- | --- | --- |", *rows, *told])
