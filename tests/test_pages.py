@@ -38,7 +38,7 @@ def numbers(block: str) -> list[list[float]]:
 def test_the_code_on_a_page_runs(page, capsys, tmp_path, monkeypatch):
     if page.stem == "train":  # a file that its reader has saved
         monkeypatch.chdir(tmp_path)
-        file = tmp_path / "my-crane-6000-steps.safetensors"
+        file = tmp_path / "my-crane-8000-steps.safetensors"
         save_for_page(GPT2.from_pretrained("crane"), load_tokenizer("crane"), file)
     for source in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
         source = source.replace("range(1000)", "range(100)")  # to be quick

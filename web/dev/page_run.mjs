@@ -11,7 +11,7 @@ import { judge, mark } from "../runs/show.mjs";
 import { makeData } from "../text/own.mjs";
 
 const STORED = new URL("../../gpt2_edu/assets/page_run.json", import.meta.url);
-const SEEN = [10, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 4000, 5000, 6000]; // with a story
+const SEEN = [10, 50, 100, 200, 400, 700, 1000, 1500, 2000, 3000, 4000, 6000, 8000]; // with a story
 const POINTS = 60; // of the curve
 const digits = (number, n) => Number(number.toFixed(n));
 

@@ -10,7 +10,7 @@
 /** Blocks, heads and width, and what a text or the stories are learned with. */
 export const SIZES = {
   small: { says: "1 block of width 32", nLayer: 1, nHead: 2, nEmbd: 32, batch: 8, steps: 4000 },
-  first: { says: "2 blocks of width 64", nLayer: 2, nHead: 4, nEmbd: 64, batch: 8, steps: 6000 },
+  first: { says: "2 blocks of width 64", nLayer: 2, nHead: 2, nEmbd: 64, batch: 8, steps: 8000 },
   larger: { says: "2 blocks of width 96", nLayer: 2, nHead: 4, nEmbd: 96, batch: 16, steps: 1800 },
   crane: { says: "3 blocks of width 128", nLayer: 3, nHead: 4, nEmbd: 128, batch: 16, steps: 1800 },
 };

@@ -136,13 +136,13 @@ def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
 def test_its_end_is_told_and_another_may_follow(learn):
     run = learn({"every": 600}).train()
     run.button("train again").wait_for()
-    assert run.step == 6000
+    assert run.step == 8000
     run.seen("Of 20 stories after 4,200 steps, 11 were right.")  # counted once a minute
     run.button("train again").click()
-    run.seen("A new run takes the place of my crane, step 6,000")
+    run.seen("A new run takes the place of my crane, step 8,000")
     assert len(run.asked("start")) == 1
     run.button("keep it").click()
-    run.seen("All 6,000 steps are done.")
+    run.seen("All 8,000 steps are done.")
     run.button("train again").click()
     run.button("begin anew").click()
     run.button("pause").wait_for()
@@ -409,7 +409,7 @@ def test_numbers_agree_and_do_not_touch(learn):
     readings = [one.bounding_box() for one in run.element.locator(".readings > span").all()]
     for one, other in pairwise(readings):
         assert one["x"] + one["width"] < other["x"]
-    assert "step, of 6,000" in run.element.locator(".readings").inner_text()
+    assert "step, of 8,000" in run.element.locator(".readings").inner_text()
 
 
 def test_the_model_can_be_taken_along(learn):
