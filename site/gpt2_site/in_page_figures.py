@@ -8,6 +8,7 @@ from typing import Any
 
 from gpt2_site.gpu_figures import newest
 
+NUMBERS = dict(enumerate("no one two three four five six seven eight nine ten".split()))
 NAMES = {
     "ours": "WebAssembly",
     "ours, plain JavaScript": "plain JavaScript",
@@ -82,4 +83,34 @@ def about() -> str:
         f"Measured on {date.fromisoformat(report()['date'][:10]):%Y-%m-%d} with Chromium "
         f"{settings['chromium'].split('.')[0]} on {machine['cores']} shared cores "
         f"({machine['cpu']}), onnxruntime-web {settings['onnxruntime-web']}, one thread each."
+    )
+
+
+def waited() -> str:
+    """How long a reader waits for right stories, from benchmarks/page_training.py --learn."""
+    found = newest("page_training_learn")
+    rows = {row["task"]: row for row in found["rows"]}
+    spans = [
+        f"{min(values):.0f} to {max(values):.0f} seconds"
+        for values in (rows[task]["values"] for task in ("first right story", "10 of 20 right"))
+    ]
+    over = rows["loss above the truth at the end"]["median"]
+    runs = len(rows["first right story"]["values"])
+    return (
+        f"In {NUMBERS[runs]} runs on {found['machine']['cores']} cores of an "
+        f"{found['machine']['cpu']}, the first right story came after {spans[0]}, and half of 20 "
+        f"were right after {spans[1]}. At the end the loss was {over:.3f} nats above the truth."
+    )
+
+
+def pace() -> str:
+    """The training beside others, from benchmarks/page_training.py: ratios of the larger model."""
+    rows = newest("page_training")["rows"]
+    last = [row for row in rows if row["task"] == rows[-1]["task"]]
+    rate = {row["contender"]: row["median"] for row in last}
+    one, two = rate["ours"], rate["ours, two workers"]
+    return (
+        f"On one core it trains at {one / rate['PyTorch, one thread']:.2f} times the speed of "
+        f"PyTorch and {one / rate['TensorFlow.js, WASM']:.0f} times that of TensorFlow.js, both "
+        f"on one thread; with a second worker it is {two / one:.1f} times as fast."
     )

@@ -124,6 +124,7 @@ NAMES: dict[str, dict[str, Any]] = {
     "book/gpu": vars(gpu_figures),
     "book/practice": {"exercise": exercise},
     "book/model": vars(in_page_figures),
+    "book/train": vars(in_page_figures),
 }
 
 
