@@ -8,6 +8,8 @@ import { MOST_TOKENS, unpackMerges } from "./vocabulary.mjs";
 
 /** @import { Config } from "../config.mjs" */
 
+const EPSILON = 1e-5; // of every model that is trained here
+
 /**
  * The sizes, the weights as a Trainer has them, the tokenizer, and the plan that the file was trained
  * by, if a page wrote it. Throws an Error that says in a sentence what is wrong.
@@ -16,7 +18,12 @@ import { MOST_TOKENS, unpackMerges } from "./vocabulary.mjs";
  *   plan: any}>}
  */
 export async function openFiles({ config: text, weights: file, merges: packed }) {
-  const { vocabSize } = readConfig(text);
+  const { vocabSize, layerNormEpsilon: epsilon } = readConfig(text);
+  if (epsilon !== EPSILON) {
+    throw new Error(
+      `this model divides with ε = ${epsilon} in LayerNorm, and the page with ${EPSILON}`,
+    );
+  }
   if (packed === undefined) {
     throw new Error("this file has no tokenizer: write it with gpt2-edu export --page");
   }

@@ -2,6 +2,7 @@
 
 import { choice as select, labelled, make } from "../exhibits/dom.mjs";
 import { Switchboard, choose } from "../exhibits/switchboard.mjs";
+import { Begun } from "./begun.mjs";
 import { EXPERIMENTS } from "./experiments.mjs";
 import { DATA, SIZES, planOf, problem, rateOf, sizesOf } from "./settings.mjs";
 import { runs, textOf, workers } from "./start.mjs";
@@ -65,6 +66,7 @@ export class Choices {
       ...(settings.compact ? [] : [labelled("Its size", this.size)]),
       ...(changes.length ? [labelled("A second run beside it", this.beside)] : []),
     );
+    this.begun = new Begun(complain, () => this.set());
     this.fields = NUMBERS.map(([key, name]) => this.number(key, name));
     this.boxes = SWITCHES.map(([key]) => this.box(key));
     this.more = this.fold();
@@ -74,21 +76,19 @@ export class Choices {
       { class: "choices" },
       this.board.element,
       this.own,
-      ...(settings.compact ? [] : [this.more]),
+      ...(settings.compact ? [] : [this.begun.element, this.more]),
     );
     this.set();
   }
 
-  first() {
-    return sizesOf(this.data, this.state.get("learn.size"));
-  }
+  first = () => sizesOf(this.data, this.state.get("learn.size"));
 
   /** @returns {Kind} */
   get data() {
     return this.state.get("learn.data");
   }
 
-  /** The key of the experiment beside the run, or "none". */
+  // the key of the experiment beside the run, or "none"
   get second() {
     return this.state.get("learn.beside");
   }
@@ -234,12 +234,17 @@ export class Choices {
 
   set() {
     this.board.set();
+    const begun = this.begun.model;
     this.size.value = this.state.get("learn.size");
+    this.size.disabled = this.units.disabled = Boolean(begun);
+    if (begun) [this.sizes.T, this.unit] = [begun.model.T, "merges"];
+    this.units.value = this.unit;
     this.beside.value = this.second;
     this.seed.value = String(this.state.get("learn.seed"));
     this.own.hidden = this.data !== "text";
     for (const { key, field } of this.fields) {
       if (document.activeElement !== field) field.value = String(this.sizes[key]);
+      if (key === "T") field.disabled = Boolean(begun);
     }
   }
 
@@ -257,11 +262,12 @@ export class Choices {
       "learn.seed": seed,
       "learn.beside": "none",
     });
+    this.begun.set(null);
     this.sizes = { T: model.T, batch, steps };
     this.switches = { mask: true, positions: true, layerNorm: true, ...switches };
     SWITCHES.forEach(([key], i) => (this.boxes[i].checked = this.switches[key]));
     if (data.kind !== "text") return;
-    this.units.value = this.unit = data.unit;
+    this.unit = data.unit;
     this.fill(data.text);
   }
 
@@ -269,7 +275,8 @@ export class Choices {
   chosen(lr) {
     const { data, sizes, switches, text, unit, state } = this;
     const [size, seed] = [state.get("learn.size"), state.get("learn.seed")];
-    return { data, size, seed, lr, sizes, switches: { ...switches }, text, unit };
+    const begun = this.begun.model;
+    return { data, size, seed, lr, sizes, switches: { ...switches }, text, unit, begun };
   }
 
   /**

@@ -73,10 +73,11 @@ export class Side {
   /**
    * Get everything ready, and go. Throws what a reader should be told.
    * @param {Plan} plan
-   * @param {{saved?: Saved, keep?: boolean}} [how]  saved: a run to continue, or to show if it is at
-   *   its end; keep: it in the browser's storage
+   * @param {{saved?: Saved, keep?: boolean, begun?: import("./begun.mjs").Model | null}} [how]  saved:
+   *   a run to continue, or to show if it is at its end; keep: it in the browser's storage; begun: a
+   *   model to begin with
    */
-  async open(plan, { saved, keep = true } = {}) {
+  async open(plan, { saved, keep = true, begun = null } = {}) {
     this.clear();
     this.plan = plan;
     this.become("making");
@@ -87,7 +88,8 @@ export class Side {
       const [all, grammar] = await Promise.all([runs(), grammarFor(plan)]);
       const denied = keep ? await all.available() : "";
       const slot = keep && !denied ? this.slot : null;
-      const handle = await all.start(plan, slot, this.on, { saved, grammar });
+      const { weights, merges } = begun ?? {};
+      const handle = await all.start(plan, slot, this.on, { saved, grammar, weights, merges });
       if (this.plan !== plan) return handle.close(); // it was stopped meanwhile
       this.handle = handle;
       this.opened = handle.opened;

@@ -101,7 +101,8 @@ export function learn(page) {
   async function begin(plans, saved) {
     for (const side of sides) side.clear();
     const keep = plans.length === 1; // an experiment does not take the place of the reader's model
-    await Promise.all(plans.map((plan, i) => sides[i].open(plan, { saved, keep })));
+    const begun = saved ? null : choices.begun.model;
+    await Promise.all(plans.map((plan, i) => sides[i].open(plan, { saved, keep, begun })));
   }
 
   const stop = () => each((side) => side.stop());

@@ -5,7 +5,7 @@
 /** @typedef {{T: number, batch: number, steps: number}} Sizes */
 /** @typedef {{data: Kind, size: string, seed: number, lr: number, sizes: Sizes,
  *   switches: Record<"mask" | "positions" | "layerNorm", boolean>, text: string,
- *   unit: "characters" | "merges"}} Choice */
+ *   unit: "characters" | "merges", begun: import("./begun.mjs").Model | null}} Choice */
 
 /** Blocks, heads and width, and what a text or the stories are learned with. */
 export const SIZES = {
@@ -46,15 +46,16 @@ export function rateOf(data) {
  * @param {number} workers
  * @returns {Plan}
  */
-export function planOf({ data, size, seed, lr, sizes, switches, text, unit }, workers) {
+export function planOf({ data, size, seed, lr, sizes, switches, text, unit, begun }, workers) {
   const { nLayer, nHead, nEmbd } = SIZES[/** @type {keyof typeof SIZES} */ (size)];
   const { T, batch, steps } = sizes;
+  const merges = begun?.vocabSize ?? MERGES;
   const off = Object.entries(switches).filter(([, on]) => !on);
   return {
     version: 1,
     name: data === "text" ? "my text" : data === "crane" ? "my crane" : "my 32 sentences",
     seed,
-    model: { nLayer, nHead, nEmbd, T },
+    model: begun?.model ?? { nLayer, nHead, nEmbd, T },
     batch,
     std: 0.1,
     settings: {
@@ -71,7 +72,7 @@ export function planOf({ data, size, seed, lr, sizes, switches, text, unit }, wo
     workers: batch > 1 && workers > 1 ? 2 : 1,
     data:
       data === "text"
-        ? { kind: "text", unit, vocabSize: unit === "merges" ? MERGES : 256, text }
+        ? { kind: "text", unit, vocabSize: unit === "merges" ? merges : 256, text }
         : { kind: data },
   };
 }
@@ -86,7 +87,7 @@ const LIMITS = /** @type {[keyof Sizes, string, number, number][]} */ ([
  * Why no run can be made of these choices: a sentence, or "".
  * @param {Choice} choice
  */
-export function problem({ data, sizes }) {
+export function problem({ data, sizes, begun }) {
   for (const [key, name, least, most] of LIMITS) {
     const value = sizes[key];
     if (!(Number.isInteger(value) && value >= least && value <= most)) {
@@ -96,6 +97,9 @@ export function problem({ data, sizes }) {
   }
   if (data === "sentences" && sizes.T !== WINDOW.sentences) {
     return `The 32 sentences have ${WINDOW.sentences} tokens each: choose a window of ${WINDOW.sentences}.`;
+  }
+  if (data === "sentences" && begun) {
+    return "The 32 sentences have 19 tokens, which no other model has: begin with random numbers.";
   }
   return "";
 }

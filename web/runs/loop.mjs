@@ -116,6 +116,11 @@ export class Loop {
   async open({ id, plan, grammar, merges, state, ms, weights }) {
     const progress = (/** @type {number} */ share) => this.post({ id, progress: share });
     const data = await this.makeData(plan, { grammar, merges, progress });
+    if (weights && String(merges) !== String(data.merges)) {
+      throw new Error(
+        "The model in the file has other tokens than these texts: it can learn from a text of yours.",
+      );
+    }
     this.run = await Run.open(plan, data, { state, ms, weights });
     return data.merges;
   }

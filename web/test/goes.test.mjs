@@ -79,6 +79,7 @@ describe("a file that cannot be gone on with", () => {
     [{ merges: new Uint8Array(1 << 20) }, "does not fit its 261 tokens"],
     [{ config: JSON.stringify({ ...SIZES, vocab_size: 50257 }) }, "50,257 tokens, and the page"],
     [{ config: JSON.stringify({ ...SIZES, n_embd: 18 }) }, "config and weights do not fit"],
+    [{ config: JSON.stringify({ ...SIZES, layer_norm_epsilon: 1e-6 }) }, "with ε = 0.000001 in"],
     [{ config: "{}" }, "config.json must give"],
   ])("%o", async (change, said) => {
     const { files } = await trained();

@@ -159,6 +159,17 @@ test("a worker trains until it is told to pause, and to the end", async () => {
   expect(report.step).toBe(step + 30);
 });
 
+test("a worker begins with weights whose tokens are those of the data", async () => {
+  const { loop, ask } = looped();
+  const merges = await ask("open", { plan: smallPlan() });
+  const weights = loop.run.trainer.state().weights.map((w) => w / 2);
+  await ask("open", { plan: smallPlan(), weights, merges });
+  expect(loop.run.trainer.state()).toMatchObject({ step: 0, weights });
+  const others = merges.toReversed();
+  const refused = ask("open", { plan: smallPlan(), weights, merges: others });
+  await expect(refused).rejects.toThrow("other tokens than these texts");
+});
+
 test("a worker tells that a run diverges, and goes on from the good state", async () => {
   const { ask, told, events } = looped();
   await ask("open", { plan: smallPlan() });

@@ -56,6 +56,12 @@ globalThis.gpt2Runs = {
     globalThis.fake.asked.push(["drop", slot]);
     globalThis.fake.kept = null;
   },
+  openFiles: async () => {
+    const { wrong, model = { nLayer: 1, nHead: 2, nEmbd: 32, blockSize: 48 } } = globalThis.fake;
+    if (wrong) throw new Error(wrong);
+    const config = { ...model, vocabSize: 300 };
+    return { config, weights: new Float32Array(3), merges: new Uint8Array(256) };
+  },
   filesOf: async ({ plan, step }) => ({ name: `${plan.name}, ${step} steps` }),
   download: ({ name }) => new File(["x"], `${name}.safetensors`),
   folderOf: async ({ name }) => new File(["x"], `${name}.zip`),
@@ -63,6 +69,7 @@ globalThis.gpt2Runs = {
     const { fake } = globalThis;
     const nth = fake.asked.filter(([what]) => what === "start").length; // of the runs
     fake.asked.push(["start", slot, plan, options.saved?.step ?? 0]);
+    if (options.weights) fake.asked.push(["weights", options.weights.length]);
     if (fake.refuse) throw new Error(fake.refuse);
     on.making({ share: 0.5, what: "the stories are written" });
     let step = options.saved?.step ?? 0;
