@@ -36,21 +36,10 @@ def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
     if given.get("init_from"):
         given = {"block_size": sizes_of(given["init_from"]).block_size} | given
     if own:
-        return TrainConfig(**following(given) | given)
+        return TrainConfig(**given)
     known = {k: given[k] for k in ("device", "precision", "n_embd", "steps") if k in given}
     proposed = propose(given.get("data", "data"), minutes=minutes or 10.0, **known)
-    proposed["min_lr"] = given.get("lr", proposed["lr"]) / 10
     return TrainConfig(**proposed | given)
-
-
-def following(given: dict[str, Any]) -> dict[str, Any]:
-    """What follows from a number of steps and a learning rate that are given without the rest."""
-    found: dict[str, Any] = {}
-    if given.get("steps", 0) > 0:
-        found["warmup_steps"] = min(TrainConfig.warmup_steps, given["steps"] // 10)
-    if given.get("lr", 0) > 0:
-        found["min_lr"] = given["lr"] / 10
-    return found
 
 
 @command(

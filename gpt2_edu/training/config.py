@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -27,6 +28,12 @@ MAY_CHANGE = {
 }
 
 _SIZES = ("n_layer", "n_head", "n_embd")
+
+# What these settings are unless they are given: each follows from one that is declared before it.
+_FOLLOWING: dict[str, Callable[[TrainConfig], float]] = {
+    "warmup_steps": lambda config: min(100, config.steps // 10),
+    "min_lr": lambda config: float(f"{config.lr / 10:.12g}"),  # 6e-5, not 5.9…95e-5
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +59,10 @@ class TrainConfig:
     batch_size: int = option("sequences that a device works on at a time", 8)
     grad_accum: int = option("batches whose gradients make one step, on each device", 1)
     lr: float = option("highest learning rate", 6e-4)
-    min_lr: float = option("learning rate of the last step, after a cosine", 6e-5)
-    warmup_steps: int = option("steps over which the learning rate rises", 100)
+    min_lr: float = option("learning rate of the last step; by default a tenth of lr", None)
+    warmup_steps: int = option(
+        "steps over which the learning rate rises; by default a tenth of steps, at most 100", None
+    )
     weight_decay: float = option("AdamW's pull of the matrices towards 0", 0.1)
     beta1: float = option("AdamW's memory for gradients", 0.9)
     beta2: float = option("AdamW's memory for squared gradients", 0.95)
@@ -80,14 +89,16 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         for name, hint in typing.get_type_hints(type(self)).items():
+            if name in _FOLLOWING and getattr(self, name) is None:
+                object.__setattr__(self, name, _FOLLOWING[name](self))
             check_type(name, getattr(self, name), hint)
+        if not 0 < self.lr < math.inf:
+            raise ValueError(f"lr must be above 0, got {self.lr}")
         self._check(("block_size", "steps", "batch_size", "grad_accum", "eval_batches"), 1)
         self._check(("sample_tokens", "save_every", "keep", "log_every", *_SIZES), 1)
         self._check(("warmup_steps", "eval_every", "sample_every", "seed"), 0)
         self._check(("weight_decay", "grad_clip", "min_lr"), 0.0)
         self._check(("dropout", "beta1", "beta2"), 0.0, below=1.0)
-        if not 0 < self.lr < math.inf:
-            raise ValueError(f"lr must be above 0, got {self.lr}")
         if self.min_lr > self.lr:
             raise ValueError(f"min_lr={self.min_lr} is above lr={self.lr}: lower it")
         if self.seed >= 2**32:

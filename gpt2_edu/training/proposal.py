@@ -82,11 +82,11 @@ def settings_for(
     if not steps:
         steps = max(20, round(min(passes * tokens, affordable) / (batch_size * T)))
         steps -= steps % (100 if steps > 200 else 1)
-    lr, often = 0.4 / C, max(steps // 10, 1)
+    often = max(steps // 10, 1)
     return {
         **{"n_layer": N, "n_head": heads(C), "n_embd": C, "block_size": T},
-        **{"batch_size": batch_size, "steps": steps, "lr": lr, "min_lr": lr / 10},
-        **{"warmup_steps": min(100, steps // 10), "dropout": 0.1 if passes > 4 else 0.0},
+        **{"batch_size": batch_size, "steps": steps, "lr": 0.4 / C},
+        "dropout": 0.1 if passes > 4 else 0.0,
         **{"eval_every": often if held else 0, "sample_every": often},
         "save_every": max(steps // 4, 1),
         "prompt": "<|endoftext|>" if header.documents > 1 else "\n",

@@ -177,7 +177,7 @@ class Trainer:
         made = checkpoint and read_config(checkpoint / CONFIG, gpt2_weights)
         sizes = made or config.model_config(train.vocab_size)
         if begin := checkpoint or (config.init_from and locate(config.init_from)):
-            check_same_vocabulary(begin, train)
+            check_same_vocabulary(begin, train, str(checkpoint or config.init_from))
         self.prompt = self.tokenizer.encode(config.prompt, allowed_special="all")
         if config.sample_every and max(self.prompt) >= sizes.vocab_size:
             raise ValueError(
@@ -491,19 +491,20 @@ class Trainer:
         self.step, self.best_val_loss = state["step"], state["best"]
 
 
-def check_same_vocabulary(model: Path, shards: TokenShards) -> None:
+def check_same_vocabulary(model: Path, shards: TokenShards, name: str) -> None:
     """Raise ValueError if a model in a folder has another vocabulary than the shards.
 
-    Of a tokenizer of this package, GPT2's sizes say as much.
+    ``name`` is what the user calls the model: a file of a page is unpacked into a folder of its
+    own. Of a tokenizer of this package, GPT2's sizes say as much.
     """
     if not is_own(shards.encoding) and not (model / RANKS).is_file():
         return
     theirs = load_tokenizer(model)
     if tokenizer_hash(theirs) != tokenizer_hash(shards.encoding):
         raise ValueError(
-            f"the model in {model} has a vocabulary of {theirs.n_vocab:,} tokens, and the text in "
+            f"the model in {name} has a vocabulary of {theirs.n_vocab:,} tokens, and the text in "
             f"{shards.folder} was prepared with another one, of {shards.vocab_size:,}. Give the "
-            f"data that it was trained on, or prepare the text with --tokenizer {model}"
+            f"data that it was trained on, or prepare the text with --tokenizer {name}"
         )
 
 

@@ -109,6 +109,19 @@ def test_a_run_is_not_continued_with_another_vocabulary(run, refused, shards, tm
     )
 
 
+def test_a_vocabulary_of_the_same_size_is_told_by_the_models_own_name(run, refused, tmp_path):
+    """Not by the temporary folder that a page's file is read from."""
+    for name, text in (("crane", "A crane ate fish. "), ("fish", "A fly bit a frog. ")):
+        (tmp_path / f"{name}.txt").write_text(text * 90)
+        words = [tmp_path / f"{name}.txt", "--out", tmp_path / name, "--vocab-size", 262]
+        run("prepare", *words)
+    page, encoding = tmp_path / "mine.safetensors", load_tokenizer(tmp_path / "crane")
+    sizes = {"block_size": 16, "n_layer": 1, "n_head": 1, "n_embd": 8}
+    save_for_page(GPT2(GPT2Config(vocab_size=encoding.n_vocab, **sizes)), encoding, page)
+    said = refused("train", "--init-from", page, "--data", tmp_path / "fish", "--out", tmp_path)
+    assert f"the model in {page} has" in said and f"--tokenizer {page}" in said
+
+
 def test_without_sizes_a_run_takes_what_fits_and_those_given_win(run, refused, shards, tmp_path):
     """Never 124 million parameters on a laptop that nobody has asked for."""
     out = tmp_path / "run"

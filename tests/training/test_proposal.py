@@ -79,7 +79,7 @@ def test_the_device_is_measured_and_its_rate_decides(tmp_path, monkeypatch):
     assert propose(str(tmp_path), minutes=1e-9)["steps"] == 20
     monkeypatch.setattr(proposal, "training_rate", None)
     given = propose(str(tmp_path), n_embd=64, steps=9)
-    assert {**given, "n_embd": 64, "steps": 9, "eval_every": 1, "warmup_steps": 0} == given
+    assert {**given, "n_embd": 64, "steps": 9, "eval_every": 1} == given
     with pytest.raises(ValueError, match="minutes must be above 0"):
         propose(str(tmp_path), minutes=0)
 
