@@ -53,8 +53,9 @@ def call(
 ) -> Outcome:
     """Call a function with a case's arguments, and with this seed, so that a verdict is repeated.
 
-    Raises KeyboardInterrupt if the reader interrupts it, and nothing else. Settings of torch, seeds
-    and the folder are as before, and ``notes`` says which of them the call had changed.
+    Raises KeyboardInterrupt if the reader interrupts it, and nothing else. It has one of torch's
+    threads. Settings of torch, seeds and the folder are as before, and ``notes`` says which of them
+    the call had changed.
     """
     before = _copy(case.args)
     printed = _Printed()
@@ -62,7 +63,12 @@ def call(
     seconds = SECONDS if seconds is None else seconds
     outcome = Outcome()
     try:
-        with _interrupts() as interrupted, _restored(notes, seed), _output_to(printed):
+        with (
+            _one_thread(),
+            _interrupts() as interrupted,
+            _restored(notes, seed),
+            _output_to(printed),
+        ):
             try:
                 with _time_limit(seconds):
                     outcome = Outcome(function(*case.args))
@@ -185,6 +191,17 @@ def _output_to(printed: io.StringIO) -> Iterator[None]:
             yield
         finally:
             sys.stdout, sys.stderr = before
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    """On a busy machine torch's threads wait for each other, many times as long as they compute."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 @contextlib.contextmanager

@@ -7,10 +7,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 LARGEST = 8  # rows and columns of a table that is shown
+NUMBER = int | float | np.integer | np.floating | np.bool_
 
 
 class Labelled(dict[str, Any]):
@@ -28,6 +30,7 @@ def difference(got: Any, wanted: Any, tolerance: float) -> str | None:
 
 def first_difference(got: Any, wanted: Any, tolerance: float) -> tuple[str, Any, Any] | None:
     """The first difference in words, and the innermost tables or values that it lies in."""
+    got = got.item() if isinstance(got, np.generic) else got
     if isinstance(wanted, Tensor):
         wrong = _tensor_difference(got, wanted, tolerance)
         return (wrong, got, wanted) if wrong else None
@@ -64,7 +67,7 @@ def _labelled_difference(
 
 
 def _plain(got: Any, wanted: Any) -> Any:
-    """A tensor or NumPy value as the number or list that is wanted."""
+    """A tensor or NumPy array as the number or list that is wanted."""
     if getattr(got, "ndim", None) == 0 and hasattr(got, "item"):
         return got.item()
     if isinstance(wanted, int | float) and not isinstance(wanted, bool):
@@ -157,6 +160,7 @@ def kind_of(value: Any) -> str:
 
 def short(value: Any) -> str:
     """A value as a message shows it: at most 80 characters."""
+    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):
         return f"{value:.6g}"
     try:
@@ -185,7 +189,7 @@ def _numbers(value: Any) -> Tensor | None:
 def _all_numbers(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return all(map(_all_numbers, value))
-    return isinstance(value, int | float)
+    return isinstance(value, NUMBER)
 
 
 def is_telling(value: Any) -> bool:
@@ -194,7 +198,7 @@ def is_telling(value: Any) -> bool:
         return any(is_telling(part) for part in value.values())
     if isinstance(value, str):
         return len(value) > 20
-    whole = _numbers([value] if isinstance(value, int | float) else value)
+    whole = _numbers([value] if isinstance(value, NUMBER) else value)
     if whole is None:
         return isinstance(value, list | tuple) and any(is_telling(part) for part in value)
     finite = whole.double().flatten()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import math
 import re
 import sys
 import traceback
@@ -92,9 +93,11 @@ class Using:
             return _near(name, [other for other in dir(error.obj) if other[0] != "_"])
         if not isinstance(error, NameError) or not name:
             return ""
-        if name == "inf":
-            sign = "-" * ("-inf" in line)
+        if name == "inf" or f"{name}.inf" in line:  # np.inf, math.inf
+            sign = "-" * bool(re.search(rf"-({name}\.)?inf", line))
             return f'. Write `{sign}torch.inf`, or `float("{sign}inf")`'
+        if name in ("np", "numpy"):
+            return _without_numpy(name, line)
         if text := re.search(rf"\b({'|'.join(TEXTS)}) ?= ?{name}\b", line):
             return f'. Put it in quotes: `{text[1]}="{name}"`'
         for owner, module in frame.f_locals.items():
@@ -109,6 +112,18 @@ class Using:
                     )
         known = ["True", "False", "None", *(g for g in frame.f_globals if g[0] != "_")]
         return _near(name, [*frame.f_locals, *known])
+
+
+def _without_numpy(name: str, line: str) -> str:
+    """What to write for a function of NumPy, which the file does not import."""
+    used = re.search(rf"\b{name}\.(\w+)", line)
+    modules = {"a number": math, "a tensor": torch}
+    ways = [
+        f"`{module.__name__}.{used[1]}` for {what}"
+        for what, module in modules.items()
+        if used and hasattr(module, used[1])
+    ]
+    return f". The file does not import it: write {', '.join(ways)}" if ways else ""
 
 
 TEXTS = "approximate", "errors", "device", "reduction"  # arguments that are texts

@@ -532,6 +532,8 @@ def test_a_part_that_needs_other_cells_is_reported(capsys):
         ("mask", "~visible", "~visble", "Did you mean `visible`?"),
         ("residual", "MLP(n_embd)", "Mlp(n_embd)", "Did you mean `MLP`?"),
         ("mask", "-torch.inf", "-inf", 'Write `-torch.inf`, or `float("-inf")`'),
+        ("mask", "-torch.inf", "-np.inf", 'Write `-torch.inf`, or `float("-inf")`'),
+        ("mask", "math.sqrt", "np.sqrt", "`math.sqrt` for a number, `torch.sqrt` for a tensor"),
         ("mask", "scores.masked_fill", "scores.mask_fill", "Did you mean `masked_fill`?"),
         ("heads", "self.split_heads(q)", "self.split_head(q)", "Did you mean `split_heads`?"),
         ("heads", "attention(q, k, v)", "self.attention(q, k, v)", "leave out `self.`"),

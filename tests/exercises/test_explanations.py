@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import os
 import random
@@ -232,10 +233,22 @@ def test_the_source_of_a_class_without_methods_is_found():
         (torch.tensor([1, 2]), [1, 2]),
         (torch.tensor([]), []),
         ((torch.tensor(1), 2), (1, 2)),
+        (np.float32(0.5), torch.tensor(0.5)),
+        ({"a": np.float32(0.5)}, {"a": torch.tensor(0.5)}),
     ],
 )
 def test_numbers_of_numpy_and_torch_are_numbers(got, wanted):
     assert difference(got, wanted, 1e-5) is None
+
+
+def test_wrong_numbers_of_numpy_are_shown_like_others():
+    """Not as np.int64(3), and with the tables and the relation that Python's numbers have."""
+    wrong, right = [np.int64(3), np.float32(1.5), np.bool_(True)], [1, 1.5, 3]
+    assert difference(wrong, right, 1e-5) == "gives 3 where 1 is right (at index 0)"
+    assert difference({np.int64(3): 1}, {}, 1e-5) == "has the unexpected key 3"
+    assert difference(-np.float32(np.inf), None, 1e-5) == "gives -inf where None is right"
+    assert side_by_side(wrong, right, 1e-5)[1].split() == "3* 1.5 1* 1 1.5 3".split()
+    assert in_words(list(np.array([3, 1, 2])), [1, 2, 3], 1e-5) and is_telling(np.float32(0.318))
 
 
 class Unreadable:
@@ -340,6 +353,24 @@ def test_settings_and_seeds_are_as_before():
     assert os.getcwd() == folder and (sys.stdout, sys.stderr) == streams
     for words in ("default type", "default device", "gradients", "threads", "directory"):
         assert words in said
+
+
+def interrupted():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("ends", [lambda: None, lambda: 1 / 0, swallows, interrupted])
+def test_a_call_has_one_thread_and_the_notebook_its_own_afterwards(ends, monkeypatch):
+    """Torch's threads wait for each other where others use the processor, and a check for them."""
+    monkeypatch.setattr(calling, "SECONDS", 0.05)
+    seen, before = [], torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            outcome(lambda: seen.append(torch.get_num_threads()) or ends())
+        assert (seen, torch.get_num_threads()) == ([1], 3)
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_a_thread_that_still_runs_is_reported():
