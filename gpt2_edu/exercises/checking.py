@@ -278,7 +278,7 @@ def _diagnose(
     if said := _of_parts(exercise, answer):
         return said
     if any(telling) and (two := _two_mistakes(exercise, mistakes, outcomes, first)):
-        return f"Two mistakes at once. {two[0].message} And: {two[1].message}"
+        return _of_two(two[0].message, two[1].message)
     if in_part or not with_another:
         return in_part
     return f"{with_another} (That explains most of the wrong cases, not all.)"
@@ -340,6 +340,13 @@ def _two_mistakes(
         if _gives(exercise, code, outcomes, first):
             return one, other
     return None
+
+
+def _of_two(one: str, other: str) -> str:
+    """The messages of two mistakes in one, without sentences that both of them have."""
+    first, second = (re.split(r"(?<=[.?]) (?=[A-Z`])", message) for message in (one, other))
+    new = " ".join(sentence for sentence in second if sentence not in first)
+    return f"Two mistakes at once. {one} And: {new}" if new else f"In two places: {one}"
 
 
 def _of_parts(exercise: Exercise, answer: Callable[..., Any]) -> str | None:

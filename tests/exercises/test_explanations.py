@@ -69,6 +69,18 @@ def test_two_mistakes_at_once_are_both_named():
     assert report(changed(SOLUTION, *SUM.edits)).diagnosis == "y is subtracted"
 
 
+def test_what_two_mistakes_have_in_common_is_said_once():
+    more = ". Look again. Then go on."
+    both = tuple(Mistake(m.message + more, *m.edits) for m in (ROOT, SUM))
+    code = changed(SOLUTION, *ROOT.edits, *SUM.edits)
+    said = report(code, mistakes=both).diagnosis
+    assert said == (
+        "Two mistakes at once. the root is missing. Look again. Then go on. And: y is subtracted."
+    )
+    same = tuple(Mistake("The sum is wrong.", *m.edits) for m in (ROOT, SUM))
+    assert report(code, mistakes=same).diagnosis == "In two places: The sum is wrong."
+
+
 def test_the_search_for_two_mistakes_tries_so_many(monkeypatch):
     monkeypatch.setattr("gpt2_edu.exercises.checking.PAIRS", 0)
     assert report(changed(SOLUTION, *ROOT.edits, *SUM.edits)).diagnosis is None

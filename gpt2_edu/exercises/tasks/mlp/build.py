@@ -136,7 +136,7 @@ MISTAKES = (
         ("F.gelu(pre,", "nn.GELU(pre,"),
     ),
     Mistake(
-        "Nothing follows `c_proj`, because what the MLP adds may be negative. And the function between the layers is GELU, not ReLU.",
+        "Nothing follows `c_proj`, because what the MLP adds may be negative. The function between the layers is GELU, not ReLU.",
         ('F.gelu(pre, approximate="tanh")', "F.relu(pre)"),
         ("self.c_proj(act)", "F.relu(self.c_proj(act))"),
     ),

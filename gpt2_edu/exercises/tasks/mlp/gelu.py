@@ -94,7 +94,7 @@ MISTAKES = (
         ("math.sqrt(2 / math.pi) * ", ""),
     ),
     Mistake(
-        "The quotient is right, but its root is missing: `math.sqrt(2 / math.pi)`.",
+        "The root of the quotient is missing: `math.sqrt(2 / math.pi)`.",
         ("math.sqrt(2 / math.pi)", "2 / math.pi"),
     ),
     Mistake(
