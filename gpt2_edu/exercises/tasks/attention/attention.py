@@ -157,6 +157,10 @@ MISTAKES = (
         "The powers are not divided by their sum. The shares of a row must sum to 1: `softmax(dim=-1)`.",
         ("scores.softmax(dim=-1)", "scores.exp()"),
     ),
+    Mistake(
+        "`torch.bmm` and `transpose(1, 2)` need exactly one axis in front of the last two. `@` and `transpose(-2, -1)` take any number of them.",
+        ("q @ k.transpose(-2, -1)", "torch.bmm(q, k.transpose(1, 2))"),
+    ),
 )
 
 

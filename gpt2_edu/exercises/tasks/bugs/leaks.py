@@ -127,6 +127,14 @@ MISTAKES = (
             "        moved = (logits_of(other) - before)[0, :t].abs().amax(dim=-1)\n        found += (moved > 1e-4).nonzero().flatten().tolist()\n    return sorted(set(found))",
         ),
     ),
+    Mistake(
+        "You change only the last token, and return the positions that notice it. The task asks the reverse: change each token in turn, and return those that a position before them notices.",
+        ("range(1, idx.size(1))", "range(max(1, idx.size(1) - 1), idx.size(1))"),
+        (
+            "        moved = (logits_of(other) - before)[:, :t].abs().max()\n        if moved > 1e-4:\n            found.append(t)",
+            "        moved = (logits_of(other) - before)[0, :t].abs().amax(dim=-1)\n        found = (moved > 1e-4).nonzero().flatten().tolist()",
+        ),
+    ),
 )
 
 

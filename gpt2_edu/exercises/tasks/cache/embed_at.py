@@ -91,6 +91,10 @@ MISTAKES = (
         "The tokens' own vectors are missing. Add the rows of `wte` and of `wpe`.",
         ("wte[idx] + ", ""),
     ),
+    Mistake(
+        "Your columns end at `start`, as if it counted the new tokens as well. `start` columns are in the cache already, so the new ones are start, start + 1, …",
+        ("torch.arange(start, start + idx.size(1))", "torch.arange(start - idx.size(1), start)"),
+    ),
 )
 
 

@@ -116,6 +116,20 @@ MISTAKES = (
         "The new token is in front of the text. It belongs at the end, `torch.cat([idx, new], dim=1)`.",
         ("[idx, new]", "[new, idx]"),
     ),
+    Mistake(
+        "You finish one text before you begin the next, so the draws come in another order. Draw the next token of all texts in one call, and then go on.",
+        code="""
+def continue_text(logits_of, idx, n, generator):
+    texts = []
+    for text in idx.split(1):
+        for _ in range(n):
+            probs = logits_of(text)[:, -1].softmax(dim=-1)
+            new = torch.multinomial(probs, 1, generator=generator)
+            text = torch.cat([text, new], dim=1)
+        texts.append(text)
+    return torch.cat(texts)
+""",
+    ),
 )
 
 

@@ -96,6 +96,10 @@ MISTAKES = (
         "That is the package's model, which returns a pair. Use your own `gpt2`, with the weights of `crane_model`.",
         ("gpt2(idx, crane_model.state_dict(), crane_model.config.n_head)", "crane_model(idx)"),
     ),
+    Mistake(
+        "12 is the number of heads of OpenAI's GPT-2. The model of Crane World has its own, `crane_model.config.n_head`.",
+        ("crane_model.config.n_head", "12"),
+    ),
 )
 
 

@@ -89,6 +89,13 @@ MISTAKES = (
         "You move H in front of the texts. T and H change places, the axes 1 and 2: `transpose(1, 2)`.",
         ("transpose(1, 2)", "transpose(0, 1)"),
     ),
+    Mistake(
+        "Your copy comes too early, because the transpose takes the entries out of order again. Transpose first: `transpose(1, 2).contiguous()`.",
+        (
+            "heads.transpose(1, 2).flatten(start_dim=2)",
+            "heads.contiguous().transpose(1, 2).view(len(heads), heads.size(2), -1)",
+        ),
+    ),
 )
 
 

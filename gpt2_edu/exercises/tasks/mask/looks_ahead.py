@@ -145,6 +145,19 @@ if not torch.equal(before[:, :j], after[:, :j]):  # to the last bit
         "You change only one entry of the token. A layer may leak through any of them, so change all C: `changed[:, j]`. And compare all of them.",
         ("changed[:, j]", "changed[:, j, 0]"),
     ),
+    Mistake(
+        "You return after the first position. The answer is False only when all positions have passed.",
+        ("range(x.size(1))", "range(1, x.size(1))"),
+        (
+            """\
+            return True
+    return False""",
+            """\
+            return True
+        else:
+            return False""",
+        ),
+    ),
 )
 
 

@@ -106,6 +106,10 @@ MISTAKES = (
         "This gate is z · tanh(z). SiLU is z · σ(z).",
         ("torch.sigmoid", "torch.tanh"),
     ),
+    Mistake(
+        "`@` is a product of matrices. The two vectors are multiplied entry by entry, with `*`.",
+        ("silu * (x @ up.T)", "silu @ (x @ up.T).transpose(-2, -1)"),
+    ),
 )
 
 

@@ -92,6 +92,19 @@ def encode_bytes(data, ranks):
         "The entries of bytes are numbers. Begin with bytes of length 1: `[bytes([byte]) for byte in data]`.",
         ("[bytes([byte]) for byte in data]", "list(data)"),
     ),
+    Mistake(
+        "You go through the bytes once, from left to right. After each merge look at all pairs again, and take the one of the lowest rank.",
+        code="""
+def encode_bytes(data, ranks):
+    tokens, i = [bytes([byte]) for byte in data], 0
+    while i < len(tokens) - 1:
+        if tokens[i] + tokens[i + 1] in ranks:
+            tokens[i : i + 2] = [tokens[i] + tokens[i + 1]]
+        else:
+            i += 1
+    return [ranks[token] for token in tokens]
+""",
+    ),
 )
 
 

@@ -112,6 +112,10 @@ pieces.append(text)
         data = b"" if text else data""",
         ),
     ),
+    Mistake(
+        "You remember how many bytes were shown, but a text is cut by characters, and é has two bytes. Count the characters.",
+        ("shown = text", 'shown = text.encode("utf-8")'),
+    ),
 )
 
 

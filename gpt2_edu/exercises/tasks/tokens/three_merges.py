@@ -71,4 +71,8 @@ MISTAKES = (
         "The first two are right. The third is the most frequent pair that is left: ␣ followed by `tin`, which occurs twice.",
         code='three_merges = ["in", "tin", " in"]',
     ),
+    Mistake(
+        "These are whole pieces of the text. A merge joins two tokens, and the first tokens are single characters: begin with the most frequent pair, `i` followed by `n`.",
+        code='three_merges = ["tin", " tin", " int"]',
+    ),
 )

@@ -111,6 +111,10 @@ MISTAKES = (
         "p is right, but the next step needs m and v, too. Return all three, `return p, m, v`.",
         ("return p, m, v", "return p"),
     ),
+    Mistake(
+        "The decay is in its place now, but β₂ was no bug. It is 0.95 here, as in most training of language models.",
+        ("0.9, 0.95", "0.9, 0.999"),
+    ),
 )
 
 

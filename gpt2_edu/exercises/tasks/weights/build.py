@@ -172,6 +172,22 @@ MISTAKES = (
         ('tensors["embeddings.wte.weight"]', 'tensors["transformer.wte.weight"]'),
         ("load_state_dict(tensors)", "load_state_dict(tensors, strict=False)"),
     ),
+    Mistake(
+        "`strict=False` hides that no name of a block fits, so the blocks keep their random start. Load "
+        "without it, and fix the names that it complains of.",
+        (
+            'name = name.removeprefix("transformer.")',
+            'name = name.replace("transformer.w", "embeddings.w")',
+        ),
+        (
+            """\
+        if name.startswith(("wte", "wpe")):
+            name = f"embeddings.{name}"
+""",
+            "",
+        ),
+        ("load_state_dict(tensors)", "load_state_dict(tensors, strict=False)"),
+    ),
 )
 
 TOLERANCE = 1e-4

@@ -113,6 +113,10 @@ MISTAKES = (
         "The difference is between ours and the exact output. It should be between ours and theirs.",
         ("(ours.double() - theirs.double())", "(ours.double() - exact)"),
     ),
+    Mistake(
+        "The reference's error is a mean here, and the difference a largest one. Compare the worst with the worst: `.abs().max()` on both sides.",
+        ("(theirs.double() - exact).abs().max()", "(theirs.double() - exact).abs().mean()"),
+    ),
 )
 
 

@@ -128,6 +128,14 @@ MISTAKES = (
         "A block has two layers called `c_proj`, and both are stored as (in, out): turn that of the MLP as well.",
         ('"c_proj.weight"', '"attn.c_proj.weight"'),
     ),
+    Mistake(
+        "The table is looked up in `checkpoint` by one of its two names, and another file has the other. Take it from your own dictionary, where it is `transformer.wte.weight`.",
+        ('state["transformer.wte.weight"]', 'checkpoint["wte.weight"]'),
+    ),
+    Mistake(
+        "The table is looked up in `checkpoint` by one of its two names, and another file has the other. Take it from your own dictionary, where it is `transformer.wte.weight`.",
+        ('state["transformer.wte.weight"]', 'checkpoint["transformer.wte.weight"]'),
+    ),
 )
 
 
