@@ -1,5 +1,6 @@
 // A pass that the model computes, read from its tape.
 
+import { orSuperseded } from "../exhibits/page_model.mjs";
 import { LIT } from "./pass.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
@@ -153,7 +154,7 @@ export async function wholeWords(model, pass) {
 }
 
 /**
- * What makes a word of a token, as the model goes on with it.
+ * What makes a word of a token, as the model goes on with it. The text before it is computed once.
  * @param {typeof PageModel} model
  * @param {number[]} before  ids
  * @param {{id: number, name: string}} one
@@ -161,17 +162,20 @@ export async function wholeWords(model, pass) {
  */
 export async function restOf(model, before, { id: first, name }) {
   const { tokenizer, config } = model.present;
+  if (!/[a-z]$/i.test(name) || config.vocabSize > LARGE) return "";
   let rest = "";
-  let ids = [...before, first].slice(-config.blockSize);
-  const begun = /[a-z]$/i.test(name) && config.vocabSize <= LARGE;
-  for (let n = 0; begun && n < LONGEST; n++) {
-    const run = await model.run({ ids, key: "flow, words", lastOnly: true });
-    if (!run) return null;
-    const [{ id }] = model.best(model.probabilities(run.logits), 1);
+  let ended = false;
+  const settings = { temperature: 0, overflow: "crop" };
+  // A full window drops its oldest tokens at once: one by one, each step would compute all anew.
+  const room = Math.max(1, config.blockSize - LONGEST + 1);
+  const ids = [...before, first].slice(-room);
+  const asked = { ids, n: LONGEST, key: "flow, words", settings };
+  const { answer, cancel } = await model.stream(asked, (id) => {
     const more = id === tokenizer.eot ? "" : tokenizer.decode([id]);
-    if (!/^[a-z]+$/i.test(more)) break;
-    rest += more;
-    ids = [...ids, id].slice(-config.blockSize);
-  }
-  return rest;
+    ended ||= !/^[a-z]+$/i.test(more);
+    if (ended) cancel();
+    else rest += more;
+  });
+  const written = await answer.catch(orSuperseded);
+  return ended || written?.ids.length === LONGEST ? rest : null;
 }

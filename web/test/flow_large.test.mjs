@@ -1,9 +1,10 @@
 // Of a large model the page gets no matrix, but a sample for the picture and the rows that are opened.
 
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { Engine } from "../client.mjs";
 import { placeOf } from "../flow/place.mjs";
-import { readPass } from "../flow/read.mjs";
+import { readPass, wholeWords } from "../flow/read.mjs";
+import { GPT2 } from "../model.mjs";
 import { Shelf, SIDE, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
 import { randomModel } from "./cases.mjs";
 import { pageModel } from "./page.mjs";
@@ -75,4 +76,21 @@ test("a matrix of no more weights than a sample has comes as it is", async () =>
   expect(work.sampled).toBe(false);
   const { sum, bias } = work.row(7);
   expect(sum + bias).toBeCloseTo(made[7], 3);
+});
+
+test.each([64, 40])("whole words take one pass each, of %i tokens too", async (n_positions) => {
+  const small = { ...sizes, n_embd: 8, n_positions };
+  await model.load({ name: "words without end", ...randomModel(small) });
+  const ids = Array.from({ length: 40 }, (_, i) => 7 * i);
+  const read = await readPass(model, { text: "", ids, key: "test" });
+  read.next = [1, 2, 3].map((id) => ({ id, name: "a", p: 0.1 }));
+  const text = vi.spyOn(model.present.tokenizer, "decode").mockReturnValue("a");
+  const work = vi.spyOn(GPT2.prototype, "forward");
+  const [older, newer] = await Promise.all([wholeWords(model, read), wholeWords(model, read)]);
+  const tokens = work.mock.calls.reduce((sum, [given]) => sum + given.length, 0);
+  work.mockRestore();
+  text.mockRestore();
+  expect(older).toBeNull(); // the newer one took its place
+  expect(newer.next.map(({ rest }) => rest)).toEqual(["aaaaaa", "aaaaaa", "aaaaaa"]);
+  expect(tokens).toBeLessThan(4 * (ids.length + 7));
 });
