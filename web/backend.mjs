@@ -5,16 +5,18 @@ import { shown } from "./messages.mjs";
 import { PlainBackend } from "./plain.mjs";
 import { WasmBackend } from "./wasm.mjs";
 import { WebGPUBackend } from "./webgpu.mjs";
+import { startWhole } from "./whole.mjs";
 
 /** @import { Config } from "./config.mjs" */
 /** @import { Backend } from "./plain.mjs" */
 
-/** @type {Map<string, import("./wasm.mjs").Format>} */
-const FORMATS = new Map([
-  ["auto", "float32"],
-  ["wasm", "float32"],
-  ["wasm-half", "float16"],
-  ["wasm-int8", "int8"],
+/** @type {Map<string, () => Promise<Backend>>} */
+const IN_WASM = new Map([
+  ["auto", () => WasmBackend.start()],
+  ["wasm", () => WasmBackend.start()],
+  ["wasm-half", () => WasmBackend.start("float16")],
+  ["wasm-int8", () => startWhole("int8")],
+  ["wasm-int4", () => startWhole("int4")],
 ]);
 
 const LARGE = 50e6; // parameters from which on memory counts, and a graphics device pays
@@ -22,8 +24,10 @@ const LARGE = 50e6; // parameters from which on memory counts, and a graphics de
 /**
  * The best that runs here: WebAssembly, and plain JavaScript where that is missing; for a large
  * model WebGPU, where there is a real graphics device, or else weights as float16. These are kept
- * so with "wasm-half" and "webgpu-half"; as int8, faster and not identical, with "wasm-int8".
- * @param {"auto" | "plain" | "wasm" | "wasm-half" | "wasm-int8" | "webgpu" | "webgpu-half"} [wanted]
+ * so with "wasm-half" and "webgpu-half"; in 8 or 4 bits, faster and not identical, with
+ * "wasm-int8" and "wasm-int4".
+ * @param {"auto" | "plain" | "wasm" | "wasm-half" | "wasm-int8" | "wasm-int4" | "webgpu" |
+ *   "webgpu-half"} [wanted]
  * @param {Config} [config]  the sizes of the model, for "auto"
  * @returns {Promise<Backend>}
  */
@@ -41,10 +45,10 @@ export async function pickBackend(wanted = "auto", config) {
       }
     }
   }
-  const format = FORMATS.get(large ? "wasm-half" : wanted);
-  if (!format) throw new Error(`there is no backend ${shown(wanted)}`);
+  const start = IN_WASM.get(large ? "wasm-half" : wanted);
+  if (!start) throw new Error(`there is no backend ${shown(wanted)}`);
   try {
-    return await WasmBackend.start(format);
+    return await start();
   } catch (error) {
     if (wanted === "auto") return new PlainBackend();
     throw new Error("this browser does not run the WebAssembly kernel: use plain JavaScript", {

@@ -13,6 +13,7 @@ const tools = await wabt();
 const KERNELS = {
   "kernel.mjs": ['(memory (export "memory") 1)', "kernel.wat", "matrix.wat"],
   // In the memory of the first.
+  "whole_kernel.mjs": ['(import "engine" "memory" (memory 1))', "whole.wat"],
   "train/kernel.mjs": [
     '(import "engine" "memory" (memory 1))',
     "train/kernel.wat",

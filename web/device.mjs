@@ -115,6 +115,14 @@ export class DeviceMemory extends Recorder {
   }
 
   /**
+   * @param {number} rows
+   * @param {number} columns
+   */
+  table(rows, columns) {
+    return this.matrix(rows, columns);
+  }
+
+  /**
    * Waits until the rows are there, so that no more than these stand in memory twice.
    * @param {Matrix} matrix
    * @param {number} first

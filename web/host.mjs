@@ -10,9 +10,12 @@ import { stream } from "./generation.mjs";
 import { download, PUBLISHED } from "./hub.mjs";
 import { loadModel } from "./load.mjs";
 import { CANCELLED, isList, shown, SUPERSEDED } from "./messages.mjs";
+import { toFile } from "./rounded.mjs";
+import { readRounded, storeRounded } from "./storage.mjs";
 import { Tape } from "./tape.mjs";
 import { nextTask } from "./tasks.mjs";
 
+/** @import { Source } from "./load.mjs" */
 /** @import { GPT2 } from "./model.mjs" */
 /** @import { Edit } from "./tape.mjs" */
 /** @typedef {{id: number, call: string, key?: string, [more: string]: any}} Request */
@@ -105,20 +108,26 @@ export class Host {
   }
 
   /**
-   * If the new model cannot be loaded, an older one of the same name is still there.
-   * @param {Request} request  {model, config, weights: Source, backend?}
+   * If the new model cannot be loaded, an older one of the same name is still there. The weights of a
+   * stored model are stored once more when they have been rounded, and the next time these are read.
+   * @param {Request} request  {model, config, weights: Source, backend?, stored?}
    */
-  async load({ id, model, config, weights, backend }) {
+  async load({ id, model, config, weights, backend, stored }) {
     if (!weights?.read) throw new Error("there are no weights: choose a file");
-    const loaded = await loadModel(
-      config,
-      weights,
-      (sizes) => pickBackend(backend, sizes),
-      (share) => {
-        this.stop.signal.throwIfAborted();
-        this.post({ id, progress: share });
-      },
-    );
+    const load = (/** @type {Source} */ source, rounded = false) =>
+      loadModel(
+        config,
+        source,
+        (sizes) => pickBackend(backend, sizes),
+        (share) => {
+          this.stop.signal.throwIfAborted();
+          this.post({ id, progress: share });
+        },
+        rounded,
+      );
+    const again =
+      stored && (await readRounded(stored, backend, (own) => load(own, true)).catch(() => null));
+    const loaded = again || (await load(weights));
     const warm = Math.min(WARM, loaded.config.blockSize);
     try {
       await loaded.forward(Array(warm).fill(0), { tape: new Tape(), lastOnly: true });
@@ -128,7 +137,10 @@ export class Host {
     }
     this.models.get(model)?.backend.close();
     this.models.set(model, loaded);
-    return { config: loaded.config, backend: loaded.backend.name };
+    if (stored && !again && "bytesOf" in loaded.backend) {
+      await storeRounded(stored, backend, toFile(loaded)).catch(() => {}); // it runs without
+    }
+    return { config: loaded.config, backend: loaded.backend.name, rounded: Boolean(again) };
   }
 
   /**

@@ -1,6 +1,6 @@
 ;; Products with weights where they are read only once, so that memory is the limit: one token's
-;; numbers times rows of weights, out[r] = x · w[r] + b[r], and products of whole numbers. matrix.wat
-;; has the others. Four numbers are multiplied at once. Addresses and strides are in bytes.
+;; numbers times rows of weights, out[r] = x · w[r] + b[r]. matrix.wat has the others, whole.wat those
+;; with whole numbers. Four numbers are multiplied at once. Addresses and strides are in bytes.
 
   (func $sum (param $a v128) (result f32)
     (f32.add
@@ -190,62 +190,3 @@
       (local.set $out (i32.add (local.get $out) (i32.const 4)))
       (local.set $r (i32.add (local.get $r) (i32.const 1)))
       (br $rows))))
-
-  ;; $a's four sums in units of $unit, and the number at $b if $b is not 0.
-  (func $putInt8 (param $a v128) (param $unit f32) (param $b i32) (param $out i32)
-    (local $s f32)
-    (local.set $s (f32.mul (local.get $unit) (call $sum (f32x4.convert_i32x4_s (local.get $a)))))
-    (if (local.get $b) (then (local.set $s (f32.add (local.get $s) (f32.load (local.get $b))))))
-    (f32.store (local.get $out) (local.get $s)))
-
-  ;; Whole numbers, T tokens at a time: x is int16 and w int8, both with rows of K numbers, a multiple of
-  ;; 16; a row of x counts in units of its number at $xs, a row of w of its number at $ws. Rows of w
-  ;; are taken two at a time, half of w apart; where R is odd, the last one is taken twice.
-  (func (export "productInt8") (param $x i32) (param $xs i32) (param $w i32) (param $ws i32)
-                               (param $b i32) (param $out i32)
-                               (param $T i32) (param $K i32) (param $R i32)
-    (local $r i32) (local $s i32) (local $half i32) (local $u i32) (local $v i32)
-    (local $t i32) (local $y i32) (local $k i32) (local $o i32) (local $bs i32)
-    (local $p v128) (local $q v128) (local $unit f32)
-    (local.set $bs (select (i32.const 4) (i32.const 0) (local.get $b)))
-    (local.set $half (i32.shr_u (i32.add (local.get $R) (i32.const 1)) (i32.const 1)))
-    (loop $rows
-      (local.set $s (i32.add (local.get $r) (local.get $half)))
-      (local.set $s (select (local.get $s) (local.get $r) (i32.lt_u (local.get $s) (local.get $R))))
-      (local.set $u (i32.add (local.get $w) (i32.mul (local.get $r) (local.get $K))))
-      (local.set $v (i32.add (local.get $w) (i32.mul (local.get $s) (local.get $K))))
-      (local.set $t (i32.const 0))
-      (local.set $y (local.get $x))
-      (local.set $o (local.get $out))
-      (loop $tokens
-        (local.set $p (v128.const i64x2 0 0))
-        (local.set $q (v128.const i64x2 0 0))
-        (local.set $k (i32.const 0))
-        (loop $more
-          (local.set $p (i32x4.add (local.get $p) (i32x4.dot_i16x8_s (v128.load (local.get $y))
-            (v128.load8x8_s (i32.add (local.get $u) (local.get $k))))))
-          (local.set $q (i32x4.add (local.get $q) (i32x4.dot_i16x8_s (v128.load (local.get $y))
-            (v128.load8x8_s (i32.add (local.get $v) (local.get $k))))))
-          (local.set $p (i32x4.add (local.get $p) (i32x4.dot_i16x8_s (v128.load offset=16
-            (local.get $y)) (v128.load8x8_s offset=8 (i32.add (local.get $u) (local.get $k))))))
-          (local.set $q (i32x4.add (local.get $q) (i32x4.dot_i16x8_s (v128.load offset=16
-            (local.get $y)) (v128.load8x8_s offset=8 (i32.add (local.get $v) (local.get $k))))))
-          (local.set $y (i32.add (local.get $y) (i32.const 32)))
-          (local.set $k (i32.add (local.get $k) (i32.const 16)))
-          (br_if $more (i32.lt_u (local.get $k) (local.get $K))))
-        (local.set $unit (f32.load (i32.add (local.get $xs) (i32.shl (local.get $t) (i32.const 2)))))
-        (call $putInt8 (local.get $p)
-          (f32.mul (local.get $unit)
-            (f32.load (i32.add (local.get $ws) (i32.shl (local.get $r) (i32.const 2)))))
-          (i32.add (local.get $b) (i32.mul (local.get $r) (local.get $bs)))
-          (i32.add (local.get $o) (i32.shl (local.get $r) (i32.const 2))))
-        (call $putInt8 (local.get $q)
-          (f32.mul (local.get $unit)
-            (f32.load (i32.add (local.get $ws) (i32.shl (local.get $s) (i32.const 2)))))
-          (i32.add (local.get $b) (i32.mul (local.get $s) (local.get $bs)))
-          (i32.add (local.get $o) (i32.shl (local.get $s) (i32.const 2))))
-        (local.set $o (i32.add (local.get $o) (i32.shl (local.get $R) (i32.const 2))))
-        (local.set $t (i32.add (local.get $t) (i32.const 1)))
-        (br_if $tokens (i32.lt_u (local.get $t) (local.get $T))))
-      (local.set $r (i32.add (local.get $r) (i32.const 1)))
-      (br_if $rows (i32.lt_u (local.get $r) (local.get $half)))))

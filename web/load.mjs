@@ -2,6 +2,7 @@
 
 import { numParameters, readConfig } from "./config.mjs";
 import { GPT2 } from "./model.mjs";
+import { fromFile } from "./rounded.mjs";
 import { headerLength, readHeader } from "./safetensors.mjs";
 import { HEAD, loadWeights, matchEntries, pieces } from "./weights.mjs";
 
@@ -29,16 +30,24 @@ export function inMemory(bytes) {
  * @param {Source} weights
  * @param {(config: Config) => Promise<Backend> | Backend} pickBackend
  * @param {(share: number) => void} [progress]
+ * @param {boolean} [rounded]  the file is one of rounded.mjs, written by such a backend
  */
-export async function loadModel(configText, weights, pickBackend, progress) {
+export async function loadModel(configText, weights, pickBackend, progress = () => {}, rounded) {
   const config = readConfig(configText);
   const length = headerLength(await weights.read(0, 8), weights.size);
   const entries = readHeader(await weights.read(8, 8 + length), weights.size);
-  const matched = matchEntries(entries, config);
+  const matched = rounded ? entries : matchEntries(entries, config);
   await checkTied(matched, weights);
   const backend = await pickBackend(config);
   try {
-    const loaded = await loadWeights(matched, weights.read, config, backend, progress);
+    const load = rounded ? fromFile : loadWeights;
+    const loaded = await load(
+      matched,
+      weights.read,
+      config,
+      /** @type {any} */ (backend),
+      progress,
+    );
     return new GPT2(config, loaded, backend);
   } catch (error) {
     backend.close();
@@ -46,7 +55,7 @@ export async function loadModel(configText, weights, pickBackend, progress) {
     const millions = Math.ceil(numParameters(config) / 1e6);
     throw new Error(
       `this browser has no room for ${millions} million parameters: ` +
-        "choose a smaller model, or weights as float16 or int8",
+        "choose a smaller model, or weights as int8 or int4",
       { cause: error },
     );
   }

@@ -77,6 +77,16 @@ export class Memory {
   }
 
   /**
+   * The same for a table of which only rows are looked up.
+   * @param {number} rows
+   * @param {number} columns
+   * @returns {Matrix}
+   */
+  table(rows, columns) {
+    return this.matrix(rows, columns);
+  }
+
+  /**
    * Write whole rows of weights, from row `first` on.
    * @param {Matrix} matrix
    * @param {number} first

@@ -1,6 +1,9 @@
 // Models in the browser's own storage (OPFS): a folder gpt2-edu/<name> for each. Its
 // model.safetensors grows while it is downloaded; config.json is written last, so a folder that
-// has one is complete. Nobody but the pages of one site sees its storage.
+// has one is complete. Beside it stand its weights as the backends round them that a reader has chosen,
+// in wasm-int4.safetensors, say. Nobody but the pages of one site sees its storage.
+
+/** @import { Source } from "./load.mjs" */
 
 export const CONFIG = "config.json";
 export const WEIGHTS = "model.safetensors";
@@ -13,7 +16,8 @@ const LONG_PIECE = 1 << 24; // and read
  *   close: () => void, read: (to: Uint8Array, options: {at: number}) => number,
  *   write: (from: Uint8Array, options: {at: number}) => number}} SyncFile
  */
-/** @typedef {{name: string, bytes: number, complete: boolean}} Stored */
+/** @typedef {{name: string, bytes: number, complete: boolean, rounded: Record<string, number>}} Stored
+ *   rounded: the bytes by backend, those of `bytes` left out */
 
 /**
  * What is stored, unfinished downloads too.
@@ -24,11 +28,11 @@ export function list() {
     const found = [];
     for await (const [name, folder] of (await home()).entries()) {
       if (!(folder instanceof FileSystemDirectoryHandle)) continue;
-      const [weights, config] = await Promise.all([
-        sizeOf(folder, WEIGHTS),
-        sizeOf(folder, CONFIG),
-      ]);
-      found.push({ name, bytes: weights + config, complete: config > 0 });
+      /** @type {Record<string, number>} */
+      const { [CONFIG]: config = 0, [WEIGHTS]: weights = 0, ...others } = await sizes(folder);
+      const rounded = Object.entries(others).map(([file, bytes]) => [file.split(".")[0], bytes]);
+      const bytes = weights + config;
+      found.push({ name, bytes, complete: config > 0, rounded: Object.fromEntries(rounded) });
     }
     return found;
   });
@@ -45,6 +49,64 @@ export function open(name) {
     const config = await (await folder.getFileHandle(CONFIG)).getFile();
     const weights = await (await folder.getFileHandle(WEIGHTS)).getFile();
     return { config: await config.text(), weights };
+  });
+}
+
+/**
+ * Read the weights of a model that a backend has rounded, if they are stored; only in a worker. What
+ * is read is there until the next piece is.
+ * @template T
+ * @param {string} name
+ * @param {string} backend
+ * @param {(source: Source) => Promise<T>} use
+ */
+export function readRounded(name, backend, use) {
+  return inStorage(async () => {
+    const folder = await (await home()).getDirectoryHandle(name);
+    const handle = await folder.getFileHandle(fileOf(backend));
+    const file = await sync(handle, { mode: "read-only" }); // other pages may read it, too
+    const room = new Uint8Array(LONG_PIECE);
+    try {
+      return await use({
+        size: file.getSize(),
+        read: (start, end) => {
+          const piece = room.subarray(0, end - start);
+          return piece.subarray(0, file.read(piece, { at: start }));
+        },
+      });
+    } finally {
+      file.close();
+    }
+  });
+}
+
+/**
+ * Store what readRounded reads. The first piece, with the header, is written last, so a file that is not
+ * complete begins with zeros, and has no header.
+ * @param {string} name
+ * @param {string} backend
+ * @param {Iterable<Uint8Array>} pieces
+ */
+export function storeRounded(name, backend, pieces) {
+  return inStorage(async () => {
+    const folder = await (await home()).getDirectoryHandle(name);
+    const file = await lock(folder, fileOf(backend));
+    try {
+      file.truncate(0);
+      const [first, ...others] = pieces;
+      let at = first.length;
+      for (const piece of others) {
+        write(file, piece, at);
+        at += piece.length;
+      }
+      file.flush();
+      write(file, first, 0);
+    } catch (error) {
+      file.truncate(0);
+      throw error;
+    } finally {
+      file.close();
+    }
   });
 }
 
@@ -108,9 +170,8 @@ export class Growing {
     const piece = this.waiting.subarray(0, this.held);
     this.held = 0;
     try {
-      const count = this.file.write(piece, { at: this.written }); // on a full disk 2³² - 8, or less
-      if (count !== piece.length) throw new DOMException("it is full", "QuotaExceededError");
-      this.written += count;
+      write(this.file, piece, this.written);
+      this.written += piece.length;
     } catch (error) {
       throw inWords(error);
     }
@@ -158,20 +219,44 @@ async function home() {
  * @returns {Promise<SyncFile>}
  */
 async function lock(folder, name) {
-  const file = await folder.getFileHandle(name, { create: true });
-  return /** @type {any} */ (file).createSyncAccessHandle();
+  return sync(await folder.getFileHandle(name, { create: true }));
 }
 
 /**
- * @param {FileSystemDirectoryHandle} folder
- * @param {string} name
+ * @param {any} file  a handle
+ * @param {{mode: string}} [options]  that not all browsers know
+ * @returns {Promise<SyncFile>}
  */
-async function sizeOf(folder, name) {
-  try {
-    return (await (await folder.getFileHandle(name)).getFile()).size;
-  } catch {
-    return 0;
+const sync = (file, options) => file.createSyncAccessHandle(options);
+
+/**
+ * @param {SyncFile} file
+ * @param {Uint8Array} bytes
+ * @param {number} at
+ */
+function write(file, bytes, at) {
+  const count = file.write(bytes, { at }); // on a full disk 2³² - 8, or less
+  if (count !== bytes.length) throw new DOMException("it is full", "QuotaExceededError");
+}
+
+/** @param {string} backend */
+const fileOf = (backend) => `${backend}.safetensors`;
+
+/**
+ * The bytes of each file that can be read.
+ * @param {FileSystemDirectoryHandle} folder
+ */
+async function sizes(folder) {
+  /** @type {Record<string, number>} */
+  const found = {};
+  for await (const [name, file] of folder.entries()) {
+    if (!(file instanceof FileSystemFileHandle)) continue;
+    found[name] = await file.getFile().then(
+      ({ size }) => size,
+      () => 0,
+    );
   }
+  return found;
 }
 
 /**

@@ -3,8 +3,7 @@
 //
 // All numbers stand in the kernel's memory. When that grows, views of it are gone, so a tensor
 // here knows its place and takes a new view when it needs one. Weights may be kept as float16, in
-// half the memory and exact to three digits; or as int8, in a quarter, faster and not identical:
-// each row of weights and each token's numbers are then whole numbers times a scale.
+// half the memory and exact to three digits; whole.mjs keeps them in less.
 
 import { KERNEL } from "./kernel.mjs";
 import { align } from "./memory.mjs";
@@ -12,20 +11,17 @@ import { bitsOf, fromHalf, fromHex, size, toHalf } from "./numbers.mjs";
 import { PlainBackend } from "./plain.mjs";
 
 /** @import { Matrix, Tensor } from "./memory.mjs" */
-/** @typedef {"float32" | "float16" | "int8"} Format  of weights */
+/** @typedef {"float32" | "float16"} Format  of weights */
 /** @typedef {Float32Array | Uint16Array | Int16Array | Int8Array} View */
 
 const PAGE = 65536; // bytes by which WebAssembly's memory grows
 const BEHIND = 64; // bytes that the kernels may read past the last number
-const VIEWS = { float32: Float32Array, float16: Uint16Array, int8: Int8Array };
-const LARGEST_INPUT = 8191; // of whole numbers
-const LONGEST_ROW = 8192; // of int8: so many products of 127 · 8,191, in four lanes, stay below 2³¹
 
 /**
  * Numbers in the kernel's memory.
  * @template {View} V
  */
-class Placed {
+export class Placed {
   /**
    * @param {WebAssembly.Memory} memory
    * @param {number} place  in bytes
@@ -49,11 +45,7 @@ class Placed {
   }
 }
 
-/**
- * Weights in the kernel's memory; rows of int8 are filled with zeros to a multiple of 16.
- * @typedef {Placed<View> & {rows: number, columns: number, stride: number,
- *   scales?: Placed<Float32Array>}} PlacedMatrix
- */
+/** @typedef {Placed<View> & {rows: number, columns: number}} PlacedMatrix */
 
 export class WasmBackend extends PlainBackend {
   /**
@@ -146,18 +138,10 @@ export class WasmBackend extends PlainBackend {
    * @returns {Matrix}
    */
   matrix(rows, columns) {
-    const type = /** @type {any} */ (VIEWS[this.format]);
-    const whole = this.format === "int8";
-    const stride = whole ? align(columns) : columns;
-    if (whole && stride > LONGEST_ROW) {
-      throw new Error(
-        `int8 takes rows of up to ${LONGEST_ROW} weights, not ${columns}: use float16`,
-      );
-    }
-    const place = this.reserve(rows * stride * type.BYTES_PER_ELEMENT);
-    const scales = whole ? this.keep([rows]) : undefined;
-    const placed = new Placed(this.memory, place, [rows, stride], type);
-    return /** @type {any} */ (Object.assign(placed, { rows, columns, stride, scales }));
+    const type = /** @type {any} */ (this.format === "float32" ? Float32Array : Uint16Array);
+    const place = this.reserve(rows * columns * type.BYTES_PER_ELEMENT);
+    const placed = new Placed(this.memory, place, [rows, columns], type);
+    return /** @type {any} */ (Object.assign(placed, { rows, columns }));
   }
 
   /**
@@ -167,14 +151,9 @@ export class WasmBackend extends PlainBackend {
    */
   store(matrix, first, numbers) {
     if (this.format === "float32") return super.store(matrix, first, numbers);
-    const { data, stride, scales, columns: C } = /** @type {PlacedMatrix} */ (matrix);
-    for (let r = first; (r - first) * C < numbers.length; r++) {
-      const row = numbers.subarray((r - first) * C, (r - first + 1) * C);
-      const own = data.subarray(r * stride, (r + 1) * stride);
-      const bits = bitsOf(row);
-      if (scales) scales.data[r] = toWhole(row, own, 127);
-      else for (let c = 0; c < C; c++) own[c] = toHalf(bits[c]);
-    }
+    const { data, columns } = /** @type {PlacedMatrix} */ (matrix);
+    const bits = bitsOf(numbers);
+    for (let i = 0; i < bits.length; i++) data[first * columns + i] = toHalf(bits[i]);
   }
 
   /**
@@ -184,9 +163,8 @@ export class WasmBackend extends PlainBackend {
    */
   row(table, r) {
     if (this.format === "float32") return super.row(table, r);
-    const { data, stride, scales, columns } = /** @type {PlacedMatrix} */ (table);
-    const row = data.subarray(r * stride, r * stride + columns);
-    return Float32Array.from(row, scales ? (n) => n * scales.data[r] : fromHalf);
+    const { data, columns } = /** @type {PlacedMatrix} */ (table);
+    return Float32Array.from(data.subarray(r * columns, (r + 1) * columns), fromHalf);
   }
 
   /**
@@ -208,25 +186,10 @@ export class WasmBackend extends PlainBackend {
    */
   linear(x, weight, bias, out = this.make([x.shape[0], weight.rows])) {
     if (this.format === "float32") return super.linear(x, weight, bias, out);
-    const { place, stride, scales, rows: R, columns: K } = /** @type {PlacedMatrix} */ (weight);
+    const { place, rows: R, columns: K } = /** @type {PlacedMatrix} */ (weight);
     const [T] = x.shape;
     const b = bias ? placeOf(bias) : 0;
-    if (scales) {
-      const stack = this.mark();
-      const whole = this.make([T, stride / 2]); // two int16 in the room of a float32
-      const inputs = this.make([T]);
-      const numbers = new Int16Array(this.memory.buffer, whole.place, T * stride);
-      for (let t = 0; t < T; t++) {
-        const row = x.data.subarray(t * K, (t + 1) * K);
-        const own = numbers.subarray(t * stride, (t + 1) * stride).fill(0, K);
-        inputs.data[t] = toWhole(row, own, LARGEST_INPUT);
-      }
-      const places = [whole.place, inputs.place, place, placeOf(scales), b, placeOf(out)];
-      this.kernel.productInt8(...places, T, stride, R);
-      this.release(stack);
-      return out;
-    }
-    const [from, to, step] = [placeOf(x), placeOf(out), 2 * stride];
+    const [from, to, step] = [placeOf(x), placeOf(out), 2 * K];
     if (T > 1) this.tiles(from, place, b, to, T, K, R, step, 1);
     else this.kernel.oneToken(from, place, b, to, K, R, step, this.panelFor(K + 4));
     return out;
@@ -275,25 +238,6 @@ export class WasmBackend extends PlainBackend {
 }
 
 /** @param {Tensor} tensor  of the kernel's memory */
-function placeOf(tensor) {
+export function placeOf(tensor) {
   return /** @type {Placed<Float32Array>} */ (tensor).place;
-}
-
-/**
- * Write numbers as whole ones, −largest … largest.
- * @param {Float32Array} numbers
- * @param {View} to
- * @param {number} largest
- * @returns {number}  what one of them counts
- */
-function toWhole(numbers, to, largest) {
-  let most = 0;
-  for (let i = 0; i < numbers.length; i++) {
-    const size = Math.abs(numbers[i]);
-    if (size > most) most = size;
-  }
-  const scale = most / largest || 1;
-  const inverse = 1 / scale;
-  for (let i = 0; i < numbers.length; i++) to[i] = Math.floor(numbers[i] * inverse + 0.5);
-  return scale;
 }

@@ -131,10 +131,14 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
       await read(entry, (first, numbers) => whole.set(numbers, first));
       return backend.vector(whole);
     },
-    /** @param {Entry} entry  a row for each token or position */
-    async table(entry) {
+    /**
+     * @param {Entry} entry  a row for each token or position
+     * @param {string} name  as expectedShapes has it
+     */
+    async table(entry, name) {
       const [rows, columns] = entry.shape;
-      const matrix = backend.matrix(rows, columns);
+      const head = name === "wte.weight"; // also a map: to the logits
+      const matrix = head ? backend.matrix(rows, columns) : backend.table(rows, columns);
       await read(entry, (first, numbers) => backend.store(matrix, first, numbers));
       return matrix;
     },
@@ -154,11 +158,19 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
   const weights = {};
   for (const [name, shape] of expectedShapes(config)) {
     const kind = shape.length === 1 ? "vector" : name.startsWith("w") ? "table" : "map";
-    const [module, parameter] = `transformer.${name}`.split(/\.(?=weight|bias)/);
+    const [module, parameter] = moduleOf(name);
     weights[module] ??= {};
-    weights[module][parameter] = await load[kind](/** @type {Entry} */ (entries.get(name)));
+    weights[module][parameter] = await load[kind](/** @type {Entry} */ (entries.get(name)), name);
   }
   return weights;
+}
+
+/**
+ * @param {string} name  as expectedShapes has it
+ * @returns {string[]}  the module in model.py, "weight" or "bias"
+ */
+export function moduleOf(name) {
+  return `transformer.${name}`.split(/\.(?=weight|bias)/);
 }
 
 const SIDE = 16; // numbers that memory brings at once

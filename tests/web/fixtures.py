@@ -126,27 +126,89 @@ def exact_gelu() -> Edits:
     return edits
 
 
-def whole(x: Tensor, largest: int) -> Tensor:
-    """Each row as whole numbers, the largest of which is ``largest``, times a scale."""
+def whole(x: Tensor, largest: int, group: int | None = None) -> Tensor:
+    """Each row, or group of it, as whole numbers up to ``largest`` times a scale.
+
+    The last group of a row may be shorter.
+    """
+    if group:
+        parts = x.split(group, dim=-1)
+        return torch.cat([whole(part, largest) for part in parts], dim=-1)
     scale = x.abs().amax(-1, keepdim=True) / largest
-    return torch.floor(x / scale + 0.5) * scale
+    return (x / scale.masked_fill(scale == 0, 1)).round() * scale
 
 
-def rounded(to: Callable[[Tensor], Tensor]) -> GPT2:
-    """The model with matrices rounded as the page keeps them."""
-    model = random_model()
-    for parameter in model.parameters():
-        if parameter.ndim == 2:
+def in_int8(weight: Tensor) -> Tensor:
+    return whole(weight, 127)
+
+
+def in_int4(weight: Tensor) -> Tensor:
+    return whole(weight, 7, group=32)
+
+
+def rounded(model: GPT2, to: Callable[[Tensor], Tensor], but: str = "") -> GPT2:
+    """The model with matrices rounded as the page keeps them; the one named ``but`` is left."""
+    for name, parameter in model.named_parameters():
+        if parameter.ndim == 2 and name != but:
             parameter.data.copy_(to(parameter.data))
     return model
 
 
-def model() -> dict[str, Any]:
-    odd = random_model()
-    int8 = rounded(lambda x: whole(x, 127))
-    for module in int8.modules():
+WPE = "transformer.wpe.weight"  # is only looked up
+
+
+def rounded_inputs(model: GPT2) -> GPT2:
+    """A model whose linear maps round what they are given."""
+    for module in model.modules():
         if isinstance(module, nn.Linear):
             module.register_forward_pre_hook(lambda _, given: (whole(given[0], 8191),))
+    return model
+
+
+def roundings() -> dict[str, Any]:
+    """Rows with ties, with zeros, and of lengths around one group, two and three."""
+    generator = torch.Generator().manual_seed(1)
+    ties = torch.arange(-6.5, 7)
+    rows = [torch.cat([ties, torch.tensor([largest])]) for largest in (7.0, -127.0)]
+    rows += [torch.zeros(40)]
+    lengths = (1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100)
+    rows += [torch.randn(n, generator=generator) * 10.0 ** (n % 5 - 3) for n in lengths]
+    return {
+        "rows": [row.tolist() for row in rows],
+        "int8": [(in_int8(row) + 0.0).tolist() for row in rows],  # no -0
+        "int4": [(in_int4(row) + 0.0).tolist() for row in rows],
+    }
+
+
+@torch.no_grad()
+def losses() -> dict[str, Any]:
+    """Stories that the bundled model has not seen, and nats a token with weights of each kind."""
+    encoding = load_tokenizer("crane")
+    end = encoding.eot_token
+    seeds = crane.random_seeds(40, 7)
+    stories = [[end, *encoding.encode(crane.story(seed)), end] for seed in seeds]
+
+    def nats(model: GPT2) -> float:
+        total = 0.0
+        for ids in stories:
+            logits, _ = model(torch.tensor([ids[:-1]]))
+            total += F.cross_entropy(logits[0], torch.tensor(ids[1:]), reduction="sum").item()
+        return total / sum(len(ids) - 1 for ids in stories)
+
+    def shipped() -> GPT2:
+        return GPT2.from_pretrained("crane").eval()
+
+    kinds = {"int8": in_int8, "int4": in_int4}
+    return {
+        "stories": stories,
+        "exact": nats(shipped()),
+        **{kind: nats(rounded(shipped(), to, WPE)) for kind, to in kinds.items()},
+    }
+
+
+def model() -> dict[str, Any]:
+    odd = random_model()
+    int8, int4 = (rounded_inputs(rounded(random_model(), to, WPE)) for to in (in_int8, in_int4))
     turned = random_model()
     turned.transformer.h = nn.ModuleList(reversed(turned.transformer.h))
     paths = ["tok_emb", "transformer.h.0.attn.k", "transformer.h.1.attn.weights"]
@@ -181,8 +243,11 @@ def model() -> dict[str, Any]:
         "config": json.dumps(config_to_hugging_face(ODD)),
         "weights": base64.b64encode(save(to_hugging_face(odd.state_dict()))).decode(),
         "exact": exact,
-        "float16": case(rounded(lambda x: x.half().float()), pieces, record=True),
+        "float16": case(rounded(random_model(), lambda x: x.half().float()), pieces, record=True),
         "int8": case(int8, pieces),
+        "int4": case(int4, pieces),
+        "roundings": roundings(),
+        "losses": losses(),
     }
 
 

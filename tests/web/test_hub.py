@@ -147,6 +147,11 @@ def reader(only_reader, entry) -> Reader:
     return only_reader
 
 
+def unfinished(n: int) -> list[dict]:
+    """What is stored when so many bytes of the only model have come."""
+    return [{"name": "tiny", "bytes": n, "complete": False, "rounded": {}}]
+
+
 def half(entry: dict) -> int:
     return entry["bytes"] // 2
 
@@ -215,7 +220,7 @@ def test_a_connection_that_breaks_off_is_taken_up_where_it_was(reader, hub, entr
 def test_without_patience_the_next_click_goes_on(reader, hub, entry, model):
     begin_and_break(reader, hub, pauses=[])
     reader.refused("broke off in model.safetensors", said=reader.outcome())
-    assert reader.stored() == [{"name": "tiny", "bytes": half(entry), "complete": False}]
+    assert reader.stored() == unfinished(half(entry))
     assert "is not stored" in reader.page.evaluate("storage.open('tiny').catch((e) => e.message)")
     assert reader.download() == "done"
     assert ranges(hub) == [None, f"bytes={half(entry)}-"]
@@ -229,7 +234,7 @@ def test_a_page_that_is_closed_half_way_leaves_what_it_has_written(reader, hub, 
     closed.wait_for(half(entry))
     closed.page.close()
     hub.go_on.set()
-    assert reader.stored() == [{"name": "tiny", "bytes": PIECE, "complete": False}]
+    assert reader.stored() == unfinished(PIECE)
     for _ in range(100):  # the browser lets go of a closed page's file a little later
         if "by another page" not in (outcome := reader.download()):
             break
@@ -246,7 +251,7 @@ def test_cancelling_keeps_what_has_come(reader, hub, entry, model):
     reader.check_crane()  # the engine is not kept waiting
     reader.page.evaluate("running.cancel()")
     assert reader.outcome() == "cancelled"
-    assert reader.stored() == [{"name": "tiny", "bytes": half(entry), "complete": False}]
+    assert reader.stored() == unfinished(half(entry))
     hub.go_on.set()
     assert reader.download() == "done"
     assert ranges(hub) == [None, f"bytes={half(entry)}-"]
@@ -372,7 +377,7 @@ def test_a_file_that_is_too_short_is_never_complete(reader, hub, entry):
     said = f"sent only {short} of {entry['bytes']} bytes"
     reader.refused(said, said=reader.download(pauses=[]))
     reader.refused("answered HTTP 416 for model.safetensors")
-    assert reader.stored() == [{"name": "tiny", "bytes": short, "complete": False}]
+    assert reader.stored() == unfinished(short)
 
 
 def test_of_a_file_that_is_too_long_the_rest_is_left_out(reader, hub, model):

@@ -110,7 +110,7 @@ test("single numbers of a tensor are set", async () => {
   expect(after.logits).toEqual(whole.logits);
 });
 
-test.each(["plain", "wasm", "wasm-half", "wasm-int8"])(
+test.each(["plain", "wasm", "wasm-half", "wasm-int8", "wasm-int4"])(
   "%s gives parts of weights",
   async (backend) => {
     await engine.load("crane", { config: CRANE.config, weights: inMemory(CRANE.weights), backend });
@@ -119,7 +119,7 @@ test.each(["plain", "wasm", "wasm-half", "wasm-int8"])(
     const h = "transformer.h.1.";
     const record = [`${h}ln_1`, `${h}attn.k`, `${h}mlp.act`, `${h}mlp.out`];
     const [x, k, act, out] = (await run({ ids, record })).noted.map(({ values }) => values);
-    const digits = { "wasm-half": 2, "wasm-int8": 0 }[backend] ?? 3;
+    const digits = { "wasm-half": 2, "wasm-int8": 0, "wasm-int4": 0 }[backend] ?? 3;
     // of head 2 the keys, the last token's
     const c_attn = await part(`${h}attn.c_attn`, [128 + 64, 128 + 96], [0, 128]);
     expect([c_attn.weight.length, c_attn.bias.length]).toEqual([32 * 128, 32]);

@@ -159,47 +159,51 @@ test("requests that cross are answered in their order", async () => {
   expect(answers[0].result.ids.length).toBe(30);
 });
 
-describe.each(["plain", "wasm", "wasm-half", "wasm-int8"])("where memory ends in %s", (backend) => {
-  const real = { grow: WebAssembly.Memory.prototype.grow, Float32Array, ArrayBuffer };
-  const scarce = (type, most) =>
-    new Proxy(type, {
-      construct(target, [length, ...rest], self) {
-        if (typeof length === "number" && length > most) throw new RangeError("allocation failed");
-        return Reflect.construct(target, [length, ...rest], self);
-      },
-    });
-  const end = () => {
-    WebAssembly.Memory.prototype.grow = () => {
-      throw new RangeError("Unable to grow instance memory");
+describe.each(["plain", "wasm", "wasm-half", "wasm-int8", "wasm-int4"])(
+  "where memory ends in %s",
+  (backend) => {
+    const real = { grow: WebAssembly.Memory.prototype.grow, Float32Array, ArrayBuffer };
+    const scarce = (type, most) =>
+      new Proxy(type, {
+        construct(target, [length, ...rest], self) {
+          if (typeof length === "number" && length > most)
+            throw new RangeError("allocation failed");
+          return Reflect.construct(target, [length, ...rest], self);
+        },
+      });
+    const end = () => {
+      WebAssembly.Memory.prototype.grow = () => {
+        throw new RangeError("Unable to grow instance memory");
+      };
+      globalThis.Float32Array = scarce(real.Float32Array, 5000);
+      globalThis.ArrayBuffer = scarce(real.ArrayBuffer, 1 << 20);
     };
-    globalThis.Float32Array = scarce(real.Float32Array, 5000);
-    globalThis.ArrayBuffer = scarce(real.ArrayBuffer, 1 << 20);
-  };
-  const enough = () => {
-    WebAssembly.Memory.prototype.grow = real.grow;
-    Object.assign(globalThis, { Float32Array: real.Float32Array, ArrayBuffer: real.ArrayBuffer });
-  };
+    const enough = () => {
+      WebAssembly.Memory.prototype.grow = real.grow;
+      Object.assign(globalThis, { Float32Array: real.Float32Array, ArrayBuffer: real.ArrayBuffer });
+    };
 
-  test("there is a sentence, and the older model", async () => {
-    const { ask, run, stream } = await started(LONG, backend);
-    const before = await run();
-    const tokens = { ids: Array(200).fill(1) };
-    end();
-    let answers;
-    try {
-      const loading = await ask({ call: "load", backend, ...files(LONG) });
-      answers = [loading, await run(tokens), await stream({}, tokens)];
-    } finally {
-      enough();
-    }
-    const [loading, running, streaming] = answers.map(({ error }) => error);
-    expect(loading).toContain("no room for 1 million parameters: choose a smaller model");
-    expect(running).toContain("no memory left: use fewer tokens");
-    expect(streaming).toContain("no memory left: use fewer tokens");
-    expect((await run()).result).toEqual(before.result);
-    expect((await run(tokens)).error).toBeUndefined();
-  });
-});
+    test("there is a sentence, and the older model", async () => {
+      const { ask, run, stream } = await started(LONG, backend);
+      const before = await run();
+      const tokens = { ids: Array(200).fill(1) };
+      end();
+      let answers;
+      try {
+        const loading = await ask({ call: "load", backend, ...files(LONG) });
+        answers = [loading, await run(tokens), await stream({}, tokens)];
+      } finally {
+        enough();
+      }
+      const [loading, running, streaming] = answers.map(({ error }) => error);
+      expect(loading).toContain("no room for 1 million parameters: choose a smaller model");
+      expect(running).toContain("no memory left: use fewer tokens");
+      expect(streaming).toContain("no memory left: use fewer tokens");
+      expect((await run()).result).toEqual(before.result);
+      expect((await run(tokens)).error).toBeUndefined();
+    });
+  },
+);
 
 test("passes of every length want no more memory than the longest", async () => {
   const { host, run } = await started(LONG);

@@ -2,14 +2,17 @@
 
 import { describe, expect, test } from "vitest";
 import { pickBackend } from "../backend.mjs";
+import { lossOf } from "../exhibits/loading.mjs";
 import { inMemory, loadModel } from "../load.mjs";
+import { toFile } from "../rounded.mjs";
 import { readHeader } from "../safetensors.mjs";
 import { randomNumbers } from "../sampling.mjs";
 import { WasmBackend } from "../wasm.mjs";
+import { startWhole } from "../whole.mjs";
 import { WIDE, apartFromPlain, furthest, passes, randomModel } from "./cases.mjs";
 import { CRANE, ODD, fixture } from "./files.mjs";
 
-const { exact, float16, int8 } = fixture("model");
+const { exact, float16, roundings, losses, ...whole } = fixture("model");
 const wide = randomModel(WIDE);
 
 describe.each(["plain", "wasm"])("%s", (name) => {
@@ -27,15 +30,55 @@ test("float16 rounds weights and nothing else", async () => {
   expect(furthest(unrounded, float16.passes)).toBeGreaterThan(1e-4);
 });
 
-test("int8 rounds weights and inputs and nothing else", async () => {
-  const found = await passes(ODD, int8, await pickBackend("wasm-int8"));
-  expect(furthest(found, int8.passes)).toBeLessThan(1e-3);
+describe.each(["int8", "int4"])("%s", (kind) => {
+  test("rounds weights to Python's, bit by bit", async () => {
+    const backend = await startWhole(kind);
+    for (const [i, row] of roundings.rows.entries()) {
+      const matrix = backend.matrix(2, row.length);
+      backend.store(matrix, 0, Float32Array.from([...row.map((x) => 1 - x), ...row]));
+      const { data } = backend.lookUp(matrix, [1]);
+      expect(data, `${row}`).toEqual(Float32Array.from(roundings[kind][i]));
+    }
+  });
+
+  test("rounds weights and inputs and nothing else", async () => {
+    const found = await passes(ODD, whole[kind], await startWhole(kind));
+    expect(furthest(found, whole[kind].passes)).toBeLessThan(1e-3);
+  });
+
+  test("costs on stories what it costs in Python", async () => {
+    const { stories, exact } = losses;
+    const model = await loadModel(CRANE.config, inMemory(CRANE.weights), () => startWhole(kind));
+    let [sum, tokens] = [0, 0];
+    for (const ids of stories) {
+      const logits = await model.forward(ids.slice(0, -1));
+      sum += (ids.length - 1) * lossOf(logits, ids.slice(1));
+      tokens += ids.length - 1;
+    }
+    expect(Math.abs(sum / tokens - losses[kind])).toBeLessThan(1e-4);
+    expect(Math.abs(losses[kind] - exact)).toBeLessThan(kind === "int8" ? 1e-4 : 5e-3);
+  });
+
+  test("is written as bytes and read back the same", async () => {
+    const model = await loadModel(ODD.config, inMemory(ODD.weights), () => startWhole(kind));
+    const file = new Uint8Array([...toFile(model)].flatMap((piece) => [...piece]));
+    const load = (bytes) =>
+      loadModel(ODD.config, inMemory(bytes), () => startWhole(kind), undefined, true);
+    const again = await load(file);
+    const ids = [3, 1, 4, 1, 5];
+    expect(await again.forward(ids)).toEqual(await model.forward(ids));
+    await expect(load(file.slice(0, -1))).rejects.toThrow("cut off");
+    const other = kind === "int8" ? "int4" : "int8";
+    const asOther = loadModel(ODD.config, inMemory(file), () => startWhole(other), undefined, true);
+    await expect(asOther).rejects.toThrow("wte.weight does not have");
+  });
 });
 
 test.each([
   ["wasm", 1e-4],
   ["wasm-half", 5e-3],
   ["wasm-int8", 0.1],
+  ["wasm-int4", 1],
 ])("widths of the published model in %s", async (name, tolerance) => {
   const request = { chunks: [[5, 6, 7, 8, 9, 10, 11], [8]] };
   const apart = await apartFromPlain(wide, request, await pickBackend(name));
@@ -61,15 +104,23 @@ test.each(["float32", "float16"])("products of rows of any length in %s", async 
   }
 });
 
-test("whole numbers do not overflow in the longest row of int8", async () => {
-  const backend = await WasmBackend.start("int8");
-  const ones = new Float32Array(8192).fill(1);
-  const matrix = backend.matrix(1, 8192);
-  backend.store(matrix, 0, ones);
-  const [product] = backend.linear(backend.write(ones, [1, 8192]), matrix, null).data;
-  expect(product / 8192).toBeCloseTo(1, 4);
-  expect(() => backend.matrix(1, 8193)).toThrow("rows of up to 8192 weights");
-});
+test.each(["int8", "int4"])(
+  "whole numbers do not overflow in the longest row of %s",
+  async (kind) => {
+    const backend = await startWhole(kind);
+    for (const sign of [1, -1]) {
+      const ones = new Float32Array(8192).fill(1);
+      const matrix = backend.matrix(1, 8192);
+      backend.store(matrix, 0, ones);
+      const x = backend.write(ones.fill(sign), [1, 8192]);
+      const [product] = backend.linear(x, matrix, null).data;
+      expect(product / 8192).toBeCloseTo(sign, 4);
+    }
+    const longer = () => backend.matrix(1, 8193);
+    if (kind === "int8") expect(longer).toThrow("rows of up to 8192 weights");
+    else expect(longer).not.toThrow();
+  },
+);
 
 test("without mask, scale or LayerNorm it is another model", async () => {
   const request = (switches) => ({ chunks: [[5, 6, 7, 8]], switches });
@@ -115,16 +166,19 @@ test.each([
     .toThrow(said);
 });
 
-test.each(["wasm", "wasm-half", "wasm-int8"])("%s works beyond 2 GiB", async (name) => {
-  const logits = [];
-  for (const used of [16, 2 ** 31 - 4096]) {
-    const backend = await pickBackend(name); // there numbers of 32 bits are negative
-    backend.used = used;
-    const model = await loadModel(ODD.config, inMemory(ODD.weights), () => backend);
-    logits.push(await model.forward([1, 2, 3, 4, 5]));
-  }
-  expect(logits[1]).toEqual(logits[0]);
-});
+test.each(["wasm", "wasm-half", "wasm-int8", "wasm-int4"])(
+  "%s works beyond 2 GiB",
+  async (name) => {
+    const logits = [];
+    for (const used of [16, 2 ** 31 - 4096]) {
+      const backend = await pickBackend(name); // there numbers of 32 bits are negative
+      backend.used = used;
+      const model = await loadModel(ODD.config, inMemory(ODD.weights), () => backend);
+      logits.push(await model.forward([1, 2, 3, 4, 5]));
+    }
+    expect(logits[1]).toEqual(logits[0]);
+  },
+);
 
 test("a header may list its tensors in any order, but they leave no gap", () => {
   const tensor = (start, end) => ({
