@@ -1,13 +1,14 @@
 // What the packed script holds (npm run build): for a page, what it needs of the engine, as `gpt2`; and
 // in a worker, which runs the same script, the engine itself.
 
-// These two come first: gzip finds what is alike within 32 kB, and nothing is like them.
+// These come first: gzip finds what is alike within 32 kB, and nothing is like them.
 import "./kernel.mjs";
+import "./whole_kernel.mjs";
 import "./shaders.mjs";
 
 import "./worker.mjs";
 import { Engine } from "./client.mjs";
-import { readConfig } from "./config.mjs";
+import { numParameters, readConfig } from "./config.mjs";
 import { PUBLISHED, describe } from "./hub.mjs";
 import { SUPERSEDED } from "./messages.mjs";
 import {
@@ -33,6 +34,7 @@ import { END_OF_TEXT } from "./tokenizer.mjs";
   list,
   loadTokenizer,
   nextProbabilities,
+  numParameters,
   open,
   readConfig,
   script,

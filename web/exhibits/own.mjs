@@ -1,5 +1,5 @@
-// The model that the reader has chosen, kept in the browser from page to page: GPT-2 by its name, for
-// it is stored already, another with its weights. Nobody but this site sees it.
+// The model that the reader has chosen, kept in the browser from page to page: GPT-2 by its name and
+// its arithmetic, for it is stored already, another with its weights. Nobody but this site sees it.
 
 import { storedGpt2 } from "./published.mjs";
 
@@ -44,7 +44,10 @@ export async function inStore(mode, act) {
  */
 export function kept() {
   return inStore("readonly", (store) => store.get(KEY))
-    .then((files) => (files?.stored ? storedGpt2() : (files ?? null)))
+    .then(async (files) => {
+      if (!files?.stored) return files ?? null;
+      return { ...(await storedGpt2()), backend: files.backend };
+    })
     .catch(() => null);
 }
 
@@ -56,10 +59,12 @@ export function owns() {
 /**
  * Keep it for other pages; false where the browser keeps nothing.
  * @param {Files} files
+ * @param {string} backend  that computes it
  */
-export function keep(files) {
+export function keep(files, backend) {
   const { stored } = files;
-  return inStore("readwrite", (store) => store.put(stored ? { stored } : files, KEY)).then(
+  const kept = stored ? { stored, backend } : files;
+  return inStore("readwrite", (store) => store.put(kept, KEY)).then(
     () => true,
     () => false,
   );

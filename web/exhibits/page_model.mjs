@@ -12,7 +12,8 @@ import { forget, keep, kept } from "./own.mjs";
 /** @import { Noted } from "../tape.mjs" */
 /** @import { Tokenizer } from "../tokenizer.mjs" */
 /** @typedef {{name: string, config: string, weights: Blob | ArrayBuffer, merges?: string,
- *   stored?: boolean}} Files  merges: of its own tokenizer; stored: it is in the browser's storage */
+ *   stored?: string, backend?: string}} Files  merges: of its own tokenizer; stored: its name in the
+ *   browser's storage; backend: the one that computed it last */
 /** @typedef {{name: string, config: Config, tokenizer: Tokenizer, story: boolean,
  *   own: boolean, backend: string, seconds: number}} Loaded  story: its texts begin with
  *   <|endoftext|>; own: the reader's; seconds: until it was ready */
@@ -57,8 +58,11 @@ class PageModel {
   /** The reader's own, where one was kept and can still be loaded; else the book's. */
   async first() {
     const own = await kept();
-    const loaded = own && (await this.load(own).catch(() => null));
-    return loaded || this.load(await theBooks());
+    for (this.backend of own ? new Set([own.backend ?? "auto", "auto"]) : []) {
+      const loaded = await this.load(/** @type {Files} */ (own)).catch(() => null);
+      if (loaded) return loaded;
+    }
+    return this.load(await theBooks());
   }
 
   /** What is loaded; exhibits that ask the model begin when it is there. */
@@ -73,7 +77,7 @@ class PageModel {
    */
   async use(files) {
     const loaded = await this.load(files);
-    if (loaded.own) await keep(files);
+    if (loaded.own) await keep(files, this.backend);
     else await forget();
     this.coming = Promise.resolve(loaded);
     for (const listener of [...this.listeners]) listener();
@@ -89,6 +93,7 @@ class PageModel {
     this.backend = backend;
     try {
       await this.load(this.files ?? (await theBooks()));
+      if (this.files?.stored) await keep(this.files, backend);
     } catch (error) {
       this.backend = before;
       throw error;
@@ -106,10 +111,10 @@ class PageModel {
    */
   async load(files) {
     const began = performance.now();
-    const { name, config: text, weights, merges } = files;
+    const { name, config: text, weights, merges, stored } = files;
     const { vocabSize } = readConfig(text);
     const tokenizer = await tokenizerOf(name, vocabSize, merges);
-    const request = { config: text, weights, backend: this.backend };
+    const request = { config: text, weights, backend: this.backend, stored };
     const { config, backend } = await this.started().load("page", request);
     const seconds = (performance.now() - began) / 1000;
     const story = vocabSize !== GPT2_SIZE;

@@ -34,7 +34,7 @@ export function fetchModel(name, published, told) {
 
 /** @returns {Promise<Files>} GPT-2, once it is stored */
 export async function storedGpt2() {
-  return { name: "GPT-2", stored: true, ...(await open(NAME)) };
+  return { name: "GPT-2", stored: NAME, ...(await open(NAME)) };
 }
 
 /**

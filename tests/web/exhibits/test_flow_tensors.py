@@ -109,6 +109,7 @@ def folded(exhibit):
         ("plain", "plain JavaScript", 0.006),
         ("wasm-half", "WebAssembly, float16 weights", 0.006),
         ("wasm-int8", "WebAssembly, int8 weights", 0.05),
+        ("wasm-int4", "WebAssembly, int4 weights", 0.1),
     ],
 )
 def test_every_arithmetic_gives_the_same_probabilities(exhibit, value, name, far):

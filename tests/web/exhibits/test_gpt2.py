@@ -53,6 +53,16 @@ def click(shown, *, agree: bool) -> str:
     return asked
 
 
+def fetch(shown) -> None:
+    """GPT-2 comes from this site."""
+    publish(shown.page)
+    shown.page.context.route(
+        RESOLVE, lambda route: route.fulfill(path=FILES[route.request.url.rsplit("/", 1)[-1]])
+    )
+    click(shown, agree=True)
+    shown.element.locator(".status", has_text="GPT-2 answers now").wait_for(timeout=WAIT)
+
+
 def test_it_is_fetched_only_if_the_reader_agrees(exhibit):
     shown = exhibit("heads", text=TEXT)
     before = shown.bars()
@@ -67,16 +77,11 @@ def test_it_is_fetched_only_if_the_reader_agrees(exhibit):
 def test_it_is_stored_once_and_answers_until_the_reader_deletes_it(exhibit):
     shown = exhibit("heads", text=TEXT)
     before = shown.bars()
-    publish(shown.page)
-    shown.page.context.route(
-        RESOLVE, lambda route: route.fulfill(path=FILES[route.request.url.rsplit("/", 1)[-1]])
-    )
-    click(shown, agree=True)
-    shown.element.locator(".status", has_text="GPT-2 answers now").wait_for(timeout=WAIT)
+    fetch(shown)
     assert shown.bars() == before
     [[stored], kept] = shown.page.evaluate(STORED)
     assert (stored["name"], stored["complete"]) == ("gpt2", True)
-    assert kept == {"stored": True}  # half a gigabyte does not lie there twice
+    assert kept == {"stored": "gpt2", "backend": "auto"}  # half a gigabyte does not lie there twice
 
     shown.page.context.unroute(RESOLVE)
     shown.page.reload()
@@ -112,3 +117,71 @@ def test_fetching_can_be_stopped_and_says_what_went_wrong(exhibit):
     click(shown, agree=True)  # the server of the tests knows no such file
     shown.element.locator(".status", has_text="404").wait_for(timeout=WAIT)
     assert shown.bars() == before
+
+
+READ = """async () => {
+  const [{ startEngine }, { list, open }, { model }] = await Promise.all(
+    ["page", "storage", "exhibits/page_model"].map((name) => import(`/web/${name}.mjs`)));
+  const files = { ...(await open("gpt2")), backend: "wasm-int4", stored: "gpt2" };
+  const loaded = await startEngine().load("again", files);
+  const [{ rounded }] = await list();
+  return [loaded.rounded, rounded["wasm-int4"] / files.weights.size, model.backend];
+}"""
+SPOIL = """async (start) => {
+  const root = await (await navigator.storage.getDirectory()).getDirectoryHandle("gpt2-edu");
+  const folder = await root.getDirectoryHandle("gpt2");
+  const file = await folder.getFileHandle("wasm-int4.safetensors");
+  const writable = await file.createWritable({ keepExistingData: true });
+  await (start === null ? writable.truncate(5000) : writable.write(new Uint8Array(start)));
+  await writable.close();
+}"""
+
+
+def on_its_page(exhibit, kind: str):
+    """The panel that chooses the arithmetic, with GPT-2."""
+    shown = exhibit("flow", text=TEXT, tensors="folded")
+    shown.element.locator("summary", has_text="Model and arithmetic").click()
+    shown.element.locator(".engine", has_text=f"GPT-2 runs in WebAssembly{kind}; ").wait_for()
+    return shown
+
+
+def test_rounded_weights_are_stored_so_and_a_later_visit_reads_these(exhibit):
+    fetch(exhibit("heads", text=TEXT))
+    shown = on_its_page(exhibit, "")
+    panel = shown.element.locator(".engine")
+    panel.locator("select").select_option("wasm-int4")
+    panel.get_by_text("GPT-2 runs in WebAssembly, int4 weights; ").wait_for()
+    assert "Its weights take 0.5 MB of memory. Each weight is one of 15 " in panel.inner_text()
+    panel.get_by_text("gpt2: 1.5 MB, 0.5 MB as int4 in this browser").wait_for()
+
+    shown = exhibit("heads", text=TEXT)
+    chosen = shown.bars()
+    rounded, share, backend = shown.page.evaluate(READ)
+    assert (rounded, backend) == (True, "wasm-int4") and share < 0.4
+    for spoiled in ([0] * 8, [9] * 8, None):  # not finished; other bytes; cut off
+        shown.page.evaluate(SPOIL, spoiled)
+        assert shown.page.evaluate(READ)[0] is False
+        assert shown.page.evaluate(READ)[0] is True, "it was stored again"
+        shown.page.evaluate(SPOIL, spoiled)
+        shown = exhibit("heads", text=TEXT)
+        assert shown.bars() == chosen
+
+    shown = on_its_page(exhibit, ", int4 weights")
+    shown.element.locator(".engine select").select_option("wasm")
+    shown.element.locator(".engine", has_text="GPT-2 runs in WebAssembly; ").wait_for()
+    shown.element.get_by_role("button", name="delete gpt2").click()
+    shown.element.locator(".stored li").wait_for(state="detached")
+
+
+def test_what_earlier_versions_stored_still_answers(exhibit):
+    shown = exhibit("heads", text=TEXT)
+    fetch(shown)
+    shown.page.evaluate(
+        """async () => {
+          const { inStore } = await import("/web/exhibits/own.mjs");
+          await inStore("readwrite", (store) => store.put({ stored: true }, "own"));
+        }"""
+    )
+    shown = exhibit("heads", text=TEXT)
+    assert shown.page.evaluate(READ)[2] == "auto"
+    assert shown.element.get_by_role("button", name="the book's model").is_visible()
