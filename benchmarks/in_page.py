@@ -1,9 +1,10 @@
 """GPT-2 in a page: the engine of web in Chromium, beside onnxruntime-web.
 
 Two models: the bundled Crane, fetched from this machine, and the shape of "gpt2" (124 million
-random weights) from files on the disk. Each contender runs in a worker, on one thread, and in each
-round in a Chromium of its own. Memory and CPU time are those of the process that draws the page and
-runs its workers; they are read from Linux's /proc.
+random weights) from files on the disk, and once more from the browser's storage where the weights
+are rounded. Each contender runs in a worker, on one thread, and in each round in a Chromium of its
+own. Memory and CPU time are those of the process that draws the page and runs its workers; they are
+read from Linux's /proc.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from torch import Tensor
 from benchmarks import chromium, contenders
 from benchmarks.chromium import Page
 from benchmarks.common import Report, Row, parser, random_ids, rounds, short
-from gpt2_edu import GPT2, GPT2Config, flops, generate, trace
+from gpt2_edu import GPT2, GPT2Config, flops, generate, load_tokenizer, trace
+from gpt2_edu.crane import random_seeds, story, surprisals
 from gpt2_edu.machine.measure import matrix_vector_rate
 from gpt2_edu.web import files_script
 
@@ -43,13 +45,14 @@ class Contender:
     name: str
     backend: str
     worker: str = "/web/worker.mjs"
-    bytes_per_weight: int = 4
+    bytes_per_weight: float = 4
 
 
 OURS = Contender("ours", "wasm")
 PLAIN = Contender("ours, plain JavaScript", "plain")
 HALF = Contender("ours, float16 weights", "wasm-half", bytes_per_weight=2)
 INT8 = Contender("ours, int8 weights", "wasm-int8", bytes_per_weight=1)
+INT4 = Contender("ours, int4 weights", "wasm-int4", bytes_per_weight=5 / 8)
 THEIRS = Contender("onnxruntime-web", "", "/benchmarks/in_page/ort.mjs")
 
 
@@ -150,19 +153,38 @@ def large_turn(
     found.add(f"{name}: peak memory", contender, chromium.peak_memory(process), "bytes")
 
 
+def second_visit(
+    page: Page, name: str, contender: Contender, found: Figures, files: list[Path]
+) -> None:
+    """The rounded weights from the browser's storage, where a first visit leaves them."""
+    page.choose(files)
+    page.ask("store", contender.worker, contender.backend)
+    ready, size = page.ask("again", contender.worker, contender.backend)
+    found.add(f"{name}: ready on a second visit", contender, ready / 1e3)
+    found.add(f"{name}: stored", contender, size, "bytes")
+
+
 # ---------------------------------------------------------------------------------------------
 # The same numbers?
 
 
 @torch.no_grad()
 def compare(
-    page: Page, name: str, contender: Contender, found: Figures, model: GPT2, prompts: Tensor
+    page: Page,
+    name: str,
+    contender: Contender,
+    found: Figures,
+    model: GPT2,
+    prompts: Tensor,
+    *,
+    quick: bool,
 ) -> None:
     """Largest differences to PyTorch, and how many greedy texts are the same."""
     inside = name == "Crane"  # its worker records
     layers = range(model.config.n_layer if inside else 0)
     paths = [f"transformer.h.{n}.attn.weights" for n in layers]
     idx = prompts[:1]
+    loss = above_the_floor(page, 3 if quick else 300) if inside else None
     with trace(model) as t:
         logits, _ = model(idx, last_only=not inside)
     off = [
@@ -184,10 +206,19 @@ def compare(
     found.differences[f"{name}, {contender.name}"] = {
         "logits": off[0],
         "standard deviation of the logits": logits.std().item(),
-        **({"attention weights": max(off[1:])} if inside else {}),
+        **({"attention weights": max(off[1:]), "nats above the floor": loss} if inside else {}),
         f"greedy texts of {new} tokens": len(texts),
         "the same": same,
     }
+
+
+def above_the_floor(page: Page, n: int) -> float:
+    """Nats a token of Crane's model on n stories, less those of Crane World itself."""
+    encoding = load_tokenizer("crane")
+    end = encoding.eot_token
+    texts = [story(seed) for seed in random_seeds(n, 7)]
+    loss = page.ask("loss", [[end, *encoding.encode(text), end] for text in texts])
+    return loss - statistics.fmean(nats for text in texts for nats in surprisals(text))
 
 
 def random_model(config: GPT2Config) -> GPT2:
@@ -238,7 +269,7 @@ def main(argv: list[str] | None = None) -> None:
     large, crane = random_model(config), GPT2.from_pretrained("crane").eval()
     started = torch.full((2 if quick else 20, 1), 1023)
     stories = generate(crane, started, PROMPT - 1, generator=torch.Generator().manual_seed(0))
-    texts = random_ids(1 if quick else 5, PROMPT, config.vocab_size, CPU)
+    texts = random_ids(1 if quick else 20, PROMPT, config.vocab_size, CPU)
     found = Figures()
     read: list[float] = []
 
@@ -253,22 +284,25 @@ def main(argv: list[str] | None = None) -> None:
         if graph:
             (folder / "graph.onnx").write_bytes(graph)
         files = sorted(folder.iterdir())
-        rivals = [OURS] if quick else [OURS, HALF, INT8]
+        rivals = [OURS, INT4] if quick else [OURS, HALF, INT8, INT4]
         rivals += [THEIRS] if graph else []
         start = f"{address}/benchmarks/in_page/page.html"
         for turn in range(rounds(options)):
             read.append(matrix_vector_rate(CPU, torch.float32, (512, 64) if quick else None))
-            for contender in (OURS, INT8) if quick else (OURS, PLAIN, HALF, INT8):
+            for contender in (OURS, INT4) if quick else (OURS, PLAIN, HALF, INT8, INT4):
                 with chromium.page_of_its_own(launch, start) as page:
                     small_turn(page, contender, found, 1 if quick else 5)
                     if turn == 0:
-                        compare(page, "Crane", contender, found, crane, stories)
+                        compare(page, "Crane", contender, found, crane, stories, quick=quick)
             for contender in rivals:
                 with chromium.page_of_its_own(launch, start) as page:
                     large_turn(page, name, contender, found, files)
                     if turn == 0:
-                        compare(page, name, contender, found, large, texts)
+                        compare(page, name, contender, found, large, texts, quick=quick)
                     version = page.page.context.browser.version
+            for contender in (INT8, INT4):
+                with chromium.page_of_its_own(launch, start) as page:
+                    second_visit(page, name, contender, found, files)
 
     settings = {"chromium": version, "prompt": PROMPT, "new_tokens": NEW}
     if graph:

@@ -34,6 +34,7 @@ SCRIPTS = {
         *(f"Crane: {task}" for task in ["writing", "writing, recorded"]),
         *(f"tiny: {task}" for task in ["ready", "first answer, cold", "first answer, warm"]),
         *(f"tiny: {task}" for task in ["a token", "a token, CPU time", "peak memory"]),
+        *(f"tiny: {task}" for task in ["ready on a second visit", "stored"]),
     ],
     "memory": ["training", "generation"],
     "own_text": ["loss, 0.02 MB", "loss, 0.04 MB"],

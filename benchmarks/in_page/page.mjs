@@ -2,6 +2,8 @@
 // messages of host.mjs, so all are asked in the same words. Times are milliseconds.
 
 import { Engine } from "../../web/client.mjs";
+import { lossOf } from "../../web/exhibits/loading.mjs";
+import { list, open } from "../../web/storage.mjs";
 import { training } from "./train.mjs";
 
 /** @type {Engine} */
@@ -24,6 +26,35 @@ globalThis.bench = {
     const { config, ...files } = from ? await fetched(from) : await chosen();
     await engine.load("model", { config: await config.text(), ...files, backend });
     return performance.now() - started;
+  },
+
+  /** What a first visit leaves in the browser's storage: the chosen model, rounded. */
+  async store(worker, backend) {
+    const root = await navigator.storage.getDirectory();
+    const home = await root.getDirectoryHandle("gpt2-edu", { create: true });
+    const folder = await home.getDirectoryHandle("model", { create: true });
+    const { config, weights } = await chosen();
+    await folder.getFileHandle("model.safetensors", { create: true }); // stays empty: it is not read
+    const file = await folder.getFileHandle("config.json", { create: true });
+    const writable = await file.createWritable();
+    await writable.write(config);
+    await writable.close();
+    engine = new Engine(new Worker(worker, { type: "module" }));
+    const files = { config: await config.text(), weights, backend, stored: "model" };
+    await engine.load("model", files);
+  },
+
+  /** A second visit: milliseconds to a model that answers, and the bytes that are read. */
+  async again(worker, backend) {
+    const started = performance.now();
+    engine.port.terminate();
+    engine = new Engine(new Worker(worker, { type: "module" }));
+    const files = { ...(await open("model")), backend, stored: "model" };
+    const { rounded } = await engine.load("model", files);
+    if (!rounded) throw new Error("the rounded weights were not read");
+    const ready = performance.now() - started;
+    const [stored] = await list();
+    return [ready, stored.rounded[backend]];
   },
 
   /** Crane as the site brings it, from the first script to a model that answers. */
@@ -81,6 +112,17 @@ globalThis.bench = {
     return [logits, ...record.map((path) => noted.find((n) => n.path === path).values)].map(
       (values) => Array.from(values),
     );
+  },
+
+  /** Nats a token of texts, given as ids. */
+  async loss(texts) {
+    let [sum, tokens] = [0, 0];
+    for (const ids of texts) {
+      const { logits } = await engine.run("model", { ids: ids.slice(0, -1) });
+      sum += (ids.length - 1) * lossOf(logits, ids.slice(1));
+      tokens += ids.length - 1;
+    }
+    return sum / tokens;
   },
 
   /** What took long since the last call; with `busy`, the page itself is kept busy before. */

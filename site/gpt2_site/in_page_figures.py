@@ -14,6 +14,7 @@ NAMES = {
     "ours, plain JavaScript": "plain JavaScript",
     "ours, float16 weights": "WebAssembly, float16 weights",
     "ours, int8 weights": "WebAssembly, int8 weights",
+    "ours, int4 weights": "WebAssembly, int4 weights",
     "onnxruntime-web": "onnxruntime-web",
 }
 
