@@ -34,6 +34,7 @@ from gpt2_edu.training.config import TrainConfig
 from gpt2_edu.training.optim import learning_rate, make_optimizer
 from gpt2_site import one_pass
 from gpt2_site.practice_tasks import answered_in_page, leaves, task
+from tests.web.card_fixtures import cards
 from tests.web.language_fixtures import language, own_text
 
 FOLDER = Path(__file__).resolve().parents[2] / "web" / "test" / "fixtures"
@@ -52,6 +53,7 @@ def all_fixtures() -> dict[str, Any]:
         "flow": {**one_pass.settings(), "deeds": web.crane_deeds()},
         "language": language(),
         "own_text": own_text(),
+        "card": cards(),
     }
 
 
