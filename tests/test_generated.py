@@ -27,6 +27,7 @@ def test_packed_scripts(missing, tmp_path):
     subprocess.run([NODE, "build.mjs", str(tmp_path)], cwd=WEB, check=True)
     static = ROOT / "gpt2_edu" / "exhibits" / "static"
     assert unequal(static, tmp_path, "*.js") == [], "run: make web"
+    assert unequal(WEB / "card", tmp_path, "printed.txt") == [], "run: make web"
 
 
 def test_kernels(missing, tmp_path):

@@ -1,9 +1,12 @@
 // Builds the scripts that pages load, because a page opened from a disk may load scripts, but
 // neither modules nor files: npm run build, or node build.mjs FOLDER.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "vite";
+import { read } from "./card/read.mjs";
+import { view } from "./card/view.mjs";
+import { pretend } from "./dev/markup.mjs";
 
 const web = fileURLToPath(new URL(".", import.meta.url));
 const [folder = `${web}../gpt2_edu/exhibits/static`] = process.argv.slice(2);
@@ -16,6 +19,7 @@ const SCRIPTS = {
   flow: "flow/all.mjs", // the picture of the whole; what the next needs of it, as `gpt2Flow`
   deep: "flow/deep.mjs", // the levels below the whole, when somebody is near
   scale: "scale/all.mjs",
+  card: "card/all.mjs",
   live: "exhibits/all.mjs",
   learn: "learn/all.mjs", // the exhibit that trains
 };
@@ -74,6 +78,7 @@ const HOW = {
   flow,
   deep,
   scale: onBase,
+  card: onBase,
   live: onBase,
   learn: onBase,
 };
@@ -111,3 +116,9 @@ for (const [name, entry] of Object.entries(SCRIPTS)) {
     },
   });
 }
+
+// What stands in the place of the cards before their script: the first one, as the script shows it.
+pretend();
+const first = read(readFileSync(`${web}card/examples/gpt2.json`, "utf8"));
+const printed = view([{ name: "GPT-2 124M", card: first }], 1024);
+writeFileSync(`${process.argv[2] ?? `${web}card`}/printed.txt`, `${printed.join("\n")}\n`);

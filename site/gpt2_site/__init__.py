@@ -8,6 +8,7 @@ if TYPE_CHECKING:  # the modules that are no extensions do without Sphinx
     from sphinx.application import Sphinx
 
 EXTENSIONS = (
+    "card",
     "theme",
     "extra_files",
     "folds",

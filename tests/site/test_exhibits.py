@@ -19,7 +19,13 @@ CHAPTERS = sorted(
     for path in (ROOT / "notebooks").glob("*.ipynb")
     if "g2-live" in path.read_text(encoding="utf-8")
 )
-PAGES = [*(f"notebooks/{name}" for name in CHAPTERS), "book/model", "book/scale", "book/train"]
+PAGES = [
+    *(f"notebooks/{name}" for name in CHAPTERS),
+    "book/card",
+    "book/model",
+    "book/scale",
+    "book/train",
+]
 VIOLATIONS = """async () => {
   for (const details of document.querySelectorAll(".g2-live details")) details.open = true;
   const options = { preload: false, resultTypes: ["violations"] }; // no style sheet, from a disk
