@@ -1,6 +1,7 @@
 // A model of the reader's as a run that can go on: the way back from files.mjs.
 
 import { readConfig } from "../config.mjs";
+import { modelFromFiles } from "../exhibits/files.mjs";
 import { inMemory, loadModel } from "../load.mjs";
 import { PlainBackend } from "../plain.mjs";
 import { places } from "../train/parameters.mjs";
@@ -9,6 +10,12 @@ import { MOST_TOKENS, unpackMerges } from "./vocabulary.mjs";
 /** @import { Config } from "../config.mjs" */
 
 const EPSILON = 1e-5; // of every model that is trained here
+
+/** @param {File} file */
+export async function openFile(file) {
+  const files = await modelFromFiles([file]);
+  return { name: files.name, ...(await openFiles(files)) };
+}
 
 /**
  * The sizes, the weights as a Trainer has them, the tokenizer, and the plan that the file was trained

@@ -1,6 +1,5 @@
 // What a run begins with: random numbers, or a model in a file, with its sizes and its tokens.
 
-import { modelFromFiles } from "../exhibits/files.mjs";
 import { choice as select, labelled, make } from "../exhibits/dom.mjs";
 import { runs } from "./start.mjs";
 import { count } from "./words.mjs";
@@ -45,11 +44,10 @@ export class Begun {
   /** @param {File} file */
   async read(file) {
     try {
-      const files = await modelFromFiles([file]);
-      const { config, weights, merges } = await (await runs()).openFiles(files);
+      const { name, config, weights, merges } = await (await runs()).openFile(file);
       const { nLayer, nHead, nEmbd, blockSize: T, vocabSize } = config;
       const model = { nLayer, nHead, nEmbd, T };
-      this.set({ name: files.name, weights, merges, model, vocabSize });
+      this.set({ name, weights, merges, model, vocabSize });
     } catch (error) {
       this.complain(error);
     }

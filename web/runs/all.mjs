@@ -7,7 +7,7 @@ import "../train/kernel.mjs";
 
 import "./worker.mjs";
 import { download, filesOf, folderOf } from "../goes/files.mjs";
-import { openFiles } from "../goes/read.mjs";
+import { openFile } from "../goes/read.mjs";
 import { checkText, readText } from "../text/reading.mjs";
 import { start } from "./client.mjs";
 import { available, drop, stored } from "./keep.mjs";
@@ -19,7 +19,7 @@ import { available, drop, stored } from "./keep.mjs";
   drop,
   filesOf,
   folderOf,
-  openFiles,
+  openFile,
   readText,
   start,
   stored,

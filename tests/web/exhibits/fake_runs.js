@@ -56,11 +56,12 @@ globalThis.gpt2Runs = {
     globalThis.fake.asked.push(["drop", slot]);
     globalThis.fake.kept = null;
   },
-  openFiles: async () => {
+  openFile: async (file) => {
     const { wrong, model = { nLayer: 1, nHead: 2, nEmbd: 32, blockSize: 48 } } = globalThis.fake;
     if (wrong) throw new Error(wrong);
     const config = { ...model, vocabSize: 300 };
-    return { config, weights: new Float32Array(3), merges: new Uint8Array(256) };
+    const name = file.name.replace(".safetensors", "");
+    return { name, config, weights: new Float32Array(3), merges: new Uint8Array(256) };
   },
   filesOf: async ({ plan, step }) => ({ name: `${plan.name}, ${step} steps` }),
   download: ({ name }) => new File(["x"], `${name}.safetensors`),
