@@ -27,7 +27,7 @@ LIMITS = {  # kB
     "scale": 9,
     "card": 11,  # most of it sentences
     "live": 47,
-    "learn": 15,  # the choices, the curve, stories, heads, gradients, and every refusal
+    "learn": 16,  # the choices, the curve, stories, heads, gradients, and every refusal
 }
 
 
