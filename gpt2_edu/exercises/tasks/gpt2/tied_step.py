@@ -59,7 +59,7 @@ MISTAKES = (
     ),
     Mistake(
         "You return one table, but in the step only the look-up trained it. The head's gradient went to another tensor, which was thrown away. Tie the two before the step.",
-        ("= wte.weight", "= nn.Parameter(table.clone())"),
+        ("= wte.weight  #", "= nn.Parameter(table.clone())  #"),
         (
             "    return wte.weight, lm_head.weight",
             "    lm_head.weight = wte.weight\n    return wte.weight, lm_head.weight",
@@ -67,7 +67,7 @@ MISTAKES = (
     ),
     Mistake(
         "You return one table, but in the step only the head trained it. The look-up's gradient went to another tensor, which was thrown away. Tie the two before the step.",
-        ("= wte.weight", "= nn.Parameter(table.clone())"),
+        ("= wte.weight  #", "= nn.Parameter(table.clone())  #"),
         (
             "    return wte.weight, lm_head.weight",
             "    wte.weight = lm_head.weight\n    return wte.weight, lm_head.weight",

@@ -98,7 +98,7 @@ MISTAKES = (
         ("math.sqrt(2 / math.pi)", "2 / math.pi"),
     ),
     Mistake(
-        "The quotient is upside down: `math.sqrt(2 / math.pi)`.",
+        "The quotient is upside down: it is 2/π.",
         ("2 / math.pi", "math.pi / 2"),
     ),
     Mistake(
@@ -150,7 +150,7 @@ x *= 0.5
         ("0.5 * x * (1 + torch.tanh(inner))", "x * torch.sigmoid(x)"),
     ),
     Mistake(
-        "π is missing: the root is of 2/π, `math.sqrt(2 / math.pi)`.",
+        "π is missing: the root is of 2/π.",
         ("2 / math.pi", "2"),
     ),
 )
