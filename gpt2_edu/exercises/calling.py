@@ -211,7 +211,9 @@ def _restored(notes: list[str], seed: int) -> Iterator[None]:
     folder, seeds, draws = _folder(), torch.get_rng_state(), random.getstate()
     on_device = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
     running = set(threading.enumerate())
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed takes a millisecond
+    if on_device is not None:
+        torch.cuda.manual_seed_all(seed)
     random.seed(seed)
     try:
         yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 
@@ -18,12 +18,18 @@ def definitions(code: str) -> dict[str, str]:
     return {name: "\n".join(lines[first - 1 : last]) for name, first, last in _places(code)}
 
 
-def _places(code: str) -> Iterator[tuple[str, int, int]]:
+@lru_cache(maxsize=256)
+def _places(code: str) -> list[tuple[str, int, int]]:
     """The name, the first line (decorators included) and the last line of each definition."""
-    for node in ast.parse(code).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            yield node.name, first, node.end_lineno or first
+    return [
+        (
+            node.name,
+            min([node.lineno, *(d.lineno for d in node.decorator_list)]),
+            node.end_lineno or 0,
+        )
+        for node in ast.parse(code).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
 
 
 NOT_WRITTEN = "not written: "  # begins the message of what an unfinished part raises

@@ -1,5 +1,6 @@
 """An audit of any model."""
 
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -44,26 +45,29 @@ def audit(model, idx):
 SIZES = (13, 7, 2, 3, 12)
 
 
-def patient(bug: str) -> nn.Module:
-    """A small GPT-2 made of the book's answers, with a bug in it."""
+@cache
+def book() -> Any:
+    """The book's answer, and below ``mine`` the parts that it works with."""
     step = find_step("bugs")
-    book = execute(step, step.solution).mine
+    return execute(step, step.solution)
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, bug: str) -> Tensor:
+    visible = torch.ones(q.size(-2), k.size(-2), dtype=torch.bool)
+    if bug not in ("looks ahead", "both"):
+        visible = visible.tril()
+    if bug == "looks ahead late":
+        visible[-2, -1] = True  # the last query but one sees the last key
+    scores = q @ k.mT / q.size(-1) ** 0.5
+    return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
+
+
+def patient(bug: str) -> nn.Module:
+    """A small GPT-2 made of the book's answers, with a bug in it; the one before has it, too."""
+    vars(book().mine)["attention"] = partial(attention, bug=bug)
     torch.manual_seed(0)
-    model = book.GPT2(*SIZES)
-    if bug in ("looks ahead", "both"):
-        book.__dict__["attention"] = lambda q, k, v: (
-            (q @ k.mT / q.size(-1) ** 0.5).softmax(dim=-1) @ v
-        )
-    elif bug == "looks ahead late":
-
-        def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            visible = torch.ones(q.size(-2), k.size(-2), dtype=torch.bool).tril()
-            visible[-2, -1] = True  # the last query but one sees the last key
-            scores = q @ k.mT / q.size(-1) ** 0.5
-            return scores.masked_fill(~visible, -torch.inf).softmax(dim=-1) @ v
-
-        book.__dict__["attention"] = attention
-    elif bug == "not repeatable":
+    model = book().mine.GPT2(*SIZES)
+    if bug == "not repeatable":
         model.ln_f = nn.Sequential(model.ln_f, nn.Dropout(0.5))
     elif bug == "not tied":
         model.lm_head.weight = nn.Parameter(model.lm_head.weight.detach().clone())
@@ -91,8 +95,7 @@ def use(mine: Any, bug: str, idx: Tensor) -> Any:
 
 
 def right(bug: str, idx: Tensor) -> Any:
-    step = find_step("bugs")
-    return execute(step, step.solution)(bug, idx)
+    return book()(bug, idx)
 
 
 def cases() -> list[Case]:
