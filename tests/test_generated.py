@@ -14,7 +14,7 @@ import pytest
 from gpt2_edu.exercises.exercise import steps
 from gpt2_site import make_practice
 from gpt2_site.chapters import chapters, find
-from tests.node import NODE
+from tests.node import node
 from tests.web.fixtures import FOLDER, all_fixtures
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,7 +24,7 @@ WEB = ROOT / "web"
 def test_packed_scripts(missing, tmp_path):
     if not (WEB / "node_modules" / "vite").is_dir():
         missing("run: npm ci in web/")
-    subprocess.run([NODE, "build.mjs", str(tmp_path)], cwd=WEB, check=True)
+    subprocess.run([node(), "build.mjs", str(tmp_path)], cwd=WEB, check=True)
     static = ROOT / "gpt2_edu" / "exhibits" / "static"
     assert unequal(static, tmp_path, "*.js") == [], "run: make web"
     assert unequal(WEB / "card", tmp_path, "printed.txt") == [], "run: make web"
@@ -33,7 +33,7 @@ def test_packed_scripts(missing, tmp_path):
 def test_kernels(missing, tmp_path):
     if not (WEB / "node_modules" / "wabt").is_dir():
         missing("run: npm ci in web/")
-    subprocess.run([NODE, "build_kernel.mjs", str(tmp_path)], cwd=WEB, check=True)
+    subprocess.run([node(), "build_kernel.mjs", str(tmp_path)], cwd=WEB, check=True)
     assert unequal(WEB, tmp_path, "kernel.mjs", "*/kernel.mjs") == [], "run: npm run kernel"
 
 
