@@ -34,7 +34,9 @@ def test_kernels(missing, tmp_path):
     if not (WEB / "node_modules" / "wabt").is_dir():
         missing("run: npm ci in web/")
     subprocess.run([node(), "build_kernel.mjs", str(tmp_path)], cwd=WEB, check=True)
-    assert unequal(WEB, tmp_path, "kernel.mjs", "*/kernel.mjs") == [], "run: npm run kernel"
+    assert unequal(WEB, tmp_path, "kernel.mjs", "whole_kernel.mjs", "*/kernel.mjs") == [], (
+        "run: npm run kernel"
+    )
 
 
 def unequal(stored: Path, made: Path, *patterns: str) -> list[str]:
