@@ -22,6 +22,7 @@ from .generation import Cached
 from .language_model import LanguageModel
 from .machine.device import require_compiler
 from .machine.messages import join_some, short_repr
+from .quantize import Integers, is_plain
 from .weights import not_finite
 
 M = TypeVar("M", bound=nn.Module)
@@ -46,8 +47,8 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"pack takes a model, got {short_repr(model)}")
-    if any(isinstance(module, PackedLinear) for module in model.modules()):
-        raise TypeError("pack takes a model that is not packed already")
+    if any(isinstance(module, PackedLinear | Integers) for module in model.modules()):
+        raise TypeError("pack takes a model that is neither packed nor quantised already")
     if dtype is None:
         dtype = next((weight.dtype for weight in model.parameters()), None)
     if dtype not in FLOATS:
@@ -66,12 +67,6 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
         for module in packed.modules():  # refuse before a part of the model has changed
             module._apply = module.load_state_dict = refuse  # type: ignore[method-assign]
     return packed.eval()
-
-
-def is_plain(linear: nn.Linear) -> bool:
-    """Whether a layer computes what ``nn.Linear`` does, with no hook to call."""
-    hooks = linear._forward_hooks or linear._forward_pre_hooks
-    return type(linear) is nn.Linear and not hooks and "forward" not in vars(linear)
 
 
 def onednn_knows(dtype: torch.dtype) -> bool:

@@ -40,7 +40,7 @@ def to_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {
         key: (value.t() if key.endswith(_CONV1D) else value).contiguous()
         for key, value in state.items()
-        if key != "lm_head.weight"
+        if key not in ("lm_head.weight", "lm_head.integers", "lm_head.scales")
     }
 
 

@@ -17,6 +17,7 @@ from . import weights
 from .cache import KVCache
 from .machine.device import shapes_only
 from .machine.messages import join_some
+from .quantize import Integers, Rounding, quantize, stored_names, stored_rounding, to_json
 
 AttentionChoice = Literal["auto", "explicit", "fused"]
 
@@ -34,6 +35,7 @@ class LanguageModel(nn.Module):
     config_type: ClassVar[type]
     layout: ModuleType  # on disk
     log_sum_exp: float  # the mean of log Σ exp(logits) of ``probe``, by transformers
+    rounding: Rounding | None = None  # of the copy that ``quantize`` makes
 
     def __init__(self, config: Any) -> None:
         super().__init__()
@@ -53,16 +55,22 @@ class LanguageModel(nn.Module):
     @property
     def device(self) -> torch.device:
         """The device of the weights."""
-        return self.wte.weight.device
+        return next(self.parameters()).device
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of the weights."""
-        return self.wte.weight.dtype
+        """The type of the weights; of a quantised model, that of its scales and results."""
+        return next(self.parameters()).dtype
 
     def num_parameters(self) -> int:
-        """Number of parameters. The tied table wte = lm_head counts once."""
-        return sum(parameter.numel() for parameter in self.parameters())
+        """Number of parameters, floats or integers. The tied table wte = lm_head counts once."""
+        maps = {id(m.integers): m for m in self.modules() if isinstance(m, Integers)}
+        floats = sum(parameter.numel() for parameter in self.parameters())
+        return floats + sum(m.shape.numel() for m in maps.values())
+
+    def nbytes(self) -> int:
+        """Bytes of all weights, with the scales of a quantised model."""
+        return sum(tensor.nbytes for tensor in (*self.parameters(), *self.buffers()))
 
     def make_cache(self, batch_size: int, max_len: int | None = None) -> KVCache:
         """An empty cache for this model, by default as long as its window."""
@@ -92,25 +100,49 @@ class LanguageModel(nn.Module):
         Hugging Face hub. A folder with such a name comes first.
         """
         folder = weights.locate(name_or_path)
-        config = weights.read_config(folder / weights.CONFIG, cls.layout)
-        with shapes_only():  # every weight comes from the file
-            model = cls(config)
+        path = folder / weights.CONFIG
+        config, rounding = weights.read_config(path, cls.layout), stored_rounding(path)
+        try:
+            model = cls.blank(config, rounding)  # every weight comes from the file
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path} does not describe a {cls.layout.FAMILY}: {error}") from error
         state = weights.read_weights(folder, model.state_dict(), cls.layout, model.is_tied())
         model.load_state_dict(state, assign=True)
         return model.eval()
 
+    @classmethod
+    def blank(cls, config: Any, rounding: Rounding | None = None) -> Self:
+        """A model with shapes, but no data."""
+        with shapes_only():
+            model = cls(config)
+            return model if rounding is None else quantize(model, *rounding)
+
     def save_pretrained(self, path: str | PathLike[str]) -> None:
-        """Write config.json and model.safetensors so that ``transformers`` can load them too."""
-        weights.save(self.config, self.published_state_dict(), path, self.layout)
+        """Write config.json and model.safetensors so that ``transformers`` can load them too.
+
+        Those of a quantised model hold its integers, which only this package reads.
+        """
+        state, more = self.checked_state_dict(), to_json(self.rounding)
+        weights.save(self.config, state, path, self.layout, more)
 
     def published_state_dict(self) -> dict[str, Tensor]:
         """The state dict, for whoever computes the published model: ``transformers``, a page.
 
         Raises ValueError, naming the parts, for a model that computes something else.
         """
-        state = self.state_dict()
-        with shapes_only():
-            plain = type(self)(self.config)
+        if self.rounding is not None:
+            raise ValueError(
+                f"this model holds integers of {self.rounding.bits} bits, which the published "
+                f"{self.layout.FAMILY} does not. Take the model that it was made from."
+            )
+        return self.checked_state_dict()
+
+    def checked_state_dict(self) -> dict[str, Tensor]:
+        """The state dict of a model that computes what its config says.
+
+        Raises ValueError, naming the parts, for one that does not.
+        """
+        state, plain = self.state_dict(), self.blank(self.config, self.rounding)
         problems = replaced(self, plain)
         problems += weights.differences(state, plain.state_dict(), self.layout, plain.is_tied())
         if plain.is_tied() and not self.is_tied():  # a file holds one table for both
@@ -141,15 +173,36 @@ class LanguageModel(nn.Module):
             logits, _ = model(torch.arange(128, device="cpu").unsqueeze(0))
         return abs(logits.logsumexp(dim=-1).mean().item() - cls.log_sum_exp) < 1e-5
 
+    # ---- A quantised model is for inference
+
+    def train(self, mode: bool = True) -> Self:
+        """As in torch. Raises ValueError for a quantised model: integers have no gradient."""
+        return super().train(mode and self.can_learn())
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """As in torch. Raises ValueError for a quantised model."""
+        return super().requires_grad_(requires_grad and self.can_learn())
+
+    def can_learn(self) -> bool:
+        """True. Raises ValueError for a quantised model."""
+        if self.rounding is not None:
+            raise ValueError(
+                f"this model holds integers of {self.rounding.bits} bits, which have no gradient: "
+                "train the model that it was made from, and quantize that"
+            )
+        return True
+
     # ---- One table, two roles
 
     def tie_weights(self) -> None:
         """Make lm_head's weight that of the token embeddings."""
-        self.lm_head.weight = self.wte.weight
+        for name in stored_names(self.wte):
+            setattr(self.lm_head, name, getattr(self.wte, name))
 
     def is_tied(self) -> bool:
         """Whether lm_head's weight is that of the token embeddings."""
-        return getattr(self.lm_head, "weight", None) is self.wte.weight
+        name = stored_names(self.wte)[0]
+        return getattr(self.lm_head, name, None) is getattr(self.wte, name)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """What ``to``, ``to_empty`` and others call for each tensor, so for a tied one twice."""
@@ -162,7 +215,12 @@ class LanguageModel(nn.Module):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """As in torch."""
+        """As in torch. Raises ValueError for integers, unless this is a quantised model."""
+        if self.rounding is None and any(key.endswith(".integers") for key in state_dict):
+            raise ValueError(
+                "these are the integers of a quantised model, and this one holds floats: load the "
+                "weights that it was made from"
+            )
         tied = self.is_tied()
         result = super().load_state_dict(state_dict, strict, assign)
         if tied:

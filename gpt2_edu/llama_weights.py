@@ -12,7 +12,7 @@ from torch import Tensor
 
 from .config import LlamaConfig, RopeScaling
 from .machine.messages import short_repr
-from .weights import misfits
+from .weights import misfits, table_of
 
 FAMILY = "Llama"  # in messages
 
@@ -68,9 +68,9 @@ def _renamed(key: str) -> str:
 
 def to_hugging_face(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Our state dict under Hugging Face's names; a tied lm_head is left out."""
-    table, stored = state["transformer.wte.weight"], {}
+    stored = {}
     for key, value in state.items():
-        if key == "lm_head.weight" and value.data_ptr() == table.data_ptr():
+        if key.startswith("lm_head.") and value.data_ptr() == state[table_of(key)].data_ptr():
             continue
         for theirs, ours in _MODULES.items():
             key = key.replace(ours, theirs)

@@ -59,16 +59,19 @@ def save(
     state: Mapping[str, Tensor],
     path: str | PathLike[str],
     layout: ModuleType,
+    more: Mapping[str, object] | None = None,
 ) -> None:
     """Write a state dict and its config as the folder that ``transformers`` reads.
 
-    Each file is renamed to its final name when it is complete, so an interrupted save leaves the
-    old file as it was. Raises ValueError if the path is a file.
+    ``more`` joins the settings of the config. Each file is renamed to its final name when it is
+    complete, so an interrupted save leaves the old file as it was. Raises ValueError if the path
+    is a file.
     """
     folder = named_path(path)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: save_pretrained needs a folder")
-    settings = json.dumps(layout.config_to_hugging_face(config), indent=2) + "\n"
+    described = layout.config_to_hugging_face(config) | dict(more or {})
+    settings = json.dumps(described, indent=2) + "\n"
     with locked(folder, wait=60):
         save_tensors(layout.to_hugging_face(state), folder / WEIGHTS)
         (folder / INDEX).unlink(missing_ok=True)  # of a model that was here before
@@ -121,9 +124,10 @@ def read_weights(
 ) -> dict[str, Tensor]:
     """The tensors of a folder's safetensors files in our layout, floats as float32.
 
-    ``expected`` has the names and shapes that the config asks for; ``tied`` says whether the head
-    is the table of token embeddings. Files are memory-mapped and their tensors copied one at a
-    time: the weights are in memory once, and later changes of the files cannot reach them.
+    ``expected`` has the names and shapes that the config asks for, and its types of integers;
+    ``tied`` says whether the head is the table of token embeddings. Files are memory-mapped and
+    their tensors copied one at a time: the weights are in memory once, and later changes of the
+    files cannot reach them.
     """
     state: dict[str, Tensor] = {}
     files = weight_files(folder)
@@ -142,20 +146,25 @@ def read_weights(
             ) from error
 
     problems = differences(state, expected, layout, tied)
-    head, path = state.get("lm_head.weight"), files[0] if len(files) == 1 else folder
-    if tied and head is not None and not problems:
-        if not head.equal(state["transformer.wte.weight"]):
-            problems.append(
-                f"lm_head.weight differs from transformer.wte.weight; {layout.FAMILY} ties them"
-            )
+    path = files[0] if len(files) == 1 else folder
+    heads = {key: table_of(key) for key in expected if tied and key.startswith("lm_head.")}
+    if not problems:
+        problems += [
+            f"{head} differs from {table}; {layout.FAMILY} ties them"
+            for head, table in heads.items()
+            if head in state and not state[head].equal(state[table])
+        ]
     if problems:
         these = join_some(problems, most=20, separator="\n  ")
         raise ValueError(f"{path} does not fit its {CONFIG}:\n  {these}")
     if bad := not_finite(state):
         raise ValueError(f"{path} contains non-finite values in {join_some(bad)}")
-    if tied:
-        state["lm_head.weight"] = state["transformer.wte.weight"]
-    return state
+    return state | {head: state[table] for head, table in heads.items()}
+
+
+def table_of(head: str) -> str:
+    """The name that a tensor of lm_head has among the token embeddings."""
+    return head.replace("lm_head.", "transformer.wte.")
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -187,8 +196,11 @@ def differences(
     tied: bool,
 ) -> list[str]:
     """Where a state dict differs from the expected one in names, shapes and kinds of numbers."""
-    known = {*state, "lm_head.weight"} if tied else {*state}
-    problems = [f"missing: {key}" for key in expected if key not in known]
+    problems = [
+        f"missing: {key}"
+        for key in expected
+        if key not in state and not (tied and key.startswith("lm_head."))
+    ]
     problems += [f"not part of a {layout.FAMILY}: {key}" for key in state if key not in expected]
     for key, value in state.items():
         if key in expected and value.shape != expected[key].shape:
@@ -196,9 +208,14 @@ def differences(
                 f"wrong shape: {key} is {tuple(value.shape)}, "
                 f"the config asks for {tuple(expected[key].shape)}"
             )
-        elif key in expected and not value.is_floating_point():
-            problems.append(f"wrong type: {key} holds {value.dtype}, not floats")
+        elif key in expected and kind(value) != (wanted := kind(expected[key])):
+            problems.append(f"wrong type: {key} holds {value.dtype}, not {wanted}")
     return problems
+
+
+def kind(tensor: Tensor) -> str:
+    """What a tensor holds: floats of any precision, or its type."""
+    return "floats" if tensor.is_floating_point() else str(tensor.dtype)
 
 
 def not_finite(tensors: Mapping[str, Tensor]) -> list[str]:

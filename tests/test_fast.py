@@ -82,7 +82,7 @@ def test_what_cannot_be_packed_is_refused(model):
             pack(model, dtype)
     with pytest.raises(TypeError, match="got None"):
         pack(torch.nn.Identity())
-    with pytest.raises(TypeError, match="a model that is not packed already"):
+    with pytest.raises(TypeError, match="neither packed nor quantised already"):
         pack(pack(model))
     with torch.no_grad():
         model.wte.weight[7] = 1e6

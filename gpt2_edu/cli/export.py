@@ -11,6 +11,7 @@ import torch
 from ..machine.files import named_path
 from ..machine.options import option
 from ..model import GPT2
+from ..quantize import quantize
 from ..tokenizer import RANKS, load_tokenizer
 from ..training.config import SETTINGS
 from ..web import save_for_page
@@ -28,6 +29,8 @@ class ExportOptions:
     dtype: Literal["float32", "float16", "bfloat16"] = option(
         "type of the stored weights", "float32"
     )
+    bits: int | None = option("round the matrices to integers of 8 or 4 bits, see quantize", None)
+    group: int | None = option("with --bits: columns that share a scale (default: a row)", None)
     page: bool = option(
         "write one file that every exhibit of the book takes, with the model's tokenizer in it",
         False,
@@ -39,6 +42,7 @@ class ExportOptions:
 
 @command(
     "gpt2-edu export runs/first --out my-gpt2 --dtype float16",
+    "gpt2-edu export gpt2 --out gpt2-int8 --bits 8",
     "gpt2-edu export runs/first --out mine.safetensors --page",
     "gpt2-edu export mine.safetensors --out mine",
     positional="run",
@@ -49,6 +53,10 @@ def export(options: ExportOptions) -> None:
     Its vocabulary goes with it.
     """
     out = named_path(options.out)
+    if options.group is not None and options.bits is None:
+        raise ValueError("--group is for rounding: say to how many --bits")
+    if options.page and options.bits is not None:
+        raise ValueError("--bits is for a folder: leave out --page")
     if options.page:
         if out.suffix != ".safetensors" or out.exists():
             raise ValueError(f"{out} is not a new file NAME.safetensors: name one with --out")
@@ -60,11 +68,15 @@ def export(options: ExportOptions) -> None:
         raise ValueError(f"{out.parent} is for the run's own checkpoints: choose another --out")
     source = chosen_weights(options.run, options.which)
     model = GPT2.from_pretrained(source).to(getattr(torch, options.dtype))
+    kind: str = options.dtype
     if options.page:
         save_for_page(model, load_tokenizer(options.tokenizer or source), out)
     else:
+        if options.bits is not None:
+            model = quantize(model, options.bits, options.group)
+            kind = f"{options.bits} bits, {model.nbytes():,} bytes with scales in {options.dtype}"
         model.save_pretrained(out)
         if (source / RANKS).is_file():
             shutil.copyfile(source / RANKS, out / RANKS)
     shown = options.run if named_path(options.run).is_file() else source
-    print(f"{shown} → {out}, {model.num_parameters():,} parameters in {options.dtype}")
+    print(f"{shown} → {out}, {model.num_parameters():,} parameters in {kind}")
