@@ -3,6 +3,7 @@
     from gpt2_edu import fast, generate
 
     generate(fast.pack(model, torch.bfloat16), idx, 100)  # on a CPU
+    generate(fast.pack(quantize(model)), idx, 100)  # on a CPU, half of those bytes
     generate(model, idx, 100, predict=fast.Compiled(model, len(idx)))  # on a GPU
 
 Both run the model's own forward pass: packed weights are other modules inside it, and what is
@@ -12,17 +13,19 @@ compiled is the pass as it is written. Nothing here is ever used without being a
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any, NoReturn, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from .cache import KVCache
 from .generation import Cached
 from .language_model import LanguageModel
 from .machine.device import require_compiler
 from .machine.messages import join_some, short_repr
-from .quantize import Integers, is_plain
+from .quantize import QuantizedLinear, from_bytes, is_plain
 from .weights import not_finite
 
 M = TypeVar("M", bound=nn.Module)
@@ -41,14 +44,16 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
     """A frozen copy of a model for inference: weights in ``dtype``, laid out for oneDNN on a CPU.
 
     Every ``nn.Linear`` becomes a ``PackedLinear``, except one that is a subclass or has hooks: it
-    is cast only, and so is everything where torch has no oneDNN kernel for the type. Packed weights
-    are no parameters: count, save and train the model itself. In half precision a text may differ
-    with and without a cache, because sums of one row and of many are rounded in another order.
+    is cast only, and so is everything where torch has no oneDNN kernel for the type. The maps of a
+    quantised model become ``PackedInt8`` or ``PackedInt4``, where torch has a kernel for them.
+    Packed weights are no parameters: count, save and train the model itself. In half precision a
+    text may differ with and without a cache, because sums of one row and of many are rounded in
+    another order.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"pack takes a model, got {short_repr(model)}")
-    if any(isinstance(module, PackedLinear | Integers) for module in model.modules()):
-        raise TypeError("pack takes a model that is neither packed nor quantised already")
+    if any(isinstance(module, Packed) for module in model.modules()):
+        raise TypeError("pack takes a model that is not packed already")
     if dtype is None:
         dtype = next((weight.dtype for weight in model.parameters()), None)
     if dtype not in FLOATS:
@@ -59,14 +64,29 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
     packed = copy.deepcopy(model).to(dtype).requires_grad_(False)
     if bad := not_finite(dict(packed.named_parameters())):
         raise ValueError(f"these weights are not all finite in {dtype}: {join_some(bad)}")
-    if next(packed.parameters()).device.type == "cpu" and onednn_knows(dtype):
+    if next(packed.parameters()).device.type == "cpu":
         for parent in list(packed.modules()):
             for name, child in list(parent.named_children()):
-                if isinstance(child, nn.Linear) and is_plain(child):
-                    setattr(parent, name, PackedLinear(child))
+                setattr(parent, name, packed_layer(child, dtype))
+    if any(isinstance(module, Packed) for module in packed.modules()):
         for module in packed.modules():  # refuse before a part of the model has changed
             module._apply = module.load_state_dict = refuse  # type: ignore[method-assign]
     return packed.eval()
+
+
+def packed_layer(layer: nn.Module, dtype: torch.dtype) -> nn.Module:
+    """A layer of a model in this type with its weight packed; the layer itself if it cannot be."""
+    if not is_plain(layer, nn.Linear, QuantizedLinear):
+        return layer
+    if isinstance(layer, nn.Linear):
+        return PackedLinear(layer) if onednn_knows(dtype) else layer
+    assert isinstance(layer, QuantizedLinear)
+    groups = layer.scales.size(1)
+    if layer.bits == 8 and groups == 1 and fbgemm_is_there():
+        return PackedInt8(layer)
+    if layer.bits == 4 and layer.in_features // groups % 32 == 0:
+        return PackedInt4(layer)
+    return layer
 
 
 def onednn_knows(dtype: torch.dtype) -> bool:
@@ -88,16 +108,25 @@ def refuse(*args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
-class PackedLinear(nn.Module):
-    """``nn.Linear`` on a CPU with its weight in oneDNN's layout: (…, in) → (…, out).
+class Packed(nn.Module):
+    """A linear map on a CPU with its weight in the layout of a kernel: (…, in) → (…, out).
 
     The layout belongs to this processor, so the layer can be neither moved, copied nor saved.
     """
 
-    def __init__(self, linear: nn.Linear) -> None:
+    def __init__(self, linear: nn.Linear | QuantizedLinear) -> None:
         super().__init__()
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.bias = linear.bias
+
+    _save_to_state_dict = __deepcopy__ = __reduce_ex__ = refuse
+
+
+class PackedLinear(Packed):
+    """``nn.Linear`` with its weight in oneDNN's layout."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__(linear)
         self.packed = torch.ops.mkldnn._reorder_linear_weight(linear.weight.detach(), 1)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -108,7 +137,88 @@ class PackedLinear(nn.Module):
         """The weight in its usual layout, for code that reads it: a copy."""
         return self.packed.to_dense()
 
-    _save_to_state_dict = __deepcopy__ = __reduce_ex__ = refuse
+
+# FBGEMM multiplies bytes with bytes, on every processor with AVX2. Weights are bytes; inputs are
+# not, so each is written as three digits, as 0.374 = 3 · 0.1 + 7 · 0.01 + 4 · 0.001, with places
+# 126 apart and digits from -63 to 63. Two products of such a digit and a weight fit into the 16
+# bits in which some processors add them. Sums of integers are exact, so what is lost is a millionth
+# of the largest input. Reading the weights takes the time, and it is done once for all digits.
+
+PLACES = 63.0 * torch.tensor([0.0, 1.0, 126.0, 126.0**2], device="cpu").view(4, 1, 1)
+WORTH = (1 / PLACES[1:]).view(1, 3)
+
+
+def fbgemm_is_there() -> bool:
+    """Whether this build of torch has FBGEMM's product of bytes."""
+    engines = torch.backends.quantized.supported_engines
+    return "fbgemm" in engines and hasattr(torch.ops.quantized, _PRODUCT)
+
+
+_PRODUCT = "linear_with_input_q_dq_qweight_dq_output_fp32"
+
+
+class PackedInt8(Packed):
+    """``QuantizedLinear`` of 8 bits, a scale for each row, with its integers in FBGEMM's layout.
+
+    Its results are those of the layer to about 1e-6, as in another order of summing.
+    """
+
+    def __init__(self, linear: QuantizedLinear) -> None:
+        super().__init__(linear)
+        scales = linear.scales[:, 0].double()
+        before = torch.backends.quantized.engine
+        torch.backends.quantized.engine = "fbgemm"
+        try:
+            with warnings.catch_warnings():  # torch announces another way to make such tensors
+                warnings.simplefilter("ignore")
+                weight = torch._make_per_channel_quantized_tensor(
+                    linear.integers, scales, torch.zeros_like(scales, dtype=torch.int64), 0
+                )
+                self.packed = torch.ops.quantized.linear_prepack(weight, None)
+        finally:
+            torch.backends.quantized.engine = before
+        self.product = getattr(torch.ops.quantized, _PRODUCT)
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x.reshape(-1, self.in_features).float()  # (M, in)
+        largest = rows.abs().amax(dim=-1, keepdim=True)
+        numbers = (rows / largest * PLACES).round_()  # (4, M, in): of no digit to three
+        digits = torch.sub(numbers[1:], numbers[:-1], alpha=126).view(-1, self.in_features)
+        products = self.product(digits, 1.0, 64, self.packed)  # (3M, out); digit + 64 is a byte
+        y = (WORTH @ products.view(3, -1)).view(-1, self.out_features)
+        y = y * largest if self.bias is None else torch.addcmul(self.bias.float(), y, largest)
+        return y.view(*x.shape[:-1], self.out_features).to(x.dtype)
+
+    @property
+    def weight(self) -> Tensor:
+        """What the integers stand for, (out, in): a copy."""
+        return torch.ops.quantized.linear_unpack(self.packed)[0].dequantize()
+
+
+class PackedInt4(Packed):
+    """``QuantizedLinear`` of 4 bits, with its integers in the layout of torch's kernel for them.
+
+    Inputs, scales and results are rounded to bfloat16, for which this kernel is made.
+    """
+
+    def __init__(self, linear: QuantizedLinear) -> None:
+        super().__init__(linear)
+        out, columns = linear.shape
+        width = columns // linear.scales.size(1)  # of a group here; the kernel knows four of them
+        self.group = next(g for g in (256, 128, 64, 32) if width % g == 0)
+        more = -out % 64  # rows of zeros: the kernel works on 64 at a time
+        integers = F.pad(from_bytes(linear.integers, columns), (0, 0, 0, more))
+        scales = F.pad(linear.scales.repeat_interleave(width // self.group, dim=1), (0, 0, 0, more))
+        pack_ = torch.ops.aten._convert_weight_to_int4pack_for_cpu
+        self.packed = pack_(integers.to(torch.int32) + 8, 1)
+        pairs = torch.stack((scales.t(), torch.zeros_like(scales.t())), dim=-1)  # and zero points
+        self.scales = pairs.bfloat16().contiguous()  # (columns / group, out, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x.reshape(-1, self.in_features).bfloat16()
+        y = torch.ops.aten._weight_int4pack_mm_for_cpu(rows, self.packed, self.group, self.scales)
+        y = y[:, : self.out_features].to(x.dtype).view(*x.shape[:-1], self.out_features)
+        return y if self.bias is None else y + self.bias
 
 
 # ---- The compiled forward pass -----------------------------------------------------------------

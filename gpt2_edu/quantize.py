@@ -176,28 +176,30 @@ def quantize(model: M, bits: int = 8, group: int | None = None) -> M:
     table: Any = model.wte
     maps = {name: m for name, m in model.named_modules() if isinstance(m, nn.Linear)}
     maps["transformer.wte"] = table
-    if bad := [f"{name} ({type(m).__name__})" for name, m in maps.items() if not is_plain(m)]:
+    bad = [name for name, m in maps.items() if not is_plain(m, nn.Linear, nn.Embedding)]
+    if bad:
         raise TypeError(f"quantize would lose what these do of their own: {join_some(bad)}")
     check_group(group, {name: m.weight.size(1) for name, m in maps.items()})
     if bad := not_finite(dict(model.named_parameters())):
         raise ValueError(f"these weights are not all finite: {join_some(bad)}")
 
-    rounded_maps = {
-        id(m): (QuantizedEmbedding if m is table else QuantizedLinear)(m, bits, group)
-        for m in maps.values()
+    made: dict[int, Any] = {
+        id(m): QuantizedLinear(m, bits, group) for m in maps.values() if isinstance(m, nn.Linear)
     }
-    copied: Any = copy.deepcopy(model, rounded_maps)  # which it takes for copies already made
-    if model.is_tied():
+    made[id(table)] = QuantizedEmbedding(table, bits, group)
+    original: Any = model
+    copied: Any = copy.deepcopy(model, made)  # these are taken for copies made already
+    if original.is_tied():
         copied.tie_weights()
     copied.requires_grad_(False).eval()
     copied.rounding = Rounding(bits, group)
     return copied
 
 
-def is_plain(module: nn.Module) -> bool:
-    """Whether a module computes what torch's Linear or Embedding does, with no hook to call."""
+def is_plain(module: nn.Module, *kinds: type[nn.Module]) -> bool:
+    """Whether a module computes what one of these classes does, with no hook to call."""
     hooks = module._forward_hooks or module._forward_pre_hooks
-    return type(module) in (nn.Linear, nn.Embedding) and not hooks and "forward" not in vars(module)
+    return type(module) in kinds and not hooks and "forward" not in vars(module)
 
 
 # ---- On disk -----------------------------------------------------------------------------------

@@ -8,9 +8,10 @@ import pickle
 import pytest
 import torch
 
-from gpt2_edu import GPT2, fast, generate, pad_left, stream
-from gpt2_edu.fast import Compiled, FixedCache, PackedLinear, pack
+from gpt2_edu import GPT2, GPT2Config, fast, generate, pad_left, stream
+from gpt2_edu.fast import Compiled, FixedCache, PackedInt4, PackedInt8, PackedLinear, pack
 from gpt2_edu.machine.device import cpp_compiler
+from gpt2_edu.quantize import QuantizedLinear, quantize
 
 # ---- Packed weights ------------------------------------------------------------------------------
 
@@ -82,7 +83,7 @@ def test_what_cannot_be_packed_is_refused(model):
             pack(model, dtype)
     with pytest.raises(TypeError, match="got None"):
         pack(torch.nn.Identity())
-    with pytest.raises(TypeError, match="neither packed nor quantised already"):
+    with pytest.raises(TypeError, match="a model that is not packed already"):
         pack(pack(model))
     with torch.no_grad():
         model.wte.weight[7] = 1e6
@@ -95,6 +96,102 @@ def test_a_layer_with_a_forward_or_a_hook_of_its_own_is_left_as_it_is(model, idx
     layer = model.transformer.h[0].mlp.c_fc
     layer.forward = lambda x: torch.nn.Linear.forward(layer, 2 * x)
     assert not torch.allclose(pack(model)(idx)[0], before)
+
+
+# ---- Packed integers -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wide(make_model) -> GPT2:
+    """One whose maps fill the blocks of every kernel, but for the rows of its head."""
+    return make_model(GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=4, n_embd=64))
+
+
+def packed_maps(model) -> set[type]:
+    found = {type(module) for module in model.modules()}
+    return found & {PackedLinear, PackedInt8, PackedInt4, QuantizedLinear}
+
+
+@pytest.mark.parametrize("fbgemm", [True, False])
+@pytest.mark.parametrize("size", ["model", "wide"])
+def test_packed_integers_of_8_bits_give_the_same_logits(
+    size, fbgemm, idx, request, monkeypatch, missing
+):
+    if fbgemm and not fast.fbgemm_is_there():
+        missing("this build of torch has no FBGEMM")
+    if not fbgemm:
+        monkeypatch.setattr(fast, "fbgemm_is_there", lambda: False)
+    small = quantize(request.getfixturevalue(size))
+    before = torch.backends.quantized.engine
+    packed = pack(small)
+    assert torch.backends.quantized.engine == before
+    assert packed_maps(packed) == {PackedInt8 if fbgemm else QuantizedLinear}
+    for tokens in (idx, idx[:1], idx[:1, :1]):
+        torch.testing.assert_close(packed(tokens)[0], small(tokens)[0], atol=2e-5, rtol=2e-5)
+    new = generate(packed, idx[:, :4], 9, temperature=0)
+    assert new.equal(generate(small, idx[:, :4], 9, temperature=0, use_cache=False))
+    assert generate(packed, idx[:1, :4], 9, temperature=0).equal(new[:1])
+    weight = packed.transformer.h[1].mlp.c_fc.weight
+    assert weight.equal(small.transformer.h[1].mlp.c_fc.weight)
+
+
+@pytest.mark.parametrize("group", [None, 32, 64])
+def test_packed_integers_of_4_bits_give_nearly_the_same_logits(wide, idx, group):
+    """In bfloat16, which is nearer by far than the weights before they were rounded."""
+    small = quantize(wide, 4, group)
+    packed = pack(small)
+    assert packed_maps(packed) == {PackedInt4}
+    found, expected = packed(idx)[0], small(idx)[0]
+    assert found.dtype == torch.float32
+    assert (found - expected).abs().mean() < 0.02 * expected.abs().mean()
+    assert (wide(idx)[0] - expected).abs().mean() > 0.1 * expected.abs().mean()
+    assert generate(packed, idx[:1, :4], 9, temperature=0).shape == (1, 13)
+
+
+@pytest.mark.parametrize("bits, group", [(8, 32), (4, 16)])
+def test_integers_for_which_there_is_no_kernel_stay_as_they_are(wide, idx, bits, group):
+    small = quantize(wide, bits, group)
+    packed = pack(small)
+    assert packed_maps(packed) == {QuantizedLinear}
+    assert packed(idx)[0].equal(small(idx)[0])
+
+
+def test_a_packed_map_of_integers_keeps_zeros_biases_and_what_is_not_finite(wide, missing):
+    if not fast.fbgemm_is_there():
+        missing("this build of torch has no FBGEMM")
+    layer = quantize(wide).transformer.h[0].mlp.c_fc
+    packed = PackedInt8(layer)
+    assert packed(torch.zeros(2, 64)).equal(layer.bias.expand(2, -1))
+    for bad in (torch.nan, torch.inf, -torch.inf):
+        x = torch.ones(2, 64)
+        x[1, 5] = bad
+        assert packed(x)[0].isfinite().all() and not packed(x)[1].isfinite().any()
+    for size in (1e-30, 1e30):  # one large input, and small ones beside it
+        x = size * torch.randn(1, 64)
+        x[0, 7] = 50 * size
+        torch.testing.assert_close(packed(x), layer(x), atol=5e-5 * size, rtol=1e-5)
+
+
+def test_packed_integers_are_neither_saved_nor_copied_nor_packed_again(wide, tmp_path):
+    for bits in (8, 4):
+        packed = pack(quantize(wide, bits))
+        for use in (
+            lambda packed=packed: packed.save_pretrained(tmp_path),
+            lambda packed=packed: copy.deepcopy(packed),
+            lambda packed=packed: packed.to(torch.float64),
+        ):
+            with pytest.raises(ValueError, match="the model that they were packed from"):
+                use()
+        with pytest.raises(TypeError, match="a model that is not packed already"):
+            pack(packed)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_map_of_integers_with_a_hook_is_left_as_it_is(wide, idx):
+    small = quantize(wide)
+    before = pack(small)(idx)[0]
+    small.transformer.h[0].mlp.c_fc.register_forward_hook(lambda module, x, y: 2 * y)
+    assert not torch.allclose(pack(small)(idx)[0], before)
 
 
 # ---- The compiled step ---------------------------------------------------------------------------

@@ -361,8 +361,6 @@ def test_what_cannot_be_quantised_is_refused(make_model):
     ):
         with pytest.raises(kind, match=message):
             quantize(*arguments)
-    with pytest.raises(TypeError, match="neither packed nor quantised already"):
-        fast.pack(quantize(model))
     with torch.no_grad():
         model.transformer.h[1].mlp.c_fc.weight[3, 5] = torch.inf
     with pytest.raises(ValueError, match=r"not all finite: transformer.h.1.mlp.c_fc.weight"):
@@ -391,7 +389,7 @@ def own_forward(model):
 def test_a_layer_that_does_something_of_its_own_is_refused(make_model, change):
     model = make_model(WIDE)
     change(model)
-    with pytest.raises(TypeError, match=r"of their own: transformer.h.1.mlp.c_fc \("):
+    with pytest.raises(TypeError, match=r"of their own: transformer\.h\.1\.mlp\.c_fc$"):
         quantize(model)
     assert type(model.transformer.h[0].mlp.c_fc) is nn.Linear
 

@@ -197,11 +197,15 @@ def accelerate(
     """The model and predictor that --fast and --compile ask for, and a note about them."""
     predict, used, without = None, [], []
     if options.fast:
+        rounding = model.rounding
+        if rounding and model.device.type == "cpu" and options.precision == "auto":
+            dtype = torch.float32  # of the results: the weights are integers
         # On a processor with AMX, packed float32 is slower.
-        slower = dtype == torch.float32 and torch.cpu._is_amx_tile_supported()
+        slower = dtype == torch.float32 and torch.cpu._is_amx_tile_supported() and not rounding
         model = model.to(dtype) if options.compile or slower else fast.pack(model, dtype)
+        kind = f"{rounding.bits} bits" if rounding else type_name(dtype)
         if packed(model) or dtype != torch.float32:
-            used, without = [f"weights{packed(model)} in {type_name(dtype)}"], ["--no-fast"]
+            used, without = [f"weights{packed(model)} in {kind}"], ["--no-fast"]
     if options.compile:
         predict = fast.Compiled(model, options.samples, length)
         used, without = [*used, "step compiled"], [*without, "--no-compile"]
@@ -232,7 +236,7 @@ def check_memory(
 
 def packed(model: nn.Module) -> str:
     """The word for a model with packed layers; without oneDNN it has only been cast."""
-    return " packed" * any(isinstance(module, fast.PackedLinear) for module in model.modules())
+    return " packed" * any(isinstance(module, fast.Packed) for module in model.modules())
 
 
 def type_name(dtype: torch.dtype) -> str:

@@ -10,7 +10,9 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from gpt2_edu import GPT2, load_tokenizer
+from gpt2_edu import GPT2, fast, generate, load_tokenizer
+from gpt2_edu.cli import main
+from gpt2_edu.quantize import quantize
 from gpt2_edu.web import merges
 
 
@@ -50,3 +52,33 @@ def test_what_does_not_fit_a_page_is_refused_before_it_is_written(refused, folde
     )
     assert "NAME.safetensors" in refused("export", folder, "--out", tmp_path / "o", "--page")
     assert not out.exists()
+
+
+@pytest.mark.parametrize("words, kind", [(["--bits", 8], "8 bits"), (["--bits", 4], "4 bits")])
+def test_integers_are_written_and_generate(run, folder, tmp_path, capsys, words, kind):
+    out = tmp_path / "out"
+    said = run("export", folder, "--out", out, *words)
+    small = quantize(GPT2.from_pretrained(folder), words[1])
+    assert f"parameters in {kind}, {small.nbytes():,} bytes with scales in float32" in said
+    assert (out / "model.safetensors").stat().st_size < small.nbytes() + 10_000
+    ids = load_tokenizer("gpt2").encode_ordinary("A crane ate")
+    text = generate(small, torch.tensor([ids]), 9, temperature=0)[0].tolist()
+    main(["generate", "A crane ate", "--model", str(out), "--max-new-tokens", "9"] + GREEDY)
+    printed = capsys.readouterr()
+    assert printed.out == load_tokenizer("gpt2").decode(text) + "\n"
+    packed = fast.fbgemm_is_there() and words[1] == 8
+    assert (f"weights packed in {kind}; --no-fast" in printed.err) is packed
+
+
+GREEDY = ["--temperature", "0", "--no-stop", "--device", "cpu"]
+
+
+def test_bits_that_mean_nothing_are_refused(refused, folder, tmp_path):
+    words = ("export", folder, "--out", tmp_path / "out")
+    assert "bits must be 8 or 4, got 3" in refused(*words, "--bits", 3)
+    assert "group must divide" in refused(*words, "--bits", 8, "--group", 4)
+    assert "say to how many --bits" in refused(*words, "--group", 5)
+    assert "leave out --page" in refused(
+        "export", folder, "--out", tmp_path / "o.safetensors", "--page", "--bits", 8
+    )
+    assert not (tmp_path / "out").exists()
