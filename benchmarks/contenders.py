@@ -1,9 +1,12 @@
-"""The two that are compared: the same GPT-2, ours and that of ``transformers``, if it is there."""
+"""What is compared: the same GPT-2, ours, and by ``transformers`` and CTranslate2 if installed."""
 
 from __future__ import annotations
 
+import json
 import logging
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -80,6 +83,53 @@ def their_generation(
         pad_token_id=0,
         **settings,
     )
+
+
+def has_ctranslate2() -> bool:
+    return has_transformers() and installed("ctranslate2") is not None
+
+
+def ctranslate2_generations(
+    model: GPT2, idx: Tensor, new: int, kinds: tuple[str, ...]
+) -> dict[str, Callable[[], list[str]]]:
+    """Our weights by CTranslate2, greedy, in its types; raises ValueError if its text is another.
+
+    It is converted from a folder by its own TransformersConverter, which wants words for the ids.
+    """
+    import ctranslate2
+    from ctranslate2.converters import TransformersConverter
+
+    words = [f"t{i}" for i in range(model.config.vocab_size - 1)] + ["<|endoftext|>"]
+    prompt = [words[i] for i in idx[0].tolist()]
+    runs: dict[str, Callable[[], list[str]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        vocabulary = {word: i for i, word in enumerate(words)}
+        (Path(folder) / "vocab.json").write_text(json.dumps(vocabulary))
+        (Path(folder) / "merges.txt").write_text("#version: 0.2\n")
+        logging.getLogger("transformers").setLevel(logging.ERROR)
+        converted = TransformersConverter(folder).convert(f"{folder}/converted")
+        for kind in kinds:
+            made = ctranslate2.Generator(
+                converted, compute_type=kind, intra_threads=torch.get_num_threads()
+            )
+
+            def run(made: Any = made) -> list[str]:
+                found = made.generate_batch(
+                    [prompt],
+                    max_length=new,
+                    min_length=new,
+                    sampling_topk=1,
+                    end_token=[],
+                    include_prompt_in_result=False,
+                )
+                return found[0].sequences[0]
+
+            runs[f"CTranslate2, {kind}"] = run
+    ours = [words[i] for i in our_generation(model, idx, 4)()[0, -4:].tolist()]
+    if (theirs := runs[f"CTranslate2, {kinds[0]}"]()[:4]) != ours:
+        raise ValueError(f"CTranslate2 writes {theirs}, and we {ours}")
+    return runs
 
 
 def compiled(model: Any, quick: bool) -> Any:

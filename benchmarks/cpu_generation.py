@@ -1,30 +1,49 @@
 """Tokens per second of greedy generation on a CPU, one text at a time.
 
-"ours" is ``generate(fast.pack(model, torch.bfloat16), …)``, "not packed" the plain model. The
-limit of each row is what torch's matrix-vector product of its type reaches in the same rounds, if
-nothing but weights and cache had to be read; the note says the same of the packed product, which is
-faster. "beside transformers" compares the plain models in float32, and ours packed with theirs in
-bfloat16. A second task measures what a token costs late in a text and early in it.
+"ours" is ``generate(fast.pack(model, torch.bfloat16), …)``, int8 and int4 are
+``fast.pack(quantize(model, …))``, "not packed" is the plain model. The limit of each row is what is
+possible if weights and cache are read at the rate at which torch reads memory in the same rounds.
+"ratios" compares rounds: ours beside another's, how many times its tokens per second. A profile
+says where the time of one token goes, and a second task what a token costs late in a text and early
+in it.
 """
 
 from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Callable
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # the repository: no install needed
 
 import torch
-from torch import nn
 
 from benchmarks import contenders
 from benchmarks.common import Report, Row, alternate, parser, random_ids, rounds
 from gpt2_edu import GPT2, fast, flops, stream
 from gpt2_edu.machine.measure import seconds
+from gpt2_edu.quantize import quantize
 
-TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+RATIOS = {  # ours, and beside which
+    "float32 beside transformers": ("ours, float32, not packed", "transformers, float32"),
+    "bfloat16 beside transformers": ("ours", "transformers, bfloat16"),
+    "float32 beside CTranslate2": ("ours, float32", "CTranslate2, float32"),
+    "int8 beside CTranslate2": ("ours, int8", "CTranslate2, int8"),
+    "int8 beside bfloat16": ("ours, int8", "ours"),
+    "int4 beside bfloat16": ("ours, int4", "ours"),
+}
+PARTS = {  # of a token: how the names of their operations begin
+    "products": (
+        "mkldnn::_linear",
+        "aten::addmm",
+        "quantized::linear",
+        "aten::_weight_int4pack",
+    ),
+    "attention": ("aten::_scaled_dot_product",),
+    "norms": ("aten::native_layer_norm",),
+    "GELU": ("aten::gelu",),
+}
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -41,54 +60,49 @@ def main(argv: list[str] | None = None) -> None:
     )
     idx = random_ids(1, prompt, config.vocab_size, device)
     plain = contenders.ours(config, device)
-    packed = {kind: fast.pack(plain, dtype) for kind, dtype in TYPES.items()}
-    runs = {
-        "ours": contenders.our_generation(packed["bfloat16"], idx, new),
-        "ours, float32": contenders.our_generation(packed["float32"], idx, new),
-        "ours, float32, not packed": contenders.our_generation(plain, idx, new),
+    int8, int4 = quantize(plain), quantize(plain, 4, None if options.quick else 32)
+    weights = {"float32": plain.nbytes(), "int8": int8.nbytes(), "int4": int4.nbytes()}
+    weights["bfloat16"] = plain.nbytes() // 2
+    models = {
+        "ours": fast.pack(plain, torch.bfloat16),
+        "ours, int8": fast.pack(int8),
+        "ours, int4": fast.pack(int4),
+        "ours, float32": fast.pack(plain),
+        "ours, float32, not packed": plain,
     }
+    runs = {name: contenders.our_generation(model, idx, new) for name, model in models.items()}
     if contenders.has_transformers():
-        for kind, dtype in TYPES.items():
-            theirs = contenders.theirs(config, device, dtype)
+        for kind in ("float32", "bfloat16"):
+            theirs = contenders.theirs(config, device, getattr(torch, kind))
             runs[f"transformers, {kind}"] = contenders.their_generation(theirs, idx, new)
+    if contenders.has_ctranslate2():
+        runs |= contenders.ctranslate2_generations(plain, idx, new, ("float32", "int8"))
 
-    products = {
-        f"{layout}matrix-vector {kind} bytes/s": matrix_vector(dtype, bool(layout), options.quick)
-        for kind, dtype in TYPES.items()
-        for layout in ("", "packed ")
-    }
-    with torch.no_grad():  # the limits take their turn with the contenders
-        reading = {name: run for name, (run, _) in products.items()}
-        taken = alternate(runs | reading, rounds(options), device, warm_up=1)
-    report.rates = {
-        name: size / statistics.median(taken.pop(name)) for name, (_, size) in products.items()
-    }
-    if contenders.has_transformers():
-        pairs = {
-            "float32": ("ours, float32, not packed", "transformers, float32"),
-            "bfloat16": ("ours", "transformers, bfloat16"),
-        }
-        report.extra["beside transformers"] = {
-            kind: statistics.median(b / a for a, b in zip(taken[one], taken[other], strict=True))
-            for kind, (one, other) in pairs.items()
-        }
-        print("beside transformers:", report.extra["beside transformers"])
+    memory = torch.ones(2**18 if options.quick else 2**27)  # more than any cache holds
+    taken = alternate(runs | {"memory": memory.sum}, rounds(options), device, warm_up=1)
+    rate = memory.nbytes / statistics.median(taken.pop("memory"))
+    report.rates = {"memory, read, bytes/s": rate}
+    cache = flops.cache_bytes_per_token(config, "float32") * (prompt + new // 2)
     for name, times in taken.items():
-        kind = "bfloat16" if name == "ours" or "bfloat16" in name else "float32"
-        plain_limit, packed_limit = (
-            flops.decode_tokens_per_second_bound(config, 1, prompt + new // 2, rate, kind)
-            for layout in ("", "packed ")
-            for rate in [report.rates[f"{layout}matrix-vector {kind} bytes/s"]]
-        )
-        report.add_rates("decode", {name: times}, new, "tokens/s", plain_limit)
-        of_packed = report.rows[-1].median / packed_limit
-        report.rows[-1].note = f"{of_packed:.0%} of the packed product's limit"
+        kind = next((kind for kind in weights if kind in name), "bfloat16")
+        report.add_rates("decode", {name: times}, new, "tokens/s", rate / (weights[kind] + cache))
+    report.extra["ratios"] = {
+        name: statistics.median(b / a for a, b in zip(taken[one], taken[other], strict=True))
+        for name, (one, other) in RATIOS.items()
+        if other in taken
+    }
+    report.extra["milliseconds of a token"] = {
+        name: by_part(models[name], idx, steps)
+        for name in ("ours, float32", "ours", "ours, int8", "ours, int4")
+    }
+    for title, figures in report.extra.items():
+        print(title, *(f"  {name}: {shown(figure)}" for name, figure in figures.items()), sep="\n")
 
     by_length = {length: [] for length in lengths}
     for _ in range(rounds(options)):
         for length in lengths:
             ids = random_ids(1, length, config.vocab_size, device)
-            by_length[length].append(one_token(packed["bfloat16"], ids, steps))
+            by_length[length].append(one_token(models["ours"], ids, steps))
     early, late = (by_length[length] for length in lengths)
     report.rows += [
         Row(f"a token after {lengths[0]}", "ours", early, "s", higher_is_better=False),
@@ -104,18 +118,36 @@ def main(argv: list[str] | None = None) -> None:
     report.finish(options.json)
 
 
-def matrix_vector(
-    dtype: torch.dtype, packed: bool, quick: bool
-) -> tuple[Callable[[], object], int]:
-    """A run of products of a matrix that no cache can hold with one vector, and the bytes read.
+def by_part(model: GPT2, idx: torch.Tensor, steps: int) -> dict[str, float]:
+    """Milliseconds of a token after idx, by the profiler, which itself slows small operations.
 
-    They are many, so that they meet what else the machine does as the contenders meet it.
+    "operations" are all others of torch, "Python" is what is left.
     """
-    rows, columns, times = (512, 64, 2) if quick else (50304, 2048, 40)
-    plain = nn.Linear(columns, rows, bias=False, dtype=dtype)
-    product = fast.PackedLinear(plain) if packed and fast.onednn_knows(dtype) else plain
-    x = torch.randn(1, columns).to(dtype)
-    return lambda: [product(x) for _ in range(times)], times * rows * columns * dtype.itemsize
+    new = stream(model, idx, steps + 1, temperature=0)
+    next(new)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        start = time.perf_counter()
+        for _ in range(steps):
+            next(new)
+        whole = time.perf_counter() - start
+    taken = dict.fromkeys(["head", *PARTS, "operations"], 0.0)
+    products = 0
+    for event in sorted(profile.events(), key=lambda event: event.time_range.start):
+        part = next((p for p, names in PARTS.items() if event.name.startswith(names)), "operations")
+        if part == "products":
+            products += 1
+            if products % (4 * model.config.n_layer + 1) == 0:  # the last of a token
+                part = "head"
+        taken[part] += event.self_cpu_time_total / 1e3 / steps
+    taken["Python"] = whole * 1e3 / steps - sum(taken.values())
+    return taken
+
+
+def shown(figure: float | dict[str, float]) -> str:
+    """Two digits of it, or of each part."""
+    if isinstance(figure, dict):
+        return ", ".join(f"{name} {part:.2f}" for name, part in figure.items())
+    return f"{figure:.2f}"
 
 
 def one_token(model: GPT2, idx: torch.Tensor, steps: int) -> float:

@@ -41,11 +41,12 @@ FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def pack(model: M, dtype: torch.dtype | None = None) -> M:
-    """A frozen copy of a model for inference: weights in ``dtype``, laid out for oneDNN on a CPU.
+    """A frozen copy of a model for inference: weights in ``dtype``, laid out for a CPU's kernels.
 
     Every ``nn.Linear`` becomes a ``PackedLinear``, except one that is a subclass or has hooks: it
     is cast only, and so is everything where torch has no oneDNN kernel for the type. The maps of a
-    quantised model become ``PackedInt8`` or ``PackedInt4``, where torch has a kernel for them.
+    quantised model become ``PackedInt8``, if a row has one scale, or ``PackedInt4``, if 32 columns
+    or more share one; the others stay, and are slow, because each pass makes floats of them.
     Packed weights are no parameters: count, save and train the model itself. In half precision a
     text may differ with and without a cache, because sums of one row and of many are rounded in
     another order.
@@ -144,6 +145,7 @@ class PackedLinear(Packed):
 # bits in which some processors add them. Sums of integers are exact, so what is lost is a millionth
 # of the largest input. Reading the weights takes the time, and it is done once for all digits.
 
+PRODUCT = "linear_with_input_q_dq_qweight_dq_output_fp32"  # its name in torch.ops.quantized
 PLACES = 63.0 * torch.tensor([0.0, 1.0, 126.0, 126.0**2], device="cpu").view(4, 1, 1)
 WORTH = (1 / PLACES[1:]).view(1, 3)
 
@@ -151,10 +153,7 @@ WORTH = (1 / PLACES[1:]).view(1, 3)
 def fbgemm_is_there() -> bool:
     """Whether this build of torch has FBGEMM's product of bytes."""
     engines = torch.backends.quantized.supported_engines
-    return "fbgemm" in engines and hasattr(torch.ops.quantized, _PRODUCT)
-
-
-_PRODUCT = "linear_with_input_q_dq_qweight_dq_output_fp32"
+    return "fbgemm" in engines and hasattr(torch.ops.quantized, PRODUCT)
 
 
 class PackedInt8(Packed):
@@ -177,7 +176,7 @@ class PackedInt8(Packed):
                 self.packed = torch.ops.quantized.linear_prepack(weight, None)
         finally:
             torch.backends.quantized.engine = before
-        self.product = getattr(torch.ops.quantized, _PRODUCT)
+        self.product = getattr(torch.ops.quantized, PRODUCT)
 
     def forward(self, x: Tensor) -> Tensor:
         rows = x.reshape(-1, self.in_features).float()  # (M, in)
@@ -209,8 +208,8 @@ class PackedInt4(Packed):
         more = -out % 64  # rows of zeros: the kernel works on 64 at a time
         integers = F.pad(from_bytes(linear.integers, columns), (0, 0, 0, more))
         scales = F.pad(linear.scales.repeat_interleave(width // self.group, dim=1), (0, 0, 0, more))
-        pack_ = torch.ops.aten._convert_weight_to_int4pack_for_cpu
-        self.packed = pack_(integers.to(torch.int32) + 8, 1)
+        unsigned = integers.to(torch.int32) + 8
+        self.packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(unsigned, 1)
         pairs = torch.stack((scales.t(), torch.zeros_like(scales.t())), dim=-1)  # and zero points
         self.scales = pairs.bfloat16().contiguous()  # (columns / group, out, 2)
 
