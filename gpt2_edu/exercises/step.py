@@ -284,7 +284,7 @@ def fill(module: nn.Module, like: nn.Module, names: dict[str, str] | None = None
     if more := [name for name in found if name not in wanted]:
         raise ValueError(
             _too_early(module, more[0], wanted)
-            or (f"{more[0]} in {kind} is a parameter that GPT-2 has not")
+            or f"{kind} has a parameter {more[0]}, which it should not have"
         )
     with torch.no_grad():
         for name, tensor in wanted.items():

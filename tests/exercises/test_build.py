@@ -186,6 +186,21 @@ def test_the_file_needs_nothing_of_the_package_but_note_and_writes_grammatical_s
     assert good >= 3
 
 
+def test_a_readers_llama_is_their_gpt2_with_other_parts_and_writes_with_the_same_loop():
+    build_book("generation", "llama")
+    assert "# from chapter 20: llama\nclass Llama(GPT2)" in file_text()
+    mine = my_gpt2("llama")
+    assert mine.Llama.forward is mine.GPT2.forward
+    torch.manual_seed(0)
+    model = mine.Llama(101, 8, 2, 4, 24, n_kv_head=2, n_inner=34)
+    ids = mine.generate(model, torch.tensor([[1]]), 20, temperature=0)  # beyond its window
+    assert ids.shape == (1, 21)
+    with trace(model) as t:
+        model(ids[:, :8])
+    shapes = {name: tuple(t[f"h.1.attn.{name}"].shape) for name in ("q", "k", "heads")}
+    assert shapes == {"q": (1, 4, 8, 6), "k": (1, 2, 8, 6), "heads": (1, 4, 8, 6)}
+
+
 # ---- Looking inside
 
 
