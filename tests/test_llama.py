@@ -2,106 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
-from gpt2_edu import GPT2, fast, generate, pad_left, trace
-from gpt2_edu.config import LlamaConfig, RopeScaling
+from gpt2_edu import GPT2, fast, flops, generate, pad_left, trace
+from gpt2_edu.config import LlamaConfig
 from gpt2_edu.llama import Llama, SwiGLU, rotate, rotation
-from gpt2_edu.llama_weights import to_hugging_face
 from gpt2_edu.weights import INDEX
-
-# No two sizes agree, and H · D (84) is not C, so that a transposition cannot pass.
-SIZES = LlamaConfig(
-    vocab_size=101,
-    block_size=41,
-    n_layer=2,
-    n_head=6,
-    n_kv_head=2,
-    n_embd=42,
-    n_inner=46,
-    head_size=14,
-    rope_base=997.0,
-    rms_norm_eps=1e-3,
-    tie_word_embeddings=False,
-)
-SCALED = RopeScaling(factor=4.0, low_freq_factor=1.5, original_block_size=16)
-KINDS = {
-    "llama": {},
-    "tied": {"tie_word_embeddings": True},
-    "one head each": {"n_kv_head": 6},
-    "one head for all": {"n_kv_head": 1},
-    "scaled": {"rope_scaling": SCALED},
-    "qwen2": {"qkv_bias": True},
-    "qwen3": {"qk_norm": True},
-}
-
-
-def made(**changes: object) -> Llama:
-    """A model in eval mode whose every parameter is random."""
-    model = Llama(dataclasses.replace(SIZES, **changes))
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            std = 0.3 if parameter.ndim == 1 else 2 * parameter.size(-1) ** -0.5
-            parameter.normal_(std=std, generator=generator)
-            if parameter.ndim == 1:
-                parameter += 1
-    return model.eval()
+from tests.llama_parity import COMPARED, IDX, KINDS, SIZES, made, relative, theirs
 
 
 @pytest.fixture
 def idx() -> Tensor:
-    return torch.randint(SIZES.vocab_size, (3, 29), generator=torch.Generator().manual_seed(1))
-
-
-def theirs(folder, dtype: torch.dtype = torch.float32) -> nn.Module:
-    import transformers
-
-    load = transformers.AutoModelForCausalLM.from_pretrained
-    return load(folder, attn_implementation="eager", dtype=dtype).eval()
-
-
-def relative(ours: Tensor, reference: Tensor) -> float:
-    assert ours.shape == reference.shape
-    return ((ours - reference).abs().max() / reference.abs().max()).item()
+    return IDX
 
 
 # ---- Parity ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parity_with_transformers_in_logits_and_gradients(kind, idx, tmp_path):
+def test_parity_with_transformers(kind, tmp_path):
+    """In logits, loss, gradients, with a cache, with padding, and in the text that follows."""
     model = made(**KINDS[kind])
     model.save_pretrained(tmp_path)
     reference = theirs(tmp_path)
-    assert type(reference).__name__.lower().startswith(kind if "qwen" in kind else "llama")
-    targets = torch.cat([idx[:, 1:], torch.full_like(idx[:, :1], -100)], dim=1)
-    logits, loss = model(idx, targets)
-    loss.backward()
-    answer = reference(idx, labels=idx)  # which shifts the labels itself
-    answer.loss.backward()
-    assert relative(logits, answer.logits) < 1e-5 and relative(loss, answer.loss) < 1e-5
-    ours = to_hugging_face({name: weight.grad for name, weight in model.named_parameters()})
-    gradients = {name: weight.grad for name, weight in reference.named_parameters()}
-    assert ours.keys() == gradients.keys()
-    assert all(relative(ours[name], gradients[name]) < 1e-5 for name in ours)
-
-
-def test_parity_of_padded_texts(idx, tmp_path):
-    model = made()
-    model.save_pretrained(tmp_path)
-    padding = torch.tensor([0, 4, 11])
-    real = torch.arange(idx.size(1)) >= padding.unsqueeze(1)
-    positions = (torch.arange(idx.size(1)) - padding.unsqueeze(1)).clamp(min=0)
-    answer = theirs(tmp_path)(idx, attention_mask=real.long(), position_ids=positions).logits
-    assert relative(model(idx, padding=padding)[0][real], answer[real]) < 1e-5
+    assert type(reference).__name__.lower().startswith(kind[:5] if "qwen" in kind else "llama")
+    differences = {name: compare(model, reference) for name, compare in COMPARED.items()}
+    assert all(difference < 1e-5 for difference in differences.values()), differences
 
 
 @pytest.mark.parametrize(
@@ -141,6 +73,7 @@ def test_parity_of_padded_texts(idx, tmp_path):
 def test_the_published_sizes_have_as_many_parameters_as_published(name, sizes, count):
     with torch.device("meta"):
         assert Llama(LlamaConfig(**sizes)).num_parameters() == count
+    assert flops.num_parameters(LlamaConfig(**sizes)) == count
 
 
 def test_the_number_that_tells_a_llama_is_that_of_transformers(tmp_path):
