@@ -177,3 +177,26 @@ class LlamaConfig:
             )
         if self.head_size % 2:
             raise ValueError(f"head_size={self.head_size} is odd: rotation turns pairs of columns")
+
+    @classmethod
+    def like(cls, sizes: GPT2Config, n_kv_head: int | None = None) -> LlamaConfig:
+        """A Llama of a GPT-2's sizes; without n_kv_head, every head has its own keys.
+
+        Its MLP is 8/3 · C wide, rounded up to a multiple of 8, so that three matrices have about
+        as many weights as GPT-2's two.
+        """
+        return cls(
+            vocab_size=sizes.vocab_size,
+            block_size=sizes.block_size,
+            n_layer=sizes.n_layer,
+            n_head=sizes.n_head,
+            n_kv_head=n_kv_head or sizes.n_head,
+            n_embd=sizes.n_embd,
+            n_inner=8 * math.ceil(sizes.n_embd / 3),
+            head_size=sizes.head_size,
+            rope_base=10_000.0,
+            initializer_range=sizes.initializer_range,
+        )
+
+
+ModelConfig = GPT2Config | LlamaConfig

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from .config import GPT2Config, LlamaConfig
+from .config import LlamaConfig, ModelConfig
 from .machine.data_sheets import bytes_per_number
 from .machine.messages import short_repr
 from .model import fused_is_faster
@@ -33,7 +33,7 @@ def _require_positive(**values: float) -> None:
 # ---- Parameters --------------------------------------------------------------------------------
 
 
-def parameters_by_part(config: GPT2Config | LlamaConfig) -> dict[str, int]:
+def parameters_by_part(config: ModelConfig) -> dict[str, int]:
     """Number of parameters of each part: wte, wpe, attn, mlp and the norms, and a head of its own.
 
     Where lm_head's weight is wte itself, as in GPT-2, it does not count a second time.
@@ -58,26 +58,29 @@ def parameters_by_part(config: GPT2Config | LlamaConfig) -> dict[str, int]:
     }
 
 
-def num_parameters(config: GPT2Config | LlamaConfig) -> int:
+def num_parameters(config: ModelConfig) -> int:
     """Number of parameters, as ``model.num_parameters()`` counts them."""
     return sum(parameters_by_part(config).values())
 
 
-def _matrix_weights(config: GPT2Config) -> int:
-    """12·N·C² + V·C: the weights that take part in matrix products, lm_head among them."""
-    return 12 * config.n_layer * config.n_embd**2 + config.vocab_size * config.n_embd
+def _linear_parameters(config: ModelConfig) -> int:
+    """Weights and biases of all maps, lm_head among them; tables and norms do not count."""
+    N, C = config.n_layer, config.n_embd
+    parts = parameters_by_part(config)
+    norms = 2 * config.head_size * config.qk_norm if isinstance(config, LlamaConfig) else 0
+    return parts["attn"] + parts["mlp"] - N * norms + config.vocab_size * C
 
 
 # ---- FLOPs --------------------------------------------------------------------------------------
 
 
-def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
+def forward_flops_by_part(config: ModelConfig, T: int) -> dict[str, int]:
     """FLOPs per token of one forward pass over T tokens, by part; the mean over the T positions.
 
     Each weight of a matrix multiplies and adds once: 2 FLOPs. "attention" is q·k and weights·v,
-    4·C for each key that a token looks at. Under the causal mask it looks at T/2 on average, so
-    the table's other half is not counted. A kernel that computes it anyway does more work, but
-    no more that is useful.
+    4·H·D (in GPT-2 4·C) for each key that a token looks at. Under the causal mask it looks at T/2
+    on average, so the table's other half is not counted. A kernel that computes it anyway does
+    more work, but no more that is useful.
 
     What is not a matrix product is left out: biases, LayerNorm, softmax, GELU, dropout, sums, the
     loss, the optimiser. That is about 70·C + 3·H·T FLOPs a token and block, for "gpt2" at
@@ -86,6 +89,17 @@ def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
     """
     _require_positive(T=T)
     N, C, V = config.n_layer, config.n_embd, config.vocab_size
+    if isinstance(config, LlamaConfig):
+        D, width = config.head_size, config.n_head * config.head_size
+        return {
+            "attn.q_proj": 2 * N * width * C,
+            "attn.k_proj": 2 * N * config.n_kv_head * D * C,
+            "attn.v_proj": 2 * N * config.n_kv_head * D * C,
+            "attention": 2 * N * width * T,
+            "attn.o_proj": 2 * N * width * C,
+            "mlp": 2 * N * 3 * C * config.n_inner,
+            "lm_head": 2 * V * C,
+        }
     return {
         "attn.c_attn": 2 * N * 3 * C * C,
         "attention": 2 * N * C * T,
@@ -95,8 +109,8 @@ def forward_flops_by_part(config: GPT2Config, T: int) -> dict[str, int]:
     }
 
 
-def flops_per_token(config: GPT2Config, T: int, *, training: bool = True) -> int:
-    """FLOPs per token at a context of T: 6·(12·N·C² + V·C) + 6·N·C·T to train, a third forward.
+def flops_per_token(config: ModelConfig, T: int, *, training: bool = True) -> int:
+    """FLOPs per token at a context of T, as ``formula`` says, to train; a third of it forward.
 
     The backward pass costs twice the forward pass: each product is differentiated by both of
     its factors. See ``forward_flops_by_part`` for what is counted.
@@ -104,8 +118,15 @@ def flops_per_token(config: GPT2Config, T: int, *, training: bool = True) -> int
     return (3 if training else 1) * sum(forward_flops_by_part(config, T).values())
 
 
+def formula(config: ModelConfig) -> str:
+    """``flops_per_token`` to train, in letters; K heads of keys, F the width of a Llama's MLP."""
+    if isinstance(config, LlamaConfig):
+        return "6·(2·N·(H + K)·D·C + 3·N·C·F + V·C) + 6·N·H·D·T"
+    return "6·(12·N·C² + V·C) + 6·N·C·T"
+
+
 def utilisation(
-    config: GPT2Config,
+    config: ModelConfig,
     T: int,
     tokens_per_second: float,
     peak_flops_per_second: float,
@@ -147,7 +168,7 @@ class TrainingMemory(Bytes):
 
 
 def memory(
-    config: GPT2Config,
+    config: ModelConfig,
     batch: int,
     T: int,
     precision: str = "float32",
@@ -165,10 +186,10 @@ def memory(
     keeps in reserve, the CUDA context (about half a gigabyte), workspaces of kernels.
     """
     _require_positive(batch=batch, T=T)
-    P, C, V = num_parameters(config), config.n_embd, config.vocab_size
+    P, V = num_parameters(config), config.vocab_size
     tokens, width = batch * T, bytes_per_number(precision)
     # Autocast copies the weights and biases of each Linear once, and keeps them to the end.
-    copied = _matrix_weights(config) + 9 * config.n_layer * C if width < 4 else 0
+    copied = _linear_parameters(config) if width < 4 else 0
     # The logits; in float32: their log-softmax, its gradient, and the gradient of the logits.
     logits = V * (width + 3 * 4)
     return TrainingMemory(
@@ -181,7 +202,7 @@ def memory(
     )
 
 
-def _activation_bytes_per_token(config: GPT2Config, T: int, width: int, device_type: str) -> int:
+def _activation_bytes_per_token(config: ModelConfig, T: int, width: int, device_type: str) -> int:
     """What eager autograd saves, in the order of the forward pass; ``width`` bytes a product.
 
     The residual stream and LayerNorm's statistics stay in float32 under autocast. The fused
@@ -191,6 +212,8 @@ def _activation_bytes_per_token(config: GPT2Config, T: int, width: int, device_t
     """
     C, H = config.n_embd, config.n_head
     on_cpu = device_type == "cpu"
+    if isinstance(config, LlamaConfig):
+        return _llama_activation_bytes_per_token(config, T, width, device_type)
     norm = 4 * C + 2 * 4  # a LayerNorm's input, mean and scale
     dropped = C * (width if on_cpu else 1) if config.resid_pdrop else 0
     product = torch.bfloat16 if width == 2 else torch.float32
@@ -206,8 +229,32 @@ def _activation_bytes_per_token(config: GPT2Config, T: int, width: int, device_t
     return embedding + config.n_layer * block + norm + width * C  # ln_f, and into lm_head
 
 
+def _llama_activation_bytes_per_token(
+    config: LlamaConfig, T: int, width: int, device_type: str
+) -> int:
+    """The same of a Llama, whose keys and values are repeated for each query head before use.
+
+    Under autocast each map that reads a norm's output casts a copy for itself.
+    """
+    C, H, D, F = config.n_embd, config.n_head, config.head_size, config.n_inner
+    product = torch.bfloat16 if width == 2 else torch.float32
+    kept = 8 if device_type == "cpu" else 4  # of a norm: its input, and on a CPU its quotient
+
+    def norm(columns: int) -> int:
+        return kept * columns + 4  # and the scale
+
+    attention = 3 * width * H * D  # q, and k and v repeated; then the softmax, or its sums and out
+    fused = fused_is_faster(device_type, product, True, T)
+    attention += 4 * H + width * H * D if fused else width * H * T
+    if config.qk_norm:
+        attention += (H + config.n_kv_head) * norm(D)
+    copies = 3 + 2 if width < 4 else 2  # for q_proj, k_proj, v_proj; gate_proj, up_proj
+    maps = width * (copies * C + H * D + 4 * F)  # and into o_proj, silu, the product, down_proj
+    return config.n_layer * (2 * norm(C) + attention + maps) + norm(C) + width * C
+
+
 def largest_batch(
-    config: GPT2Config,
+    config: ModelConfig,
     T: int,
     bytes_available: int,
     precision: str = "float32",
@@ -230,7 +277,7 @@ class GenerationMemory(Bytes):
     cache: int
 
 
-def cache_bytes_per_token(config: GPT2Config | LlamaConfig, precision: str = "float32") -> int:
+def cache_bytes_per_token(config: ModelConfig, precision: str = "float32") -> int:
     """A key and a value of K heads in every layer, 2·N·K·D numbers for each token of each text.
 
     In GPT-2 that is 2·N·C.
@@ -240,7 +287,7 @@ def cache_bytes_per_token(config: GPT2Config | LlamaConfig, precision: str = "fl
 
 
 def generation_memory(
-    config: GPT2Config | LlamaConfig, batch: int, length: int, precision: str = "float32"
+    config: ModelConfig, batch: int, length: int, precision: str = "float32"
 ) -> GenerationMemory:
     """Bytes to generate ``batch`` texts with a cache of ``length`` tokens each.
 
@@ -254,19 +301,22 @@ def generation_memory(
 
 
 def bytes_read_per_step(
-    config: GPT2Config, batch: int, length: int, precision: str = "float32"
+    config: ModelConfig, batch: int, length: int, precision: str = "float32"
 ) -> int:
     """Bytes that must be read to give each of ``batch`` texts its next token.
 
     Every weight once, however many texts share it, and every text's cache of ``length`` tokens.
-    Of wpe one row is read, which does not count; wte is read whole, as lm_head.
+    Of wpe one row is read, which does not count; wte is read whole, as lm_head, unless that has a
+    table of its own.
     """
+    parts = parameters_by_part(config)
+    looked_up = parts.get("wpe", 0) + (parts["wte"] if parts.get("lm_head") else 0)
     held = generation_memory(config, batch, length, precision)
-    return held.total - config.block_size * config.n_embd * bytes_per_number(precision)
+    return held.total - looked_up * bytes_per_number(precision)
 
 
 def decode_tokens_per_second_bound(
-    config: GPT2Config,
+    config: ModelConfig,
     batch: int,
     length: int,
     memory_bytes_per_second: float,
@@ -281,7 +331,7 @@ def decode_tokens_per_second_bound(
 # ---- Many devices: what they send, and how long training takes ----------------------------------
 
 
-def ddp_bytes_per_step(config: GPT2Config, devices: int, bytes_per_gradient: int = 4) -> float:
+def ddp_bytes_per_step(config: ModelConfig, devices: int, bytes_per_gradient: int = 4) -> float:
     """Bytes that each of n devices sends in a step of data-parallel training (DDP).
 
     A ring all-reduce sends 2·(n-1)/n times the gradients: once around to sum them, once around
@@ -292,7 +342,7 @@ def ddp_bytes_per_step(config: GPT2Config, devices: int, bytes_per_gradient: int
 
 
 def fsdp_bytes_per_step(
-    config: GPT2Config, devices: int, bytes_per_weight: int = 4, bytes_per_gradient: int = 4
+    config: ModelConfig, devices: int, bytes_per_weight: int = 4, bytes_per_gradient: int = 4
 ) -> float:
     """Bytes that each of n devices sends at most in a step of sharded training (FSDP2, ZeRO 3).
 
@@ -321,7 +371,7 @@ class TimeEstimate:
 
 
 def training_time(
-    config: GPT2Config,
+    config: ModelConfig,
     T: int,
     *,
     tokens: float,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from os import PathLike
 from types import ModuleType
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -97,11 +98,14 @@ class LanguageModel(nn.Module):
         Face's; or a run's, of which the checkpoint with the lowest validation loss is taken, or
         the last if there was no validation; or "crane", the small model of Crane World in this
         package; or "gpt2", "gpt2-medium", "gpt2-large" or "gpt2-xl", OpenAI's weights from the
-        Hugging Face hub. A folder with such a name comes first.
+        Hugging Face hub; or "owner/name" or "owner/name@revision", any other repository there. A
+        folder with such a name comes first. Of a repository without a revision, or with a branch,
+        the first call asks for the commit, and later ones load the same.
         """
-        folder = weights.locate(name_or_path)
+        read = partial(weights.read_config, layout=cls.layout)
+        folder = weights.locate(name_or_path, check=read)
         path = folder / weights.CONFIG
-        config, rounding = weights.read_config(path, cls.layout), stored_rounding(path)
+        config, rounding = read(path), stored_rounding(path)
         try:
             model = cls.blank(config, rounding)  # every weight comes from the file
         except (TypeError, ValueError) as error:

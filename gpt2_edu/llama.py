@@ -38,9 +38,9 @@ from .tape import note
 # and so on the distance of their tokens only (Su et al. 2021, section 3.2).
 
 
-def frequencies(config: LlamaConfig) -> Tensor:
+def frequencies(config: LlamaConfig, device: torch.device | str = "cpu") -> Tensor:
     """Radians by which a step of one token turns each pair of columns: (D/2,), falling."""
-    pairs = torch.arange(0, config.head_size, 2, dtype=torch.float32, device="cpu")
+    pairs = torch.arange(0, config.head_size, 2, dtype=torch.float32, device=device)
     turns = 1.0 / config.rope_base ** (pairs / config.head_size)
     if config.rope_scaling is None:
         return turns
@@ -55,7 +55,7 @@ def frequencies(config: LlamaConfig) -> Tensor:
 
 def rotation(config: LlamaConfig, positions: Tensor) -> tuple[Tensor, Tensor]:
     """The cosine and sine of each angle, both (T, D/2), or (B, 1, T, D/2) for positions (B, T)."""
-    angles = positions.unsqueeze(-1) * frequencies(config).to(positions.device)
+    angles = positions.unsqueeze(-1) * frequencies(config, positions.device)
     if positions.ndim == 2:
         angles = angles.unsqueeze(1)  # the same for every head
     return angles.cos(), angles.sin()
@@ -72,6 +72,13 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 # The block.
 
 
+class RMSNorm(nn.RMSNorm):
+    """x / √(mean of x² + ε) · γ, computed in the type of γ: under autocast q and k have another."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x.to(self.weight.dtype)).to(x.dtype)
+
+
 class GroupedSelfAttention(nn.Module):
     """Causal attention in which H / K query heads read the same keys and values."""
 
@@ -85,8 +92,8 @@ class GroupedSelfAttention(nn.Module):
         self.k_proj = nn.Linear(C, config.n_kv_head * D, bias=config.qkv_bias)
         self.v_proj = nn.Linear(C, config.n_kv_head * D, bias=config.qkv_bias)
         self.o_proj = nn.Linear(config.n_head * D, C, bias=False)
-        self.q_norm = nn.RMSNorm(D, eps=config.rms_norm_eps) if config.qk_norm else nn.Identity()
-        self.k_norm = nn.RMSNorm(D, eps=config.rms_norm_eps) if config.qk_norm else nn.Identity()
+        self.q_norm = RMSNorm(D, eps=config.rms_norm_eps) if config.qk_norm else nn.Identity()
+        self.k_norm = RMSNorm(D, eps=config.rms_norm_eps) if config.qk_norm else nn.Identity()
 
     def forward(
         self,
@@ -134,9 +141,9 @@ class LlamaBlock(nn.Module):
 
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
-        self.ln_1 = nn.RMSNorm(config.n_embd, eps=config.rms_norm_eps)
+        self.ln_1 = RMSNorm(config.n_embd, eps=config.rms_norm_eps)
         self.attn = GroupedSelfAttention(config)
-        self.ln_2 = nn.RMSNorm(config.n_embd, eps=config.rms_norm_eps)
+        self.ln_2 = RMSNorm(config.n_embd, eps=config.rms_norm_eps)
         self.mlp = SwiGLU(config)
 
     def forward(
@@ -163,7 +170,7 @@ class LlamaTransformer(nn.Module):
         super().__init__()
         self.wte = nn.Embedding(config.vocab_size, config.n_embd)
         self.h = nn.ModuleList(LlamaBlock(config) for _ in range(config.n_layer))
-        self.ln_f = nn.RMSNorm(config.n_embd, eps=config.rms_norm_eps)
+        self.ln_f = RMSNorm(config.n_embd, eps=config.rms_norm_eps)
 
 
 class Llama(LanguageModel):

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 
+from .config import LlamaConfig, ModelConfig
 from .llama import Llama
 from .llama_weights import FAMILIES
 from .machine.files import read_json
 from .model import GPT2
-from .tokenizer import END_OF_TEXT, RANKS, Encoding, load_tokenizer
-from .tokenizer_json import FILE, TokenizerJSON
-from .weights import CONFIG, locate
+from .tokenizer import Encoding, load_encoding
+from .tokenizer_json import TokenizerJSON
+from .weights import CONFIG, locate, read_config
+
+
+def new_model(config: ModelConfig) -> GPT2 | Llama:
+    """A new model of these sizes: a Llama for a LlamaConfig, otherwise a GPT2."""
+    return Llama(config) if isinstance(config, LlamaConfig) else GPT2(config)
 
 
 def load_model(name_or_path: str | PathLike[str]) -> GPT2 | Llama:
@@ -18,10 +25,24 @@ def load_model(name_or_path: str | PathLike[str]) -> GPT2 | Llama:
 
     See ``GPT2.from_pretrained`` for the paths, the names and the errors.
     """
-    folder = locate(name_or_path)
-    stored = read_json(folder / CONFIG)
-    of_llama = isinstance(stored, dict) and stored.get("model_type") in FAMILIES
-    return (Llama if of_llama else GPT2).from_pretrained(folder)
+    folder = locate(name_or_path, check=read_any_config)
+    return _kind(folder / CONFIG).from_pretrained(folder)
+
+
+def load_config(name_or_path: str | PathLike[str]) -> ModelConfig:
+    """The sizes of a model, without its weights; paths, names and errors as in ``load_model``."""
+    return read_any_config(locate(name_or_path, check=read_any_config) / CONFIG)
+
+
+def read_any_config(path: Path) -> ModelConfig:
+    """The sizes in a config.json of either family. Raises ValueError for that of another one."""
+    config: ModelConfig = read_config(path, _kind(path).layout)
+    return config
+
+
+def _kind(path: Path) -> type[GPT2] | type[Llama]:
+    stored = read_json(path)
+    return Llama if isinstance(stored, dict) and stored.get("model_type") in FAMILIES else GPT2
 
 
 def load_model_tokenizer(name_or_path: str | PathLike[str], model: GPT2 | Llama) -> Encoding:
@@ -30,12 +51,7 @@ def load_model_tokenizer(name_or_path: str | PathLike[str], model: GPT2 | Llama)
     Raises ValueError if it has more tokens than the model, or fewer. Only a tokenizer.json may have
     fewer: the hub's models have rows up to a round number, which no token uses.
     """
-    folder = locate(name_or_path)
-    encoding: Encoding
-    if isinstance(model, Llama) and (folder / FILE).is_file() and not (folder / RANKS).is_file():
-        encoding = TokenizerJSON(folder, END_OF_TEXT)
-    else:
-        encoding = load_tokenizer(folder)
+    encoding = load_encoding(locate(name_or_path))
     check_vocabulary(model, encoding)
     return encoding
 

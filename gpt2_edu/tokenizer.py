@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 
 from .machine.files import atomic_write, named_path, read_json
 from .machine.messages import escape_control, nearest, short_repr
-from .tokenizer_json import TokenizerJSON
+from .tokenizer_json import END, FILE, TokenizerJSON
 
 Encoding = tiktoken.Encoding | TokenizerJSON
 
@@ -69,15 +69,43 @@ def load_tokenizer(name: str | PathLike[str] = "gpt2") -> tiktoken.Encoding:
             f"unknown tokenizer {short_repr(str(name))}. {nearest(str(name), _RANKS)} Or give the "
             "path of a file of ranks, or of a folder that has one."
         )
-    places = [path, *sorted(path.glob("checkpoints/step-*"))]
-    for place in places:
+    for place in places(path):
         if (place / RANKS).is_file():
             return _read_ranks(place / RANKS)
-    for place in places:
+    for place in places(path):
         if (place / "config.json").is_file():
             sizes = read_json(place / "config.json")
             return _shipped(tokenizer_name(sizes.get("vocab_size")))
     raise ValueError(f"the folder {path} has neither {RANKS} nor a model's config.json")
+
+
+def load_encoding(name: str | PathLike[str]) -> Encoding:
+    """What ``load_tokenizer`` finds, or the tokenizer.json of a folder, as Hugging Face has it.
+
+    Beside a GPT-2 that file is not read, since its vocabulary is in this package.
+    """
+    for place in places(named_path(name)):
+        if (place / FILE).is_file() and not (place / RANKS).is_file():
+            config = place / "config.json"
+            if not config.is_file() or read_json(config).get("model_type") != "gpt2":
+                return TokenizerJSON(place, END_OF_TEXT)
+    return load_tokenizer(name)
+
+
+def places(folder: Path) -> list[Path]:
+    """Where a tokenizer may lie: in a folder, or, if it is a run's, in its checkpoints."""
+    return [folder, *sorted(folder.glob("checkpoints/step-*"))]
+
+
+def save_encoding(encoding: Encoding, folder: Path) -> None:
+    """Write a vocabulary into a folder, for ``load_encoding``, unless it is one of this package."""
+    if isinstance(encoding, TokenizerJSON):
+        encoding.save(folder)
+    elif is_own(encoding):
+        save_ranks(encoding._mergeable_ranks, folder / RANKS)
+
+
+VOCABULARY = RANKS, FILE, END  # the files that ``save_encoding`` writes
 
 
 @cache
@@ -154,7 +182,7 @@ def header_texts(path: Path) -> dict[str, str]:
         ) from error
 
 
-def is_own(encoding: tiktoken.Encoding) -> bool:
+def is_own(encoding: Encoding) -> bool:
     """Whether a tokenizer is none of this package's, so that files must carry it."""
     return encoding.name not in _RANKS
 

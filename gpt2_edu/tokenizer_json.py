@@ -7,17 +7,20 @@ and applies them: ``pip install 'gpt2-edu[hub]'``. Source of the table of bytes:
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .machine.files import read_json
+from .machine.files import read_json, write_text
 from .machine.messages import escape_control, short_repr
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FILE = "tokenizer.json"
+END = "generation_config.json"  # says which token ends a text
 
 
 def bytes_of_characters() -> dict[str, int]:
@@ -41,6 +44,7 @@ class TokenizerJSON:
         path = folder / FILE
         self.name = str(path)
         self._tokenizer = _read(path)
+        self._text = path.read_text("utf-8")
         stored = read_json(path)
         decoder = stored.get("decoder") or {}
         kinds = {decoder.get("type"), *(part["type"] for part in decoder.get("decoders", []))}
@@ -55,7 +59,7 @@ class TokenizerJSON:
         self.eot_token = self._end_of_text(folder, end_of_text)
 
     def _end_of_text(self, folder: Path, usual: str) -> int:
-        for file in ("generation_config.json", "config.json"):
+        for file in (END, "config.json"):
             if (folder / file).is_file():
                 ids = read_json(folder / file).get("eos_token_id")
                 first = ids[0] if isinstance(ids, list) and ids else ids
@@ -65,10 +69,25 @@ class TokenizerJSON:
             return int(self._special[usual])
         raise ValueError(f"{folder} does not say which token ends a text: no eos_token_id")
 
+    @property
+    def sha256(self) -> str:
+        """Of all that decides how a text is encoded."""
+        return hashlib.sha256(f"{self.eot_token} {self._text}".encode()).hexdigest()
+
+    def save(self, folder: Path) -> None:
+        """Write the file, and the token that ends a text, into a folder."""
+        write_text(folder / FILE, self._text)
+        write_text(folder / END, json.dumps({"eos_token_id": self.eot_token}) + "\n")
+
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which special tokens are text like any other."""
+        return self.encode_ordinary_batch([text])[0]
+
+    def encode_ordinary_batch(self, texts: list[str], *, num_threads: int = 1) -> list[list[int]]:
+        """The same of several texts. How many threads do it is the package's own choice."""
         self._tokenizer.encode_special_tokens = True
-        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        return [list(one.ids) for one in encoded]
 
     def encode(self, text: str, *, allowed_special: Iterable[str] = ()) -> list[int]:
         """The ids of a text; ValueError for a special token in it unless ``"all"`` are allowed."""
@@ -92,8 +111,12 @@ class TokenizerJSON:
         return b"".join(self.decode_single_token_bytes(token) for token in tokens)
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of several tokens; "�" where their bytes are not UTF-8."""
-        return self.decode_bytes(tokens).decode("utf-8", errors="replace")
+        """The text of several tokens; "�" where their bytes are not UTF-8, or an id has none."""
+        known = (self.decode_single_token_bytes(i) if self._has(i) else b"\xff" for i in tokens)
+        return b"".join(known).decode("utf-8", errors="replace")
+
+    def _has(self, token: int) -> bool:
+        return self._tokenizer.id_to_token(token) is not None
 
 
 def _read(path: Path) -> Tokenizer:

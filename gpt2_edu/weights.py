@@ -7,7 +7,7 @@ gpt2_weights.py or llama_weights.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from types import ModuleType
@@ -19,13 +19,13 @@ from torch import Tensor
 
 from .checkpoints import weights_folder
 from .hub import CONFIG as CONFIG
-from .hub import PUBLISHED, fetch
+from .hub import INDEX as INDEX
+from .hub import NAME, PUBLISHED, fetch, fetch_repository, indexed
 from .hub import WEIGHTS as WEIGHTS
 from .machine.files import atomic_write, locked, named_path, read_json, write_text
 from .machine.messages import escape_control, join_some, nearest, short_repr
 from .page_file import unpacked
 
-INDEX = WEIGHTS + ".index.json"  # of weights in several files
 BUNDLED = {"crane": Path(__file__).parent / "assets" / "crane"}  # weights in this package
 
 
@@ -86,11 +86,17 @@ def save_tensors(
         save_file(dict(tensors), part, metadata={"format": "pt"} | dict(metadata or {}))
 
 
-def locate(name_or_path: str | PathLike[str], which: Literal["best", "last"] = "best") -> Path:
+def locate(
+    name_or_path: str | PathLike[str],
+    which: Literal["best", "last"] = "best",
+    *,
+    check: Callable[[Path], object] = lambda config: None,
+) -> Path:
     """The folder of a model's files, by path or name; one from the hub is fetched first.
 
     Of a run's folder, the checkpoint with the lowest validation loss, or the last; of one file
-    with its config in the header, a temporary folder.
+    with its config in the header, a temporary folder. Of a repository on the hub ``check`` gets
+    the config.json, and may raise before the weights are fetched.
     """
     folder = named_path(name_or_path)
     if folder.is_dir():
@@ -109,6 +115,11 @@ def locate(name_or_path: str | PathLike[str], which: Literal["best", "last"] = "
         return BUNDLED[name_or_path]
     if isinstance(name_or_path, str) and name_or_path in PUBLISHED:
         return fetch(name_or_path)
+    on_hub = isinstance(name_or_path, str) and NAME.fullmatch(name_or_path)
+    if on_hub and not folder.parent.is_dir():
+        name = str(name_or_path)
+        pinned = [short for short in PUBLISHED if PUBLISHED[short].repo == name]
+        return fetch(pinned[0]) if pinned else fetch_repository(name, check)
     names, known = "", [*BUNDLED, *PUBLISHED]
     # Not a path: perhaps a mistyped name, or the one that it has on the hub.
     if folder.name == str(name_or_path) or folder.name in PUBLISHED:
@@ -174,12 +185,7 @@ def weight_files(folder: Path) -> list[Path]:
     """
     if not (folder / INDEX).is_file():
         return [folder / WEIGHTS]
-    index = read_json(folder / INDEX)
-    listed = index.get("weight_map") if isinstance(index, dict) else None
-    files = list(listed.values()) if isinstance(listed, dict) else []
-    if not files or any(not isinstance(name, str) or name != Path(name).name for name in files):
-        raise ValueError(f"{folder / INDEX} must map tensors to files of its folder")
-    names = sorted({*files})
+    names = indexed(folder)
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise FileNotFoundError(

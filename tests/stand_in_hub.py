@@ -38,9 +38,11 @@ class StandInHub:
         self.lies: list[dict[str, str]] = []  # headers of the next answers to HEAD, one for each
         self.cors = "*"  # the sites whose pages may fetch
 
-    def publish(self, repo: str, commit: str, folder: Path) -> None:
+    def publish(self, repo: str, commit: str, folder: Path, branch: str | None = None) -> None:
+        """Serve a folder as this commit and, if one is given, as a branch that names it."""
         for file in folder.iterdir():
-            self.files[f"/{repo}/resolve/{commit}/{file.name}"] = (file.read_bytes(), commit)
+            for revision in (commit, branch) if branch else (commit,):
+                self.files[f"/{repo}/resolve/{revision}/{file.name}"] = (file.read_bytes(), commit)
 
     @property
     def url(self) -> str:
@@ -91,7 +93,12 @@ class StandInHub:
             return reply(request, 200, {"Content-Type": "text/html; charset=utf-8"}, b"Sign in")
         lie = self.lies.pop(0) if self.lies and request.command == "HEAD" else {}
         if path not in self.files:
-            return reply(request, 404, {"X-Error-Code": "EntryNotFound"} | lie)
+            folder = path.rpartition("/")[0] + "/"
+            beside = [commit for name, (_, commit) in self.files.items() if name.startswith(folder)]
+            headers = {"X-Error-Code": "EntryNotFound" if beside else "RepoNotFound"}
+            if beside:
+                headers["X-Repo-Commit"] = beside[0]
+            return reply(request, 404, headers | lie)
         content, commit = self.files[path]
         if request.path.startswith("/cdn"):
             return self.send_large(request, content, wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 import torch
@@ -10,13 +10,24 @@ from torch import Tensor
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from gpt2_edu import GPT2, GPT2Config, KVCache, flops
-from gpt2_edu.config import PRESETS
+from gpt2_edu import GPT2, GPT2Config, KVCache, LlamaConfig, flops
+from gpt2_edu.config import PRESETS, ModelConfig
+from gpt2_edu.models import new_model
 
 SIZES = {
     "small": GPT2Config(vocab_size=101, block_size=37, n_layer=2, n_head=3, n_embd=21),
     "deep": GPT2Config(vocab_size=53, block_size=37, n_layer=7, n_head=2, n_embd=22),
     "wide": GPT2Config(vocab_size=211, block_size=37, n_layer=3, n_head=5, n_embd=85),
+}
+LLAMA = LlamaConfig(
+    vocab_size=101, block_size=37, n_layer=2, n_head=6, n_kv_head=2, n_embd=42, n_inner=46,
+    head_size=14, tie_word_embeddings=False,
+)  # fmt: skip
+LLAMAS = {
+    "llama": LLAMA,
+    "tied": replace(LLAMA, tie_word_embeddings=True),
+    "qwen2": replace(LLAMA, qkv_bias=True, n_layer=3),
+    "qwen3": replace(LLAMA, qk_norm=True, n_embd=85),
 }
 B, T = 7, 31
 each_size = pytest.mark.parametrize("name", SIZES)
@@ -30,19 +41,22 @@ def with_dropout(config: GPT2Config, resid: float, attn: float) -> GPT2Config:
     return GPT2Config(**sizes, embd_pdrop=resid, resid_pdrop=resid, attn_pdrop=attn)
 
 
-def some_ids(config: GPT2Config) -> Tensor:
+def some_ids(config: ModelConfig) -> Tensor:
     return torch.randint(config.vocab_size, (B, T))
 
 
 # ---- Parameters -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("config", [*PRESETS.values(), *SIZES.values()], ids=str)
+@pytest.mark.parametrize(
+    "config", [*PRESETS.values(), *SIZES.values(), *LLAMAS.values(), LlamaConfig()], ids=str
+)
 def test_parameters_of_each_part_are_those_of_the_model(config):
     with torch.device("meta"):
-        model = GPT2(config)
+        model = new_model(config)
     for part, number in flops.parameters_by_part(config).items():
-        named = [p for n, p in model.named_parameters() if f".{part}." in n or f".{part}_" in n]
+        names = [f".{part}.", f".{part}_"]
+        named = [p for n, p in model.named_parameters() if any(name in f".{n}" for name in names)]
         assert number == sum(p.numel() for p in named), part
     assert flops.num_parameters(config) == model.num_parameters()
 
@@ -54,12 +68,12 @@ def test_gpt2_has_124_million_parameters():
 # ---- FLOPs ------------------------------------------------------------------------------------
 
 
-@each_size
+@pytest.mark.parametrize("name", [*SIZES, *LLAMAS])
 def test_flops_are_those_that_torch_counts(name):
     """Torch's counter knows matrix products. With the explicit kernel it sees the whole attention
     table, of which flops.py counts the half under the mask."""
-    config = with_dropout(SIZES[name], 0.0, 0.0)
-    model, idx = GPT2(config), some_ids(config)
+    config = LLAMAS[name] if name in LLAMAS else with_dropout(SIZES[name], 0.0, 0.0)
+    model, idx = new_model(config), some_ids(config)
     hidden_half = B * T * flops.forward_flops_by_part(config, T)["attention"]
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as forward:
         _, loss = model(idx, idx)
@@ -85,12 +99,12 @@ def test_utilisation_is_work_done_over_work_possible():
 # ---- Memory for training ----------------------------------------------------------------------
 
 
-def measured_activations(config: GPT2Config, precision: str) -> int:
+def measured_activations(config: ModelConfig, precision: str) -> int:
     """Bytes of what autograd saves in one forward pass, each storage once.
 
     The parameters, their copies for autocast and the log-softmax are accounted for elsewhere.
     """
-    model, idx = GPT2(config), some_ids(config)
+    model, idx = new_model(config), some_ids(config)
     weights = {p.untyped_storage()._cdata for p in model.parameters()}
     copies = {tuple(p.shape) for p in model.parameters()}
     saved: dict[int, int] = {}
@@ -118,6 +132,16 @@ def test_activations_are_what_autograd_saves(name, precision, resid, attn):
     paper = flops.memory(config, B, T, precision, device_type="cpu")
     measured = measured_activations(config, precision)
     assert paper.activations == pytest.approx(measured, rel=0.01)
+
+
+@pytest.mark.parametrize("name", LLAMAS)
+@each_precision
+def test_activations_of_a_llama_are_what_autograd_saves(name, precision):
+    """Within 2 %: the cosines and sines of a batch are its own, and not counted for each token."""
+    config = LLAMAS[name]
+    paper = flops.memory(config, B, T, precision, device_type="cpu")
+    measured = measured_activations(config, precision)
+    assert paper.activations == pytest.approx(measured, rel=0.02)
 
 
 def test_cuda_needs_no_attention_table_and_a_byte_for_each_dropped_number():
@@ -161,6 +185,23 @@ def test_memory_to_generate_is_that_of_the_model_and_its_cache():
     assert held.cache == KVCache(config, B, T, dtype=torch.bfloat16).nbytes()
     assert held.weights == sum(p.nbytes for p in GPT2(config).bfloat16().parameters())
     assert held.total == held.weights + held.cache
+
+
+@pytest.mark.parametrize("name", LLAMAS)
+def test_memory_to_generate_with_a_llama_is_that_of_the_model_and_its_cache(name):
+    config = LLAMAS[name]
+    held, model = flops.generation_memory(config, B, T, "bfloat16"), new_model(config).bfloat16()
+    assert held.cache == KVCache(config, B, T, dtype=torch.bfloat16).nbytes()
+    assert held.weights == sum(p.nbytes for p in model.parameters())
+    one_row_of = 0 if model.is_tied() else model.wte.weight.nbytes
+    assert flops.bytes_read_per_step(config, B, T, "bfloat16") == held.total - one_row_of
+
+
+def test_a_cache_of_llama_3_8b_is_a_quarter_of_one_with_a_key_head_for_each_query_head():
+    llama = LlamaConfig(n_layer=32, n_head=32, n_kv_head=8, n_embd=4096, head_size=128)
+    assert flops.cache_bytes_per_token(llama, "bfloat16") == 131_072
+    assert flops.cache_bytes_per_token(replace(llama, n_kv_head=32), "bfloat16") == 524_288
+    assert flops.cache_bytes_per_token(GPT2Config.preset("gpt2"), "bfloat16") == 36_864
 
 
 def test_a_step_reads_the_weights_once_and_every_cache():

@@ -15,16 +15,16 @@ from .. import fast, flops
 from ..checkpoints import checkpoints
 from ..config import GPT2Config, LlamaConfig
 from ..crane.constraint import Constraint
-from ..generation import stream
+from ..generation import Choice, stream
 from ..llama import Llama
 from ..machine.device import available_memory, named_device, pick_precision
 from ..machine.files import named_path
 from ..machine.messages import escape_control, short_repr
 from ..machine.options import option
 from ..model import GPT2
-from ..models import check_vocabulary, load_model, load_model_tokenizer
+from ..models import check_vocabulary, load_model, load_model_tokenizer, read_any_config
 from ..sampling import sample_next
-from ..tokenizer import Encoding, load_tokenizer, stream_text, until
+from ..tokenizer import Encoding, load_encoding, stream_text, until
 from ..weights import locate
 from . import command, standard_input
 
@@ -38,7 +38,9 @@ class GenerateOptions:
 
     prompt: str = option('the text to continue; "-" reads it from standard input')
     model: str = option(
-        "gpt2 … gpt2-xl, crane, a run folder, or one with config.json and weights", "gpt2"
+        "gpt2 … gpt2-xl, crane, a run folder, one with config.json and weights, or on the hub "
+        "owner/name or owner/name@revision",
+        "gpt2",
     )
     tokenizer: str | None = option(
         "another tokenizer than the model's own: a name, or a file of ranks", None
@@ -75,6 +77,7 @@ class GenerateOptions:
     "gpt2-edu generate - --samples 5 --top-p 0.9 < prompt.txt",
     'gpt2-edu generate "A crane" --temperature 1.5 --min-p 0.1 --stop-at "." "!"',
     'gpt2-edu generate "By the river, the crane" --model crane --grammar',
+    'gpt2-edu generate "A crane" --model HuggingFaceTB/SmolLM2-135M',
     positional="prompt",
 )
 def generate(options: GenerateOptions) -> None:
@@ -99,6 +102,9 @@ def generate(options: GenerateOptions) -> None:
     if options.grammar:
         choose = partial(sample_next, **knobs)
         knobs = {"choose": Constraint(tokenizer, [text] * options.samples, choose)}
+    elif tokenizer.n_vocab < model.config.vocab_size:  # rows that no token uses are not drawn
+        drawn_from: Choice = partial(sample_next, **knobs)
+        knobs = {"choose": lambda logits: drawn_from(logits[:, : tokenizer.n_vocab])}
     eos_id = tokenizer.eot_token if options.stop else None
     columns = stream(
         model,
@@ -173,14 +179,14 @@ def load(name: str, tokenizer_of: str | None) -> tuple[GPT2 | Llama, Encoding]:
     model = load_model(folder)
     if tokenizer_of is None:
         return model, load_model_tokenizer(folder, model)
-    tokenizer = load_tokenizer(tokenizer_of)
+    tokenizer = load_encoding(tokenizer_of)
     check_vocabulary(model, tokenizer)
     return model, tokenizer
 
 
 def chosen_weights(name: str, which: Literal["best", "last"] = "best") -> Path:
     """The folder of a model's files. Of a run it says on stderr if they are not the newest."""
-    folder, run = locate(name, which), named_path(name)
+    folder, run = locate(name, which, check=read_any_config), named_path(name)
     newest = checkpoints(run)[-1:]
     if newest and newest[0] != folder:
         print(

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import torch
 
-from .. import flops, gpt2_weights
-from ..config import PRESETS
+from .. import flops
+from ..config import PRESETS, ModelConfig
 from ..machine.options import option
-from ..model import GPT2
+from ..models import load_config, load_model, load_model_tokenizer
 from ..tape import trace
-from ..tokenizer import load_tokenizer
-from ..weights import locate, read_config
+from ..tokenizer import load_encoding
 from . import command
 
 
@@ -22,7 +21,9 @@ class InspectOptions:
     """What to look at."""
 
     model: str = option(
-        "gpt2 … gpt2-xl, crane, a run folder, or one with config.json and weights", "gpt2"
+        "gpt2 … gpt2-xl, crane, a run folder, one with config.json and weights, or on the hub "
+        "owner/name or owner/name@revision",
+        "gpt2",
     )
     text: str = option("trace this text and print the shape of every tensor; needs weights", "")
     tokenizer: str | None = option("the tokenizer for --text; if not given, the model's", None)
@@ -37,15 +38,16 @@ class InspectOptions:
 def inspect(options: InspectOptions) -> None:
     """Print a model's sizes, parameters, cost and, for a text, its shape ledger."""
     name = options.model
-    model = GPT2.from_pretrained(name) if options.text else None
+    model = load_model(name) if options.text else None
+    config: ModelConfig
     if model:
         config = model.config
     elif name in PRESETS and not Path(name).is_dir():
         config = PRESETS[name]
     else:
-        config = read_config(locate(name) / "config.json", gpt2_weights)
+        config = load_config(name)
     for field, value in asdict(config).items():
-        print(f"{field:22}{value:>16}")
+        print(f"{field:22}{value!s:>16}")
     print()
     for part, count in flops.parameters_by_part(config).items():
         print(f"{'parameters, ' + part:22}{count:>16,}")
@@ -58,7 +60,8 @@ def inspect(options: InspectOptions) -> None:
     cache = flops.cache_bytes_per_token(config, "bfloat16")
     print(f"cache in bfloat16, a token of one text: {cache:,} bytes")
     if model:
-        tokenizer = load_tokenizer(options.tokenizer or locate(name))
+        given = options.tokenizer
+        tokenizer = load_encoding(given) if given else load_model_tokenizer(name, model)
         with trace(model) as tape, torch.no_grad():
             model(torch.tensor([tokenizer.encode_ordinary(options.text)]))
         print(f"\n{tape.ledger()}")

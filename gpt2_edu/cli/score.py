@@ -18,7 +18,9 @@ class ScoreOptions:
 
     text: str = option('the text; "-" reads it from standard input')
     model: str = option(
-        "gpt2 … gpt2-xl, crane, a run folder, or one with config.json and weights", "gpt2"
+        "gpt2 … gpt2-xl, crane, a run folder, one with config.json and weights, or on the hub "
+        "owner/name or owner/name@revision",
+        "gpt2",
     )
     tokenizer: str | None = option(
         "another tokenizer than the model's own: a name, or a file of ranks", None

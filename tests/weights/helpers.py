@@ -6,6 +6,7 @@ import json
 
 import pytest
 import torch
+from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 
 from gpt2_edu import GPT2
@@ -37,3 +38,11 @@ def refused(path, kind, *parts: str) -> str:
     for part in parts:
         assert part in str(error.value)
     return str(error.value)
+
+
+def point_at(url: str, monkeypatch) -> None:
+    """What HF_ENDPOINT does, for a library that is imported already."""
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "ENDPOINT", url)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")

@@ -20,7 +20,7 @@ from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.hub import PUBLISHED, Published, fetch
 from gpt2_edu.machine.files import file_sha256
 from tests.stand_in_hub import StandInHub
-from tests.weights.helpers import assert_same_weights, refused
+from tests.weights.helpers import assert_same_weights, point_at, refused
 
 REPO, COMMIT = PUBLISHED["gpt2"].repo, PUBLISHED["gpt2"].commit
 
@@ -53,26 +53,12 @@ def as_published(folder: Path) -> Published:
     return Published(REPO, COMMIT, {f.name: file_sha256(f) for f in files})
 
 
-def point_at(url: str, monkeypatch) -> None:
-    """What HF_ENDPOINT does, for a library that is imported already."""
-    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.replace(constants.ENDPOINT, url)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "ENDPOINT", url)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
-
-
 @pytest.fixture
-def hub(published, tmp_path, monkeypatch):
-    """The stand-in as this process's hub, with an empty cache and no long waits."""
+def hub(published, stand_in, monkeypatch):
+    """The stand-in as this process's hub, with OpenAI's weights."""
     monkeypatch.setitem(PUBLISHED, "gpt2", as_published(published))
-    with StandInHub() as hub:
-        hub.publish(REPO, COMMIT, published)
-        point_at(hub.url, monkeypatch)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_PROGRESS_BARS", True)
-        monkeypatch.setattr(time, "sleep", lambda seconds: None)
-        yield hub
+    stand_in.publish(REPO, COMMIT, published)
+    return stand_in
 
 
 # ---- Downloads ---------------------------------------------------------------------------------
