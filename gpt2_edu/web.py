@@ -19,16 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import tiktoken
 
+from . import gpt2_weights
 from .crane import story
 from .crane.grammar import cell, crane_world
 from .crane.shipping import shipped
 from .gpt2_weights import config_to_hugging_face, to_hugging_face
 from .machine.files import read_json
-from .tokenizer import load_tokenizer
+from .tokenizer import Encoding, load_tokenizer
+from .tokenizer_json import TokenizerJSON
 from .weights import save_tensors
 
 if TYPE_CHECKING:
-    from .model import GPT2
+    from .language_model import LanguageModel
 
 UNITS = 10_000  # of the published runs
 ASSETS = Path(__file__).resolve().parent / "assets"
@@ -131,12 +133,16 @@ def crane_grammar() -> dict[str, Any]:
     }
 
 
-def save_for_page(model: GPT2, encoding: tiktoken.Encoding, path: Path) -> None:
+def save_for_page(model: LanguageModel, encoding: Encoding, path: Path) -> None:
     """Save a safetensors file for the book's pages, with config and tokenizer in its header.
 
     Raises ValueError if the tokenizer's number of tokens differs from the model's, or exceeds
     65,536, the most that pages can read, or if the model is not a GPT-2.
     """
+    if model.layout is not gpt2_weights:
+        raise ValueError(f"the pages compute GPT-2s only, and this is a {model.layout.FAMILY}")
+    if isinstance(encoding, TokenizerJSON):
+        raise ValueError(f"the pages read merges like GPT-2's, and not {encoding.name}")
     V = model.config.vocab_size
     if encoding.n_vocab != V:
         raise ValueError(

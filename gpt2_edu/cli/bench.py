@@ -12,14 +12,14 @@ from typing import Literal
 import torch
 
 from .. import fast, flops
-from ..config import GPT2Config
+from ..config import GPT2Config, LlamaConfig, ModelConfig
 from ..generation import generate
 from ..machine.data_sheets import device_peak
 from ..machine.device import named_device, pick_precision
 from ..machine.measure import matrix_rate, matrix_vector_rate, seconds
 from ..machine.messages import short_repr
 from ..machine.options import option
-from ..model import GPT2
+from ..models import new_model
 from . import command
 from .generate import check_memory, packed, type_name
 
@@ -29,6 +29,7 @@ class BenchOptions:
     """What to measure."""
 
     preset: str = option("the size to measure, with random weights", "gpt2")
+    family: Literal["gpt2", "llama"] = option("GPT-2, or a Llama of these sizes", "gpt2")
     batch_size: int = option("texts at once, generating and training", 1)
     prompt: int = option("tokens in the prompt", 32)
     new_tokens: int = option("tokens to generate; 0: 128, or as many as the window takes", 0)
@@ -49,7 +50,8 @@ def bench(options: BenchOptions) -> None:
     """
     device = named_device(options.device)
     dtype = pick_precision(options.precision, device)
-    config = GPT2Config.preset(options.preset)
+    preset = GPT2Config.preset(options.preset)
+    config: ModelConfig = LlamaConfig.like(preset) if options.family == "llama" else preset
     batch_size, T, prompt = options.batch_size, options.block_size, options.prompt
     new_tokens = options.new_tokens or min(128, config.block_size + 1 - prompt)
     if not 1 <= options.rounds <= 1000:
@@ -64,13 +66,12 @@ def bench(options: BenchOptions) -> None:
     check_memory(config, batch_size, prompt + new_tokens, dtype, device)
     torch.manual_seed(0)
     kind = type_name(dtype)
-    model = GPT2(config).to(device)
+    model = new_model(config).to(device)
     frozen = copy.deepcopy(model).to(dtype) if options.compile else fast.pack(model, dtype)
     how = "compiled" if options.compile else f"weights{packed(frozen)}"
     where = f"{device}, {torch.get_num_threads()} threads" if device.type == "cpu" else device
-    print(
-        f"{options.preset}: {flops.num_parameters(config):,} parameters, {how} in {kind} on {where}"
-    )
+    named = options.preset + " as a Llama" * (options.family == "llama")
+    print(f"{named}: {flops.num_parameters(config):,} parameters, {how} in {kind} on {where}")
     matrix = matrix_rate(device, dtype)
     bandwidth = matrix_vector_rate(device, dtype, prepare=fast.pack)
     print(f"matrix products      {matrix / 1e9:10,.0f} GFLOP/s   measured now")

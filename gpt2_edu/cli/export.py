@@ -10,9 +10,9 @@ import torch
 
 from ..machine.files import named_path
 from ..machine.options import option
-from ..model import GPT2
+from ..models import load_model
 from ..quantize import quantize
-from ..tokenizer import RANKS, load_tokenizer
+from ..tokenizer import VOCABULARY, load_encoding
 from ..training.config import SETTINGS
 from ..web import save_for_page
 from . import command
@@ -67,16 +67,17 @@ def export(options: ExportOptions) -> None:
     if (out.parent.parent / SETTINGS).is_file() and out.parent.name == "checkpoints":
         raise ValueError(f"{out.parent} is for the run's own checkpoints: choose another --out")
     source = chosen_weights(options.run, options.which)
-    model = GPT2.from_pretrained(source).to(getattr(torch, options.dtype))
+    model = load_model(source).to(getattr(torch, options.dtype))
     kind: str = options.dtype
     if options.page:
-        save_for_page(model, load_tokenizer(options.tokenizer or source), out)
+        save_for_page(model, load_encoding(options.tokenizer or source), out)
     else:
         if options.bits is not None:
             model = quantize(model, options.bits, options.group)
             kind = f"{options.bits} bits, {model.nbytes():,} bytes with scales in {options.dtype}"
         model.save_pretrained(out)
-        if (source / RANKS).is_file():
-            shutil.copyfile(source / RANKS, out / RANKS)
+        for name in VOCABULARY:
+            if (source / name).is_file():
+                shutil.copyfile(source / name, out / name)
     shown = options.run if named_path(options.run).is_file() else source
     print(f"{shown} → {out}, {model.num_parameters():,} parameters in {kind}")

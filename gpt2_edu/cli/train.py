@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..machine.options import option
-from ..training.config import TrainConfig, read_train_config, sizes_of
+from ..models import load_config
+from ..training.config import TrainConfig, read_train_config
 from ..training.proposal import propose
 from ..training.trainer import Trainer
 from . import STOPPED, command
@@ -34,10 +35,11 @@ def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
     if given.get("resume") and "out" in given:
         return replace(read_train_config(given["out"]), **given)
     if given.get("init_from"):
-        given = {"block_size": sizes_of(given["init_from"]).block_size} | given
+        given = {"block_size": load_config(given["init_from"]).block_size} | given
     if own:
         return TrainConfig(**given)
-    known = {k: given[k] for k in ("device", "precision", "n_embd", "steps") if k in given}
+    names = ("device", "precision", "n_embd", "steps", "family")
+    known = {name: given[name] for name in names if name in given}
     proposed = propose(given.get("data", "data"), minutes=minutes or 10.0, **known)
     return TrainConfig(**proposed | given)
 
@@ -45,6 +47,7 @@ def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
 @command(
     "gpt2-edu train --data data/shakespeare --out runs/first",
     "gpt2-edu train --data data/shakespeare --out runs/longer --minutes 60",
+    "gpt2-edu train --data data/shakespeare --out runs/llama --family llama --n-kv-head 2",
     "gpt2-edu train --out runs/first --resume",
     "gpt2-edu train --data data/shakespeare --out runs/tuned --init-from gpt2 --lr 3e-5",
     "torchrun --nproc-per-node=8 -m gpt2_edu train --data data/books --out runs/large",

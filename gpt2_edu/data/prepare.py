@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 import numpy as np
-import tiktoken
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -33,7 +32,17 @@ from ..bpe import count_pieces, train_bpe
 from ..machine.files import explain_full_disk, file_sha256, locked, named_path, sync, write_text
 from ..machine.messages import join_some, short_repr
 from ..machine.options import check_type, option
-from ..tokenizer import RANKS, is_own, load_tokenizer, make_encoding, save_ranks
+from ..tokenizer import (
+    RANKS,
+    VOCABULARY,
+    Encoding,
+    is_own,
+    load_encoding,
+    load_tokenizer,
+    make_encoding,
+    save_encoding,
+)
+from ..tokenizer_json import FILE, TokenizerJSON
 from .shards import HEADER, SHARD_NAME, SPLITS, UNFINISHED, Header, Shard, tokenizer_hash
 from .sources import BLOCK, ReadOptions, Source, find_sources, in_parts
 
@@ -58,7 +67,8 @@ class PrepareConfig:
     )
     out: str = option("folder for the shards: new or empty")
     tokenizer: str | None = option(
-        "gpt2, crane, a file of ranks, or a folder with one; if not given, learned from the text",
+        "gpt2, crane, a file of ranks, or a folder with one or with a tokenizer.json; if not "
+        "given, learned from the text",
         None,
     )
     vocab_size: int | None = option(
@@ -130,10 +140,10 @@ def prepare(config: PrepareConfig) -> Header:
                 made["validation"] = (
                     f"{held} passage{'s' * (held != 1)}, spread evenly over the text"
                 )
-            if is_own(encoding):
-                save_ranks(encoding._mergeable_ranks, part / RANKS)
+            save_encoding(encoding, part)
+            beside = FILE if isinstance(encoding, TokenizerJSON) else RANKS
             header = Header(
-                tokenizer=RANKS if is_own(encoding) else encoding.name,
+                tokenizer=beside if is_own(encoding) else encoding.name,
                 tokenizer_hash=tokenizer_hash(encoding),
                 vocab_size=encoding.n_vocab,
                 dtype=writer.dtype.name,
@@ -148,7 +158,7 @@ def prepare(config: PrepareConfig) -> Header:
         return header
 
 
-def choose_tokenizer(config: PrepareConfig, sources: list[Source]) -> tuple[tiktoken.Encoding, str]:
+def choose_tokenizer(config: PrepareConfig, sources: list[Source]) -> tuple[Encoding, str]:
     """The tokenizer, and a sentence on where it comes from.
 
     If none is named, it is learned. The number of different words in a text grows about as the
@@ -156,7 +166,7 @@ def choose_tokenizer(config: PrepareConfig, sources: list[Source]) -> tuple[tikt
     bytes. A text of 600 MB gets GPT-2's.
     """
     if config.tokenizer is not None:
-        return load_tokenizer(config.tokenizer), f"that of {config.tokenizer}"
+        return load_encoding(config.tokenizer), f"that of {config.tokenizer}"
     pieces = (piece.text for source in sources for piece in source.pieces())
     texts, every, size = sample(part for text in pieces for part in in_parts(text, PART))
     if 0 < size < LEAST:
@@ -218,7 +228,7 @@ def replace_shards(folder: Path, part: Path) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    return name == RANKS or SHARD_NAME.fullmatch(name) is not None
+    return name in VOCABULARY or SHARD_NAME.fullmatch(name) is not None
 
 
 def is_for_validation(document: int, seed: int, fraction: float) -> bool:
@@ -228,7 +238,7 @@ def is_for_validation(document: int, seed: int, fraction: float) -> bool:
 
 
 def _encode_all(
-    config: PrepareConfig, encoding: tiktoken.Encoding, sources: list[Source], writer: ShardWriter
+    config: PrepareConfig, encoding: Encoding, sources: list[Source], writer: ShardWriter
 ) -> tuple[int, int]:
     """Encode the text and write it in order. Returns the number of documents, all and drawn."""
     documents, drawn, split = 0, 0, "train"

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tiktoken
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -27,7 +26,8 @@ from torch import Tensor
 from ..machine.files import file_sha256, named_path, read_json
 from ..machine.messages import escape_control, join_some, short_repr
 from ..machine.options import check_type
-from ..tokenizer import RANKS, load_tokenizer
+from ..tokenizer import RANKS, Encoding, load_encoding, load_tokenizer
+from ..tokenizer_json import FILE, TokenizerJSON
 
 HEADER = "header.json"
 UNFINISHED = ".unfinished"  # the folder in which a preparation writes its shards
@@ -62,7 +62,7 @@ class Shard:
 class Header:
     """header.json: what a folder of shards holds and how it was made."""
 
-    tokenizer: str  # a name that load_tokenizer knows, or RANKS, the file beside the header
+    tokenizer: str  # a name that load_tokenizer knows, or RANKS or FILE, which is beside the header
     tokenizer_hash: str  # tokenizer_hash(...) of the tokenizer that made the ids
     vocab_size: int  # every id is below it
     dtype: str  # "uint16" or "uint32", little-endian
@@ -124,8 +124,10 @@ def _why_no_header(folder: Path) -> str:
 
 
 @cache
-def tokenizer_hash(encoding: tiktoken.Encoding) -> str:
+def tokenizer_hash(encoding: Encoding) -> str:
     """SHA-256 of all that decides how a text is encoded: pattern, ranks and special tokens."""
+    if isinstance(encoding, TokenizerJSON):
+        return encoding.sha256
     digest = hashlib.sha256(encoding._pat_str.encode())
     for token, rank in sorted(encoding._mergeable_ranks.items(), key=lambda item: item[1]):
         digest.update(b"%d %s\n" % (rank, token.hex().encode()))
@@ -192,10 +194,10 @@ class TokenShards:
         return np.concatenate([start + np.flatnonzero(ids == eot) for start, ids in shards])
 
     @cached_property
-    def encoding(self) -> tiktoken.Encoding:
+    def encoding(self) -> Encoding:
         """The tokenizer that made the ids. Raises ValueError if it has changed since."""
-        own = self.tokenizer == RANKS
-        encoding = load_tokenizer(self.folder / RANKS if own else self.tokenizer)
+        own = self.tokenizer in (RANKS, FILE)
+        encoding = load_encoding(self.folder) if own else load_tokenizer(self.tokenizer)
         found, made = tokenizer_hash(encoding), self.header.tokenizer_hash
         if found != made or self.vocab_size > encoding.n_vocab:
             raise ValueError(

@@ -12,9 +12,9 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import tiktoken
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -28,10 +28,9 @@ from ..checkpoints import (
     digest,
     read_state,
 )
-from ..config import GPT2Config
-from ..gpt2_weights import config_to_hugging_face, from_hugging_face, to_hugging_face
+from ..config import ModelConfig
 from ..machine.files import explain_full_disk, file_sha256, sync
-from ..tokenizer import RANKS, is_own, save_ranks
+from ..tokenizer import Encoding, save_encoding
 from ..weights import CONFIG, WEIGHTS, save_tensors
 
 OPTIMIZER = "optimizer.safetensors"
@@ -103,25 +102,26 @@ def prune(run_folder: Path, keep: int) -> None:
 
 def save(
     run_folder: Path,
-    config: GPT2Config,
-    encoding: tiktoken.Encoding,
+    config: ModelConfig,
+    layout: ModuleType,
+    encoding: Encoding,
     weights: Tensors,
     averages: Tensors,
     state: dict[str, Any],
 ) -> None:
     """Write the checkpoint after ``state["step"]`` steps.
 
-    ``weights`` is the model's state dict, ``averages`` AdamW's under the parameters' names, and
-    ``state`` all else, in JSON's types, as ``Trainer.save`` makes it.
+    ``layout`` is that of the model's family, ``weights`` the model's state dict, ``averages``
+    AdamW's under the parameters' names, and ``state`` all else, in JSON's types, as
+    ``Trainer.save`` makes it.
     """
     folder = checkpoint_path(run_folder, state["step"])
     with explain_full_disk(folder), atomic_folder(folder) as part:
-        settings = json.dumps(config_to_hugging_face(config), indent=2) + "\n"
+        settings = json.dumps(layout.config_to_hugging_face(config), indent=2) + "\n"
         (part / CONFIG).write_text(settings, encoding="utf-8")
-        save_tensors(to_hugging_face(weights), part / WEIGHTS)
+        save_tensors(layout.to_hugging_face(weights), part / WEIGHTS)
         save_tensors(averages, part / OPTIMIZER)
-        if is_own(encoding):
-            save_ranks(encoding._mergeable_ranks, part / RANKS)
+        save_encoding(encoding, part)
         files = {
             path.name: {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
             for path in sorted(part.iterdir())
@@ -131,7 +131,7 @@ def save(
         (part / STATE).write_text(json.dumps(document), encoding="utf-8")
 
 
-def load(folder: Path) -> tuple[Tensors, Tensors, dict[str, Any]]:
+def load(folder: Path, layout: ModuleType) -> tuple[Tensors, Tensors, dict[str, Any]]:
     """The weights, averages and state that ``save`` wrote."""
-    weights = from_hugging_face(load_file(folder / WEIGHTS))
+    weights = layout.from_hugging_face(load_file(folder / WEIGHTS))
     return weights, load_file(folder / OPTIMIZER), read_state(folder)

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from .. import gpt2_weights
-from ..config import GPT2Config
+from ..config import GPT2Config, LlamaConfig, ModelConfig
 from ..machine.files import named_path, read_json
 from ..machine.messages import escape_control
 from ..machine.options import check_type, option
-from ..weights import CONFIG, locate, read_config
+from ..models import load_config
 from .optim import learning_rate
 
 SETTINGS, LOG = "run.json", "log.jsonl"  # in the run folder
@@ -27,7 +26,7 @@ MAY_CHANGE = {
     *("log_every", "save_every", "keep", "tensorboard", "quiet"),
 }
 
-_SIZES = ("n_layer", "n_head", "n_embd")
+_SIZES = ("n_layer", "n_head", "n_embd", "n_kv_head")
 
 # What these settings are unless they are given: each follows from one that is declared before it.
 _FOLLOWING: dict[str, Callable[[TrainConfig], float]] = {
@@ -48,6 +47,10 @@ class TrainConfig:
     n_layer: int | None = option("number of blocks, in place of the preset's", None)
     n_head: int | None = option("number of attention heads, in place of the preset's", None)
     n_embd: int | None = option("width, in place of the preset's", None)
+    family: Literal["gpt2", "llama"] = option("kind of a new model: GPT-2, or Llama", "gpt2")
+    n_kv_head: int | None = option(
+        "heads of keys and values of a Llama, in place of one for each attention head", None
+    )
     init_from: str | None = option(
         "start from these weights instead: a checkpoint folder or a name on the hub", None
     )
@@ -108,9 +111,10 @@ class TrainConfig:
         if not self.prompt:
             raise ValueError('prompt is empty: a sample needs a beginning, such as "<|endoftext|>"')
         given = self.model != "gpt2" or any(getattr(self, name) for name in _SIZES)
-        if self.init_from is not None and given:
-            raise ValueError(f"init_from has its own sizes: leave out model, {', '.join(_SIZES)}")
-        self._preset()
+        if self.init_from is not None and (given or self.family != "gpt2"):
+            names = ", ".join(("model", "family", *_SIZES))
+            raise ValueError(f"init_from has its own family and sizes: leave out {names}")
+        self._check_dropout(self._preset())
 
     def _check(self, names: tuple[str, ...], least: float, below: float = math.inf) -> None:
         for name in names:
@@ -125,37 +129,50 @@ class TrainConfig:
             step, steps=self.steps, lr=self.lr, min_lr=self.min_lr, warmup_steps=self.warmup_steps
         )
 
-    def model_config(self, vocab_size: int) -> GPT2Config:
+    def model_config(self, vocab_size: int) -> ModelConfig:
         """The sizes of the model to train: the preset's with changes, or those of ``init_from``.
 
         Raises ValueError if that one has another vocabulary or sees fewer than block_size tokens.
+        A Llama may have more rows than its tokenizer has tokens, up to a round number.
         """
         if self.init_from is None:
             sizes = replace(self._preset(), vocab_size=vocab_size)
         else:
-            sizes = sizes_of(self.init_from)
-        if sizes.vocab_size != vocab_size or sizes.block_size < self.block_size:
+            sizes = load_config(self.init_from)
+        rows, is_llama = sizes.vocab_size, isinstance(sizes, LlamaConfig)
+        fits = rows == vocab_size or (is_llama and rows > vocab_size)
+        if not fits or sizes.block_size < self.block_size:
             raise ValueError(
                 f"{self.init_from} has {sizes.vocab_size} ids and sees at most {sizes.block_size} "
                 f"tokens; the shards in {self.data} have {vocab_size} ids, and "
                 f"block_size={self.block_size}. Prepare the text with --tokenizer "
                 f"{self.init_from}, and use a block_size that fits."
             )
+        self._check_dropout(sizes)
+        if isinstance(sizes, LlamaConfig):
+            return sizes
         p = self.dropout
         return replace(sizes, embd_pdrop=p, attn_pdrop=p, resid_pdrop=p)
 
-    def _preset(self) -> GPT2Config:
+    def _check_dropout(self, sizes: ModelConfig) -> None:
+        if isinstance(sizes, LlamaConfig) and self.dropout:
+            raise ValueError(f"a Llama has no dropout: leave out dropout={self.dropout}")
+
+    def _preset(self) -> ModelConfig:
         """The preset with its changes. Raises ValueError if they do not fit together."""
-        preset = GPT2Config.preset(self.model)
-        given = {name: getattr(self, name) for name in _SIZES if getattr(self, name)}
+        names = ("n_layer", "n_head", "n_embd")
+        given = {name: getattr(self, name) for name in names if getattr(self, name)}
         if self.model != "crane" and self.n_embd:  # narrow models start larger: about 0.6/√C
             given["initializer_range"] = 0.02 * math.sqrt(768 / self.n_embd)
-        return replace(preset, block_size=self.block_size, **given)
-
-
-def sizes_of(weights: str) -> GPT2Config:
-    """The config of a model to start from: a folder, a file of the page, or a name on the hub."""
-    return read_config(locate(weights) / CONFIG, gpt2_weights)
+        sizes = replace(GPT2Config.preset(self.model), block_size=self.block_size, **given)
+        if self.family == "llama":
+            return LlamaConfig.like(sizes, self.n_kv_head)
+        if self.n_kv_head:
+            raise ValueError(
+                f"n_kv_head={self.n_kv_head} is for family='llama': in a GPT-2 every head has keys "
+                "and values of its own"
+            )
+        return sizes
 
 
 def has_run(folder: Path) -> bool:

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.nn.parallel import DistributedDataParallel
 
-from ..model import GPT2
+from ..language_model import LanguageModel
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def process_group(device: torch.device) -> Iterator[Ranks]:
         dist.destroy_process_group()
 
 
-def distribute(model: GPT2, ranks: Ranks, *, fsdp: bool, compiled: bool) -> nn.Module:
+def distribute(model: LanguageModel, ranks: Ranks, *, fsdp: bool, compiled: bool) -> nn.Module:
     """Move the model to its devices, for DDP or FSDP2. Returns the module that a step calls."""
     if fsdp:  # a block is gathered, used and freed; the other parameters are one group
         from torch.distributed.fsdp import fully_shard
@@ -139,7 +139,7 @@ class LossOnly(nn.Module):
     For 64 sequences of 1,024 tokens they take 6.6 GB in bfloat16, and training does not use them.
     """
 
-    def __init__(self, model: GPT2) -> None:
+    def __init__(self, model: LanguageModel) -> None:
         super().__init__()
         self.model = model
 

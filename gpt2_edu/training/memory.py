@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from .. import flops
-from ..config import GPT2Config
+from ..config import ModelConfig
 from ..machine.device import available_memory, is_out_of_memory
 from .config import TrainConfig
 
@@ -20,7 +20,7 @@ class StepMemory:
     """What a training step needs, and what the device has."""
 
     config: TrainConfig
-    sizes: GPT2Config
+    sizes: ModelConfig
     device: torch.device
     precision: str  # of the matrix products
 

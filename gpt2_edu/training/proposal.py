@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from .. import flops
-from ..config import GPT2Config
+from ..config import GPT2Config, LlamaConfig, ModelConfig
 from ..data.shards import Header, read_header
 from ..machine.device import named_device, pick_precision
 from ..machine.measure import fastest
-from ..model import GPT2
+from ..models import new_model
 from .optim import make_optimizer
 from .randomness import kept_random_state
 
 WIDTHS = (32, 64, 96, 128, 192, 256, 384, 512, 768)
 LEAST = 16  # tokens of the shortest window
+Family = Literal["gpt2", "llama"]
 
 
 def propose(
@@ -29,6 +30,7 @@ def propose(
     precision: str = "auto",
     n_embd: int | None = None,
     steps: int | None = None,
+    family: Family = "gpt2",
 ) -> dict[str, Any]:
     """Settings of TrainConfig for the shards in a folder: ``TrainConfig(data=…, **propose(…))``.
 
@@ -40,11 +42,11 @@ def propose(
     if not minutes > 0:
         raise ValueError(f"minutes must be above 0, got {minutes}")
     header, where = read_header(data), named_device(device)
-    settings_for(header)  # raises ValueError before anything is measured
+    settings_for(header, family=family)  # raises ValueError before anything is measured
     if n_embd and steps:
-        return settings_for(header, n_embd=n_embd, steps=steps)
-    rate = training_rate(where, pick_precision(precision, where))
-    return settings_for(header, 0.9 * 60 * minutes * rate, n_embd, steps)
+        return settings_for(header, n_embd=n_embd, steps=steps, family=family)
+    rate = training_rate(where, pick_precision(precision, where), family)
+    return settings_for(header, 0.9 * 60 * minutes * rate, n_embd, steps, family)
 
 
 def settings_for(
@@ -52,6 +54,7 @@ def settings_for(
     budget: float = math.inf,
     n_embd: int | None = None,
     steps: int | None = None,
+    family: Family = "gpt2",
 ) -> dict[str, Any]:
     """Settings of TrainConfig for a text, within ``budget`` FLOPs.
 
@@ -73,9 +76,7 @@ def settings_for(
     widest = 1.25 * 128 * (tokens / 3e5) ** 0.3
     for C in [n_embd] if n_embd else reversed(WIDTHS):
         N = min(max(C // 32, 2), 12)
-        sizes = GPT2Config(
-            vocab_size=header.vocab_size, block_size=T, n_layer=N, n_head=heads(C), n_embd=C
-        )
+        sizes = sizes_of(family, header.vocab_size, T, N, C)
         affordable = budget / flops.flops_per_token(sizes, T)
         if C <= widest and affordable >= min(passes * tokens, 20 * 12 * N * C**2):
             break
@@ -83,14 +84,28 @@ def settings_for(
         steps = max(20, round(min(passes * tokens, affordable) / (batch_size * T)))
         steps -= steps % (100 if steps > 200 else 1)
     often = max(steps // 10, 1)
+    drops = passes > 4 and family == "gpt2"
     return {
+        **({} if family == "gpt2" else {"family": family}),
         **{"n_layer": N, "n_head": heads(C), "n_embd": C, "block_size": T},
         **{"batch_size": batch_size, "steps": steps, "lr": 0.4 / C},
-        "dropout": 0.1 if passes > 4 else 0.0,
+        "dropout": 0.1 if drops else 0.0,
         **{"eval_every": often if held else 0, "sample_every": often},
         "save_every": max(steps // 4, 1),
         "prompt": "<|endoftext|>" if header.documents > 1 else "\n",
     }
+
+
+def sizes_of(family: Family, vocab_size: int, T: int, n_layer: int, n_embd: int) -> ModelConfig:
+    """The config of a model as it is proposed."""
+    sizes = GPT2Config(
+        vocab_size=vocab_size,
+        block_size=T,
+        n_layer=n_layer,
+        n_head=heads(n_embd),
+        n_embd=n_embd,
+    )
+    return LlamaConfig.like(sizes) if family == "llama" else sizes
 
 
 def heads(n_embd: int) -> int:
@@ -99,20 +114,20 @@ def heads(n_embd: int) -> int:
     return next(n for n in range(wanted, 0, -1) if n_embd % n == 0)
 
 
-def training_rate(device: torch.device, dtype: torch.dtype) -> float:
+def training_rate(device: torch.device, dtype: torch.dtype, family: Family = "gpt2") -> float:
     """FLOP/s that training a small model reaches on a device now."""
     B, T = 16, 128
-    sizes = GPT2Config(vocab_size=2000, block_size=T, n_layer=4, n_head=4, n_embd=128)
+    sizes = sizes_of(family, vocab_size=2000, T=T, n_layer=4, n_embd=128)
     step = training_step(sizes, B, device, dtype)
     return B * T * flops.flops_per_token(sizes, T) / fastest(step, device)
 
 
 def training_step(
-    sizes: GPT2Config, batch_size: int, device: torch.device, dtype: torch.dtype
+    sizes: ModelConfig, batch_size: int, device: torch.device, dtype: torch.dtype
 ) -> Callable[[], None]:
     """A training step of a new model on ids that mean nothing, to be measured."""
     with kept_random_state(device):
-        model = GPT2(sizes).to(device)
+        model = new_model(sizes).to(device)
         ids = torch.randint(sizes.vocab_size, (batch_size, sizes.block_size + 1), device=device)
     optimizer = make_optimizer(model, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1)
 

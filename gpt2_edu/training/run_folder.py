@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 
 from ..checkpoints import checkpoints, newest_checkpoint, read_state
@@ -76,7 +76,9 @@ def find_checkpoint(folder: Path, config: TrainConfig) -> Path | None:
     checkpoint = newest_checkpoint(folder)
     stored = {folder: asdict(read_train_config(folder))}
     if checkpoint is not None:  # it has the settings as well, since run.json can be edited
-        stored[checkpoint] = read_state(checkpoint)["config"]
+        # What an older version did not know, it did as the default does.
+        defaults = {field.name: field.default for field in fields(TrainConfig)}
+        stored[checkpoint] = defaults | read_state(checkpoint)["config"]
     for place, settings in stored.items():
         then, now = (
             {name: value for name, value in some.items() if name not in MAY_CHANGE}

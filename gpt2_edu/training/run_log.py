@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from ..config import GPT2Config
+from ..config import ModelConfig
 from ..flops import utilisation
 from ..machine.device import peak_memory
 from ..machine.files import explain_full_disk, parse_json, write_text
@@ -81,7 +81,7 @@ class RunLog:
 
 
 def timings(
-    sizes: GPT2Config, T: int, rate: float, peak: float | None, device: torch.device
+    sizes: ModelConfig, T: int, rate: float, peak: float | None, device: torch.device
 ) -> Row:
     """Speed at ``rate`` tokens of length-T sequences per second, and peak memory.
 

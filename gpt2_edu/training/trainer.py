@@ -24,21 +24,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .. import gpt2_weights
 from ..checkpoints import best_checkpoint, checkpoint_path, checkpoints
 from ..data import BatchLoader, TokenShards, validation_batches
 from ..data.shards import tokenizer_hash
-from ..flops import flops_per_token
+from ..flops import flops_per_token, formula
 from ..generation import generate
-from ..language_model import eval_mode
+from ..language_model import LanguageModel, eval_mode
 from ..machine.data_sheets import device_peak
 from ..machine.device import keep_freed_memory, named_device, pick_compile, pick_precision
 from ..machine.files import named_path
 from ..machine.measure import fastest
 from ..machine.messages import changes
-from ..model import GPT2
-from ..tokenizer import RANKS, is_own, load_tokenizer
-from ..weights import CONFIG, locate, read_config
+from ..models import load_config, load_model, new_model
+from ..tokenizer import RANKS, is_own, load_encoding
+from ..tokenizer_json import FILE
+from ..weights import locate
 from . import checkpoint as ck
 from .config import TrainConfig, read_train_config
 from .distributed import (
@@ -90,7 +90,7 @@ class Trainer:
         self.step = 0  # steps done, also by earlier processes
         self.best_val_loss: float | None = None
         self.check_folder: Callable[[], None] = lambda: None
-        self._model: GPT2 | None = None
+        self._model: LanguageModel | None = None
         self._stop = threading.Event()
 
     @classmethod
@@ -100,7 +100,7 @@ class Trainer:
         return cls(config, on_log=on_log)
 
     @property
-    def model(self) -> GPT2:
+    def model(self) -> LanguageModel:
         """The model in training, and afterwards the trained one. It exists once ``train`` runs."""
         if self._model is None:
             raise ValueError("there is no model yet: call train() first")
@@ -174,8 +174,8 @@ class Trainer:
             self.val_batches()  # raises ValueError if the shards hold less than one window
 
         checkpoint = find_checkpoint(self.folder, config)
-        made = checkpoint and read_config(checkpoint / CONFIG, gpt2_weights)
-        sizes = made or config.model_config(train.vocab_size)
+        vocab_size = train.vocab_size
+        sizes = load_config(checkpoint) if checkpoint else config.model_config(vocab_size)
         if begin := checkpoint or (config.init_from and locate(config.init_from)):
             check_same_vocabulary(begin, train, str(checkpoint or config.init_from))
         self.prompt = self.tokenizer.encode(config.prompt, allowed_special="all")
@@ -188,9 +188,9 @@ class Trainer:
         self.memory.check()
         with self.memory.explain_errors():
             seed_all(config.seed)  # the same weights on every rank
-            model = self._model = GPT2(sizes)
+            model = self._model = new_model(sizes)
             if config.init_from is not None and checkpoint is None:
-                model.load_state_dict(GPT2.from_pretrained(config.init_from).state_dict())
+                model.load_state_dict(load_model(config.init_from).state_dict())
             self.training_model = distribute(model, ranks, fsdp=config.fsdp, compiled=self.compiled)
             betas, decay = (config.beta1, config.beta2), config.weight_decay
             self.optimizer = make_optimizer(model, lr=config.lr, betas=betas, weight_decay=decay)
@@ -333,7 +333,7 @@ class Trainer:
             "torch": torch.__version__,
             "tokens_per_step": tokens_per_step,
             "peak_flops_per_second": peak or "n/a",
-            "utilisation_is": "tokens/s · (6·(12·N·C² + V·C) + 6·N·C·T) / peak FLOP/s",
+            "utilisation_is": f"tokens/s · ({formula(self.model.config)}) / peak FLOP/s",
         }
 
     def _plan(self, tokens_per_step: int) -> str:
@@ -453,7 +453,8 @@ class Trainer:
 
         def write() -> None:
             self.check_folder()
-            ck.save(self.folder, model.config, self.tokenizer, weights, averages, state)
+            kind = model.config, model.layout
+            ck.save(self.folder, *kind, self.tokenizer, weights, averages, state)
             ck.prune(self.folder, self.config.keep)
 
         if problem := ranks.on_first(write):
@@ -465,7 +466,7 @@ class Trainer:
         Raises ValueError if the data is not the same, or a step would take another number of
         sequences.
         """
-        weights, averages, state = ck.load(checkpoint)
+        weights, averages, state = ck.load(checkpoint, self.model.layout)
         self.loader.load_state_dict(state["loader"])
         now: dict[str, Any] = {"sequences_per_step": self.sequences_per_step}
         then = {"sequences_per_step": state["sequences_per_step"]}
@@ -495,11 +496,11 @@ def check_same_vocabulary(model: Path, shards: TokenShards, name: str) -> None:
     """Raise ValueError if a model in a folder has another vocabulary than the shards.
 
     ``name`` is what the user calls the model: a file of a page is unpacked into a folder of its
-    own. Of a tokenizer of this package, GPT2's sizes say as much.
+    own. Of a tokenizer of this package, the model's sizes say as much.
     """
-    if not is_own(shards.encoding) and not (model / RANKS).is_file():
+    if not is_own(shards.encoding) and not any((model / file).is_file() for file in (RANKS, FILE)):
         return
-    theirs = load_tokenizer(model)
+    theirs = load_encoding(model)
     if tokenizer_hash(theirs) != tokenizer_hash(shards.encoding):
         raise ValueError(
             f"the model in {name} has a vocabulary of {theirs.n_vocab:,} tokens, and the text in "

@@ -26,7 +26,7 @@ from gpt2_edu.trainer import TrainConfig
         ({"precision": "int8"}, ValueError, "one of auto, float32, bf16, fp16, got 'int8'"),
         ({"model": "gpt3"}, ValueError, "unknown preset 'gpt3'"),
         ({"n_head": 5}, ValueError, "n_embd=768 is not divisible by n_head=5"),
-        ({"init_from": "x", "n_layer": 2}, ValueError, "has its own sizes"),
+        ({"init_from": "x", "n_layer": 2}, ValueError, "has its own family and sizes"),
         ({"prompt": ""}, ValueError, "prompt is empty"),
         ({"seed": 2**32}, ValueError, "seed must be below"),
         ({"keep": 0}, ValueError, "keep must be at least 1"),
