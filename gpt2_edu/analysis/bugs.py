@@ -59,7 +59,10 @@ def broken(model: GPT2, name: str) -> Iterator[tuple[GPT2, Tape]]:
     """Context manager: a copy of the model with a bug, and the tape of its forward passes.
 
     The two bugs in the targets leave the copy unchanged, because targets are not part of a model.
+    Raises TypeError for another model than GPT-2: the bugs are in its modules.
     """
+    if not isinstance(model, GPT2):
+        raise TypeError(f"these bugs are in the modules of a GPT2, got {type(model).__name__}")
     bug, copy = find(name), deepcopy(model)
     with trace(copy, edits=bug.apply(copy) or {}) as tape:
         yield copy, tape

@@ -8,8 +8,7 @@ import tiktoken
 import torch
 from torch.nn import functional as F
 
-from ..language_model import eval_mode
-from ..model import GPT2
+from ..language_model import LanguageModel, eval_mode
 from ..tape import trace
 
 
@@ -27,7 +26,7 @@ class Divergence:
 
 
 def divergence(
-    model: GPT2,
+    model: LanguageModel,
     tokenizer: tiktoken.Encoding,
     left: str,
     right: str,
@@ -36,7 +35,7 @@ def divergence(
     """Compare two texts with the same number of tokens, each after an <|endoftext|>, by layer.
 
     ``followers`` are two possible next words, such as (" ate", " lifted"), of which the first fits
-    the left text. Their logits are computed at every stage by applying the final LayerNorm and the
+    the left text. Their logits are computed at every stage by applying the final norm and the
     head to it (nostalgebraist 2020, "interpreting GPT: the logit lens"). Only the first token of
     a follower is used. Raises ValueError for texts of different lengths, and for followers that
     are empty or begin with the same token.

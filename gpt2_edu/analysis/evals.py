@@ -19,7 +19,7 @@ import torch
 from .. import crane
 from ..crane.surprisal import mean_and_error, means_by_position
 from ..generation import generate
-from ..model import GPT2
+from ..language_model import LanguageModel
 from .scoring import Bigram, LogProbs, encode_words, score_tokens, window_log_probs
 
 
@@ -85,7 +85,7 @@ class Grades:
 
 
 def sample_stories(
-    model: GPT2,
+    model: LanguageModel,
     tokenizer: tiktoken.Encoding,
     n: int,
     *,
@@ -152,7 +152,7 @@ class Choice:
 
 
 def choices(
-    predictor: GPT2 | LogProbs,
+    predictor: LanguageModel | LogProbs,
     tokenizer: tiktoken.Encoding,
     seeds: Iterable[int],
     *,
@@ -207,7 +207,7 @@ def grade_choices(choices: Sequence[Choice]) -> Grades:
 
 
 def forced_choice(
-    predictor: GPT2 | LogProbs,
+    predictor: LanguageModel | LogProbs,
     tokenizer: tiktoken.Encoding,
     seeds: Iterable[int],
     *,
@@ -248,7 +248,7 @@ class Validation:
 
 
 def validation(
-    predictor: GPT2 | LogProbs,
+    predictor: LanguageModel | LogProbs,
     tokenizer: tiktoken.Encoding,
     n_stories: int = 1000,
     seed: int = 0,
@@ -281,7 +281,7 @@ def validation(
 
 
 def report(
-    model: GPT2,
+    model: LanguageModel,
     tokenizer: tiktoken.Encoding,
     *,
     n_stories: int = 1000,
@@ -303,7 +303,7 @@ def report(
         corpus += (tokenizer.eot_token, *tokenizer.encode_ordinary(crane.story(s)))
     kinds = {"usual": None} | {f"held_out_{kind}": kind for kind in ("sense", "object", "name")}
 
-    def forced_choices(predictor: GPT2 | LogProbs) -> dict[str, Any]:
+    def forced_choices(predictor: LanguageModel | LogProbs) -> dict[str, Any]:
         return {
             name: forced_choice(predictor, tokenizer, seeds, held_out=kind).as_dict()
             for name, kind in kinds.items()

@@ -158,8 +158,8 @@ def parity_table(
     OpenAI's weights were not tried. The reference and its float64 copy
     need three times the memory of the model.
 
-    Raises ModuleNotFoundError without transformers, and ValueError if the model is not in float32
-    or has other sizes than the folder's.
+    Raises ModuleNotFoundError without transformers, TypeError for a Llama, and ValueError if the
+    model is not in float32 or has other sizes than the folder's.
     """
     folder = locate(reference_folder)
     config = read_config(folder / CONFIG, gpt2_weights)
@@ -199,6 +199,8 @@ def parity_table(
 
 
 def _check_comparable(model: GPT2, theirs: GPT2Config, folder: Path) -> None:
+    if not isinstance(model, GPT2):
+        raise TypeError(f"parity is compared of the modules of a GPT2, got {type(model).__name__}")
     if model.dtype != torch.float32:
         raise ValueError(
             f"parity is compared in float32, but this model is in {model.dtype}: call .float()"

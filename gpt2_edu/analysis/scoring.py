@@ -11,7 +11,6 @@ from torch.nn.utils.rnn import pad_sequence
 
 from ..crane.surprisal import word_tokens
 from ..language_model import LanguageModel, eval_mode
-from ..model import GPT2
 
 # ids (B, T) int64 → log-probabilities (B, T, V) in nats of the token after each position. Causal:
 # those of a position depend on its own and earlier tokens only.
@@ -24,9 +23,9 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def model_log_probs(model: nn.Module) -> LogProbs:
-    """What a model predicts, a GPT2 or any module from ids to logits.
+    """What a model predicts, a GPT2, a Llama or any module from ids to logits.
 
-    Called with more tokens than the window, it raises what the model raises, for a GPT2 ValueError.
+    Called with more tokens than the window, it raises what the model raises, for ours ValueError.
     """
 
     def log_probs(ids: Tensor) -> Tensor:
@@ -38,7 +37,7 @@ def model_log_probs(model: nn.Module) -> LogProbs:
     return log_probs
 
 
-def window_log_probs(model: GPT2, n: int) -> LogProbs:
+def window_log_probs(model: LanguageModel, n: int) -> LogProbs:
     """A model's predictions from only the last n tokens, at positions 0 to n - 1.
 
     A model trained on blocks from random offsets has seen such inputs. Raises ValueError for n

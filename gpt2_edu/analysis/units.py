@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..language_model import eval_mode
-from ..model import GPT2
+from ..language_model import LanguageModel, eval_mode
 from ..tape import trace
 from .scoring import pad_right
 
@@ -29,8 +28,13 @@ class Answers:
 
 
 @torch.no_grad()
-def unit_answers(model: GPT2, rows: Sequence[Sequence[int]], batch_size: int = 32) -> Answers:
-    """Run the model over rows of ids, and keep what every unit answers."""
+def unit_answers(
+    model: LanguageModel, rows: Sequence[Sequence[int]], batch_size: int = 32
+) -> Answers:
+    """Run the model over rows of ids, and keep what every unit answers.
+
+    In a Llama that is the gate times the other projection, so an open gate may answer below 0.
+    """
     blocks: list[list[Tensor]] = [[] for _ in model.transformer.h]
     places = []
     for first in range(0, len(rows), batch_size):
@@ -90,7 +94,9 @@ def strongest(
             yield float(act[i]), row, at
 
 
-def contexts(model: GPT2, rows: Sequence[Sequence[int]], n: int = 5, before: int = 8) -> list[Any]:
+def contexts(
+    model: LanguageModel, rows: Sequence[Sequence[int]], n: int = 5, before: int = 8
+) -> list[Any]:
     """For each block and unit its strongest places, as a page reads them.
 
     Each is the answer, rounded, and ids: up to ``before`` tokens, the one that it answers at, and
