@@ -149,6 +149,14 @@ def test_a_cache_holds_the_key_heads_only(idx):
     torch.testing.assert_close(torch.cat(parts, dim=1), whole)
 
 
+@pytest.mark.parametrize("kind", ["scaled", "qwen3"])
+def test_its_training_pass_is_compiled_as_one_graph(kind, idx):
+    model = made(**KINDS[kind])
+    _, expected = model(idx, idx)
+    _, loss = torch.compile(model, backend="eager", fullgraph=True)(idx, idx)
+    torch.testing.assert_close(loss, expected)
+
+
 @pytest.mark.parametrize("attention", ["explicit", "fused"])
 def test_either_attention_gives_the_same(attention, idx):
     model = made()

@@ -24,7 +24,7 @@ from gpt2_edu.training.config import LOG
 from gpt2_edu.training.distributed import Ranks, distribute, micro_step, process_group
 from gpt2_edu.training.run_log import read_log
 from tests.training.small_run import press_ctrl_c, result, small_config
-from tests.training.two_ranks import TWO_RANKS
+from tests.training.two_ranks import LLAMA, TWO_RANKS
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +38,8 @@ def runs(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     for name, accum in (("single", 2), ("single-4", 4), ("single-8", 8)):
         Trainer(small_config(data, folder / name, grad_accum=accum, **TWO_RANKS)).train()
+    llama = small_config(data, folder / "single-llama", grad_accum=2, **TWO_RANKS, **LLAMA)
+    Trainer(llama).train()
     one = small_config(data, folder / "one", grad_accum=2, **TWO_RANKS)
     Trainer(one, on_log=press_ctrl_c(4)).train()
     torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
@@ -78,7 +80,7 @@ def assert_same_run(run: Path, reference: Path, tolerance: float = 2e-6) -> None
 @pytest.mark.parametrize(
     "two, one",
     [("ddp", "single"), ("ddp-4", "single-8"), ("fsdp", "single-4"), ("stopped", "single")]
-    + [("one", "single")],
+    + [("one", "single"), ("llama", "single-llama")],
 )
 def test_two_ranks_compute_what_one_computes(runs, two, one):
     """With accumulation too; "stopped" went on on one rank, "one" had begun there."""

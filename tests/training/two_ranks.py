@@ -24,6 +24,7 @@ from tests.training.small_run import before_each_step, small_config
 
 # One process with grad_accum=2 takes the same sequences for a step as two with 1.
 TWO_RANKS = {"batch_size": 2, "dropout": 0.0}
+LLAMA = {"family": "llama", "n_embd": 24, "n_kv_head": 1}
 
 
 def stop_on_rank_1(run: Trainer) -> None:
@@ -54,6 +55,7 @@ def main(data: Path, folder: Path) -> None:
     assert fsdp.model.lm_head.weight is table, "the tie was cut"
     rows = table.to_local().size(0)
     assert rows < len(table), "nothing was split"
+    trainer("llama", fsdp=True, **LLAMA).train()
     with before_each_step(stop_on_rank_1):
         trainer("stopped", fsdp=True).train()
     trainer("one", resume=True).train()  # begun on one rank
