@@ -6,10 +6,12 @@ import dataclasses
 import json
 
 import pytest
+import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from gpt2_edu import Llama, LlamaConfig, load_model, load_tokenizer, stream_text
 from gpt2_edu.cli import main
+from gpt2_edu.exhibits import Bars, Tokens
 from gpt2_edu.models import load_model_tokenizer
 from gpt2_edu.tokenizer_json import TokenizerJSON, bytes_of_characters
 
@@ -109,6 +111,14 @@ def test_the_commands_take_such_a_model(folder, capsys):
     assert capsys.readouterr().out.startswith("A crane")
     assert main(["score", "A crane ate", "--model", str(folder)]) is None
     assert "nats" in capsys.readouterr().out
+
+
+def test_exhibits_show_its_tokens(ours):
+    ids = ours.encode_ordinary("A 鹤")
+    shown = Tokens("A 鹤", ours)
+    assert shown.ids == ids and shown.labels == ["A", "␣鹤"]
+    probabilities = torch.zeros(ours.n_vocab).index_fill_(0, torch.tensor(ids), 1 / len(ids))
+    assert {*Bars.of(probabilities, ours, rows=len(ids)).now} == {*shown.labels}
 
 
 def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(folder, tmp_path):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import tiktoken
 import torch
 from torch.nn import functional as F
 
 from ..language_model import LanguageModel, eval_mode
 from ..tape import trace
+from ..tokenizer import Encoding
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Divergence:
 
 def divergence(
     model: LanguageModel,
-    tokenizer: tiktoken.Encoding,
+    tokenizer: Encoding,
     left: str,
     right: str,
     followers: tuple[str, str] | None = None,
@@ -63,7 +63,7 @@ def divergence(
 
 
 def encode_pair(
-    tokenizer: tiktoken.Encoding, left: str, right: str
+    tokenizer: Encoding, left: str, right: str
 ) -> tuple[list[list[int]], tuple[tuple[str, str], ...]]:
     """The ids of two texts, each after an <|endoftext|>, and the tokens (left, right) in pairs.
 
@@ -80,7 +80,7 @@ def encode_pair(
     return ids, tuple(zip(*pieces, strict=True))
 
 
-def first_tokens(tokenizer: tiktoken.Encoding, followers: tuple[str, str]) -> list[int]:
+def first_tokens(tokenizer: Encoding, followers: tuple[str, str]) -> list[int]:
     """The ids that two possible next words begin with. Raises ValueError if they are equal."""
     first = [tokenizer.encode_ordinary(word)[:1] for word in followers]
     if not all(first) or first[0] == first[1]:

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import tiktoken
 import torch
 
 from .. import crane
 from ..crane.surprisal import mean_and_error, means_by_position
 from ..generation import generate
 from ..language_model import LanguageModel
+from ..tokenizer import Encoding
 from .scoring import Bigram, LogProbs, encode_words, score_tokens, window_log_probs
 
 
@@ -86,7 +86,7 @@ class Grades:
 
 def sample_stories(
     model: LanguageModel,
-    tokenizer: tiktoken.Encoding,
+    tokenizer: Encoding,
     n: int,
     *,
     seed: int = 0,
@@ -153,7 +153,7 @@ class Choice:
 
 def choices(
     predictor: LanguageModel | LogProbs,
-    tokenizer: tiktoken.Encoding,
+    tokenizer: Encoding,
     seeds: Iterable[int],
     *,
     held_out: str | None = None,
@@ -208,7 +208,7 @@ def grade_choices(choices: Sequence[Choice]) -> Grades:
 
 def forced_choice(
     predictor: LanguageModel | LogProbs,
-    tokenizer: tiktoken.Encoding,
+    tokenizer: Encoding,
     seeds: Iterable[int],
     *,
     held_out: str | None = None,
@@ -249,7 +249,7 @@ class Validation:
 
 def validation(
     predictor: LanguageModel | LogProbs,
-    tokenizer: tiktoken.Encoding,
+    tokenizer: Encoding,
     n_stories: int = 1000,
     seed: int = 0,
 ) -> Validation:
@@ -282,7 +282,7 @@ def validation(
 
 def report(
     model: LanguageModel,
-    tokenizer: tiktoken.Encoding,
+    tokenizer: Encoding,
     *,
     n_stories: int = 1000,
     n_samples: int = 1000,

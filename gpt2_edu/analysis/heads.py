@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import tiktoken
 import torch
 from torch import Tensor, nn
 
 from .. import crane
 from ..language_model import eval_mode
 from ..tape import trace
+from ..tokenizer import Encoding
 from .evals import Choice, Grades, Score, choices, grade_choices
 from .interventions import Edits, record, without
 from .scoring import LogProbs, device_of, encode_words, model_log_probs, pad_right
@@ -65,9 +65,7 @@ class HeadEffects:
         return "\n".join(lines)
 
 
-def head_effects(
-    model: nn.Module, tokenizer: tiktoken.Encoding, seeds: Iterable[int]
-) -> HeadEffects:
+def head_effects(model: nn.Module, tokenizer: Encoding, seeds: Iterable[int]) -> HeadEffects:
     """Forced choices on the stories of these seeds with one head removed at a time.
 
     A removed head gives zeros. No drop does not mean that a head does nothing: another may be
@@ -166,7 +164,7 @@ class AttentionStatistics:
 
 
 def attention_statistics(
-    model: nn.Module, tokenizer: tiktoken.Encoding, seeds: Iterable[int]
+    model: nn.Module, tokenizer: Encoding, seeds: Iterable[int]
 ) -> AttentionStatistics:
     """Where each head looks in the stories of these seeds. The patterns:
 

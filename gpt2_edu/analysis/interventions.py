@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import tiktoken
 import torch
 from torch import Tensor, nn
 
 from ..language_model import eval_mode
 from ..tape import Tape, trace
+from ..tokenizer import Encoding
 from .divergence import encode_pair, first_tokens
 from .scoring import device_of, model_log_probs
 
@@ -112,7 +112,7 @@ class CausalMap:
 
 def causal_map(
     model: nn.Module,
-    tokenizer: tiktoken.Encoding,
+    tokenizer: Encoding,
     left: str,
     right: str,
     followers: tuple[str, str],

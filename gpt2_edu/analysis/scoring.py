@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import tiktoken
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from ..crane.surprisal import word_tokens
 from ..language_model import LanguageModel, eval_mode
+from ..tokenizer import Encoding
 
 # ids (B, T) int64 → log-probabilities (B, T, V) in nats of the token after each position. Causal:
 # those of a position depend on its own and earlier tokens only.
@@ -87,7 +87,7 @@ class Bigram:
         return self.table[ids]
 
 
-def encode_words(tokenizer: tiktoken.Encoding, words: Sequence[str]) -> tuple[list[int], list[int]]:
+def encode_words(tokenizer: Encoding, words: Sequence[str]) -> tuple[list[int], list[int]]:
     """The ids of a story with <|endoftext|> before and after it, and the index of each word.
 
     Word i has the ids from ``starts[i]`` to ``starts[i + 1] - 1``; the last of ``starts`` is the

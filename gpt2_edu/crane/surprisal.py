@@ -11,9 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-import tiktoken
-
-from ..tokenizer import load_tokenizer
+from ..tokenizer import Encoding, load_tokenizer
 from .grammar import TRAINING, Grammar, crane_world
 from .parsing import State, initial_state, next_steps, scan_words, separator
 from .sampling import SplitMix64, story
@@ -73,7 +71,7 @@ def means_by_position(
     return tuple(sum(column) / len(column) for column in columns), tuple(map(len, columns))
 
 
-def surprisals(text: str, tokenizer: tiktoken.Encoding | None = None) -> tuple[float, ...]:
+def surprisals(text: str, tokenizer: Encoding | None = None) -> tuple[float, ...]:
     """The surprisal in nats of each token of a story, including the <|endoftext|> after it.
 
     The sum is -log p(story) for any tokenizer; the default is "crane". Raises ValueError for a
@@ -82,7 +80,7 @@ def surprisals(text: str, tokenizer: tiktoken.Encoding | None = None) -> tuple[f
     return tuple(_surprisals(crane_world(), text, tokenizer or load_tokenizer("crane")))
 
 
-def _surprisals(grammar: Grammar, text: str, tokenizer: tiktoken.Encoding) -> Iterator[float]:
+def _surprisals(grammar: Grammar, text: str, tokenizer: Encoding) -> Iterator[float]:
     states, previous, total = {initial_state(grammar, "story"): 1.0}, None, 1.0
     for word, at in scan_words(text):
         ways: dict[str, dict[State, float]] = defaultdict(lambda: defaultdict(float))
@@ -106,7 +104,7 @@ def _surprisals(grammar: Grammar, text: str, tokenizer: tiktoken.Encoding) -> It
         states, previous = ways[word], word
 
 
-def word_tokens(tokenizer: tiktoken.Encoding, previous: str | None, word: str) -> list[int]:
+def word_tokens(tokenizer: Encoding, previous: str | None, word: str) -> list[int]:
     """The tokens of a word after the previous one; "" is the end of the story."""
     if word == "":
         return [tokenizer.eot_token]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from html import escape
 
-import tiktoken
 from torch import Tensor
 
 from ..machine.display import Exhibit, figure
+from ..tokenizer import Encoding
 from .matrix import number
 from .tokens import token_label
 
@@ -32,7 +32,7 @@ class Bars(Exhibit):
     def of(
         cls,
         probabilities: Tensor,
-        encoding: tiktoken.Encoding,
+        encoding: Encoding,
         *,
         before: Tensor | None = None,
         caption: str = "",

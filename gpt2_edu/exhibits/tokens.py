@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-import tiktoken
-
 from ..machine.display import Exhibit, figure
-from ..tokenizer import load_tokenizer
+from ..tokenizer import Encoding, load_tokenizer
 
 
 def token_label(token: bytes) -> str:
@@ -31,7 +29,7 @@ class Tokens(Exhibit):
     def __init__(
         self,
         source: str | Sequence[int],
-        encoding: tiktoken.Encoding | None = None,
+        encoding: Encoding | None = None,
         *,
         caption: str = "",
     ) -> None:

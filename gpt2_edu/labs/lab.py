@@ -7,17 +7,17 @@ from html import escape
 from typing import Any
 
 import ipywidgets as widgets
-import tiktoken
 
 from ..exhibits import Live
 from ..exhibits.jupyter import in_live_kernel
 from ..machine.display import Exhibit
+from ..tokenizer import Encoding
 
 LONGEST = 32  # tokens in an attention map; a larger one is unreadable
 SLOW = {"continuous_update": False}  # a slider that computes when it is released
 
 
-def ids_of(text: str, encoding: tiktoken.Encoding) -> list[int]:
+def ids_of(text: str, encoding: Encoding) -> list[int]:
     """The ids of a text that begins after an end of text."""
     return [encoding.eot_token, *encoding.encode_ordinary(text)]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import ipywidgets as widgets
-import tiktoken
 import torch
 from torch import Tensor, nn
 
@@ -20,6 +19,7 @@ from ..machine.display import Exhibit
 from ..model import GPT2
 from ..sampling import next_probabilities
 from ..tape import Tape, trace
+from ..tokenizer import Encoding
 from .lab import LONGEST, SLOW, Lab, ids_of, text_field
 
 
@@ -34,7 +34,7 @@ class ModelLab(Lab):
     def __init__(
         self,
         model: nn.Module,
-        encoding: tiktoken.Encoding,
+        encoding: Encoding,
         *,
         text: str = "In the marsh, the crane",
         **live: Any,

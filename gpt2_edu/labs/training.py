@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as widgets
-import tiktoken
 import torch
 from matplotlib.figure import Figure
 
@@ -17,6 +16,7 @@ from ..exhibits import COLOURS, Attention, Plot, Tokens
 from ..language_model import eval_mode
 from ..machine.display import Exhibit
 from ..tape import trace
+from ..tokenizer import Encoding
 from ..training.config import LOG, SETTINGS, TrainConfig
 from ..training.run_log import read_log
 from ..training.trainer import Trainer
@@ -35,7 +35,7 @@ class Training(Lab):
     def __init__(
         self,
         config: TrainConfig,
-        encoding: tiktoken.Encoding,
+        encoding: Encoding,
         *,
         text: str,
         source: str | None = None,
