@@ -111,6 +111,10 @@ def test_the_commands_take_such_a_model(folder, capsys):
     assert capsys.readouterr().out.startswith("A crane")
     assert main(["score", "A crane ate", "--model", str(folder)]) is None
     assert "nats" in capsys.readouterr().out
+    assert main(["tokenize", "A 鹤", "--tokenizer", str(folder), "--ids"]) is None
+    assert capsys.readouterr().out == "34 292\n"
+    assert main(["tokenize", "34 292", "--tokenizer", str(folder), "--decode"]) is None
+    assert capsys.readouterr().out == "A 鹤\n"
 
 
 def test_exhibits_show_its_tokens(ours):

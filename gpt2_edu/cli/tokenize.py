@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ..machine.messages import short_repr
 from ..machine.options import option
-from ..tokenizer import load_tokenizer
+from ..tokenizer import load_encoding
 from . import command, standard_input
 
 
@@ -28,7 +28,7 @@ class TokenizeOptions:
 )
 def tokenize(options: TokenizeOptions) -> None:
     """Show how a text is cut into tokens, or turn ids into text."""
-    tokenizer = load_tokenizer(options.tokenizer)
+    tokenizer = load_encoding(options.tokenizer)
     text = standard_input() if options.text == "-" else options.text
     if options.decode:
         words, n_vocab = text.replace(",", " ").split(), tokenizer.n_vocab

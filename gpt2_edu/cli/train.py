@@ -35,7 +35,8 @@ def train_config(*, minutes: float | None = None, **given: Any) -> TrainConfig:
     if given.get("resume") and "out" in given:
         return replace(read_train_config(given["out"]), **given)
     if given.get("init_from"):
-        given = {"block_size": load_config(given["init_from"]).block_size} | given
+        window = load_config(given["init_from"]).block_size  # a Llama's may be of 100,000 tokens
+        given = {"block_size": min(window, TrainConfig.block_size)} | given
     if own:
         return TrainConfig(**given)
     names = ("device", "precision", "n_embd", "steps", "family")

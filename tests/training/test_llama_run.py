@@ -205,6 +205,16 @@ def test_a_run_is_proposed_for_a_llama_too(text):
             assert getattr(config, field.name) == getattr(other, field.name), field.name
 
 
+def test_a_run_from_a_long_window_uses_a_part_of_it_unless_told(published, tmp_path):
+    model = load_model(published)
+    sizes = dataclasses.replace(model.config, block_size=8192)
+    Llama(sizes).save_pretrained(tmp_path)
+    assert train_config(init_from=str(tmp_path)).block_size == 1024
+    assert train_config(init_from=str(tmp_path), block_size=2048).block_size == 2048
+    assert train_config(init_from=str(published)).block_size == 32
+    assert train_config(init_from=str(tmp_path)).model_config(290) == sizes
+
+
 def test_the_command_trains_a_llama(data, tmp_path):
     sizes = "--n-layer 1 --n-head 2 --n-embd 16 --n-kv-head 1 --block-size 8 --dropout 0".split()
     run = "--steps 2 --batch-size 2 --eval-every 0 --sample-every 0 --quiet --device cpu".split()

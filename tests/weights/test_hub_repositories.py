@@ -150,6 +150,17 @@ def test_a_small_file_that_is_damaged_in_the_cache_is_fetched_again(hub, name):
     assert fetched(hub) == [name]
 
 
+@pytest.mark.parametrize("name", ["config.json", "model-00002-of-00003.safetensors"])
+def test_a_link_in_a_copied_cache_is_replaced_and_its_target_is_left_alone(hub, tmp_path, name):
+    link, diary = locate(REPO) / name, tmp_path / "diary.txt"
+    content = link.read_bytes()
+    diary.write_text("the user's")
+    link.unlink()
+    link.symlink_to(diary)
+    assert (locate(REPO) / name).read_bytes() == content
+    assert diary.read_text() == "the user's"
+
+
 def test_a_missing_file_of_several_is_named(hub, folder):
     gone = shards(folder)[1]
     for path in [path for path in hub.files if path.endswith(gone)]:
