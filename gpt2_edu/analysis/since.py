@@ -33,6 +33,7 @@ from .evals import grade
 from .scoring import score_tokens
 
 FILE = Path(str(files("gpt2_edu") / "assets" / "since_gpt2.json"))
+SEEDS = {"held_out": 7, "samples": 99, "calibration": 11}  # of training: 0, 1, 2 …
 EDGES = (0, 64, 112, 160, 224, 320, 448)  # of the ranges of positions in long rows
 # 97.5 % of Student's distribution lie below it, by the number of values.
 STUDENT = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}
@@ -107,7 +108,7 @@ class Truth:
 def held_out(n: int = 300) -> Truth:
     """New stories with the <|endoftext|> after them; their random seeds are none of training's."""
     encoding = load_tokenizer("crane")
-    stories = [crane.story(seed) for seed in crane.random_seeds(n, 7)]
+    stories = [crane.story(seed) for seed in crane.random_seeds(n, SEEDS["held_out"])]
     end = encoding.eot_token
     return Truth(
         [[end, *encoding.encode_ordinary(story), end] for story in stories],
@@ -146,7 +147,7 @@ def by_position(model: nn.Module) -> list[list[float]]:
 def written(model: LanguageModel, n: int) -> list[list[int]]:
     """The ids of n samples at temperature 1, of 111 tokens or up to <|endoftext|>."""
     end = load_tokenizer("crane").eot_token
-    start, generator = torch.full((n, 1), end), torch.Generator().manual_seed(99)
+    start, generator = torch.full((n, 1), end), torch.Generator().manual_seed(SEEDS["samples"])
     drawn = generate(model, start, 111, eos_id=end, generator=generator)[:, 1:].tolist()
     return [row[: row.index(end) + 1] if end in row else row for row in drawn]
 

@@ -8,6 +8,7 @@ make all, delete it first.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from contextlib import nullcontext
 from copy import deepcopy
@@ -31,6 +32,7 @@ from gpt2_edu.analysis.rounding import (
 from gpt2_edu.analysis.since import (
     EDGES,
     FILE,
+    SEEDS,
     Recipe,
     by_position,
     count_right,
@@ -45,7 +47,7 @@ from gpt2_edu.analysis.variants import VARIANTS, variant
 from gpt2_edu.cache import KVCache
 from gpt2_edu.crane.surprisal import mean_and_error
 from gpt2_edu.llama import Llama
-from gpt2_site.make_crane import write_json
+from gpt2_edu.machine.files import write_text
 
 SHORT = Recipe()
 # Long enough that stories come out right, and in windows that hold a whole one.
@@ -53,13 +55,14 @@ LONG = Recipe(steps=6000, batch_size=8, T=112, lr=6e-3, n_head=2, whole=True)
 TUNED = Recipe(steps=200, batch_size=2, T=EDGES[-1], lr=1e-3)
 FEW = ("learned", "rope", "all")
 PER = ("tensor", "row", "group 32")
-SAMPLES, MANY = 200, 1000  # stories that are judged
+SAMPLES = 200  # stories that are judged
 
 
 def main() -> None:
     torch.set_num_threads(1)  # sums in one order, so that the same machine gives the same numbers
     results = Results()
-    results.begin("made", command="make since", torch=torch.__version__.partition("+")[0])
+    version = torch.__version__.partition("+")[0]
+    results.begin("made", command="make since", torch=version, seeds=SEEDS)
     results.begin("llama", **on_paper(SHORT, VARIANTS))
     results.begin("long", **on_paper(LONG, FEW))
     fewer_bits(results)
@@ -89,12 +92,18 @@ class Results:
         return {} if any(row.items() >= key.items() for row in rows) else key
 
     def add(self, place: str, row: dict[str, Any]) -> None:
-        """Append a row to the list at "section.list". Floats are stored to four digits."""
+        """Append a row to the list at "section.list"."""
         section, name = place.split(".")
         self.content[section][name].append(row)
         print(place, row, flush=True)
+        self.write()
+
+    def write(self) -> None:
+        """A row to a line, floats to four digits."""
         text = json.dumps(self.content)
-        write_json(FILE, json.loads(text, parse_float=lambda digits: float(f"{float(digits):.4g}")))
+        short = json.loads(text, parse_float=lambda digits: float(f"{float(digits):.4g}"))
+        text = json.dumps(short, separators=(",", ":"))
+        write_text(FILE, re.sub(r"(?<=[\[,]){", "\n{", text) + "\n")
 
 
 # ---- From GPT-2 to Llama ------------------------------------------------------------------------
@@ -164,7 +173,7 @@ def fewer_bits(results: Results) -> None:
     intact = GPT2.from_pretrained("crane")
     before = excess(intact, held_out())
     encoding = load_tokenizer("crane")
-    stories = map(crane.story, crane.random_seeds(100, 11))
+    stories = map(crane.story, crane.random_seeds(100, SEEDS["calibration"]))
     calibration = [[encoding.eot_token, *encoding.encode_ordinary(story)] for story in stories]
 
     def loss(model: GPT2) -> dict[str, Any]:
@@ -173,20 +182,20 @@ def fewer_bits(results: Results) -> None:
         apart = [(a - b).tolist() for a, b in zip(after, before, strict=True)]
         return {"nats": torch.cat(after).mean().item(), "error": mean_and_error(apart)[1]}
 
-    def cost(model: GPT2, samples: int = SAMPLES) -> dict[str, Any]:
-        return loss(model) | {"right": count_right(written(model, samples)), "of": samples}
+    def cost(model: GPT2) -> dict[str, Any]:
+        return loss(model) | {"right": count_right(written(model, SAMPLES)), "of": SAMPLES}
 
     def nearest(bits: int, per: str, part: str = "all", model: GPT2 = intact) -> GPT2:
         return with_weights(model, partial(rounded, bits=bits, per=per), part)
 
     results.begin("bits")
     if not results.content["bits"].get("intact"):
-        results.begin("bits", intact=cost(intact, MANY))
+        results.begin("bits", intact=cost(intact))
     if key := results.missing("bits.rows", bits=16, per="bfloat16", part="all"):
-        results.add("bits.rows", key | cost(deepcopy(intact).bfloat16().float(), MANY))
+        results.add("bits.rows", key | cost(deepcopy(intact).bfloat16().float()))
     for bits, per in product((8, 6, 5, 4, 3, 2), PER):
         if key := results.missing("bits.rows", bits=bits, per=per, part="all"):
-            results.add("bits.rows", key | cost(nearest(bits, per), MANY))
+            results.add("bits.rows", key | cost(nearest(bits, per)))
     for part, bits in product(list(PARTS)[1:], (4, 3, 2)):
         if key := results.missing("bits.rows", bits=bits, per="row", part=part):
             results.add("bits.rows", key | cost(nearest(bits, "row", part)))
@@ -205,7 +214,7 @@ def fewer_bits(results: Results) -> None:
             with rounded_inputs(model := nearest(8, "row"), bits, per):
                 results.add("bits.activations", key | loss(model))
     for factor, per in product((1, 10, 100), ("none", "tensor", "token")):
-        for back in (False, True) if per != "none" else (False,):
+        for back in (False, True) if factor > 1 and per != "none" else (False,):
             key = results.missing("bits.outliers", factor=factor, per=per, scaled_back=back)
             if key:
                 planted = with_outlier(intact, factor)
