@@ -208,13 +208,14 @@ def readings(config: LlamaConfig, T: int) -> dict[str, LlamaConfig]:
 def stored(path: Path = FILE) -> dict[str, Any]:
     """What ``make since`` found. All nats are per token and above the floor.
 
-    "llama" has ``parameters`` and ``cache_bytes`` (of a token, in bfloat16) by variant; ``runs``,
-    a row for each trained model, where ``within`` counts only positions of training, ``nats`` all
-    tokens of the new stories, ``right`` stories of 200 and ``tested_right`` the share of tested
-    places; and ``positions``, in which models read far beyond their window: the way to rotate, the
-    further steps of training with it, and nats by position. "long" is the same for longer training.
-    "bits" has the shipped model ``intact`` and lists of rounded ones: ``error`` is the standard
-    error of the difference to the intact one, ``right`` counts stories of ``of``.
+    "llama" has, by variant, ``parameters`` (a table of positions is as long as windows of training)
+    and ``cache_bytes`` (of a token, in bfloat16); ``runs``, a row for each trained model, where
+    ``within`` counts only positions of training, ``nats`` all tokens of the new stories, ``right``
+    stories of 200 and ``tested_right`` the share of tested places; and ``positions``, in which
+    models read far beyond their window: the way to rotate, the further steps of training with it,
+    and nats by position. "long" is the same for longer training. "bits" has the shipped model
+    ``intact`` and lists of rounded ones: ``error`` is the standard error of the difference to the
+    intact one, ``right`` counts stories of ``of``.
     """
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content

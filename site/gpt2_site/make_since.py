@@ -63,8 +63,8 @@ def main() -> None:
     results = Results()
     version = torch.__version__.partition("+")[0]
     results.begin("made", command="make since", torch=version, seeds=SEEDS)
-    results.begin("llama", **on_paper(SHORT, VARIANTS))
-    results.begin("long", **on_paper(LONG, FEW))
+    results.begin("llama", "runs", "positions", **on_paper(SHORT, VARIANTS))
+    results.begin("long", "runs", **on_paper(LONG, FEW))
     fewer_bits(results)
     for seed in range(5):  # whole rounds, wherever it is stopped
         for name in VARIANTS:
@@ -81,15 +81,18 @@ class Results:
         if FILE.exists():
             self.content = json.loads(FILE.read_text(encoding="utf-8"))
 
-    def begin(self, section: str, **facts: Any) -> None:
-        """What a section says before its lists."""
-        self.content.setdefault(section, {}).update(facts)
+    def begin(self, section: str, *lists: str, **facts: Any) -> None:
+        """A section with its facts, and lists that rows are added to."""
+        found = self.content.setdefault(section, {})
+        found.update(facts)
+        for name in lists:
+            found.setdefault(name, [])
 
     def missing(self, place: str, **key: Any) -> dict[str, Any]:
         """The key, unless the list at "section.list" has it."""
         section, name = place.split(".")
-        rows = self.content[section].setdefault(name, [])
-        return {} if any(row.items() >= key.items() for row in rows) else key
+        done = any(row.items() >= key.items() for row in self.content[section][name])
+        return {} if done else key
 
     def add(self, place: str, row: dict[str, Any]) -> None:
         """Append a row to the list at "section.list"."""
@@ -188,7 +191,7 @@ def fewer_bits(results: Results) -> None:
     def nearest(bits: int, per: str, part: str = "all", model: GPT2 = intact) -> GPT2:
         return with_weights(model, partial(rounded, bits=bits, per=per), part)
 
-    results.begin("bits")
+    results.begin("bits", "rows", "clipped", "gptq", "activations", "outliers")
     if not results.content["bits"].get("intact"):
         results.begin("bits", intact=cost(intact))
     if key := results.missing("bits.rows", bits=16, per="bfloat16", part="all"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import asdict, replace
+from itertools import pairwise, product
+from statistics import fmean
 
 import pytest
 import torch
@@ -21,9 +22,10 @@ from gpt2_edu.analysis.since import (
     in_a_row,
     readings,
     share_right,
+    stored,
     train,
 )
-from gpt2_edu.analysis.variants import as_llama, variant
+from gpt2_edu.analysis.variants import VARIANTS, as_llama, variant
 from gpt2_edu.llama import frequencies
 from gpt2_site import make_since
 
@@ -134,7 +136,7 @@ def test_a_stopped_run_continues_where_it_was(few, tmp_path, monkeypatch):
     for name, trained, rows in (("rope", 3, 7), ("rope", 0, 7), ("kv1", 1, 0)):
         made.clear()
         results = make_since.Results()
-        results.begin("llama", **make_since.on_paper(TINY, [name]))
+        results.begin("llama", "runs", "positions", **make_since.on_paper(TINY, [name]))
         make_since.run(results, name, 3)
         assert len(made) == trained
         llama = make_since.Results().content["llama"]
@@ -144,3 +146,90 @@ def test_a_stopped_run_continues_where_it_was(few, tmp_path, monkeypatch):
     assert llama["runs"][0]["nats"] > 1
     spans = [span[:2] for span in llama["runs"][0]["by_position"]]
     assert spans == list(map(list, pairwise(EDGES)))
+
+
+# ---- What is stored ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def runs():
+    return stored()["llama"]["runs"]
+
+
+def test_the_stored_runs_are_whole_rounds_of_the_present_recipe_and_variants():
+    content = stored()
+    for section, recipe, names in (
+        ("llama", make_since.SHORT, list(VARIANTS)),
+        ("long", make_since.LONG, list(make_since.FEW)),
+    ):
+        found = content[section]
+        assert found["recipe"] == asdict(recipe)
+        assert list(found["parameters"]) == names
+        seeds = range(len(found["runs"]) // len(names))
+        assert [(run["seed"], run["variant"]) for run in found["runs"]] == list(
+            product(seeds, names)
+        )
+
+
+def test_no_variant_reaches_the_floor_and_only_having_no_positions_costs_much(runs):
+    assert stored()["llama"]["floor"] == pytest.approx(crane.entropy(400), abs=0.01)
+    for seed in {run["seed"] for run in runs}:
+        within = {run["variant"]: run["within"] for run in runs if run["seed"] == seed}
+        assert min(within.values()) > 0.05
+        assert max(within, key=within.__getitem__) == "none"
+        assert max(within[name] for name in within if name != "none") < 0.25
+
+
+def nats(rows, span, **key):
+    """The mean of the rows with this key, in a range of positions."""
+    found = [row["by_position"][span][2] for row in rows if row.items() >= key.items()]
+    return fmean(found)
+
+
+def test_beyond_the_window_learned_positions_fail_at_once_and_rotation_later(runs):
+    assert nats(runs, 1, variant="learned") > nats(runs, 0, variant="learned") + 1
+    assert nats(runs, 1, variant="rope") < nats(runs, 0, variant="rope") + 0.1
+    assert nats(runs, 5, variant="rope") > nats(runs, 0, variant="rope") + 0.5
+
+
+def test_a_scaling_costs_at_home_and_a_little_training_on_long_texts_is_the_cure(runs):
+    rows = stored()["llama"]["positions"]
+    home = nats(runs, 0, variant="rope")
+    for reading in ("linear 1.75", "linear 7", "ntk 7", "base 500000", "llama3 7"):
+        assert nats(rows, 0, variant="rope", reading=reading, steps=0) > home + 0.03
+    tuned = [nats(rows, i, variant="rope", reading="plain", steps=200) for i in range(6)]
+    assert max(tuned) < home + 0.15
+    assert nats(rows, 5, variant="learned", reading="plain", steps=200) > 1
+
+
+def test_stored_sizes_are_those_of_the_variants():
+    sizes = stored()["llama"]
+    config = make_since.SHORT.config(make_since.SHORT.T)
+    assert sizes["parameters"]["learned"] == GPT2(config).num_parameters()
+    assert sizes["parameters"]["all"] == variant("all", config).num_parameters()
+    whole = sizes["cache_bytes"]["learned"]
+    assert whole == 2 * 2 * config.n_layer * config.n_embd  # k and v, two bytes each
+    assert [sizes["cache_bytes"][name] for name in ("kv2", "kv1", "all")] == [
+        whole // 2,
+        whole // 4,
+        whole // 2,
+    ]
+
+
+def test_stored_bits_cost_more_the_fewer_they_are():
+    bits = stored()["bits"]
+    nats = {(row["bits"], row["per"]): row["nats"] for row in bits["rows"] if row["part"] == "all"}
+    right = {
+        (row["bits"], row["per"]): row["right"] for row in bits["rows"] if row["part"] == "all"
+    }
+    for per in make_since.PER:
+        costs = [nats[b, per] for b in (5, 4, 3, 2)]
+        assert costs == sorted(costs)
+        assert nats[8, per] == pytest.approx(bits["intact"]["nats"], abs=1e-3)
+        assert right[2, per] < 10
+    assert nats[3, "tensor"] > nats[3, "row"] > nats[3, "group 32"] > bits["intact"]["nats"] + 0.005
+    assert right[3, "tensor"] < right[3, "row"] < right[3, "group 32"] < bits["intact"]["right"]
+
+
+def test_the_file_is_small():
+    assert since.FILE.stat().st_size <= 40_000
