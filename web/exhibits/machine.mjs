@@ -90,7 +90,7 @@ export function machine({ model, state, update, complain }) {
     stored.replaceChildren(
       ...models.map(({ name, bytes, complete, rounded }) => {
         const others = Object.entries(rounded).map(
-          ([kind, bytes]) => `, ${megabytes(bytes)} as ${kind.replace("wasm-", "")}`,
+          ([kind, bytes]) => ` and ${megabytes(bytes)} as ${kind.replace("wasm-", "")}`,
         );
         const size = `${megabytes(bytes)}${others.join("")} in this browser`;
         const onclick = () => remove(name).then(show, complain);

@@ -152,7 +152,7 @@ def test_rounded_weights_are_stored_so_and_a_later_visit_reads_these(exhibit):
     panel.locator("select").select_option("wasm-int4")
     panel.get_by_text("GPT-2 runs in WebAssembly, int4 weights; ").wait_for()
     assert "Its weights take 0.5 MB of memory. Each weight is one of 15 " in panel.inner_text()
-    panel.get_by_text("gpt2: 1.5 MB, 0.5 MB as int4 in this browser").wait_for()
+    panel.get_by_text("gpt2: 1.5 MB and 0.5 MB as int4 in this browser").wait_for()
 
     shown = exhibit("heads", text=TEXT)
     chosen = shown.bars()
