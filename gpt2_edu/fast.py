@@ -23,7 +23,7 @@ from torch.nn import functional as F
 from .cache import KVCache
 from .generation import Cached
 from .language_model import LanguageModel
-from .machine.device import require_compiler
+from .machine.device import huge_pages, require_compiler
 from .machine.messages import join_some, short_repr
 from .quantize import QuantizedLinear, from_bytes, is_plain
 from .weights import not_finite
@@ -66,9 +66,10 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
     if bad := not_finite(dict(packed.named_parameters())):
         raise ValueError(f"these weights are not all finite in {dtype}: {join_some(bad)}")
     if next(packed.parameters()).device.type == "cpu":
-        for parent in list(packed.modules()):
-            for name, child in list(parent.named_children()):
-                setattr(parent, name, packed_layer(child, dtype))
+        with huge_pages():
+            for parent in list(packed.modules()):
+                for name, child in list(parent.named_children()):
+                    setattr(parent, name, packed_layer(child, dtype))
     if any(isinstance(module, Packed) for module in packed.modules()):
         for module in packed.modules():  # refuse before a part of the model has changed
             module._apply = module.load_state_dict = refuse  # type: ignore[method-assign]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -183,6 +184,36 @@ def keep_freed_memory() -> None:
     trim, mmap = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD
     libc.mallopt(trim, 2**31 - 1)
     libc.mallopt(mmap, 2**30) or libc.mallopt(mmap, 2**25)  # the maximum in an older glibc
+
+
+@contextmanager
+def huge_pages() -> Iterator[None]:
+    """Memory that is allocated inside is moved to pages of 2 MB, on Linux; elsewhere do nothing.
+
+    A matrix-vector product reads a page of 4 KB in a fraction of a microsecond, and a fifth of its
+    time goes into finding the next one. Where the system does not allow such pages, nothing
+    happens. Source: the manual page madvise(2).
+    """
+    before = large_mappings()
+    yield
+    for start, stop in large_mappings() - before:
+        for advice in (14, 25):  # MADV_HUGEPAGE, and MADV_COLLAPSE, which moves it at once
+            address, size = ctypes.c_void_p(start), ctypes.c_size_t(stop - start)
+            ctypes.CDLL(None).madvise(address, size, advice)
+
+
+def large_mappings() -> set[tuple[int, int]]:
+    """First and last address of this process's own memory, where 2 MB or more lie together.
+
+    None where the system has no such list, as other systems than Linux.
+    """
+    try:
+        maps = Path("/proc/self/maps").read_text()
+    except OSError:
+        return set()
+    found = re.findall(r"^(\w+)-(\w+) rw-p 0+ 00:00 0(?: +\[heap\])? *$", maps, re.M)
+    ranges = {(int(start, 16), int(stop, 16)) for start, stop in found}
+    return {(start, stop) for start, stop in ranges if stop - start >= 2**21}
 
 
 class _SkipInit(TorchFunctionMode):

@@ -155,3 +155,20 @@ def test_without_glibc_nothing_is_set(monkeypatch):
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
     monkeypatch.setattr(device.ctypes, "CDLL", lambda name: pytest.fail("nothing to set here"))
     device.keep_freed_memory()
+
+
+def test_memory_moves_to_huge_pages_as_it_is(missing):
+    with device.huge_pages():
+        large = torch.arange(2**21)  # 16 MB
+    assert large.equal(torch.arange(2**21))
+    if not device.large_mappings():
+        missing("this system has no list of a process's memory")
+    address = large.data_ptr()
+    assert any(start <= address < stop for start, stop in device.large_mappings())
+
+
+def test_where_nothing_is_known_of_memory_nothing_moves(monkeypatch):
+    monkeypatch.setattr(device, "large_mappings", set)
+    monkeypatch.setattr(device.ctypes, "CDLL", lambda name: pytest.fail("nothing to move here"))
+    with device.huge_pages():
+        torch.zeros(2**21)
