@@ -21,12 +21,13 @@ import {
 } from "./page.mjs";
 import { nextProbabilities } from "./sampling.mjs";
 import { list, open, remove } from "./storage.mjs";
-import { END_OF_TEXT } from "./tokenizer.mjs";
+import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
 
 /** @type {any} */ (globalThis).gpt2 = {
   END_OF_TEXT,
   Engine,
   PUBLISHED,
+  SPACE,
   SUPERSEDED,
   bundle,
   bundledModel,

@@ -29,6 +29,7 @@ from gpt2_edu import GPT2, GPT2Config, KVCache, crane, generate, load_tokenizer,
 from gpt2_edu.exercises.comparing import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
 from gpt2_edu.gpt2_weights import config_to_hugging_face, to_hugging_face
+from gpt2_edu.quantize import round_to
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.training.config import TrainConfig
 from gpt2_edu.training.optim import learning_rate, make_optimizer
@@ -54,7 +55,23 @@ def all_fixtures() -> dict[str, Any]:
         "language": language(),
         "own_text": own_text(),
         "card": cards(),
+        "rounding": rounding(),
     }
+
+
+def rounding() -> list[dict[str, Any]]:
+    """Weights (4, 64) in fewer bits: a row with ties, one of zeros, one with an outlier."""
+    weight = torch.randn(4, 64, generator=torch.Generator().manual_seed(0))
+    weight[0] = torch.arange(64) / 2 - 7  # in 5 bits half of them lie between two whole numbers
+    weight[0, 30:] = 0
+    weight[1] = 0
+    weight[2, 5] = -40
+    found = []
+    for bits, per in itertools.product((2, 3, 4, 5, 8, 16), ("tensor", "row", "group")):
+        rows = weight.reshape(1, -1) if per == "tensor" else weight
+        rounded = round_to(rows, bits, 32 if per == "group" else None)
+        found.append({"bits": bits, "per": per, "rounded": rounded.flatten().tolist()})
+    return [{"columns": 64, "weight": weight.flatten().tolist()}, *found]
 
 
 # ---- The model, tensor by tensor ----------------------------------------------------------------

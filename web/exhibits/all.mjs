@@ -1,6 +1,7 @@
 // All exhibits of the book, as elements. Packed into live.js (npm run build), which pages with exhibits
 // load behind gpt2.js and base.js.
 
+import { bits } from "./bits.mjs";
 import { blocks } from "./blocks.mjs";
 import { cache } from "./cache.mjs";
 import { crane } from "./crane.mjs";
@@ -23,6 +24,7 @@ import { units } from "./units.mjs";
 import { valley } from "./valley.mjs";
 import { writers } from "./writers.mjs";
 
+define("bits", bits);
 define("blocks", blocks);
 define("cache", cache);
 define("crane", crane, { needsModel: false });

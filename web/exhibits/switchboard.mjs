@@ -15,6 +15,7 @@ import { rove } from "./keys.mjs";
  * @property {number} [max]
  * @property {number} [step]
  * @property {boolean} [log]  a slider of powers: min, max and step are exponents of 10
+ * @property {number[]} [stops]  a slider of these values alone, which has their places
  * @property {number} [decimals]
  * @property {(value: number) => string} [show]  how a slider writes its number, if not so
  * @property {Option[]} [options]  of a choice
@@ -84,9 +85,13 @@ export class Switchboard {
   }
 
   /** @param {Control} control */
-  slider({ key, label, min = 0, max = 1, step = 0.01, log = false, decimals = 2, show }) {
-    const from = (/** @type {number} */ place) => (log ? 10 ** place : place);
-    const to = (/** @type {number} */ value) => (log ? Math.log10(value) : value);
+  slider({ key, label, stops, min = 0, max = 1, step = 0.01, log = false, decimals = 2, show }) {
+    const from = (/** @type {number} */ place) => stops?.[place] ?? (log ? 10 ** place : place);
+    const to = (/** @type {number} */ value) => {
+      if (!stops) return log ? Math.log10(value) : value;
+      return stops.filter((stop) => stop < value).length;
+    };
+    if (stops) [max, step] = [stops.length - 1, 1];
     const range = make("input", {
       type: "range",
       min: String(min),

@@ -21,6 +21,7 @@ MARSH, CITY = "In the marsh, the crane", "In the city by the river, the crane"
 STORY = world.story(1_000_000)
 SHOT = {"good": 0.5, "story": "A crane .", "fails": None, "heads": [[100, 50, 50]]}
 SETTINGS: dict[str, dict[str, Any]] = {
+    "bits": {"head": "1.0"},
     "blocks": {"stories": [STORY]},
     "cache": {},
     "cost": COST,
@@ -62,6 +63,7 @@ def kind_of(exhibit):
 
 
 KEYS = [
+    ("bits", "input[type=range]", "Home", "?bits=2"),
     ("blocks", ".strip button", "Alt+ArrowRight", "?order=1+0+2"),
     ("cache", "p > button", "Enter", "?steps=2"),
     ("cost", ".choice button", "ArrowRight Enter", "?job=train"),
