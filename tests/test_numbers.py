@@ -75,6 +75,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "50,304": "in other people's code",
     },
     "fast_cost": {"46": "reported by Chowdhery et al. 2022"},
+    "bits": {"6.7": "reported by Dettmers et al. 2022"},
 }
 
 

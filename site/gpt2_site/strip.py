@@ -95,6 +95,7 @@ PLACES = {
     "inside": Place("where the crane turns", *ATTENTION, "place=1.2"),
     "fast": Place("the whole model", *WHOLE),
     "bugs": Place("the whole, with bugs", *WHOLE),
+    "bits": Place("the weights, in fewer bits", 0, BLOCKS + 1),
 }
 
 

@@ -22,7 +22,7 @@ import { Switchboard, choose, slider } from "./switchboard.mjs";
 
 const MOST = 12; // tokens of the text, so that the map has its numbers
 const LONG = 111; // tokens of a story
-const STOPS = [2, 3, 4, 5, 6, 7, 8, 16]; // bits
+const STOPS = [2, 3, 4, 5, 6, 8, 16]; // bits
 const PER = /** @type {[Per, string][]} */ ([
   ["tensor", "matrix"],
   ["row", "row"],
@@ -99,7 +99,7 @@ export function bits({ settings, state, model, say }) {
         const here = n === state.get("bits");
         return make(
           "tr",
-          { class: here ? "first" : "" },
+          { class: here ? "now" : "" },
           make("th", { scope: "row" }, `${n}`),
           ...inside,
         );
@@ -114,21 +114,26 @@ export function bits({ settings, state, model, say }) {
       make(
         "div",
         { class: "sides" },
-        make("div", {}, title, board.element),
+        make(
+          "div",
+          {},
+          title,
+          board.element,
+          make("table", { class: "parity ladder" }, make("thead", {}, heading), ladder),
+        ),
         make(
           "div",
           {},
           bars.element,
-          make("table", { class: "parity ladder" }, make("thead", {}, heading), ladder),
+          make(
+            "div",
+            { class: "side-by-side" },
+            make("span", { class: "soft" }, "a story that it writes"),
+            other,
+          ),
+          wrote,
         ),
       ),
-      make(
-        "div",
-        { class: "side-by-side" },
-        make("span", { class: "soft" }, "it continues"),
-        other,
-      ),
-      wrote,
     ],
     show: async (latest) => {
       const [text, head, per, seed] = state.all("text", "head", "per", "seed");
