@@ -15,6 +15,7 @@ import { order } from "./order.mjs";
 import { mistakes } from "./mistakes.mjs";
 import { mlp } from "./mlp.mjs";
 import { museum } from "./museum.mjs";
+import { rotation } from "./rotation.mjs";
 import { sampling } from "./sampling.mjs";
 import { scores } from "./scores.mjs";
 import { snapshots } from "./snapshots.mjs";
@@ -36,6 +37,7 @@ define("mask", mask);
 define("mistakes", mistakes, { needsModel: false }); // it loads its own
 define("mlp", mlp);
 define("museum", museum);
+define("rotation", rotation, { needsModel: false });
 define("sampling", sampling);
 define("scores", scores, { needsModel: false });
 define("snapshots", snapshots, { needsModel: false });

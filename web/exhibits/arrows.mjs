@@ -23,11 +23,14 @@ const SAME = 0.02; // two tips within this stand in one place
 export class Arrows {
   /**
    * @param {{label: string, reach?: number, low?: number, x?: string, y?: string,
-   *   onMove?: (name: string, x: number, y: number) => void}} options
-   *   the plane goes from low, which is −reach if not given, to reach; names of its axes
+   *   onMove?: (name: string, x: number, y: number) => void,
+   *   onStep?: (name: string, by: number) => void}} options
+   *   the plane goes from low, which is −reach if not given, to reach; names of its axes. With onStep
+   *   an arrow key is a step of 1 or −1, for tips that cannot go everywhere
    */
-  constructor({ label, reach = 2, low = -reach, x = "", y = "", onMove }) {
+  constructor({ label, reach = 2, low = -reach, x = "", y = "", onMove, onStep }) {
     this.onMove = onMove;
+    this.onStep = onStep;
     this.titles = { x, y };
     this.element = draw("svg", {
       class: "arrows",
@@ -214,7 +217,8 @@ export class Arrows {
       })[event.key];
       if (!by) return;
       event.preventDefault();
-      this.move(name, Number(group.dataset.x) + by[0], Number(group.dataset.y) + by[1]);
+      if (this.onStep) this.onStep(name, Math.sign(by[0] + by[1]));
+      else this.move(name, Number(group.dataset.x) + by[0], Number(group.dataset.y) + by[1]);
     });
   }
 

@@ -15,6 +15,7 @@ from tests.web.exhibits.test_crane import SETTINGS as CRANE
 from tests.web.exhibits.test_downhill import SETTINGS as DOWNHILL
 from tests.web.exhibits.test_museum import cases
 from tests.web.exhibits.test_own_model import TOKENIZER, choose
+from tests.web.exhibits.test_rotation import SETTINGS as ROTATION
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city by the river, the crane"
@@ -34,6 +35,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "mlp": {"at": 3, "block": "1"},
     "museum": {"cases": cases(), "head": "1.0", "floor": 0.4, "every": 1, "draws": ["no mask"]},
     "order": {},
+    "rotation": ROTATION,
     "sampling": {},
     "scores": {"seed": 1},
     "snapshots": {
@@ -76,6 +78,7 @@ KEYS = [
     ("mlp", ".strip button", "ArrowRight Enter", "?at=4"),
     ("museum", ".console button", "ArrowRight ArrowRight Enter", "?bug=mask+after+softmax"),
     ("order", ".strip button", "ArrowRight ArrowRight Alt+ArrowLeft", "?order=2+1+3+4+5"),
+    ("rotation", "[aria-label^='query:']", "ArrowRight ArrowUp", "?query=5"),
     ("sampling", "input[type=range]", "Home", "?temperature=0"),
     ("scores", "input[type=checkbox]", "Space", "?root=true"),
     ("snapshots", "input[type=range]", "End ArrowLeft", "?shot=1"),
@@ -124,6 +127,7 @@ TAPS = [
     ("heads", ".board td[data-place='2 1'] >> nth=0", ""),
     ("mlp", ".choice button >> nth=-1", "?block=2"),
     ("museum", ".console button >> nth=1", "?bug=no+mask"),
+    ("rotation", ".choice button >> nth=2", "?pair=2"),
     ("sampling", ".track", "?dart="),
     ("tokens", ".halves .strip button >> nth=0", "?token=gpt2+0"),
     ("units", "canvas", "?unit="),

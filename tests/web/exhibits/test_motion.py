@@ -25,6 +25,7 @@ ACTS = {
     "mlp": "?at=2&by=2",
     "museum": "?bug=",
     "order": "?order=5+1+2+3+4&positions=false&mask=false",
+    "rotation": "?query=7&key=5&both=true&base=10000",
     "sampling": "",
     "scores": "?d=1024&root=true",
     "snapshots": "?shot=2",
