@@ -1,0 +1,85 @@
+"""A base for a longer window."""
+
+from ...exercise import Case, Mistake
+
+ORDER = 100
+KIND = "stretch"
+LEVEL = 3
+RANK = "extra"
+MINUTES = 12
+
+TASK = r"""
+A model was trained with a base b, and its window is to become `factor` times as long. Dividing all positions by the factor slows every pair of columns down, and even neighbours come closer than the model has ever seen. A larger base slows the slow pairs down and leaves pair 0 as it is.
+
+Which base b′ slows the *slowest* pair, i = D/2 − 1, by exactly the factor, so that
+
+$$(b')^{-(D-2)/D} = \frac{b^{-(D-2)/D}}{\text{factor}} \quad ?$$
+
+Return b′. With D = 4, base 100 and factor 3 it is 900.
+"""
+
+HINTS = (
+    "Solve for b′. What has to be done to both sides to remove an exponent e?",
+    "Raise both sides to the power of 1/e, with e = −(D − 2)/D.",
+    "b′ = b · factor^(D/(D − 2)).",
+)
+
+START = '''
+def longer_base(D, base, factor):
+    """Returns a number."""
+    ...
+'''
+
+SOLUTION = """
+def longer_base(D, base, factor):
+    return base * factor ** (D / (D - 2))
+"""
+
+MISTAKES = (
+    Mistake(
+        "You multiply the base by the factor. The slowest pair has the exponent (D − 2)/D, so that is a little too little.",
+        ("factor ** (D / (D - 2))", "factor"),
+    ),
+    Mistake(
+        "The exponent is upside down: D/(D − 2).",
+        ("D / (D - 2)", "(D - 2) / D"),
+    ),
+    Mistake(
+        "Parentheses are missing. `**` comes before `/`, so this is (factor to the power of D) / (D − 2).",
+        ("(D / (D - 2))", "D / (D - 2)"),
+    ),
+    Mistake(
+        "The base becomes smaller here, so the pairs turn faster. Multiply, so that they turn more slowly.",
+        ("base * factor", "base / factor"),
+    ),
+    Mistake(
+        "The base is raised as well. Only the factor is.",
+        ("base * factor ** (D / (D - 2))", "(base * factor) ** (D / (D - 2))"),
+    ),
+    Mistake(
+        "That is the angle of the slowest pair after the change. The base is asked for.",
+        ("base * factor ** (D / (D - 2))", "base ** (-(D - 2) / D) / factor"),
+    ),
+    Mistake(
+        "You take pair 1. The slowest pair is the last, i = D/2 − 1.",
+        ("D / (D - 2)", "D / 2"),
+    ),
+)
+
+
+def right(D, base, factor):
+    """From the slowest angle, by logarithms."""
+    from math import exp, log
+
+    slowest = log(base) * (D - 2) / D + log(factor)  # minus its logarithm
+    return exp(slowest * D / (D - 2))
+
+
+def cases():
+    sizes = {
+        "D = 4, base 100, three times": (4, 100.0, 3.0),
+        "D = 8": (8, 16.0, 2.0),
+        "D = 64, base 10,000, four times": (64, 10_000.0, 4.0),
+        "unchanged": (16, 10_000.0, 1.0),
+    }
+    return [Case(label, args) for label, args in sizes.items()]
