@@ -95,6 +95,7 @@ PLACES = {
     "inside": Place("where the crane turns", *ATTENTION, "place=1.2"),
     "fast": Place("the whole model", *WHOLE),
     "bugs": Place("the whole, with bugs", *WHOLE),
+    "llama": Place("the blocks, with other parts", 1, BLOCKS + 1, "place=1"),
     "bits": Place("the weights, in fewer bits", 0, BLOCKS + 1),
 }
 
