@@ -55,7 +55,7 @@ class GroupedSelfAttention(nn.Module):
 class Llama(GPT2):
     def __init__(self, *sizes, n_kv_head, n_inner):  # sizes as of GPT2
         super().__init__(*sizes)
-        vocab_size, _, _, n_head, n_embd = sizes
+        ...  # vocab_size, _, _, n_head, n_embd = sizes
         ...  # exchange embeddings, ln_f and, in each block, all four parts
         ...  # tie the head again, and draw the new tables and matrices
 """
