@@ -89,7 +89,8 @@ def graded(chapter: Chapter, course: Path, place: Path) -> list[str]:
         nbformat.write(nb, folder / path.name)
     problems += [nbgrader("autograde", name), nbgrader("generate_feedback", name)]
     problems.append(nbgrader("export"))
-    rows = list(csv.DictReader((course / "grades.csv").read_text("utf-8").splitlines()))
+    grades = course / "grades.csv"  # missing, if a command has failed
+    rows = list(csv.DictReader(grades.read_text("utf-8").splitlines() if grades.is_file() else ()))
     got = {row["student_id"]: float(row["score"]) for row in rows if row["assignment"] == name}
     for person, (_, points) in people.items():
         if got.get(person) != points:
