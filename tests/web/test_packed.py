@@ -25,7 +25,7 @@ LIMITS = {  # kB
     "flow": 24,
     "deep": 41,
     "scale": 9,
-    "card": 11,  # most of it sentences
+    "card": 12,  # most of it sentences
     "live": 53,
     "learn": 16,  # the choices, the curve, stories, heads, gradients, and every refusal
 }

@@ -84,7 +84,7 @@ const DECIDES = [
   ],
   [
     ["attention_bias"],
-    () => "biases",
+    ({ gpt2 }) => (gpt2 ? "biases" : "rest"),
     ({ gpt2, qkvBias }) =>
       gpt2
         ? "All maps have biases."
@@ -159,7 +159,7 @@ const DECIDES = [
   ],
   [
     ["tie_word_embeddings"],
-    () => "tied",
+    ({ gpt2 }) => (gpt2 ? "tied" : "rest"),
     ({ tied, vocabSize, nEmbd }) =>
       tied
         ? "The head is the table of embeddings, used a second time: it has no parameters of its own."

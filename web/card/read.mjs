@@ -14,6 +14,8 @@ const MOST_LINES = 200; // it has about thirty
 const MAX_SIZE = 2 ** 24; // as in config.py
 const MAX_LAYERS = 1000;
 const MOST = 4; // problems in one sentence
+const DEEPEST = 10;
+const NESTED = "This is nested too deeply for a card.";
 export const FAMILIES = ["gpt2", "llama", "qwen2", "qwen3"];
 export const READS = "This page reads gpt2, llama, qwen2 and qwen3.";
 
@@ -61,7 +63,10 @@ export const many = (value) => value.toLocaleString("en");
 
 /** @param {any} value  as it stands in a card, shortened */
 export function shown(value) {
-  const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "missing");
+  if (typeof value === "number") return String(value);
+  const text = (JSON.stringify(value, null, 1) ?? "missing")
+    .replace(/,\n */g, ", ")
+    .replace(/\n */g, "");
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 
@@ -104,21 +109,30 @@ function parsed(text) {
   let stored;
   try {
     stored = JSON.parse(text);
-    JSON.stringify(stored);
   } catch (error) {
     throw new Refused(
       error instanceof SyntaxError
         ? `This is not JSON: ${error.message.replace(/\.$/, "")}.`
-        : "This is nested too deeply for a card.",
+        : NESTED,
     );
   }
   if (stored !== null && typeof stored === "object" && !Array.isArray(stored)) {
     const number = Object.keys(stored).length;
+    if (deep(stored)) throw new Refused(NESTED);
     if (number <= MOST_LINES) return stored;
     throw new Refused(`This card has ${many(number)} lines, and a config.json about thirty.`);
   }
   const kind = stored === null ? "null" : Array.isArray(stored) ? "a list" : `a ${typeof stored}`;
   throw new Refused(`This is ${kind}. A config.json is an object, which begins with {.`);
+}
+
+/** @param {any} value  @returns {boolean} */
+function deep(value) {
+  let level = [value];
+  for (let depth = 0; depth < DEEPEST; depth++) {
+    level = level.flatMap((one) => (one && typeof one === "object" ? Object.values(one) : []));
+  }
+  return level.length > 0;
 }
 
 /**

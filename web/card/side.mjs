@@ -29,7 +29,7 @@ export function side(nth, key, examples, state, changed) {
     if (select.value === OWN) fold.open = true;
   });
   const area = make("textarea", {
-    rows: "14",
+    rows: "12",
     spellcheck: "false",
     autocapitalize: "off",
     autocomplete: "off",
@@ -53,8 +53,8 @@ export function side(nth, key, examples, state, changed) {
     "div",
     { class: "card-side", role: "group", "aria-label": nth ? "second card" : "card" },
     make("div", { class: "switchboard" }, labelled(label, select), button, file),
-    why,
     fold,
+    why,
   );
 
   /**

@@ -148,6 +148,7 @@ function parts(cards) {
     .map(([part, name]) => {
       const cells = all.map(({ card, counts }) => {
         if (part === "lm_head" && card.tied) return { text: "0, the token table" };
+        if (!counts[part]) return { text: "none" };
         const share = counts[part] / sum(counts);
         return { text: `${many(counts[part])} (${percent(share)})`, bar: share };
       });

@@ -95,6 +95,7 @@ test.each([
   ['{"model_type": "bert"}', "both directions"],
   ['{"model_type": "qwen2_vl"}', "text_config"],
   ["[".repeat(90_000) + "]".repeat(90_000), "characters"],
+  [`{"model_type": "gpt2", "deep": ${"[".repeat(11)}${"]".repeat(11)}}`, "nested"],
   [`{"model_type": ${"[".repeat(40_000)}${"]".repeat(40_000)}}`, "nested"],
   [" ".repeat(5e6), "5,000,000 characters"],
   [JSON.stringify(Object.fromEntries(Array(999).fill(0).entries())), "999 lines"],
