@@ -42,9 +42,9 @@ def last(model: GPT2, *ids: int) -> torch.Tensor:
 # ---- Form
 
 
-def test_there_is_a_review_after_each_part_but_the_first():
+def test_there_is_a_review_after_each_part_that_builds_gpt2_but_the_first():
     ends = {chapter.part: chapter for chapter in chapters()}  # the last one of each part
-    assert [review.after for review in reviews()] == list(ends.values())[1:]
+    assert [review.after for review in reviews()] == list(ends.values())[1:-1]
 
 
 @pytest.mark.parametrize("review", reviews(), ids=lambda review: review.slug)

@@ -48,7 +48,7 @@ WANTED = {
     "logit lens": chapter("inside", "the-logit-lens"),
     "gelu": chapter("mlp", "gelu"),
     "dropout": chapter("embeddings", "deeper-dropout"),  # in a fold
-    "rmsnorm": chapter("layernorm", "deeper-rmsnorm-without-the-mean"),
+    "rmsnorm": chapter("llama", "rmsnorm"),
     "wx or xw": chapter("attention", "deeper-wx-or-xw"),
     "why minus infinity": chapter("mask", "why-minus-infinity"),
     "is_causal": chapter("cache", "why-is-causal-is-wrong-here"),
@@ -151,8 +151,8 @@ def test_by_keyboard_from_any_page(opened):
 
 
 def test_a_place_in_a_fold_opens_it(opened):
-    page = opened("search.html?q=rmsnorm")
-    page.locator("#search-results a").first.click()
+    page = opened("search.html?q=rmsnorm without the mean")
+    page.locator("#search-results a[href*=without-the-mean]").first.click()
     page.wait_for_url("**#deeper-rmsnorm-without-the-mean")
     until(page, "document.querySelector('#deeper-rmsnorm-without-the-mean > details').open")
 

@@ -93,7 +93,7 @@ MISTAKES = (
         ("dim=-1", "dim=1"),
     ),
     Mistake(
-        "`transpose(1, 2)` swaps the last two axes only if there is one in front. Count from the end: `transpose(-2, -1)`.",
+        "`transpose(1, 2)` swaps the last two axes only if there is exactly one in front, and `torch.bmm` takes no other. `@` and `transpose(-2, -1)` take any number of axes.",
         ("transpose(-2, -1)", "transpose(1, 2)"),
     ),
     Mistake(
@@ -158,7 +158,7 @@ MISTAKES = (
         ("scores.softmax(dim=-1)", "scores.exp()"),
     ),
     Mistake(
-        "`torch.bmm` and `transpose(1, 2)` need exactly one axis in front of the last two. `@` and `transpose(-2, -1)` take any number of them.",
+        "`transpose(1, 2)` swaps the last two axes only if there is exactly one in front, and `torch.bmm` takes no other. `@` and `transpose(-2, -1)` take any number of axes.",
         ("q @ k.transpose(-2, -1)", "torch.bmm(q, k.transpose(1, 2))"),
     ),
 )
