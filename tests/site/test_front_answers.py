@@ -50,7 +50,7 @@ def test_the_first_frames_need_no_weights(opened, address, site, opening):
         page, "document.querySelector('gpt2-flow input').value.length > 40", timeout=WAIT, hurry=200
     )
     page.get_by_role("button", name="stop", exact=True).click()
-    page.wait_for_timeout(100)  # for an answer that is under way
+    page.wait_for_timeout(600)  # for an answer that is under way
     text = field.input_value()
     page.clock.run_for(2000)
     page.wait_for_timeout(100)
