@@ -8,6 +8,7 @@ A run folder holds
       step-00000500/       config.json and model.safetensors, as GPT2.from_pretrained reads them
                            tokenizer.tiktoken, unless it is one of this package's
                            optimizer.safetensors, AdamW's averages under the parameters' names
+                           adapter/, where LoRA was trained, the weights being the merged ones
                            state.json, everything else, with the SHA-256 of the other files
 
 Nothing is pickled, so opening a checkpoint runs no code.

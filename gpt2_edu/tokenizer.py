@@ -7,6 +7,7 @@ import codecs
 import gzip
 import hashlib
 import io
+import json
 import sys
 import zlib
 from array import array
@@ -19,7 +20,7 @@ from pathlib import Path
 import tiktoken
 from safetensors import SafetensorError, safe_open
 
-from .machine.files import atomic_write, named_path, read_json
+from .machine.files import atomic_write, named_path, read_json, write_text
 from .machine.messages import escape_control, nearest, short_repr
 from .tokenizer_json import END, FILE, TokenizerJSON
 
@@ -102,7 +103,11 @@ def save_encoding(encoding: Encoding, folder: Path) -> None:
     if isinstance(encoding, TokenizerJSON):
         encoding.save(folder)
     elif is_own(encoding):
-        save_ranks(encoding._mergeable_ranks, folder / RANKS)
+        ranks, special = encoding._mergeable_ranks, encoding._special_tokens
+        if len(special) > 1:  # the last id is not the one that ends a text
+            ranks = ranks | {token.encode(): i for token, i in special.items()}
+            write_text(folder / END, json.dumps({"eos_token_id": encoding.eot_token}) + "\n")
+        save_ranks(ranks, folder / RANKS)
 
 
 VOCABULARY = RANKS, FILE, END  # the files that ``save_encoding`` writes
@@ -190,6 +195,7 @@ def is_own(encoding: Encoding) -> bool:
 def make_encoding(name: str, ranks: dict[bytes, int]) -> tiktoken.Encoding:
     """A tokenizer from its ranks: GPT-2's split pattern, and ``<|endoftext|>`` as the last id.
 
+    If the ranks contain ``<|endoftext|>`` itself, it is special, and so are the tokens after it.
     Raises ValueError if a byte is missing, or if the ranks are not 0, 1, 2 … without a gap.
     """
     missing = [b for b in range(256) if bytes([b]) not in ranks]
@@ -197,12 +203,14 @@ def make_encoding(name: str, ranks: dict[bytes, int]) -> tiktoken.Encoding:
         raise ValueError(f"ranks must hold all 256 bytes, or some text has no ids; not {missing}")
     if sorted(ranks.values()) != list(range(len(ranks))):
         raise ValueError(f"{len(ranks)} ranks must be the numbers 0 to {len(ranks) - 1}, each once")
+    end = ranks.get(END_OF_TEXT.encode(), len(ranks))
+    special = {token.decode(): rank for token, rank in ranks.items() if rank > end}
     return tiktoken.Encoding(
         name=name,
         pat_str=SPLIT_PATTERN,
-        mergeable_ranks=ranks,
-        special_tokens={END_OF_TEXT: len(ranks)},
-        explicit_n_vocab=len(ranks) + 1,
+        mergeable_ranks={token: rank for token, rank in ranks.items() if rank < end},
+        special_tokens={END_OF_TEXT: end} | special,
+        explicit_n_vocab=end + 1 + len(special),
     )
 
 

@@ -143,6 +143,10 @@ def save_for_page(model: LanguageModel, encoding: Encoding, path: Path) -> None:
         raise ValueError(f"the pages compute GPT-2s only, and this is a {model.layout.FAMILY}")
     if isinstance(encoding, TokenizerJSON):
         raise ValueError(f"the pages read merges like GPT-2's, and not {encoding.name}")
+    if len(encoding._special_tokens) > 1:
+        raise ValueError(
+            f"the pages have one special token, and {encoding.name!r} has those of roles"
+        )
     V = model.config.vocab_size
     if encoding.n_vocab != V:
         raise ValueError(

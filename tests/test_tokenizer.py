@@ -326,6 +326,21 @@ def test_ranks_that_cannot_encode_every_text_are_refused():
             make_encoding("gap", ranks | wrong)
 
 
+def test_special_tokens_that_ranks_name_follow_the_one_that_ends_a_text(tmp_path):
+    ranks = train_bpe([CHAPTER_1], 265)
+    n = len(ranks)
+    named = ranks | {END_OF_TEXT.encode(): n, b"<|user|>": n + 1}
+    encoding = make_encoding("roles", named)
+    assert (encoding.n_vocab, encoding.eot_token, encoding._mergeable_ranks) == (n + 2, n, ranks)
+    assert encoding.encode("a<|user|>", allowed_special="all")[-1] == n + 1
+    assert n + 1 not in encoding.encode_ordinary("a<|user|>")
+    save_ranks(named, tmp_path / "roles.tiktoken")
+    assert load_tokenizer(tmp_path / "roles.tiktoken")._special_tokens == encoding._special_tokens
+    for wrong in ({b"<|user|>": n + 2}, {b"<|user|>": 7}, {b"<|user|>": n}):
+        with pytest.raises(ValueError, match="each once"):
+            make_encoding("gap", named | wrong)
+
+
 # ---- Text as it comes ---------------------------------------------------------------------------
 
 

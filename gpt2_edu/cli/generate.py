@@ -1,4 +1,4 @@
-"""``gpt2-edu generate``: continue a text."""
+"""``gpt2-edu generate``: continue a text, or answer a question."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from ..machine.options import option
 from ..model import GPT2
 from ..models import check_vocabulary, load_model, load_model_tokenizer, read_any_config
 from ..sampling import sample_next
-from ..tokenizer import Encoding, load_encoding, stream_text, until
+from ..tokenizer import RANKS, Encoding, load_encoding, stream_text, until
+from ..tuning import load_adapter, merge, prompt, with_roles
+from ..tuning.messages import has_roles
 from ..weights import locate
 from . import command, standard_input
 
@@ -36,12 +38,16 @@ MOST_SAMPLES = 10_000  # at once: the cache of one text takes megabytes
 class GenerateOptions:
     """What to continue, with which model, and how to draw."""
 
-    prompt: str = option('the text to continue; "-" reads it from standard input')
+    prompt: str | None = option('the text to continue; "-" reads it from standard input', None)
+    ask: str | None = option(
+        "in place of a text: a question to a model that was tuned on conversations", None
+    )
     model: str = option(
         "gpt2 … gpt2-xl, crane, a run folder, one with config.json and weights, or on the hub "
         "owner/name or owner/name@revision",
         "gpt2",
     )
+    adapter: str | None = option("folder of a LoRA adapter to add to the model", None)
     tokenizer: str | None = option(
         "another tokenizer than the model's own: a name, or a file of ranks", None
     )
@@ -78,14 +84,19 @@ class GenerateOptions:
     'gpt2-edu generate "A crane" --temperature 1.5 --min-p 0.1 --stop-at "." "!"',
     'gpt2-edu generate "By the river, the crane" --model crane --grammar',
     'gpt2-edu generate "A crane" --model HuggingFaceTB/SmolLM2-135M',
+    'gpt2-edu generate --ask "Who found the map?" --model runs/ask --temperature 0',
     positional="prompt",
 )
 def generate(options: GenerateOptions) -> None:
-    """Continue a text. One sample is shown as it is generated."""
+    """Continue a text, or answer a question. One sample is shown as it is generated."""
     device, dtype = checked(options)
-    text = standard_input() if options.prompt == "-" else options.prompt
-    model, tokenizer = load(options.model, options.tokenizer)
+    text = options.prompt if options.ask is None else options.ask
+    text = standard_input() if text == "-" else text or ""
+    model, tokenizer = load(options.model, options.tokenizer, options.adapter)
     ids = tokenizer.encode_ordinary(text) or [tokenizer.eot_token]  # an empty prompt: a new text
+    if options.ask is not None:
+        ids = prompt([{"role": "user", "content": text.strip()}], tokenizer)
+        text = ""  # only the answer is shown
     n, fewer = new_tokens(options, len(ids), model.config.block_size)
     length = max(1, min(len(ids) + n, model.config.block_size))
     if options.cache:
@@ -122,7 +133,8 @@ def generate(options: GenerateOptions) -> None:
     if options.samples == 1:
         new = stream_text(tokenizer, (i for i in map(int, columns) if i != eos_id))
         pieces = until(new, options.stop_at)
-        show(text + next(pieces))  # stream has checked its arguments by now
+        first = text + next(pieces)  # stream has checked its arguments by now
+        show(first if options.ask is None else first.lstrip())
         for piece in pieces:
             show(piece)
         print()
@@ -130,11 +142,16 @@ def generate(options: GenerateOptions) -> None:
     drawn = [column.tolist() for column in columns]  # one list for each step
     for sample in range(options.samples):
         new = stream_text(tokenizer, (ids[sample] for ids in drawn if ids[sample] != eos_id))
-        show(f"--- {sample + 1}\n{text}{''.join(until(new, options.stop_at))}\n")
+        written = text + "".join(until(new, options.stop_at))
+        show(f"--- {sample + 1}\n{written if options.ask is None else written.lstrip()}\n")
 
 
 def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
     """The device and the type that they name; raises ValueError for what does not go together."""
+    if (options.prompt is None) == (options.ask is None):
+        raise ValueError("give a text to continue, or a question with --ask; not both")
+    if options.grammar and options.ask is not None:
+        raise ValueError("--grammar is for stories: leave out --ask")
     if not 1 <= options.samples <= MOST_SAMPLES:
         raise ValueError(f"--samples must lie in 1 … {MOST_SAMPLES:,}, got {options.samples}")
     if options.seed is not None and not 0 <= options.seed < 2**63:
@@ -173,15 +190,26 @@ def new_tokens(options: GenerateOptions, T: int, window: int) -> tuple[int, str]
     )
 
 
-def load(name: str, tokenizer_of: str | None) -> tuple[GPT2 | Llama, Encoding]:
-    """A model and its tokenizer, by default the one that lies beside it, or that of its size."""
+def load(
+    name: str, tokenizer_of: str | None, adapter: str | None = None
+) -> tuple[GPT2 | Llama, Encoding]:
+    """A model and its tokenizer, by default the one that lies beside it, or that of its size.
+
+    An adapter is merged into it. One that was tuned on conversations has a tokenizer with roles.
+    """
     folder = chosen_weights(name)
     model = load_model(folder)
     if tokenizer_of is None:
-        return model, load_model_tokenizer(folder, model)
-    tokenizer = load_encoding(tokenizer_of)
-    check_vocabulary(model, tokenizer)
-    return model, tokenizer
+        tokenizer = load_model_tokenizer(folder, model)
+    else:
+        tokenizer = load_encoding(tokenizer_of)
+        check_vocabulary(model, tokenizer)
+    if adapter is None:
+        return model, tokenizer
+    beside = named_path(adapter)
+    if (beside / RANKS).is_file() and has_roles(load_encoding(beside)):
+        model, tokenizer = with_roles(model, tokenizer)
+    return merge(load_adapter(model, beside)), tokenizer
 
 
 def chosen_weights(name: str, which: Literal["best", "last"] = "best") -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -11,7 +11,23 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..machine.messages import changes
-from .shards import TokenShards
+
+
+class Examples(Protocol):
+    """One split of what is trained on: ``TokenShards``, or the conversations of ``tuning``."""
+
+    folder: Any
+    split: str
+    fingerprint: str
+
+    def __len__(self) -> int:
+        """The number of tokens."""
+
+    def document_starts(self) -> NDArray[np.int64]:
+        """The positions where documents begin."""
+
+    def windows(self, starts: list[int], block_size: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of block_size tokens from each start, int64 (B, T)."""
 
 
 class BatchLoader:
@@ -34,7 +50,7 @@ class BatchLoader:
 
     def __init__(
         self,
-        shards: TokenShards,
+        shards: Examples,
         batch_size: int,
         block_size: int,
         *,
@@ -113,7 +129,7 @@ class BatchLoader:
 
 
 def validation_batches(
-    shards: TokenShards,
+    shards: Examples,
     batch_size: int,
     block_size: int,
     n_batches: int,
@@ -144,7 +160,7 @@ def validation_batches(
     )
 
 
-def _aligned_starts(shards: TokenShards, block_size: int) -> NDArray[np.int64]:
+def _aligned_starts(shards: Examples, block_size: int) -> NDArray[np.int64]:
     """The documents that a full window follows."""
     starts = shards.document_starts()
     starts = starts[starts + block_size < len(shards)]
@@ -157,19 +173,18 @@ def _aligned_starts(shards: TokenShards, block_size: int) -> NDArray[np.int64]:
 
 
 def _windows(
-    shards: TokenShards, starts: list[int], block_size: int, device: torch.device
+    shards: Examples, starts: list[int], block_size: int, device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    """The windows of block_size + 1 tokens from each start, as inputs and targets."""
-    ids = torch.stack([shards.read(start, block_size + 1) for start in starts])
+    """The windows from each start, on the device."""
+    inputs, targets = shards.windows(starts, block_size)
     if device.type == "cuda":
         # A copy from pinned memory runs in parallel to computation: next_batch does not wait.
-        ids = ids.pin_memory().to(device, non_blocking=True)
-    else:
-        ids = ids.to(device)
-    return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+        both = torch.stack((inputs, targets)).pin_memory().to(device, non_blocking=True)
+        return both[0], both[1]
+    return inputs.to(device), targets.to(device)
 
 
-def _check_length(shards: TokenShards, block_size: int) -> None:
+def _check_length(shards: Examples, block_size: int) -> None:
     if len(shards) < block_size + 1:
         raise ValueError(
             f"the split {shards.split!r} of {shards.folder} has {len(shards):,} tokens; one window "

@@ -187,6 +187,11 @@ class TokenShards:
             done, i = done + len(part), i + 1
         return torch.from_numpy(out)
 
+    def windows(self, starts: list[int], block_size: int) -> tuple[Tensor, Tensor]:
+        """Inputs and targets of block_size tokens from each start: int64 (B, T) each."""
+        ids = torch.stack([self.read(start, block_size + 1) for start in starts])
+        return ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
+
     def document_starts(self) -> NDArray[np.int64]:
         """The positions of <|endoftext|>, where documents begin. Reads all files once."""
         eot = self.encoding.eot_token

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +34,7 @@ from ..tokenizer import Encoding, save_encoding
 from ..weights import CONFIG, WEIGHTS, save_tensors
 
 OPTIMIZER = "optimizer.safetensors"
+ADAPTER = "adapter"  # a folder, in the format of peft
 Tensors = dict[str, Tensor]  # by name
 UNFINISHED = ".unfinished-"  # begins the name of a folder that is being written or removed
 
@@ -108,12 +109,14 @@ def save(
     weights: Tensors,
     averages: Tensors,
     state: dict[str, Any],
+    adapter: Callable[[Path], object] | None = None,
 ) -> None:
     """Write the checkpoint after ``state["step"]`` steps.
 
     ``layout`` is that of the model's family, ``weights`` the model's state dict, ``averages``
     AdamW's under the parameters' names, and ``state`` all else, in JSON's types, as
-    ``Trainer.save`` makes it.
+    ``Trainer.save`` makes it. ``adapter`` writes one into a folder: of a model that is tuned by
+    LoRA, ``weights`` are then the merged ones.
     """
     folder = checkpoint_path(run_folder, state["step"])
     with explain_full_disk(folder), atomic_folder(folder) as part:
@@ -122,9 +125,15 @@ def save(
         save_tensors(layout.to_hugging_face(weights), part / WEIGHTS)
         save_tensors(averages, part / OPTIMIZER)
         save_encoding(encoding, part)
+        if adapter is not None:
+            adapter(part / ADAPTER)
         files = {
-            path.name: {"bytes": path.stat().st_size, "sha256": file_sha256(path)}
-            for path in sorted(part.iterdir())
+            path.relative_to(part).as_posix(): {
+                "bytes": path.stat().st_size,
+                "sha256": file_sha256(path),
+            }
+            for path in sorted(part.rglob("*"))
+            if path.is_file()
         }
         document = {"format": FORMAT, "version": VERSION, "state": state, "files": files}
         document["sha256"] = digest(document)

@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from ..config import GPT2Config, LlamaConfig, ModelConfig
+from ..config import GPT2Config, LlamaConfig, ModelConfig, check_positive
 from ..machine.files import named_path, read_json
 from ..machine.messages import escape_control
 from ..machine.options import check_type, option
 from ..models import load_config
+from ..tuning import LoraConfig
+from ..tuning.conversations import SUFFIX
+from ..tuning.messages import ROLES
 from .optim import learning_rate
 
 SETTINGS, LOG = "run.json", "log.jsonl"  # in the run folder
@@ -29,9 +32,10 @@ MAY_CHANGE = {
 _SIZES = ("n_layer", "n_head", "n_embd", "n_kv_head")
 
 # What these settings are unless they are given: each follows from one that is declared before it.
-_FOLLOWING: dict[str, Callable[[TrainConfig], float]] = {
+_FOLLOWING: dict[str, Callable[[TrainConfig], float | None]] = {
     "warmup_steps": lambda config: min(100, config.steps // 10),
     "min_lr": lambda config: float(f"{config.lr / 10:.12g}"),  # 6e-5, not 5.9…95e-5
+    "lora_alpha": lambda config: config.lora_rank and 2.0 * config.lora_rank,
 }
 
 
@@ -39,7 +43,9 @@ _FOLLOWING: dict[str, Callable[[TrainConfig], float]] = {
 class TrainConfig:
     """The settings of a run. Raises TypeError or ValueError if one is not valid."""
 
-    data: str = option("folder of token shards, as written by prepare", "data")
+    data: str = option(
+        "folder of token shards, as written by prepare, or a .jsonl file of conversations", "data"
+    )
     out: str = option("folder of the run: its settings, log and checkpoints", "run")
     resume: bool = option("continue from the newest checkpoint in out", False)
 
@@ -53,6 +59,16 @@ class TrainConfig:
     )
     init_from: str | None = option(
         "start from these weights instead: a checkpoint folder or a name on the hub", None
+    )
+    lora_rank: int | None = option(
+        "train only matrices of this rank beside the frozen ones of init_from (LoRA)", None
+    )
+    lora_alpha: float | None = option(
+        "of LoRA: how strongly they count, as alpha/rank; by default twice the rank", None
+    )
+    lora_tables: bool = option("with LoRA: train the token embeddings as a whole, too", False)
+    loss_on: Literal["answers", "everything"] = option(
+        "of conversations: which tokens are learned", "answers"
     )
     block_size: int = option("tokens in a sequence", 1024)
     align: bool = option("begin every sequence with a document, for short documents", False)
@@ -98,7 +114,7 @@ class TrainConfig:
         if not 0 < self.lr < math.inf:
             raise ValueError(f"lr must be above 0, got {self.lr}")
         self._check(("block_size", "steps", "batch_size", "grad_accum", "eval_batches"), 1)
-        self._check(("sample_tokens", "save_every", "keep", "log_every", *_SIZES), 1)
+        self._check(("sample_tokens", "save_every", "keep", "log_every", "lora_rank", *_SIZES), 1)
         self._check(("warmup_steps", "eval_every", "sample_every", "seed"), 0)
         self._check(("weight_decay", "grad_clip", "min_lr"), 0.0)
         self._check(("dropout", "beta1", "beta2"), 0.0, below=1.0)
@@ -115,6 +131,7 @@ class TrainConfig:
             names = ", ".join(("model", "family", *_SIZES))
             raise ValueError(f"init_from has its own family and sizes: leave out {names}")
         self._check_dropout(self._preset())
+        self._check_tuning()
 
     def _check(self, names: tuple[str, ...], least: float, below: float = math.inf) -> None:
         for name in names:
@@ -122,6 +139,29 @@ class TrainConfig:
             if value is not None and not least <= value < below:
                 allowed = f"at least {least}" + (f" and below {below}" if below < math.inf else "")
                 raise ValueError(f"{name} must be {allowed}, got {value}")
+
+    def _check_tuning(self) -> None:
+        if self.lora_alpha is not None:
+            check_positive("lora_alpha", self.lora_alpha)
+        if self.lora_rank is None and (self.lora_tables or self.lora_alpha is not None):
+            raise ValueError("lora_alpha and lora_tables are for LoRA: give a lora_rank, too")
+        if self.loss_on != "answers" and not self.has_conversations:
+            raise ValueError(f"loss_on is for conversations, and {self.data} is no .jsonl file")
+        if self.init_from is None and (self.lora_rank or self.has_conversations):
+            what = f"lora_rank={self.lora_rank}" if self.lora_rank else f"the file {self.data}"
+            raise ValueError(f"{what} is for tuning a trained model: name it with init_from")
+        if self.fsdp and self.lora_rank:
+            raise ValueError("fsdp splits what is trained, and LoRA trains little: leave one out")
+
+    def lora(self) -> LoraConfig:
+        """The adapter that is trained, if ``lora_rank`` says that one is."""
+        rank, alpha = self.lora_rank or 1, self.lora_alpha or 1.0
+        return LoraConfig(rank=rank, alpha=alpha, train_tables=self.lora_tables)
+
+    @property
+    def has_conversations(self) -> bool:
+        """Whether the data is a file of conversations, in place of token shards."""
+        return self.data.endswith(SUFFIX)
 
     def learning_rate_at(self, step: int) -> float:
         """The learning rate of one step, counted from 0."""
@@ -133,7 +173,8 @@ class TrainConfig:
         """The sizes of the model to train: the preset's with changes, or those of ``init_from``.
 
         Raises ValueError if that one has another vocabulary or sees fewer than block_size tokens.
-        A Llama may have more rows than its tokenizer has tokens, up to a round number.
+        A Llama may have more rows than its tokenizer has tokens, up to a round number. For
+        conversations the model gets the two tokens of the roles, unless it has them.
         """
         if self.init_from is None:
             sizes = replace(self._preset(), vocab_size=vocab_size)
@@ -141,6 +182,8 @@ class TrainConfig:
             sizes = load_config(self.init_from)
         rows, is_llama = sizes.vocab_size, isinstance(sizes, LlamaConfig)
         fits = rows == vocab_size or (is_llama and rows > vocab_size)
+        if self.has_conversations and rows + len(ROLES) == vocab_size:
+            fits, sizes = True, replace(sizes, vocab_size=vocab_size)
         if not fits or sizes.block_size < self.block_size:
             raise ValueError(
                 f"{self.init_from} has {sizes.vocab_size} ids and sees at most {sizes.block_size} "

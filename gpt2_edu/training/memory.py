@@ -28,7 +28,9 @@ class StepMemory:
     def needed(self) -> int:
         """Bytes, as estimated by flops.memory."""
         B, T, kind = self.config.batch_size, self.config.block_size, self.device.type
-        return flops.memory(self.sizes, B, T, self.precision, device_type=kind).total
+        memory = flops.memory(self.sizes, B, T, self.precision, device_type=kind)
+        frozen = memory.gradients + memory.optimiser if self.config.lora_rank else 0
+        return memory.total - frozen
 
     def check(self) -> None:
         """Raise ValueError if a CPU has too little: the system would kill the process silently."""

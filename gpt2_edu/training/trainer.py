@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,10 @@ from ..machine.files import named_path
 from ..machine.measure import fastest
 from ..machine.messages import changes
 from ..models import load_config, load_model, new_model
-from ..tokenizer import RANKS, is_own, load_encoding
+from ..tokenizer import END_OF_TEXT, RANKS, is_own, load_encoding
 from ..tokenizer_json import FILE
+from ..tuning import Conversations, add_lora, load_adapter, merge, save_adapter, with_roles
+from ..tuning.messages import IGNORED, role_encoding
 from ..weights import locate
 from . import checkpoint as ck
 from .config import TrainConfig, read_train_config
@@ -60,6 +63,8 @@ from .run_log import Listener, Row, RunLog, timings
 # A second signal within this time is an echo: torchrun passes on what the terminal has already
 # sent to every process.
 ECHO_SECONDS = 1.0
+
+Data = TokenShards | Conversations  # of one split
 
 
 @dataclass(frozen=True)
@@ -164,21 +169,26 @@ class Trainer:
         # float16 has no small numbers: the loss is scaled up to keep gradients from becoming 0.
         self.scaler = torch.amp.GradScaler(device.type, enabled=dtype == torch.float16)
 
-        train = TokenShards(config.data)
+        checkpoint = find_checkpoint(self.folder, config)
+        train, self.val = self._data(checkpoint)
         self.tokenizer = train.encoding
-        names = "batch_size", "block_size", "align"
-        self.windows = asdict(ranks) | {name: getattr(config, name) for name in names}
+        self.windows = asdict(ranks) | {
+            "batch_size": config.batch_size,
+            "block_size": config.block_size,
+            "align": config.align or config.has_conversations,
+        }
         self.loader = BatchLoader(train, seed=config.seed, **self.windows)
-        self.val = TokenShards(config.data, "val") if config.eval_every else None
         if self.val is not None:
             self.val_batches()  # raises ValueError if the shards hold less than one window
 
-        checkpoint = find_checkpoint(self.folder, config)
         vocab_size = train.vocab_size
         sizes = load_config(checkpoint) if checkpoint else config.model_config(vocab_size)
-        if begin := checkpoint or (config.init_from and locate(config.init_from)):
+        begin = checkpoint or (config.init_from and locate(config.init_from))
+        if begin and isinstance(train, TokenShards):
             check_same_vocabulary(begin, train, str(checkpoint or config.init_from))
         self.prompt = self.tokenizer.encode(config.prompt, allowed_special="all")
+        if isinstance(train, Conversations) and config.prompt == END_OF_TEXT:
+            self.prompt = (self.val or train).question()
         if config.sample_every and max(self.prompt) >= sizes.vocab_size:
             raise ValueError(
                 f"the prompt {config.prompt!r} has the id {max(self.prompt)}, outside the "
@@ -189,8 +199,12 @@ class Trainer:
         with self.memory.explain_errors():
             seed_all(config.seed)  # the same weights on every rank
             model = self._model = new_model(sizes)
-            if config.init_from is not None and checkpoint is None:
-                model.load_state_dict(load_model(config.init_from).state_dict())
+            if config.init_from is not None and (checkpoint is None or config.lora_rank):
+                model.load_state_dict(self._weights_to_start_from(config.init_from))
+            if config.lora_rank and checkpoint is None:
+                add_lora(model, config.lora())
+            elif config.lora_rank and checkpoint is not None:
+                load_adapter(model, checkpoint / ck.ADAPTER)
             self.training_model = distribute(model, ranks, fsdp=config.fsdp, compiled=self.compiled)
             betas, decay = (config.beta1, config.beta2), config.weight_decay
             self.optimizer = make_optimizer(model, lr=config.lr, betas=betas, weight_decay=decay)
@@ -200,6 +214,25 @@ class Trainer:
         ranks.gather(None)  # wait: all have read the folder before the first one writes
         if ranks.first:
             open_folder(self.folder, config)
+
+    def _data(self, checkpoint: Path | None) -> tuple[Data, Data | None]:
+        """What is trained on, and what is validated with, if anything is."""
+        config = self.config
+        if not config.has_conversations:
+            val = TokenShards(config.data, "val") if config.eval_every else None
+            return TokenShards(config.data), val
+        encoding = role_encoding(load_encoding(checkpoint or locate(config.init_from or "")))
+        read = partial(Conversations, config.data, encoding, config.block_size)
+        val = read("val", config.loss_on) if config.eval_every else None
+        return read("train", config.loss_on), val
+
+    def _weights_to_start_from(self, name: str) -> dict[str, Tensor]:
+        """Those of ``init_from``. Raises ValueError for integers, which have no gradient."""
+        model = load_model(name)
+        model.can_learn()
+        if self.config.has_conversations:
+            model, _ = with_roles(model, load_encoding(locate(name)))
+        return model.state_dict()
 
     @property
     def sequences_per_step(self) -> int:
@@ -274,13 +307,14 @@ class Trainer:
             group["lr"] = lr
         self.optimizer.zero_grad()
         total = torch.zeros((), device=self.ranks.device)
-        for i in range(config.grad_accum):
-            inputs, targets = self.loader.next_batch()  # (B, T) each
+        batches = [self.loader.next_batch() for _ in range(config.grad_accum)]  # (B, T) each
+        parts = self._parts(batches)
+        for i, (inputs, targets) in enumerate(batches):
             with micro_step(self.training_model, last=i == config.grad_accum - 1):
                 with self.autocast:
                     _, loss = self.training_model(inputs, targets)
-                self.scaler.scale(loss / config.grad_accum).backward()
-            total += loss.detach() / config.grad_accum
+                self.scaler.scale(loss / parts[i]).backward()
+            total += loss.detach() / parts[i]
         self.scaler.unscale_(self.optimizer)
         clip = config.grad_clip or math.inf
         norm = float(full_tensor(nn.utils.clip_grad_norm_(self.model.parameters(), clip)))
@@ -290,6 +324,17 @@ class Trainer:
         self.scaler.update()
         self.step += 1
         return {"step": self.step, "loss": mean_loss, "lr": lr, "grad_norm": norm}
+
+    def _parts(self, batches: list[tuple[Tensor, Tensor]]) -> list[float]:
+        """What to divide the mean loss of each batch by, so that each token counts the same.
+
+        Full windows have equally many. Of conversations, answers differ in length.
+        """
+        if not self.config.has_conversations:
+            return [self.config.grad_accum] * len(batches)
+        counts = [count_targets(targets) for _, targets in batches]
+        mean = self.ranks.sum(sum(counts))[0] / self.ranks.world_size  # of a rank
+        return [mean / count for count in counts]
 
     def _check_finite(self, loss: float, norm: float, lr: float) -> None:
         # In float16 the scaler skips a step whose gradient is not finite, and halves its scale,
@@ -344,10 +389,14 @@ class Trainer:
         second = self.measure_step()
         validated = left // config.eval_every * config.eval_batches if config.eval_every else 0
         duration = second * (left + validated / (3 * config.grad_accum))
+        amount = f"The text has {text:,}, {text / parameters:.2f} for each parameter."
+        if isinstance(self.loader.shards, Conversations):
+            amount = f"{len(self.loader.shards.examples):,} conversations to learn from."
+        learned = sum(p.numel() for p in self.model.parameters() if p.requires_grad)
+        few = f", {learned:,} of them trained" if config.lora_rank else ""
         return (
-            f"{parameters:,} parameters: {sizes.n_layer} blocks, {sizes.n_head} heads, width "
-            f"{sizes.n_embd}, {sizes.vocab_size:,} tokens. The text has {text:,}, "
-            f"{text / parameters:.2f} for each parameter.\n{config.steps:,} steps of "
+            f"{parameters:,} parameters{few}: {sizes.n_layer} blocks, {sizes.n_head} heads, width "
+            f"{sizes.n_embd}, {sizes.vocab_size:,} tokens. {amount}\n{config.steps:,} steps of "
             f"{self.sequences_per_step} × {config.block_size} tokens read it "
             f"{config.steps * tokens_per_step / text:.1f} times: {work / 1e12:,.1f} TFLOP. "
             f"At the {second:.2g} s a step measured now, {left:,} steps on {self.ranks.device} "
@@ -394,15 +443,16 @@ class Trainer:
         """
         batches, device = self.val_batches(), self.ranks.device
         idle = torch.zeros(1, self.config.block_size, dtype=torch.int64, device=device)
-        total = rows = 0.0
+        total = tokens = 0.0
         with eval_mode(self.model), self._uncompiled():
             while self.ranks.any((batch := next(batches, None)) is not None):
                 with self.autocast:
                     _, loss = self.model(*(batch or (idle, idle)))
                 if batch:
-                    total, rows = total + float(loss) * len(batch[0]), rows + len(batch[0])
-        total, rows = self.ranks.sum(total, rows)
-        return total / rows
+                    count = count_targets(batch[1])
+                    total, tokens = total + float(loss) * count, tokens + count
+        total, tokens = self.ranks.sum(total, tokens)
+        return total / tokens
 
     def sample(self) -> str:
         """A text that continues the prompt. All ranks draw the same one."""
@@ -414,6 +464,7 @@ class Trainer:
                 config.sample_tokens,
                 generator=torch.Generator(device).manual_seed(config.seed + self.step),
                 overflow="crop",
+                eos_id=self.tokenizer.eot_token if config.has_conversations else None,
                 use_cache=not config.fsdp,
             )
         return self.tokenizer.decode(ids[0].tolist())
@@ -432,6 +483,7 @@ class Trainer:
         """
         ranks, model = self.ranks, self.model
         reshard(model)
+        config = self.config
         data = {"val_fingerprint": self.val.fingerprint} if self.val is not None else {}
         state = {
             "step": self.step,
@@ -441,21 +493,27 @@ class Trainer:
             "scaler": self.scaler.state_dict(),
             "random": ranks.gather(random_state(ranks.device)),
             "sequences_per_step": self.sequences_per_step,
-            "config": asdict(self.config),
+            "config": asdict(config),
         }
         averages = {
             f"{name}.{key}": value
             for name, parameter in model.named_parameters()
+            if parameter.requires_grad
             for key, value in self.optimizer.state[parameter].items()
         }
-        weights = gather_full(model.state_dict(), ranks)
+        merged = merge(model) if config.lora_rank else model
+        weights = gather_full(merged.state_dict(), ranks)
         averages = gather_full(averages, ranks)
+
+        def adapter(folder: Path) -> None:
+            save_adapter(model, folder, base=config.init_from or "", encoding=self.tokenizer)
 
         def write() -> None:
             self.check_folder()
             kind = model.config, model.layout
-            ck.save(self.folder, *kind, self.tokenizer, weights, averages, state)
-            ck.prune(self.folder, self.config.keep)
+            more = adapter if config.lora_rank else None
+            ck.save(self.folder, *kind, self.tokenizer, weights, averages, state, more)
+            ck.prune(self.folder, config.keep)
 
         if problem := ranks.on_first(write):
             raise OSError(f"{problem}. The older checkpoints are intact: make room and resume.")
@@ -479,7 +537,10 @@ class Trainer:
                 "same data, and with as many sequences a step: devices · batch_size · grad_accum."
             )
         for name, parameter in self.model.named_parameters():
-            copy_full_tensor(parameter, weights[name])
+            if not parameter.requires_grad:
+                continue
+            if name in weights:  # an adapter's are in files of their own
+                copy_full_tensor(parameter, weights[name])
             adam = self.optimizer.state[parameter]
             for key in ("exp_avg", "exp_avg_sq"):
                 adam[key] = torch.zeros_like(parameter, requires_grad=False)
@@ -490,6 +551,11 @@ class Trainer:
         if self.ranks.rank < len(state["random"]):  # an additional rank keeps its own seed
             set_random_state(state["random"][self.ranks.rank], self.ranks.device)
         self.step, self.best_val_loss = state["step"], state["best"]
+
+
+def count_targets(targets: Tensor) -> int:
+    """How many tokens bear a loss."""
+    return int((targets != IGNORED).sum())
 
 
 def check_same_vocabulary(model: Path, shards: TokenShards, name: str) -> None:

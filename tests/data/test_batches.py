@@ -32,6 +32,8 @@ class Counting:
         assert 0 <= start and start + length <= self.tokens
         return torch.arange(start, start + length)
 
+    windows = TokenShards.windows
+
 
 def epoch_of_windows(tokens: int, block_size: int, seed: int, epoch: int) -> list[int]:
     """The inputs' first tokens of an epoch, in order, read one window at a time."""

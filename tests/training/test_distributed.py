@@ -25,6 +25,7 @@ from gpt2_edu.training.distributed import Ranks, distribute, micro_step, process
 from gpt2_edu.training.run_log import read_log
 from tests.training.small_run import press_ctrl_c, result, small_config
 from tests.training.two_ranks import LLAMA, TWO_RANKS
+from tests.tuning import chats
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +41,9 @@ def runs(data, tmp_path_factory):
         Trainer(small_config(data, folder / name, grad_accum=accum, **TWO_RANKS)).train()
     llama = small_config(data, folder / "single-llama", grad_accum=2, **TWO_RANKS, **LLAMA)
     Trainer(llama).train()
+    begin = chats.save_chats(folder / "chat.jsonl"), chats.save_start(folder / "start")
+    alone = {"batch_size": 2, "grad_accum": 2}
+    Trainer(chats.config(*begin, folder / "single-tuned", **alone, **chats.LORA)).train()
     one = small_config(data, folder / "one", grad_accum=2, **TWO_RANKS)
     Trainer(one, on_log=press_ctrl_c(4)).train()
     torchrun = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone")
@@ -80,7 +84,7 @@ def assert_same_run(run: Path, reference: Path, tolerance: float = 2e-6) -> None
 @pytest.mark.parametrize(
     "two, one",
     [("ddp", "single"), ("ddp-4", "single-8"), ("fsdp", "single-4"), ("stopped", "single")]
-    + [("one", "single"), ("llama", "single-llama")],
+    + [("one", "single"), ("llama", "single-llama"), ("tuned", "single-tuned")],
 )
 def test_two_ranks_compute_what_one_computes(runs, two, one):
     """With accumulation too; "stopped" went on on one rank, "one" had begun there."""

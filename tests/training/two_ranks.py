@@ -2,7 +2,7 @@
 
     torchrun --nproc-per-node=2 -m tests.training.two_ranks SHARDS FOLDER
 
-FOLDER holds a run on one rank that was stopped after 5 steps.
+FOLDER holds a run on one rank that was stopped after 5 steps, conversations and a model to tune.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import torch.distributed as dist
 from gpt2_edu import weights
 from gpt2_edu.trainer import Trainer
 from tests.training.small_run import before_each_step, small_config
+from tests.tuning import chats
 
 # One process with grad_accum=2 takes the same sequences for a step as two with 1.
 TWO_RANKS = {"batch_size": 2, "dropout": 0.0}
@@ -56,6 +57,8 @@ def main(data: Path, folder: Path) -> None:
     rows = table.to_local().size(0)
     assert rows < len(table), "nothing was split"
     trainer("llama", fsdp=True, **LLAMA).train()
+    begin = folder / "chat.jsonl", folder / "start"
+    Trainer(chats.config(*begin, folder / "tuned", batch_size=2, **chats.LORA)).train()
     with before_each_step(stop_on_rank_1):
         trainer("stopped", fsdp=True).train()
     trainer("one", resume=True).train()  # begun on one rank
