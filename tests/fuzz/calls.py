@@ -28,6 +28,8 @@ from gpt2_edu.flops import flops_per_token, memory
 from gpt2_edu.machine.device import named_device, pick_precision
 from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.trainer import TrainConfig
+from gpt2_edu.tuning import LoraConfig, render
+from gpt2_edu.tuning.messages import role_encoding
 from tests.fuzz.tally import Tally
 
 SIZES = GPT2Config(vocab_size=23, block_size=7, n_layer=1, n_head=2, n_embd=6)
@@ -54,6 +56,11 @@ ANYTHING = st.one_of(
     st.dictionaries(TEXTS, NUMBERS, max_size=2), st.just(SIZES), st.just(object()),
 )  # fmt: skip
 IDS = st.just(torch.tensor([[1, 2, 3]])) | ANYTHING
+MESSAGES = st.lists(
+    st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant"]) | ANYTHING},
+                          optional={"content": TEXTS | ANYTHING}) | ANYTHING, max_size=3
+)  # fmt: skip
+ROLES = role_encoding(load_tokenizer("crane"))
 INSIDE = TEXTS.filter(lambda text: ".." not in text and not text.startswith("/"))
 
 
@@ -86,7 +93,13 @@ def functions(model: GPT2) -> list[tuple[Callable[..., Any], tuple[Any, ...], st
         (load_tokenizer, (TEXTS | NUMBERS,), ""),
         (train_bpe, (ANYTHING, ANYTHING), ""),
         (make_encoding, (TEXTS, ranks), ""),
-        (partial(TrainConfig, data="nowhere"), (), "out lr steps seed model dropout keep prompt"),
+        (
+            partial(TrainConfig, data="nowhere"),
+            (),
+            "out lr steps seed model dropout keep prompt lora_rank",
+        ),
+        (LoraConfig, (), "rank alpha targets train_tables"),
+        (render, (ANYTHING | MESSAGES, st.just(ROLES)), ""),
         (PrepareConfig, (), "sources out val_fraction seed workers overwrite"),
         (TokenShards, (ANYTHING,), "split"),
         (check, (TEXTS | answered, ANYTHING), ""),

@@ -6,6 +6,7 @@ right content may come of it. No file is read for more than seconds, nor takes m
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import shutil
@@ -32,6 +33,15 @@ from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training.config import read_train_config
 from gpt2_edu.training.run_log import cut_log, read_log
+from gpt2_edu.tuning import (
+    Conversations,
+    LoraConfig,
+    add_lora,
+    load_adapter,
+    merge,
+    save_adapter,
+)
+from gpt2_edu.tuning.messages import role_encoding
 from gpt2_edu.web import save_for_page
 from tests.fuzz.mutate import damaged
 from tests.fuzz.tally import Tally
@@ -60,6 +70,11 @@ def kinds(place: Path) -> list[Kind]:
         record.mark_passed("gelu", None)
     texts = place / "a.jsonl"
     texts.write_text("\n".join(json.dumps({"text": f"Story {i}. A crane."}) for i in range(9)))
+    chat, crane = place / "chat.jsonl", role_encoding(load_tokenizer("crane"))
+    turns = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ivo"}]
+    chat.write_text(9 * (json.dumps({"messages": turns}) + "\n"))
+    adapter = place / "adapter"
+    save_adapter(add_lora(copy.deepcopy(model), LoraConfig(train_tables=True)), adapter)
     package = Path(gpt2_edu.tokenizer.__file__).parent
     ranks = place / "gpt2_edu/assets/crane/crane.tiktoken"
     ranks.parent.mkdir(parents=True)
@@ -68,6 +83,15 @@ def kinds(place: Path) -> list[Kind]:
 
     def loaded() -> Any:
         return GPT2.from_pretrained(place / "model")(torch.tensor([[1, 2, 3]]))[0].shape[-1]
+
+    def adapted() -> Any:
+        tuned, before = copy.deepcopy(model), model.state_dict().keys()
+        try:
+            load_adapter(tuned, adapter)
+        except Exception:
+            assert tuned.state_dict().keys() == before
+            raise
+        return merge(tuned)(torch.tensor([[1, 2, 3]]))[0].shape[-1]
 
     def in_one_file() -> Any:
         model = GPT2.from_pretrained(page)
@@ -79,9 +103,9 @@ def kinds(place: Path) -> list[Kind]:
         return read_state(folder)["step"], damage(newest)
 
     def log() -> None:
-        copy = Path(shutil.copy(run / "log.jsonl", place / "log-copy.jsonl"))
-        cut_log(copy, 1)
-        read_log(copy)
+        copied = Path(shutil.copy(run / "log.jsonl", place / "log-copy.jsonl"))
+        cut_log(copied, 1)
+        read_log(copied)
         for aside in place.glob("log-copy-damaged-*"):
             aside.unlink()
 
@@ -109,6 +133,9 @@ def kinds(place: Path) -> list[Kind]:
     return [
         (place / "model/config.json", loaded, False),
         (place / "model/model.safetensors", loaded, False),
+        (adapter / "adapter_config.json", adapted, False),
+        (adapter / "adapter_model.safetensors", adapted, False),
+        (chat, lambda: Conversations(chat, crane, 20).fingerprint and None, False),
         (page, in_one_file, False),
         (newest / "model.safetensors", checkpoint, True),
         (newest / "optimizer.safetensors", checkpoint, True),
