@@ -95,6 +95,7 @@ class Trainer:
         self.step = 0  # steps done, also by earlier processes
         self.best_val_loss: float | None = None
         self.check_folder: Callable[[], None] = lambda: None
+        self.val: Data | None = None
         self._model: LanguageModel | None = None
         self._stop = threading.Event()
 
@@ -187,8 +188,9 @@ class Trainer:
         if begin and isinstance(train, TokenShards):
             check_same_vocabulary(begin, train, str(checkpoint or config.init_from))
         self.prompt = self.tokenizer.encode(config.prompt, allowed_special="all")
-        if isinstance(train, Conversations) and config.prompt == END_OF_TEXT:
-            self.prompt = (self.val or train).question()
+        shown = self.val or train
+        if isinstance(shown, Conversations) and config.prompt == END_OF_TEXT:
+            self.prompt = shown.question()
         if config.sample_every and max(self.prompt) >= sizes.vocab_size:
             raise ValueError(
                 f"the prompt {config.prompt!r} has the id {max(self.prompt)}, outside the "
@@ -219,8 +221,8 @@ class Trainer:
         """What is trained on, and what is validated with, if anything is."""
         config = self.config
         if not config.has_conversations:
-            val = TokenShards(config.data, "val") if config.eval_every else None
-            return TokenShards(config.data), val
+            train = TokenShards(config.data)
+            return train, TokenShards(config.data, "val") if config.eval_every else None
         encoding = role_encoding(load_encoding(checkpoint or locate(config.init_from or "")))
         read = partial(Conversations, config.data, encoding, config.block_size)
         val = read("val", config.loss_on) if config.eval_every else None

@@ -10,10 +10,9 @@ from torch.nn import functional as F
 from ..language_model import LanguageModel
 
 
-class Adapted(nn.Module):
+class Adapted:
     """A module with a frozen weight; ``merged()`` is what the adapter in use makes of it."""
 
-    weight: nn.Parameter
     in_use: str | None = None
 
 
@@ -23,11 +22,9 @@ def adapted(model: nn.Module) -> dict[str, Any]:
 
 
 class AdaptedTable(Adapted):
-    """A table (V, C) in whose place an adapter may have its own."""
+    """A table (V, C) in whose place an adapter may have its own, in ``tables``."""
 
-    tables: nn.ParameterDict
-
-    def merged(self) -> Tensor:
+    def merged(self: Any) -> Tensor:
         return self.tables[self.in_use] if self.in_use in self.tables else self.weight
 
 
@@ -35,7 +32,7 @@ class AdaptedEmbedding(AdaptedTable, nn.Embedding):
     """The token embeddings."""
 
     def __init__(self, table: nn.Embedding) -> None:
-        super().__init__(*table.weight.shape, _weight=table.weight)
+        super().__init__(table.num_embeddings, table.embedding_dim, _weight=table.weight)
         self.weight, self.tables = table.weight, nn.ParameterDict()
 
     def forward(self, idx: Tensor) -> Tensor:
@@ -56,11 +53,11 @@ class AdaptedHead(AdaptedTable, nn.Linear):
 
 def add_table(model: LanguageModel, name: str) -> None:
     """Give an adapter a copy of the token embeddings to train, and of a head that is not tied."""
-    if not isinstance(model.wte, AdaptedEmbedding):
-        tied = model.is_tied()
-        model.transformer.wte = AdaptedEmbedding(model.wte)
-        tables = model.transformer.wte.tables if tied else nn.ParameterDict()
-        model.lm_head = AdaptedHead(model.lm_head, tables)
-    for module in (model.transformer.wte, model.lm_head):
-        if name not in module.tables:
+    wte, head = model.wte, model.lm_head
+    if not isinstance(wte, AdaptedEmbedding):
+        wte, tied = AdaptedEmbedding(wte), model.is_tied()
+        head = AdaptedHead(head, wte.tables if tied else nn.ParameterDict())
+        model.transformer.wte, model.lm_head = wte, head
+    for module in adapted(model).values():
+        if isinstance(module, AdaptedEmbedding | AdaptedHead) and name not in module.tables:
             module.tables[name] = nn.Parameter(module.weight.detach().clone())

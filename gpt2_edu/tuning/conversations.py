@@ -132,7 +132,7 @@ class Conversations:
 
     def question(self) -> list[int]:
         """The ids of the first conversation up to its last answer; of a text, its beginning."""
-        asked = self.encoding.encode_single_token(ASSISTANT)
+        (asked,) = self.encoding.encode(ASSISTANT, allowed_special="all")
         ids = next(
             (one.ids for one in self.examples if asked in one.ids), [self.encoding.eot_token]
         )

@@ -57,7 +57,7 @@ class LoraLinear(Adapted, nn.Linear):
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight, self.bias = linear.weight, linear.bias
         self.lora_A, self.lora_B = nn.ParameterDict(), nn.ParameterDict()
-        self.configs: dict[str | None, LoraConfig] = {}
+        self.configs: dict[str, LoraConfig] = {}
 
     def add(self, name: str, config: LoraConfig) -> None:
         """Add an adapter that changes nothing yet."""
@@ -69,13 +69,13 @@ class LoraLinear(Adapted, nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         y = super().forward(x)
-        if (name := self.in_use) not in self.configs:
+        if (name := self.in_use) is None or name not in self.configs:
             return y
         A, B, scale = self.lora_A[name], self.lora_B[name], self.configs[name].scale
         return y + scale * F.linear(F.linear(x, A), B)
 
     def merged(self) -> Tensor:
-        if (name := self.in_use) not in self.configs:
+        if (name := self.in_use) is None or name not in self.configs:
             return self.weight
         A, B, scale = self.lora_A[name], self.lora_B[name], self.configs[name].scale
         return self.weight + scale * B @ A

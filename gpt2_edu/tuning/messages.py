@@ -115,7 +115,7 @@ def prompt(messages: object, encoding: Encoding) -> list[int]:
     checked = check_messages(messages)
     if checked[-1]["role"] != "user":
         raise ValueError("the last message must be the user's: it is what is answered")
-    return [*_render(checked, encoding, " ").ids, encoding.encode_single_token(ASSISTANT)]
+    return _render(checked, encoding, " ").ids + encoding.encode(ASSISTANT, allowed_special="all")
 
 
 def plain(text: str, encoding: Encoding) -> Rendered:
@@ -135,7 +135,7 @@ def _render(messages: list[Message], encoding: Encoding, before_answer: str) -> 
         new = encoding.encode_ordinary(before_answer + text if is_answer else text)
         new += [encoding.eot_token] * is_answer
         if role in ROLES:  # the role's own token is given, and never to be predicted
-            ids.append(encoding.encode_single_token(f"<|{role}|>"))
+            ids += encoding.encode(f"<|{role}|>", allowed_special="all")
             answer.append(False)
         ids, answer = ids + new, answer + [is_answer] * len(new)
     return Rendered(ids, answer)

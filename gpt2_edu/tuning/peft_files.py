@@ -156,7 +156,7 @@ def lora_config(settings: Mapping[str, Any], path: Path) -> LoraConfig:
             return LoraConfig(
                 rank=settings["r"],
                 alpha=settings["lora_alpha"],
-                targets=tuple(names),
+                targets=tuple(names or ()),
                 train_tables=bool(tables),
             )
     except (TypeError, ValueError) as error:
