@@ -19,6 +19,7 @@ from gpt2_edu.models import load_model_tokenizer
 from gpt2_edu.quantize import quantize
 from gpt2_edu.trainer import Trainer
 from gpt2_edu.training.config import LOG
+from gpt2_edu.training.memory import StepMemory
 from gpt2_edu.training.run_log import read_log
 from gpt2_edu.tuning import Conversations, load_adapter, merge, with_roles
 from gpt2_edu.tuning.conversations import read_conversations
@@ -26,7 +27,7 @@ from gpt2_edu.tuning.messages import role_encoding
 from tests.training.small_run import press_ctrl_c, result, small_config, write_shards
 from tests.tuning.chats import LORA, NO_SIZES, SIZES, chats, config, line, save_chats, save_start
 
-CRANE = load_tokenizer("crane")
+CRANE, CPU = load_tokenizer("crane"), torch.device("cpu")
 
 
 @pytest.fixture(scope="session")
@@ -135,6 +136,14 @@ def test_a_plain_text_is_tuned_by_lora_too(tmp_path):
     Trainer(tuned).train()
     losses = [row["val_loss"] for row in read_log(tmp_path / "run" / LOG) if "val_loss" in row]
     assert losses[-1] < losses[0] and load_model(tmp_path / "run").config.vocab_size == 97
+
+
+def test_lora_needs_no_memory_for_gradients_of_what_is_frozen(chat, start, tmp_path):
+    whole, lora = (
+        StepMemory(config(chat, start, tmp_path, **kind), load_model(start).config, CPU, "float32")
+        for kind in ({}, LORA)
+    )
+    assert whole.needed - lora.needed == 12 * load_model(start).num_parameters()
 
 
 def test_a_llama_is_tuned(chat, tmp_path):
