@@ -27,6 +27,7 @@ from ..sampling import sample_next
 from ..tokenizer import RANKS, Encoding, load_encoding, stream_text, until
 from ..tuning import load_adapter, merge, prompt, with_roles
 from ..tuning.messages import has_roles
+from ..tuning.peft_files import adapter_folder
 from ..weights import locate
 from . import command, standard_input
 
@@ -47,7 +48,9 @@ class GenerateOptions:
         "owner/name or owner/name@revision",
         "gpt2",
     )
-    adapter: str | None = option("folder of a LoRA adapter to add to the model", None)
+    adapter: str | None = option(
+        "a LoRA adapter to add to the model: its folder, or ask, for crane", None
+    )
     tokenizer: str | None = option(
         "another tokenizer than the model's own: a name, or a file of ranks", None
     )
@@ -206,7 +209,7 @@ def load(
         check_vocabulary(model, tokenizer)
     if adapter is None:
         return model, tokenizer
-    beside = named_path(adapter)
+    beside = adapter_folder(adapter)
     if (beside / RANKS).is_file() and has_roles(load_encoding(beside)):
         model, tokenizer = with_roles(model, tokenizer)
     return merge(load_adapter(model, beside)), tokenizer

@@ -30,6 +30,7 @@ from .lora import LoraConfig, LoraLinear, adapters, add_lora
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 PREFIX, BASE = "base_model.model.", "gpt2-edu.base"
 HEAD = f"{PREFIX}lm_head.weight"
+BUNDLED = {"ask": Path(__file__).parents[1] / "assets" / "ask"}  # adapters in this package
 TABLES = ("wte", "embed_tokens", "lm_head")  # of GPT-2, of Llama, and of both
 M = TypeVar("M", bound=LanguageModel)
 
@@ -97,11 +98,12 @@ def save_adapter(
 def load_adapter(model: M, folder: str | PathLike[str], name: str = "default") -> M:
     """Add the adapter in a folder to a model, ready to learn, and use it. Returns the model.
 
+    "ask" is the one in this package, with which the model of Crane World answers questions.
     Raises FileNotFoundError for a missing file and ValueError, before anything is changed, for one
     that is damaged, for what peft does besides LoRA, and for an adapter of another model.
     """
     model.can_learn()
-    place = named_path(folder)
+    place = adapter_folder(folder)
     for file in (CONFIG, WEIGHTS):
         if not (place / file).is_file():
             raise FileNotFoundError(f"{place} holds no adapter: it lacks {file}")
@@ -133,6 +135,12 @@ def load_adapter(model: M, folder: str | PathLike[str], name: str = "default") -
         for key, parameter in stored_tensors(model, name).items():
             parameter.copy_(found[key])
     return model
+
+
+def adapter_folder(name: str | PathLike[str]) -> Path:
+    """The folder of an adapter, by its path or as the name of one in this package."""
+    folder = named_path(name)
+    return BUNDLED.get(str(name), folder) if not folder.exists() else folder
 
 
 def read_settings(path: Path) -> dict[str, Any]:

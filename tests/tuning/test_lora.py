@@ -20,6 +20,7 @@ from gpt2_edu.tuning import (
     disabled,
     load_adapter,
     merge,
+    peft_files,
     save_adapter,
     use_adapter,
 )
@@ -299,6 +300,14 @@ def test_damaged_files_are_refused(saved, tmp_path):
     refuses(saved, base("gpt2"), f"it lacks {CONFIG}", FileNotFoundError)
     shutil.rmtree(saved)
     refuses(saved, base("gpt2"), "holds no adapter", FileNotFoundError)
+
+
+def test_a_name_finds_an_adapter_of_this_package_unless_a_folder_has_it(saved, monkeypatch):
+    monkeypatch.setitem(peft_files.BUNDLED, "mine", saved)
+    monkeypatch.chdir(saved.parent)
+    assert load_adapter(base("gpt2"), "mine")(IDX)[0].equal(tuned()(IDX)[0])
+    (saved.parent / "mine").mkdir()
+    refuses("mine", base("gpt2"), "mine holds no adapter", FileNotFoundError)
 
 
 def test_an_adapter_of_a_llama_is_read_back(tmp_path):
