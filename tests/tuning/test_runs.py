@@ -21,7 +21,7 @@ from gpt2_edu.trainer import Trainer
 from gpt2_edu.training.config import LOG
 from gpt2_edu.training.memory import StepMemory
 from gpt2_edu.training.run_log import read_log
-from gpt2_edu.tuning import Conversations, load_adapter, merge, with_roles
+from gpt2_edu.tuning import Conversations, example_batch, load_adapter, merge, with_roles
 from gpt2_edu.tuning.conversations import read_conversations
 from gpt2_edu.tuning.messages import role_encoding
 from tests.training.small_run import press_ctrl_c, result, small_config, write_shards
@@ -106,24 +106,25 @@ def test_the_sample_is_an_answer_to_a_question_kept_for_validation(finished, cha
     assert sample.startswith(asked) and asked.endswith("<|assistant|>")
 
 
-def test_each_token_of_an_answer_counts_the_same_however_a_step_is_divided(chat, start, tmp_path):
-    """The mean of batches' means would give short answers more weight."""
-    lines = [
-        line("Who?", "Ivo"),
-        line("Who?", "Ivo saw a hat and a map and a rope and a lamp"),
-    ] * 20
+def test_each_token_of_an_answer_counts_the_same_however_a_step_is_divided(start, tmp_path):
+    """In training and in validation: a mean of batches' means would favour short answers."""
+    long = "Ivo saw a hat and a map and a rope and a lamp"
     path = tmp_path / "uneven.jsonl"
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join([line("Who?", "Ivo"), line("Who?", long)] * 40))
+    val = Conversations(path, role_encoding(CRANE), 40, "val").examples
+    assert len({len(one.ids) for one in val}) == 2
     rows = {}
     for batch_size, grad_accum in ((8, 1), (2, 4), (1, 8)):
         out = tmp_path / f"run-{batch_size}"
         sizes = {"batch_size": batch_size, "grad_accum": grad_accum, "steps": 3, "warmup_steps": 0}
+        sizes |= {"eval_every": 1, "eval_batches": 40}
         Trainer(config(path, start, out, **sizes)).train()
-        rows[batch_size] = [
-            (row["loss"], row["grad_norm"]) for row in read_log(out / LOG) if "loss" in row
-        ]
+        logged = read_log(out / LOG)[1:]
+        rows[batch_size] = [(row["loss"], row["grad_norm"], row["val_loss"]) for row in logged]
     for other in (2, 1):
         assert rows[other] == [pytest.approx(row, rel=1e-4) for row in rows[8]]
+    _, loss = load_model(checkpoints(out)[-1])(*example_batch(val))
+    assert rows[1][-1][2] == pytest.approx(loss.item(), rel=1e-4)
 
 
 def test_a_plain_text_is_tuned_by_lora_too(tmp_path):
