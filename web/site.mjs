@@ -19,6 +19,7 @@ import {
   startEngine,
   unpackTokenizer,
 } from "./page.mjs";
+import { GROUP, roundTo } from "./rounding.mjs";
 import { nextProbabilities } from "./sampling.mjs";
 import { list, open, remove } from "./storage.mjs";
 import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
@@ -26,6 +27,7 @@ import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
 /** @type {any} */ (globalThis).gpt2 = {
   END_OF_TEXT,
   Engine,
+  GROUP,
   PUBLISHED,
   SPACE,
   SUPERSEDED,
@@ -40,6 +42,7 @@ import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
   readConfig,
   script,
   remove,
+  roundTo,
   startEngine,
   unpackTokenizer,
 };

@@ -1,13 +1,13 @@
 // Weights as whole numbers times a scale, in a quarter of float32's memory or in a sixth: faster, and
 // not identical.
 //
-// They are rounded as round_to of gpt2_edu/quantize.py rounds them. The scale of a group of weights is
-// the largest of them, whatever its sign, over 127 in int8 and over 7 in int4; a weight becomes the
-// nearest whole number of scales. In int8 a group is a row, in int4 it is 32 weights. The numbers that
-// weights are multiplied by are rounded in the same way, each token's by the largest of them over 8,191.
+// They are rounded by the rule of rounding.mjs: in int8 a row has a scale, in int4 each 32 weights. The
+// numbers that weights are multiplied by are rounded in the same way, each token's by the largest of them
+// over 8,191.
 
 import { align } from "./memory.mjs";
 import { fromHex } from "./numbers.mjs";
+import { GROUP, toWhole } from "./rounding.mjs";
 import { Placed, WasmBackend, placeOf } from "./wasm.mjs";
 import { KERNEL } from "./whole_kernel.mjs";
 
@@ -16,7 +16,6 @@ import { KERNEL } from "./whole_kernel.mjs";
 
 const LARGEST_INPUT = 8191; // so that the kernel's sums stay below 2³¹
 const LONGEST_ROW = 8192; // of int8, for the same reason; int4 is summed by groups
-const GROUP = 32; // weights of int4 that share a scale
 
 /**
  * A row has `width` weights, of which those behind the columns are zeros, and `groups` scales. In
@@ -74,7 +73,7 @@ export class WholeBackend extends WasmBackend {
     for (let r = first, from = 0; from < given.length; r++, from += columns) {
       for (let g = 0; g < groups; g++) {
         const [start, end] = [g * size, Math.min((g + 1) * size, columns)];
-        units[r * groups + g] = roundTo(given, from, row, 0, start, end, this.four ? 7 : 127);
+        units[r * groups + g] = toWhole(given, from, row, 0, start, end, this.four ? 7 : 127);
       }
       if (this.four) inFours(row, to, (r * width) / 4);
       else to.set(row, r * width);
@@ -116,7 +115,7 @@ export class WholeBackend extends WasmBackend {
     const [from, own] = [x.data, units.data];
     const to = new Int16Array(this.memory.buffer, rounded.place, T * width).fill(0);
     for (let t = 0; t < T; t++) {
-      own[t] = roundTo(from, t * columns, to, t * width, 0, columns, LARGEST_INPUT);
+      own[t] = toWhole(from, t * columns, to, t * width, 0, columns, LARGEST_INPUT);
     }
     const places = [rounded.place, units.place, numbers.place];
     const steps = [this.four ? width / 2 : width, scales.place, 4 * groups];
@@ -157,32 +156,6 @@ export async function startWhole(format) {
  */
 function isWhole(matrix) {
   return "groups" in matrix;
-}
-
-const EVEN = 1.5 * 2 ** 52; // added to a number and taken off again, it leaves a whole one: the nearest, of two the even
-
-/**
- * Numbers start … end - 1 of a row as whole ones, −largest … largest.
- * @param {Float32Array} row
- * @param {number} from  where it begins
- * @param {Int8Array | Int16Array} to
- * @param {number} at  where the same row begins there
- * @param {number} start
- * @param {number} end
- * @param {number} largest
- * @returns {number}  what one of them counts
- */
-function roundTo(row, from, to, at, start, end, largest) {
-  let most = 0;
-  for (let i = start; i < end; i++) {
-    const size = Math.abs(row[from + i]);
-    if (size > most) most = size;
-  }
-  const scale = Math.fround(most / largest) || 1;
-  for (let i = start; i < end; i++) {
-    to[at + i] = Math.fround(row[from + i] / scale) + EVEN - EVEN;
-  }
-  return scale;
 }
 
 /**

@@ -145,24 +145,13 @@ def exact_gelu() -> Edits:
     return edits
 
 
-def whole(x: Tensor, largest: int, group: int | None = None) -> Tensor:
-    """Each row, or group of it, as whole numbers up to ``largest`` times a scale.
-
-    The last group of a row may be shorter.
-    """
-    if group:
-        parts = x.split(group, dim=-1)
-        return torch.cat([whole(part, largest) for part in parts], dim=-1)
-    scale = x.abs().amax(-1, keepdim=True) / largest
-    return (x / scale.masked_fill(scale == 0, 1)).round() * scale
-
-
 def in_int8(weight: Tensor) -> Tensor:
-    return whole(weight, 127)
+    return round_to(weight, 8)
 
 
 def in_int4(weight: Tensor) -> Tensor:
-    return whole(weight, 7, group=32)
+    """A scale for each 32 weights; the last group of a row may be shorter."""
+    return torch.cat([round_to(part, 4) for part in weight.split(32, dim=-1)], dim=-1)
 
 
 def rounded(model: GPT2, to: Callable[[Tensor], Tensor], but: str = "") -> GPT2:
@@ -180,7 +169,7 @@ def rounded_inputs(model: GPT2) -> GPT2:
     """A model whose linear maps round what they are given."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
-            module.register_forward_pre_hook(lambda _, given: (whole(given[0], 8191),))
+            module.register_forward_pre_hook(lambda _, given: (round_to(given[0], 14),))
     return model
 
 

@@ -4,20 +4,20 @@
 import { Grammar } from "../language/grammar.mjs";
 import { judge } from "../language/judge.mjs";
 import { bundle } from "../page.mjs";
+import { GROUP } from "../rounding.mjs";
 import { nextAfter, pieces } from "./answers.mjs";
 import { Bars, goes, share } from "./bars.mjs";
 import { Board, heads as mapsOf } from "./board.mjs";
 import { fixed, make, quoted } from "./dom.mjs";
 import { Fewer } from "./fewer.mjs";
 import { BOOKS } from "./page_model.mjs";
-import { GROUP } from "./rounding.mjs";
 import { textStrip } from "./strip.mjs";
 import { Switchboard, choose, slider } from "./switchboard.mjs";
 
 /** @import { Shipped } from "../language/grammar.mjs" */
 /** @import { Verdict } from "../language/judge.mjs" */
 /** @import { Found } from "./fewer.mjs" */
-/** @import { Per } from "./rounding.mjs" */
+/** @import { Per } from "../rounding.mjs" */
 /** @typedef {{moved: number, p: number, story: string, wrong: boolean}} Rung */
 
 const MOST = 12; // tokens of the text, so that the map has its numbers

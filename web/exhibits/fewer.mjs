@@ -1,11 +1,11 @@
 // The page's model in fewer bits: its weights are read from the engine, rounded, and loaded beside it.
 // All versions share one place there, so they take turns; what was computed is kept.
 
-import { roundTo } from "./rounding.mjs";
+import { roundTo } from "../rounding.mjs";
 
 /** @import { Engine } from "../client.mjs" */
 /** @import { model as PageModel, Result } from "./page_model.mjs" */
-/** @import { Per } from "./rounding.mjs" */
+/** @import { Per } from "../rounding.mjs" */
 /** @typedef {{name: string, rows: number, columns: number, weight: Float32Array,
  *   bias: Float32Array | null, turned: boolean}} Module  turned: stored as (in, out) */
 /** @typedef {{result: Result, written: number[]}} Found */

@@ -1,7 +1,7 @@
 // Weights in fewer bits: the page rounds as gpt2_edu/quantize.py does, to the last bit.
 
 import { expect, test } from "vitest";
-import { roundTo } from "../exhibits/rounding.mjs";
+import { roundTo } from "../rounding.mjs";
 import { fixture } from "./files.mjs";
 
 const [{ columns, weight }, ...cases] = fixture("rounding");
