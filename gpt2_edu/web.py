@@ -1,4 +1,4 @@
-"""Model and tokenizer files for GPT-2 in the browser.
+"""Model and tokenizer files for the browser.
 
 A page opened from ``file://`` can load scripts only, so weights and tokenizers are embedded in
 scripts. They are generated on demand.
@@ -19,11 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import tiktoken
 
-from . import gpt2_weights
 from .crane import story
 from .crane.grammar import cell, crane_world
 from .crane.shipping import shipped
-from .gpt2_weights import config_to_hugging_face, to_hugging_face
 from .machine.files import read_json
 from .tokenizer import Encoding, load_tokenizer
 from .tokenizer_json import TokenizerJSON
@@ -137,10 +135,8 @@ def save_for_page(model: LanguageModel, encoding: Encoding, path: Path) -> None:
     """Save a safetensors file for the book's pages, with config and tokenizer in its header.
 
     Raises ValueError if the tokenizer's number of tokens differs from the model's, or exceeds
-    65,536, the most that pages can read, or if the model is not a GPT-2.
+    65,536, the most that pages can read.
     """
-    if model.layout is not gpt2_weights:
-        raise ValueError(f"the pages compute GPT-2s only, and this is a {model.layout.FAMILY}")
     if isinstance(encoding, TokenizerJSON):
         raise ValueError(f"the pages read merges like GPT-2's, and not {encoding.name}")
     if len(encoding._special_tokens) > 1:
@@ -157,10 +153,10 @@ def save_for_page(model: LanguageModel, encoding: Encoding, path: Path) -> None:
         raise ValueError(f"a page reads at most {2**16:,} tokens, the model has {V:,}")
     metadata = {
         "format": "pt",
-        "gpt2-edu.config": json.dumps(config_to_hugging_face(model.config)),
+        "gpt2-edu.config": json.dumps(model.layout.config_to_hugging_face(model.config)),
         "gpt2-edu.merges": _compressed_merges(encoding),
     }
-    save_tensors(to_hugging_face(model.published_state_dict()), path, metadata)
+    save_tensors(model.layout.to_hugging_face(model.published_state_dict()), path, metadata)
 
 
 def crane_deeds() -> dict[str, list[str]]:

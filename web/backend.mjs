@@ -1,8 +1,8 @@
 // The one place where a backend is chosen.
 
-import { numParameters } from "./config.mjs";
 import { shown } from "./messages.mjs";
 import { PlainBackend } from "./plain.mjs";
+import { numParameters } from "./shapes.mjs";
 import { WasmBackend } from "./wasm.mjs";
 import { WebGPUBackend } from "./webgpu.mjs";
 import { startWhole } from "./whole.mjs";
@@ -25,7 +25,7 @@ const LARGE = 50e6; // parameters from which on memory counts, and a graphics de
  * The best that runs here: WebAssembly, and plain JavaScript where that is missing; for a large
  * model WebGPU, where there is a real graphics device, or else weights as float16. These are kept
  * so with "wasm-half" and "webgpu-half"; in 8 or 4 bits, faster and not identical, with
- * "wasm-int8" and "wasm-int4".
+ * "wasm-int8" and "wasm-int4". WebGPU computes GPT-2s only.
  * @param {"auto" | "plain" | "wasm" | "wasm-half" | "wasm-int8" | "wasm-int4" | "webgpu" |
  *   "webgpu-half"} [wanted]
  * @param {Config} [config]  the sizes of the model, for "auto"
@@ -33,8 +33,12 @@ const LARGE = 50e6; // parameters from which on memory counts, and a graphics de
  */
 export async function pickBackend(wanted = "auto", config) {
   if (wanted === "plain") return new PlainBackend();
+  const graphics = wanted === "webgpu" || wanted === "webgpu-half";
+  if (graphics && config?.llama) {
+    throw new Error("WebGPU computes only GPT-2s here: use WebAssembly");
+  }
   const large = wanted === "auto" && config !== undefined && numParameters(config) > LARGE;
-  if (large || wanted === "webgpu" || wanted === "webgpu-half") {
+  if ((large && !config.llama) || graphics) {
     try {
       return await WebGPUBackend.start({ half: wanted === "webgpu-half", real: large });
     } catch (error) {

@@ -1,5 +1,6 @@
-// The sizes of a GPT-2, read from a config.json: ours, or Hugging Face's.
+// The sizes of a GPT-2 or a Llama, read from a config.json: ours, or Hugging Face's.
 
+import { read as readCard, Refused } from "./card/read.mjs";
 import { readObject, shown } from "./messages.mjs";
 
 /**
@@ -10,11 +11,26 @@ import { readObject, shown } from "./messages.mjs";
  * @property {number} nHead
  * @property {number} nEmbd
  * @property {number} headSize
- * @property {number} layerNormEpsilon
+ * @property {number} nKvHead  heads of keys and values; in GPT-2 every head has its own
+ * @property {number} nInner  width of the MLP
+ * @property {number} layerNormEpsilon  in Llama, RMSNorm's
+ * @property {Llama | null} llama  what only Llama has; null in GPT-2
+ * @property {{bits: number, group: number | null} | null} rounding  of a file of integers, as
+ *   gpt2_edu/quantize.py saves them: a scale for each `group` columns, or for each row
+ */
+/**
+ * Names as in config.py. `scaling`: as the file has it; null: the rotation is not slowed down.
+ * @typedef {object} Llama
+ * @property {number} ropeBase
+ * @property {Record<string, any> | null} scaling
+ * @property {boolean} tied
+ * @property {boolean} qkvBias  as in Qwen2
+ * @property {boolean} qkNorm  as in Qwen3
  */
 
 const LARGEST = 1 << 24; // no size of a GPT-2 comes near it
 const LONGEST = 1_000_000; // characters
+const RELATIVES = ["llama", "qwen2", "qwen3"];
 
 // What other models have otherwise, with the values that mean a GPT-2's; as in pretrained.py.
 /** @type {[string, unknown[]][]} */
@@ -35,7 +51,11 @@ export function readConfig(text) {
     text.length <= LONGEST ? JSON.parse(text) : null,
   );
   const { model_type: type = "gpt2", layer_norm_epsilon: epsilon = 1e-5 } = json;
-  if (type !== "gpt2") throw new Error(`this is a ${shown(type)}, and only a GPT-2 runs here`);
+  const rounding = roundingOf(json);
+  if (RELATIVES.includes(type)) return { ...llama(text), rounding };
+  if (type !== "gpt2") {
+    throw new Error(`this is a ${shown(type)}; here run gpt2, ${RELATIVES.join(", ")}`);
+  }
   const [nHead, nEmbd] = [whole(json, "n_head"), whole(json, "n_embd")];
   const inner = /** @type {[string, unknown[]]} */ (["n_inner", [4 * nEmbd, null]]);
   for (const [key, allowed] of [...FIXED, inner]) {
@@ -58,8 +78,41 @@ export function readConfig(text) {
     nHead,
     nEmbd,
     headSize,
+    nKvHead: nHead,
+    nInner: 4 * nEmbd,
     layerNormEpsilon: epsilon,
+    llama: null,
+    rounding,
   };
+}
+
+/**
+ * @param {string} text
+ * @returns {Omit<Config, "rounding">}
+ */
+function llama(text) {
+  let card;
+  try {
+    card = readCard(text);
+  } catch (error) {
+    throw error instanceof Refused ? new Error(error.message, { cause: error }) : error;
+  }
+  const { vocabSize, blockSize, nLayer, nHead, nKvHead, nEmbd, nInner, headSize } = card;
+  const { ropeBase, scaling, tied, qkvBias, qkNorm, epsilon: layerNormEpsilon } = card;
+  const sizes = { vocabSize, blockSize, nLayer, nHead, nKvHead, nEmbd, nInner, headSize };
+  return { ...sizes, layerNormEpsilon, llama: { ropeBase, scaling, tied, qkvBias, qkNorm } };
+}
+
+/** @param {Record<string, any>} json */
+function roundingOf({ quantization_config: given }) {
+  if (given === undefined || given === null) return null;
+  const { quant_method: method, bits, group = null } = given;
+  const known = method === "gpt2-edu" && (bits === 8 || bits === 4);
+  if (known && (group === null || (Number.isInteger(group) && group > 0))) return { bits, group };
+  throw new Error(
+    `its weights are rounded by ${shown(method)} to ${shown(bits)} bits: here those can be read ` +
+      "that gpt2-edu export --bits wrote",
+  );
 }
 
 /**
@@ -73,12 +126,4 @@ function whole(json, key) {
     throw new Error(`config.json must give ${key} as a whole number, not ${shown(value)}`);
   }
   return value;
-}
-
-/**
- * How many numbers the model has; lm_head is wte.
- * @param {Config} config
- */
-export function numParameters({ vocabSize: V, blockSize, nLayer: N, nEmbd: C }) {
-  return V * C + blockSize * C + N * (12 * C * C + 13 * C) + 2 * C;
 }

@@ -4,23 +4,22 @@
 /** @import { Backend } from "./plain.mjs" */
 
 /**
- * One third of (T, 3C), head by head: (H, T, D).
+ * Columns of (T, …), head by head: (H, T, D).
  * @param {Backend} backend
- * @param {Tensor} qkv
- * @param {number} third  0 for q, 1 for k, 2 for v
+ * @param {Tensor} x
+ * @param {number} first  column
  * @param {number} H
+ * @param {number} D
  */
-export function splitHeads(backend, qkv, third, H) {
-  const [T, width] = qkv.shape;
-  const C = width / 3;
-  const D = C / H;
+export function splitHeads(backend, x, first, H, D) {
+  const [T, width] = x.shape;
   const out = backend.make([H, T, D]);
-  backend.move(qkv, out, [H, T, D], [third * C, D, width], [0, T * D, D, 1]);
+  backend.move(x, out, [H, T, D], [first, D, width], [0, T * D, D, 1]);
   return out;
 }
 
 /**
- * (H, T, D) → (T, C): the heads' columns side by side again.
+ * (H, T, D) → (T, H · D): the heads' columns side by side again.
  * @param {Backend} backend
  * @param {Tensor} heads
  */

@@ -1,9 +1,11 @@
 // A model from its two files: config.json and model.safetensors.
 
-import { numParameters, readConfig } from "./config.mjs";
+import { readConfig } from "./config.mjs";
+import { Llama } from "./llama.mjs";
 import { GPT2 } from "./model.mjs";
 import { fromFile } from "./rounded.mjs";
 import { headerLength, readHeader } from "./safetensors.mjs";
+import { numParameters } from "./shapes.mjs";
 import { HEAD, loadWeights, matchEntries, pieces } from "./weights.mjs";
 
 /** @import { Config } from "./config.mjs" */
@@ -37,7 +39,7 @@ export async function loadModel(configText, weights, pickBackend, progress = () 
   const length = headerLength(await weights.read(0, 8), weights.size);
   const entries = readHeader(await weights.read(8, 8 + length), weights.size);
   const matched = rounded ? entries : matchEntries(entries, config);
-  await checkTied(matched, weights);
+  if (config.llama?.tied !== false) await checkTied(matched, weights);
   const backend = await pickBackend(config);
   try {
     const load = rounded ? fromFile : loadWeights;
@@ -48,7 +50,7 @@ export async function loadModel(configText, weights, pickBackend, progress = () 
       /** @type {any} */ (backend),
       progress,
     );
-    return new GPT2(config, loaded, backend);
+    return new (config.llama ? Llama : GPT2)(config, loaded, backend);
   } catch (error) {
     backend.close();
     if (!(error instanceof RangeError)) throw error; // a browser's own, where memory ends
@@ -62,7 +64,7 @@ export async function loadModel(configText, weights, pickBackend, progress = () 
 }
 
 /**
- * A file may hold lm_head too; GPT-2 has one table for both.
+ * A file may hold lm_head too, where it is the table of tokens.
  * @param {Map<string, Entry>} entries
  * @param {Source} weights
  */
@@ -73,7 +75,7 @@ async function checkTied(entries, weights) {
   for await (const [, numbers] of pieces(head, weights.read)) {
     const [, own] = /** @type {[number, Float32Array]} */ ((await others.next()).value);
     if (numbers.some((value, i) => value !== own[i])) {
-      throw new Error(`${HEAD} differs from wte.weight; GPT-2 has one table for both`);
+      throw new Error(`${HEAD} differs from wte.weight, and the model has one table for both`);
     }
   }
 }

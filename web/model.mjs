@@ -29,8 +29,8 @@ import { mergeHeads, splitHeads, writeKV } from "./heads.mjs";
  */
 
 /**
- * Keys and values of the tokens seen so far: for each layer K (H, S, D) and V (H, D, S), so that
- * scores and weighted sums are both products with rows.
+ * Keys and values of the tokens seen so far: for each layer K (K, S, D) and V (K, D, S) of K heads, so
+ * that scores and weighted sums are both products with rows.
  */
 export class KVCache {
   /**
@@ -48,12 +48,12 @@ export class KVCache {
     if (!(maxLength >= 1 && maxLength <= config.blockSize)) {
       throw new Error(`a cache holds 1 to ${config.blockSize} tokens, not ${maxLength}`);
     }
-    const { nLayer: N, nHead: H, headSize: D } = config;
+    const { nLayer: N, nKvHead: K, headSize: D } = config;
     this.maxLength = maxLength;
     this.length = 0;
     this.layers = Array.from({ length: N }, () => ({
-      k: room([H, maxLength, D]),
-      v: room([H, D, maxLength]),
+      k: room([K, maxLength, D]),
+      v: room([K, D, maxLength]),
     }));
   }
 
@@ -75,6 +75,8 @@ export class KVCache {
 }
 
 export class GPT2 {
+  Pass = Pass; // what it computes: llama.mjs has another
+
   /**
    * @param {Config} config
    * @param {Weights} weights
@@ -101,11 +103,11 @@ export class GPT2 {
     const stack = backend.mark();
     try {
       const kv = cache ?? new KVCache(config, backend, T, (shape) => backend.make(shape));
-      const pass = new Pass(this, tape, switches, kv, start, T);
+      const pass = new this.Pass(this, tape, switches, kv, start, T);
       let x = await pass.hidden(ids);
       if (lastOnly) x = backend.slice(x, T - 1, T);
-      const lmHead = this.weights["transformer.wte"].weight; // one table for both
-      let logits = backend.linear(x, lmHead, null);
+      const lmHead = this.weights.lm_head ?? this.weights["transformer.wte"]; // one table for both
+      let logits = backend.linear(x, lmHead.weight, null);
       logits = await pass.note("logits", logits, lastOnly ? "B 1 V" : "B T V");
       const result = await backend.read(logits);
       if (cache) cache.length = start + T;
@@ -117,7 +119,7 @@ export class GPT2 {
 }
 
 /** One forward pass: what its parts share. */
-class Pass {
+export class Pass {
   /**
    * @param {GPT2} model
    * @param {Tape | undefined} tape
@@ -143,14 +145,8 @@ class Pass {
    * @param {ArrayLike<number>} ids
    */
   async hidden(ids) {
-    const { backend, weights, start } = this;
-    let tokEmb = backend.lookUp(weights["transformer.wte"].weight, ids);
-    tokEmb = await this.note("tok_emb", tokEmb, "B T C");
-    const positions = Array.from(ids, (_, i) => start + i);
-    let posEmb = backend.lookUp(weights["transformer.wpe"].weight, positions);
-    if (this.switches.positions === false) backend.clear(posEmb);
-    posEmb = await this.note("pos_emb", posEmb, "T C");
-    let x = await this.note("embd", backend.add(tokEmb, posEmb), "B T C");
+    const { backend } = this;
+    let x = await this.note("embd", await this.embed(ids), "B T C");
     for (const layer of this.switches.order ?? Array(this.config.nLayer).keys()) {
       const stack = backend.mark();
       const after = await this.block(x, layer);
@@ -158,6 +154,21 @@ class Pass {
       backend.release(stack);
     }
     return this.note("ln_f", this.norm("transformer.ln_f", x), "B T C");
+  }
+
+  /**
+   * The vectors of the tokens and of their positions, added.
+   * @param {ArrayLike<number>} ids  (T)
+   */
+  async embed(ids) {
+    const { backend, weights, start } = this;
+    let tokEmb = backend.lookUp(weights["transformer.wte"].weight, ids);
+    tokEmb = await this.note("tok_emb", tokEmb, "B T C");
+    const positions = Array.from(ids, (_, i) => start + i);
+    let posEmb = backend.lookUp(weights["transformer.wpe"].weight, positions);
+    if (this.switches.positions === false) backend.clear(posEmb);
+    posEmb = await this.note("pos_emb", posEmb, "T C");
+    return backend.add(tokEmb, posEmb);
   }
 
   /**
@@ -182,16 +193,38 @@ class Pass {
    * @param {number} layer
    */
   async attention(x, layer) {
+    const path = `transformer.h.${layer}.attn.`;
+    const merged = await this.gather(await this.project(x, path), layer);
+    const out = this.linear(`${path}c_proj`, await this.note(`${path}merged`, merged, "B T C"));
+    return this.note(`${path}out`, out, "B T C");
+  }
+
+  /**
+   * Queries, keys and values, head by head.
+   * @param {Tensor} x  (T, C)
+   * @param {string} path  of the attention
+   */
+  async project(x, path) {
+    const { backend } = this;
+    const { nHead: H, headSize: D, nEmbd: C } = this.config;
+    const qkv = this.linear(`${path}c_attn`, x); // (T, 3C)
+    const q = await this.note(`${path}q`, splitHeads(backend, qkv, 0, H, D), "B H T D");
+    const k = await this.note(`${path}k`, splitHeads(backend, qkv, C, H, D), "B H T D");
+    const v = await this.note(`${path}v`, splitHeads(backend, qkv, 2 * C, H, D), "B H T D");
+    return { q, k, v };
+  }
+
+  /**
+   * The values that each query takes, by its weights; (T, H · D).
+   * @param {{q: Tensor, k: Tensor, v: Tensor}} qkv  each (heads, T, D)
+   * @param {number} layer
+   */
+  async gather({ q, k, v }, layer) {
     const { backend, start, T, switches } = this;
-    const { nHead: H, headSize: D } = this.config;
+    const { headSize: D } = this.config;
     const kept = this.cache.layers[layer];
     const path = `transformer.h.${layer}.attn.`;
     const S = start + T;
-
-    const qkv = this.linear(`${path}c_attn`, x); // (T, 3C)
-    const q = await this.note(`${path}q`, splitHeads(backend, qkv, 0, H), "B H T D");
-    const k = await this.note(`${path}k`, splitHeads(backend, qkv, 1, H), "B H T D");
-    const v = await this.note(`${path}v`, splitHeads(backend, qkv, 2, H), "B H T D");
     writeKV(backend, kept, k, v, start);
 
     const table = S === T ? "B H T T" : "B H T S";
@@ -207,10 +240,7 @@ class Pass {
       if (n === layer) backend.clear(backend.slice(heads, h, h + 1));
     }
     heads = await this.note(`${path}heads`, heads, "B H T D");
-
-    const merged = await this.note(`${path}merged`, mergeHeads(backend, heads), "B T C");
-    const out = this.linear(`${path}c_proj`, merged);
-    return this.note(`${path}out`, out, "B T C");
+    return mergeHeads(backend, heads);
   }
 
   /**
@@ -234,7 +264,7 @@ class Pass {
    */
   linear(name, x) {
     const { weight, bias } = this.weights[name];
-    return this.backend.linear(x, weight, bias);
+    return this.backend.linear(x, weight, bias ?? null);
   }
 
   /**

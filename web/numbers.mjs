@@ -28,6 +28,14 @@ export function geluTanh(x) {
   return x / (1 + Math.exp(-2 * Math.sqrt(2 / Math.PI) * (x + 0.044715 * x * x * x)));
 }
 
+/**
+ * x · sigmoid(x)
+ * @param {number} x
+ */
+export function silu(x) {
+  return x / (1 + Math.exp(-x));
+}
+
 /** @param {number} x */
 export function geluErf(x) {
   return 0.5 * x * (1 + erf(x / Math.SQRT2));

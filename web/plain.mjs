@@ -5,7 +5,7 @@
 // nearly all the time, and that wasm.mjs replaces.
 
 import { Memory } from "./memory.mjs";
-import { geluErf, geluTanh, softmax } from "./numbers.mjs";
+import { geluErf, geluTanh, silu, size, softmax } from "./numbers.mjs";
 
 /** @import { Matrix, Tensor } from "./memory.mjs" */
 
@@ -68,6 +68,49 @@ export class PlainBackend extends Memory {
       }
     }
     return out;
+  }
+
+  /**
+   * x / √(mean of x² + ε) · weight over each row of C numbers.
+   * @param {Tensor} x  (…, C)
+   * @param {Tensor} weight  (C)
+   * @param {number} epsilon
+   */
+  rmsNorm(x, weight, epsilon) {
+    const out = this.make(x.shape);
+    const [from, to, w] = [x.data, out.data, weight.data];
+    const C = w.length;
+    for (let first = 0; first < size(x.shape); first += C) {
+      let squares = 0;
+      for (let c = 0; c < C; c++) squares += from[first + c] ** 2;
+      const scale = 1 / Math.sqrt(squares / C + epsilon);
+      for (let c = 0; c < C; c++) to[first + c] = from[first + c] * scale * w[c];
+    }
+    return out;
+  }
+
+  /**
+   * Columns i and i + D/2 of x (heads, T, D) are a point, which is turned by its token's position times
+   * frequency i; in place.
+   * @param {Tensor} x
+   * @param {number} start  the first token's position
+   * @param {Float32Array} frequencies  (D/2)
+   */
+  rotate(x, start, frequencies) {
+    const [H, T, D] = x.shape;
+    const { data } = x;
+    for (let i = 0; i < D / 2; i++) {
+      for (let t = 0; t < T; t++) {
+        const angle = Math.fround((start + t) * frequencies[i]);
+        const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+        for (let at = t * D + i; at < H * T * D; at += T * D) {
+          const [a, b] = [data[at], data[at + D / 2]];
+          data[at] = a * cos - b * sin;
+          data[at + D / 2] = a * sin + b * cos;
+        }
+      }
+    }
+    return x;
   }
 
   /**
@@ -135,7 +178,8 @@ export class PlainBackend extends Memory {
   }
 
   /**
-   * In every head, x (H, T, K) times the first `rows` rows of table (H, room, stride), scaled.
+   * In every head, x (H, T, K) times the first `rows` rows of table (H, room, stride), scaled. A table of
+   * fewer heads is shared: neighbours of x read the same.
    * @param {Tensor} x
    * @param {Tensor} table
    * @param {number} rows
@@ -145,10 +189,11 @@ export class PlainBackend extends Memory {
    */
   headProduct(x, table, rows, scale, out = this.make([x.shape[0], x.shape[1], rows])) {
     const [H, , K] = x.shape;
-    const [, room, stride] = table.shape;
+    const [heads, room, stride] = table.shape;
     for (let h = 0; h < H; h++) {
       const own = this.slice(out, h, h + 1).data;
-      const w = table.data.subarray(h * room * stride, (h + 1) * room * stride);
+      const shared = Math.floor((h * heads) / H);
+      const w = table.data.subarray(shared * room * stride, (shared + 1) * room * stride);
       this.product(this.slice(x, h, h + 1).data, w, null, own, K, rows, stride, scale);
     }
     return out;
@@ -192,9 +237,22 @@ export class PlainBackend extends Memory {
     for (let i = 0; i < to.length; i++) to[i] = f(from[i]);
     return out;
   }
+
+  /**
+   * silu(x) · y, in the place of x.
+   * @param {Tensor} x
+   * @param {Tensor} y
+   */
+  gate(x, y) {
+    const [gates, values] = [x.data, y.data];
+    for (let i = 0; i < gates.length; i++) gates[i] = silu(gates[i]) * values[i];
+    return x;
+  }
 }
 
 /**
  * What every backend does, wherever it keeps the numbers.
- * @typedef {Omit<PlainBackend, "arena" | "top" | "grow" | "row" | "product">} Backend
+ * @typedef {Omit<PlainBackend, "arena" | "top" | "grow" | "row" | "product" | keyof ForLlama>} Backend
+ * @typedef {Pick<PlainBackend, "rmsNorm" | "rotate" | "gate">} ForLlama  what only backends on the
+ *   processor do
  */

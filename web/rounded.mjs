@@ -1,7 +1,8 @@
 // Rounded weights as a file: the bytes of each tensor as they stand in memory, so that a later visit
 // reads fewer of them and rounds nothing. It is a safetensors file with our own layout of bytes.
 
-import { expectedShapes, moduleOf } from "./weights.mjs";
+import { expectedShapes } from "./shapes.mjs";
+import { moduleOf } from "./weights.mjs";
 
 /** @import { Config } from "./config.mjs" */
 /** @import { GPT2 } from "./model.mjs" */

@@ -8,7 +8,7 @@ import "./shaders.mjs";
 
 import "./worker.mjs";
 import { Engine } from "./client.mjs";
-import { numParameters, readConfig } from "./config.mjs";
+import { readConfig } from "./config.mjs";
 import { PUBLISHED, describe } from "./hub.mjs";
 import { SUPERSEDED } from "./messages.mjs";
 import {
@@ -21,6 +21,7 @@ import {
 } from "./page.mjs";
 import { GROUP, roundTo } from "./rounding.mjs";
 import { nextProbabilities } from "./sampling.mjs";
+import { numParameters } from "./shapes.mjs";
 import { list, open, remove } from "./storage.mjs";
 import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
 

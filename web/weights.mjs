@@ -1,9 +1,10 @@
-// The weights of a GPT-2 under the names that model.mjs uses, from a safetensors file in Hugging
-// Face's layout. Hugging Face stores the maps of a block as (in, out); here a row is an output.
+// The weights of a GPT-2 or a Llama under the names that model.mjs and llama.mjs use, from a safetensors
+// file in Hugging Face's layout, or of integers, as gpt2_edu/quantize.py saves them. Here a row of a
+// matrix is an output.
 
-import { numParameters } from "./config.mjs";
 import { shown } from "./messages.mjs";
 import { decode, FLOATS } from "./safetensors.mjs";
+import { expectedShapes, isTurned, numParameters } from "./shapes.mjs";
 
 /** @import { Config } from "./config.mjs" */
 /** @import { Matrix, Tensor } from "./memory.mjs" */
@@ -11,42 +12,74 @@ import { decode, FLOATS } from "./safetensors.mjs";
 /** @import { Entry } from "./safetensors.mjs" */
 
 /**
- * By the names of the modules that hold them in model.py: "transformer.h.0.attn.c_attn".
+ * By the names of the modules that hold them in model.py or llama.py: "transformer.h.0.attn.c_attn".
+ * Most of Llama's have no bias.
  * @typedef {Record<string, {weight: Matrix & Tensor, bias: Tensor}>} Weights
  */
 
-const DROPPED = /\.attn\.(masked_)?bias$/; // buffers of older files
+const DROPPED = /\.attn\.(masked_)?bias$|\.rotary_emb\.inv_freq$/; // buffers of older files
 
-export const HEAD = "lm_head.weight"; // some files hold wte a second time, as this
+export const HEAD = "lm_head.weight"; // some files hold a tied wte a second time, as this
 
 /**
- * The shape of every tensor of the file, under Hugging Face's name without "transformer.".
- * @param {Config} config
- * @returns {Map<string, number[]>}
+ * Hugging Face's names in a Llama's file, and ours, in the order in which they are replaced.
+ * @type {[string, string][]}
  */
-export function expectedShapes({ vocabSize: V, blockSize, nLayer, nEmbd: C }) {
-  const shapes = new Map([
-    ["wte.weight", [V, C]],
-    ["wpe.weight", [blockSize, C]],
-  ]);
-  const module = (/** @type {string} */ name, /** @type {number[]} */ ...shape) =>
-    shapes.set(`${name}.weight`, shape).set(`${name}.bias`, shape.slice(-1));
-  for (let n = 0; n < nLayer; n++) {
-    module(`h.${n}.ln_1`, C);
-    module(`h.${n}.attn.c_attn`, C, 3 * C);
-    module(`h.${n}.attn.c_proj`, C, C);
-    module(`h.${n}.ln_2`, C);
-    module(`h.${n}.mlp.c_fc`, C, 4 * C);
-    module(`h.${n}.mlp.c_proj`, 4 * C, C);
-  }
-  return module("ln_f", C);
+const RENAMED = [
+  ["model.layers.", "h."],
+  ["model.embed_tokens.", "wte."],
+  ["model.norm.", "ln_f."],
+  [".self_attn.", ".attn."],
+  [".input_layernorm.", ".ln_1."],
+  [".post_attention_layernorm.", ".ln_2."],
+];
+
+/**
+ * A tensor's name without "transformer.".
+ * @param {string} full  as the file has it
+ * @param {Config} config
+ */
+function nameOf(full, { llama }) {
+  if (!llama) return full.replace(/^transformer\.(?!lm_head)/, "");
+  return RENAMED.reduce((name, [theirs, ours]) => name.replace(theirs, ours), full);
 }
+
+/**
+ * What a file has of a model: each tensor, or in place of a matrix integers and their scales, with a
+ * row for each output.
+ * @param {Config} config
+ * @returns {Map<string, {shape: number[], types: string[]}>}
+ */
+function storedShapes(config) {
+  const { rounding } = config;
+  const stored = new Map();
+  for (const [name, shape] of expectedShapes(config)) {
+    if (!rounding || !isRounded(name, shape)) {
+      stored.set(name, { shape, types: FLOATS });
+      continue;
+    }
+    const { bits, group } = rounding;
+    const [rows, columns] = isTurned(config, name, shape) ? [shape[1], shape[0]] : shape;
+    const each = group ?? columns;
+    if (columns % each) throw new Error(`groups of ${each} columns do not divide ${name}`);
+    const width = bits === 4 ? Math.ceil(columns / 2) : columns;
+    const types = bits === 4 ? ["U8"] : ["I8"];
+    stored.set(integersOf(name), { shape: [rows, width], types });
+    stored.set(scalesOf(name), { shape: [rows, columns / each], types: FLOATS });
+  }
+  return stored;
+}
+
+const integersOf = (/** @type {string} */ name) => name.replace(/weight$/, "integers");
+const scalesOf = (/** @type {string} */ name) => name.replace(/weight$/, "scales");
+/** Positions, norms and biases are floats. @type {(name: string, shape: number[]) => boolean} */
+const isRounded = (name, shape) => shape.length > 1 && name !== "wpe.weight";
 
 /**
  * Compare what a file holds with what the config asks for; all problems in one message.
  * @param {Map<string, Entry>} entries
  * @param {Config} config
- * @returns {Map<string, Entry>}  under the names of expectedShapes
+ * @returns {Map<string, Entry>}  under the names of storedShapes
  */
 export function matchEntries(entries, config) {
   if (config.nLayer > entries.size) {
@@ -56,23 +89,26 @@ export function matchEntries(entries, config) {
   const problems = [];
   for (const [full, entry] of entries) {
     if (DROPPED.test(full)) continue;
-    const name = full.replace(/^transformer\.(?!lm_head)/, "");
+    const name = nameOf(full, config);
     if (plain.has(name)) problems.push(`${name} is there with and without "transformer."`);
     plain.set(name, entry);
   }
-  const expected = expectedShapes(config);
-  if (plain.has(HEAD)) expected.set(HEAD, [config.vocabSize, config.nEmbd]);
-  for (const [name, shape] of expected) {
+  const expected = storedShapes(config);
+  if (plain.has(HEAD)) {
+    expected.set(HEAD, { shape: [config.vocabSize, config.nEmbd], types: FLOATS });
+  }
+  for (const [name, { shape, types }] of expected) {
     const entry = plain.get(name);
     if (!entry) problems.push(`${name} is missing`);
     else if (entry.shape.join() !== shape.join()) {
       problems.push(`${name} is ${entry.shape.join(" × ")}, not ${shape.join(" × ")}`);
-    } else if (!FLOATS.includes(entry.dtype)) {
-      problems.push(`${name} has the type ${entry.dtype}, not ${FLOATS.join(", ")}`);
+    } else if (!types.includes(entry.dtype)) {
+      problems.push(`${name} has the type ${entry.dtype}, not ${types.join(", ")}`);
     }
   }
   for (const name of plain.keys()) {
-    if (!expected.has(name)) problems.push(`${shown(name)} is no tensor of a GPT-2`);
+    const family = config.llama ? "Llama" : "GPT-2";
+    if (!expected.has(name)) problems.push(`${shown(name)} is no tensor of a ${family}`);
   }
   if (problems.length) {
     const rest = problems.length > 5 ? ` … and ${problems.length - 5} more` : "";
@@ -102,6 +138,35 @@ export async function* pieces(entry, bytes) {
 }
 
 /**
+ * The same of a matrix of integers: each times the scale of its group, in float32, as in Python.
+ * @param {Entry} integers
+ * @param {Entry} scales
+ * @param {number} columns
+ * @param {(start: number, end: number) => Promise<Uint8Array> | Uint8Array} bytes
+ * @returns {AsyncGenerator<[number, Float32Array], void>}
+ */
+async function* restored(integers, scales, columns, bytes) {
+  const units = decode(await bytes(scales.start, scales.end), scales);
+  const [rows, width] = integers.shape;
+  const each = columns / scales.shape[1];
+  const many = Math.max(1, Math.floor(PIECE / columns));
+  for (let first = 0; first < rows; first += many) {
+    const last = Math.min(first + many, rows);
+    const some = await bytes(integers.start + first * width, integers.start + last * width);
+    const numbers = new Float32Array((last - first) * columns);
+    for (let i = 0; i < numbers.length; i++) {
+      const [row, c] = [Math.floor(i / columns), i % columns];
+      const whole =
+        integers.dtype === "U8" // two to a byte, the first one low
+          ? ((some[row * width + (c >> 1)] >> (4 * (c & 1))) & 15) - 8
+          : (some[row * width + c] << 24) >> 24;
+      numbers[i] = whole * units[Math.floor((first * columns + i) / each)];
+    }
+    yield [first, numbers];
+  }
+}
+
+/**
  * Read the tensors piece by piece into the backend's memory.
  * @param {Map<string, Entry>} entries  as matchEntries gives them
  * @param {(start: number, end: number) => Promise<Uint8Array> | Uint8Array} bytes
@@ -114,63 +179,63 @@ export async function loadWeights(entries, bytes, config, backend, progress = ()
   const total = numParameters(config);
   let done = 0;
   /**
-   * @param {Entry} entry
+   * @param {string} name  as expectedShapes has it
+   * @param {number[]} shape
    * @param {(first: number, numbers: Float32Array) => void | Promise<void>} put
    */
-  const read = async (entry, put) => {
-    for await (const [first, numbers] of pieces(entry, bytes)) {
+  const read = async (name, shape, put) => {
+    const own = entries.get(name);
+    const [integers, scales] = [integersOf, scalesOf].map((of) => entries.get(of(name)));
+    const rows = own
+      ? pieces(own, bytes)
+      : restored(/** @type {Entry} */ (integers), /** @type {Entry} */ (scales), shape[1], bytes);
+    for await (const [first, numbers] of rows) {
       await put(first, numbers);
       progress((done += numbers.length) / total);
     }
   };
   let room = new Float32Array(0); // for the largest map
-  const load = {
-    /** @param {Entry} entry */
-    async vector(entry) {
-      const whole = new Float32Array(entry.shape[0]);
-      await read(entry, (first, numbers) => whole.set(numbers, first));
+  /** @type {(name: string, shape: number[]) => Promise<Tensor | Matrix>} */
+  const load = async (name, shape) => {
+    if (shape.length === 1) {
+      const whole = new Float32Array(shape[0]);
+      await read(name, shape, (first, numbers) => whole.set(numbers, first));
       return backend.vector(whole);
-    },
-    /**
-     * @param {Entry} entry  a row for each token or position
-     * @param {string} name  as expectedShapes has it
-     */
-    async table(entry, name) {
-      const [rows, columns] = entry.shape;
-      const head = name === "wte.weight"; // also a map: to the logits
-      const matrix = head ? backend.matrix(rows, columns) : backend.table(rows, columns);
-      await read(entry, (first, numbers) => backend.store(matrix, first, numbers));
+    }
+    const turned = isTurned(config, name, shape);
+    const [outputs, inputs] = turned ? [shape[1], shape[0]] : shape;
+    // A table of positions is only looked up; that of tokens is a map, too: to the logits.
+    const matrix =
+      name === "wpe.weight" ? backend.table(outputs, inputs) : backend.matrix(outputs, inputs);
+    if (!turned || config.rounding) {
+      await read(name, [outputs, inputs], (first, numbers) =>
+        backend.store(matrix, first, numbers),
+      );
       return matrix;
-    },
-    /** @param {Entry} entry  stored as (in, out) */
-    async map(entry) {
-      const [inputs, outputs] = entry.shape;
-      const length = inputs * outputs;
-      if (room.length < length) room = new Float32Array(length);
-      const turned = room.subarray(0, length);
-      await read(entry, (first, numbers) => turn(numbers, outputs, turned, inputs, first));
-      const matrix = backend.matrix(outputs, inputs);
-      await backend.store(matrix, 0, turned);
-      return matrix;
-    },
+    }
+    const length = inputs * outputs;
+    if (room.length < length) room = new Float32Array(length);
+    const whole = room.subarray(0, length);
+    await read(name, shape, (first, numbers) => turn(numbers, outputs, whole, inputs, first));
+    await backend.store(matrix, 0, whole);
+    return matrix;
   };
   /** @type {Record<string, any>} */
   const weights = {};
   for (const [name, shape] of expectedShapes(config)) {
-    const kind = shape.length === 1 ? "vector" : name.startsWith("w") ? "table" : "map";
     const [module, parameter] = moduleOf(name);
     weights[module] ??= {};
-    weights[module][parameter] = await load[kind](/** @type {Entry} */ (entries.get(name)), name);
+    weights[module][parameter] = await load(name, shape);
   }
   return weights;
 }
 
 /**
  * @param {string} name  as expectedShapes has it
- * @returns {string[]}  the module in model.py, "weight" or "bias"
+ * @returns {string[]}  the module in model.py or llama.py, "weight" or "bias"
  */
 export function moduleOf(name) {
-  return `transformer.${name}`.split(/\.(?=weight|bias)/);
+  return `${name === HEAD ? "" : "transformer."}${name}`.split(/\.(?=weight|bias)/);
 }
 
 const SIDE = 16; // numbers that memory brings at once

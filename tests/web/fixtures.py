@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -25,14 +26,27 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from gpt2_edu import GPT2, GPT2Config, KVCache, crane, generate, load_tokenizer, trace, web
+from gpt2_edu import (
+    GPT2,
+    GPT2Config,
+    KVCache,
+    Llama,
+    LlamaConfig,
+    crane,
+    generate,
+    llama_weights,
+    load_tokenizer,
+    trace,
+    web,
+)
 from gpt2_edu.exercises.comparing import difference
 from gpt2_edu.exercises.exercise import Exercise, exercises
 from gpt2_edu.gpt2_weights import config_to_hugging_face, to_hugging_face
-from gpt2_edu.quantize import round_to
+from gpt2_edu.quantize import quantize, round_to
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.training.config import TrainConfig
 from gpt2_edu.training.optim import learning_rate, make_optimizer
+from gpt2_edu.weights import CONFIG, WEIGHTS
 from gpt2_site import one_pass
 from gpt2_site.practice_tasks import answered_in_page, leaves, task
 from tests.web.card_fixtures import cards
@@ -47,6 +61,8 @@ Edits = dict[str, Callable[[Tensor], Tensor]]
 def all_fixtures() -> dict[str, Any]:
     return {
         "model": model(),
+        "llama": llama(),
+        "integers": integers(),
         "training": training(),
         "host": host(),
         "text": text(),
@@ -77,14 +93,14 @@ def rounding() -> list[dict[str, Any]]:
 # ---- The model, tensor by tensor ----------------------------------------------------------------
 
 
-def random_model() -> GPT2:
+def random_model(config: GPT2Config | LlamaConfig = ODD) -> GPT2 | Llama:
     """Every parameter is random, so that a forgotten bias is seen."""
-    model = GPT2(ODD).eval()
+    model = (GPT2(config) if isinstance(config, GPT2Config) else Llama(config)).eval()
     generator = torch.Generator().manual_seed(0)
     for name, parameter in model.named_parameters():
         std = 0.3 if parameter.ndim == 1 else parameter.size(-1) ** -0.5
         parameter.data.normal_(std=std, generator=generator)
-        if "ln_" in name and name.endswith("weight"):
+        if name.endswith("weight") and re.search("ln_|_norm", name):
             parameter.data += 1
     return model
 
@@ -257,6 +273,65 @@ def model() -> dict[str, Any]:
         "roundings": roundings(),
         "losses": losses(),
     }
+
+
+# As in Qwen2 with a head of its own, and as in Qwen3 with Llama 3.1's rotation.
+LLAMA = LlamaConfig(
+    vocab_size=101,
+    block_size=13,
+    n_layer=2,
+    n_head=6,
+    n_kv_head=2,
+    n_embd=21,
+    n_inner=35,
+    head_size=10,
+    rope_base=100.0,
+    tie_word_embeddings=False,
+    qkv_bias=True,
+)
+LLAMAS = {"biases, and a head of its own": LLAMA, "norms of q and k": llama_weights.PROBE}
+
+
+def llama() -> dict[str, Any]:
+    """Models with Llama's parts, and what they compute."""
+    return {name: passes_of(random_model(config)) for name, config in LLAMAS.items()}
+
+
+def passes_of(model: GPT2 | Llama) -> dict[str, Any]:
+    """A file as ``gpt2-edu export --page`` describes it, and what PyTorch computes with it."""
+    four, layout = [[5, 6, 7, 8]], model.layout
+    off: Edits = {"transformer.h.0.attn.heads": zero_head}
+    return {
+        "config": json.dumps(layout.config_to_hugging_face(model.config)),
+        "weights": base64.b64encode(save(layout.to_hugging_face(model.state_dict()))).decode(),
+        "cases": {
+            "one pass": case(model, [[3, 1, 4, 1, 5, 9, 2]], record=True),
+            "a cache": case(model, [[3, 1, 4], [1], [5, 9, 2], [6] * 6], record=True),
+            "a head off": case(model, four, edits=off, switches={"headsOff": ["0.1"]}),
+        },
+    }
+
+
+@torch.no_grad()
+def integers() -> list[dict[str, Any]]:
+    """Files of quantize(model).save_pretrained, and the logits of their models."""
+    kinds = [(bits, group, ODD) for bits in (8, 4) for group in (None, 7, 21)]
+    found = []
+    for bits, group, config in [*kinds, (8, None, LLAMA), (4, None, LLAMA)]:
+        model = quantize(random_model(config), bits, group)
+        with TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            files = {name: (Path(folder) / name).read_bytes() for name in (CONFIG, WEIGHTS)}
+        found.append(
+            {
+                "bits": bits,
+                "group": group,
+                "config": files[CONFIG].decode(),
+                "weights": base64.b64encode(files[WEIGHTS]).decode(),
+                **case(model, [[3, 1, 4, 1, 5]]),
+            }
+        )
+    return found
 
 
 # ---- Training -----------------------------------------------------------------------------------

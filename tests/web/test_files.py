@@ -7,8 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+import torch
 
 import gpt2_edu
+from gpt2_edu.quantize import quantize
 
 pytestmark = pytest.mark.browser
 CRANE = Path(gpt2_edu.__file__).parent / "assets" / "crane"
@@ -83,6 +85,17 @@ def test_files_and_folders_that_are_chosen_run(page, tmp_path):
     assert page.evaluate("found")["name"] == "model"
     page.set_input_files("#webkitdirectory", folder)
     assert page.evaluate("found")["name"] == "my-crane"
+
+
+@pytest.mark.parametrize(("bits", "group"), [(8, None), (4, 32)])
+def test_a_folder_of_integers_runs(page, tmp_path, bits, group):
+    model = quantize(gpt2_edu.GPT2.from_pretrained("crane"), bits, group)
+    model.save_pretrained(tmp_path / "small")
+    assert drop(page, tmp_path / "small")["config"]["rounding"] == {"bits": bits, "group": group}
+    ids = [1023, 258, 483, 5]
+    run = "ids => engine.run('theirs', { ids }).then(({ logits }) => [...logits])"
+    found = torch.tensor(page.evaluate(run, ids))
+    assert (found - model(torch.tensor([ids]))[0].flatten()).abs().max() < 1e-4
 
 
 def test_a_folder_of_many_files_is_read_in_all_its_batches(page, tmp_path):

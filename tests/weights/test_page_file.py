@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
-from gpt2_edu import GPT2, GPT2Config, load_tokenizer
+from gpt2_edu import GPT2, GPT2Config, Llama, LlamaConfig, load_model, load_tokenizer
 from gpt2_edu.bpe import train_bpe
 from gpt2_edu.cli import main
 from gpt2_edu.models import load_model_tokenizer
@@ -58,6 +59,22 @@ def test_it_is_the_model_and_the_tokenizer_that_were_saved(file, model, encoding
         assert tokenizer.n_vocab == 300
         assert tokenizer._mergeable_ranks == encoding._mergeable_ranks
         assert tokenizer.encode_ordinary(TEXT) == encoding.encode_ordinary(TEXT)
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_llama_is_read_back(encoding, tmp_path, tied):
+    sizes = {"n_layer": 2, "n_head": 4, "n_kv_head": 2, "n_embd": 20, "n_inner": 24}
+    config = LlamaConfig(
+        vocab_size=300, block_size=13, head_size=6, tie_word_embeddings=tied, **sizes
+    )
+    llama = Llama(config).eval()
+    file = tmp_path / "llama.safetensors"
+    save_for_page(llama, encoding, file)
+    again = load_model(file)
+    assert isinstance(again, Llama) and again.config == config
+    idx = torch.tensor([[1, 2, 3]])
+    assert again.eval()(idx)[0].equal(llama(idx)[0])
+    assert load_model_tokenizer(file, again).encode_ordinary(TEXT) == encoding.encode_ordinary(TEXT)
 
 
 @pytest.mark.parametrize("name", ["crane", "gpt2"])

@@ -4,7 +4,7 @@
 //   node web/dev/page_run.mjs
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { numParameters } from "../config.mjs";
+import { numParameters } from "../shapes.mjs";
 import { planOf, rateOf, sizesOf } from "../learn/settings.mjs";
 import { Run } from "../runs/run.mjs";
 import { judge, mark } from "../runs/show.mjs";

@@ -1,7 +1,7 @@
 // What answers in the page: which model, in which arithmetic, how fast, and what of it the browser
 // keeps.
 
-import { numParameters } from "../config.mjs";
+import { numParameters } from "../shapes.mjs";
 import { list, remove } from "../storage.mjs";
 import { choice, labelled, make } from "./dom.mjs";
 
@@ -46,9 +46,9 @@ const megabytes = (/** @type {number} */ bytes) =>
  * @param {number} bits
  */
 function bytesOf(config, bits) {
-  const { blockSize, nLayer, nEmbd: C } = config;
+  const { blockSize, nLayer, nEmbd: C, llama } = config;
   if (bits > 8) return (numParameters(config) * bits) / 8;
-  const exact = (blockSize + 13 * nLayer + 2) * C;
+  const exact = llama ? (2 * nLayer + 1) * C : (blockSize + 13 * nLayer + 2) * C;
   const scale = bits === 4 ? 1 : 32 / C;
   return ((numParameters(config) - exact) * (bits + scale)) / 8 + 4 * exact;
 }

@@ -25,7 +25,8 @@ export async function openFile(file) {
  *   plan: any}>}
  */
 export async function openFiles({ config: text, weights: file, merges: packed }) {
-  const { vocabSize, layerNormEpsilon: epsilon } = readConfig(text);
+  const { vocabSize, layerNormEpsilon: epsilon, llama } = readConfig(text);
+  if (llama) throw new Error("this model is a Llama, and the page trains only GPT-2s");
   if (epsilon !== EPSILON) {
     throw new Error(
       `this model divides with ε = ${epsilon} in LayerNorm, and the page with ${EPSILON}`,

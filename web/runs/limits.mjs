@@ -1,6 +1,6 @@
 // Whether a browser has the memory for a run, before anything is started.
 
-import { numParameters } from "../config.mjs";
+import { numParameters } from "../shapes.mjs";
 import { bytesOf } from "../train/bytes.mjs";
 import { configOf } from "./run.mjs";
 

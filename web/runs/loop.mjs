@@ -5,7 +5,7 @@
 // {id, error}. Events have no id: {event, …} is "report", "mark" or "look" (run.mjs), "diverged" with
 // {step, good, says}, "done" with {step}, "failed" with {says}.
 
-import { numParameters } from "../config.mjs";
+import { numParameters } from "../shapes.mjs";
 import { shown } from "../messages.mjs";
 import { nextTask } from "../tasks.mjs";
 import { Run } from "./run.mjs";

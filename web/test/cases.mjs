@@ -4,8 +4,8 @@ import { loadModel, inMemory } from "../load.mjs";
 import { KVCache } from "../model.mjs";
 import { PlainBackend } from "../plain.mjs";
 import { randomNumbers } from "../sampling.mjs";
-import { expectedShapes } from "../weights.mjs";
 import { readConfig } from "../config.mjs";
+import { expectedShapes } from "../shapes.mjs";
 import { Tape } from "../tape.mjs";
 
 /** @param {string} text  in base64 */

@@ -151,7 +151,8 @@ test.each([
 });
 
 test.each([
-  [{ model_type: "llama" }, 'this is a "llama", and only a GPT-2 runs here'],
+  [{ model_type: "mamba" }, 'this is a "mamba"; here run gpt2, llama, qwen2, qwen3'],
+  [{ model_type: "llama" }, "max_position_embeddings is missing"],
   [{ activation_function: "relu" }, '"relu"; GPT-2 has "gelu_new"'],
   [{ n_layer: 1e9 }, "n_layer as a whole number"],
   [{ n_layer: 3 }, "h.2.attn.c_attn.weight is missing"],

@@ -1,6 +1,6 @@
 // How much memory a run will take, so that too large a one is refused before any is allocated.
 
-import { numParameters } from "../config.mjs";
+import { numParameters } from "../shapes.mjs";
 
 /** @import { Config } from "../config.mjs" */
 

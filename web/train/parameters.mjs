@@ -1,7 +1,7 @@
 // The parameters of a model that learns: where they are in memory, and what they begin as.
 
 import { size } from "../numbers.mjs";
-import { expectedShapes } from "../weights.mjs";
+import { expectedShapes } from "../shapes.mjs";
 
 /** @import { Config } from "../config.mjs" */
 /** @import { Tensor } from "../memory.mjs" */
