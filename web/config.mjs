@@ -1,6 +1,6 @@
 // The sizes of a GPT-2 or a Llama, read from a config.json: ours, or Hugging Face's.
 
-import { read as readCard, Refused } from "./card/read.mjs";
+import { llama as readLlama } from "./card/read.mjs";
 import { readObject, shown } from "./messages.mjs";
 
 /**
@@ -52,7 +52,7 @@ export function readConfig(text) {
   );
   const { model_type: type = "gpt2", layer_norm_epsilon: epsilon = 1e-5 } = json;
   const rounding = roundingOf(json);
-  if (RELATIVES.includes(type)) return { ...llama(text), rounding };
+  if (RELATIVES.includes(type)) return { ...llama(json, type), rounding };
   if (type !== "gpt2") {
     throw new Error(`this is a ${shown(type)}; here run gpt2, ${RELATIVES.join(", ")}`);
   }
@@ -87,16 +87,14 @@ export function readConfig(text) {
 }
 
 /**
- * @param {string} text
+ * @param {Record<string, any>} json
+ * @param {string} type
  * @returns {Omit<Config, "rounding">}
  */
-function llama(text) {
-  let card;
-  try {
-    card = readCard(text);
-  } catch (error) {
-    throw error instanceof Refused ? new Error(error.message, { cause: error }) : error;
-  }
+function llama(json, type) {
+  const [card, problems] = readLlama(json, type);
+  if (problems.length)
+    throw new Error(`config.json cannot be read: ${problems.join("; ").slice(0, 300)}`);
   const { vocabSize, blockSize, nLayer, nHead, nKvHead, nEmbd, nInner, headSize } = card;
   const { ropeBase, scaling, tied, qkvBias, qkNorm, epsilon: layerNormEpsilon } = card;
   const sizes = { vocabSize, blockSize, nLayer, nHead, nKvHead, nEmbd, nInner, headSize };

@@ -231,7 +231,7 @@ function gpt2(stored) {
  * @param {string} type
  * @returns {[Card, string[]]}
  */
-function llama(stored, type) {
+export function llama(stored, type) {
   const [found, problems] = sizes(stored, LLAMA);
   const { nEmbd, nHead } = found;
   const nKvHead = given(stored, "num_key_value_heads") ?? nHead;
