@@ -46,6 +46,7 @@ export class Exhibit extends HTMLElement {
   /** @type {Kind} */
   static kind = () => ({ nodes: [], show: () => {}, table: noTable });
   static needsModel = true;
+  static takesLlama = false;
   /** @type {(settings: Record<string, any>) => boolean | Promise<boolean>} */
   static waits = () => true; // for the model, before anything is shown
 
@@ -147,6 +148,12 @@ export class Exhibit extends HTMLElement {
 
   begin() {
     const { settings, state, model, sentence } = this;
+    if (this.own.needsModel && !this.own.takesLlama && model.loaded?.config.llama) {
+      throw new Error(
+        `${model.loaded.name} is a Llama, and this shows what only GPT-2 has. One pass shows a ` +
+          "Llama, too.",
+      );
+    }
     this.parts = this.own.kind({
       settings,
       state,
@@ -288,12 +295,14 @@ function noTable() {
 /**
  * @param {string} name  <gpt2-name>
  * @param {Kind} kind
- * @param {{needsModel?: boolean, waits?: typeof Exhibit.waits}} [options]
- *   needsModel false: it answers without the model; waits: whether it begins only once the model is
+ * @param {{needsModel?: boolean, takesLlama?: boolean, waits?: typeof Exhibit.waits}} [options]
+ *   needsModel false: it answers without the model; takesLlama: it shows no part that only GPT-2 has;
+ *   waits: whether it begins only once the model is
  *   there, or asks for it when it needs it
  */
-export function define(name, kind, { needsModel = true, waits = () => needsModel } = {}) {
+export function define(name, kind, options = {}) {
+  const { needsModel = true, takesLlama = false, waits = () => needsModel } = options;
   const one = class extends Exhibit {};
-  Object.assign(one, { kind, needsModel, waits });
+  Object.assign(one, { kind, needsModel, takesLlama, waits });
   customElements.define(`gpt2-${name}`, one);
 }

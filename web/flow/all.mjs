@@ -17,4 +17,4 @@ export * from "./writer.mjs";
 
 // Without stored passes it waits for the model, whose sizes it needs; and for the reader's own, which is
 // shown on every page.
-define("flow", flow, { waits: async ({ passes }) => !passes || owns() });
+define("flow", flow, { takesLlama: true, waits: async ({ passes }) => !passes || owns() });

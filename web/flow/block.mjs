@@ -5,7 +5,7 @@ import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { headOf, heat, lengthOf, normed, press, rowOf } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { LIT } from "./pass.mjs";
+import { isLit } from "./pass.mjs";
 import { NORMS } from "./place.mjs";
 import { DRAWN } from "./ribbons.mjs";
 import { colour } from "./whole.mjs";
@@ -46,7 +46,7 @@ export function lengthsOf({ tensor, tokens }, block, at) {
  * @returns {Scene}
  */
 export function block(view) {
-  const { pass, place, width, at, cut, go, toggle } = view;
+  const { pass, place, width, at, cut, go, toggle, sizes } = view;
   const n = /** @type {number} */ (place.block);
   const { tokens, nHead, lens, weights } = pass;
   const T = tokens.length;
@@ -122,7 +122,7 @@ export function block(view) {
           : svg`<text class=${`letter ${role}`} x=${x - 10} y=${py + STRIP - 2}>${role}</text>`;
       return [
         letter,
-        heat(rowOf({ values: headOf(part, head) }, at, D), {
+        heat(rowOf({ values: headOf(part, head, nHead) }, at, D), {
           x,
           y: py,
           columns: D,
@@ -156,7 +156,7 @@ export function block(view) {
   const units = act ? rowOf(act, at, act.values.length / T) : new Float32Array();
   const many = 32;
   const cell = Math.min(9, field.width / many);
-  const lit = units.reduce((sum, x) => sum + Number(x > LIT), 0);
+  const lit = units.reduce((sum, x) => sum + Number(isLit(x)), 0);
   const low = Math.min(
     wide ? 9 : cell,
     (wide ? 190 : 150) / Math.ceil(Math.max(1, units.length) / many),
@@ -185,7 +185,8 @@ export function block(view) {
     : [top + 20, plus1 + 110].map((y) => ({ x: across + 32, y, width: 36 }));
   const dials = known?.streams.map((stream, i) => {
     const name = NORMS[i];
-    return normed(stream, { ...spots[i], name, open: () => go({ block: n, norm: name }) });
+    const rms = Boolean(sizes.llama);
+    return normed(stream, { ...spots[i], name, rms, open: () => go({ block: n, norm: name }) });
   });
   const detours = wide
     ? [

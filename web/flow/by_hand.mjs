@@ -2,6 +2,7 @@
 // what an MLP adds. Everything that follows from it is computed.
 
 import { fixed, make, quoted } from "../exhibits/dom.mjs";
+import { sharedBy } from "./cells.mjs";
 import { vectorOf } from "./parts.mjs";
 
 /** @import { State } from "../exhibits/state.mjs" */
@@ -9,29 +10,42 @@ import { vectorOf } from "./parts.mjs";
 /** @import { Place } from "./place.mjs" */
 /** `path` is within the blocks, "1.attn.weights"; `index`: the head if there are any, the token, the
  * number. @typedef {{path: string, index: number[], value: number}} Cell */
+/** @typedef {import("./parts.mjs").Widths & {nLayer: number}} Sizes */
 
 const WRITTEN =
   /^(\d+)\.(attn\.(?:weights|q|k|v)|mlp\.(?:pre|act|out)):(\d+(?:\.\d+)+)=(-?[\d.]+)$/;
 const MOST = 20; // numbers
+/** The tensor that a matrix makes. @type {Record<string, string>} */
+const MADE = {
+  "attn.q": "attn.q",
+  "attn.k": "attn.k",
+  "attn.v": "attn.v",
+  "mlp.c_fc": "mlp.pre",
+  "mlp.gate_proj": "mlp.pre",
+  "mlp.c_proj": "mlp.out",
+  "mlp.down_proj": "mlp.out",
+};
 
 /**
  * The number that a place is about, if it can be set.
  * @param {Place} place
  * @param {number} at  the token that is followed
+ * @param {import("./parts.mjs").Widths} sizes
  * @returns {{path: string, index: number[]} | null}
  */
 export function cellOf(
   { block, head = 0, query, key = 0, unit, weight, token = 0, output, mlp, norm },
   at,
+  { llama, nHead, nKvHead = nHead },
 ) {
   if (query !== undefined) return { path: `${block}.attn.weights`, index: [head, query, key] };
   if (unit !== undefined) return { path: `${block}.mlp.act`, index: [at, unit] };
   if (output === undefined || norm || weight === "wte") return null;
-  if (mlp)
-    return { path: `${block}.mlp.${weight === "c_fc" ? "pre" : "out"}`, index: [token, output] };
-  return weight === "c_proj"
-    ? null
-    : { path: `${block}.attn.${weight}`, index: [head, token, output] };
+  const name = MADE[`${mlp ? "mlp" : "attn"}.${weight}`];
+  if (mlp) return name ? { path: `${block}.${name}`, index: [token, output] } : null;
+  if (!name || (llama && weight !== "v")) return null; // q and k are turned before they are noted
+  const own = weight === "q" ? head : sharedBy(head, nHead, nKvHead);
+  return { path: `${block}.${name}`, index: [own, token, output] };
 }
 
 /**
@@ -44,16 +58,17 @@ export function written({ path, index, value }) {
 
 /**
  * @param {string} text
- * @param {{nLayer: number, nHead: number, nEmbd: number}} sizes
+ * @param {Sizes} sizes
  * @param {number} T  tokens
  * @returns {Cell | null}  null: there is no such number
  */
-export function readCell(text, { nLayer, nHead, nEmbd: C }, T) {
+export function readCell(text, sizes, T) {
+  const { nLayer, nHead, nKvHead = nHead } = sizes;
   const [, block, name, where, value] = text.match(WRITTEN) ?? [];
   if (!name) return null;
   const index = where.split(".").map(Number);
-  const last = { weights: T, q: C / nHead, k: C / nHead, v: C / nHead, out: C }[name.split(".")[1]];
-  const shape = [...(name.startsWith("attn") ? [nHead] : []), T, last ?? 4 * C];
+  const heads = /attn\.[kv]$/.test(name) ? nKvHead : nHead;
+  const shape = [...(name.startsWith("attn") ? [heads] : []), T, widthOf(name, sizes, T)];
   const fits = index.length === shape.length && index.every((i, axis) => i < shape[axis]);
   const later = name === "attn.weights" && index[2] > index[1];
   if (!fits || later || Number(block) >= nLayer || !Number.isFinite(Number(value))) return null;
@@ -61,17 +76,26 @@ export function readCell(text, { nLayer, nHead, nEmbd: C }, T) {
 }
 
 /**
- * What the engine is asked for.
- * @param {Cell[]} cells
- * @param {{nHead: number, nEmbd: number}} sizes
+ * The length of a row of a tensor.
+ * @param {string} path
+ * @param {Sizes} sizes
  * @param {number} T
  */
-export function editsOf(cells, { nHead, nEmbd: C }, T) {
+function widthOf(path, { nHead, nEmbd: C, nInner: F = 4 * C, headSize: D = C / nHead }, T) {
+  return { weights: T, out: C, pre: F, act: F }[path.split(".").at(-1) ?? ""] ?? D;
+}
+
+/**
+ * What the engine is asked for.
+ * @param {Cell[]} cells
+ * @param {Sizes} sizes
+ * @param {number} T
+ */
+export function editsOf(cells, sizes, T) {
   /** @type {Record<string, {set: [number, number][]}>} */
   const edits = {};
   for (const { path, index, value } of cells) {
-    const name = path.split(".").at(-1) ?? "";
-    const width = { weights: T, out: C, pre: 4 * C, act: 4 * C }[name] ?? C / nHead;
+    const width = widthOf(path, sizes, T);
     const [head, t, n] = index.length > 2 ? index : [0, ...index];
     const { set } = (edits[`transformer.h.${path}`] ??= { set: [] });
     set.push([(head * T + t) * width + n, value]);
@@ -110,7 +134,7 @@ function nameOf({ path, index }, tokens) {
 export class Hand {
   /**
    * @param {State} state
-   * @param {{nLayer: number, nHead: number, nEmbd: number}} sizes
+   * @param {Sizes} sizes
    */
   constructor(state, sizes) {
     this.state = state;
@@ -157,7 +181,7 @@ export class Hand {
    */
   set(pass, place, at) {
     const { slider } = this;
-    this.cell = pass.tensor && cellOf(place, at);
+    this.cell = pass.tensor && cellOf(place, at, this.sizes);
     const now = this.cell && valueOf(pass, this.cell);
     this.label.hidden = !now;
     this.undo.hidden = !this.cells(pass.ids.length).length;

@@ -131,12 +131,13 @@ export function chain(steps, { y, width, columns = width < 4 * FIGURE.width ? 2 
 }
 
 /**
- * What LayerNorm does: how the numbers lie before, and below it, on the same axis, after.
+ * What LayerNorm does: how the numbers lie before, and below it, on the same axis, after. RMSNorm leaves
+ * their mean where it is, in proportion.
  * @param {ArrayLike<number>} values
- * @param {{x: number, y: number, width: number, name: string, open: () => void}} how  x: of their
- *   middle
+ * @param {{x: number, y: number, width: number, name: string, rms?: boolean, open: () => void}} how
+ *   x: of their middle
  */
-export function normed(values, { x, y, width, name, open }) {
+export function normed(values, { x, y, width, name, rms = false, open }) {
   const { high, bars } = HILL;
   const all = Array.from(values);
   const [mean, spread] = [all.reduce((sum, v) => sum + v, 0) / all.length, spreadOf(values)];
@@ -160,13 +161,21 @@ export function normed(values, { x, y, width, name, open }) {
     return svg`<path class="base" d="M${x - width / 2} ${foot}h${width}"></path>
       <path class="hill" d="M${at(0)} ${foot}${tops.join("")}V${foot}z"></path>`;
   };
-  const told = `σ ${fixed(spread, 2)}`;
-  const lines = width < 62 ? ["Layer", "Norm ▸", told, "→ 1"] : ["LayerNorm ▸", `${told} → 1`];
+  const root = Math.sqrt(spread ** 2 + mean ** 2);
+  const kind = rms ? "RMSNorm" : "LayerNorm";
+  const told = rms ? `rms ${fixed(root, 2)}` : `σ ${fixed(spread, 2)}`;
+  const split = [kind.slice(0, -4), "Norm ▸"];
+  const lines = width < 62 ? [...split, told, "→ 1"] : [`${kind} ▸`, `${told} → 1`];
+  const after = rms ? hill(mean / root, spread / root, y + high + 10) : hill(0, 1, y + high + 10);
+  const was = rms ? "the root of the numbers' mean square" : "the numbers' standard deviation";
+  const before = rms
+    ? `${fixed(root)}, and is 1 before the gain`
+    : `${fixed(spread)}, and is 1 before gain and bias`;
   const opens = (/** @type {KeyboardEvent} */ event) => press(event, open);
-  return svg`<g class="dial" role="button" tabindex="0" aria-label="LayerNorm ${name}: open it" @click=${open} @keydown=${opens}>
-    <rect class="touch" x=${x - width / 2 - 3} y=${y - high} width=${width + 6} height=${2 * high + 36 + 14 * lines.length}></rect>${hill(mean, spread, y)}${hill(0, 1, y + high + 10)}
+  return svg`<g class="dial" role="button" tabindex="0" aria-label="${kind} ${name}: open it" @click=${open} @keydown=${opens}>
+    <rect class="touch" x=${x - width / 2 - 3} y=${y - high} width=${width + 6} height=${2 * high + 36 + 14 * lines.length}></rect>${hill(mean, spread, y)}${after}
     ${lines.map((line, i) => svg`<text x=${x} y=${y + high + 27 + 14 * i} text-anchor="middle">${line}</text>`)}
-    <title>LayerNorm: the numbers' standard deviation was ${fixed(spread)}, and is 1 before gain and bias</title></g>`;
+    <title>${kind}: ${was} was ${before}</title></g>`;
 }
 
 /**
@@ -195,13 +204,25 @@ export function rowOf({ values }, t, n) {
 }
 
 /**
- * A head's part of a tensor (1, H, T, n).
+ * A head's part of a tensor (1, H, T, n). Where heads share keys and values, these have fewer.
  * @param {{values: Float32Array, shape: number[]}} noted
  * @param {number} head
+ * @param {number} [many]  heads
  */
-export function headOf({ values, shape }, head) {
+export function headOf({ values, shape }, head, many) {
   const size = shape.slice(-2).reduce((a, b) => a * b);
-  return values.subarray(head * size, (head + 1) * size);
+  const own = many ? sharedBy(head, many, shape[1]) : head;
+  return values.subarray(own * size, (own + 1) * size);
+}
+
+/**
+ * The head of keys and values that a head reads: of so many, neighbours share one.
+ * @param {number} head
+ * @param {number} many  heads
+ * @param {number} shared  heads of keys and values
+ */
+export function sharedBy(head, many, shared) {
+  return Math.floor((head * shared) / many);
 }
 
 /**

@@ -24,7 +24,8 @@ const MOST = 128; // tokens
 export function flow(page) {
   const { settings, state, model, say, element, complain } = page;
   const sizes = model.loaded?.config ?? settings.sizes; // it waits where no passes are stored
-  const { nLayer, nHead, nEmbd, vocabSize: V } = sizes;
+  const { nLayer, nHead, nEmbd: C, vocabSize: V, llama = null } = sizes;
+  const { headSize: D = C / nHead, nInner: units = 4 * C } = sizes;
   const heads = Array.from({ length: nLayer * nHead }, (_, i) => {
     return `${Math.floor(i / nHead)}.${i % nHead}`;
   });
@@ -127,8 +128,7 @@ export function flow(page) {
   };
   const place = (/** @type {string} */ address = state.get("place")) => {
     const { ids, nLayer, nHead } = /** @type {Pass} */ (pass);
-    const D = nEmbd / nHead;
-    return placeOf(address, { nLayer, nHead, T: ids.length, D, units: 4 * nEmbd, V });
+    return placeOf(address, { nLayer, nHead, T: ids.length, D, units, V, C, llama });
   };
   const go = (/** @type {Place} */ to) => {
     player.stop();
@@ -172,7 +172,10 @@ export function flow(page) {
   /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
   const compute = async (latest, open) => {
     const { config } = await model.ready();
-    if (config.nLayer !== nLayer || config.nHead !== nHead || config.vocabSize !== V) {
+    const { nInner, headSize } = config;
+    const own = [config.nLayer, config.nHead, config.vocabSize, config.nEmbd, nInner, headSize];
+    const same = `${own}` === `${[nLayer, nHead, V, C, units, D]}`;
+    if (!same || !config.llama !== !llama) {
       if (stage.element.isConnected) page.again(); // the reader's own model has come
       return false;
     }
@@ -230,7 +233,7 @@ export function flow(page) {
     const how = { at: at(), top, other: tools?.other, writes: writer.left > 0 };
     player.answer = lines.set(seen, how);
     player.result.classList.toggle("deep", !top);
-    const path = player.set(pass.nLayer, top);
+    const path = player.set(pass.nLayer, top, Boolean(llama) && !pass.only);
     tour.hidden = !settings.passes || Boolean(model.loaded?.own);
     tools?.tour.set(pass);
     tools?.set(pass, here, at(), path);

@@ -49,11 +49,12 @@ export function stepOf({ tensor }, block, head, step) {
  * @returns {Scene}
  */
 export function head(view) {
-  const { pass, place, width, at, go, setStep, pick } = view;
+  const { pass, place, width, at, go, setStep, pick, sizes } = view;
   const step = pass.only ? SHARE : view.step; // nothing else of it is stored
   const [n, h] = [Number(place.block), Number(place.head)];
-  const { tokens } = pass;
+  const { tokens, nHead } = pass;
   const T = tokens.length;
+  const turned = sizes.llama ? ", turned" : ""; // by their positions
   const wide = width >= WIDE;
   const path = `transformer.h.${n}.attn.`;
   const part = (/** @type {string} */ name) => pass.tensor?.(path + name);
@@ -109,6 +110,7 @@ export function head(view) {
   });
 
   // q of the row, k and v of all tokens: D numbers each.
+  const back = sizes.llama ? "o_proj" : "c_proj"; // into the stream
   const strips = wide ? { x: 84, width: mx - 84 - 110 } : { x: 64, width: width - 74 };
   const cell = D ? strips.width / D : 0;
   const high = wide ? 20 : 14;
@@ -119,7 +121,7 @@ export function head(view) {
     /** @type {number} */ y,
   ) => {
     const open = () =>
-      go({ block: n, head: h, weight: letter === "proj" ? "c_proj" : letter, token: at });
+      go({ block: n, head: h, weight: letter === "proj" ? back : letter, token: at });
     return svg`<text class=${`letter opens ${letter}`} x=${strips.x} y=${y - 6} role="button" tabindex="0"
       aria-label="${told}: open its matrix" @click=${open}
       @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}>${told} ▸</text>`;
@@ -131,7 +133,7 @@ export function head(view) {
   const ym = yv + shown.length * (high + 1) + 34;
   /** @type {(noted: any, tokens: number[], y: number) => import("./operation.mjs").Row[]} */
   const rowsOf = (noted, tokens, y) => {
-    const rows = tokens.map((t) => headOf(noted, h).subarray(t * D, (t + 1) * D));
+    const rows = tokens.map((t) => headOf(noted, h, nHead).subarray(t * D, (t + 1) * D));
     const scale = Math.max(1e-9, ...rows.flatMap((values) => Array.from(values, Math.abs)));
     return rows.map((values, i) => ({ values, y: y + i * (high + 1), scale }));
   };
@@ -160,8 +162,8 @@ export function head(view) {
       rowsOf(v, shown, yv),
     ];
     const sum = rowsOf(mixed, [at], ym);
-    const body = svg`${title("q", `q of ${quoted(tokens[at])}`, start)}${drawn(asks, "q", [at])}
-        ${title("k", "k of all tokens", yk)}${drawn(keys, "k", shown)}
+    const body = svg`${title("q", `q of ${quoted(tokens[at])}${turned}`, start)}${drawn(asks, "q", [at])}
+        ${title("k", `k of all tokens${turned}`, yk)}${drawn(keys, "k", shown)}
         ${title("v", "v of all tokens, and their shares", yv)}${drawn(values, "v", shown)}${widths}
         ${title("proj", `mixed: what head ${n}.${h} brings to ${quoted(tokens[at])}`, ym)}<g class="sum">${drawn(sum, "v", [at])}</g>`;
     const where = { ...strips, high, size: size - 1, D };
@@ -188,7 +190,7 @@ export function head(view) {
       weight && known
         ? {
             x: strips.x,
-            y: { q: start, k: yk, v: yv, c_proj: ym }[weight] ?? start,
+            y: { q: start, k: yk, v: yv, [back]: ym }[weight] ?? start,
             width: strips.width,
             height: high,
           }

@@ -80,8 +80,8 @@ export function matrix(view) {
   const { x, K, R } = work;
   const { weight, products, sum: total, bias } = row;
   const wide = width >= WIDE;
-  const role = place.mlp || last ? "plain" : place.weight === "c_proj" ? "v" : String(place.weight);
-  const { module, input, output } = sourceOf(place, sizes);
+  const { module, input, output, once, untaped } = sourceOf(place, sizes);
+  const role = place.mlp || last ? "plain" : once ? "v" : String(place.weight);
   const short = (/** @type {string} */ path) => path.replace(/^transformer\.(h\.\d+\.)?/, "");
   const token = quoted(pass.tokens[t]);
 
@@ -181,13 +181,25 @@ export function matrix(view) {
         <title>click to choose an output, once more to see its products</title></g>
       <text class="name" x=${ex} y=${ey + 2}>${last ? "the logit" : `${summed}${whole} =`}</text>
       <text class="figure" x=${ex} y=${ey + 28}>${made}</text>
-      <text class="axis" x=${left} y=${field.y + field.high + 18}>${last ? `${which}: logits of ${token}` : place.mlp ? short(output) : place.weight === "c_proj" ? `what head ${place.block}.${place.head} adds to the stream` : `${place.weight} of ${token}`}: ${R} numbers</text>`,
+      <text class="axis" x=${left} y=${field.y + field.high + 18}>${last ? `${which}: logits of ${token}` : whatOf(place, token, { output: short(output), once, untaped })}: ${R} numbers</text>`,
     boxes: ({ number, output: o }) =>
       number === undefined || o === undefined
         ? null
         : { x: left + o * cell, y: top, width: Math.max(cell, 12), height: high },
     path: output,
     fills: { count: R, show: (nth) => setHover(nth, true) },
-    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. ${which.replace("o", "O")} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${last ? "" : bias === null ? ". The bias is added once, for all heads together" : `; with the bias ${added} that is ${made}`}.${sample}`,
+    says: `${K} numbers go in, ${R} come out, by ${(K * R).toLocaleString("en")} weights. ${which.replace("o", "O")} at ${token}: each number times its weight in column ${chosen}, summed, is ${summed}${bias === null ? (once && !sizes.llama ? ". The bias is added once, for all heads together" : "") : `; with the bias ${added} that is ${made}`}.${sample}`,
   };
+}
+
+/**
+ * What the outputs of a matrix are.
+ * @param {import("./place.mjs").Place} place
+ * @param {string} token
+ * @param {{output: string, once?: boolean, untaped?: boolean}} source
+ */
+function whatOf({ block, head, mlp, weight }, token, { output, once, untaped }) {
+  if (mlp) return untaped ? "what scales silu(pre)" : output;
+  if (once) return `what head ${block}.${head} adds to the stream`;
+  return `${weight} of ${token}${untaped ? ", before it is turned" : ""}`;
 }

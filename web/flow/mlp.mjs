@@ -1,11 +1,13 @@
 // Level 2: the MLP of a token. Every unit is a number that GELU lets through or not; level 3 is one
-// unit, which is the same picture with that unit spelled out.
+// unit, which is the same picture with that unit spelled out. In Llama a unit is a gate, bent by SiLU,
+// times what another projection made.
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { button, heat, rowOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { LIT } from "./pass.mjs";
+import { isLit, LIT } from "./pass.mjs";
+import { matricesOf } from "./place.mjs";
 import { unitOf } from "./unit.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
@@ -15,6 +17,11 @@ const REACH = 4; // of the curve, on both sides, at least
 /** @param {number} x */
 export function gelu(x) {
   return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+}
+
+/** @param {number} x */
+export function silu(x) {
+  return x / (1 + Math.exp(-x));
 }
 
 /**
@@ -35,7 +42,8 @@ export function unitsOf({ tensor, tokens }, block, at) {
  * @returns {Scene}
  */
 export function mlp(view) {
-  const { pass, place, width, at, go } = view;
+  const { pass, place, width, at, go, sizes } = view;
+  const bend = sizes.llama ? silu : gelu;
   const n = Number(place.block);
   const units = unitsOf(pass, n, at);
   const wide = width >= WIDE;
@@ -77,19 +85,23 @@ export function mlp(view) {
   const py = (/** @type {number} */ y) => gy + gh - ((y + 0.5) / (reach + 0.5)) * gh;
   const curve = Array.from({ length: 161 }, (_, i) => (i / 80 - 1) * reach);
   const line = curve
-    .map((x, i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(gelu(x)).toFixed(1)}`)
+    .map((x, i) => `${i ? "L" : "M"}${px(x).toFixed(1)} ${py(bend(x)).toFixed(1)}`)
     .join("");
-  const dots = Array.from(pre, (x, i) => `M${px(x).toFixed(1)} ${py(act[i]).toFixed(1)}h0`).join(
+  const bent = sizes.llama ? pre.map(bend) : act; // what is made of pre
+  const dots = Array.from(pre, (x, i) => `M${px(x).toFixed(1)} ${py(bent[i]).toFixed(1)}h0`).join(
     "",
   );
-  const lit = act.reduce((sum, x) => sum + Number(x > LIT), 0);
+  const lit = act.reduce((sum, x) => sum + Number(isLit(x)), 0);
   const bottom = Math.max(fy + rows * high, gy + gh) + 50;
   const more = unitOf(view, bottom, act[unit]);
-  const told = `unit ${unit}: ${fixed(pre[unit], 2)} → ${fixed(act[unit], 2)}`;
+  const [into, out] = [pre[unit], act[unit]].map((x) => fixed(x, 2));
+  const times = sizes.llama ? ` × ${fixed(out ? act[unit] / bent[unit] : 0, 2)} = ${out}` : "";
+  const each = sizes.llama ? 68 : 90; // px of a button
+  const told = `unit ${unit}: ${into} → ${fixed(bent[unit], 2)}${times}`;
   return {
     height: bottom + more.height,
     body: svg`<text class="name" x=${fx} y="22">${room > 460 ? `${act.length} units of ${quoted(pass.tokens[at])}, ${lit} of them lit` : `${lit} of ${act.length} units lit`}</text>
-      ${["c_fc", "c_proj"].map((weight, i) => button(`${weight} ▸`, { x: fx + room - 176 + 90 * i, y: 4, width: 86, label: `${weight}: open its matrix`, act: () => go({ block: n, mlp: true, weight, token: at }) }))}
+      ${matricesOf(sizes).mlp.map((weight, i, { length }) => button(`${weight.replace("_proj", sizes.llama ? "" : "_proj")} ▸`, { x: fx + room + 4 - each * (length - i), y: 4, width: each - 4, label: `${weight}: open its matrix`, act: () => go({ block: n, mlp: true, weight, token: at }) }))}
       <g class="field" role="slider" tabindex="0" aria-label="unit" aria-valuemin="0" aria-valuemax=${act.length - 1}
         aria-valuenow=${unit} aria-valuetext=${told} @click=${pick} @keydown=${step}>
         <rect class="touch" x=${fx} y=${fy} width=${columns * cell} height=${rows * high}></rect>
@@ -97,11 +109,11 @@ export function mlp(view) {
         <rect class="chosen-cell" x=${ux - 1} y=${uy - 1} width=${cell + 1} height=${high + 1}></rect></g>
       <path class="axes" d="M${gx} ${py(0)}H${gx + gw}M${px(0)} ${gy}V${gy + gh}"></path>
       <path class="curve" d=${line}></path><path class="dots" d=${dots}></path>
-      <circle class="point" cx=${px(pre[unit])} cy=${py(act[unit])} r="7"></circle>
-      <path class="guide" d="M${px(pre[unit])} ${py(0)}V${py(act[unit])}H${px(0)}"></path>
-      <text class="name" x=${gx} y=${gy - 12}>GELU: ${told}</text>
+      <circle class="point" cx=${px(pre[unit])} cy=${py(bent[unit])} r="7"></circle>
+      <path class="guide" d="M${px(pre[unit])} ${py(0)}V${py(bent[unit])}H${px(0)}"></path>
+      <text class="name" x=${gx} y=${gy - 12}>${sizes.llama ? "SiLU, times up" : "GELU"}: ${told}</text>
       <text class="axis" x=${gx + gw} y=${py(0) + 16} text-anchor="end">pre, what comes in: ${reach}</text>
-      <text class="axis" x=${px(0) - 6} y=${gy + 10} text-anchor="end">${reach} act, what goes on</text>
+      <text class="axis" x=${px(0) - 6} y=${gy + 10} text-anchor="end">${reach} ${sizes.llama ? "silu(pre)" : "act, what goes on"}</text>
       <text class="axis" x=${gx} y=${py(0) + 16}>−${reach}</text>
       ${more.body}`,
     boxes: ({ unit: to }) =>
@@ -114,6 +126,6 @@ export function mlp(view) {
             height: high,
           },
     path: `transformer.h.${n}.mlp.act`,
-    says: `The MLP sees one token at a time. At ${quoted(pass.tokens[at])} ${lit} of ${act.length} units are above ${LIT}. Unit ${unit} gets ${fixed(pre[unit], 2)}, and GELU makes ${fixed(act[unit], 2)} of it.${more.says}`,
+    says: `The MLP sees one token at a time. At ${quoted(pass.tokens[at])} ${lit} of ${act.length} units are ${sizes.llama ? `above ${LIT} or below −${LIT}` : `above ${LIT}`}. Unit ${unit} gets ${into}, and ${sizes.llama ? `SiLU makes ${fixed(bent[unit], 2)} of it; times what up_proj gives, that is ${out}` : `GELU makes ${out} of it`}.${more.says}`,
   };
 }

@@ -1,11 +1,12 @@
 // Level 2: LayerNorm, spelled out for one number of a token: its distance from the mean of the token's
-// numbers, in their standard deviations, times a gain, plus a bias.
+// numbers, in their standard deviations, times a gain, plus a bias. RMSNorm has no mean and no bias: it
+// divides by the root of the mean square.
 
 import { svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { button, cents, chain, columns, digits, heat, spreadOf, unknown } from "./cells.mjs";
+import { button, cents, chain, columns, digits, heat, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { largestOf, normOf, vectorOf } from "./parts.mjs";
+import { largestOf, normOf, sizeOfNorm, vectorOf } from "./parts.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
@@ -13,7 +14,7 @@ const HIGH = 18; // px of a strip
 const EACH = 44; // with what is written above it
 
 /**
- * LayerNorm of a token, step by step.
+ * The norm of a token, step by step. One without a bias is RMSNorm, whose mean counts as 0.
  * @param {import("./pass.mjs").Pass} pass
  * @param {import("./place.mjs").Place} place
  * @param {import("./parts.mjs").Norm} part
@@ -24,8 +25,8 @@ export function normedOf({ tensor }, place, { weight, bias, epsilon }, t) {
   const [stream, noted] = [input, output].map((path) => tensor?.(path));
   if (!stream || !noted) return null;
   const x = vectorOf(stream, t);
-  const mean = x.reduce((sum, value) => sum + value, 0) / x.length;
-  const spread = Math.sqrt(spreadOf(x) ** 2 + epsilon);
+  const mean = bias ? x.reduce((sum, value) => sum + value, 0) / x.length : 0;
+  const spread = Math.sqrt(sizeOfNorm(x, !bias) ** 2 + epsilon);
   const units = Float64Array.from(x, (value) => (value - mean) / spread);
   const made = units.map((value, i) => value * weight[i] + (bias?.[i] ?? 0));
   return { x, mean, spread, units, gain: weight, bias, made, noted: vectorOf(noted, t) };
@@ -77,9 +78,11 @@ export function norm(view) {
   /** @type {[string, ArrayLike<number>][]} */
   const strips = [
     [`x: the stream at ${token}, ${C} numbers`, x],
-    [wide ? "less their mean μ, divided by their standard deviation σ" : "(x − μ) ÷ σ", units],
+    bias
+      ? [wide ? "less their mean μ, divided by their standard deviation σ" : "(x − μ) ÷ σ", units]
+      : ["divided by the root of their mean square, rms", units],
     ["times the gain γ", gain],
-    ["plus the bias β", bias ?? new Float32Array(C)],
+    .../** @type {[string, ArrayLike<number>][]} */ (bias ? [["plus the bias β", bias]] : []),
     [`${place.norm} of ${token}`, made],
   ];
   const rows = strips.map(([name, values], i) => {
@@ -91,18 +94,25 @@ export function norm(view) {
   const end = top + strips.length * EACH;
   const choose = (/** @type {number} */ to) => go({ ...place, token: t, output: (to + C) % C });
   const { epsilon } = parts.norm;
-  const steps = chain(
-    [
-      [`x, number ${chosen}`, told.x, "x"],
-      ["μ, the mean of all", told.mean, "mean = x.mean(dim=-1)"],
-      [`σ, with ε = ${epsilon}`, told.spread, "sqrt(variance + eps)"],
-      ["(x − μ) ÷ σ", told.unit, "(x - mean) / sqrt(…)"],
-      ["γ", told.gain, `${place.norm}.weight`],
-      ["β", told.bias, `${place.norm}.bias`],
-      ["times γ, plus β", told.made, `normed = ${place.norm}(x)`],
-    ],
-    { y: end + 50, width },
-  );
+  /** @type {[string, string, string][]} */
+  const stages = bias
+    ? [
+        [`x, number ${chosen}`, told.x, "x"],
+        ["μ, the mean of all", told.mean, "mean = x.mean(dim=-1)"],
+        [`σ, with ε = ${epsilon}`, told.spread, "sqrt(variance + eps)"],
+        ["(x − μ) ÷ σ", told.unit, "(x - mean) / sqrt(…)"],
+        ["γ", told.gain, `${place.norm}.weight`],
+        ["β", told.bias, `${place.norm}.bias`],
+        ["times γ, plus β", told.made, `normed = ${place.norm}(x)`],
+      ]
+    : [
+        [`x, number ${chosen}`, told.x, "x"],
+        [`rms, with ε = ${epsilon}`, told.spread, "sqrt((x**2).mean(dim=-1) + eps)"],
+        ["x ÷ rms", told.unit, "x / sqrt(…)"],
+        ["γ", told.gain, `${place.norm}.weight`],
+        ["times γ", told.made, `normed = ${place.norm}(x)`],
+      ];
+  const steps = chain(stages, { y: end + 50, width });
   const other = Math.abs(made[chosen] - noted[chosen]) > 1e-3 * Math.max(1, Math.abs(made[chosen]));
   const differs = other ? ` This pass has ${fixed(noted[chosen])} here.` : "";
   const becomes = `number ${chosen}: ${told.x} becomes ${told.made}`;
@@ -114,7 +124,9 @@ export function norm(view) {
       ${button("next ▸", { x: left + 46, y: end - 12, width: 76, act: () => choose(chosen + 1) })}${steps.body}`,
     boxes: () => null,
     path: normOf(place).output,
-    says: `LayerNorm looks at one token at a time. At ${token} the mean of ${C} numbers is ${told.mean}, their standard deviation ${told.spread}. Number ${chosen}: (${told.x} − ${signed(told.mean)}) ÷ ${told.spread} = ${told.unit}, and ${told.unit} × ${signed(told.gain)} + ${signed(told.bias)} = ${told.made}.${differs}`,
+    says: bias
+      ? `LayerNorm looks at one token at a time. At ${token} the mean of ${C} numbers is ${told.mean}, their standard deviation ${told.spread}. Number ${chosen}: (${told.x} − ${signed(told.mean)}) ÷ ${told.spread} = ${told.unit}, and ${told.unit} × ${signed(told.gain)} + ${signed(told.bias)} = ${told.made}.${differs}`
+      : `RMSNorm looks at one token at a time. At ${token} the root of the mean square of ${C} numbers is ${told.spread}. Number ${chosen}: ${told.x} ÷ ${told.spread} = ${told.unit}, and ${told.unit} × ${signed(told.gain)} = ${told.made}.${differs}`,
   };
 }
 

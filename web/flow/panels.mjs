@@ -17,13 +17,25 @@ import { Tensors } from "./tensors.mjs";
 export function panels(page, { switches, forget }) {
   const { settings, update } = page;
   const folded = settings.tensors === "folded";
+  /** Folds that are open, and stay so when another model comes. @type {Set<string>} */
+  const open = (settings.open ??= new Set());
   const patch = settings.giver === undefined ? null : new Patch(page);
   const tensors = settings.tensors
     ? new Tensors(page, { switches, summary: folded ? "Every tensor of the pass" : "" })
     : null;
   const engine = folded ? machine({ ...page, update: () => (forget(), update()) }) : null;
-  const fold = make("details", { ontoggle: () => fold.open && update() });
-  if (engine) fold.append(make("summary", {}, "Model and arithmetic"), engine.element);
+  const fold = make("details", {}, make("summary", {}, "Model and arithmetic"));
+  if (engine) fold.append(engine.element);
+  for (const one of [tensors?.element, fold]) {
+    if (!(one instanceof HTMLDetailsElement)) continue;
+    const name = one.querySelector("summary")?.textContent ?? "";
+    one.open = open.has(name);
+    one.ontoggle = () => {
+      if (one.open) open.add(name);
+      else open.delete(name);
+      update();
+    };
+  }
   return {
     patch,
     nodes: [...(tensors ? [tensors.element] : []), ...(engine ? [fold] : [])],

@@ -1,12 +1,15 @@
 // Parts of the weights, fetched from the engine when a place of the picture wants them: a matrix, or
 // what a unit of the MLP reads and writes.
 
-import { headOf, rowOf, spreadOf } from "./cells.mjs";
+import { headOf, lengthOf, rowOf, sharedBy, spreadOf } from "./cells.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 
+/** Of a config, or of what is stored with passes. @typedef {{nHead: number, nEmbd: number,
+ *   vocabSize: number, nInner?: number, nKvHead?: number, headSize?: number,
+ *   llama?: {tied: boolean} | null}} Widths */
 /** Rows are outputs. @typedef {{weight: Float32Array, bias: Float32Array | null}} Part */
 /** `map` may be a sample of the weights, then `rows` has those outputs that were asked for.
  * @typedef {{map: Part | null, rows: Map<number, Part>}} Matrix */
@@ -16,7 +19,7 @@ import { headOf, rowOf, spreadOf } from "./cells.mjs";
  * @typedef {{row: Float32Array, bias: number, column: Float32Array, up: Pushed[], down: Pushed[]}} Unit
  */
 /** @typedef {{name: string, by: number}} Pushed */
-/** Gain and bias of a LayerNorm, and its ε. @typedef {Part & {epsilon: number}} Norm */
+/** Gain and bias of a norm, and its ε; RMSNorm has no bias. @typedef {Part & {epsilon: number}} Norm */
 /** @typedef {{matrix?: Matrix, unit?: Unit, norm?: Norm}} Parts */
 
 export const SIDE = 1024; // of a map: of a matrix that has more weights than its square, so many rows and columns
@@ -24,37 +27,68 @@ const MOST = 8; // parts that are kept
 const WORDS = 3;
 
 /**
+ * `to`: which head of `output`; `untaped`: that tensor is another, as these outputs are turned or
+ * multiplied first, or summed over heads; `once`: the bias is added once, for all heads.
+ * @typedef {{module: string, rows: number[], columns: number[], input: string, output: string,
+ *   to?: number, untaped?: boolean, once?: boolean}} Source
+ */
+
+/**
  * What a matrix makes of what: its module, the part of its weights, the tensors before and after.
  * @param {Place} place
- * @param {{nHead: number, nEmbd: number, vocabSize: number}} sizes
+ * @param {Widths} sizes
+ * @returns {Source}
  */
-export function sourceOf({ block, head = 0, mlp, weight }, { nHead, nEmbd: C, vocabSize: V }) {
+export function sourceOf(place, sizes) {
+  const { block, mlp, weight } = place;
+  const { nEmbd: C, vocabSize: V, nInner: F = 4 * C } = sizes;
   const h = `transformer.h.${block}.`;
   const [all, units] = [
     [0, C],
-    [0, 4 * C],
+    [0, F],
   ];
   if (weight === "wte") {
-    const module = "transformer.wte";
-    return { module, rows: [0, V], columns: all, input: "ln_f", output: "logits" };
+    return { module: tableOf(sizes), rows: [0, V], columns: all, input: "ln_f", output: "logits" };
   }
-  if (weight === "c_fc") {
-    const [input, output] = [`${h}ln_2`, `${h}mlp.pre`];
-    return { module: `${h}mlp.c_fc`, rows: units, columns: all, input, output };
+  if (!mlp) return sourceOfHead(place, sizes);
+  const module = `${h}mlp.${weight}`;
+  if (weight === "c_proj" || weight === "down_proj") {
+    return { module, rows: all, columns: units, input: `${h}mlp.act`, output: `${h}mlp.out` };
   }
-  if (mlp) {
-    const [input, output] = [`${h}mlp.act`, `${h}mlp.out`];
-    return { module: `${h}mlp.c_proj`, rows: all, columns: units, input, output };
+  const up = weight === "up_proj"; // scales what the gate lets through
+  const output = `${h}mlp.${up ? "act" : "pre"}`;
+  return { module, rows: units, columns: all, input: `${h}ln_2`, output, untaped: up };
+}
+
+/** The matrix that makes the logits. @param {Pick<Widths, "llama">} sizes */
+export function tableOf({ llama }) {
+  return llama?.tied === false ? "lm_head" : "transformer.wte";
+}
+
+/**
+ * @param {Place} place
+ * @param {Widths} sizes
+ * @returns {Source}
+ */
+function sourceOfHead({ block, head = 0, weight = "q" }, sizes) {
+  const { nHead, nEmbd: C, llama, nKvHead = nHead, headSize: D = C / nHead } = sizes;
+  const h = `transformer.h.${block}.`;
+  const attn = `${h}attn.`;
+  const own = (/** @type {number} */ n) => [n * D, (n + 1) * D];
+  if (weight === "c_proj" || weight === "o_proj") {
+    const [input, output] = [`${attn}heads`, `${attn}out`];
+    const module = attn + weight;
+    return { module, rows: [0, C], columns: own(head), input, output, untaped: true, once: true };
   }
-  const own = [head, head + 1].map((n) => (n * C) / nHead);
-  if (weight === "c_proj") {
-    const [input, output] = [`${h}attn.heads`, `${h}attn.out`];
-    return { module: `${h}attn.c_proj`, rows: all, columns: own, input, output };
+  const [input, output] = [`${h}ln_1`, attn + weight];
+  if (!llama) {
+    const third = C * ["q", "k", "v"].indexOf(weight);
+    const rows = own(head).map((n) => third + n);
+    return { module: `${attn}c_attn`, rows, columns: [0, C], input, output, to: head };
   }
-  const third = C * ["q", "k", "v"].indexOf(weight ?? "q");
-  const rows = own.map((n) => third + n);
-  const [input, output] = [`${h}ln_1`, `${h}attn.${weight}`];
-  return { module: `${h}attn.c_attn`, rows, columns: all, input, output };
+  const to = weight === "q" ? head : sharedBy(head, nHead, nKvHead);
+  const module = `${attn}${weight}_proj`;
+  return { module, rows: own(to), columns: [0, C], input, output, to, untaped: weight !== "v" };
 }
 
 /**
@@ -71,21 +105,20 @@ export function vectorOf(noted, t, head = 0) {
 
 /**
  * A matrix at work on a token: what goes in, what comes out, and the row of an output, null where it
- * was not fetched. A head's part of c_proj stands on no tape; the bias is added once for all heads.
+ * was not fetched.
  * @param {Pass} pass
  * @param {Place} place
  * @param {Matrix} matrix
- * @param {{nHead: number, nEmbd: number, vocabSize: number}} sizes
+ * @param {Widths} sizes
  * @param {number} t
  */
 export function worked(pass, place, { map, rows }, sizes, t) {
-  const { input, output, ...all } = sourceOf(place, sizes);
+  const { input, output, to, untaped, once, ...all } = sourceOf(place, sizes);
   const [before, after] = [input, output].map((path) => pass.tensor?.(path));
   if (!before || !after) return null;
   const x = vectorOf(before, t, place.head);
   const [R, K] = [all.rows, all.columns].map(([first, end]) => end - first);
   const whole = map?.weight.length === R * K ? map : null;
-  const part = place.weight === "c_proj" && !place.mlp;
   const row = (/** @type {number} */ o) => {
     const own = whole && {
       weight: rowOf({ values: whole.weight }, o, K),
@@ -95,17 +128,20 @@ export function worked(pass, place, { map, rows }, sizes, t) {
     if (!weight) return null;
     const products = Array.from(x, (value, i) => value * weight[i]);
     const sum = products.reduce((all, p) => all + p, 0);
-    return { weight, products, sum, bias: part ? null : (bias?.[0] ?? null) };
+    return { weight, products, sum, bias: once ? null : (bias?.[0] ?? null) };
   };
   const outputs = () =>
-    part
-      ? Float32Array.from({ length: R }, (_, o) => row(o)?.sum ?? 0)
-      : vectorOf(after, t, place.head);
+    untaped
+      ? Float32Array.from({ length: R }, (_, o) => {
+          const { sum = 0, bias = null } = row(o) ?? {};
+          return sum + (bias ?? 0);
+        })
+      : vectorOf(after, t, to);
   return { x, K, R, row, outputs, sampled: Boolean(map) && !whole };
 }
 
 /**
- * A LayerNorm's module, and the tensors before and after.
+ * A norm's module, and the tensors before and after.
  * @param {Place} place
  */
 export function normOf({ block = 0, norm }) {
@@ -114,6 +150,15 @@ export function normOf({ block = 0, norm }) {
   const output = `transformer.h.${block}.${norm}`;
   const input = norm === "ln_1" ? before : `transformer.h.${block}.resid_mid`;
   return { module: output, input, output };
+}
+
+/**
+ * What a norm divides by, without its ε: the standard deviation, or the root of the mean square.
+ * @param {ArrayLike<number>} x
+ * @param {unknown} rms
+ */
+export function sizeOfNorm(x, rms) {
+  return rms ? lengthOf(x) / Math.sqrt(x.length) : spreadOf(x);
 }
 
 /**
@@ -189,7 +234,7 @@ export class Shelf {
    * @param {number} at
    */
   async matrix(pass, place, at) {
-    const { module, rows, columns, output } = sourceOf(place, this.model.present.config);
+    const { module, rows, columns, output, to } = sourceOf(place, this.model.present.config);
     const [R, K] = [rows, columns].map(([first, end]) => end - first);
     const [single, large] = [place.number !== undefined, R * K > SIDE ** 2];
     const map = single ? null : await this.part(module, rows, columns, large ? SIDE : undefined);
@@ -197,7 +242,7 @@ export class Shelf {
     const matrix = { map, rows: new Map() };
     const after = pass.tensor?.(output);
     if (!after || !(single || large)) return matrix;
-    const chosen = chosenOf(place, vectorOf(after, place.token ?? at, place.head));
+    const chosen = chosenOf(place, vectorOf(after, place.token ?? at, to));
     await this.row(matrix, place, chosen);
     return matrix;
   }
@@ -218,7 +263,7 @@ export class Shelf {
 
   /**
    * The lens divides a stream's distances from their mean by their spread, multiplies them by the
-   * gain of ln_f, and asks the unembedding. For one unit's column, with the spread of the stream
+   * gain of ln_f, and asks the unembedding; RMSNorm takes off no mean. For one unit's column, with the spread of the stream
    * behind this block, that is the unit's own part of the lens's logits.
    * @param {Pass} pass
    * @param {{block: number, unit: number}} place
@@ -227,19 +272,19 @@ export class Shelf {
    */
   async unit({ tensor }, { block, unit }, at) {
     const { model } = this;
-    const { nEmbd: C, layerNormEpsilon } = model.present.config;
+    const { nEmbd: C, layerNormEpsilon, llama } = model.present.config;
     const h = `transformer.h.${block}.`;
     const stream = tensor?.(`${h}resid_post`);
     if (!stream) return null;
     const one = [unit, unit + 1];
     const [reads, writes, gain] = await Promise.all([
-      this.part(`${h}mlp.c_fc`, one, [0, C]),
-      this.part(`${h}mlp.c_proj`, [0, C], one),
+      this.part(`${h}mlp.${llama ? "gate_proj" : "c_fc"}`, one, [0, C]),
+      this.part(`${h}mlp.${llama ? "down_proj" : "c_proj"}`, [0, C], one),
       this.part("transformer.ln_f", [0, C], [0, 1]),
     ]);
     const column = writes.weight;
-    const mean = column.reduce((sum, x) => sum + x, 0) / C;
-    const spread = Math.sqrt(spreadOf(vectorOf(stream, at)) ** 2 + layerNormEpsilon);
+    const mean = llama ? 0 : column.reduce((sum, x) => sum + x, 0) / C;
+    const spread = Math.sqrt(sizeOfNorm(vectorOf(stream, at), llama) ** 2 + layerNormEpsilon);
     const embd = column.map((x, c) => ((x - mean) / spread) * gain.weight[c]);
     const run = await model.run({
       ids: [0],

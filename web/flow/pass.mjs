@@ -35,7 +35,10 @@ import { bare, fixed, quoted } from "../exhibits/dom.mjs";
 /** @typedef {{id: number, name: string, p: number, rest?: string, sense?: "bird" | "machine",
  *   other?: number}} Next  `rest`: what makes a word of it; `other`: its share in a second pass */
 
-export const LIT = 0.5; // a unit is lit above this
+export const LIT = 0.5; // a unit is lit above this, and in Llama below its negative
+
+/** GELU gives nothing below −0.17. @param {number} act */
+export const isLit = (act) => Math.abs(act) > LIT;
 
 /** What a scene is given where nothing was changed. @param {Pass} pass */
 export function untouched({ next }) {

@@ -3,7 +3,8 @@
 // "1.mlp" is the MLP, "1.mlp.17" a unit of it. "1.0.q.6" is the matrix that makes q of token 6,
 // "1.0.q.6.17" its output 17, "1.0.q.6.17.5" a product of that; "1.mlp.c_fc.6" is the MLP's first.
 // "wte.6.483" is the last matrix, which makes the logit of token 483; "ln_f.6" the LayerNorm before it.
-// "1.ln_1.6" is LayerNorm ln_1 for token 6, "1.ln_1.6.17" with number 17 spelled out.
+// "1.ln_1.6" is LayerNorm ln_1 for token 6, "1.ln_1.6.17" with number 17 spelled out. Matrices of a
+// Llama have its names: "1.0.o_proj.6", "1.mlp.gate_proj.6".
 
 import { quoted } from "../exhibits/dom.mjs";
 
@@ -13,25 +14,28 @@ export const STEPS = ["score", "scale", "mask", "share", "mix"];
 /** @typedef {{block?: number, head?: number, query?: number, key?: number,
  *   number?: number, mlp?: boolean, unit?: number, weight?: string, token?: number,
  *   output?: number, norm?: string}} Place */
-/** @typedef {{nLayer: number, nHead: number, T: number, D: number, units: number, V: number}} Sizes */
+/** @typedef {{nLayer: number, nHead: number, T: number, D: number, units: number, V: number,
+ *   C?: number, llama?: unknown}} Sizes  C: if it is not nHead · D */
 /** Behind the last block: their place has a block more. */
 const END = { ln_f: "norm", wte: "weight" };
 
 export const NORMS = ["ln_1", "ln_2"];
-const OF_HEAD = ["q", "k", "v", "c_proj"];
-const OF_MLP = ["c_fc", "c_proj"];
+const GPT2 = { head: ["q", "k", "v", "c_proj"], mlp: ["c_fc", "c_proj"] };
+const LLAMA = { head: ["q", "k", "v", "o_proj"], mlp: ["gate_proj", "up_proj", "down_proj"] };
+const BACK = ["c_proj", "o_proj", "down_proj"]; // into the stream
+
+/** The matrices of a head and of an MLP, by name. @param {{llama?: unknown}} sizes */
+export const matricesOf = ({ llama }) => (llama ? LLAMA : GPT2);
 
 /**
  * How many numbers go into a matrix, and how many come out.
  * @param {Place} place
- * @param {{nHead: number, D: number, units: number, V: number}} sizes
+ * @param {{nHead: number, D: number, units: number, V: number, C?: number}} sizes
  */
-export function sizeOf({ mlp, weight }, { nHead, D, units, V }) {
-  const C = nHead * D;
+export function sizeOf({ mlp, weight = "" }, { nHead, D, units, V, C = nHead * D }) {
   if (weight === "wte") return { inputs: C, outputs: V };
-  if (weight === "c_fc") return { inputs: C, outputs: units };
-  if (weight === "c_proj") return { inputs: mlp ? units : D, outputs: C };
-  return { inputs: C, outputs: D };
+  if (BACK.includes(weight)) return { inputs: mlp ? units : D, outputs: C };
+  return { inputs: C, outputs: mlp ? units : D };
 }
 
 /**
@@ -40,7 +44,7 @@ export function sizeOf({ mlp, weight }, { nHead, D, units, V }) {
  * @returns {Place}  as deep as it makes sense
  */
 export function placeOf(text, sizes) {
-  const { nLayer, nHead, T, D, units, V } = sizes;
+  const { nLayer, nHead, T, D, units, V, C = nHead * D } = sizes;
   const parts = text.split(".");
   const number = (/** @type {number} */ i, /** @type {number} */ below) => {
     const value = Number(parts[i] || NaN);
@@ -49,22 +53,22 @@ export function placeOf(text, sizes) {
   const end = /** @type {"ln_f" | "wte"} */ (parts[0]);
   if (Object.hasOwn(END, end)) {
     const token = number(1, T);
-    const output = number(2, token === undefined ? 0 : end === "wte" ? V : nHead * D);
-    const at = output === undefined || end !== "wte" ? undefined : number(3, nHead * D);
+    const output = number(2, token === undefined ? 0 : end === "wte" ? V : C);
+    const at = output === undefined || end !== "wte" ? undefined : number(3, C);
     return { block: nLayer, [END[end]]: end, token, output, number: at };
   }
   const block = number(0, nLayer);
   if (block === undefined) return {};
   if (NORMS.includes(parts[1])) {
     const token = number(2, T);
-    return { block, norm: parts[1], token, output: number(3, token === undefined ? 0 : nHead * D) };
+    return { block, norm: parts[1], token, output: number(3, token === undefined ? 0 : C) };
   }
   const mlp = parts[1] === "mlp";
   const head = mlp ? undefined : number(1, nHead);
   if (!mlp && head === undefined) return { block };
   const around = mlp ? { block, mlp } : { block, head };
   const weight = parts[2];
-  if ((mlp ? OF_MLP : OF_HEAD).includes(weight)) {
+  if (matricesOf(sizes)[mlp ? "mlp" : "head"].includes(weight)) {
     const { inputs, outputs } = sizeOf({ mlp, weight }, sizes);
     const token = number(3, T);
     const output = number(4, token === undefined ? 0 : outputs);

@@ -24,6 +24,7 @@ export class Player {
     this.state = state;
     this.stage = stage;
     this.way = wayThrough(1);
+    this.llama = false; // whose way it is
     this.nLayer = 1;
     this.began = 0; // milliseconds; 0: it rests
     this.frame = 0;
@@ -240,10 +241,12 @@ export class Player {
    * What the state says, for a pass through so many blocks.
    * @param {number} nLayer
    * @param {boolean} whole  whether the picture is that of the whole pass
+   * @param {boolean} llama
    * @returns {string}  the tensor at which it is
    */
-  set(nLayer, whole) {
-    if (nLayer !== this.nLayer) this.way = wayThrough(nLayer);
+  set(nLayer, whole, llama) {
+    if (nLayer !== this.nLayer || llama !== this.llama) this.way = wayThrough(nLayer, llama);
+    this.llama = llama;
     this.nLayer = nLayer;
     const { way, slider } = this;
     const end = way.length - 1;

@@ -27,14 +27,14 @@ const FALL = 512; // products that fall one after the other: more are drawn at o
  * @param {import("./pass.mjs").Pass} pass
  * @param {{block: number, head: number, query: number, key: number}} place
  */
-export function productsOf({ tensor, tokens }, { block, head, query, key }) {
+export function productsOf({ tensor, tokens, nHead }, { block, head, query, key }) {
   const of = (/** @type {string} */ name) => tensor?.(`transformer.h.${block}.attn.${name}`);
   const [q, k, scores, weights] = ["q", "k", "scores", "weights"].map(of);
   if (!q || !k || !scores || !weights) return null;
   const D = /** @type {number} */ (q.shape.at(-1));
   const T = tokens.length;
   const a = headOf(q, head).subarray(query * D, (query + 1) * D);
-  const b = headOf(k, head).subarray(key * D, (key + 1) * D);
+  const b = headOf(k, head, nHead).subarray(key * D, (key + 1) * D);
   const products = Array.from(a, (value, i) => value * b[i]);
   const row = headOf(scores, head).subarray(query * T, query * T + query + 1);
   const powers = Array.from(row, Math.exp);
@@ -54,11 +54,14 @@ export function productsOf({ tensor, tokens }, { block, head, query, key }) {
  * How many multiply-adds a pass takes until the next token is known: the weights of each block once
  * for every token, those of the last layer for the last; in each head the scores and the mix, at and
  * below the diagonal.
- * @param {{nLayer: number, nEmbd: number, vocabSize: number}} sizes
+ * @param {import("./parts.mjs").Widths & {nLayer: number}} sizes
  * @param {number} T  tokens
  */
-export function multiplyAdds({ nLayer, nEmbd: C, vocabSize: V }, T) {
-  return T * nLayer * 12 * C * C + V * C + nLayer * C * T * (T + 1);
+export function multiplyAdds(sizes, T) {
+  const { nLayer, nEmbd: C, vocabSize: V, llama, nHead = 1 } = sizes;
+  const { nInner: F = 4 * C, headSize: D = C / nHead, nKvHead = nHead } = sizes;
+  const block = C * D * (2 * nHead + 2 * nKvHead) + (llama ? 3 : 2) * C * F;
+  return T * nLayer * block + V * C + nLayer * nHead * D * T * (T + 1);
 }
 
 /**
@@ -71,13 +74,13 @@ export function multiplyAdds({ nLayer, nEmbd: C, vocabSize: V }, T) {
  * @param {View} view
  * @returns {Facts | null}
  */
-function ofScore({ pass, place, cells }) {
+function ofScore({ pass, place, cells, sizes }) {
   const at = /** @type {{block: number, head: number, query: number, key: number}} */ (place);
   const all = productsOf(pass, at);
   if (!all) return null;
   const [asks, gives] = [at.query, at.key].map((t) => quoted(pass.tokens[t]));
   const D = all.products.length;
-  const own = written({ .../** @type {any} */ (cellOf(place, 0)), value: all.share });
+  const own = written({ .../** @type {any} */ (cellOf(place, 0, sizes)), value: all.share });
   const set = cells.some((cell) => written({ ...cell, value: all.share }) === own);
   return {
     ...all,

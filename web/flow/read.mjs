@@ -1,7 +1,7 @@
 // A pass that the model computes, read from its tape.
 
 import { orSuperseded } from "../exhibits/page_model.mjs";
-import { LIT } from "./pass.mjs";
+import { isLit } from "./pass.mjs";
 
 /** @import { Noted } from "../tape.mjs" */
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
@@ -34,10 +34,10 @@ export function stagePaths(nLayer) {
 export async function readPass(model, request) {
   const { text, ids, key, edits, switches, senses, open = -1 } = request;
   const { through = (/** @type {any} */ asked) => model.run(asked) } = request;
-  const { nLayer, nHead, nEmbd: C } = model.present.config;
+  const { nLayer, nHead, nEmbd: C, nInner, llama } = model.present.config;
   const T = ids.length;
   const small = T * nLayer * (16 * C + 4 * nHead * T) < FULL;
-  const record = small ? true : recorded(nLayer, open);
+  const record = small ? true : recorded(nLayer, open, Boolean(llama));
   const run = await through({ ids, key, record, edits, switches });
   if (!run) return null;
   const lens = await readLens(model, run.tensor, { T, key, senses, logits: run.logits });
@@ -59,10 +59,12 @@ export async function readPass(model, request) {
       const { values } = run.tensor(`${h}mlp.act`);
       const width = values.length / T;
       return ids.map((_, t) => {
-        return values.subarray(t * width, (t + 1) * width).reduce((n, x) => n + Number(x > LIT), 0);
+        return values
+          .subarray(t * width, (t + 1) * width)
+          .reduce((n, x) => n + Number(isLit(x)), 0);
       });
     }),
-    units: 4 * C,
+    units: nInner,
     off: switches?.headsOff,
     shares: p,
     vectors: ids.map((_, t) => {
@@ -78,8 +80,9 @@ export async function readPass(model, request) {
  * What is read of a large model.
  * @param {number} nLayer
  * @param {number} open
+ * @param {boolean} llama
  */
-function recorded(nLayer, open) {
+function recorded(nLayer, open, llama) {
   const parts = ["resid_mid", "resid_post", "attn.weights", "mlp.act"];
   const whole = "ln_1 attn.q attn.k attn.v attn.scores attn.masked_scores attn.heads attn.merged";
   const more = `${whole} attn.out ln_2 mlp.pre mlp.out`.split(" ");
@@ -87,7 +90,8 @@ function recorded(nLayer, open) {
   const named = blocks.flatMap((n) => {
     return [...parts, ...(n === open ? more : [])].map((part) => `transformer.h.${n}.${part}`);
   });
-  return ["tok_emb", "pos_emb", "embd", ...named, "ln_f", "logits"];
+  const begin = llama ? [] : ["tok_emb", "pos_emb"];
+  return [...begin, "embd", ...named, "ln_f", "logits"];
 }
 
 /**

@@ -16,7 +16,7 @@ const TERMS = 4; // of a dot product
  * @returns {Row[]}
  */
 export function rowsOf({ axes, shape, values }, { ids, tokens }, at) {
-  const heads = axes.includes("H") ? shape[1] : 1;
+  const heads = /[HK]/.test(axes) ? shape[1] : 1;
   const width = axes === "B T" ? 1 : shape[shape.length - 1];
   const many = values.length / heads / width; // pos_emb has no batch
   return Array.from({ length: heads }, (_, h) => {

@@ -4,6 +4,7 @@
 import { html, nothing, render, svg } from "lit/html.js";
 import { fixed, make } from "../exhibits/dom.mjs";
 import { heat } from "./cells.mjs";
+import { tableOf } from "./parts.mjs";
 import { dotProduct, finite, forPython, rowsOf, toldOf } from "./rows.mjs";
 import { wayThrough } from "./way.mjs";
 
@@ -22,14 +23,14 @@ export class Tensors {
    * @param {{switches: () => Record<string, any>, summary: string}} more  `summary`: of a fold
    *   around it; "": it has none
    */
-  constructor({ state, model, complain, update }, { switches, summary }) {
+  constructor({ state, model, complain }, { switches, summary }) {
     this.state = state;
     this.model = model;
     this.complain = complain;
     this.switches = switches;
     this.body = make("div", { class: "flow-tensor" });
     this.element = summary
-      ? make("details", { ontoggle: () => update() }, make("summary", {}, summary), this.body)
+      ? make("details", {}, make("summary", {}, summary), this.body)
       : this.body;
     state.declare("token", -1, { min: -1, max: 1e6, whole: true }); // whose logit; -1: the likeliest
     state.declare("column", 0, { min: 0, max: 1e6, whole: true });
@@ -48,7 +49,8 @@ export class Tensors {
     if (!this.open) return;
     const { state } = this;
     if (pass.only) return render(html`<p>${pass.only}</p>`, this.body);
-    const way = wayThrough(pass.nLayer);
+    const llama = Boolean(this.model.loaded?.config.llama);
+    const way = wayThrough(pass.nLayer, llama);
     const nth = state.get("station");
     const station = way[nth < 0 ? way.length - 1 : Math.min(nth, way.length - 1)];
     const name = station.path.replace("transformer.", "");
@@ -203,14 +205,14 @@ export class Tensors {
    */
   async products(pass, at, token) {
     const { model } = this;
-    const { nEmbd: C, vocabSize } = model.present.config;
+    const { config } = model.present;
+    const { nEmbd: C, vocabSize } = config;
     const id = Math.min(token, vocabSize - 1);
     const [x, row] = await Promise.all([
       this.noted(pass, "ln_f"),
-      model.run({ ids: [id], key: "flow, row", record: ["tok_emb"] }),
+      model.part({ module: tableOf(config), rows: [id, id + 1], columns: [0, C] }),
     ]);
-    if (!x || !row) return null;
-    return dotProduct(x.values.subarray(at * C, (at + 1) * C), row.tensor("tok_emb").values);
+    return x && dotProduct(x.values.subarray(at * C, (at + 1) * C), row.weight);
   }
 
   /**
@@ -230,7 +232,9 @@ export class Tensors {
     return html`<div class="chips" role="group" aria-label="whose logit">${columns.map(one)}</div>
       <table class="terms">
         <caption>
-          The logit of ${this.model.show(token)}: x · its row of wte, the largest products first
+          The logit of ${this.model.show(token)}: x · its row of
+          ${tableOf(this.model.present.config).replace("transformer.", "")}, the largest products
+          first
         </caption>
         ${terms.map(
           ({ c, a, b, p }) =>

@@ -3,6 +3,7 @@
 import { nothing, svg } from "lit/html.js";
 import { press } from "./cells.mjs";
 import { imageOf } from "./matrix.mjs";
+import { tableOf } from "./parts.mjs";
 
 /** @import { Box } from "./layout.mjs" */
 /** @import { Place } from "./place.mjs" */
@@ -15,33 +16,48 @@ const SHARP = 2; // for each px of its longer side
 const NARROWEST = 4; // px of a head's part that can be met
 
 /**
- * A matrix of the picture, or a third of c_attn. `heads`: which way they lie in it.
+ * A matrix of the picture, or a third of c_attn. `heads`: which way they lie in it; `many`: how many.
  * @typedef {{box: Box, module: string, name: string, rows: number[], columns: number[], role: string,
- *   turned?: boolean, heads?: "x" | "y", place: (head: number) => Place | null}} Piece
+ *   turned?: boolean, heads?: "x" | "y", many?: number, place: (head: number) => Place | null}} Piece
  */
 
 /**
  * @param {Tile} tile
- * @param {{nEmbd: number, vocabSize: number, blockSize: number, nLayer: number}} sizes
+ * @param {import("./parts.mjs").Widths & {blockSize: number, nLayer: number}} sizes
  * @returns {Piece[]}
  */
 export function piecesOf({ module, block, ...box }, sizes) {
-  const { nEmbd: C, vocabSize: V, blockSize: S, nLayer } = sizes;
-  const all = { box, module: `transformer.${module}`, name: module, role: "plain" };
-  const [one, four] = [1, 4].map((n) => [0, n * C]);
-  const of = (/** @type {string} */ weight) => () => ({ block, mlp: true, weight });
-  if (module === "wte")
-    return [
-      { ...all, rows: [0, V], columns: one, place: () => ({ block: nLayer, weight: "wte" }) },
-    ];
-  if (module === "wpe") return [{ ...all, rows: [0, S], columns: one, place: () => null }];
-  if (module.endsWith("c_fc")) return [{ ...all, rows: four, columns: one, place: of("c_fc") }];
-  if (module.endsWith("mlp.c_proj"))
-    return [{ ...all, rows: one, columns: four, turned: true, place: of("c_proj") }];
-  /** @type {(weight: string) => (head: number) => Place} */
-  const own = (weight) => (head) => ({ block, head, weight });
-  if (module.endsWith("c_proj"))
-    return [{ ...all, rows: one, columns: one, role: "v", heads: "y", place: own("c_proj") }];
+  const { nEmbd: C, vocabSize: V, blockSize: S, nLayer, nHead } = sizes;
+  const { nInner: F = 4 * C, nKvHead = nHead, headSize: D = C / nHead } = sizes;
+  const path = module === "lm_head" ? module : `transformer.${module}`;
+  const all = { box, module: path, name: module, role: "plain" };
+  const [one, units] = [C, F].map((n) => [0, n]);
+  const weight = module.slice(module.lastIndexOf(".") + 1);
+  if (block === undefined) {
+    const last = path === tableOf(sizes); // the others are looked up
+    const place = () => (last ? { block: nLayer, weight: "wte" } : null);
+    return [{ ...all, rows: [0, module === "wpe" ? S : V], columns: one, place }];
+  }
+  if (module.includes(".mlp.")) {
+    const place = () => ({ block, mlp: true, weight });
+    if (weight !== "c_proj" && weight !== "down_proj")
+      return [{ ...all, rows: units, columns: one, place }];
+    return [{ ...all, rows: one, columns: units, turned: true, place }];
+  }
+  /** @type {(weight: string, each?: number) => (head: number) => Place} */
+  const own =
+    (weight, each = 1) =>
+    (head) => ({ block, head: head * each, weight });
+  const place = own(weight);
+  if (weight === "c_proj" || weight === "o_proj") {
+    const columns = [0, nHead * D];
+    return [{ ...all, rows: one, columns, role: "v", heads: "y", many: nHead, place }];
+  }
+  if (weight !== "c_attn") {
+    const [role, many] = [weight[0], weight === "q_proj" ? nHead : nKvHead];
+    const place = own(role, nHead / many); // of heads that share it, the first
+    return [{ ...all, rows: [0, many * D], columns: one, role, heads: "x", many, place }];
+  }
   const width = box.width / 3;
   return ["q", "k", "v"].map((role, i) => ({
     ...all,
@@ -51,6 +67,7 @@ export function piecesOf({ module, block, ...box }, sizes) {
     columns: one,
     role,
     heads: "x",
+    many: nHead,
     place: own(role),
   }));
 }
@@ -102,9 +119,9 @@ export class Thumbs {
   /**
    * @param {Tile[]} tiles
    * @param {View} view
-   * @param {() => void} positions  what a click on the table of positions does
+   * @param {() => void} looked  what a click on a table does that is only looked up
    */
-  draw(tiles, { pass, at, go, colour }, positions) {
+  draw(tiles, { pass, at, go, colour }, looked) {
     const { model } = this;
     if (pass.only || !model.coming) return nothing; // these are not its weights, or nobody is near
     const config = model.loaded?.config;
@@ -114,16 +131,17 @@ export class Thumbs {
     }
     const pieces = tiles.flatMap((tile) => piecesOf(tile, config));
     this.fetch(pieces).catch(() => (this.of = null));
-    const { nHead, nLayer } = config;
-    const last = /** @type {Tile} */ (tiles.find(({ module }) => module === "wte"));
+    const { nLayer } = config;
+    const table = tableOf(config).replace("transformer.", "");
+    const last = /** @type {Tile} */ (tiles.find(({ module }) => module === table));
     const norm = () => go({ block: nLayer, norm: "ln_f", token: at });
     const before = svg`<text class="letter opens plain" role="button" tabindex="0" x=${last.x} y=${last.y - 5}
-      aria-label="ln_f, the last LayerNorm: open it" @click=${norm}
+      aria-label="ln_f, the last ${config.llama ? "norm" : "LayerNorm"}: open it" @click=${norm}
       @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, norm)}>ln_f ▸</text>`;
     const drawn = pieces.map((piece, nth) => {
-      const { box, name, rows, columns, heads } = piece;
-      const long = (heads === "x" ? box.width : box.height) / nHead;
-      const many = heads && long >= NARROWEST ? nHead : 1;
+      const { box, name, rows, columns, heads, many: parts = 1 } = piece;
+      const long = (heads === "x" ? box.width : box.height) / parts;
+      const many = long >= NARROWEST ? parts : 1;
       const [inputs, outputs] = [columns, rows].map(([a, b]) => b - a);
       const own = heads === "x" ? [inputs, outputs / many] : [inputs / many, outputs];
       const size = own.map((n) => n.toLocaleString("en")).join(" × ");
@@ -131,9 +149,9 @@ export class Thumbs {
       const shown = image
         ? svg`<image href=${image} x=${box.x} y=${box.y} width=${box.width} height=${box.height} preserveAspectRatio="none"></image>`
         : nothing;
-      const parts = Array.from({ length: many }, (_, head) => {
+      const fields = Array.from({ length: many }, (_, head) => {
         const to = piece.place(head);
-        const open = () => (to ? go({ ...to, token: at }) : positions());
+        const open = () => (to ? go({ ...to, token: at }) : looked());
         const part = { ...box };
         if (many > 1 && heads === "x") [part.x, part.width] = [box.x + head * long, long];
         if (many > 1 && heads === "y") [part.y, part.height] = [box.y + head * long, long];
@@ -143,7 +161,7 @@ export class Thumbs {
           aria-label="${told}: open them" x=${part.x} y=${part.y} width=${part.width} height=${part.height}
           @click=${open} @keydown=${(/** @type {KeyboardEvent} */ event) => press(event, open)}><title>${told}; click to open</title></rect>`;
       });
-      return svg`${shown}${parts}`;
+      return svg`${shown}${fields}`;
     });
     return [drawn, before];
   }

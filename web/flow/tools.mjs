@@ -24,7 +24,6 @@ import { bothNext, gapsOf, saysOf, Versus } from "./versus.mjs";
 /** @typedef {Parameters<typeof readPass>[1]} Request */
 
 const MOST = 128; // tokens
-const POSITIONS = 2; // station of the table of positions
 
 export class Tools {
   /**
@@ -47,12 +46,12 @@ export class Tools {
     this.learned = settings.learned ? new Learned(page) : null;
     this.versus = new Versus(model, state, stored, settings.chips ?? []);
     this.swap = new Swap(model, { latest, begin, complain });
-    this.mine = settings.tensors ? new Mine(stage, complain) : null;
+    this.mine = settings.tensors && !sizes.llama ? new Mine(stage, complain) : null;
     this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
     this.patch = this.panels.patch;
     this.bugs = bugChoice(state);
     this.dart = new Dart(state);
-    this.dart.element.append(this.bugs.element);
+    if (!sizes.llama) this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
     this.thumbs = new Thumbs(model, repaint);
     lightens(tour.stage.svg);
@@ -75,7 +74,7 @@ export class Tools {
 
   get bug() {
     const bug = this.state.get("bug");
-    return NAMES.includes(bug) ? bug : "";
+    return NAMES.includes(bug) && !this.sizes.llama ? bug : ""; // they are GPT-2's
   }
 
   /** What a pass depends on, beside its text and cuts. */
@@ -192,7 +191,8 @@ export class Tools {
       patch,
       name: (/** @type {number} */ id) => this.model.show(id),
       weights: (/** @type {import("./tiles.mjs").Tile[]} */ tiles, /** @type {any} */ view) =>
-        this.thumbs.draw(tiles, view, () => this.state.set({ station: POSITIONS })),
+        // What is looked up: positions, or in a Llama with a head of its own the tokens.
+        this.thumbs.draw(tiles, view, () => this.state.set({ station: this.sizes.llama ? 1 : 2 })),
     };
   }
 

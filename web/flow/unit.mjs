@@ -2,9 +2,9 @@
 
 import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
-import { asProduct, decimals, heat, spreadOf } from "./cells.mjs";
+import { asProduct, decimals, heat } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { vectorOf } from "./parts.mjs";
+import { sizeOfNorm, tableOf, vectorOf } from "./parts.mjs";
 
 /** @import { View } from "./scenes.mjs" */
 
@@ -16,7 +16,7 @@ const HIGH = 16; // of a strip
  * @param {number} y  where it begins
  * @param {number} act  the unit's result
  */
-export function unitOf({ pass, place, parts, width, at }, y, act) {
+export function unitOf({ pass, place, parts, width, at, sizes }, y, act) {
   const { unit } = parts;
   const [normed, stream] = ["ln_2", "resid_post"].map((name) =>
     pass.tensor?.(`transformer.h.${place.block}.${name}`),
@@ -36,14 +36,14 @@ export function unitOf({ pass, place, parts, width, at }, y, act) {
     return svg`<text class="axis" x="10" y=${top}>${told}</text>
       ${heat(values, { x: 10, y: top + 7, columns: C, cell, high: HIGH, gap: cell > 4 ? 1 : 0 })}`;
   };
+  const { llama } = sizes;
+  const [reads, writes] = llama ? ["gate_proj", "down_proj"] : ["c_fc", "c_proj"];
+  const added = `, + bias ${fixed(bias, n)}${wide ? ` = ${fixed(sum + bias, n)}` : ""}`;
+  const summed = `${wide ? "the products sum to " : ""}${fixed(sum, n)}${llama ? "" : added}`;
   const strips = [
     strip(x, `reads ln_2 of ${quoted(pass.tokens[at])}, ${C} numbers,`, 0),
-    strip(
-      row,
-      `times its row of c_fc: ${wide ? "the products sum to " : ""}${fixed(sum, n)}, + bias ${fixed(bias, n)}${wide ? ` = ${fixed(sum + bias, n)}` : ""}`,
-      1,
-    ),
-    strip(column, `writes its column of c_proj, times its result ${fixed(act, 2)}`, 2),
+    strip(row, `times its row of ${reads}: ${summed}`, 1),
+    strip(column, `writes its column of ${writes}, times its result ${fixed(act, 2)}`, 2),
   ];
 
   // The tokens, likeliest first on both sides.
@@ -59,10 +59,14 @@ export function unitOf({ pass, place, parts, width, at }, y, act) {
         <text class="axis" x=${left + (wide ? 138 : 70) + long} y=${line + 12}>${by < 0 ? "" : "+"}${fixed(by, 2)}</text>`;
     }),
   );
-  const spread = fixed(spreadOf(vectorOf(stream, at)), 2);
+  const spread = fixed(sizeOfNorm(vectorOf(stream, at), llama), 2);
+  const divided = llama
+    ? `÷ ${spread} (the stream’s rms)`
+    : `less its mean, ÷ ${spread} (the stream’s σ)`;
+  const table = tableOf(sizes).replace("transformer.", "");
   const how = [
     "What a result of 1 adds to a token’s logit, as the lens reads the stream after this block:",
-    `the column, less its mean, ÷ ${spread} (the stream’s σ), × the gain of ln_f, × the token’s row of wte.`,
+    `the column, ${divided}, × the gain of ln_f, × the token’s row of ${table}.`,
   ];
   const [best] = up;
   const [by, times, pushed] = asProduct(best.by, act);

@@ -1,5 +1,5 @@
-// The stations of a pass, in order: every tensor that the model notes, with its line of model.py and
-// the chapter that explains it.
+// The stations of a pass, in order: every tensor that the model notes, with its line of model.py or
+// llama.py and the chapter that explains it.
 
 /** @typedef {{path: string, code: string, chapter: number, role: string, depth: number}} Station
  *   `depth`: how far it is in the picture: blocks are 1 wide, what stands before them and behind, too */
@@ -37,19 +37,41 @@ const END = [
   ["probabilities", "p = logits.softmax(dim=-1)", 11, 1, "weights"],
 ];
 
+/** What Llama has otherwise: its line and chapter; null: nothing in its place. @type {Record<string, [string, number] | null>} */
+const LLAMA = {
+  tok_emb: null,
+  pos_emb: null,
+  embd: ["x = wte(idx)", 2],
+  ln_1: ["normed = ln_1(x)  # RMSNorm", 20],
+  "attn.q": ["q = rotate(split_heads(q_proj(normed)), cos, sin)", 20],
+  "attn.k": ["k = rotate(split_heads(k_proj(normed)), cos, sin)", 20],
+  "attn.v": ["v = split_heads(v_proj(normed))", 20],
+  "attn.out": ["out = o_proj(merged)", 6],
+  ln_2: ["normed = ln_2(x)  # RMSNorm", 20],
+  "mlp.pre": ["pre = gate_proj(normed)", 20],
+  "mlp.act": ["act = F.silu(pre) * up_proj(normed)", 20],
+  "mlp.out": ["out = down_proj(act)", 20],
+  ln_f: ["x = ln_f(x)  # RMSNorm", 20],
+  logits: ["logits = lm_head(x)", 11],
+};
+
 /**
  * All stations of a pass, in order.
  * @param {number} nLayer
+ * @param {boolean} [llama]
  * @returns {Station[]}
  */
-export function wayThrough(nLayer) {
+export function wayThrough(nLayer, llama = false) {
   const zone = (
     /** @type {typeof BEGIN} */ list,
     /** @type {string} */ before,
     /** @type {number} */ start,
   ) =>
-    list.map(([name, code, chapter, depth, role = "plain"]) => {
-      return { path: before + name, code, chapter, role, depth: start + depth };
+    list.flatMap(([name, line, of, depth, role = "plain"]) => {
+      const own = llama && name in LLAMA ? LLAMA[name] : [line, of];
+      if (!own) return [];
+      const [code, chapter] = /** @type {[string, number]} */ (own);
+      return [{ path: before + name, code, chapter, role, depth: start + depth }];
     });
   const blocks = Array.from({ length: nLayer }, (_, n) =>
     zone(BLOCK, `transformer.h.${n}.`, n + 1),

@@ -153,7 +153,7 @@ export function whole(view) {
     return [label, pills];
   });
 
-  const way = wayThrough(nLayer);
+  const way = wayThrough(nLayer, Boolean(view.sizes.llama));
   const byHand = cells.map(({ path, index }) => {
     const depth = way.find((one) => one.path === `transformer.h.${path}`)?.depth ?? 0;
     const [x, y] = layout.point(depth, layout.lane(index[index.length - 2]), -12);

@@ -180,9 +180,9 @@ test.each([
     const side = (tiles[2].width - tiles[2].height) / 3; // c_fc is four wide and one high
     const gap = side - tiles[2].height;
     expect(tiles).toHaveLength(4 * nLayer + 2);
-    for (const { name, module, x, y, width: w, height: h, block } of tiles) {
+    for (const { module, x, y, width: w, height: h, block } of tiles) {
       const edge = block === undefined ? 0 : gap; // between matrices of a block
-      const many = rows[name] ?? (module.includes("mlp") ? 4 : 1);
+      const many = rows[module.split(".").at(-1)] ?? (module.includes("mlp") ? 4 : 1);
       expect(((w + edge) * (h + edge)) / side ** 2).toBeCloseTo(many, 5);
       expect(Math.min(x, y - layout.end)).toBeGreaterThanOrEqual(0);
       expect(x + w).toBeLessThan(width);

@@ -29,7 +29,7 @@ test.each([
   ["1.mlp.26", "1.mlp.act:6.26"],
 ])("at %s the number %s can be set", async (address, name) => {
   const place = placeOf(address, { nLayer: 3, nHead: 4, T, D: 32, units: 512 });
-  const cell = { ...cellOf(place, 6), value: 0.25 };
+  const cell = { ...cellOf(place, 6, sizes), value: 0.25 };
   expect(written(cell)).toBe(`${name}=0.25`);
   expect(read(written(cell))).toEqual(cell);
   const after = await run([written(cell)]);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gpt2_edu import GPT2, GPT2Config, trace
+from gpt2_edu import GPT2, GPT2Config, Llama, LlamaConfig, trace
 from gpt2_edu import crane as world
 from gpt2_edu.web import save_for_page
 from gpt2_site import one_pass
@@ -104,6 +104,45 @@ def test_models_of_other_sizes_are_drawn(picture, tmp_path, sizes):
     for place in places:
         shown.element.evaluate("(element, place) => element.state.set({ place })", place)
         shown.stands()
+
+
+def test_a_llama_is_drawn_with_pythons_numbers(picture, tmp_path):
+    torch.manual_seed(3)
+    sizes = {"n_layer": 2, "n_head": 4, "n_kv_head": 2, "n_embd": 24, "n_inner": 40}
+    model = Llama(LlamaConfig(vocab_size=270, block_size=40, head_size=6, **sizes)).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(8.0 if parameter.ndim > 1 else 1.0)
+    path = tmp_path / "mine.safetensors"
+    save_for_page(model, TOKENIZER, path)
+    ids = torch.tensor([[TOKENIZER.eot_token, *TOKENIZER.encode_ordinary(TEXT)]])
+    with trace(model) as tape, torch.no_grad():
+        share, best = model(ids)[0][0, -1].softmax(-1).max(-1)
+    shown = picture()
+    choose(shown, path)
+    bar = shown.ready().element.locator(".next").first
+    name = TOKENIZER.decode([int(best)])
+    assert f" {share:.2f}" in f" {bar.get_attribute('aria-label')}", name
+    attention = tape["transformer.h.1.attn.weights"][0, 3, -1]
+    look = int(attention.argmax())
+    for place, said in {
+        "0": "head 0.0",
+        "1.3": f"is {attention[look]:.3f}.",
+        f"1.3.{ids.size(1) - 1}.{look}": f"the share {attention[look]:.2f}",
+        "0.ln_1": "RMSNorm looks at one token at a time",
+        "1.mlp": "SiLU makes",
+        "1.mlp.3": "times what up_proj gives",
+        "0.3.q": "24 numbers go in, 6 come out",
+        "0.3.o_proj": "6 numbers go in, 24 come out",
+        "0.mlp.gate_proj": "24 numbers go in, 40 come out",
+        "0.mlp.up_proj": "24 numbers go in, 40 come out",
+        "0.mlp.down_proj.0.5.3": "40 products sum to",
+        "wte": "24 numbers go in, 270 come out",
+        "": "",
+    }.items():
+        shown.element.evaluate("(element, place) => element.state.set({ place })", place)
+        shown.stands()
+        assert said in shown.sentence or place == "0", (place, shown.sentence)
 
 
 @pytest.mark.parametrize(("token", "name"), [(" ", "␣"), ("\n", "⏎"), (" the", "the")])
