@@ -14,10 +14,11 @@ export class Board {
    * @param {{onHead?: (index: number) => void, onCell?: (place: Place) => void, role?: string,
    *   corner?: string, label?: string, decimals?: number, tensor?: string, least?: number,
    *   onCut?: (index: number) => void,
-   *   read?: (row: string, column: string, number: string) => string}} [options]  what choosing a
+   *   read?: (row: string, column: string, number: string) => string[]}} [options]  what choosing a
    *   small map, and pointing at a cell, does; `role` is the colour; `tensor` is the name that
    *   lights up with it; smaller numbers than `least` are written in the row that is pointed at
-   *   alone; `read` words the cell that is pointed at. With `onCut` a click on a small map cuts its
+   *   alone; `read` words the cell that is pointed at: the names are isolated, whatever their
+   *   direction. With `onCut` a click on a small map cuts its
    *   head, and the pointer or the focus chooses it
    */
   constructor({
@@ -30,7 +31,7 @@ export class Board {
     tensor = "weights",
     least = 0.05,
     onCut,
-    read = (row, column, number) => `${row} → ${column}: ${number}`,
+    read = (row, column, number) => [row, " → ", column, `: ${number}`],
   } = {}) {
     this.read = read;
     this.onHead = onHead;
@@ -188,7 +189,11 @@ export class Board {
     const value = this.value?.(place.row, place.column) ?? 0;
     const [row, column] = [this.names.rows[place.row], this.names.columns[place.column]];
     const isId = Number.isInteger(value) && value > 1;
-    this.output.textContent = this.read(row, column, isId ? `${value}` : fixed(value, 4));
+    const words = this.read(row, column, isId ? `${value}` : fixed(value, 4));
+    const named = (/** @type {string} */ word) => word === row || word === column;
+    this.output.replaceChildren(
+      ...words.map((word) => (named(word) ? make("bdi", {}, word) : word)),
+    );
     if (!silent) this.onCell?.(place);
   }
 

@@ -44,7 +44,7 @@ export function mask({ settings, state, model, say }) {
     label: "largest changes",
     corner: "stage ↓ token →",
     decimals: 1,
-    read: (row, column, number) => `${row}, at ${column}: changes by up to ${number}`,
+    read: (row, column, number) => [row, ", at ", column, `: changes by up to ${number}`],
     onCell: ({ column }) => state.set({ watch: column }),
   });
   const bars = new Bars({ rows: 4 });

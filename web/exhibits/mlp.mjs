@@ -24,7 +24,7 @@ export function mlp({ settings, state, model, say }) {
     tensor: "",
     label: "how far results move",
     corner: "result of ↓ at →",
-    read: (row, column, number) => `${row}, its result at ${column}: moves by ${number}`,
+    read: (row, column, number) => [row, ", its result at ", column, `: moves by ${number}`],
   });
   const controls = new Switchboard(state, [
     slider("by", "added to each number of the chosen token", {

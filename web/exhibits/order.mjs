@@ -43,9 +43,9 @@ export function order({ settings, state, model, say }) {
     corner: "largest change",
     decimals: 3,
     read: (row, column, number) => {
-      if (isSame(now)) return `${row}, ${column}: no word has moved yet`;
+      if (isSame(now)) return [row, ", ", column, ": no word has moved yet"];
       const kept = Number(number) < ROUNDING ? "✗ the order is lost" : "✓ the order matters";
-      return `${row}, ${column}: ${kept}, the largest change is ${number}`;
+      return [row, ", ", column, `: ${kept}, the largest change is ${number}`];
     },
   });
   const bars = new Bars({ rows: 5 });

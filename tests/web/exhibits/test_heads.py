@@ -68,8 +68,9 @@ def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
     assert shown.sentence.endswith(looks)
     lit = shown.element.locator(".board td.lit")
     assert lit.get_attribute("data-place") == f"{at} {most}"
-    pointed = shown.element.locator(".board output").inner_text()
-    assert pointed == f"␣river → {shown.tokens()[most]}: {row[most]:.4f}"
+    output = shown.element.locator(".board output")
+    assert output.locator("bdi").all_inner_texts() == ["␣river", shown.tokens()[most]]
+    assert output.inner_text() == f"␣river → {shown.tokens()[most]}: {row[most]:.4f}"
     assert shown.query == f"?at={at}"
 
 
