@@ -184,8 +184,7 @@ export class Side {
     const { handle } = this;
     this.become(state);
     await handle.save();
-    handle.slot = null; // so later saves are not stored
-    handle.release();
+    handle.leave();
     this.changed("state");
   }
 

@@ -209,6 +209,12 @@ export class Handle {
     return saved;
   }
 
+  /** Leave the slot to other tabs: the model can still write, and later saves are not stored. */
+  leave() {
+    this.slot = null;
+    this.release();
+  }
+
   // ---- What happens to a page --------------------------------------------------------------------
 
   second() {
