@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../config.mjs";
 import { argmax, nextProbabilities, randomNumbers } from "../sampling.mjs";
+import { changed, DEFAULTS } from "../train/adamw.mjs";
 import { IGNORED } from "../train/loss.mjs";
 import { simdArithmetic } from "../train/simd.mjs";
 import { plainArithmetic, Trainer } from "../train/trainer.mjs";
@@ -140,6 +141,12 @@ test("initialising resets the whole run", async () => {
 });
 
 describe("settings", () => {
+  test("a run of few steps warms up for a tenth of them", () => {
+    expect(changed(DEFAULTS, { steps: 20 }).warmupSteps).toBe(2);
+    expect(changed(DEFAULTS, { steps: 101 }).warmupSteps).toBe(100);
+    expect(() => changed(DEFAULTS, { steps: 20, warmupSteps: 20 })).toThrow("must be below");
+  });
+
   test.each([
     [{ warmupSteps: 50, steps: 50 }, "warmupSteps=50 must be below steps=50"],
     [{ lr: NaN }, "lr must be 0 or more"],

@@ -60,7 +60,7 @@ export const isCount = (n) => Number.isSafeInteger(n) && n >= 0;
 
 /**
  * Settings of which some are changed. If only lr is lowered, and would be below minLr, the two keep
- * their ratio. Throws an Error as checkSettings does.
+ * their ratio; and a warm-up that would take all steps takes a tenth of them, as in training/config.py. Throws an Error as checkSettings does.
  * @param {Settings} settings
  * @param {Partial<Settings>} [changes]
  * @returns {Settings}
@@ -69,6 +69,9 @@ export function changed(settings, changes = {}) {
   const next = { ...settings, ...changes };
   if (next.lr < next.minLr && changes.minLr === undefined) {
     next.minLr = Math.min(next.lr, (settings.minLr / settings.lr) * next.lr);
+  }
+  if (next.steps <= next.warmupSteps && changes.warmupSteps === undefined) {
+    next.warmupSteps = Math.floor(next.steps / 10);
   }
   checkSettings(next);
   return Object.freeze(next);
