@@ -48,6 +48,7 @@ export class Bar {
       const label = make("small", {}, name);
       return { value, label, element: make("span", {}, label, value) };
     });
+    this.readings[2].element.classList.add("of-curve"); // has the circle at the curve's end
     this.progress = make("i");
     this.element = make(
       "div",
