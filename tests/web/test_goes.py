@@ -117,14 +117,18 @@ def test_logits_and_ids_are_those_of_the_page_in_python(gone, encoding):
         assert tokenizer.encode_ordinary(TEXT) == encoding.encode_ordinary(TEXT)
 
 
-def test_the_readers_own_gpt2_loads_the_folder(gone, tmp_path, monkeypatch):
+def test_the_readers_own_gpt2_loads_the_folder_and_what_export_makes_of_the_file(
+    gone, tmp_path, monkeypatch
+):
     """By chapter 12's ``load``, here the book's."""
     monkeypatch.chdir(tmp_path)
-    _, _, folder, logits = gone(steps=30)
-    mine = my_gpt2("weights").load(folder).eval()
-    for prompt, expected in zip(PROMPTS, logits, strict=True):
-        found = mine(torch.tensor([prompt])).detach().flatten()
-        assert (found - torch.tensor(expected)).abs().max() < 1e-5
+    _, file, folder, logits = gone(steps=30)
+    main(["export", str(file), "--out", "my-crane"])  # as book/train.md says
+    for path in (folder, "my-crane"):
+        mine = my_gpt2("weights").load(path).eval()
+        for prompt, expected in zip(PROMPTS, logits, strict=True):
+            found = mine(torch.tensor([prompt])).detach().flatten()
+            assert (found - torch.tensor(expected)).abs().max() < 1e-4
 
 
 def test_logits_and_ids_are_those_of_the_page_in_transformers(gone, encoding):
