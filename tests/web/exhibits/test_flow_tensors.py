@@ -7,7 +7,6 @@ import torch
 
 from gpt2_edu import GPT2, GPT2Config, load_tokenizer
 from gpt2_edu.web import save_for_page
-from tests.web.exhibits.test_own_model import choose
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
@@ -112,7 +111,9 @@ def test_folds_stay_open_when_another_model_comes(exhibit, tmp_path):
     shown.element.locator("summary", has_text="Every tensor of the pass").click()
     config = GPT2Config(vocab_size=1024, n_layer=1, n_head=1, n_embd=8, block_size=40)
     save_for_page(GPT2(config), load_tokenizer("crane"), tmp_path / "mine.safetensors")
-    choose(shown, tmp_path / "mine.safetensors")
+    shown.element.locator("input[type=file][multiple]").set_input_files(
+        tmp_path / "mine.safetensors"
+    )
     shown.element.locator(".engine", has_text="mine runs in ").wait_for()
     opened = "folds => folds.map((one) => one.open)"
     folds = shown.element.locator("details:has(.flow-tensor), details:has(.engine)")
