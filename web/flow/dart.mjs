@@ -9,8 +9,11 @@ import { turned } from "./writer.mjs";
 /** @import { Pass } from "./pass.mjs" */
 
 export class Dart {
-  /** @param {State} state */
-  constructor(state) {
+  /**
+   * @param {State} state
+   * @param {string} [more]  what stands beside it
+   */
+  constructor(state, more = "") {
     this.state = state;
     const all = (/** @type {number} */ off) => (/** @type {number} */ value) =>
       value === off ? "all" : String(Number(value.toFixed(2)));
@@ -22,7 +25,7 @@ export class Dart {
       ],
       "the dart",
     );
-    const told = make("summary", {}, "Sampling, bugs");
+    const told = make("summary", {}, `Sampling${more}`);
     this.element = make("details", { class: "flow-dart" }, told, this.board.element);
     this.element.open = state.get("k") > 0 || state.get("p") < 1 || state.get("bug") !== "";
   }

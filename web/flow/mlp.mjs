@@ -111,7 +111,7 @@ export function mlp(view) {
       <path class="curve" d=${line}></path><path class="dots" d=${dots}></path>
       <circle class="point" cx=${px(pre[unit])} cy=${py(bent[unit])} r="7"></circle>
       <path class="guide" d="M${px(pre[unit])} ${py(0)}V${py(bent[unit])}H${px(0)}"></path>
-      <text class="name" x=${gx} y=${gy - 12}>${sizes.llama ? "SiLU, times up" : "GELU"}: ${told}</text>
+      <text class="name" x=${gx} y=${gy - 12}>${sizes.llama ? "SiLU × up" : "GELU"}: ${told}</text>
       <text class="axis" x=${gx + gw} y=${py(0) + 16} text-anchor="end">pre, what comes in: ${reach}</text>
       <text class="axis" x=${px(0) - 6} y=${gy + 10} text-anchor="end">${reach} ${sizes.llama ? "silu(pre)" : "act, what goes on"}</text>
       <text class="axis" x=${gx} y=${py(0) + 16}>−${reach}</text>

@@ -50,7 +50,7 @@ export class Tools {
     this.panels = panels(page, { switches: () => ({ headsOff: cut() }), forget });
     this.patch = this.panels.patch;
     this.bugs = bugChoice(state);
-    this.dart = new Dart(state);
+    this.dart = new Dart(state, sizes.llama ? "" : ", bugs");
     if (!sizes.llama) this.dart.element.append(this.bugs.element);
     this.tour = new Tour(state, tour);
     this.thumbs = new Thumbs(model, repaint);
