@@ -1,8 +1,9 @@
 """One loss for all ideas: models that each have one part more, trained on the same text.
 
-Every model with parameters is a ``GPT2`` whose modules are replaced until only ``parts`` are left.
-They share size, steps, batches and seeds, and their loss is measured on the same new stories.
-``make staircase`` trains them and stores what came out; ``stored()`` reads it.
+Every model with parameters is a ``GPT2`` whose modules are replaced until only ``parts`` are left,
+or at the end a ``Llama``. They share size, steps, batches and seeds, and their loss is measured on
+the same new stories. ``make staircase`` trains them and stores what came out; ``stored()`` reads
+it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ from torch import Tensor, nn
 from .. import crane
 from ..config import GPT2Config
 from ..language_model import eval_mode
+from ..llama import Llama
 from ..model import GPT2, Block, UpdateKV
+from ..quantize import quantize
 from ..tokenizer import load_tokenizer
 from ..training.plain import crane_ids, train, write
 from .evals import grade
 from .scoring import Bigram, LogProbs, model_log_probs, score_tokens
+from .variants import variant
 
 FILE = Path(str(files("gpt2_edu") / "assets" / "staircase.json"))
 
@@ -81,6 +85,8 @@ STEPS = (
     Step("+ positions", "Heads know the position of every token."),
     Step("+ norm", "Every layer reads the stream at the same size.", "layernorm"),
     Step("+ depth", "Three blocks instead of one. So few steps show no gain.", "block"),
+    Step("+ Llama", "Llama's parts instead of GPT-2's, and two key heads.", "llama"),
+    Step("+ 8 bits", "Every weight of a matrix is rounded to a byte after training.", "bits"),
 )
 
 
@@ -125,8 +131,8 @@ class NoPositions(nn.Embedding):
         return torch.zeros_like(super().forward(positions))
 
 
-def model_with(parts: Collection[str], recipe: Recipe) -> GPT2:
-    """An untrained GPT-2 that has only these parts. Without a mask it takes no cache."""
+def model_with(parts: Collection[str], recipe: Recipe) -> GPT2 | Llama:
+    """An untrained model that has only these parts. Without a mask it takes no cache."""
     config = GPT2Config(
         vocab_size=load_tokenizer("crane").n_vocab,
         block_size=recipe.T,
@@ -138,6 +144,8 @@ def model_with(parts: Collection[str], recipe: Recipe) -> GPT2:
         attn_pdrop=0.0,
         resid_pdrop=0.0,
     )
+    if "Llama" in parts:
+        return variant("all", config)
     model = GPT2(config)
     model.transformer.h = nn.ModuleList(PartialBlock(config, parts) for _ in range(config.n_layer))
     if "positions" not in parts:
@@ -149,9 +157,9 @@ def model_with(parts: Collection[str], recipe: Recipe) -> GPT2:
 
 
 class Logits(nn.Module):
-    """A GPT-2 that returns logits and nothing else, as the plain loop has it."""
+    """A model that returns logits and nothing else, as the plain loop has it."""
 
-    def __init__(self, model: GPT2) -> None:
+    def __init__(self, model: GPT2 | Llama) -> None:
         super().__init__()
         self.model = model
 
@@ -160,7 +168,7 @@ class Logits(nn.Module):
         return logits
 
 
-def by_prefix(model: GPT2) -> LogProbs:
+def by_prefix(model: GPT2 | Llama) -> LogProbs:
     """What a model predicts where it can see no later token: each beginning of a text by itself.
 
     For a causal model that is what it predicts anyway.
@@ -194,6 +202,8 @@ def trained(step: Step, seed: int, recipe: Recipe) -> tuple[LogProbs, float]:
     torch.manual_seed(seed)  # for all steps the same batches
     ids = crane_ids(recipe.stories)
     losses = train(Logits(model), ids, recipe.steps, recipe.batch_size, recipe.T, recipe.lr)
+    if "8 bits" in parts:
+        model = quantize(model, bits=8)
     predict = model_log_probs(model) if "mask" in parts else by_prefix(model)
     return predict, fmean(losses[-20:])
 

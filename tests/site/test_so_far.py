@@ -18,7 +18,7 @@ def test_the_line_has_the_stored_losses():
         if one.step.chapter:
             assert f"loss {one.loss:.2f}." in said[one.step.chapter]
             assert f"has {before.loss:.2f}," in said[one.step.chapter]
-    assert sum(text is not None for text in said.values()) == 7
+    assert sum(text is not None for text in said.values()) == 9
 
 
 def test_it_is_on_the_built_pages_and_leads_to_the_staircase(soup):
