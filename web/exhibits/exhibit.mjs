@@ -150,8 +150,8 @@ export class Exhibit extends HTMLElement {
     const { settings, state, model, sentence } = this;
     if (this.own.needsModel && !this.own.takesLlama && model.loaded?.config.llama) {
       throw new Error(
-        `${model.loaded.name} is a Llama, and this shows what only GPT-2 has. One pass shows a ` +
-          "Llama, too.",
+        `${model.loaded.name} is a Llama, and this shows what only GPT-2 has. A Llama can be seen ` +
+          "on the page “Open the model”.",
       );
     }
     this.parts = this.own.kind({
