@@ -6,7 +6,7 @@ import { asTable } from "./as_table.mjs";
 import { make } from "./dom.mjs";
 import { modelFromDrop } from "./files.mjs";
 import { model } from "./page_model.mjs";
-import { bookButton, choices, inWords } from "./model_choice.mjs";
+import { bookButton, checkFamily, choices, inWords } from "./model_choice.mjs";
 import { state } from "./state.mjs";
 import { remarkOn, whoAnswers } from "./crane_world.mjs";
 
@@ -27,8 +27,7 @@ import { remarkOn, whoAnswers } from "./crane_world.mjs";
  * What a kind makes of it. `show` computes and paints what the state asks for; `latest()` is false
  * when the state has changed again meanwhile: then nothing more should be painted. `table` is what
  * is shown, as a table. `names`: it says itself which model answers. `concerns` tells which changes of the state matter; all, if not given. `act`
- * does what the sentence above asks for; `whole` is the place in the picture of the whole, as its
- * address names it.
+ * does what the sentence above asks for; `whole` is the place in One pass, as its address names it.
  * @typedef {{nodes: (Node | string)[], show: (latest: () => boolean) => Promise<void> | void,
  *   table: () => Table, names?: boolean, concerns?: (changed: Set<string>) => boolean,
  *   act?: import("./hand.mjs").Act, whole?: () => Record<string, string>}} Parts
@@ -148,12 +147,7 @@ export class Exhibit extends HTMLElement {
 
   begin() {
     const { settings, state, model, sentence } = this;
-    if (this.own.needsModel && !this.own.takesLlama && model.loaded?.config.llama) {
-      throw new Error(
-        `${model.loaded.name} is a Llama, and this shows what only GPT-2 has. A Llama can be seen ` +
-          "on the page “Open the model”.",
-      );
-    }
+    checkFamily(this.own, model);
     this.parts = this.own.kind({
       settings,
       state,
@@ -297,12 +291,10 @@ function noTable() {
  * @param {Kind} kind
  * @param {{needsModel?: boolean, takesLlama?: boolean, waits?: typeof Exhibit.waits}} [options]
  *   needsModel false: it answers without the model; takesLlama: it shows no part that only GPT-2 has;
- *   waits: whether it begins only once the model is
- *   there, or asks for it when it needs it
+ *   waits: whether it begins only once the model is there, or asks for it when it needs it
  */
-export function define(name, kind, options = {}) {
-  const { needsModel = true, takesLlama = false, waits = () => needsModel } = options;
+export function define(name, kind, { needsModel = true, ...more } = {}) {
   const one = class extends Exhibit {};
-  Object.assign(one, { kind, needsModel, takesLlama, waits });
+  Object.assign(one, { kind, needsModel, waits: () => needsModel, ...more });
   customElements.define(`gpt2-${name}`, one);
 }

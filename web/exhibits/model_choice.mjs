@@ -48,6 +48,19 @@ export function bookButton(exhibit) {
 }
 
 /**
+ * Throws an Error if an exhibit shows what the model does not have.
+ * @param {{needsModel: boolean, takesLlama: boolean}} kind
+ * @param {Exhibit["model"]} model
+ */
+export function checkFamily({ needsModel, takesLlama }, { loaded }) {
+  if (!needsModel || takesLlama || !loaded?.config.llama) return;
+  throw new Error(
+    `${loaded.name} is a Llama, and this shows what only GPT-2 has. A Llama can be seen on the ` +
+      "page “Open the model”.",
+  );
+}
+
+/**
  * An error as a reader should read it: our own messages as they are. What the browser throws is of
  * other classes, and is for developers.
  * @param {unknown} error

@@ -10,7 +10,7 @@ import { vectorOf } from "./parts.mjs";
 /** @import { Place } from "./place.mjs" */
 /** `path` is within the blocks, "1.attn.weights"; `index`: the head if there are any, the token, the
  * number. @typedef {{path: string, index: number[], value: number}} Cell */
-/** @typedef {import("./parts.mjs").Widths & {nLayer: number}} Sizes */
+/** @typedef {import("./source.mjs").Widths & {nLayer: number}} Sizes */
 
 const WRITTEN =
   /^(\d+)\.(attn\.(?:weights|q|k|v)|mlp\.(?:pre|act|out)):(\d+(?:\.\d+)+)=(-?[\d.]+)$/;
@@ -30,7 +30,7 @@ const MADE = {
  * The number that a place is about, if it can be set.
  * @param {Place} place
  * @param {number} at  the token that is followed
- * @param {import("./parts.mjs").Widths} sizes
+ * @param {import("./source.mjs").Widths} sizes
  * @returns {{path: string, index: number[]} | null}
  */
 export function cellOf(

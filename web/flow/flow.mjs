@@ -172,10 +172,8 @@ export function flow(page) {
   /** @param {() => boolean} latest @param {number} [open]  the block that is looked into */
   const compute = async (latest, open) => {
     const { config } = await model.ready();
-    const { nInner, headSize } = config;
-    const own = [config.nLayer, config.nHead, config.vocabSize, config.nEmbd, nInner, headSize];
-    const same = `${own}` === `${[nLayer, nHead, V, C, units, D]}`;
-    if (!same || !config.llama !== !llama) {
+    const own = [config.nLayer, config.nHead, config.vocabSize, config.nInner, config.headSize];
+    if (`${own}` !== `${[nLayer, nHead, V, units, D]}` || !config.llama !== !llama) {
       if (stage.element.isConnected) page.again(); // the reader's own model has come
       return false;
     }

@@ -5,7 +5,8 @@ import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { asProduct, decimals, heat, sumsOf, unknown } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { chosenOf, SIDE, sourceOf, worked } from "./parts.mjs";
+import { chosenOf, SIDE, worked } from "./parts.mjs";
+import { sourceOf } from "./source.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 

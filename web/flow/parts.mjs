@@ -1,15 +1,14 @@
 // Parts of the weights, fetched from the engine when a place of the picture wants them: a matrix, or
 // what a unit of the MLP reads and writes.
 
-import { headOf, lengthOf, rowOf, sharedBy, spreadOf } from "./cells.mjs";
+import { headOf, lengthOf, rowOf, spreadOf } from "./cells.mjs";
+import { sourceOf } from "./source.mjs";
 
 /** @import { Pass } from "./pass.mjs" */
 /** @import { Place } from "./place.mjs" */
+/** @import { Widths } from "./source.mjs" */
 /** @import { model as PageModel } from "../exhibits/page_model.mjs" */
 
-/** Of a config, or of what is stored with passes. @typedef {{nHead: number, nEmbd: number,
- *   vocabSize: number, nInner?: number, nKvHead?: number, headSize?: number,
- *   llama?: {tied: boolean} | null}} Widths */
 /** Rows are outputs. @typedef {{weight: Float32Array, bias: Float32Array | null}} Part */
 /** `map` may be a sample of the weights, then `rows` has those outputs that were asked for.
  * @typedef {{map: Part | null, rows: Map<number, Part>}} Matrix */
@@ -25,71 +24,6 @@ import { headOf, lengthOf, rowOf, sharedBy, spreadOf } from "./cells.mjs";
 export const SIDE = 1024; // of a map: of a matrix that has more weights than its square, so many rows and columns
 const MOST = 8; // parts that are kept
 const WORDS = 3;
-
-/**
- * `to`: which head of `output`; `untaped`: that tensor is another, as these outputs are turned or
- * multiplied first, or summed over heads; `once`: the bias is added once, for all heads.
- * @typedef {{module: string, rows: number[], columns: number[], input: string, output: string,
- *   to?: number, untaped?: boolean, once?: boolean}} Source
- */
-
-/**
- * What a matrix makes of what: its module, the part of its weights, the tensors before and after.
- * @param {Place} place
- * @param {Widths} sizes
- * @returns {Source}
- */
-export function sourceOf(place, sizes) {
-  const { block, mlp, weight } = place;
-  const { nEmbd: C, vocabSize: V, nInner: F = 4 * C } = sizes;
-  const h = `transformer.h.${block}.`;
-  const [all, units] = [
-    [0, C],
-    [0, F],
-  ];
-  if (weight === "wte") {
-    return { module: tableOf(sizes), rows: [0, V], columns: all, input: "ln_f", output: "logits" };
-  }
-  if (!mlp) return sourceOfHead(place, sizes);
-  const module = `${h}mlp.${weight}`;
-  if (weight === "c_proj" || weight === "down_proj") {
-    return { module, rows: all, columns: units, input: `${h}mlp.act`, output: `${h}mlp.out` };
-  }
-  const up = weight === "up_proj"; // scales what the gate lets through
-  const output = `${h}mlp.${up ? "act" : "pre"}`;
-  return { module, rows: units, columns: all, input: `${h}ln_2`, output, untaped: up };
-}
-
-/** The matrix that makes the logits. @param {Pick<Widths, "llama">} sizes */
-export function tableOf({ llama }) {
-  return llama?.tied === false ? "lm_head" : "transformer.wte";
-}
-
-/**
- * @param {Place} place
- * @param {Widths} sizes
- * @returns {Source}
- */
-function sourceOfHead({ block, head = 0, weight = "q" }, sizes) {
-  const { nHead, nEmbd: C, llama, nKvHead = nHead, headSize: D = C / nHead } = sizes;
-  const h = `transformer.h.${block}.`;
-  const attn = `${h}attn.`;
-  const own = (/** @type {number} */ n) => [n * D, (n + 1) * D];
-  if (weight === "c_proj" || weight === "o_proj") {
-    const [input, output] = [`${attn}heads`, `${attn}out`];
-    const module = attn + weight;
-    return { module, rows: [0, C], columns: own(head), input, output, untaped: true, once: true };
-  }
-  const [input, output] = [`${h}ln_1`, attn + weight];
-  if (!llama) {
-    const third = C * ["q", "k", "v"].indexOf(weight);
-    const rows = own(head).map((n) => third + n);
-    return { module: `${attn}c_attn`, rows, columns: [0, C], input, output, to: head };
-  }
-  const to = weight === "q" ? head : sharedBy(head, nHead, nKvHead);
-  const module = `${attn}${weight}_proj`;
-  return { module, rows: own(to), columns: [0, C], input, output, to, untaped: weight !== "v" };
-}
 
 /**
  * A token's numbers in a tensor; of one with heads, a head's.

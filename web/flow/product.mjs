@@ -15,7 +15,8 @@ import {
 } from "./cells.mjs";
 import { cellOf, written } from "./by_hand.mjs";
 import { WIDE } from "./layout.mjs";
-import { sourceOf, worked } from "./parts.mjs";
+import { worked } from "./parts.mjs";
+import { sourceOf } from "./source.mjs";
 
 /** @import { Scene, View } from "./scenes.mjs" */
 
@@ -54,7 +55,7 @@ export function productsOf({ tensor, tokens, nHead }, { block, head, query, key 
  * How many multiply-adds a pass takes until the next token is known: the weights of each block once
  * for every token, those of the last layer for the last; in each head the scores and the mix, at and
  * below the diagonal.
- * @param {import("./parts.mjs").Widths & {nLayer: number}} sizes
+ * @param {import("./source.mjs").Widths & {nLayer: number}} sizes
  * @param {number} T  tokens
  */
 export function multiplyAdds(sizes, T) {

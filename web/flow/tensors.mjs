@@ -4,7 +4,7 @@
 import { html, nothing, render, svg } from "lit/html.js";
 import { fixed, make } from "../exhibits/dom.mjs";
 import { heat } from "./cells.mjs";
-import { tableOf } from "./parts.mjs";
+import { tableOf } from "./source.mjs";
 import { dotProduct, finite, forPython, rowsOf, toldOf } from "./rows.mjs";
 import { wayThrough } from "./way.mjs";
 

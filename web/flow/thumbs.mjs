@@ -3,7 +3,7 @@
 import { nothing, svg } from "lit/html.js";
 import { press } from "./cells.mjs";
 import { imageOf } from "./matrix.mjs";
-import { tableOf } from "./parts.mjs";
+import { tableOf } from "./source.mjs";
 
 /** @import { Box } from "./layout.mjs" */
 /** @import { Place } from "./place.mjs" */
@@ -23,7 +23,7 @@ const NARROWEST = 4; // px of a head's part that can be met
 
 /**
  * @param {Tile} tile
- * @param {import("./parts.mjs").Widths & {blockSize: number, nLayer: number}} sizes
+ * @param {import("./source.mjs").Widths & {blockSize: number, nLayer: number}} sizes
  * @returns {Piece[]}
  */
 export function piecesOf({ module, block, ...box }, sizes) {

@@ -5,7 +5,7 @@ import { nothing, svg } from "lit/html.js";
 /** @import { Box, Layout } from "./layout.mjs" */
 /** A matrix, by its module; `label`: what is written beside it. @typedef {Box & {module: string,
  *   label: string, block?: number}} Tile */
-/** `blockSize`: not known before the model is there. @typedef {Partial<import("./parts.mjs").Widths> &
+/** `blockSize`: not known before the model is there. @typedef {Partial<import("./source.mjs").Widths> &
  *   {nEmbd: number, vocabSize: number, blockSize?: number}} Drawn */
 
 export const BAND = 96; // px that they have, where depth runs to the right

@@ -4,7 +4,8 @@ import { nothing, svg } from "lit/html.js";
 import { fixed, quoted } from "../exhibits/dom.mjs";
 import { asProduct, decimals, heat } from "./cells.mjs";
 import { WIDE } from "./layout.mjs";
-import { sizeOfNorm, tableOf, vectorOf } from "./parts.mjs";
+import { sizeOfNorm, vectorOf } from "./parts.mjs";
+import { tableOf } from "./source.mjs";
 
 /** @import { View } from "./scenes.mjs" */
 

@@ -5,7 +5,8 @@ import { Engine } from "../client.mjs";
 import { placeOf } from "../flow/place.mjs";
 import { readPass, wholeWords } from "../flow/read.mjs";
 import { GPT2 } from "../model.mjs";
-import { Shelf, SIDE, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
+import { Shelf, SIDE, vectorOf, worked } from "../flow/parts.mjs";
+import { sourceOf } from "../flow/source.mjs";
 import { randomModel } from "./cases.mjs";
 import { pageModel } from "./page.mjs";
 

@@ -10,7 +10,8 @@ import { endsOf, mixing } from "../flow/operation.mjs";
 import { normedOf, printed } from "../flow/norm.mjs";
 import { readPass } from "../flow/read.mjs";
 import { placeOf } from "../flow/place.mjs";
-import { chosenOf, normOf, Shelf, sourceOf, vectorOf, worked } from "../flow/parts.mjs";
+import { chosenOf, normOf, Shelf, vectorOf, worked } from "../flow/parts.mjs";
+import { sourceOf } from "../flow/source.mjs";
 import { multiplyAdds, productsOf } from "../flow/product.mjs";
 import { pageModel } from "./page.mjs";
 
