@@ -151,7 +151,7 @@ def test_a_llama_of_a_folder_is_tuned_resumed_and_exported(text, published, tmp_
     assert main(["generate", "By the river", "--model", str(tmp_path / "mine"), *options]) is None
     with pytest.raises(SystemExit):
         main(["export", str(whole), "--out", str(tmp_path / "mine.safetensors"), "--page"])
-    assert "the pages read merges like GPT-2's, and not tokenizer.json" in capsys.readouterr().err
+    assert "the pages read merges like GPT-2's, and not " in capsys.readouterr().err
 
 
 def test_a_sample_with_an_id_that_no_token_has_is_shown(text, published, tmp_path):
