@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 
-from .grammar import TRAINING, Grammar, crane_world
+from .grammar import TRAINING, Grammar, Value, crane_world
 from .notation import Item, Slot
 from .parsing import capitalise, join_words
 
@@ -46,10 +46,11 @@ class Test:
 
 @dataclass(frozen=True)
 class AnnotatedStory:
-    """The words of a story, and its tests."""
+    """The words of a story, its tests, and each slot with what filled it."""
 
     words: tuple[str, ...]
     tests: tuple[Test, ...]
+    filled: tuple[tuple[Slot, Value], ...]
 
     @property
     def text(self) -> str:
@@ -93,6 +94,7 @@ def _sample_once(
     """One story, and whether it has the pair that ``held_out`` requires."""
     words: list[str] = []
     tests: list[Test] = []
+    filled: list[tuple[Slot, Value]] = []
     mentions: dict[str, list[tuple[int, int]]] = defaultdict(list)  # each variable's spans
     memory, mode = grammar.empty, held_out or TRAINING
     complete, capital = held_out is None, False
@@ -123,7 +125,8 @@ def _sample_once(
                 spans.append((len(words), len(words) + len(option.items)))
         if held_out and grammar.withheld[held_out][1] == grammar.choice_name(item):
             complete = True
+        filled.append((item, option.value))
         memory = grammar.remember(memory, item, option)
         stack.extend(reversed(option.items))
         capital = capital or (item.say and item.capital)
-    return AnnotatedStory(tuple(words), tuple(tests)), complete
+    return AnnotatedStory(tuple(words), tuple(tests), tuple(filled)), complete
