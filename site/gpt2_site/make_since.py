@@ -15,6 +15,7 @@ from copy import deepcopy
 from dataclasses import asdict
 from functools import cache, partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -74,12 +75,13 @@ def main() -> None:
 
 
 class Results:
-    """The content of the file, written whenever there is more of it."""
+    """The content of a file, written whenever there is more of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or FILE
         self.content: dict[str, Any] = {}
-        if FILE.exists():
-            self.content = json.loads(FILE.read_text(encoding="utf-8"))
+        if self.path.exists():
+            self.content = json.loads(self.path.read_text(encoding="utf-8"))
 
     def begin(self, section: str, *lists: str, **facts: Any) -> None:
         """A section with its facts, and lists that rows are added to."""
@@ -106,7 +108,7 @@ class Results:
         text = json.dumps(self.content)
         short = json.loads(text, parse_float=lambda digits: float(f"{float(digits):.4g}"))
         text = json.dumps(short, separators=(",", ":"))
-        write_text(FILE, re.sub(r"(?<=[\[,]){", "\n{", text) + "\n")
+        write_text(self.path, re.sub(r"(?<=[\[,]){", "\n{", text) + "\n")
 
 
 # ---- From GPT-2 to Llama ------------------------------------------------------------------------
