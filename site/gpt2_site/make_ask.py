@@ -78,27 +78,29 @@ def ship(results: Results) -> None:
 
 def card(found: dict[str, Any]) -> str:
     """What to know of the adapter before using it."""
+    right, form, thing, unsaid = (
+        f"{100 * found[key]:.1f} %" for key in ("right", "form", "thing", "unsaid")
+    )
     return f"""# An adapter that answers questions
 
 LoRA of rank {SHIPPED.rank} on all maps of the model of Crane World (`gpt2_edu/assets/crane`), and
-its token embeddings with a row each for `<|user|>` and `<|assistant|>`. Asked who, where, what
+its token embeddings, with a row each for `<|user|>` and `<|assistant|>`. Asked who, where, what
 colour, how many or which sense (`gpt2_edu/crane/questions.md`), the model answers instead of
 continuing the story.
 
     model, encoding = with_roles(GPT2.from_pretrained("crane"), load_tokenizer("crane"))
     load_adapter(model, "gpt2_edu/assets/ask")
 
-- **Command**: `make ask`, with seed 0: {SHIPPED.steps} steps of {SHIPPED.batch_size} texts, of
-  which {SHIPPED.stories} are plain stories, learning rate {SHIPPED.lr}. The questions are those of
-  `crane.ask(0)` to `crane.ask({SHIPPED.exchanges - 1})`.
+- **Command**: `make ask`, with seed 0. Each of {SHIPPED.steps:,} steps has {SHIPPED.batch_size}
+  texts, of which {SHIPPED.stories} are plain stories, and a learning rate of at most {SHIPPED.lr}.
+  The questions are `crane.ask(0)` to `crane.ask({SHIPPED.exchanges - 1})`.
 - **Files**: `adapter_model.safetensors` (float16) and `adapter_config.json` in the format of
   `peft`, and the tokenizer with its two roles.
-- **Answers**: {found["right"]:.1%} right of 500 questions about new stories;
-  {found["form"]:.1%} where the form of the question is new as well, {found["thing"]:.1%} about
-  things that no question of training names. On plain stories the loss rises by
-  {found["forgot"]:.4f} nats per token.
-- **Limits**: it answers these questions and no others, and where a story does not say how many are
-  left, only {found["unsaid"]:.0%} of its counts are right. The licence is MIT, as of the package.
+- **Answers**: of 500 questions about new stories {right} are right. In forms that training never
+  uses it is {form}, and about things that it never asks about {thing}. How many are left is right
+  in {unsaid} of stories that stop before they say it.
+- **Forgetting**: plain stories cost {found["forgot"]:.4f} nats per token more than before.
+- **Limits**: it answers these questions and no others. The licence is MIT, as of the package.
 """
 
 
