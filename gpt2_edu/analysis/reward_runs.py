@@ -181,6 +181,7 @@ class Curve:
     def look(self) -> None:
         found = measure(self.model, self.n, few())
         del found["error"], found["of"]
+        found["text"] = some_texts(self.model, 1)[0]
         for name, value in {"step": self.steps, **found}.items():
             self.columns[name].append(value)
         for name, values in self.seen.items():
@@ -199,9 +200,12 @@ def training_stories() -> list[list[int]]:
     return [[encoding.eot_token, *row] for row in encoding.encode_ordinary_batch(texts)]
 
 
-def begin(groups: int, generator: torch.Generator) -> Tensor:
-    """Beginnings (groups, S) of different stories, cut after equally many tokens."""
-    S = int(torch.randint(1, 50, (), generator=generator))
+def begin(groups: int, generator: torch.Generator, earliest: int = 1) -> Tensor:
+    """Beginnings (groups, S) of different stories, cut after equally many tokens.
+
+    After 32 tokens, 19 of 20 stories have told which plot theirs is.
+    """
+    S = int(torch.randint(earliest, earliest + 49, (), generator=generator))
     rows = [row for row in training_stories() if len(row) > S + 1]
     chosen = torch.randint(len(rows), (groups,), generator=generator).tolist()
     return torch.tensor([rows[i][:S] for i in chosen])
@@ -228,6 +232,7 @@ def rewarded(
     steps: int = 100,
     lr: float = 6e-4,
     groups: int = 0,
+    earliest: int = 1,
     truth: float = 0.0,
     every: int = 20,
     **settings: Any,
@@ -241,7 +246,7 @@ def rewarded(
         rewards[reward],
         steps,
         lr=lr,
-        beginnings=partial(begin, groups, generator) if groups else None,
+        beginnings=partial(begin, groups, generator, earliest) if groups else None,
         also=partial(true_loss, model, generator, truth) if truth else None,
         generator=generator,
         on_step=lambda step: curve(reward=step.rewards.mean().item(), kl=step.divergence),
@@ -269,11 +274,16 @@ def imitated(
     rounds: int = 1,
     steps: int = 100,
     texts: int = 1536,
-    even: bool = False,
+    even: int = 1,
+    once: bool = False,
     lr: float = 3e-4,
     every: int = 20,
 ) -> Curve:
-    """Fine-tuning on its own right stories, in rounds; ``even`` gives every plot the same share."""
+    """Fine-tuning on its own right stories, those of all rounds so far.
+
+    ``even`` lets the stories of a rare plot come up to so many times as often as those of the
+    commonest, so that all plots have the same share; ``once`` leaves out copies.
+    """
     generator = torch.Generator().manual_seed(seed)
     torch.manual_seed(seed)
     curve = Curve(model, every)
@@ -282,16 +292,21 @@ def imitated(
         for some, rewards in own_texts(model, texts, 0, generator):
             kept.append(some[rewards.flatten() > 0])
         found = join(kept)
-        if even:
-            found = found[evenly([plot(text) for text in decode(found)], generator)]
+        shown = decode(found)
+        if once:
+            rows = sorted({text: row for row, text in enumerate(shown)}.values())
+            found, shown = found[torch.tensor(rows)], [shown[row] for row in rows]
+        if even > 1:
+            found = found[evenly([plot(text) for text in shown], even, generator)]
         imitate(model, found, steps, lr=lr, on_step=lambda loss: curve(loss=loss))
     return curve
 
 
-def evenly(plots: Sequence[str | None], generator: torch.Generator) -> Tensor:
-    """Rows drawn so that every plot that occurs has the same share, as many as there are plots."""
+def evenly(plots: Sequence[str | None], most: int, generator: torch.Generator) -> Tensor:
+    """As many rows, drawn with weights that make the plots' shares equal, the largest ``most``."""
     counts = Counter(plots)
-    weights = torch.tensor([1 / counts[name] for name in plots])
+    commonest = max(counts.values())
+    weights = torch.tensor([min(commonest / counts[name], float(most)) for name in plots])
     return torch.multinomial(weights, len(plots), replacement=True, generator=generator)
 
 
@@ -334,8 +349,10 @@ WAYS: dict[str, partial[Curve]] = {
     "own": partial(imitated),
     "pairs": partial(preferred),
     "pairs fast": partial(preferred, lr=5e-4),
-    "rounds": partial(imitated, rounds=5, even=True),
+    "rounds": partial(imitated, rounds=5, even=100, every=100),
+    "more rounds": partial(imitated, rounds=8, steps=30, lr=6e-4, even=4, once=True, every=30),
     "beginnings": partial(rewarded, groups=8, n=8, rein=0.02),
+    "plots begun": partial(rewarded, groups=8, n=8, rein=0.02, earliest=32),
     "no baseline": partial(rewarded, baseline=False),
     "grpo": partial(rewarded, divide=True, by_length=True),
     "shared": partial(rewarded, reward="shared", rein=0.02),
@@ -354,11 +371,11 @@ def stored(path: Path = FILE) -> dict[str, Any]:
 
     "language" has the entropy of the true stories, "novice" what ``measure`` says of the novice,
     and ten of its texts. "tuned" has the settings of the ``ways`` and a row for each of the
-    ``runs``: ``variant`` and ``seed``, what ``measure`` says at the end, and its ``curve`` in
-    columns, of 100 texts and 100 true stories each: ``step``, ``right`` … and, from the second
-    point on, means since the last: ``reward`` and ``kl`` from the novice in nats per token, or the
-    ``loss`` and, of pairs, the nats that ``chosen`` and ``rejected`` texts have gained. The run
-    of seed 0 has ten ``texts``.
+    ``runs``: ``variant`` and ``seed``, what ``measure`` says at the end, ten ``texts`` where the
+    seed is 0, and a ``curve`` in columns. Its points are of 100 texts and 100 true stories each:
+    ``step``, what ``measure`` says, a ``text``, and from the second point on means since the last:
+    ``reward``, and ``kl`` from the novice in nats per token; or the ``loss`` and, of pairs, the
+    nats that ``chosen`` and ``rejected`` texts have gained.
     """
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
