@@ -77,21 +77,20 @@ def ship(model: GPT2, steps: int) -> None:
     found = measure(novice())
     card = f"""# A novice of Crane World
 
-A GPT-2 with {model.num_parameters():,} parameters ({RECIPE.n_layer} layers of {RECIPE.n_head}
-heads, width {RECIPE.n_embd}, window {RECIPE.T}, the vocabulary of `crane`), trained too briefly on
-stories of Crane World: {found["right"]} of {found["of"]:,} stories that it writes are right, and
-its loss is {found["nats"]:.3f} nats per token above the floor. The book's chapter on reward begins
-with it: `GPT2.from_pretrained` of this folder loads it.
+A GPT-2 with {model.num_parameters():,} parameters ({RECIPE.n_layer} layers of {RECIPE.n_head} heads, width {RECIPE.n_embd}, window {RECIPE.T}, the
+vocabulary of `crane`), trained too briefly on stories of Crane World: of {found["of"]:,} stories that
+it writes {found["right"]} are right, and its loss is {found["nats"]:.3f} nats per token above the floor. The book's
+chapter on reward begins with it: `GPT2.from_pretrained` of this folder loads it.
 
 - **Data**: {RECIPE.stories:,} stories, of the seeds from 0 on, written by the grammar.
-- **Command**: `make reward`, which trains it if this folder is missing: {RECIPE.steps:,} steps of
-  {RECIPE.batch_size} windows of {RECIPE.T} tokens, each from the beginning of a story, with a
-  learning rate of {RECIPE.lr} that falls to 0 as a cosine; then {MORE.steps} more at a time, from
-  {MORE.lr}, until 24 of 200 stories were right: {steps:,} steps in all.
+- **Command**: `make reward`, which trains it if this folder is missing: {RECIPE.steps:,} steps of {RECIPE.batch_size} windows
+  of {RECIPE.T} tokens, each from the beginning of a story, with a learning rate of {RECIPE.lr} that falls
+  to 0 as a cosine; then {MORE.steps} more at a time, from {MORE.lr}, until 24 of 200 stories were right:
+  {steps:,} steps in all.
 - **Files**: `model.safetensors` (float16, the layout of Hugging Face), `config.json`.
 
 MIT, like the package. The stories and the weights are made by the package itself.
-"""
+"""  # noqa: E501
     (NOVICE / "README.md").write_text(card, encoding="utf-8")
 
 
