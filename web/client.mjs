@@ -73,6 +73,26 @@ export class Engine {
   }
 
   /**
+   * A model beside another, with an adapter in its weights (adapter.mjs).
+   * @param {string} model
+   * @param {string} as  its name
+   * @param {{config: string, weights: Blob | ArrayBuffer}} files
+   * @returns {Promise<{config: import("./config.mjs").Config, rank: number, scale: number}>}
+   */
+  adapt(model, as, files) {
+    return this.ask({ call: "adapt", model, as, ...files }).answer;
+  }
+
+  /**
+   * More or less of an adapter: 1 as it was trained, 0 none of it.
+   * @param {string} model
+   * @param {number} strength
+   */
+  strengthen(model, strength) {
+    return this.ask({ call: "strengthen", model, strength }).answer;
+  }
+
+  /**
    * @param {object} request
    * @param {{onProgress?: (share: number) => void, onToken?: (id: number) => void}} [listeners]
    */

@@ -5,11 +5,13 @@
 // or {id, error}. A request with a `key` takes the place of an older one with that key: of what a
 // reader drags, only the latest matters.
 
+import { Adapted, readAdapter, strengthen } from "./adapter.mjs";
 import { pickBackend } from "./backend.mjs";
 import { stream } from "./generation.mjs";
 import { download, PUBLISHED } from "./hub.mjs";
 import { loadModel } from "./load.mjs";
 import { CANCELLED, isList, shown, SUPERSEDED } from "./messages.mjs";
+import { partOf } from "./parts.mjs";
 import { toFile } from "./rounded.mjs";
 import { readRounded, storeRounded } from "./storage.mjs";
 import { Tape } from "./tape.mjs";
@@ -94,16 +96,15 @@ export class Host {
   /** @param {Request} request */
   async answer(request) {
     if (request.call === "load") return this.load(request);
-    if (request.call === "unload") {
-      this.models.get(request.model)?.backend.close();
-      return this.models.delete(request.model);
-    }
+    if (request.call === "unload") return this.close(request.model);
     if (request.call === "download") return this.download(request);
     const model = this.models.get(request.model);
     if (!model) throw new Error(`there is no model ${shown(request.model)}: load it first`);
     if (request.call === "run") return this.run(model, request);
     if (request.call === "stream") return this.stream(model, request);
     if (request.call === "part") return partOf(model, request);
+    if (request.call === "adapt") return this.adapt(model, request);
+    if (request.call === "strengthen") return strengthen(model, request.strength);
     throw new Error(`unknown call ${shown(request.call)}`);
   }
 
@@ -135,12 +136,44 @@ export class Host {
       loaded.backend.close();
       throw error;
     }
-    this.models.get(model)?.backend.close();
+    this.close(model);
     this.models.set(model, loaded);
     if (stored && !again && "bytesOf" in loaded.backend) {
       await storeRounded(stored, backend, toFile(loaded)).catch(() => {}); // it runs without
     }
     return { config: loaded.config, backend: loaded.backend.name, rounded: Boolean(again) };
+  }
+
+  /**
+   * A model is not needed any more, nor those beside it that use its weights.
+   * @param {string} name
+   */
+  close(name) {
+    const model = this.models.get(name);
+    if (!model || model instanceof Adapted) return this.models.delete(name);
+    for (const [other, { backend }] of this.models) {
+      if (backend === model.backend) this.models.delete(other);
+    }
+    model.backend.close();
+    return true;
+  }
+
+  /**
+   * A model beside another under the name `as`, with an adapter at strength 1.
+   * @param {GPT2} model
+   * @param {Request} request  {model, as, config, weights: Source}
+   */
+  async adapt(model, { model: name, as, config, weights }) {
+    if (!weights?.read) throw new Error("there are no weights: choose a file");
+    if (typeof as !== "string" || as === name) {
+      throw new Error(`an adapted model needs a name of its own, not ${shown(as)}`);
+    }
+    if (model instanceof Adapted) throw new Error(`${shown(name)} has an adapter already`);
+    const adapter = await readAdapter(config, weights, model.config);
+    const adapted = await Adapted.of(model, adapter);
+    this.close(as);
+    this.models.set(as, adapted);
+    return { config: adapted.config, rank: adapter.rank, scale: adapter.scale };
   }
 
   /**
@@ -186,68 +219,6 @@ export class Host {
     }
     return { ids: written };
   }
-}
-
-/**
- * A part of a module's weights. Rows are outputs, as nn.Linear stores them; of a vector they are its
- * numbers. Of more than `most` rows or columns so many are given, evenly spread; the bias is complete.
- * @param {GPT2} model
- * @param {Request} request  {module, rows: [first, end], columns: [first, end], most?}
- * @returns {Promise<{weight: Float32Array, bias: Float32Array | null}>}
- */
-async function partOf({ weights, backend }, { module, rows, columns, most = Infinity }) {
-  /** @type {any}  some have a matrix, some a vector */
-  const { weight, bias } = Object.hasOwn(weights, module) ? weights[module] : {};
-  if (!weight) throw new Error(`there are no weights of ${shown(module)}`);
-  if (typeof most !== "number" || !(most >= 1)) {
-    throw new Error(`most must be a number from 1 on, not ${shown(most)}`);
-  }
-  const vector = !("rows" in weight);
-  const [R, K] = vector ? [weight.shape[0], 1] : [weight.rows, weight.columns];
-  const [first, end] = range("rows", rows, R);
-  const [outputs, inputs] = [
-    spread([first, end], vector ? R : most),
-    spread(range("columns", columns, K), most),
-  ];
-  const stack = backend.mark();
-  try {
-    const part = vector ? backend.slice(weight, first, end) : backend.lookUp(weight, outputs);
-    const all = await backend.read(part);
-    const wide = inputs.length;
-    const some = wide === K ? all : new Float32Array(outputs.length * wide);
-    for (let row = 0; wide < K && row < outputs.length; row++) {
-      for (let i = 0; i < wide; i++) some[row * wide + i] = all[row * K + inputs[i]];
-    }
-    return {
-      weight: some,
-      bias: bias ? await backend.read(backend.slice(bias, first, end)) : null,
-    };
-  } finally {
-    backend.release(stack);
-  }
-}
-
-/**
- * At most so many whole numbers of a range, evenly spread.
- * @param {number[]} range  [first, end]
- * @param {number} most
- */
-function spread([first, end], most) {
-  const many = Math.min(end - first, Math.floor(most));
-  return Array.from({ length: many }, (_, i) => first + Math.floor((i * (end - first)) / many));
-}
-
-/**
- * @param {string} what
- * @param {unknown} given
- * @param {number} many
- * @returns {number[]}  [first, end]
- */
-function range(what, given, many) {
-  const [first, end] = isList(given) ? Array.from(/** @type {number[]} */ (given)) : [];
-  const whole = Number.isInteger(first) && Number.isInteger(end);
-  if (whole && first >= 0 && first < end && end <= many) return [first, end];
-  throw new Error(`${what} must be [first, end] within 0 … ${many}`);
 }
 
 /**

@@ -49,6 +49,7 @@ from gpt2_edu.training.optim import learning_rate, make_optimizer
 from gpt2_edu.weights import CONFIG, WEIGHTS
 from gpt2_site import one_pass
 from gpt2_site.practice_tasks import answered_in_page, leaves, task
+from tests.web.ask_fixtures import ask
 from tests.web.card_fixtures import cards
 from tests.web.language_fixtures import language, own_text
 
@@ -72,6 +73,7 @@ def all_fixtures() -> dict[str, Any]:
         "own_text": own_text(),
         "card": cards(),
         "rounding": rounding(),
+        "ask": ask(ODD, random_model().state_dict()),
     }
 
 
