@@ -1,6 +1,6 @@
 """Interactive exhibits in JupyterLab and Notebook 7.
 
-The first cell outputs the bundled scripts and their data (2.5 MB), then immediately replaces that
+The first cell outputs the bundled scripts and their data (3 MB), then immediately replaces that
 output by the stylesheet. Jupyter executes the script when it arrives and saves only the last
 output, so the notebook does not grow. After a reload exhibits are static until the first cell runs.
 """
@@ -51,7 +51,7 @@ def script() -> str:
     style = f'document.createElement("style"), {{ textContent: {json.dumps(css)} }}'
     parts = [
         f"document.head.append(Object.assign({style}));",
-        *(files_script(name) for name in ("crane", "gpt2")),
+        *(files_script(name) for name in ("crane", "crane_grammar", "gpt2")),
         *(static(name) for name in ("gpt2.js", "base.js", "flow.js", "deep.js", "live.js")),
     ]
     return "\n".join(["if (!globalThis.gpt2) {", *parts, "}"])

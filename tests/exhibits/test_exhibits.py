@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
 import matplotlib
 import pytest
@@ -11,10 +12,13 @@ import torch
 from bs4 import BeautifulSoup
 
 from gpt2_edu import GPT2, course, exhibits, load_tokenizer, note, trace
+from gpt2_edu.exhibits import jupyter
 from gpt2_edu.exhibits.setup import COLOURS, stylesheet
 from gpt2_edu.exhibits.tokens import token_label
 
 matplotlib.use("Agg")
+
+ROOT = Path(__file__).resolve().parents[2]
 
 WORDS = ["A", "crane", "ate"]
 CAUSAL = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [0.2, 0.3, 0.5]])
@@ -56,6 +60,16 @@ def test_same_data_same_html_without_markup_javascript_or_other_hosts(make):
     assert repr(make()) == repr(make())
     assert not parse(make()).find_all(["b", "i", "r", "script"]), "text is shown as text"
     assert not re.search(r"<script|\son\w+=|https?:|src=", html)
+
+
+def test_jupyter_gets_the_files_that_exhibits_cannot_do_without():
+    """On the site they come from scripts beside those of the page."""
+    load = re.compile(r'(?:bundle|bundledModel|bundledAdapter|loadTokenizer)\("(\w+)"\)(?!\.catch)')
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "web/exhibits").glob("*.mjs")]
+    loaded = {name for source in sources for name in load.findall(source)}
+    assert {"crane", "crane_grammar"} <= loaded
+    there = set(re.findall(r"gpt2Files \?\?= \{\}\)\.(\w+) =", jupyter.script()))
+    assert loaded <= there
 
 
 def test_plot_leaves_masked_cells_white():
