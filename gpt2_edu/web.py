@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tiktoken
+from safetensors.torch import load_file, save
 
 from .crane import story
 from .crane.grammar import cell, crane_world
@@ -57,8 +58,8 @@ def merges(encoding: tiktoken.Encoding) -> bytes:
 def files_script(name: str) -> str:
     """A script with the files of the model "crane", of the tokenizer "gpt2", or with stored passes:
     "gpt2_runs", "crane_learned", attention of the snapshots of its training, "crane_units", where
-    the units of its MLPs fire most, and "crane_grammar", all that a page needs to train on Crane
-    World.
+    the units of its MLPs fire most, "crane_grammar", all that a page needs to train on Crane World,
+    and "crane_ask", the adapter with which the model answers questions.
 
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen, and
@@ -70,6 +71,7 @@ def files_script(name: str) -> str:
         "crane_learned": _attention_while_it_learned,
         "crane_units": lambda: read_json(ASSETS / "crane" / "units.json"),
         "crane_grammar": crane_grammar,
+        "crane_ask": lambda: _adapter(ASSETS / "ask"),
     }
     if name in stored:
         content = json.dumps(stored[name](), separators=(",", ":"))
@@ -114,6 +116,16 @@ def _attention_while_it_learned() -> list[Any]:
         [[[list(chain(*head)) for head in block] for block in text] for text in shot["attention"]]
         for shot in kept["snapshots"]
     ]
+
+
+def _adapter(folder: Path) -> dict[str, str]:
+    """An adapter in 16 bits, as the model is, and without the tied head's copy of the table."""
+    found = load_file(folder / "adapter_model.safetensors")
+    tensors = {name: t.half() for name, t in found.items() if not name.endswith("lm_head.weight")}
+    return {
+        "adapter_config.json": (folder / "adapter_config.json").read_text(encoding="utf-8"),
+        "adapter_model.safetensors": base64.b64encode(save(tensors)).decode(),
+    }
 
 
 def crane_grammar() -> dict[str, Any]:

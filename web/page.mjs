@@ -100,6 +100,16 @@ export async function bundledModel(name) {
 }
 
 /**
+ * An adapter that comes with the site: "crane_ask".
+ * @param {string} name
+ */
+export async function bundledAdapter(name) {
+  const files = await bundle(name);
+  const weights = await fromBase64(files["adapter_model.safetensors"]);
+  return { config: files["adapter_config.json"], weights: weights.buffer };
+}
+
+/**
  * The tokenizer "crane" or "gpt2".
  * @param {string} name
  */

@@ -13,6 +13,7 @@ import { PUBLISHED, describe } from "./hub.mjs";
 import { SUPERSEDED } from "./messages.mjs";
 import {
   bundle,
+  bundledAdapter,
   bundledModel,
   loadTokenizer,
   script,
@@ -33,6 +34,7 @@ import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
   SPACE,
   SUPERSEDED,
   bundle,
+  bundledAdapter,
   bundledModel,
   describe,
   list,

@@ -5,6 +5,7 @@ readable by screen readers; one stylesheet colours it in light and dark mode.
 """
 
 from ..tape import Ledger
+from .ask import Asked, exchanges
 from .attention import Attention
 from .bars import Bars
 from .live import Live
@@ -16,6 +17,7 @@ from .tokens import Tokens
 
 __all__ = [
     "COLOURS",
+    "Asked",
     "Attention",
     "Bars",
     "Ledger",
@@ -24,6 +26,7 @@ __all__ = [
     "Plot",
     "Stairs",
     "Tokens",
+    "exchanges",
     "heat",
     "setup",
 ]

@@ -20,7 +20,15 @@ from gpt2_site.addresses import published
 from gpt2_site.chapters import Page, pages
 from gpt2_site.theme import opening
 
-FILES = ("crane", "crane_grammar", "crane_learned", "crane_units", "gpt2", "gpt2_runs")
+FILES = (
+    "crane",
+    "crane_ask",
+    "crane_grammar",
+    "crane_learned",
+    "crane_units",
+    "gpt2",
+    "gpt2_runs",
+)
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s]+)\)")
 
 

@@ -13,12 +13,13 @@ import pytest
 import torch
 
 import gpt2_edu
-from gpt2_edu import exhibits
+from gpt2_edu import GPT2, exhibits, load_tokenizer
 from gpt2_edu.analysis.parity import Parity, ParityTable
 from gpt2_edu.exercises.record import Progress
 from gpt2_edu.labs import Lab
 from gpt2_edu.labs.lab import InJupyter
 from gpt2_edu.machine.display import Exhibit
+from gpt2_edu.tuning import with_roles
 from gpt2_site.theme import STYLES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,7 +34,10 @@ ATTENTION = exhibits.Attention(
     torch.stack([WEIGHTS, WEIGHTS]), ["A", "crane", "ate"], caption="Two heads."
 )
 MATRIX = exhibits.Matrix([[1.5, -2.0], [0.0, float("-inf")]], rows=["a", "b"], columns=["x", "y"])
+PLAIN = GPT2.from_pretrained("crane").eval()
+TUNED, ENCODING = with_roles(PLAIN, load_tokenizer("crane"))
 EXAMPLES = (
+    exhibits.Asked(TUNED, PLAIN, ENCODING, exhibits.exchanges(1), caption="A question."),
     ATTENTION,
     MATRIX,
     exhibits.Bars(

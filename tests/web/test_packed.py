@@ -18,7 +18,7 @@ STATIC = ROOT / "gpt2_edu" / "exhibits" / "static"
 
 
 LIMITS = {  # kB
-    "gpt2": 28,  # GPT-2 and Llama
+    "gpt2": 30,  # GPT-2 and Llama, and adapters
     "train": 15,
     "runs": 35,
     "base": 12,
@@ -26,7 +26,7 @@ LIMITS = {  # kB
     "deep": 43,
     "scale": 9,
     "card": 12,  # most of it sentences
-    "live": 53,
+    "live": 56,
     "learn": 16,  # the choices, the curve, stories, heads, gradients, and every refusal
 }
 

@@ -56,7 +56,15 @@ function attentionWhileItLearned() {
 /** What Python wrote for the tests. */
 const ofTests = (name) => JSON.parse(read(`../../web/test/fixtures/${name}.json`, "utf8"));
 
+/** The adapter with which Crane World's model answers questions. */
+function adapter() {
+  const config = read("ask/adapter_config.json", "utf8");
+  const weights = read("ask/adapter_model.safetensors", "base64");
+  return JSON.stringify({ "adapter_config.json": config, "adapter_model.safetensors": weights });
+}
+
 const STORED = {
+  crane_ask: adapter,
   gpt2_runs: gpt2Runs,
   crane_learned: attentionWhileItLearned,
   crane_units: () => read("crane/units.json", "utf8"),

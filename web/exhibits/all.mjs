@@ -1,6 +1,7 @@
 // All exhibits of the book, as elements. Packed into live.js (npm run build), which pages with exhibits
 // load behind gpt2.js and base.js.
 
+import { ask } from "./ask.mjs";
 import { bits } from "./bits.mjs";
 import { blocks } from "./blocks.mjs";
 import { cache } from "./cache.mjs";
@@ -25,6 +26,7 @@ import { units } from "./units.mjs";
 import { valley } from "./valley.mjs";
 import { writers } from "./writers.mjs";
 
+define("ask", ask, { needsModel: false }); // it loads its own, when asked
 define("bits", bits);
 define("blocks", blocks, { takesLlama: true });
 define("cache", cache);

@@ -10,6 +10,7 @@ import pytest
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu import crane as world
 from gpt2_edu.web import save_for_page
+from tests.web.exhibits.test_ask import SETTINGS as ASK
 from tests.web.exhibits.test_cost import SETTINGS as COST
 from tests.web.exhibits.test_crane import SETTINGS as CRANE
 from tests.web.exhibits.test_downhill import SETTINGS as DOWNHILL
@@ -22,6 +23,7 @@ MARSH, CITY = "In the marsh, the crane", "In the city by the river, the crane"
 STORY = world.story(1_000_000)
 SHOT = {"good": 0.5, "story": "A crane .", "fails": None, "heads": [[100, 50, 50]]}
 SETTINGS: dict[str, dict[str, Any]] = {
+    "ask": ASK,
     "bits": {"head": "1.0"},
     "blocks": {"stories": [STORY]},
     "cache": {},
@@ -65,6 +67,7 @@ def kind_of(exhibit):
 
 
 KEYS = [
+    ("ask", "input[type=range]", "Home", "?strength=0"),
     ("bits", "input[type=range]", "Home", "?bits=2"),
     ("blocks", ".strip button", "Alt+ArrowRight", "?order=1+0+2"),
     ("cache", "p > button", "Enter", "?steps=2"),
@@ -122,6 +125,7 @@ def test_every_kind_has_keys():
 
 
 TAPS = [
+    ("ask", ".go", "?asked=true"),
     ("blocks", ".strip button >> nth=1", "?out=1"),
     ("cost", ".choice button >> nth=1", "?job=train"),
     ("heads", ".board td[data-place='2 1'] >> nth=0", ""),

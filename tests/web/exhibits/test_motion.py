@@ -12,6 +12,7 @@ from tests.web.exhibits.test_every import CITY, MARSH, SETTINGS
 pytestmark = pytest.mark.browser
 STILL = {"reduced_motion": "reduce"}
 ACTS = {
+    "ask": "?question=Who+rested",
     "bits": "?bits=2",
     "blocks": "?order=0+2+1",
     "cache": "?steps=4&cache=false",
