@@ -4,8 +4,8 @@
 import { describe, expect, test } from "vitest";
 import { Host } from "../host.mjs";
 import { inMemory } from "../load.mjs";
-import { randomModel } from "./cases.mjs";
-import { ODD } from "./files.mjs";
+import { bytes, randomModel } from "./cases.mjs";
+import { ODD, fixture } from "./files.mjs";
 
 const files = ({ config, weights }) => ({ config, weights: inMemory(weights) });
 const LONG = randomModel({ vocab_size: 7, n_positions: 256, n_layer: 2, n_head: 2, n_embd: 64 });
@@ -65,6 +65,11 @@ const inSettings = (knob) => (odd) => ({
   n: 2,
   settings: { [knob]: odd },
 });
+const [lora] = Object.values(fixture("ask").adapters);
+const adapt = (make) => (odd) => {
+  const own = files({ config: lora.config, weights: bytes(lora.weights) });
+  return { call: "adapt", as: "n", ...own, ...make(odd) };
+};
 // How each is sent, and the most of the oddities that are accepted: null, where anything may come.
 const SENT = {
   model: [(odd) => ({ call: "run", ids: [1], model: odd }), 0],
@@ -96,6 +101,10 @@ const SENT = {
   tape: [inSettings("tape"), null],
   config: [(odd) => ({ ...files(ODD), call: "load", config: odd }), 0],
   weights: [(odd) => ({ ...files(ODD), call: "load", weights: odd }), 0],
+  "an adapted model": [adapt((odd) => ({ as: odd })), 5],
+  "an adapter's config": [adapt((odd) => ({ config: odd })), 0],
+  "an adapter's weights": [adapt((odd) => ({ weights: odd })), 0],
+  "a strength": [(odd) => ({ call: "strengthen", strength: odd }), 0],
   "a download": [(odd) => ({ call: "download", name: odd }), 0],
 };
 
