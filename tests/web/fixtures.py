@@ -16,6 +16,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -357,6 +358,7 @@ TRAINED = {
 }
 RUN: dict[str, Any] = {"steps": 50, "lr": 3e-3, "min_lr": 1e-4, "warmup_steps": 5}
 DECAY, BETAS, CLIP = 0.1, (0.9, 0.95), 1.0
+REIN = 0.3
 
 
 def sfc32(seed: int) -> Iterator[float]:
@@ -398,6 +400,38 @@ def training() -> dict[str, Any]:
         "settings": in_javascript(settings),
         "defaults": in_javascript(defaults),
         "initial": initial(TRAINED["larger sizes"][0]),
+        "policy": {name: policy(*TRAINED[name]) for name in ("odd sizes", "crane's vocabulary")},
+    }
+
+
+def policy(config: GPT2Config, B: int, T: int) -> dict[str, Any]:
+    """Gradients of a loss with a weight at each position and a rein to a copy, halved weights."""
+    config = replace(config, embd_pdrop=0.0, attn_pdrop=0.0, resid_pdrop=0.0)
+    numbers = sfc32(T)
+    model = seeded(config, numbers)
+    copy = deepcopy(model)
+    for parameter in copy.parameters():
+        parameter.data /= 2
+    rows = [[int(next(numbers) * config.vocab_size) for _ in range(T + 1)] for _ in range(B)]
+    weights = torch.tensor([[round(2 * next(numbers) - 1, 6) for _ in range(T)] for _ in range(B)])
+    ids = torch.tensor(rows)
+    inputs, targets = ids[:, :-1], ids[:, 1:].clone()
+    targets[:, 2 * T // 3 :] = -100
+    counts = targets != -100
+
+    table, before = (one(inputs)[0].log_softmax(dim=-1) for one in (model, copy))
+    apart = (table.exp() * (table - before.detach())).sum(dim=-1)[counts].mean()
+    nats = F.cross_entropy(table.transpose(1, 2), targets, ignore_index=-100, reduction="none")
+    loss = (weights * nats).sum() / counts.sum()
+    (loss + REIN * apart).backward()
+    return {
+        "rein": REIN,
+        "weights": [float(f"{w:.6g}") for w in weights.flatten().tolist()],
+        "targets": targets.flatten().tolist(),
+        "loss": loss.item(),
+        "entropy": -(table.exp() * table).sum(dim=-1)[counts].mean().item(),
+        "divergence": apart.item(),
+        "grads": [{"name": name, **gradient(p, numbers)} for name, p in model.named_parameters()],
     }
 
 

@@ -6,7 +6,7 @@ import { plainArithmetic, Trainer } from "../train/trainer.mjs";
 import { fixture } from "./files.mjs";
 import { fill } from "./runs.mjs";
 
-export const { cases, settings, defaults, initial } = fixture("training");
+export const { cases, settings, defaults, initial, policy } = fixture("training");
 export const ARITHMETIC = [
   ["plain", plainArithmetic],
   ["SIMD", simdArithmetic],

@@ -12,7 +12,7 @@ import { simdArithmetic } from "../train/simd.mjs";
 import { plainArithmetic, Trainer } from "../train/trainer.mjs";
 import { BITS, checksum } from "./runs.mjs";
 import { ARITHMETIC, begin, cases, defaults, EVEN, initial, LARGER } from "./training.mjs";
-import { ODD, settings, SWITCHES } from "./training.mjs";
+import { ODD, policy, settings, SWITCHES } from "./training.mjs";
 
 const size = (shape) => shape.reduce((a, b) => a * b, 1);
 
@@ -26,6 +26,19 @@ function apart(values, { shape, every, values: expected }) {
   return Math.max(...differences) / (largest || 1);
 }
 
+function compareGradients(trainer, grads, random) {
+  for (const { name, shape, every, values, largest, product } of grads) {
+    const grad = trainer.parameters.get(name).grad.data;
+    expect(trainer.parameters.get(name).shape, name).toEqual(shape);
+    for (const [i, value] of values.entries()) {
+      expect(Math.abs(grad[i * every] - value) / largest, name).toBeLessThan(1e-5);
+    }
+    const sum = grad.reduce((sum, d) => sum + d * (random() - 0.5), 0);
+    const room = 1e-5 * largest * Math.sqrt(grad.length);
+    expect(Math.abs(sum - product), name).toBeLessThan(room);
+  }
+}
+
 describe.each(ARITHMETIC)("%s", (_, arithmetic) => {
   test.each(Object.entries(cases))("gradients of %s", async (_, expected) => {
     const { trainer, random } = await begin(expected, arithmetic);
@@ -36,16 +49,23 @@ describe.each(ARITHMETIC)("%s", (_, arithmetic) => {
     expect([...trainer.parameters.keys()].sort()).toEqual(
       expected.grads.map(({ name }) => name).sort(),
     );
-    for (const { name, shape, every, values, largest, product } of expected.grads) {
-      const grad = trainer.parameters.get(name).grad.data;
-      expect(trainer.parameters.get(name).shape, name).toEqual(shape);
-      for (const [i, value] of values.entries()) {
-        expect(Math.abs(grad[i * every] - value) / largest, name).toBeLessThan(1e-5);
-      }
-      const sum = grad.reduce((sum, d) => sum + d * (random() - 0.5), 0);
-      const room = 1e-5 * largest * Math.sqrt(grad.length);
-      expect(Math.abs(sum - product), name).toBeLessThan(room);
-    }
+    compareGradients(trainer, expected.grads, random);
+  });
+
+  test.each(Object.entries(policy))("a policy gradient with a rein, %s", async (name, expected) => {
+    const { trainer, random } = await begin(cases[name], arithmetic);
+    const { ids } = cases[name];
+    const { targets, weights, rein, loss, entropy, divergence, grads } = expected;
+    for (let i = 0; i < ids.length; i++) random(); // the weights of the positions
+    const own = trainer.state().weights;
+    const copy = own.map((w) => w / 2);
+    trainer.backward(ids, targets); // whose gradients the next does not keep
+    const found = trainer.policy(ids, targets, weights, { rein, copy });
+    expect(found.loss).toBeCloseTo(loss, 5);
+    expect(found.entropy).toBeCloseTo(entropy, 5);
+    expect(found.divergence).toBeCloseTo(divergence, 5);
+    expect(trainer.state().weights).toEqual(own);
+    compareGradients(trainer, grads, random);
   });
 
   test.each(Object.entries(cases))("50 steps of %s", async (_, expected) => {
@@ -119,6 +139,14 @@ test("a graph refuses what it has no gradient for, and names for what it did not
   expect(() => graph.linear(y, weight, null)).toThrow("cannot add to a gradient");
   expect(() => graph.note("y", y, "T C")).toThrow("y is not the output of the last operation");
   expect(graph.note("z", z, "T C")).toBe(z);
+});
+
+test("a policy gradient without a weight for each position is refused", async () => {
+  const { trainer } = await begin(ODD, plainArithmetic);
+  const from = { rein: 0, copy: trainer.state().weights };
+  expect(() => trainer.policy(ODD.ids, ODD.targets, [1], from)).toThrow(
+    "1 weights for 39 positions",
+  );
 });
 
 test("trainers that share a batch have the gradients of one", async () => {

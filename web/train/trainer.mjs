@@ -11,16 +11,16 @@ import { adamW, changed, clip, DEFAULTS, factors, learningRate } from "./adamw.m
 import { PlainGradients } from "./backward.mjs";
 import { CHOOSE, checkSizes } from "./bytes.mjs";
 import { Graph } from "./graph.mjs";
-import { crossEntropy, shareOf, softmaxRow } from "./loss.mjs";
+import { shareOf, softmaxRow } from "./loss.mjs";
 import { initialValue, makeParameters } from "./parameters.mjs";
 import { Recording } from "./recording.mjs";
+import { Rows } from "./rows.mjs";
 import { checkState } from "./state.mjs";
 
 /** @import { Config } from "../config.mjs" */
 /** @import { Switches } from "../model.mjs" */
 /** @import { Tape } from "../tape.mjs" */
 /** @import { Settings } from "./adamw.mjs" */
-/** @import { Variable } from "./graph.mjs" */
 /** @import { State } from "./state.mjs" */
 /** @typedef {ReturnType<typeof plainArithmetic>} Arithmetic */
 
@@ -58,8 +58,10 @@ export class Trainer {
     const first = changed(DEFAULTS, settings);
     try {
       const trainer = new Trainer(config, await makeArithmetic(), T, switches, first);
-      trainer.logits = await trainer.graph.record(config, trainer.model.weights, switches);
-      trainer.run(trainer.ids, trainer.ids, 1, true); // so that scratch memory is there, too
+      const { graph, model, arithmetic } = trainer;
+      const logits = await graph.record(config, model.weights, switches);
+      trainer.rows = new Rows(graph, logits, arithmetic.softmaxRow);
+      trainer.rows.loss(graph.ids, graph.ids, 1, { learns: true }); // so that scratch memory is there
       trainer.regions.grads.data.fill(0);
       if (state) trainer.restore(state);
       if (state && settings) trainer.change(settings);
@@ -91,11 +93,8 @@ export class Trainer {
     // Its window is a row, because the embeddings of later positions are never trained.
     const window = { ...config, blockSize: T };
     this.model = new GPT2(window, weights, /** @type {any} */ (backend));
-    this.ids = new Int32Array(T);
-    this.targets = new Int32Array(T);
-    this.graph = new Graph(backend, gradients, this.ids);
-    /** @type {Variable?} */
-    this.logits = null;
+    this.graph = new Graph(backend, gradients, new Int32Array(T));
+    this.rows = /** @type {Rows} */ ({}); // once the graph is recorded
     this.steps = 0; // updates so far
     this.writing = false;
   }
@@ -150,7 +149,32 @@ export class Trainer {
   backward(ids, targets, { count, tape } = {}) {
     const share = shareOf(ids, targets, this.T, this.config, count);
     this.regions.grads.data.fill(0);
-    return this.run(ids, targets, share, true, tape && new Recording(tape, ids.length / this.T));
+    const recording = tape && new Recording(tape, ids.length / this.T);
+    return this.rows.loss(ids, targets, share, { learns: true, recording });
+  }
+
+  /**
+   * The gradients of a loss in which each position has a weight, plus `rein` times the divergence
+   * from a frozen copy: Σ (weight · -log p(target) + rein · KL(p ‖ p of the copy)) / positions.
+   * @param {ArrayLike<number>} ids
+   * @param {ArrayLike<number>} targets
+   * @param {ArrayLike<number>} weights  of the positions
+   * @param {{rein: number, copy: Float32Array}} from  copy: its weights, in the order of `places`
+   * @returns {{loss: number, entropy: number, divergence: number}}  means in nats: the loss without
+   *   the rein, and of the predictions their entropy, and how far they are from the copy's
+   */
+  policy(ids, targets, weights, from) {
+    this.checkIdle();
+    const share = shareOf(ids, targets, this.T, this.config);
+    if (weights.length !== ids.length) {
+      throw new Error(`there are ${weights.length} weights for ${ids.length} positions`);
+    }
+    this.regions.grads.data.fill(0);
+    return this.rows.policy(ids, targets, weights, {
+      share,
+      parameters: this.regions.weights,
+      ...from,
+    });
   }
 
   /** A copy of all gradients in the order of `places`, which may be transferred to another worker. */
@@ -176,31 +200,7 @@ export class Trainer {
    * @param {ArrayLike<number>} targets
    */
   loss(ids, targets) {
-    return this.run(ids, targets, shareOf(ids, targets, this.T, this.config), false);
-  }
-
-  /**
-   * @param {ArrayLike<number>} ids
-   * @param {ArrayLike<number>} targets
-   * @param {number} share  of a position in the mean
-   * @param {boolean} learns  whether to compute gradients
-   * @param {Recording} [recording]
-   */
-  run(ids, targets, share, learns, recording) {
-    const logits = /** @type {Variable} */ (this.logits);
-    const { softmaxRow } = this.arithmetic;
-    let loss = 0;
-    for (let row = 0; row < ids.length; row += this.T) {
-      for (let t = 0; t < this.T; t++) {
-        this.ids[t] = ids[row + t];
-        this.targets[t] = targets[row + t];
-      }
-      if (recording) recording.row = row / this.T;
-      this.graph.forward(recording?.values);
-      loss += crossEntropy(logits, this.targets, share, softmaxRow);
-      if (learns) this.graph.backward(recording?.grads);
-    }
-    return loss * share;
+    return this.rows.loss(ids, targets, shareOf(ids, targets, this.T, this.config));
   }
 
   /**
