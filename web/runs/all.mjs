@@ -7,7 +7,7 @@ import "../train/kernel.mjs";
 
 import "./worker.mjs";
 import { download, filesOf, folderOf } from "../goes/files.mjs";
-import { openFile } from "../goes/read.mjs";
+import { openFile, openFiles } from "../goes/read.mjs";
 import { checkText, readText } from "../text/reading.mjs";
 import { start } from "./client.mjs";
 import { available, drop, stored } from "./keep.mjs";
@@ -20,6 +20,7 @@ import { available, drop, stored } from "./keep.mjs";
   filesOf,
   folderOf,
   openFile,
+  openFiles,
   readText,
   start,
   stored,

@@ -8,6 +8,7 @@
 import { numParameters } from "../shapes.mjs";
 import { shown } from "../messages.mjs";
 import { nextTask } from "../tasks.mjs";
+import { Rewarded } from "./rewarded.mjs";
 import { Run } from "./run.mjs";
 import { follow, Partner } from "./share.mjs";
 import * as shows from "./show.mjs";
@@ -121,7 +122,8 @@ export class Loop {
         "The model in the file has other tokens than these texts: it can learn from a text of yours.",
       );
     }
-    this.run = await Run.open(plan, data, { state, ms, weights });
+    const Kind = plan.reward ? Rewarded : Run;
+    this.run = await Kind.open(plan, data, { state, ms, weights });
     return data.merges;
   }
 
@@ -150,15 +152,11 @@ export class Loop {
   async show(every) {
     const run = /** @type {Run} */ (this.run);
     const now = performance.now();
-    const makers = {
-      report: () => run.report(),
-      look: () => shows.look(run),
-      mark: () => shows.mark(run),
-    };
     for (const what of /** @type {const} */ (["report", "look", "mark"])) {
       if (now - this.sent[what] < every[what]) continue;
-      const content = await makers[what]();
-      if (content) this.post({ event: what, [what]: content });
+      const content = await run[what]();
+      if (!content) continue;
+      this.post({ event: what, [what]: content });
       this.sent[what] = performance.now();
     }
   }

@@ -6,6 +6,7 @@ import { randomNumbers } from "../sampling.mjs";
 import { IGNORED } from "../train/loss.mjs";
 import { simdArithmetic } from "../train/simd.mjs";
 import { Trainer } from "../train/trainer.mjs";
+import { look, mark } from "./show.mjs";
 
 /** @import { Settings } from "../train/adamw.mjs" */
 /** @import { State } from "../train/state.mjs" */
@@ -26,6 +27,7 @@ import { Trainer } from "../train/trainer.mjs";
  * @property {{mask?: boolean, positions?: boolean, layerNorm?: boolean}} switches
  * @property {1 | 2} workers
  * @property {DataPlan} data
+ * @property {import("./rewarded.mjs").Reward} [reward]  then it learns from what it writes
  *
  * @typedef {{kind: "crane"} | {kind: "sentences"} |
  *   {kind: "text", unit: "characters" | "merges", vocabSize: number, text: string}} DataPlan
@@ -42,6 +44,7 @@ import { Trainer } from "../train/trainer.mjs";
  * @property {(T: number) => Rows} held  rows for validation
  * @property {(T: number) => {unigram: number, bigram: number, truth: number | null}} floors  losses
  *   in nats of simpler models on the rows for validation; truth: of the grammar itself
+ * @property {((rows: Rows) => number) | null} truth  the grammar's own loss on rows
  * @property {number[]} prompt  that every sample begins with
  * @property {{ids: number[], tokens: string[]}} show  the text of the attention maps
  * @property {(ids: number[]) => string} decode
@@ -139,7 +142,7 @@ export class Run {
       trainer.initialise(randomNumbers(plan.seed), plan.std);
       if (weights) trainer.restore({ ...trainer.state(), weights });
     }
-    return new Run(plan, data, trainer, ms);
+    return new this(plan, data, trainer, ms);
   }
 
   /**
@@ -250,7 +253,17 @@ export class Run {
     return { state, ms };
   }
 
-  /** @returns {Report | null}  null if no step was made since the last */
+  /** @returns {Promise<object | null>}  what is written now, or null */
+  mark() {
+    return mark(this);
+  }
+
+  /** @returns {Promise<object | null>}  what is inside, or null */
+  look() {
+    return look(this);
+  }
+
+  /** @returns {object | null}  null if no step was made since the last */
   report() {
     if (!this.last || !this.unreported.length) return null;
     const { plan, step, ms } = this;

@@ -24,6 +24,8 @@ export function craneSource({ merges: packed, floor, ...shipped }) {
   const tokenizer = tokenizerOf(merges);
   const { eot, size } = tokenizer;
   const { rows, held } = storyRows(tokenizer, (seed) => story(grammar, seed));
+  const truth = (/** @type {import("../runs/run.mjs").Rows} */ rows) =>
+    lossByPosition(rows, eot, floor);
   return {
     merges,
     tokenizer,
@@ -35,9 +37,9 @@ export function craneSource({ merges: packed, floor, ...shipped }) {
       });
       const ids = stories.flat();
       const counted = batch(1, ids.length - 1, () => ids);
-      const truth = lossByPosition(held(T), eot, floor);
-      return { ...countedLosses(counted, held(T), size), truth };
+      return { ...countedLosses(counted, held(T), size), truth: truth(held(T)) };
     },
+    truth,
     shown: [eot, ...tokenizer.encode(SHOWN)],
     judge: (text) => judge(grammar, text, ["story"]), // a single sentence is no story
   };

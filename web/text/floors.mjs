@@ -43,14 +43,15 @@ export function countedLosses(counted, held, V) {
  * @param {number} eot  that each text begins with
  * @param {number[]} byPosition  losses of the first token of a text, the second, …
  */
-export function lossByPosition({ ids }, eot, byPosition) {
-  let position = 0;
-  let loss = 0;
-  for (const id of ids) {
+export function lossByPosition({ ids, targets }, eot, byPosition) {
+  let [position, loss, n] = [0, 0, 0];
+  ids.forEach((id, t) => {
     position = id === eot ? 0 : position + 1;
+    if (targets[t] === IGNORED) return;
     loss += byPosition[Math.min(position, byPosition.length - 1)];
-  }
-  return loss / ids.length;
+    n++;
+  });
+  return loss / n;
 }
 
 /**

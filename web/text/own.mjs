@@ -12,7 +12,7 @@ import { sentencesSource } from "./sentences.mjs";
 /**
  * What differs between the kinds of data.
  * @typedef {Pick<Data, "merges" | "rows" | "held" | "floors"> &
- *   Partial<Pick<Data, "prompt" | "judge" | "note">> &
+ *   Partial<Pick<Data, "prompt" | "judge" | "note" | "truth">> &
  *   {tokenizer: Tokenizer, shown: number[]}} Source  shown: the ids of the attention maps
  */
 /**
@@ -42,6 +42,7 @@ export function makeData({ data, model: { T } }, given) {
     show: { ids, tokens: ids.map((id) => tokenizer.show(id)) },
     decode: (ids) => tokenizer.decode(ids.filter((id) => id !== eot)),
     judge: null,
+    truth: null,
     note: "",
     ...source,
   };
