@@ -56,10 +56,10 @@ def merges(encoding: tiktoken.Encoding) -> bytes:
 
 
 def files_script(name: str) -> str:
-    """A script with the files of the model "crane", of the tokenizer "gpt2", or with stored passes:
-    "gpt2_runs", "crane_learned", attention of the snapshots of its training, "crane_units", where
-    the units of its MLPs fire most, "crane_grammar", all that a page needs to train on Crane World,
-    and "crane_ask", the adapter with which the model answers questions.
+    """A script with the files of the model "crane" or "novice", of the tokenizer "gpt2", or with
+    stored passes: "gpt2_runs", "crane_learned", attention of the snapshots of its training,
+    "crane_units", where the units of its MLPs fire most, "crane_grammar", all that a page needs to
+    train on Crane World, and "crane_ask", the adapter with which the model answers questions.
 
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen, and
@@ -76,14 +76,16 @@ def files_script(name: str) -> str:
     if name in stored:
         content = json.dumps(stored[name](), separators=(",", ":"))
         return f"(globalThis.gpt2Files ??= {{}}).{name} = {content};\n"
-    if name not in ("crane", "gpt2"):
-        raise ValueError(f'there are files for "crane" and "gpt2", not for {name!r}')
-    files: dict[str, Any] = {"merges": _compressed_merges(load_tokenizer(name))}
-    if name == "crane":
+    if name not in ("crane", "gpt2", "novice"):
+        raise ValueError(f'there are files for "crane", "novice" and "gpt2", not for {name!r}')
+    tokenizer = load_tokenizer("gpt2" if name == "gpt2" else "crane")
+    files: dict[str, Any] = {"merges": _compressed_merges(tokenizer)}
+    if name != "gpt2":
         folder = ASSETS / name
         files["config.json"] = (folder / "config.json").read_text(encoding="utf-8")
         weights = (folder / "model.safetensors").read_bytes()
         files["model.safetensors"] = base64.b64encode(weights).decode()
+    if name == "crane":
         files["words"] = " ".join(sorted(_crane_words()))
         files["deeds"] = crane_deeds()
     return f"(globalThis.gpt2Files ??= {{}}).{name} = {json.dumps(files)};\n"

@@ -22,6 +22,7 @@ const SCRIPTS = {
   card: "card/all.mjs",
   live: "exhibits/all.mjs",
   learn: "learn/all.mjs", // the exhibit that trains
+  reward: "reward/all.mjs", // and the one that learns from marks
 };
 
 const BUILT = "// Built from web/ by `npm run build`.";
@@ -30,6 +31,7 @@ const LICENCES = {
   scale:
     "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
   flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
+  reward: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
 };
 
 // A page and its worker run the same text, that of the function `packed`.
@@ -81,6 +83,7 @@ const HOW = {
   card: onBase,
   live: onBase,
   learn: onBase,
+  reward: onBase,
 };
 
 // The shaders are text, whose comments and indentation no minifier removes.

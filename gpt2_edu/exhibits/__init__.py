@@ -11,6 +11,7 @@ from .bars import Bars
 from .live import Live
 from .matrix import Matrix
 from .plot import Plot, heat
+from .reward import Rewarded
 from .setup import COLOURS, setup
 from .staircase import Stairs
 from .tokens import Tokens
@@ -24,6 +25,7 @@ __all__ = [
     "Live",
     "Matrix",
     "Plot",
+    "Rewarded",
     "Stairs",
     "Tokens",
     "exchanges",

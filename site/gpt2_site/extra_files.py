@@ -28,6 +28,7 @@ FILES = (
     "crane_units",
     "gpt2",
     "gpt2_runs",
+    "novice",
 )
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)\s]+)\)")
 

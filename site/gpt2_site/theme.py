@@ -182,7 +182,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     body = context.get("body", "")
     found = set(re.findall(r'<gpt2-([\w-]+)[^>]* class="g2-live"', body))
     # Those with a script of their own.
-    own = [kind for kind in ("card", "flow", "learn", "scale") if kind in found]
+    own = [kind for kind in ("card", "flow", "learn", "reward", "scale") if kind in found]
     drawn = found.difference(own) or "learn" in own  # with plots and maps
     context["live"] = own + ["live"] * bool(drawn)
     copied = dict.fromkeys(

@@ -21,6 +21,7 @@ from gpt2_edu.labs.lab import InJupyter
 from gpt2_edu.machine.display import Exhibit
 from gpt2_edu.tuning import with_roles
 from gpt2_site.theme import STYLES
+from tests.exhibits.test_reward import found
 
 ROOT = Path(__file__).resolve().parents[2]
 JUPYTER = Path(sys.prefix) / "share" / "jupyter" / "nbconvert" / "templates" / "lab" / "static"
@@ -46,6 +47,7 @@ EXAMPLES = (
     exhibits.Ledger((("tok_emb", "B T C", (2, 5, 12)), ("pos_emb", "T C", (5, 12)))),
     exhibits.Live("example", MATRIX, first="Point at a number."),
     exhibits.Plot(FIGURE, "The loss falls.", alt="A line that falls from 4 to 1."),
+    exhibits.Rewarded(found=found()),
     exhibits.Stairs(),
     exhibits.Tokens("A crane ate fish."),
     ParityTable(

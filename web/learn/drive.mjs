@@ -90,7 +90,10 @@ export class Side {
       const slot = keep && !denied ? this.slot : null;
       const { weights, merges } = begun ?? {};
       const handle = await all.start(plan, slot, this.on, { saved, grammar, weights, merges });
-      if (this.plan !== plan) return handle.close(); // it was stopped meanwhile
+      if (this.plan !== plan) {
+        handle.on = {}; // it was stopped meanwhile: its end is none of ours
+        return handle.close();
+      }
       this.handle = handle;
       this.opened = handle.opened;
       this.says = [this.opened.note, denied].filter(Boolean).join(" ");

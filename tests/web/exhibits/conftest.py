@@ -33,6 +33,7 @@ PAGE = """<!doctype html>
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/live.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/flow.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/learn.css">
+<link rel="stylesheet" href="/gpt2_edu/exhibits/static/reward.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/scale.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/card.css">
 <script type="importmap">{packages}</script>
@@ -238,7 +239,7 @@ class Pages:
         """The address of a page with this exhibit alone."""
         self.made["/live.html"] = PAGE.format(
             kind=kind,
-            folder=kind if kind in ("card", "flow", "learn", "scale") else "exhibits",
+            folder=kind if kind in ("card", "flow", "learn", "reward", "scale") else "exhibits",
             settings=escape(json.dumps(settings)),
             packages=packages(),
         )
