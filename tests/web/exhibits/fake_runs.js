@@ -132,7 +132,7 @@ globalThis.gpt2Runs = {
         ];
         handle.last = { plan, step, state, at: Date.now(), reports: [report], marks: [] };
       },
-      release: () => fake.asked.push(["release", nth]),
+      leave: () => fake.asked.push(["leave", nth]),
       stop: async () => stop(),
       close: () => stop(),
       set: async (settings) => {

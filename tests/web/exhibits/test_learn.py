@@ -153,7 +153,7 @@ def test_a_run_that_has_ended_writes_and_leaves_its_slot(learn):
     run = learn().train().seen("What it writes after")
     run.button("stop").click()
     run.button("train again").wait_for()
-    assert run.asked("release") == [[0]]  # to other tabs
+    assert run.asked("leave") == [[0]]  # to other tabs
     run.button("write").click()
     run.element.locator(".written mark").wait_for()
     with run.page.expect_download():
@@ -411,7 +411,7 @@ def test_what_is_said_of_heads_is_what_is_selected(learn):
     name = heads.locator(".thumbs .chosen").inner_text()
     assert f"“crane”, head {name} attends most to" in heads.inner_text()
     assert heads.locator("output").inner_text().startswith("␣crane → ")
-    assert heads.locator("bdi").count() == 2  # words of any direction
+    assert heads.locator("bdi").count() == 4  # words of any direction
     heads.locator(".thumbs button").nth(2).click()
     assert "head 1.0 attends" in heads.inner_text()
 
