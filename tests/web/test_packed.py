@@ -77,3 +77,20 @@ def test_a_module_of_the_base_is_known_by_its_name_alone():
     folders = [WEB / name for name in ("card", "flow", "scale", "learn", "reward")]
     others = [path.stem for folder in folders for path in folder.glob("*.mjs")]
     assert base and not set(base) & set(others)
+
+
+def test_a_page_loads_the_script_and_the_styles_of_an_exhibit_that_has_its_own():
+    """The frame's script asks for the one, the theme for the others."""
+    site = ROOT / "site"
+    frame = (site / "static" / "frame.js").read_text("utf-8")
+    theme = (site / "gpt2_site" / "theme.py").read_text("utf-8")
+    asked = re.search(r"/gpt2-\(([\w|]+)\)\$/", frame)
+    styled = re.search(r"own = \[kind for kind in \(([^)]+)\)", theme)
+    assert asked and styled
+    defined = {
+        path.parent.name
+        for path in WEB.glob("*/all.mjs")
+        if f'define("{path.parent.name}"' in path.read_text("utf-8")
+    }
+    assert defined == set(asked[1].split("|")) == set(re.findall(r"\w+", styled[1]))
+    assert all((STATIC / f"{name}.css").exists() for name in defined)
