@@ -17,8 +17,8 @@ TEXTS = 64  # of a step
 MEASURED = 100  # texts at each point of a stored curve
 FIRST = "Press learn. What rises, and what falls? Then go back, and reward every crane."
 CAPTION = (
-    "A novice learns from rewards for right stories, without a rein and with one, or for every "
-    "crane. Each point is measured on 100 stories."
+    "A novice learns from rewards: for right stories, reined in by β, or for every crane. Each "
+    "point is measured on 100 stories."
 )
 Curve = Mapping[str, Any]
 Key = tuple[str, float]  # what is rewarded, and the rein
@@ -47,8 +47,9 @@ def chosen(found: Mapping[str, Any]) -> dict[Key, Curve]:
     return {
         (settings.get("reward", "right"), settings.get("rein", 0.0)): run["curve"]
         for run in found["tuned"]["runs"]
-        for settings in [ways[run["variant"]]]
-        if run["seed"] == 0 and "kl" in run["curve"] and plain.issuperset(settings)
+        for settings in [ways.get(run["variant"])]
+        if settings is not None and plain.issuperset(settings)
+        if run["seed"] == 0 and "kl" in run["curve"]
         if settings.get("reward") != "shared"
     }
 
@@ -78,7 +79,8 @@ def drawn(runs: Mapping[Key, Curve], own: float) -> Plot:
         for ax, values in zip(axes, (shares, curve["entropy"], curve["nats"]), strict=True):
             ax.plot(marked, values, style, color=COLOURS[role], label=names[key])
     axes[1].axhline(own, color=COLOURS["plain"], lw=0.8)
-    axes[1].text(0, own, f"the language {own:.2f}", va="bottom")
+    at = {"transform": axes[1].get_yaxis_transform(), "ha": "right", "va": "bottom"}
+    axes[1].text(1, own, f"the language {own:.2f} ", **at)
     titles = ("% right stories", "entropy per token", "KL from the truth")
     for ax, title in zip(axes, titles, strict=True):
         ax.set(title=title, xlabel="stories marked")

@@ -78,8 +78,9 @@ const path = (line) => `M${line.map(([x, y]) => `${x.toFixed(2)} ${y.toFixed(2)}
  */
 export function drawn({ title, of, top, words, own, alone = false }, shown) {
   const [now, before] = [smoothed(shown.now, of), alone ? [] : smoothed(shown.before, of)];
-  const high = Math.max(top, ...[...now, ...before].map(([, value]) => value));
   const right = end(shown);
+  const seen = [...now, ...before].filter(([n]) => n <= right);
+  const high = Math.max(top, ...seen.map(([, value]) => value));
   const y = (/** @type {number} */ value) => HEIGHT * (1 - value / high);
   const line = (/** @type {Line} */ points) =>
     path(points.map(([n, value]) => [(WIDTH * n) / right, y(value)]));
@@ -96,13 +97,7 @@ export function drawn({ title, of, top, words, own, alone = false }, shown) {
       </svg>
       <small class="high">${words(high)}</small>
       <small class="low">0</small>
-      ${
-        own === undefined
-          ? ""
-          : html`<small class="own" style="top: ${(100 * y(own)) / HEIGHT}%"
-              >of the language ${words(own)}</small
-            >`
-      }
+      ${own === undefined ? "" : html`<small class="own">- - the language ${words(own)}</small>`}
     </div>
   </div>`;
 }

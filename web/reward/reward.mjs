@@ -155,7 +155,7 @@ export function reward({ settings, state, say, sentence, element }) {
     return same.find((one) => one.choice.rein === rein) ?? same[0] ?? null;
   }
 
-  const says = () => told(side, compared(), own, !before);
+  const says = () => told(side, asked, compared(), own, !before);
 
   function paint() {
     const live = side.plan !== null || side.state === "making";

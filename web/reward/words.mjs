@@ -31,12 +31,18 @@ export function alive(points) {
 /**
  * @param {Point[]} points
  * @param {number} own  entropy of the language
+ * @param {Curves["choice"]} choice
  */
-function price(points, own) {
+function price(points, own, { kind }) {
+  const reward = ends(points, (point) => point.reward);
   const right = ends(points, (point) => point.right);
   const entropy = ends(points, (point) => point.entropy);
   const plots = alive(points);
   const words = [];
+  if (reward && kind !== "right") {
+    const [last, first] = [reward.last, reward.first].map((n) => fixed(n, n < 10 ? 2 : 0));
+    words.push(`the mean reward is ${last} (${first} at first)`);
+  }
   if (right) {
     words.push(
       `${percent(right.last)} of the stories are right (${percent(right.first)} at first)`,
@@ -55,25 +61,26 @@ function price(points, own) {
 
 /**
  * @param {Learner} side
+ * @param {Curves["choice"]} choice
  * @param {Curves | null} before  what the dotted curves are
  * @param {number} own  entropy of the language
  * @param {boolean} stored  whether they are a stored run's
  */
-export function told({ state, points, plan }, before, own, stored) {
+export function told({ state, points, plan }, choice, before, own, stored) {
   const last = points.at(-1);
   if (state === "making") return "The model, the grammar and the engine are being prepared.";
   if (!last && plan) return "The first group is being written.";
   if (last) {
     const same = points.filter(({ alike }) => alike !== undefined).slice(-4);
     const rest = same.every(({ alike }) => alike === 1) ? ` ${idle(plan?.reward?.rein ?? 0)}` : "";
-    return `After ${count(last.n)} stories: ${price(points, own)}.${rest}`;
+    return `After ${count(last.n)} stories: ${price(points, own, choice)}.${rest}`;
   }
   if (!before) return "Nothing has been learned yet.";
   const which = stored ? "a stored run" : "the run before";
   const { kind, rein } = before.choice;
   return (
     `The dotted curves are ${which}, rewarded for ${KINDS[kind]} with β = ${rein}. ` +
-    `At its end ${price(before.points, own)}.`
+    `At its end ${price(before.points, own, before.choice)}.`
   );
 }
 

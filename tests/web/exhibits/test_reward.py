@@ -144,7 +144,9 @@ def test_the_keyboard_is_enough(reward):
     shown.tab_to(".choice button")
     shown.press("ArrowRight", "Enter")
     assert shown.query == "?reward=cranes"
-    assert "rewarded for every crane" in shown.sentence
+    assert (
+        "rewarded for every crane with β = 0. At its end the mean reward is 0.80" in shown.sentence
+    )
     shown.tab_to(".main")
     shown.page.keyboard.press("Enter")
     button(shown, "pause").wait_for(timeout=LONG)
