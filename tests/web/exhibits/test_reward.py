@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from gpt2_edu.exhibits import Rewarded
 from tests.exhibits.test_reward import found
 from tests.web.exhibits.conftest import MODULES, ROOT, Shown
+from tests.web.test_runs import PLAN
 
 pytestmark = pytest.mark.browser
 AXE = (MODULES / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
@@ -126,6 +127,23 @@ def test_a_word_must_be_typed_and_a_model_must_be_there(reward):
     button(shown, "learn").click()
     shown.element.get_by_text("This browser keeps no model").wait_for()
     assert button(shown, "learn").is_enabled()
+
+
+KEPT = """async (plan) => {
+  const { runs, grammarFor } = await import("/web/learn/start.mjs");
+  const run = await (await runs()).start(plan, 0, {}, { grammar: await grammarFor(plan) });
+  await run.save();
+  await run.stop();
+}"""
+
+
+def test_a_model_of_the_readers_own_is_rewarded(reward):
+    shown = reward(query={"begin": "kept", "reward": "short", "group": "8"})
+    shown.page.evaluate(KEPT, PLAN)  # which has learned nothing yet
+    learn(shown)
+    assert value(shown, "right stories") == 0
+    assert value(shown, "entropy per token") > 3
+    assert value(shown, "KL from the truth") > 3
 
 
 def test_a_reader_who_goes_back_while_it_prepares_gets_no_run(reward):
