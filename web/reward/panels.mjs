@@ -142,7 +142,7 @@ export function plots(shown) {
       <small class="low">0</small>
     </div>
     <ul>
-      ${PLOTS.map((name, i) => html`<li class="plot-${i}">${name} <b>${words(last[i])}</b></li>`)}
+      ${PLOTS.map((name, i) => html`<li class="plot-${i}"><i></i>${name} <b>${words(last[i])}</b></li>`)}
     </ul>
   </div>`;
 }
