@@ -5,7 +5,8 @@
 import { readObject, shown } from "./messages.mjs";
 import { GPT2 } from "./model.mjs";
 import { FLOATS, decode, headerLength, readHeader } from "./safetensors.mjs";
-import { HEAD, expectedShapes, moduleOf } from "./weights.mjs";
+import { expectedShapes } from "./shapes.mjs";
+import { HEAD, moduleOf } from "./weights.mjs";
 
 /** @import { Config } from "./config.mjs" */
 /** @import { Source } from "./load.mjs" */
