@@ -1,0 +1,85 @@
+"""The others as the baseline."""
+
+import torch
+
+from ...exercise import Case, Mistake
+
+ORDER = 40
+KIND = "write"
+LEVEL = 1
+RANK = "good"
+MINUTES = 8
+
+TASK = r"""
+For each of P questions a model has drawn a group of G answers. Write `without_own(rewards)`. It returns the advantage of every answer, that is, its reward less the mean reward of **the others** in its group. A baseline that does not contain the answer's own reward leaves the gradient unbiased.
+
+For example, the group (1, 0, 0, 0) has the advantages (1, −1/3, −1/3, −1/3).
+"""
+
+HINTS = (
+    "The sum of the others is the sum of the group less the own reward.",
+    "There are G − 1 others.",
+    "`sum(dim=1, keepdim=True)` keeps an axis, so that each row gets its own sum.",
+)
+
+START = '''
+def without_own(rewards):
+    """rewards (P, G). Returns the advantages (P, G)."""
+    ...
+'''
+
+SOLUTION = """
+def without_own(rewards):
+    total = rewards.sum(dim=1, keepdim=True)  # (P, 1)
+    others = (total - rewards) / (rewards.size(1) - 1)
+    return rewards - others
+"""
+
+MISTAKES = (
+    Mistake(
+        "The mean contains the answer's own reward. That makes every advantage smaller, by the factor (G − 1) / G.",
+        ("(total - rewards) / (rewards.size(1) - 1)", "total / rewards.size(1)"),
+    ),
+    Mistake(
+        "The sum of the others is divided by G. There are only G − 1 of them.",
+        ("(rewards.size(1) - 1)", "rewards.size(1)"),
+    ),
+    Mistake(
+        "The own reward is still in the sum that is divided by G − 1. Subtract it first.",
+        ("(total - rewards)", "total"),
+    ),
+    Mistake(
+        "The groups are mixed: the sum runs over the questions. A row is a group, so sum along axis 1.",
+        ("sum(dim=1, keepdim=True)", "sum(dim=0, keepdim=True)"),
+    ),
+    Mistake(
+        "There is one sum for all groups. An easy question then makes the answers to a hard one look bad.",
+        ("rewards.sum(dim=1, keepdim=True)", "rewards.sum()"),
+    ),
+    Mistake(
+        "This is the baseline. Subtract it from the rewards.",
+        ("return rewards - others", "return others"),
+    ),
+    Mistake(
+        "The sign is turned around, so that the worse answers are rewarded.",
+        ("rewards - others", "others - rewards"),
+    ),
+    Mistake(
+        "The advantages are divided by the deviation of the group. Only the mean was asked for.",
+        ("return rewards - others", "return (rewards - others) / rewards.std(dim=1, keepdim=True)"),
+    ),
+)
+
+
+def right(rewards):
+    G = rewards.size(1)
+    return rewards @ (torch.eye(G) * G - 1) / (G - 1)
+
+
+def cases():
+    generator = torch.Generator().manual_seed(83)
+    return [
+        Case("the group (1, 0, 0, 0)", (torch.tensor([[1.0, 0, 0, 0]]),)),
+        Case("three questions, five answers", (torch.rand(3, 5, generator=generator),)),
+        Case("four questions, two answers", (torch.rand(4, 2, generator=generator),)),
+    ]
