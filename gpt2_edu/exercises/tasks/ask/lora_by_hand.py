@@ -1,0 +1,73 @@
+"""A LoRA of rank 1 by hand."""
+
+from ...exercise import Mistake
+
+ORDER = 20
+KIND = "paper"
+LEVEL = 1
+RANK = "good"
+MINUTES = 6
+
+TASK = r"""
+A linear map has no bias, and its weight is
+
+$$
+W = \begin{pmatrix} 1 & 0 \\ 0 & 2 \end{pmatrix}, \qquad A = \begin{pmatrix} 1 & -1 \end{pmatrix}, \qquad B = \begin{pmatrix} 2 \\ 1 \end{pmatrix}
+$$
+
+are a LoRA around it, with rank 1 and α = 3. What does the map with its LoRA make of x = (3, 1)? Give the two numbers.
+"""
+
+HINTS = (
+    "The output is Wx + (α/r) · B(Ax). Begin with Ax, a single number.",
+    "Ax is 3 − 1 = 2, and B times 2 is (4, 2).",
+    "α/r is 3.",
+)
+
+START = "lora_by_hand = ...  # two numbers: [ , ]"
+
+SOLUTION = """
+inner = 1 * 3 - 1 * 1  # A x
+scale = 3 / 1  # alpha / rank
+lora_by_hand = [1 * 3 + scale * 2 * inner, 2 * 1 + scale * 1 * inner]
+"""
+
+right = [15, 8]
+
+MISTAKES = (
+    Mistake(
+        "α/r is missing. What the LoRA adds is multiplied by it, here by 3.",
+        ("3 / 1", "1"),
+    ),
+    Mistake(
+        "That is what the LoRA adds. Wx, which is (3, 2), is still there.",
+        ("1 * 3 + scale", "scale"),
+        ("2 * 1 + scale", "scale"),
+    ),
+    Mistake(
+        "That is Wx without the LoRA, as it is before training, while B is still 0.",
+        ("1 * 3 + scale * 2 * inner, 2 * 1 + scale * 1 * inner", "3, 2"),
+    ),
+    Mistake(
+        "That divides by α. The scale is α/r, and r is 1.",
+        ("3 / 1", "1 / 3"),
+    ),
+    Mistake(
+        "Ax is taken as a sum here. The second entry of A is −1.",
+        ("1 * 3 - 1 * 1", "1 * 3 + 1 * 1"),
+    ),
+    Mistake(
+        "The whole output is scaled. Only what the LoRA adds is multiplied by α/r.",
+        ("1 * 3 + scale * 2 * inner, 2 * 1 + scale * 1 * inner", "scale * 7, scale * 4"),
+    ),
+    Mistake(
+        "The LoRA reads Wx here. It reads the same x as W does.",
+        ("inner = 1 * 3 - 1 * 1", "inner = 1 * 3 - 1 * 2"),
+    ),
+    Mistake(
+        "A and B have changed roles. A reads x, and B writes the output.",
+        ("inner = 1 * 3 - 1 * 1", "inner = 2 * 3 + 1 * 1"),
+        ("scale * 2 * inner", "scale * 1 * inner"),
+        ("2 * 1 + scale * 1 * inner", "2 * 1 + scale * -1 * inner"),
+    ),
+)

@@ -1,0 +1,100 @@
+"""An adapter merged into a file."""
+
+import torch
+
+from ...exercise import Case, Mistake
+
+ORDER = 70
+KIND = "repair"
+LEVEL = 2
+RANK = "good"
+MINUTES = 8
+
+TASK = r"""
+Hugging Face's files of GPT-2 store a matrix as (in, out), as [chapter 12](../12_weights.ipynb) showed, but the two matrices of an adapter as those of an `nn.Linear`: A (r, in) and B (out, r). This function merges an adapter into such a file. It has been used for months on `attn.c_proj`, where in = out = C and no shape is wrong, and the merged models were never as good as the adapters. It has **two** bugs. Find and fix them.
+"""
+
+HINTS = (
+    "What is the shape of B @ A? Which axis of the stored matrix is which?",
+    "Is A ever divided by anything? Read again what α is for.",
+    "The stored matrix is the transpose of the one that `nn.Linear` has, so what is added must be transposed, too.",
+)
+
+START = '''
+def merge_conv1d(stored, A, B, alpha):
+    """stored (in, out), A (r, in), B (out, r). Returns the merged matrix (in, out)."""
+    raise NotImplementedError("find the bugs, fix them, delete this line")
+    return stored + alpha * (B @ A)
+'''
+
+SOLUTION = """
+def merge_conv1d(stored, A, B, alpha):
+    rank = A.size(0)
+    return stored + (alpha / rank) * (B @ A).T
+"""
+
+MISTAKES = (
+    Mistake(
+        "B @ A is (out, in), and the stored matrix (in, out). If in = out nothing complains, and every weight that is added lands in the wrong place. Transpose it.",
+        ("(B @ A).T", "(B @ A)"),
+    ),
+    Mistake(
+        "α is not the scale. The scale is α divided by the rank.",
+        ("(alpha / rank)", "alpha"),
+    ),
+    Mistake(
+        "Both bugs are still there: the product is not transposed, and α is not divided by the rank.",
+        ("(alpha / rank) * (B @ A).T", "alpha * (B @ A)"),
+    ),
+    Mistake(
+        "The stored matrix is transposed, and the result with it. A file must get (in, out) back.",
+        ("stored + (alpha / rank) * (B @ A).T", "stored.T + (alpha / rank) * (B @ A)"),
+    ),
+    Mistake(
+        "The rank is taken from the wrong axis. A is (r, in), so it is `A.size(0)`.",
+        ("A.size(0)", "A.size(1)"),
+    ),
+    Mistake(
+        "The rank is taken from the wrong axis. B is (out, r), so its rows are outputs; use `A.size(0)`.",
+        ("A.size(0)", "B.size(0)"),
+    ),
+    Mistake(
+        "This multiplies by the rank. The scale is α / r.",
+        ("alpha / rank", "alpha * rank"),
+    ),
+    Mistake(
+        "The adapter is taken away here, and not added.",
+        ("stored + ", "stored - "),
+    ),
+    Mistake(
+        "What the adapter adds is returned without the matrix that it is added to.",
+        ("stored + ", ""),
+    ),
+    Mistake(
+        "There is no scale. What is added is multiplied by α / r.",
+        ("(alpha / rank) * ", ""),
+    ),
+    Mistake(
+        "The product is A @ B, an (r, r) matrix. B is on the left: (out, r) times (r, in).",
+        ("(B @ A).T", "(A @ B).T"),
+    ),
+)
+
+
+def right(stored, A, B, alpha):
+    return torch.einsum("ri,or->io", A, B) * alpha / len(A) + stored
+
+
+def cases():
+    generator = torch.Generator().manual_seed(23)
+
+    def case(label, inputs, outputs, rank, alpha):
+        sizes = (inputs, outputs), (rank, inputs), (outputs, rank)
+        return Case(label, (*(torch.randn(*s, generator=generator) for s in sizes), alpha))
+
+    return [
+        case("a square matrix, rank 2", 3, 3, 2, 4),
+        case("a square matrix, rank 1", 4, 4, 1, 3),
+        case("from 3 to 5, rank 2", 3, 5, 2, 8),
+        case("from 6 to 2, rank 4", 6, 2, 4, 4),
+    ]
