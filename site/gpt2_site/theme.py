@@ -14,6 +14,7 @@ import rcssmin
 import sphinx_copybutton
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 from gpt2_site import strip
 from gpt2_site.addresses import colab
@@ -212,6 +213,18 @@ def loaded(name: str, used: dict[str, bool]) -> bool:
     )
 
 
+def number(_: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Give each chapter its number, and a page that is listed among chapters none."""
+    told = {f"notebooks/{one.name}": (one.number,) for one in chapters()}
+    for page in env.toc_secnumbers:
+        chosen = told.get(page)
+        env.toc_secnumbers[page] = dict.fromkeys(env.toc_secnumbers[page]) | {"": chosen}
+        env.titles[page]["secnumber"] = chosen
+        for reference in env.tocs[page].findall(nodes.reference):
+            reference["secnumber"] = None if reference["anchorname"] else chosen
+    return []
+
+
 def join(app: Sphinx, error: Exception | None) -> None:
     """Write the files that several are joined in, and take the spaces out of styles."""
     if error or app.builder.name != "html":
@@ -232,5 +245,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     )  # Jupyter Book sets it for an extension that we leave out
     app.connect("html-page-context", frame)
     app.connect("doctree-resolved", keep_columns)
+    app.connect("env-get-updated", number, priority=900)  # after Sphinx has numbered all of them
     app.connect("build-finished", join)
     return {"parallel_read_safe": True, "parallel_write_safe": False}
