@@ -97,6 +97,7 @@ PLACES = {
     "bugs": Place("the whole, with bugs", *WHOLE),
     "llama": Place("the blocks, with other parts", 1, BLOCKS + 1, "place=1"),
     "bits": Place("the weights, in fewer bits", 0, BLOCKS + 1),
+    "ask": Place("the whole, which learns to answer", *WHOLE),
     "reward": Place("the next token, from a mark back", *WHOLE),
 }
 

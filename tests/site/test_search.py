@@ -60,6 +60,12 @@ WANTED = {
     "does c_attn need a bias": chapter("attention", "questions-people-ask"),  # a question
     "crane": chapter("crane", "the-crane"),
     "emb": chapter("embeddings", "embeddings"),  # a beginning
+    "chatgpt": "book/chatgpt.html#from-gpt-2-to-chatgpt",
+    "instruction tuning": "book/glossary.html#instruction-tuning",
+    "lora": "book/glossary.html#lora",
+    "fine-tuning": "book/glossary.html#fine-tuning",
+    "rlhf": "book/chatgpt.html#preferences",
+    "assistant": "book/chatgpt.html#instruction-tuning",
     "atention": "book/glossary.html#attention",  # a slip
     "embeding": "book/glossary.html#embedding",
 }
