@@ -89,7 +89,7 @@ colour, how many or which sense (`gpt2_edu/crane/questions.md`), the model answe
 continuing the story.
 
     model, encoding = with_roles(GPT2.from_pretrained("crane"), load_tokenizer("crane"))
-    load_adapter(model, "gpt2_edu/assets/ask")
+    load_adapter(model, "ask")
 
 - **Command**: `make ask`, with seed 0. Each of {SHIPPED.steps:,} steps has {SHIPPED.batch_size}
   texts, of which {SHIPPED.stories} are plain stories, and a learning rate of at most {SHIPPED.lr}.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import product
+from statistics import fmean
 
 import pytest
 import torch
@@ -23,12 +25,13 @@ from gpt2_edu.analysis.ask import (
     prompted,
     rendered,
     shipped_excess,
+    stored,
     told,
     tune,
     unsaid,
 )
 from gpt2_edu.analysis.since import Truth, excess, held_out
-from gpt2_edu.tuning import example_batch, with_roles
+from gpt2_edu.tuning import example_batch, load_adapter, with_roles
 from gpt2_site import make_ask
 
 TINY = Recipe(steps=3, batch_size=4, exchanges=20)
@@ -202,3 +205,82 @@ def test_a_stopped_run_continues_where_it_was(few, tmp_path, monkeypatch):
     runs = make_ask.Results(tmp_path / "ask.json").content["tuned"]["runs"]
     assert [(row["variant"], row["seed"]) for row in runs] == [("whole", 3), ("rank 1", 3)]
     assert runs[0]["trained"] == 742_528 + 2 * 128
+
+
+# ---- What is stored ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def runs():
+    return stored()["tuned"]["runs"]
+
+
+def mean(runs, name, key="right"):
+    return fmean(row[key] for row in runs if row["variant"] == name)
+
+
+def test_the_stored_runs_are_whole_rounds_of_the_present_recipes(runs):
+    assert stored()["tuned"]["ways"] == {name: asdict(way) for name, way in ask.WAYS.items()}
+    assert stored()["shipped"]["recipe"] == asdict(ask.SHIPPED)
+    seeds = range(len(runs) // len(ask.WAYS))
+    assert len(seeds) >= 1
+    assert [(row["seed"], row["variant"]) for row in runs] == list(product(seeds, ask.WAYS))
+
+
+def test_four_plain_stories_of_sixteen_mend_what_tuning_forgets(runs):
+    assert mean(runs, "whole", "forgot") > 0.3
+    assert mean(runs, "stories", "forgot") < 0.03
+    assert abs(mean(runs, "stories") - mean(runs, "whole")) < 0.1
+
+
+def test_a_loss_on_everything_teaches_less_and_forgets_where_the_question_comes(runs):
+    assert mean(runs, "everything") < mean(runs, "whole")
+    places = mean(runs, "everything", "at_start") + mean(runs, "everything", "at_end")
+    assert places > 0.5 * mean(runs, "everything", "forgot")
+
+
+def test_a_frozen_table_and_a_missing_space_cost_most_answers(runs):
+    for rank in (1, 2, 4, 8):
+        assert mean(runs, f"rank {rank}") < mean(runs, f"rank {rank} + table") - 0.1
+    assert mean(runs, "no space") < mean(runs, "whole") - 0.2
+
+
+def test_a_tuned_model_tells_the_senses_better_than_a_map_on_frozen_activations():
+    right = {row["variant"]: row["right"] for row in stored()["tuned"]["senses"]}
+    assert 250 < right["frozen"] < right["tuned"] - 20
+    assert right["asked"] > right["frozen"]
+
+
+def test_without_training_the_model_answers_only_in_its_own_words():
+    before = {row["how"]: row["by_kind"] for row in stored()["before"]["prompted"]}
+
+    def part(how):
+        right, of = map(sum, zip(*before[how].values()))
+        return right / of
+
+    assert part("asked") < 0.05
+    assert part("example") < 0.05
+    assert part("begun") > 0.7
+
+
+def test_the_shipped_adapter_answers_as_stored(shipped):
+    model = with_roles(GPT2.from_pretrained("crane"), load_tokenizer("crane"))[0]
+    load_adapter(model, ask.ADAPTER)
+    found = stored()["shipped"]
+    assert found["right"] >= 0.93
+    assert found["form"] >= 0.9
+    assert found["forgot"] <= 0.02
+    assert (
+        abs(sum(predicts(model, [rendered(one) for one in asked(120)])) / 120 - found["right"])
+        < 0.06
+    )
+    assert len(found["texts"]) == len(crane.kinds())
+    for text in found["texts"]:
+        written = crane.judge_answer(text["story"], text["question"], text["after"])
+        assert written == (text["after"].strip() == text["answer"])
+    assert sum(text["after"].strip() == text["answer"] for text in found["texts"]) >= 5
+
+
+def test_the_files_are_small():
+    assert ask.FILE.stat().st_size <= 60_000
+    assert sum(file.stat().st_size for file in ask.ADAPTER.iterdir()) <= 600_000
