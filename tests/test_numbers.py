@@ -76,6 +76,7 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     },
     "fast_cost": {"46": "reported by Chowdhery et al. 2022"},
     "bits": {"6.7": "reported by Dettmers et al. 2022"},
+    "ask": {"13,000": "reported by Ouyang et al. 2022"},
 }
 
 
