@@ -359,6 +359,7 @@ WAYS: dict[str, partial[Curve]] = {
     "pairs of a beginning": partial(preferred, groups=16),
     "bonus": partial(rewarded, bonus=0.01),
     "truth": partial(rewarded, truth=1.0),
+    "some truth": partial(rewarded, truth=0.1),
 }
 
 
