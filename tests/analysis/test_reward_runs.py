@@ -221,5 +221,22 @@ def test_a_reward_for_cranes_is_had_and_no_story_is_left():
         assert run["right"] == 0
 
 
+def test_its_own_right_stories_do_more_than_pairs_in_as_many_steps():
+    for own, pairs in zip(runs_of("own"), runs_of("pairs")):
+        assert own["right"] > pairs["right"] + 50
+        assert own["entropy"] > 0.4 and pairs["entropy"] > 0.4
+
+
+def test_true_stories_at_equal_weight_hold_everything_where_it_was():
+    for run in runs_of("truth"):
+        assert abs(run["right"] - stored()["novice"]["right"]) < 40
+        assert run["nats"] == pytest.approx(stored()["novice"]["nats"], abs=0.01)
+
+
+def test_no_way_has_both_yet():
+    for run in stored()["tuned"]["runs"]:
+        assert run["right"] < 800 or run["entropy"] < 0.4 or min(run["plots"]) < 20
+
+
 def test_the_file_of_rewards_is_small():
     assert FILE.stat().st_size <= 150_000
