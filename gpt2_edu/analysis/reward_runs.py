@@ -374,9 +374,9 @@ def stored(path: Path = FILE) -> dict[str, Any]:
     and ten of its texts. "tuned" has the settings of the ``ways`` and a row for each of the
     ``runs``: ``variant`` and ``seed``, what ``measure`` says at the end, ten ``texts`` where the
     seed is 0, and a ``curve`` in columns. Its points are of 100 texts and 100 true stories each:
-    ``step``, what ``measure`` says, a ``text``, and from the second point on means since the last:
-    ``reward``, and ``kl`` from the novice in nats per token; or the ``loss`` and, of pairs, the
-    nats that ``chosen`` and ``rejected`` texts have gained.
+    ``step``, what ``measure`` says, of some a ``text``, and from the second on means since the
+    last: ``reward``, and ``kl`` from the novice in nats per token; or the ``loss`` and, of pairs,
+    the nats that ``chosen`` and ``rejected`` texts have gained.
     """
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
