@@ -9,7 +9,7 @@ RANK = "good"
 MINUTES = 8
 
 TASK = r"""
-The Crane World model has 1,024 ids, but many never occur in a story. Their rows of the token table have never been trained, so a model whose table is frozen cannot know what they mean. How many **different** ids of the four questions below occur in none of the 2,000 stories of `crane_ids()`?
+The Crane World model has 1,024 ids, but many never occur in a story. As inputs, their rows of the token table have never been trained, so a model whose table is frozen cannot know what they mean. How many **different** ids of the four questions below occur in none of the 2,000 stories of `crane_ids()`?
 """
 
 HINTS = (
