@@ -1,7 +1,7 @@
 """Tune the model of Crane World on questions in all ways, and store what came out: `make ask`.
 
 The files are gpt2_edu/assets/ask.json, and in gpt2_edu/assets/ask the adapter that ships; what is
-measured, gpt2_edu/analysis/ask.py says. One core needs two hours. Each result is stored at once,
+measured, gpt2_edu/analysis/ask.py says. One core needs an hour. Each result is stored at once,
 and those in the file are not made again: to make all, delete both first.
 """
 
