@@ -13,7 +13,6 @@ compiled is the pass as it is written. Nothing here is ever used without being a
 from __future__ import annotations
 
 import copy
-import warnings
 from typing import Any, NoReturn, TypeVar
 
 import torch
@@ -38,6 +37,7 @@ M = TypeVar("M", bound=nn.Module)
 
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+FEW_ROWS = 16
 
 
 def pack(model: M, dtype: torch.dtype | None = None) -> M:
@@ -46,7 +46,8 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
     Every ``nn.Linear`` becomes a ``PackedLinear``, except one that is a subclass or has hooks: it
     is cast only, and so is everything where torch has no oneDNN kernel for the type. The maps of a
     quantised model become ``PackedInt8``, if a row has one scale, or ``PackedInt4``, if 32 columns
-    or more share one; the others stay, and are slow, because each pass makes floats of them.
+    or more share one, and 32 divides the columns; the others stay, and are slow, because each pass
+    makes floats of them.
     Packed weights are no parameters: count, save and train the model itself. In half precision a
     text may differ with and without a cache, because sums of one row and of many are rounded in
     another order.
@@ -84,7 +85,7 @@ def packed_layer(layer: nn.Module, dtype: torch.dtype) -> nn.Module:
         return PackedLinear(layer) if onednn_knows(dtype) else layer
     assert isinstance(layer, QuantizedLinear)
     groups = layer.scales.size(1)
-    if layer.bits == 8 and groups == 1 and fbgemm_is_there():
+    if layer.bits == 8 and groups == 1 and layer.in_features % 32 == 0:
         return PackedInt8(layer)
     if layer.bits == 4 and layer.in_features // groups % 32 == 0:
         return PackedInt4(layer)
@@ -140,59 +141,32 @@ class PackedLinear(Packed):
         return self.packed.to_dense()
 
 
-# FBGEMM multiplies bytes with bytes, on every processor with AVX2. Weights are bytes; inputs are
-# not, so each is written as three digits, as 0.374 = 3 · 0.1 + 7 · 0.01 + 4 · 0.001, with places
-# 126 apart and digits from -63 to 63. Two products of such a digit and a weight fit into the 16
-# bits in which some processors add them. Sums of integers are exact, so what is lost is a millionth
-# of the largest input. Reading the weights takes the time, and it is done once for all digits.
-
-PRODUCT = "linear_with_input_q_dq_qweight_dq_output_fp32"  # its name in torch.ops.quantized
-PLACES = 63.0 * torch.tensor([0.0, 1.0, 126.0, 126.0**2], device="cpu").view(4, 1, 1)
-WORTH = (1 / PLACES[1:]).view(1, 3)
-
-
-def fbgemm_is_there() -> bool:
-    """Whether this build of torch has FBGEMM's product of bytes."""
-    engines = torch.backends.quantized.supported_engines
-    return "fbgemm" in engines and hasattr(torch.ops.quantized, PRODUCT)
-
-
 class PackedInt8(Packed):
-    """``QuantizedLinear`` of 8 bits, a scale for each row, with its integers in FBGEMM's layout.
+    """``QuantizedLinear`` of 8 bits, with a scale for each row, for torch's kernel for bytes.
 
-    Its results are those of the layer to about 1e-6, as in another order of summing.
+    The kernel reads bytes, for up to 16 rows of inputs; these, and what it sums up, are rounded to
+    bfloat16, for which it is made. With more rows the time goes into multiplying, not into reading:
+    then floats are made of the bytes. Where 32 does not divide the columns, it reads beyond them.
     """
 
     def __init__(self, linear: QuantizedLinear) -> None:
         super().__init__(linear)
-        scales = linear.scales[:, 0].double()
-        before = torch.backends.quantized.engine
-        torch.backends.quantized.engine = "fbgemm"
-        try:
-            with warnings.catch_warnings():  # torch announces another way to make such tensors
-                warnings.simplefilter("ignore")
-                weight = torch._make_per_channel_quantized_tensor(
-                    linear.integers, scales, torch.zeros_like(scales, dtype=torch.int64), 0
-                )
-                self.packed = torch.ops.quantized.linear_prepack(weight, None)
-        finally:
-            torch.backends.quantized.engine = before
-        self.product = getattr(torch.ops.quantized, PRODUCT)
+        with torch.no_grad():
+            self.packed, self.scales = linear.integers.clone(), linear.scales[:, 0].clone()
+        self.ones = torch.ones(self.out_features, dtype=torch.bfloat16)  # it would round scales
 
     def forward(self, x: Tensor) -> Tensor:
-        rows = x.reshape(-1, self.in_features).float()  # (M, in)
-        largest = rows.abs().amax(dim=-1, keepdim=True)
-        numbers = (rows / largest * PLACES).round_()  # (4, M, in): of no digit to three
-        digits = torch.sub(numbers[1:], numbers[:-1], alpha=126).view(-1, self.in_features)
-        products = self.product(digits, 1.0, 64, self.packed)  # (3M, out); digit + 64 is a byte
-        y = (WORTH @ products.view(3, -1)).view(-1, self.out_features)
-        y = y * largest if self.bias is None else torch.addcmul(self.bias.float(), y, largest)
-        return y.view(*x.shape[:-1], self.out_features).to(x.dtype)
+        rows = x.reshape(-1, self.in_features)  # (M, in)
+        if len(rows) > FEW_ROWS:
+            return F.linear(x, self.weight.to(x.dtype), self.bias)
+        sums = torch.ops.aten._weight_int8pack_mm(rows.bfloat16(), self.packed, self.ones)
+        y = sums * self.scales if self.bias is None else self.bias.addcmul(sums, self.scales)
+        return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
 
     @property
     def weight(self) -> Tensor:
         """What the integers stand for, (out, in): a copy."""
-        return torch.ops.quantized.linear_unpack(self.packed)[0].dequantize()
+        return self.packed * self.scales.unsqueeze(1)
 
 
 class PackedInt4(Packed):

@@ -112,40 +112,31 @@ def packed_maps(model) -> set[type]:
     return found & {PackedLinear, PackedInt8, PackedInt4, QuantizedLinear}
 
 
-@pytest.mark.parametrize("fbgemm", [True, False])
-@pytest.mark.parametrize("size", ["model", "wide"])
-def test_packed_integers_of_8_bits_give_the_same_logits(
-    size, fbgemm, idx, request, monkeypatch, missing
-):
-    if fbgemm and not fast.fbgemm_is_there():
-        missing("this build of torch has no FBGEMM")
-    if not fbgemm:
-        monkeypatch.setattr(fast, "fbgemm_is_there", lambda: False)
-    small = quantize(request.getfixturevalue(size))
-    before = torch.backends.quantized.engine
+@pytest.mark.parametrize(
+    "bits, group, kind", [(8, None, PackedInt8), (4, None, PackedInt4), (4, 32, PackedInt4)]
+)
+def test_packed_integers_give_nearly_the_same_logits(wide, idx, bits, group, kind):
+    """In bfloat16, which is nearer than the weights before they were rounded."""
+    small = quantize(wide, bits, group)
     packed = pack(small)
-    assert torch.backends.quantized.engine == before
-    assert packed_maps(packed) == {PackedInt8 if fbgemm else QuantizedLinear}
-    for tokens in (idx, idx[:1], idx[:1, :1]):
-        torch.testing.assert_close(packed(tokens)[0], small(tokens)[0], atol=2e-5, rtol=2e-5)
-    new = generate(packed, idx[:, :4], 9, temperature=0)
-    assert new.equal(generate(small, idx[:, :4], 9, temperature=0, use_cache=False))
-    assert generate(packed, idx[:1, :4], 9, temperature=0).equal(new[:1])
-    weight = packed.transformer.h[1].mlp.c_fc.weight
-    assert weight.equal(small.transformer.h[1].mlp.c_fc.weight)
-
-
-@pytest.mark.parametrize("group", [None, 32, 64])
-def test_packed_integers_of_4_bits_give_nearly_the_same_logits(wide, idx, group):
-    """In bfloat16, which is nearer by far than the weights before they were rounded."""
-    small = quantize(wide, 4, group)
-    packed = pack(small)
-    assert packed_maps(packed) == {PackedInt4}
-    found, expected = packed(idx)[0], small(idx)[0]
-    assert found.dtype == torch.float32
-    assert (found - expected).abs().mean() < 0.02 * expected.abs().mean()
-    assert (wide(idx)[0] - expected).abs().mean() > 0.1 * expected.abs().mean()
+    assert packed_maps(packed) == {kind}
+    for tokens in (idx[:1, :1], idx[:1], idx):  # few rows and many
+        found, expected = packed(tokens)[0], small(tokens)[0]
+        assert found.dtype == torch.float32
+        off, rounding = (found - expected).abs().mean(), (wide(tokens)[0] - expected).abs().mean()
+        assert off < 0.02 * expected.abs().mean() and off < rounding
     assert generate(packed, idx[:1, :4], 9, temperature=0).shape == (1, 13)
+
+
+def test_packed_integers_of_8_bits_are_the_layers(wide):
+    layer = quantize(wide).transformer.h[1].mlp.c_fc
+    packed = PackedInt8(layer)
+    assert packed.weight.equal(layer.weight)
+    x = torch.randn(fast.FEW_ROWS + 1, 64)
+    assert packed(x).equal(layer(x))
+    few = x[:-1].bfloat16().float()  # bfloat16 rounds what is summed, not scales nor biases
+    sums = layer(few) - layer.bias
+    torch.testing.assert_close(packed(few) - layer.bias, sums, atol=1e-6, rtol=2**-7)
 
 
 @pytest.mark.parametrize("bits, group", [(8, 32), (4, 16)])
@@ -156,20 +147,15 @@ def test_integers_for_which_there_is_no_kernel_stay_as_they_are(wide, idx, bits,
     assert packed(idx)[0].equal(small(idx)[0])
 
 
-def test_a_packed_map_of_integers_keeps_zeros_biases_and_what_is_not_finite(wide, missing):
-    if not fast.fbgemm_is_there():
-        missing("this build of torch has no FBGEMM")
-    layer = quantize(wide).transformer.h[0].mlp.c_fc
-    packed = PackedInt8(layer)
+@pytest.mark.parametrize("bits", [8, 4])
+def test_a_packed_map_of_integers_keeps_zeros_biases_and_what_is_not_finite(wide, bits):
+    layer = quantize(wide, bits).transformer.h[0].mlp.c_fc
+    packed = fast.packed_layer(layer, torch.float32)
     assert packed(torch.zeros(2, 64)).equal(layer.bias.expand(2, -1))
     for bad in (torch.nan, torch.inf, -torch.inf):
         x = torch.ones(2, 64)
         x[1, 5] = bad
         assert packed(x)[0].isfinite().all() and not packed(x)[1].isfinite().any()
-    for size in (1e-30, 1e30):  # one large input, and small ones beside it
-        x = size * torch.randn(1, 64)
-        x[0, 7] = 50 * size
-        torch.testing.assert_close(packed(x), layer(x), atol=5e-5 * size, rtol=1e-5)
 
 
 def test_packed_integers_are_neither_saved_nor_copied_nor_packed_again(wide, tmp_path):
