@@ -141,7 +141,7 @@ def _found(
 
     def named(tokens: list[int], rows: list[Tensor]) -> list[dict[str, Any]]:
         pairs = zip(tokens, rows, strict=True)
-        return [{"name": name(i), "p": round(row[i].item(), 4)} for i, row in pairs]
+        return [{"name": name(i), "p": _rounded(row[i].item())} for i, row in pairs]
 
     def text(tokens: list[int]) -> str:
         return encoding.decode([i for i in tokens if i < encoding.eot_token]).strip()
@@ -158,12 +158,17 @@ def _found(
         "answer": named(answer, now),
         "plain": named(plainly, _each(plain, alone, plainly)),
         "next": [
-            [[i, name(i), round(p, 4), b if b is None else round(b, 4)] for i, p, b in bars]
+            [[i, name(i), _rounded(p), b if b is None else _rounded(b)] for i, p, b in bars]
             for bars in map(_bars, now, before)
         ],
         "said": text(answer),
         "continued": text(plainly),
     }
+
+
+def _rounded(p: float) -> float:
+    """To what is shown, so that it is the same on every machine; small ones stay above 0."""
+    return max(round(p, 3), 1e-4)
 
 
 def _written(model: LanguageModel, ids: list[int], end: int) -> list[int]:

@@ -67,14 +67,13 @@ export function ask({ settings, state, model, say, element, update }) {
     ),
   );
   const questionChips = chips("questions");
-  const controls = new Switchboard(state, [
-    slider("strength", "strength of the adapter", {
-      max: MOST,
-      step: 0.05,
-      show: (times) => `${fixed(times, 2)} · α/r`,
-    }),
-    choose("loss", "the loss counts on", LOSS),
-  ]);
+  const strengths = slider("strength", "strength of the adapter", {
+    max: MOST,
+    step: 0.05,
+    show: (times) => `${fixed(times, 2)} · α/r`,
+  });
+  const adapter = new Switchboard(state, [strengths], "the adapter");
+  const loss = new Switchboard(state, [choose("loss", "the loss counts on", LOSS)], "the loss");
 
   const readTitle = make("p", { class: "soft" });
   const read = make("ol", { "aria-label": "what the model reads" });
@@ -140,9 +139,9 @@ export function ask({ settings, state, model, say, element, update }) {
       storyBox,
       questionChips,
       make("div", { class: "side-by-side" }, questionBox, askButton),
-      controls.element,
-      readTitle,
+      make("div", { class: "side-by-side apart" }, readTitle, loss.element),
       make("div", { class: "g2 g2-asked" }, read, key),
+      adapter.element,
       make(
         "div",
         { class: "sides" },
@@ -162,7 +161,8 @@ export function ask({ settings, state, model, say, element, update }) {
       ])) {
         if (box.value !== text && document.activeElement !== box) box.value = text;
       }
-      controls.set();
+      adapter.set();
+      loss.set();
       /** @type {Found | null} */
       const found = stored ? settings.found : await asking.ask(exchange, strength, latest);
       if (!found || !latest()) return;

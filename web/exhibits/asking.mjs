@@ -97,17 +97,18 @@ export class Asking {
 
   /** @param {number} strength */
   async load(strength) {
-    const engine = this.started();
-    if (engine !== this.engine) this.strength = NaN; // the one before was lost
-    this.engine = engine;
-    if (Number.isNaN(this.strength)) {
+    if (this.engine !== this.started() || Number.isNaN(this.strength)) {
       const files = [bundledModel("crane"), bundledAdapter("crane_ask")];
       const [model, adapter] = await Promise.all(files);
+      const engine = this.started(); // only now: while one waits for files, it may be replaced
+      this.engine = engine;
+      this.strength = NaN;
       const { config } = await engine.load(PLAIN, model);
       await engine.adapt(PLAIN, ADAPTED, adapter);
       this.room = config.blockSize;
       this.strength = 1;
     }
+    const engine = /** @type {Engine} */ (this.engine);
     if (strength !== this.strength) {
       await engine.strengthen(ADAPTED, strength);
       this.strength = strength;

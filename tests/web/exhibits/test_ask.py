@@ -190,6 +190,23 @@ def test_an_alternative_can_be_looked_at_for_each_token(shown_ask):
     assert shown.bars() == pytest.approx({name: p for _, name, p, _ in found[1]}, abs=1e-3)
 
 
+def test_a_reset_while_files_come_leaves_nothing_waiting(shown_ask):
+    """The engine is replaced then; what was asked of the one before is never answered."""
+    shown = shown_ask()
+    held: list[Any] = []
+    shown.page.route(FILE, lambda route: held.append(route))
+    ask = shown.element.get_by_role("button", name="ask", exact=True)
+    ask.click()
+    shown.page.wait_for_timeout(200)
+    shown.element.get_by_role("button", name="reset").click()
+    shown.ready()
+    for route in held:
+        route.continue_()
+    ask.click()
+    assert (shown.ready().state, shown.status) == ("ready", "")
+    shown.page.unroute(FILE)
+
+
 def test_an_adapter_that_does_not_come_is_reported_and_asked_for_again(shown_ask):
     shown = shown_ask()
     shown.page.route(FILE, lambda route: route.abort())
