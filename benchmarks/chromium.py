@@ -51,17 +51,11 @@ NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"  # one connection for many files
     extensions_map = SimpleHTTPRequestHandler.extensions_map | {".mjs": "text/javascript"}
 
     def __init__(self, *args: object, made: Mapping[str, str] = NONE, **more: object) -> None:
         self.made = made
         super().__init__(*args, **more)
-
-    def end_headers(self) -> None:
-        made = self.path.partition("?")[0] in self.made
-        self.send_header("Cache-Control", "no-cache" if made else "max-age=600")
-        super().end_headers()
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]

@@ -1,5 +1,6 @@
 // Our engine as one that trains: alone, or as one of two workers that share each batch.
 
+import { readConfig } from "../../web/config.mjs";
 import { Partner } from "../../web/runs/share.mjs";
 import { randomNumbers } from "../../web/sampling.mjs";
 import { simdArithmetic } from "../../web/train/simd.mjs";
@@ -14,10 +15,8 @@ let batch;
 serve({
   async begin({ sizes, ids, targets, lr, port, place }) {
     const { V, N, H, C, T } = sizes;
-    const config = {
-      ...{ vocabSize: V, blockSize: T, nLayer: N, nHead: H, nEmbd: C },
-      ...{ headSize: C / H, layerNormEpsilon: 1e-5 },
-    };
+    const names = { vocab_size: V, n_positions: T, n_layer: N, n_head: H, n_embd: C };
+    const config = readConfig(JSON.stringify({ model_type: "gpt2", ...names }));
     const settings = { lr, minLr: lr, warmupSteps: 0, steps: 1e6 };
     trainer = await Trainer.start(config, simdArithmetic, { settings });
     trainer.initialise(randomNumbers(0), 0.1);
