@@ -129,6 +129,17 @@ describe.each(ARITHMETIC)("%s", (_, arithmetic) => {
   });
 });
 
+test.each([0, 13, 20])("a NaN at logit %s is not lost in a softmax", async (place) => {
+  for (const [, arithmetic] of ARITHMETIC) {
+    const { backend, softmaxRow } = await arithmetic();
+    const [x, out] = [backend.keep([21]), backend.keep([21])];
+    expect(softmaxRow(x.data, out.data, 0, 21, 1)).toBeCloseTo(Math.log(21), 5);
+    x.data[place] = NaN;
+    expect(softmaxRow(x.data, out.data, 0, 21, 1)).toBeNaN();
+    expect(out.data.every(Number.isNaN)).toBe(true);
+  }
+});
+
 test("a graph refuses what it has no gradient for, and names for what it did not compute", () => {
   const { backend, gradients } = plainArithmetic();
   const graph = new Graph(backend, gradients, new Int32Array(2));

@@ -4,14 +4,16 @@
 ;; results of this file are the same on every machine.
 
   ;; eˣ, accurate to about 1 ulp: x is split into n ln 2 and a rest, whose power is a polynomial
-  ;; (Cephes, Moshier). Below -87 it is 0, and above 88, e⁸⁸.
+  ;; (Cephes, Moshier). Below -87 it is 0, and above 88, e⁸⁸; NaN stays NaN. x / ln 2 + 1.5 · 2²³ has
+  ;; no bits for a fraction: the sum is rounded, and n is in its last bits. On x86, pmin and pmax are
+  ;; one instruction each, but min and max, which order 0 and -0 and keep NaN, are several.
   (func $exp (param $x v128) (result v128)
-    (local $n v128) (local $y v128) (local $inRange v128)
-    (local.set $inRange (f32x4.ge (local.get $x) (f32x4.splat (f32.const -87))))
-    (local.set $x (f32x4.max (f32x4.splat (f32.const -87))
-      (f32x4.min (f32x4.splat (f32.const 88)) (local.get $x))))
-    (local.set $n (f32x4.nearest
+    (local $n v128) (local $y v128) (local $bits v128) (local $tiny v128)
+    (local.set $tiny (f32x4.lt (local.get $x) (f32x4.splat (f32.const -87))))
+    (local.set $x (f32x4.pmin (local.get $x) (f32x4.splat (f32.const 88))))
+    (local.set $bits (f32x4.add (f32x4.splat (f32.const 12582912))
       (f32x4.mul (local.get $x) (f32x4.splat (f32.const 1.44269504088896341)))))
+    (local.set $n (f32x4.sub (local.get $bits) (f32x4.splat (f32.const 12582912))))
     (local.set $x (f32x4.sub (f32x4.sub (local.get $x)
         (f32x4.mul (local.get $n) (f32x4.splat (f32.const 0.693359375))))
       (f32x4.mul (local.get $n) (f32x4.splat (f32.const -2.12194440e-4)))))
@@ -27,8 +29,9 @@
       (f32x4.mul (local.get $x) (local.get $y))))
     (local.set $y (f32x4.add (f32x4.add (f32x4.splat (f32.const 1)) (local.get $x))
       (f32x4.mul (local.get $y) (f32x4.mul (local.get $x) (local.get $x)))))
-    (v128.and (local.get $inRange) (i32x4.add (local.get $y)
-      (i32x4.shl (i32x4.trunc_sat_f32x4_s (local.get $n)) (i32.const 23)))))
+    (v128.andnot
+      (i32x4.add (local.get $y) (i32x4.shl (local.get $bits) (i32.const 23)))
+      (local.get $tiny)))
 
   (func $sum (param $a v128) (result f32)
     (f32.add
@@ -57,12 +60,12 @@
     (local.set $a (f32x4.splat (f32.const -inf)))
     (block $done (loop $more
       (br_if $done (i32.ge_u (local.get $k) (local.get $full)))
-      (local.set $a (f32x4.max (local.get $a)
+      (local.set $a (f32x4.pmax (local.get $a)
         (v128.load (i32.add (local.get $x) (local.get $k)))))
       (local.set $k (i32.add (local.get $k) (i32.const 16)))
       (br $more)))
     (if (i32.lt_u (local.get $k) (local.get $n)) (then
-      (local.set $a (f32x4.max (local.get $a)
+      (local.set $a (f32x4.pmax (local.get $a)
         (call $selectLanes (v128.load (i32.add (local.get $x) (local.get $k)))
           (local.get $k) (local.get $n) (local.get $a))))))
     (f32.store (local.get $most) (f32.max
