@@ -92,7 +92,7 @@
       (local.set $dy (i32.add (local.get $dy) (local.get $n)))
       (br_if $next (local.tee $T (i32.sub (local.get $T) (i32.const 1))))))
 
-  (func (export "add") (param $x i32) (param $y i32) (param $out i32) (param $n i32)
+  (func $add (export "add") (param $x i32) (param $y i32) (param $out i32) (param $n i32)
     (local $k i32)
     (loop $more
       (v128.store (i32.add (local.get $out) (local.get $k)) (f32x4.add (v128.load (i32.add (local.get $x) (local.get $k)))
@@ -102,18 +102,10 @@
 
   ;; sum[r] grows by x[t, r], for all t.
   (func (export "sumOfRows") (param $x i32) (param $T i32) (param $n i32) (param $sum i32)
-    (local $k i32) (local $t i32) (local $y i32) (local $a v128)
-    (loop $columns
-      (local.set $a (v128.load (i32.add (local.get $sum) (local.get $k))))
-      (local.set $y (i32.add (local.get $x) (local.get $k)))
-      (local.set $t (local.get $T))
-      (loop $more
-        (local.set $a (f32x4.add (local.get $a) (v128.load (local.get $y))))
-        (local.set $y (i32.add (local.get $y) (local.get $n)))
-        (br_if $more (local.tee $t (i32.sub (local.get $t) (i32.const 1)))))
-      (v128.store (i32.add (local.get $sum) (local.get $k)) (local.get $a))
-      (br_if $columns (i32.lt_u (local.tee $k (i32.add (local.get $k) (i32.const 16)))
-        (local.get $n)))))
+    (loop $next
+      (call $add (local.get $sum) (local.get $x) (local.get $sum) (local.get $n))
+      (local.set $x (i32.add (local.get $x) (local.get $n)))
+      (br_if $next (local.tee $T (i32.sub (local.get $T) (i32.const 1))))))
 
   ;; In float64, in which no square of a float32 is infinite.
   (func (export "sumOfSquares") (param $x i32) (param $n i32) (result f64)
