@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
-from gpt2_edu.analysis.reward_runs import FILE
 from gpt2_edu.exhibits import Rewarded
 
 
@@ -70,7 +67,6 @@ def test_without_a_script_there_are_the_stored_curves():
     assert "every crane: 0 % right, entropy 0.50, 0.18 nats from the truth" in html
 
 
-@pytest.mark.skipif(not FILE.exists(), reason="make reward has not stored its results")
 def test_the_stored_results_can_be_shown():
     settings = json.loads(Rewarded().settings)
     choices = [one["choice"] for one in settings["stored"]]
