@@ -1,6 +1,7 @@
 // Train one here: a GPT-2 that learns in the page, with what one sees of it. Nothing is fetched or
 // started before a reader presses “train”.
 
+import { paced } from "./pace.mjs";
 import { fixed, make } from "../exhibits/dom.mjs";
 import { inWords } from "../exhibits/model_choice.mjs";
 import { Bar } from "./bar.mjs";
@@ -17,8 +18,6 @@ import { both, count, lossText, percent, standing } from "./words.mjs";
 
 /** @import { Saved } from "./drive.mjs" */
 
-const PAINT = 250; // milliseconds between two paintings
-const ALOUD = 10_000; // milliseconds between two sentences that are read aloud
 const ROWS = 14; // of the table
 
 /** @type {import("../exhibits/exhibit.mjs").Kind} */
@@ -117,26 +116,11 @@ export function learn(page) {
     present().forEach((side, i) => side.rate(lr * times(i)));
   }
 
-  // What comes between two paintings is painted together.
-  let [timer, spoken] = [0, 0];
-  /** @param {string} what */
-  function changed(what) {
-    if (what === "mark") speak();
-    if (timer || !element.isConnected) return;
-    timer = Number(
-      setTimeout(() => {
-        timer = 0;
-        if (document.visibilityState === "visible") requestAnimationFrame(() => paint());
-      }, PAINT),
-    );
-  }
-
-  function speak() {
-    const now = performance.now();
-    if (now - spoken < ALOUD) return;
-    spoken = now;
-    page.say(told(false));
-  }
+  const changed = paced(
+    element,
+    () => paint(),
+    () => page.say(told(false)),
+  );
 
   /** @param {boolean} expects  a stored run is shown */
   function told(expects) {

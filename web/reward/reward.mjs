@@ -2,6 +2,7 @@
 // page. One sees what rises, and what it costs. Nothing is fetched or started before a reader presses
 // “learn”.
 
+import { paced } from "../learn/pace.mjs";
 import { html, render } from "lit/html.js";
 import { fixed, labelled, make } from "../exhibits/dom.mjs";
 import { inWords } from "../exhibits/model_choice.mjs";
@@ -19,8 +20,6 @@ import { told } from "./words.mjs";
 /** @import { Begun } from "./models.mjs" */
 /** @import { Choice } from "./settings.mjs" */
 
-const PAINT = 250; // milliseconds between two paintings
-const ALOUD = 10_000; // milliseconds between two sentences that are read aloud
 const ROWS = 14; // of the table
 const LONGEST = 40; // characters of a reader's word
 
@@ -127,25 +126,11 @@ export function reward({ settings, state, say, sentence, element }) {
     leave();
   }
 
-  let [timer, spoken] = [0, 0];
-  /** @param {string} what */
-  function changed(what) {
-    if (what === "mark") speak();
-    if (timer || !element.isConnected) return;
-    timer = Number(
-      setTimeout(() => {
-        timer = 0;
-        if (document.visibilityState === "visible") requestAnimationFrame(() => paint());
-      }, PAINT),
-    );
-  }
-
-  function speak() {
-    const now = performance.now();
-    if (now - spoken < ALOUD) return;
-    spoken = now;
-    say(says());
-  }
+  const changed = paced(
+    element,
+    () => paint(),
+    () => say(says()),
+  );
 
   /** The dotted curves: the run before, or a stored one of the same choice, or the first stored. */
   function compared() {
