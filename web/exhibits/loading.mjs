@@ -6,7 +6,7 @@ import { broken } from "./broken.mjs";
 /** @import { Engine } from "../client.mjs" */
 /** @import { Noted } from "../tape.mjs" */
 /** @import { Broken } from "./broken.mjs" */
-/** @typedef {Broken & {place: string, wrong: string}} Loaded */
+/** @typedef {Broken & {place: string, engine: Engine, wrong: string}} Loaded */
 /** @typedef {{name: string, far: number}[]} Parity  of each module the largest difference to the
  *   right model's, as a share of that one's largest value */
 
@@ -30,7 +30,6 @@ export class Loading {
   /** @param {() => Engine} started  the present engine */
   constructor(started) {
     this.started = started;
-    this.engine = started();
     /** @type {Promise<any>} */
     this.last = Promise.resolve();
     /** @type {Map<string, Promise<any>>} */
@@ -61,15 +60,14 @@ export class Loading {
 
   /** @param {string[]} wrong */
   async load(wrong) {
-    if (this.engine !== this.started()) this.places.clear(); // the one before was lost
-    this.engine = this.started();
     const place = wrong.length ? WRONG : RIGHT;
     const there = this.places.get(place);
-    if (there?.wrong === String(wrong)) return there;
+    if (there?.engine === this.started() && there.wrong === String(wrong)) return there;
     this.places.delete(place);
     const files = await broken(wrong);
-    await this.engine.load(place, { config: files.config, weights: files.weights });
-    const loaded = { ...files, place, wrong: String(wrong) };
+    const engine = this.started(); // only now: while one waits for files, it may be replaced
+    await engine.load(place, { config: files.config, weights: files.weights });
+    const loaded = { ...files, place, engine, wrong: String(wrong) };
     this.places.set(place, loaded);
     return loaded;
   }
@@ -81,7 +79,7 @@ export class Loading {
    * @returns {Promise<{parity: Parity, loss: number}>}
    */
   measure(wrong, ids) {
-    return this.ask(wrong, "is measured", async ({ place, config, switches, head }) => {
+    return this.ask(wrong, "is measured", async ({ place, engine, config, switches, head }) => {
       const blocks = Array.from({ length: JSON.parse(config).n_layer }, (_, n) => `h.${n}`);
       const inBlocks = blocks.flatMap((h) =>
         PARTS.map(([name, tensor]) => [h + name, `transformer.${h}${tensor}`]),
@@ -89,7 +87,7 @@ export class Loading {
       const stages = [...BEFORE, ...inBlocks, ["ln_f", "ln_f"], ["lm_head", "logits"]];
       const record = stages.map(([, path]) => path);
       const request = { ids: ids.slice(0, -1), record, switches };
-      const { noted } = await this.engine.run(place, request);
+      const { noted } = await engine.run(place, request);
       /** @type {Noted[]} */
       const found = record.map((path) => noted.find((/** @type {Noted} */ n) => n.path === path));
       const rows = found.map(({ values }) => values);
@@ -111,21 +109,25 @@ export class Loading {
    * @returns {Promise<number[]>}
    */
   write(wrong, ids, n) {
-    return this.ask(wrong, `continues ${ids} by ${n}`, async ({ place, switches, head }) => {
-      const eosId = ids[0];
-      const own = { temperature: 0, eosId, switches };
-      const request = { ids, n, settings: own };
-      if (!head) return (await this.engine.stream(place, request).answer).ids;
-      /** @type {number[]} */
-      const written = [];
-      while (written.length < n && written.at(-1) !== eosId) {
-        const one = { ids: [...ids, ...written], record: ["ln_f"], switches, lastOnly: true };
-        const { noted } = await this.engine.run(place, one);
-        const logits = times(noted[0], head, new Float32Array(head.length / noted[0].shape[2]));
-        written.push(logits.indexOf(Math.max(...logits)));
-      }
-      return written;
-    });
+    return this.ask(
+      wrong,
+      `continues ${ids} by ${n}`,
+      async ({ place, engine, switches, head }) => {
+        const eosId = ids[0];
+        const own = { temperature: 0, eosId, switches };
+        const request = { ids, n, settings: own };
+        if (!head) return (await engine.stream(place, request).answer).ids;
+        /** @type {number[]} */
+        const written = [];
+        while (written.length < n && written.at(-1) !== eosId) {
+          const one = { ids: [...ids, ...written], record: ["ln_f"], switches, lastOnly: true };
+          const { noted } = await engine.run(place, one);
+          const logits = times(noted[0], head, new Float32Array(head.length / noted[0].shape[2]));
+          written.push(logits.indexOf(Math.max(...logits)));
+        }
+        return written;
+      },
+    );
   }
 }
 
