@@ -2,11 +2,12 @@
 
 ``story(seed)`` samples a story, ``judge(text)`` parses one, and ``entropy()`` is the lowest
 possible loss in nats per token. All three use the grammar in grammar.md. ``ask(seed)`` asks about
-a story, and ``judge_answer`` marks an answer, by the page questions.md.
+a story, ``questions_about`` asks all there is to ask, and ``judge_answer`` marks an answer, by the
+page questions.md.
 """
 
 from .judging import Sense, Verdict, judge
-from .questions import Exchange, ask, judge_answer, kinds
+from .questions import Exchange, ask, judge_answer, kinds, questions_about
 from .sampling import AnnotatedStory, Test, annotated_story, story
 from .surprisal import EntropyEstimate, entropy, random_seeds, surprisals
 
@@ -23,6 +24,7 @@ __all__ = [
     "judge",
     "judge_answer",
     "kinds",
+    "questions_about",
     "random_seeds",
     "story",
     "surprisals",

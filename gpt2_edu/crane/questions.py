@@ -198,8 +198,7 @@ def ask(seed: int, *, held_out: str | None = None) -> Exchange:
         raise TypeError(f"seed must be a whole number, got {seed!r}")
     if not 0 <= seed < 1 << 64:
         raise ValueError(f"seed must be from 0 to 2^64 - 1, got {seed}")
-    if held_out not in (None, *HELD_OUT):
-        raise ValueError(f"held_out must be None or one of {join_some(HELD_OUT)}, got {held_out!r}")
+    _check_held_out(held_out)
     questions, random = crane_questions(), SplitMix64(seed)
     rows = [row for row in questions.rows if held_out != "thing" or questions.names_thing(row)]
     asked = list(dict.fromkeys(row.kind for row in rows))
@@ -215,6 +214,23 @@ def ask(seed: int, *, held_out: str | None = None) -> Exchange:
             return Exchange(story.text, question, answer, kind, questions.say(row.begun, facts))
 
 
+def questions_about(story: str, *, held_out: str | None = None) -> list[Exchange]:
+    """All questions that ``ask`` can ask about a story, in the order of questions.md.
+
+    Any story of the language; ``held_out`` as for ``ask``. Raises ValueError for another text, and
+    for another name.
+    """
+    _check_held_out(held_out)
+    questions, facts = crane_questions(), _read(story)
+    found = []
+    for row in questions.rows:
+        if (answer := questions.answer(row, facts)) is not None:
+            begun = questions.say(row.begun, facts)
+            texts = questions.texts(row, facts, held_out)
+            found += [Exchange(story, text, answer, row.kind, begun) for text in texts]
+    return found
+
+
 def judge_answer(story: str, question: str, answer: str) -> bool:
     """Whether an answer is the shortest right one; whitespace at its ends is ignored.
 
@@ -224,15 +240,17 @@ def judge_answer(story: str, question: str, answer: str) -> bool:
     for name, text in {"story": story, "question": question, "answer": answer}.items():
         if not isinstance(text, str):
             raise TypeError(f"{name} must be a text, got {type(text).__name__}")
-    facts = _read(story)
-    if facts is None:
-        raise ValueError(f"this is no story of Crane World: {short_repr(story)}")
-    questions = crane_questions()
+    questions, facts = crane_questions(), _read(story)
     rows = [row for row in questions.rows if questions.is_text_of(row, question, facts)]
     right = {questions.answer(row, facts) for row in rows} - {None}
     if not right:
         raise ValueError(f"{short_repr(question)} is no question about this story")
     return answer.strip() in right
+
+
+def _check_held_out(held_out: str | None) -> None:
+    if held_out not in (None, *HELD_OUT):
+        raise ValueError(f"held_out must be None or one of {join_some(HELD_OUT)}, got {held_out!r}")
 
 
 # ---- What a story says ---------------------------------------------------------------------------
@@ -254,8 +272,8 @@ def _facts(grammar: Grammar, filled: Iterable[tuple[Slot, Value]]) -> dict[str, 
 
 
 @lru_cache(maxsize=4096)
-def _read(story: str) -> Facts | None:
-    """The facts of a story, found by parsing it; None for any other text."""
+def _read(story: str) -> Facts:
+    """The facts of a story, found by parsing it. Raises ValueError for any other text."""
     grammar = crane_world()
     # The choices that led to each state, as a chain of (earlier ones, index of a word, choices).
     states: dict[State, Any] = {initial_state(grammar, "story"): None}
@@ -267,7 +285,7 @@ def _read(story: str) -> Facts | None:
                 if candidate == word:
                     found.setdefault(after, (chain, len(words), choices))
         if not found:
-            return None
+            raise ValueError(f"this is no story of Crane World: {short_repr(story)}")
         states = found
         words.append(word or "")
     (_, memory), chain = next(iter(states.items()))

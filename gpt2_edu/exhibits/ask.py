@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from .. import crane
-from ..crane.questions import Exchange, _read, crane_questions
+from ..analysis.reward_runs import plot as plot_of
+from ..crane import Exchange
 from ..generation import generate
 from ..language_model import LanguageModel
 from ..machine.display import Exhibit, figure
@@ -39,26 +40,15 @@ def exchanges(stories: int = 8, each: int = 4) -> list[Exchange]:
         story, kinds = next(
             (story, kinds)
             for story in map(crane.story, seeds)
-            if (n or "crane" in story) and plot in (_read(story) or ())
-            if len(kinds := {one.kind: one for one in _about(story, None)}) >= each
+            if (n or "crane" in story) and plot_of(story) == plot
+            if len(kinds := {one.kind: one for one in crane.questions_about(story)}) >= each
         )
-        unseen = {one.kind: one for one in _about(story, "form")}
+        unseen = {one.kind: one for one in crane.questions_about(story, held_out="form")}
         asked = [one.kind for one in found]
         rarest = sorted(sorted(kinds, key=KINDS.index), key=asked.count)[:each]
         *usual, last = sorted(rarest, key=KINDS.index)
         found += [*(kinds[kind] for kind in usual), unseen[last]]
     return found
-
-
-def _about(story: str, held_out: str | None) -> Iterator[Exchange]:
-    """All questions about a story."""
-    questions, facts = crane_questions(), _read(story)
-    assert facts is not None, "it is a story"
-    for row in questions.rows:
-        for text in questions.texts(row, facts, held_out):
-            answer = questions.answer(row, facts)
-            assert answer is not None, "a question without an answer has no texts"
-            yield Exchange(story, text, answer, row.kind, None)
 
 
 class Asked(Exhibit):
@@ -86,7 +76,9 @@ class Asked(Exhibit):
         """For ``Live("ask", asked, first=…, **asked.settings)``."""
         stories: dict[str, list[dict[str, Any]]] = {}
         for one in self.exchanges:
-            unseen = one.question in {other.question for other in _about(one.story, "form")}
+            unseen = one.question in {
+                other.question for other in crane.questions_about(one.story, held_out="form")
+            }
             asked = {"question": one.question, "answer": one.answer, "unseen": unseen}
             stories.setdefault(one.story, []).append(asked)
         pairs = [{"story": story, "asked": asked} for story, asked in stories.items()]
@@ -115,7 +107,7 @@ class Asked(Exhibit):
 
 @torch.no_grad()
 def _found(
-    model: LanguageModel, plain: LanguageModel, encoding: Encoding, asked: Any
+    model: LanguageModel, plain: LanguageModel, encoding: Encoding, asked: Exchange
 ) -> dict[str, Any]:
     """What web/exhibits/asking.mjs computes, under the same names."""
     messages = conversation(asked)

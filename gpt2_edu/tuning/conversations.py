@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from os import PathLike
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..crane import Exchange
 from ..data.prepare import is_for_validation
 from ..data.shards import tokenizer_hash
 from ..machine.files import named_path, parse_json
@@ -26,15 +26,7 @@ SUFFIX = ".jsonl"
 VALIDATION = 0.05  # share of the conversations
 
 
-class Asked(Protocol):
-    """A question about a story and its answer, as ``crane.ask`` returns them."""
-
-    story: str
-    question: str
-    answer: str
-
-
-def conversation(asked: Asked) -> list[Message]:
+def conversation(asked: Exchange) -> list[Message]:
     """The messages of a question of Crane World: the story and the question, then the answer."""
     return [
         {"role": "user", "content": f"{asked.story} {asked.question}"},

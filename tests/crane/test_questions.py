@@ -12,7 +12,6 @@ from gpt2_edu import crane
 from gpt2_edu.crane.grammar import Grammar
 from gpt2_edu.crane.notation import Slot
 from gpt2_edu.crane.questions import Questions, crane_questions
-from gpt2_edu.crane.questions import _read as read
 from tests.crane.reference import crane_page, said
 from tests.crane.small_grammars import page
 
@@ -88,17 +87,19 @@ def test_the_judge_accepts_the_answer_and_no_other_of_its_kind(asked, way):
 
 def test_no_two_questions_share_a_text_and_have_different_answers():
     """The judge would accept both."""
-    questions = crane_questions()
     for seed in range(200):
-        exchange = crane.ask(seed)
-        facts = read(exchange.story)
         answers: dict[str, set] = {}
         for way in WAYS:
-            for row in questions.rows:
-                for text in questions.texts(row, facts, way):
-                    answers.setdefault(text, set()).add(questions.answer(row, facts))
+            for one in crane.questions_about(crane.ask(seed).story, held_out=way):
+                answers.setdefault(one.question, set()).add(one.answer)
         assert len(answers) > 3
         assert all(len(found) == 1 for found in answers.values()), answers
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_asked_is_among_all_that_can_be_asked(asked, way):
+    for exchange in asked[way]:
+        assert exchange in crane.questions_about(exchange.story, held_out=way)
 
 
 def test_kinds_are_asked_equally_often_and_all_forms_occur(asked):
@@ -181,6 +182,13 @@ def test_a_seed_gives_the_same_everywhere(asked):
 def test_a_wrong_argument_is_named(seed, held_out, error, message):
     with pytest.raises(error, match=message):
         crane.ask(seed, held_out=held_out)
+
+
+def test_only_a_story_is_asked_about_and_only_in_known_ways():
+    with pytest.raises(ValueError, match=r"no story of Crane World: 'A crane ate fish\.'"):
+        crane.questions_about("A crane ate fish.")
+    with pytest.raises(ValueError, match="form, thing, got 'forms'"):
+        crane.questions_about(crane.story(0), held_out="forms")
 
 
 def test_the_judge_says_what_it_cannot_judge(asked):

@@ -7,9 +7,9 @@ import torch
 from bs4 import BeautifulSoup
 
 from gpt2_edu import GPT2, crane, load_tokenizer
-from gpt2_edu.crane.questions import _read
+from gpt2_edu.analysis.reward_runs import plot
 from gpt2_edu.exhibits import Asked, exchanges
-from gpt2_edu.exhibits.ask import PLOTS, _about
+from gpt2_edu.exhibits.ask import PLOTS
 from gpt2_edu.tuning import conversation, render, with_roles
 
 
@@ -26,9 +26,9 @@ def test_prepared_questions_are_of_every_kind_and_their_answers_right():
     assert {one.kind for one in prepared} == set(crane.kinds())
     assert all(crane.judge_answer(one.story, one.question, one.answer) for one in prepared)
     assert len({(one.story, one.question) for one in prepared}) == len(prepared)
-    usual = [one in list(_about(one.story, None)) for one in prepared]
+    usual = [one in crane.questions_about(one.story) for one in prepared]
     assert usual == [True, True, True, False] * 8  # the last in a form that training never uses
-    assert {plot for one in prepared for plot in PLOTS if plot in _read(one.story)} == set(PLOTS)
+    assert {plot(one.story) for one in prepared} == set(PLOTS)
 
 
 def test_what_is_stored_is_what_the_models_do(asked):

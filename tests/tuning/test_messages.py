@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt2_edu import GPT2, Llama, LlamaConfig, load_tokenizer
+from gpt2_edu import GPT2, Llama, LlamaConfig, crane, load_tokenizer
 from gpt2_edu.quantize import quantize
 from gpt2_edu.tokenizer import END, load_encoding, save_encoding
 from gpt2_edu.tuning import conversation, example_batch, plain, prompt, render, with_roles
@@ -46,13 +46,8 @@ def test_the_prompt_of_a_question_is_the_beginning_of_its_conversation():
 
 
 def test_a_question_of_crane_world_follows_its_story_after_a_space():
-    @dataclasses.dataclass
-    class Exchange:
-        story: str = "Ivo saw a hat."
-        question: str = "Who saw a hat?"
-        answer: str = "Ivo"
-
-    assert conversation(Exchange()) == said("Ivo saw a hat. Who saw a hat?", "Ivo")
+    asked = crane.Exchange("Ivo saw a hat.", "Who saw a hat?", "Ivo", "who", None)
+    assert conversation(asked) == said("Ivo saw a hat. Who saw a hat?", "Ivo")
 
 
 def test_a_system_message_is_plain_text_before_the_first_question():
