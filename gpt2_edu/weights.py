@@ -26,7 +26,8 @@ from .machine.files import atomic_write, locked, named_path, read_json, write_te
 from .machine.messages import escape_control, join_some, nearest, short_repr
 from .page_file import unpacked
 
-BUNDLED = {"crane": Path(__file__).parent / "assets" / "crane"}  # weights in this package
+ASSETS = Path(__file__).parent / "assets"
+BUNDLED = {name: ASSETS / name for name in ("crane", "novice")}  # weights in this package
 
 
 def read_config(path: Path, layout: ModuleType) -> Any:

@@ -39,11 +39,12 @@ from ..tuning.reward import (
     mark,
     write,
 )
+from ..weights import BUNDLED
 from .since import Recipe, Truth, excess, held_out
 
 ASSETS = Path(str(files("gpt2_edu") / "assets"))
 FILE = ASSETS / "reward.json"
-NOVICE = ASSETS / "novice"
+NOVICE = BUNDLED["novice"]
 SAMPLES_SEED = 99
 PLOTS = ("lost", "gift", "chores", "flight", "errand")  # a fifth of the language each
 
@@ -57,7 +58,7 @@ MORE = replace(RECIPE, steps=300, lr=3e-3)
 
 def novice() -> GPT2:
     """The model that is rewarded, of which about one story in eight is right."""
-    return GPT2.from_pretrained(NOVICE)
+    return GPT2.from_pretrained("novice")
 
 
 # ---- Rewards ------------------------------------------------------------------------------------
