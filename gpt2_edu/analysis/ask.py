@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,7 @@ from ..language_model import eval_mode
 from ..model import GPT2
 from ..tokenizer import Encoding, load_tokenizer
 from ..training.optim import learning_rate, make_optimizer
+from ..training.plain import crane_ids
 from ..tuning import (
     LoraConfig,
     Rendered,
@@ -49,13 +50,15 @@ STORIES = 20_000  # the plain ones that training draws from
 SENSES = 20  # two of each word
 ALIKE = 64  # exchanges of about the same length, from which a batch is drawn: little is filled up
 
+Rows = Literal["read", "unread"]  # of the token table: those that plain stories use, or all others
+
 
 @dataclass(frozen=True)
 class Recipe:
     """How the shipped model is tuned."""
 
     rank: int = 0  # of LoRA on all maps; 0: all weights are trained
-    tables: bool = False  # whether LoRA trains the token embeddings as well
+    tables: bool | Rows = False  # whether LoRA trains the token embeddings as well, or which rows
     loss_on: LossOn = "answers"
     stories: int = 0  # of each batch, plain stories instead of exchanges
     before_answer: str = " "
@@ -73,6 +76,9 @@ WAYS = {
     "no space": Recipe(before_answer=""),
     **{f"rank {r} + table": replace(LORA, rank=r, tables=True) for r in (4, 1, 8, 2)},
     **{f"rank {r}": replace(LORA, rank=r) for r in (4, 1, 8, 2)},
+    "rank 4, higher rate": replace(LORA, rank=4, lr=1e-2),
+    "rank 4 + unread rows": replace(LORA, rank=4, tables="unread"),
+    "rank 4 + read rows": replace(LORA, rank=4, tables="read"),
 }
 SHIPPED = replace(LORA, rank=4, tables=True, stories=4, steps=1000)
 
@@ -90,8 +96,13 @@ def tune(
     model, encoding = with_roles(GPT2.from_pretrained("crane"), load_tokenizer("crane"))
     torch.manual_seed(seed)
     if recipe.rank:
-        config = LoraConfig(rank=recipe.rank, alpha=2 * recipe.rank, train_tables=recipe.tables)
+        tables = recipe.tables is not False
+        config = LoraConfig(rank=recipe.rank, alpha=2 * recipe.rank, train_tables=tables)
         model = add_lora(model, config)
+        if isinstance(recipe.tables, str):
+            of_rows = table_rows(recipe.tables).unsqueeze(1)
+            table = model.get_parameter("transformer.wte.tables.default")
+            table.register_hook(lambda grad: grad * of_rows)
     texts = lessons(recipe.exchanges, recipe.before_answer)
     optimizer = make_optimizer(model, lr=recipe.lr, betas=(0.9, 0.99), weight_decay=0.0)
     model.train()
@@ -116,6 +127,21 @@ def tune(
         optimizer.step()
         watch(step + 1, model)
     return model.eval()
+
+
+@cache
+def table_rows(which: Rows) -> Tensor:
+    """Which rows of the token table with roles those are, (V,) of bool."""
+    read = torch.zeros(chat_encoding().n_vocab, dtype=torch.bool)
+    read[crane_ids(STORIES)] = True
+    return read if which == "read" else ~read
+
+
+def count_trained(model: GPT2, recipe: Recipe) -> int:
+    """How many weights are trained. The rows of a table that are not do not count."""
+    n = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    fixed = ~table_rows(recipe.tables) if isinstance(recipe.tables, str) else torch.zeros(0)
+    return n - int(fixed.sum()) * model.config.n_embd
 
 
 def mean_loss(model: GPT2, idx: Tensor, targets: Tensor) -> Tensor:
@@ -151,8 +177,7 @@ def chat_encoding() -> Encoding:
 
 def rendered(exchange: crane.Exchange, before_answer: str = " ") -> Rendered:
     """An exchange as a conversation with roles."""
-    messages = conversation(cast(Any, exchange))  # whose fields are read only
-    return render(messages, chat_encoding(), before_answer=before_answer)
+    return render(conversation(exchange), chat_encoding(), before_answer=before_answer)
 
 
 # ---- Asking -------------------------------------------------------------------------------------
@@ -232,7 +257,7 @@ def measure(model: GPT2, recipe: Recipe, n: int = 500) -> dict[str, Any]:
 
     usual, form = right(asked(n)), right(asked(n, "form"))
     return {
-        "trained": sum(p.numel() for p in model.parameters() if p.requires_grad),
+        "trained": count_trained(model, recipe),
         "right": share(usual),
         "by_kind": by_kind(asked(n), usual),
         "form": share(form),

@@ -72,6 +72,23 @@ def test_lora_changes_its_own_weights_and_the_table_only_if_asked(shipped, table
     assert trained == 2 * 3 * (512 + 256 + 640 + 640) + tables * 1026 * 128
 
 
+@pytest.mark.parametrize("which", ["read", "unread"])
+def test_only_the_chosen_rows_of_the_table_change(shipped, which):
+    recipe = replace(TINY, rank=2, tables=which)
+    model = tune(recipe, 0)
+    changed = (model.wte.tables["default"] != shipped.wte.weight).any(dim=1)
+    rows = ask.table_rows(which)
+    assert torch.equal(changed, rows)  # as rows of the head, all would change
+    assert ask.count_trained(model, recipe) == 2 * 3 * 2048 + 128 * rows.sum()
+
+
+def test_unread_rows_are_those_that_no_plain_story_has():
+    used = {i for seed in range(50) for i in chat_encoding().encode(crane.story(seed))}
+    unread = ask.table_rows("unread")
+    assert not unread[list(used)].any() and unread[1024:].all()  # the roles are in no story
+    assert torch.equal(ask.table_rows("read"), ~unread)
+
+
 def test_logits_only_where_there_is_a_target_give_the_same_loss_and_gradient(shipped):
     batch = example_batch([rendered(one) for one in asked(4)])
     shipped.requires_grad_(True)
@@ -243,6 +260,14 @@ def test_a_frozen_table_and_a_missing_space_cost_most_answers(runs):
     for rank in (1, 2, 4, 8):
         assert mean(runs, f"rank {rank}") < mean(runs, f"rank {rank} + table") - 0.1
     assert mean(runs, "no space") < mean(runs, "whole") - 0.2
+
+
+def test_rows_that_no_story_has_are_not_why_the_table_helps(runs):
+    frozen, whole = mean(runs, "rank 4"), mean(runs, "rank 4 + table")
+    assert (
+        mean(runs, "rank 4 + unread rows") < (frozen + whole) / 2 < mean(runs, "rank 4 + read rows")
+    )
+    assert mean(runs, "rank 4, higher rate") > frozen
 
 
 def test_a_tuned_model_tells_the_senses_better_than_a_map_on_frozen_activations():
