@@ -22,7 +22,7 @@
   function named(figure) {
     const caption = figure.matches(".g2-live")
       ? null
-      : figure.querySelector("figcaption, caption, .g2-way strong");
+      : figure.querySelector("figcaption, caption");
     const text = caption?.textContent || heading(figure);
     const [first] = /^.{9,}?[.?!](?=\s|$)/s.exec(text.trim()) ?? [text.trim()];
     return first.length > LONGEST ? `${first.slice(0, LONGEST - 1)}…` : first;
@@ -139,6 +139,6 @@
 
   customElements.define("g2-take", Take);
   for (const figure of document.querySelectorAll("article .g2[id]:not(.g2-live *)")) {
-    (figure.querySelector(":scope > .g2-way") ?? figure).append(document.createElement("g2-take"));
+    figure.append(document.createElement("g2-take"));
   }
 }

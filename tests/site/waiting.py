@@ -39,9 +39,10 @@ def _holds(page: Any, expression: str, arg: Any) -> bool:
         raise
 
 
-def wake(page: Any, timeout: float = 60_000) -> int:
-    """Open all folds and bring all exhibits of a page to life; how many there are."""
-    page.evaluate(OPEN)
+def wake(page: Any, timeout: float = 60_000, folds: bool = True) -> int:
+    """Open all folds, if asked, and bring all exhibits of a page to life; how many there are."""
+    if folds:
+        page.evaluate(OPEN)
     exhibits = page.locator(".g2-live")
     for i in range(exhibits.count()):
         exhibits.nth(i).scroll_into_view_if_needed()
