@@ -18,7 +18,7 @@ NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYT
 
 .PHONY: help book serve lab test quick lint unit nbval nbval-capped site links fuzz notebooks real web bench \
         wheel pdf bundle films assignment colab colab-test newest lowest sphinx grading gpu crane staircase since ask \
-        reward requirements clean
+        reward scaling thought requirements clean
 
 help:
 	@awk -F ' *:.*## *' '/^##@/ { print substr($$0, 5) } /^[a-z -]+:.*## / { printf "  %-46s %s\n", $$1, $$2 }' Makefile
@@ -77,7 +77,7 @@ wheel: $(READY)  ## the package, as wheel and as sources
 	@rm -f _build/dist/gpt2_edu-* && $(BIN)/python -m hatchling build -d _build/dist
 bundle: wheel
 bundle pdf films: $(PAGES)
-pdf bundle assignment colab real crane staircase since ask reward: $(READY)  ## site/gpt2_site/make_….py says what
+pdf bundle assignment colab real crane staircase since ask reward scaling thought: $(READY)  ## site/gpt2_site/make_….py says what
 	@$(SITE)make_$@ $(NB)
 films: $(READY)  ## twelve silent films of the built site
 	@$(SITE)make_films $(NB)
