@@ -16,6 +16,7 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain, pairwise, product
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
@@ -50,7 +51,12 @@ class Run:
 
 @cache
 def stored(path: Path = FILE) -> dict[str, Any]:
-    """What ``make scaling`` found: "runs" has ``floor``, ``vocabulary``, and rows for each kind."""
+    """What ``make scaling`` found.
+
+    "runs" has the ``floor``, which is the exact loss of the language on the same stories; the
+    ``vocabulary`` of these models, ``batch_size`` and ``T``; and rows for ``load_runs`` in "rates",
+    "grid" and "repeated". In "grid", ``early`` has pairs of a length and the loss there.
+    """
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
 
@@ -100,11 +106,17 @@ class Fit:
     B: float
     alpha: float
     beta: float
-    error: float = 0.0  # typical error of a loss that it was fitted to, as a share: exp(|log|) - 1
+    error: float = 0.0  # of the losses that it was fitted to: the mean of |log|, as a share
 
     def loss(self, n: float, d: float) -> float:
         """Nats per token of n parameters after d tokens."""
         return self.E + self.A * n**-self.alpha + self.B * d**-self.beta
+
+
+# Both of the same runs, whose floor nobody knows: as printed in 2022, and fitted again by Besiroglu
+# et al. 2024, "Chinchilla Scaling: A replication attempt". N counts all parameters.
+HOFFMANN = Fit(1.69, 406.4, 410.7, 0.34, 0.28)
+BESIROGLU = Fit(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
 
 
 def fit(runs: Sequence[Run], floor: float | None = None) -> Fit:
@@ -257,7 +269,7 @@ def _as_fit(found: Tensor, columns: Tensor) -> Fit:
     errors = [
         abs(y - math.log(here.loss(math.exp(n), math.exp(d)))) for n, d, y in columns.tolist()
     ]
-    return Fit(here.E, here.A, here.B, here.alpha, here.beta, math.expm1(sum(errors) / len(errors)))
+    return Fit(here.E, here.A, here.B, here.alpha, here.beta, math.expm1(fmean(errors)))
 
 
 def _middle(values: Sequence[float], share: float) -> tuple[float, float]:
@@ -356,19 +368,31 @@ def at_budget(
     Losses are means over seeds, interpolated straight in the logs. Sizes for which that D was not
     reached are left out. ``tables`` counts the parameters of embeddings as well.
     """
-    lengths: dict[float, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for run in runs:
-        lengths[run.n_all if tables else run.n][run.d].append(math.log(run.loss))
-    found = []
-    for n, by_length in sorted(lengths.items()):
+    found: list[tuple[float, float, float]] = []
+    for n, curve in _curves(runs, tables).items():
         d = flops / (6 * n)
-        curve = [(math.log(x), sum(some) / len(some)) for x, some in sorted(by_length.items())]
-        for (x0, y0), (x1, y1) in pairwise(curve):
-            if x0 - 1e-9 <= math.log(d) <= x1 + 1e-9:
-                at = y0 + (y1 - y0) * (math.log(d) - x0) / (x1 - x0)
-                found.append((n, d, math.exp(at)))
-                break
+        if (at := _between(curve, math.log(d))) is not None:
+            found.append((n, d, math.exp(at)))
     return found
+
+
+def _curves(runs: Iterable[Run], tables: bool = False) -> dict[int, list[tuple[float, float]]]:
+    """Of each size the logs of its lengths, and the mean over seeds of the logs of the losses."""
+    losses: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        losses[run.n_all if tables else run.n][run.d].append(math.log(run.loss))
+    return {
+        n: [(math.log(d), fmean(some)) for d, some in sorted(by_length.items())]
+        for n, by_length in sorted(losses.items())
+    }
+
+
+def _between(points: Iterable[tuple[float, float]], x: float) -> float | None:
+    """y at x on the line through points; None outside them."""
+    for (x0, y0), (x1, y1) in pairwise(sorted(points)):
+        if x0 - 1e-9 <= x <= x1 + 1e-9:  # the ends belong to it, however they were rounded
+            return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+    return None
 
 
 def valley(runs: Iterable[Run], flops: float, tables: bool = False) -> float | None:
@@ -414,12 +438,6 @@ def worth(run: Run, runs: Iterable[Run]) -> float | None:
 
     Interpolated straight in the logs between the lengths of ``runs``; None if it lies outside.
     """
-    by_length: dict[int, list[float]] = defaultdict(list)
-    for other in runs:
-        if other.n == run.n:
-            by_length[other.d].append(math.log(other.loss))
-    curve = [(math.log(d), sum(some) / len(some)) for d, some in sorted(by_length.items())]
-    for (x0, y0), (x1, y1) in pairwise(curve):
-        if y1 <= math.log(run.loss) <= y0:
-            return math.exp(x0 + (x1 - x0) * (y0 - math.log(run.loss)) / (y0 - y1))
-    return None
+    curve = _curves(other for other in runs if other.n == run.n)[run.n]
+    at = _between([(y, x) for x, y in curve], math.log(run.loss))
+    return None if at is None else math.exp(at)

@@ -139,6 +139,9 @@ def test_the_best_size_by_formula_and_by_the_runs_themselves():
     n, d = best_size(TRUE, C)
     assert 6 * n * d == pytest.approx(C)
     assert TRUE.loss(n, d) < min(TRUE.loss(n * f, d / f) for f in (0.9, 1.1))
+    n_70, d_14 = best_size(scaling.BESIROGLU, 5.76e23)  # Chinchilla has 20 tokens a parameter
+    assert 15 < d_14 / n_70 < 30
+    assert best_size(scaling.HOFFMANN, 5.76e23)[0] < n_70 / 1.5  # its printed fit contradicts that
     dense = [run(n, d, TRUE.loss(n, d)) for n in SIZES for d in range(200_000, 12_000_000, 50_000)]
     at = scaling.at_budget(dense, C)
     assert [point[0] for point in at] == [1760, 3792, 10_160, 25_472]  # the largest sees too little
