@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gpt2_edu.analysis import scaling
+from gpt2_edu import GPT2, load_tokenizer
+from gpt2_edu.analysis import grid, scaling
 from gpt2_edu.analysis.scaling import Fit, Run, best_size, fit, intervals, load_runs
 from gpt2_site import make_scaling
 
@@ -165,13 +166,13 @@ def test_repeated_tokens_are_worth_as_many_new_ones():
 
 
 def test_stored_runs_are_a_grid_and_what_belongs_to_it():
-    grid = load_runs()
+    runs = load_runs()
     assert scaling.FLOOR == pytest.approx(0.438, abs=0.001)
-    assert all(r.loss > scaling.FLOOR and r.unique == r.d and r.n < r.n_all for r in grid)
-    for r in grid:
+    assert all(r.loss > scaling.FLOOR and r.unique == r.d and r.n < r.n_all for r in runs)
+    for r in runs:
         assert r.n == pytest.approx(12 * 2 * r.n_embd**2 + 28 * r.n_embd)
     unfinished = load_runs("unfinished")
-    assert {r.d for r in unfinished} < {r.d for r in grid}
+    assert {r.d for r in unfinished} < {r.d for r in runs}
     assert all(r.unique < r.d for r in load_runs("repeated"))
     assert len({r.lr for r in load_runs("rates")}) > 3
     with pytest.raises(ValueError, match="kind must be one of grid, unfinished"):
@@ -191,18 +192,18 @@ def tiny(monkeypatch, tmp_path):
     monkeypatch.setattr(make_scaling, "EPOCHS", (2,))
     monkeypatch.setattr(make_scaling, "N_SEEDS", 1)
     monkeypatch.setattr(make_scaling, "loss", lambda model: 5.0)
-    make_scaling.windows.cache_clear()
+    grid.windows.cache_clear()
     yield make_scaling.FILE
-    make_scaling.windows.cache_clear()
+    grid.windows.cache_clear()
 
 
 def test_a_killed_grid_leaves_a_valid_file_and_is_finished_later(tiny, monkeypatch):
     made, whole = [], make_scaling.train
 
-    def killed(model, steps, *rest):
+    def killed(model, data, steps, *rest):
         if len(made) == 3:
             raise KeyboardInterrupt
-        yield from whole(model, steps, *rest)
+        yield from whole(model, data, steps, *rest)
         made.append((model.config.n_embd, steps))
 
     monkeypatch.setattr(make_scaling, "train", killed)
@@ -224,19 +225,21 @@ def test_a_killed_grid_leaves_a_valid_file_and_is_finished_later(tiny, monkeypat
     assert tiny.read_text() == before
 
 
-def test_windows_are_new_text_and_repeated_ones_are_the_same(tiny):
-    rows = make_scaling.windows(32)
-    end = make_scaling.renumber(torch.tensor([make_scaling.load_tokenizer("crane").eot_token]))
+def test_windows_are_new_text_and_repeated_ones_are_the_same():
+    rows = grid.windows(32)
+    end = grid.renumber(torch.tensor([load_tokenizer("crane").eot_token]))
     assert rows.shape == (32, 113)
     assert (rows[:, 0] == end).all()
     assert len({tuple(row) for row in rows.tolist()}) == 32
     for epochs, different in ((1, 32), (2, 16)):
         seen: list[list[int]] = []
-        model = make_scaling.GPT2(make_scaling.config(4))
+        model = GPT2(grid.config(4))
         model.register_forward_pre_hook(lambda _, given, seen=seen: seen.extend(given[0].tolist()))
-        assert list(make_scaling.train(model, 4, 0.01, seed=0, epochs=epochs)) == [1, 2, 3, 4]
+        assert list(grid.train(model, rows, 4, 0.01, seed=0, epochs=epochs)) == [1, 2, 3, 4]
         assert len(seen) == 32
         assert len({tuple(row) for row in seen}) == different
-    used = make_scaling.used_ids().tolist()
+    used = grid.used_ids().tolist()
     with pytest.raises(ValueError, match="do not occur"):
-        make_scaling.renumber(torch.tensor([next(i for i in range(1024) if i not in used)]))
+        grid.renumber(torch.tensor([next(i for i in range(1024) if i not in used)]))
+    with pytest.raises(ValueError, match="5 steps need 40 windows, got 32"):
+        next(grid.train(model, rows, 5, 0.01, seed=0))
