@@ -27,7 +27,7 @@ from .machine.messages import escape_control, join_some, nearest, short_repr
 from .page_file import unpacked
 
 ASSETS = Path(__file__).parent / "assets"
-BUNDLED = {name: ASSETS / name for name in ("crane", "novice")}  # weights in this package
+BUNDLED = {name: ASSETS / name for name in ("crane", "draft", "novice")}  # weights in this package
 
 
 def read_config(path: Path, layout: ModuleType) -> Any:

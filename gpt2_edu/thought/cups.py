@@ -57,7 +57,8 @@ def game(seed: int, swaps: int) -> Game:
 def play(start: str, swaps: Sequence[str]) -> Game:
     """The game that begins with the ball under a cup and makes these swaps."""
     places = [start]
-    for a, b in swaps:
+    for swap in swaps:
+        a, b = tuple(swap)
         places.append({a: b, b: a}.get(places[-1], places[-1]))
     return Game(" ".join([start, *swaps]), " ".join(places[1:]), places[-1])
 

@@ -54,7 +54,7 @@ def write(
     They begin with an <|endoftext|> of their own. Every token is drawn as likely as the model says:
     another temperature would ask about another model.
     """
-    end, S = load_tokenizer("crane").eot_token, beginnings.size(1)
+    end, S = int(beginnings[0, 0]), beginnings.size(1)
     most = model.config.block_size + 1 - S  # the last token needs no position: nothing follows it
     ids = generate(model, beginnings, most, eos_id=end, generator=generator)
     ends = (ids[:, S:] == end).long()
@@ -197,6 +197,7 @@ def learn(
     *,
     n: int = 64,
     beginnings: Callable[[], Tensor] | None = None,
+    spell: Callable[[Texts], list[str]] = decode,
     lr: float = 3e-4,
     rein: float = 0.0,
     bonus: float = 0.0,
@@ -213,12 +214,13 @@ def learn(
     """Policy gradients. Each step writes groups of n texts, marks them, and learns from them.
 
     A group continues one beginning: the rows that ``beginnings`` returns, (G, S), at each step
-    another; without it there is one group, whose texts begin with nothing. ``rein`` times the
-    divergence from where the model started is taken off the objective, ``bonus`` times the entropy
-    added to it; ``also`` returns a further loss. See ``advantages``, ``token_weights`` and ``gain``
-    for the others. Where no reward differs from its group's mean, and there is no rein, bonus or
-    other loss, the step is skipped with a warning: AdamW's averages would still move the weights.
-    Raises what ``mark`` raises; the step in which it does changes nothing.
+    another; without it there is one group, whose texts begin with nothing. ``spell`` decodes
+    ids of another vocabulary. ``rein`` times the divergence from where the model started is taken
+    off the objective, ``bonus`` times the entropy added to it; ``also`` returns a further loss. See
+    ``advantages``, ``token_weights`` and ``gain`` for the others. Where no reward differs from its
+    group's mean, and there is no rein, bonus or other loss, the step is skipped with a warning:
+    AdamW's averages would still move the weights. Raises what ``mark`` raises; the step in which it
+    does changes nothing.
     """
     start = deepcopy(model).eval().requires_grad_(False)
     nothing = torch.full((1, 1), load_tokenizer("crane").eot_token)
@@ -227,7 +229,7 @@ def learn(
     for number in range(steps):
         groups = beginnings() if beginnings else nothing
         texts = write(model, groups.repeat_interleave(n, dim=0), generator)
-        shown = decode(texts)
+        shown = spell(texts)
         rewards = mark(shown, reward, seconds).view(-1, n)  # (G, n)
         above = advantages(rewards, baseline=baseline, divide=divide).flatten()  # (B,)
         equal = (rewards == rewards[:, :1]).all(dim=1)
