@@ -188,8 +188,7 @@ class Recipe:
     written: float = 0.0  # share of the games whose steps are written down
     every: int = 1
     dots: bool = False
-    ask: str | None = None  # the word that asks, if not that of the way
-    few: int = 0  # games to learn from; 0: always new ones
+    chosen: bool = False  # whether it learns as well which way it is to answer
     n_layer: int = 2
     steps: int = 2000
     batch_size: int = 64
@@ -205,8 +204,12 @@ PLAYERS = {
     "every 4": Recipe(written=1.0, every=4),
 }
 SHIPPED = Recipe(written=0.5, steps=4000)
-# Rewarded: plays at once, has seen few games in steps, and answers as it likes.
-FEW = Recipe(written=0.2, ask=cups.ANY, few=500, steps=300, lr=1e-3)
+# Rewarded: a model that answers one game in five in steps, as it chooses.
+CHOOSERS = {
+    "seldom": Recipe(written=0.2, chosen=True),
+    "seldom, briefly": Recipe(written=0.2, chosen=True, steps=800),
+    "never": Recipe(chosen=True),
+}
 REWARD = {"steps": 200, "groups": 8, "n": 16, "lr": 5e-4}
 
 
@@ -225,14 +228,16 @@ def teach(model: GPT2, recipe: Recipe, seed: int) -> GPT2:
             group["lr"] = learning_rate(
                 step, steps=recipe.steps, lr=recipe.lr, min_lr=0.0, warmup_steps=50
             )
-        seeds = [chance.randrange(recipe.few or SEEDS["games"]) for _ in range(recipe.batch_size)]
-        if recipe.few:  # the seed decides the number of swaps as well, and so the game
-            games = [cups.game(one, 1 + one % cups.MOST) for one in seeds]
-            steps = [one % 100 < 100 * recipe.written for one in seeds]
-        else:
-            games = [cups.game(one, chance.randint(1, cups.MOST)) for one in seeds]
-            steps = [i < recipe.written * len(games) for i in range(len(games))]
-        way: dict[str, Any] = {"ask": recipe.ask, "dots": recipe.dots, "every": recipe.every}
+        games = [
+            cups.game(chance.randrange(SEEDS["games"]), chance.randint(1, cups.MOST))
+            for _ in range(recipe.batch_size)
+        ]
+        steps = [i < recipe.written * len(games) for i in range(len(games))]
+        way: dict[str, Any] = {
+            "dots": recipe.dots,
+            "every": recipe.every,
+            "chosen": recipe.chosen,
+        }
         _, loss = model(*cups.rows(games, steps, **way))
         optimizer.zero_grad()
         loss.backward()
@@ -241,7 +246,9 @@ def teach(model: GPT2, recipe: Recipe, seed: int) -> GPT2:
     return model.eval()
 
 
-def said(model: LanguageModel, games: Sequence[cups.Game], ask: str, **knobs: Any) -> list[str]:
+def said(
+    model: LanguageModel, games: Sequence[cups.Game], ask: str = "", **knobs: Any
+) -> list[str]:
     """What a model answers to games with equally many swaps."""
     idx = torch.tensor([cups.prompt(one, ask) for one in games])
     room = model.config.block_size + 1 - idx.size(1)
@@ -249,20 +256,34 @@ def said(model: LanguageModel, games: Sequence[cups.Game], ask: str, **knobs: An
     return [cups.decode(row) for row in new.tolist()]
 
 
-def play(model: LanguageModel, ask: str, swaps: Sequence[int] = SWAPS, n: int = 500) -> Any:
-    """Right answers to new games, the most likely ones, by the number of swaps.
+def play(model: LanguageModel, ask: str = "", swaps: Sequence[int] = SWAPS, n: int = 500) -> Any:
+    """Right answers to new games by the number of swaps: the most likely ones, or drawn.
 
-    ``right`` and ``written`` are shares: of right answers, and of those with more than one word.
-    ``tokens`` is their mean length, with the <|endoftext|> after it.
+    ``right`` and ``written`` are shares: of right answers, and of those in steps; ``right_written``
+    is the share of right ones among these, None without any. ``tokens`` is the mean number of
+    tokens that the model writes, with the <|endoftext|>. Given no word that asks, the model chooses
+    one and draws its answer as likely as it says.
     """
-    found: dict[str, Any] = {"swaps": swaps, "right": [], "written": [], "tokens": []}
+    columns: dict[str, Any] = {name: [] for name in ("right", "written", "right_written", "tokens")}
     for number in swaps:
         games = [cups.game(SEEDS["games"] + i, number) for i in range(n)]
-        texts = said(model, games, ask, temperature=0.0)
-        found["right"].append(fmean(map(cups.judge, games, texts)))
-        found["written"].append(fmean(len(text.split()) > 1 for text in texts))
-        found["tokens"].append(fmean(len(text.split()) + 1 for text in texts))
-    return found
+        if ask:
+            texts = said(model, games, ask, temperature=0.0)
+        else:
+            texts = said(model, games, generator=torch.Generator().manual_seed(0))
+        right = [cups.judge(one, text) for one, text in zip(games, texts, strict=True)]
+        steps = [in_steps(f"{ask} {text}") for text in texts]
+        among = [ok for ok, yes in zip(right, steps, strict=True) if yes]
+        columns["right"].append(fmean(right))
+        columns["written"].append(fmean(steps))
+        columns["right_written"].append(fmean(among) if among else None)
+        columns["tokens"].append(fmean(len(text.split()) + 1 for text in texts))
+    return {"swaps": swaps, **columns}
+
+
+def in_steps(text: str) -> bool:
+    """Whether an answer is written in steps."""
+    return cups.STEPS in text.split()
 
 
 def spell(texts: Texts) -> list[str]:
@@ -276,7 +297,7 @@ def answered(text: str) -> float:
     return float(cups.judge(cups.read(text), text))
 
 
-def rewarded(model: GPT2, ask: str, seed: int, every: int = 20) -> list[dict[str, Any]]:
+def rewarded(model: GPT2, seed: int, every: int = 20) -> list[dict[str, Any]]:
     """Reward a player for right answers. Returns what it did on the way, by step.
 
     ``right``, ``written`` and ``tokens`` are those of its own texts since the last row, drawn as
@@ -289,18 +310,18 @@ def rewarded(model: GPT2, ask: str, seed: int, every: int = 20) -> list[dict[str
     def games() -> Tensor:
         swaps = chance.randint(1, cups.MOST)
         seeds = [chance.randrange(SEEDS["games"]) for _ in range(int(REWARD["groups"]))]
-        return torch.tensor([cups.prompt(cups.game(one, swaps), ask) for one in seeds])
+        return torch.tensor([cups.prompt(cups.game(one, swaps)) for one in seeds])
 
     def watch(step: Step) -> None:
         seen.append(step)
         if len(seen) % every == 0:
             texts = [text for one in seen[-every:] for text in one.texts]
-            lengths = [len(text.partition(ask)[2].split()) for text in texts]
+            lengths = [len(text.split()) - len(cups.read(text).text.split()) for text in texts]
             curve.append(
                 {
                     "step": len(seen),
                     "right": torch.cat([one.rewards for one in seen[-every:]]).mean().item(),
-                    "written": fmean(length > 1 for length in lengths),
+                    "written": fmean(map(in_steps, texts)),
                     "tokens": fmean(length + 1 for length in lengths),
                 }
             )
@@ -520,10 +541,10 @@ def stored(path: Path = FILE) -> dict[str, Any]:
     """What ``make thought`` found. Rows have a ``seed``; see the function named for their content.
 
     "tries" has the ``rows`` of ``tries``, "votes" those of ``votes``. "cups" has the recipes of all
-    ``players`` and a row of ``play`` for each, with the word that ``ask``s and the ``seed``;
-    "reward" the same before and after ``rewarded``, with its ``curve``. "drafts" has the ``rows``
-    of ``drafted``, the ``chi_square`` of each rule, and ``nats`` above the floor of each draft;
-    "speed" the ``pass_times`` and ``rates`` of the machine that it names.
+    ``players`` and a row of ``play`` for each, with the word that ``ask``s; "reward" the recipes of
+    the ``choosers``, and for each ``play`` before and after ``rewarded``, with its ``curve``.
+    "drafts" has the ``rows`` of ``drafted``, the ``chi_square`` of each rule, and ``nats`` above
+    the floor of each draft; "speed" the ``pass_times`` and ``rates`` of the machine that it names.
     """
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content

@@ -2,12 +2,11 @@
 
     game = game(seed=0, swaps=3)    # text "C AB CE BD", steps "C E E", answer "E"
 
-The game is followed by a word that asks, and this word says how to answer:
+The game is followed by a word that says how to answer. It is given, or the model chooses it:
 
     now:     the answer at once                                "E"
     steps:   the place after each swap, the last the answer    "C E E"
     dots:    as many tokens, which say nothing before the last ". . E"
-    any:     at once or in steps, as the model likes
 
 No fixed number of blocks can be expected to follow any number of swaps at once: it is a product of
 permutations of five things, which is as hard as any sequential computation of logarithmic depth
@@ -30,8 +29,8 @@ from ..machine.messages import short_repr
 
 CUPS = "ABCDE"
 SWAPS = [a + b for a, b in combinations(CUPS, 2)]
-NOW, STEPS, DOTS, ANY, DOT, END = "now:", "steps:", "dots:", "any:", ".", "<|endoftext|>"
-WORDS = (*CUPS, *SWAPS, NOW, STEPS, DOTS, ANY, DOT, END)  # a word is a token, its place the id
+NOW, STEPS, DOTS, DOT, END = "now:", "steps:", "dots:", ".", "<|endoftext|>"
+WORDS = (*CUPS, *SWAPS, NOW, STEPS, DOTS, DOT, END)  # a word is a token, its place the id
 MOST = 8  # swaps in a game of training
 IDS = {word: i for i, word in enumerate(WORDS)}
 IGNORED = -100
@@ -97,8 +96,11 @@ def decode(ids: Sequence[int]) -> str:
     return " ".join(words[: words.index(END)] if END in words else words)
 
 
-def prompt(game: Game, ask: str) -> list[int]:
-    """What a model reads before it answers: <|endoftext|>, the game, and the word that asks."""
+def prompt(game: Game, ask: str = "") -> list[int]:
+    """What a model reads before it answers: <|endoftext|>, the game, and the word that asks.
+
+    Without that word, the model writes it: it chooses how to answer.
+    """
     return encode(f"{END} {game.text} {ask}")
 
 
@@ -123,23 +125,24 @@ def rows(
     games: Sequence[Game],
     written: bool | Sequence[bool],
     *,
-    ask: str | None = None,
     dots: bool = False,
     every: int = 1,
+    chosen: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Inputs and targets of these games with their answers, both int64 (B, T).
 
     ``written`` says, for all or for each, whether steps are written down or the answer is given at
-    once; ``dots`` has dots in the place of steps, ``every`` fewer of them. The word that asks is
-    the one of this way, or ``ask``. Targets are -100 but for the answer and the end after it.
-    Shorter rows are filled with <|endoftext|> on the right.
+    once; ``dots`` has dots in the place of steps, ``every`` fewer of them. Targets are -100 but for
+    the answer, the end after it and, if the way is to be ``chosen`` by the model, the word before
+    it. Shorter rows are filled with <|endoftext|> on the right.
     """
     each = [written] * len(games) if isinstance(written, bool) else list(written)
     texts = []
     for one, steps in zip(games, each, strict=True):
         way = (DOTS if dots else STEPS) if steps else NOW
-        before = prompt(one, ask or way)
-        texts.append((before, [*encode(_answer(one, way, every)), IDS[END]]))
+        before, after = prompt(one), encode(f"{way} {_answer(one, way, every)} {END}")
+        given = 0 if chosen else 1
+        texts.append((before + after[:given], after[given:]))
     T = max(len(before) + len(after) for before, after in texts) - 1
     idx = torch.full((len(games), T), IDS[END])
     targets = torch.full((len(games), T), IGNORED)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import platform
 import sys
 from dataclasses import asdict
-from functools import cache
 
 import torch
 
@@ -20,11 +19,11 @@ from gpt2_edu.analysis.since import SEEDS as STORY_SEEDS
 from gpt2_edu.analysis.since import excess, held_out, train
 from gpt2_edu.analysis.thought import (
     AHEAD,
+    CHOOSERS,
     CUPS,
     DRAFT,
     DRAFT_RECIPE,
     DRAFTS,
-    FEW,
     FILE,
     NUMBERS,
     PLAYERS,
@@ -34,6 +33,7 @@ from gpt2_edu.analysis.thought import (
     SEEDS,
     SHIPPED,
     VOTES,
+    Recipe,
     chi_square,
     drafted,
     gpt2_sized,
@@ -47,7 +47,7 @@ from gpt2_edu.analysis.thought import (
     votes,
 )
 from gpt2_edu.thought import cups
-from gpt2_edu.thought.cups import ANY, DOTS, NOW, STEPS
+from gpt2_edu.thought.cups import DOTS, NOW, STEPS
 from gpt2_site.make_since import Results
 
 ASKS = {"both": (NOW, STEPS), "now": (NOW,), "now, 4 blocks": (NOW,), "dots": (DOTS,)}
@@ -68,7 +68,12 @@ def main(*parts: str) -> None:
     results.begin("tries", "rows", numbers=NUMBERS)
     results.begin("votes", "rows", votes=VOTES)
     results.begin("cups", "rows", players={name: asdict(one) for name, one in PLAYERS.items()})
-    results.begin("reward", "rows", few=asdict(FEW), settings=REWARD)
+    results.begin(
+        "reward",
+        "rows",
+        choosers={name: asdict(one) for name, one in CHOOSERS.items()},
+        settings=REWARD,
+    )
     results.begin("drafts", "rows", "chi_square", prompt=PROMPT, recipe=asdict(DRAFT_RECIPE))
     draft_losses(results)
     for seed in range(5):  # whole rounds, wherever it is stopped
@@ -96,30 +101,26 @@ def player(results: Results, name: str, seed: int) -> None:
     asks = ASKS.get(name, (STEPS,))
     missing = [ask for ask in asks if results.missing("cups.rows", player=name, ask=ask, seed=seed)]
     if missing:
-        model = taught(name, seed)
+        model = taught(PLAYERS[name], seed)
         for ask in missing:
             row = {"player": name, "ask": ask, "seed": seed} | play(model, ask)
             results.add("cups.rows", row)
 
 
-@cache
-def taught(name: str, seed: int) -> GPT2:
+def taught(recipe: Recipe, seed: int) -> GPT2:
     """A player after training."""
     torch.manual_seed(seed)
-    return teach(new_player(PLAYERS[name]), PLAYERS[name], seed)
+    return teach(new_player(recipe), recipe, seed)
 
 
 def reward(results: Results, seed: int) -> None:
-    """Reward a player that only ever answered at once, and the same after a few games in steps."""
-    for name, ask in (("now", NOW), ("few", ANY)):
+    """Reward players that choose how to answer."""
+    for name, recipe in CHOOSERS.items():
         if key := results.missing("reward.rows", player=name, seed=seed):
-            model = new_player(PLAYERS["now"])
-            model.load_state_dict(taught("now", seed).state_dict())
-            if name == "few":
-                teach(model, FEW, seed)
-            before = play(model, ask)
-            curve = rewarded(model, ask, seed)
-            row = {"ask": ask, "before": before, "after": play(model, ask), "curve": curve}
+            model = taught(recipe, seed)
+            before = play(model)
+            curve = rewarded(model, seed)
+            row = {"before": before, "after": play(model), "curve": curve}
             results.add("reward.rows", key | row)
 
 
@@ -150,8 +151,7 @@ def speed(results: Results) -> None:
 def ship() -> None:
     """Train the shell game's model and the draft, unless they are there."""
     if not CUPS.exists():
-        torch.manual_seed(0)
-        model = teach(new_player(SHIPPED), SHIPPED, seed=0)
+        model = taught(SHIPPED, seed=0)
         model.half().save_pretrained(CUPS)
         model = GPT2.from_pretrained(CUPS)
         right = {ask: play(model, ask)["right"] for ask in (NOW, STEPS)}
