@@ -190,27 +190,32 @@ class Recipe:
     dots: bool = False
     chosen: bool = False  # whether it learns as well which way it is to answer
     n_layer: int = 2
-    steps: int = 2000
+    steps: int = 1500
     batch_size: int = 64
     lr: float = 3e-3
 
 
 PLAYERS = {
     "both": Recipe(written=0.5),  # one model that is asked either way
-    "now": Recipe(),
-    "now, 4 blocks": Recipe(n_layer=4),
     "dots": Recipe(written=1.0, dots=True),
     "every 2": Recipe(written=1.0, every=2),
     "every 4": Recipe(written=1.0, every=4),
+    "4 blocks": Recipe(n_layer=4),
 }
-SHIPPED = Recipe(written=0.5, steps=4000)
+SHIPPED = Recipe(written=0.5, steps=3000)
 # Rewarded: a model that answers one game in five in steps, as it chooses.
 CHOOSERS = {
     "seldom": Recipe(written=0.2, chosen=True),
-    "seldom, briefly": Recipe(written=0.2, chosen=True, steps=800),
+    "seldom, briefly": Recipe(written=0.2, chosen=True, steps=700),
     "never": Recipe(chosen=True),
 }
 REWARD = {"steps": 200, "groups": 8, "n": 16, "lr": 5e-4}
+
+
+def taught(recipe: Recipe, seed: int) -> GPT2:
+    """A player after training."""
+    torch.manual_seed(seed)
+    return teach(new_player(recipe), recipe, seed)
 
 
 def new_player(recipe: Recipe) -> GPT2:

@@ -8,7 +8,8 @@ however bad the draft is. Sources: Leviathan et al. 2023, algorithm 1; Chen et a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,7 +91,6 @@ class Reader:
         return logits[0, -n:]
 
 
-@torch.no_grad()
 def speculate(
     model: Model,
     draft: Model,
@@ -114,43 +114,52 @@ def speculate(
     place of ``accept``. Raises ValueError for more than one text, for vocabularies or devices that
     differ, and for a text that outgrows the window of either model.
     """
+    rounds = drafting(**locals())  # with all of the above
+    return deque(rounds, maxlen=1)[0] if max_new_tokens else Drafted(idx, 0, 0, 0)
+
+
+@torch.no_grad()
+def drafting(
+    model: Model,
+    draft: Model,
+    idx: Tensor,
+    max_new_tokens: int,
+    *,
+    ahead: int = 4,
+    eos_id: int | None = None,
+    generator: torch.Generator | None = None,
+    rule: Rule = accept,
+    **knobs: Any,
+) -> Iterator[Drafted]:
+    """The same, as it is after each round. ``knobs`` are those of ``next_probabilities``."""
     check_pair(model, draft, idx)
     for one in (model, draft):
         check_prompt(idx, max_new_tokens, window_of(one), "raise", eos_id)
     check_int("ahead", ahead, 0)
-    knobs: dict[str, Any] = {
-        "temperature": temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "min_p": min_p,
-    }
     stop = idx.size(1) + max_new_tokens
     large, small = Reader(model, stop - 1), Reader(draft, stop - 1)
     rounds = drafted = accepted = 0
     while idx.size(1) < stop:
-        n = min(ahead, stop - idx.size(1) - 1)  # the last token is the large model's own
+        T = idx.size(1)
+        n = min(ahead, stop - T - 1)  # the last token is the large model's own
+        q: list[Tensor] = []  # (1, V) each
         with eval_mode(model), eval_mode(draft):
-            q: list[Tensor] = []  # (1, V) each
-            ids = idx
-            for _ in range(n):
-                q.append(next_probabilities(small(ids, 1), **knobs))
+            while len(q) < n and (not q or int(idx[0, -1]) != eos_id):
+                q.append(next_probabilities(small(idx, 1), **knobs))
                 new = torch.multinomial(q[-1], 1, generator=generator)
-                ids = torch.cat([ids, new], dim=1)
-                if int(new) == eos_id:
-                    break
-            n = len(q)
-            p = next_probabilities(large(ids, n + 1), **knobs)  # (n + 1, V)
-        if n and p.size(1) != q[0].size(1):
+                idx = torch.cat([idx, new], dim=1)
+            p = next_probabilities(large(idx, len(q) + 1), **knobs)  # (n + 1, V)
+        if q and p.size(1) != q[0].size(1):
             raise ValueError(other_vocabulary(p.size(1), q[0].size(1)))
-        proposed = ids[0, idx.size(1) :]  # (n,)
-        kept, new_id = rule(p, torch.cat(q) if q else p[:0], proposed, generator)
-        rounds, drafted, accepted = rounds + 1, drafted + n, accepted + kept
-        if kept and int(proposed[kept - 1]) == eos_id:
-            return Drafted(ids[:, : idx.size(1) + kept], rounds, drafted, accepted)
-        idx = torch.cat([ids[:, : idx.size(1) + kept], ids.new_tensor([[new_id]])], dim=1)
-        if new_id == eos_id:
+        kept, last = rule(p, torch.cat(q) if q else p[:0], idx[0, T:], generator)
+        rounds, drafted, accepted = rounds + 1, drafted + len(q), accepted + kept
+        idx = idx[:, : T + kept]
+        ended = kept > 0 and int(idx[0, -1]) == eos_id
+        if not ended:
+            idx = torch.cat([idx, idx.new_tensor([[last]])], dim=1)
+        yield Drafted(idx, rounds, drafted, accepted)
+        if ended or last == eos_id:
             break
-    return Drafted(idx, rounds, drafted, accepted)
 
 
 def check_pair(model: Model, draft: Model, idx: Tensor) -> None:

@@ -33,16 +33,14 @@ from gpt2_edu.analysis.thought import (
     SEEDS,
     SHIPPED,
     VOTES,
-    Recipe,
     chi_square,
     drafted,
     gpt2_sized,
-    new_player,
     pass_times,
     play,
     rates,
     rewarded,
-    teach,
+    taught,
     tries,
     votes,
 )
@@ -50,7 +48,7 @@ from gpt2_edu.thought import cups
 from gpt2_edu.thought.cups import DOTS, NOW, STEPS
 from gpt2_site.make_since import Results
 
-ASKS = {"both": (NOW, STEPS), "now": (NOW,), "now, 4 blocks": (NOW,), "dots": (DOTS,)}
+ASKS = {"both": (NOW, STEPS), "4 blocks": (NOW,), "dots": (DOTS,)}
 WIDTHS = (1, 2, 3, 5, 9, 17)
 ROUNDED = ("8 bits", "4 bits")  # each pass restores all weights: measured at one length only
 
@@ -77,23 +75,24 @@ def main(*parts: str) -> None:
     results.begin("drafts", "rows", "chi_square", prompt=PROMPT, recipe=asdict(DRAFT_RECIPE))
     draft_losses(results)
     for seed in range(5):  # whole rounds, wherever it is stopped
+        player(results, "both", seed)
         if key := results.missing("tries.rows", seed=seed):
             results.add("tries.rows", key | tries(seed))
-        for name in PLAYERS:
-            player(results, name, seed)
-        reward(results, seed)
         if key := results.missing("votes.rows", seed=seed):
             results.add("votes.rows", key | votes(seed))
         for name in DRAFTS:
             for ahead in (4,) if name in ROUNDED else AHEAD:
                 if key := results.missing("drafts.rows", draft=name, ahead=ahead, seed=seed):
                     results.add("drafts.rows", key | drafted(name, ahead, seed))
-        if not seed:
-            for rule in RULES:
-                if results.missing("drafts.chi_square", rule=rule):
-                    results.add("drafts.chi_square", chi_square(rule))
-            if "speed" not in results.content:
-                speed(results)
+    for rule in RULES:
+        if results.missing("drafts.chi_square", rule=rule):
+            results.add("drafts.chi_square", chi_square(rule))
+    if "speed" not in results.content:
+        speed(results)
+    for seed in range(5):
+        reward(results, seed)
+        for name in PLAYERS:
+            player(results, name, seed)
 
 
 def player(results: Results, name: str, seed: int) -> None:
@@ -105,12 +104,6 @@ def player(results: Results, name: str, seed: int) -> None:
         for ask in missing:
             row = {"player": name, "ask": ask, "seed": seed} | play(model, ask)
             results.add("cups.rows", row)
-
-
-def taught(recipe: Recipe, seed: int) -> GPT2:
-    """A player after training."""
-    torch.manual_seed(seed)
-    return teach(new_player(recipe), recipe, seed)
 
 
 def reward(results: Results, seed: int) -> None:
