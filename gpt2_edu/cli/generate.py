@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from .. import fast, flops
 from ..checkpoints import checkpoints
@@ -19,11 +20,12 @@ from ..generation import Choice, stream
 from ..llama import Llama
 from ..machine.device import available_memory, named_device, pick_precision
 from ..machine.files import named_path
-from ..machine.messages import escape_control, short_repr
+from ..machine.messages import escape_control, join_some, short_repr
 from ..machine.options import option
 from ..model import GPT2
 from ..models import check_vocabulary, load_model, load_model_tokenizer, read_any_config
 from ..sampling import sample_next
+from ..thought.speculative import Drafted, drafting
 from ..tokenizer import RANKS, Encoding, load_encoding, stream_text, until
 from ..tuning import load_adapter, merge, prompt, with_roles
 from ..tuning.messages import has_roles
@@ -50,6 +52,11 @@ class GenerateOptions:
     )
     adapter: str | None = option(
         "a LoRA adapter to add to the model: its folder, or ask, for crane", None
+    )
+    draft: str | None = option(
+        "a smaller model with the same tokenizer, which drafts what the model checks; the text has "
+        "the model's distribution all the same",
+        None,
     )
     tokenizer: str | None = option(
         "another tokenizer than the model's own: a name, or a file of ranks", None
@@ -87,6 +94,7 @@ class GenerateOptions:
     'gpt2-edu generate "A crane" --temperature 1.5 --min-p 0.1 --stop-at "." "!"',
     'gpt2-edu generate "By the river, the crane" --model crane --grammar',
     'gpt2-edu generate "A crane" --model HuggingFaceTB/SmolLM2-135M',
+    'gpt2-edu generate "By the river, the crane" --model crane --draft draft',
     'gpt2-edu generate --ask "Who found the map?" --model runs/ask --temperature 0',
     positional="prompt",
 )
@@ -116,21 +124,28 @@ def generate(options: GenerateOptions) -> None:
     if options.grammar:
         choose = partial(sample_next, **knobs)
         knobs = {"choose": Constraint(tokenizer, [text] * options.samples, choose)}
+    elif tokenizer.n_vocab < model.config.vocab_size and options.draft is not None:
+        raise ValueError("--draft is for models all of whose rows are tokens: leave it out")
     elif tokenizer.n_vocab < model.config.vocab_size:  # rows that no token uses are not drawn
         drawn_from: Choice = partial(sample_next, **knobs)
         knobs = {"choose": lambda logits: drawn_from(logits[:, : tokenizer.n_vocab])}
     eos_id = tokenizer.eot_token if options.stop else None
-    columns = stream(
-        model,
-        torch.tensor([ids] * options.samples, device=device),
-        n,
-        repetition_penalty=options.repetition_penalty,
-        eos_id=eos_id,
-        use_cache=options.cache,
-        overflow=options.overflow,
-        predict=predict,
-        **knobs,
-    )
+    idx = torch.tensor([ids] * options.samples, device=device)
+    rounds: list[Drafted] = []
+    if options.draft is not None:
+        columns = from_draft(model, options.draft, idx, n, rounds, eos_id=eos_id, **knobs)
+    else:
+        columns = stream(
+            model,
+            idx,
+            n,
+            repetition_penalty=options.repetition_penalty,
+            eos_id=eos_id,
+            use_cache=options.cache,
+            overflow=options.overflow,
+            predict=predict,
+            **knobs,
+        )
     for line in filter(None, (fewer, note)):
         print(line, file=sys.stderr)
     if options.samples == 1:
@@ -141,12 +156,28 @@ def generate(options: GenerateOptions) -> None:
         for piece in pieces:
             show(piece)
         print()
+        if rounds:
+            last = rounds[-1]
+            kept = f"{last.accepted} of {last.drafted} drafted ones were kept"
+            new_ids = last.idx.size(1) - len(ids)
+            print(f"{new_ids} tokens in {last.rounds} passes: {kept}", file=sys.stderr)
         return
     drawn = [column.tolist() for column in columns]  # one list for each step
     for sample in range(options.samples):
         new = stream_text(tokenizer, (ids[sample] for ids in drawn if ids[sample] != eos_id))
         written = text + "".join(until(new, options.stop_at))
         show(f"--- {sample + 1}\n{written if options.ask is None else written.lstrip()}\n")
+
+
+def from_draft(
+    model: GPT2 | Llama, name: str, idx: Tensor, n: int, rounds: list[Drafted], **knobs: Any
+) -> Iterator[Tensor]:
+    """Yield the ids (1,) of each new token, which a smaller model drafts; ``rounds`` says how."""
+    draft, T = load_model(name).to(model.device), idx.size(1)
+    for found in drafting(model, draft, idx, n, **knobs):
+        rounds.append(found)
+        yield from found.idx[0, T:].split(1)
+        T = found.idx.size(1)
 
 
 def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
@@ -165,6 +196,17 @@ def checked(options: GenerateOptions) -> tuple[torch.device, torch.dtype]:
         raise ValueError("--grammar ends with the story: leave out --no-stop")
     if not options.fast and options.precision in ("bf16", "fp16"):
         raise ValueError(f"--no-fast is in float32: leave out --precision {options.precision}")
+    if options.draft is not None:
+        refused = {
+            "--samples": options.samples > 1,
+            "--grammar": options.grammar,
+            "--repetition-penalty": options.repetition_penalty != 1,
+            "--overflow crop": options.overflow == "crop",
+            "--compile": options.compile,
+            "--no-cache": not options.cache,
+        }
+        if given := [name for name, is_given in refused.items() if is_given]:
+            raise ValueError(f"--draft is for one plain text: leave out {join_some(given)}")
     device = named_device(options.device)
     dtype = pick_precision(options.precision, device)
     return device, dtype if options.fast else torch.float32

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -184,3 +185,27 @@ def test_with_the_grammar_each_text_is_a_story(run, refused, folder):
     assert "no story of Crane World begins with 'Once'" in refused(
         "generate", "Once", "--model", "crane", "--grammar"
     )
+
+
+def test_a_draft_leaves_the_text_as_it_is_and_says_how_it_went(capsys):
+    words = ["generate", "By the river, the crane", "--model", "crane", "--temperature", "0"]
+    main(words)
+    plain = capsys.readouterr().out
+    main([*words, "--draft", "draft"])
+    out, err = capsys.readouterr()
+    assert out == plain
+    tokens, passes, kept, drafted = map(int, re.findall(r"\d+", err.splitlines()[-1]))
+    assert passes < tokens <= passes + kept and kept <= drafted
+
+
+@pytest.mark.parametrize(
+    "extra", [["--samples", "2"], ["--grammar"], ["--no-cache"], ["--compile"]]
+)
+def test_what_a_draft_is_not_for_is_told(refused, extra):
+    said = refused("generate", "A crane", "--model", "crane", "--draft", "draft", *extra)
+    assert f"leave out {extra[0]}" in said
+
+
+def test_a_draft_of_another_vocabulary_is_told(refused, folder):
+    said = refused("generate", "A crane", "--model", "crane", "--draft", folder)
+    assert "must use the same tokenizer" in said
