@@ -1,0 +1,171 @@
+"""What the chapter on thought measures: tries, votes, the shell game, drafts."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+
+import pytest
+import torch
+
+from gpt2_edu import GPT2, load_tokenizer
+from gpt2_edu.analysis.since import STUDENT
+from gpt2_edu.analysis.thought import (
+    CUPS,
+    NUMBERS,
+    Recipe,
+    answered,
+    beginnings,
+    chi_square,
+    compare,
+    drafted,
+    in_steps,
+    interval,
+    new_player,
+    pass_times,
+    play,
+    rewarded,
+    said,
+    speed_up,
+    spell,
+    taught,
+    tries,
+    votes,
+)
+from gpt2_edu.thought import cups, pass_at_k
+from gpt2_edu.thought.cups import NOW, STEPS
+from gpt2_edu.tuning.reward import write
+
+
+def test_an_interval_by_hand():
+    found = interval([0.2, 0.3, 0.4, 0.3, 0.3])
+    assert found.mean == pytest.approx(0.3)
+    assert found.reach == pytest.approx(2.776 * math.sqrt(0.005) / math.sqrt(5))
+    for values in ([0.1], [0.1] * 6):
+        with pytest.raises(ValueError, match="2 to 5 values"):
+            interval(values)
+    assert set(STUDENT) == {2, 3, 4, 5}
+
+
+# ---- Tries and votes
+
+
+def test_beginnings_are_new_for_each_seed_and_equally_long():
+    first, second = beginnings(20, 0), beginnings(20, 1)
+    assert first.shape == second.shape == (20, 24)
+    assert not (first == second).all(dim=1).any()
+    assert (first[:, 0] == load_tokenizer("crane").eot_token).all()
+
+
+@pytest.mark.slow
+def test_tries_are_counted_as_the_formula_says():
+    found = tries(0, problems=12, n=8)
+    shares = [c / 8 for c in found["right"]]
+    assert found["judge"][0] == pytest.approx(fmean(shares)) == pytest.approx(found["likeliest"][0])
+    assert found["formula"] == [
+        pytest.approx(fmean(pass_at_k(8, c, k) for c in found["right"])) for k in NUMBERS[:4]
+    ]
+    assert found["judge"][3] == pytest.approx(found["formula"][3])  # the only group of eight
+    for way in ("likeliest", "per_token"):
+        assert all(way <= judge for way, judge in zip(found[way], found["judge"], strict=True))
+
+
+@pytest.mark.slow
+def test_votes_are_of_the_same_questions_as_the_greedy_answer():
+    found = votes(0, problems=8, n=4)
+    assert sum(row[0] for row in found["by_kind"].values()) == found["of"] == 8
+    for i, share in enumerate([found["greedy"], *found["right"][:2]]):
+        by_kind = sum(row[0] * row[1 + i] for row in found["by_kind"].values()) / 8
+        assert share == pytest.approx(by_kind)
+    assert found["greedy"] > 0.4
+
+
+# ---- The shell game
+
+
+@pytest.fixture(scope="module")
+def player() -> GPT2:
+    return GPT2.from_pretrained(CUPS)
+
+
+def test_the_shipped_player_fails_at_once_and_succeeds_in_steps(player):
+    at_once, in_steps = play(player, NOW, (1, 8), n=200), play(player, STEPS, (1, 8), n=200)
+    assert at_once["right"][0] > 0.95 and at_once["right"][1] < 0.4
+    assert min(in_steps["right"]) > 0.95
+    assert at_once["tokens"] == [2.0, 2.0] and in_steps["tokens"] == [2.0, 9.0]
+    assert at_once["written"] == [0.0, 0.0] and in_steps["written"] == [1.0, 1.0]
+    assert at_once["right_written"] == [None, None]
+
+
+def test_what_it_says_are_its_steps(player):
+    games = [cups.game(seed, 5) for seed in range(20)]
+    texts = said(player, games, STEPS, temperature=0.0)
+    assert sum(text == one.steps for text, one in zip(texts, games, strict=True)) > 18
+
+
+def test_a_new_player_knows_nothing_and_learns_one_swap_soon():
+    recipe = Recipe(steps=120)
+    assert play(new_player(recipe), NOW, (1,), n=100)["right"][0] < 0.6
+    losses_before = play(taught(recipe, 0), NOW, (1,), n=100)["right"][0]
+    assert losses_before > 0.6
+
+
+def test_the_reward_sees_the_answer_only():
+    assert answered("C AB CE steps: C E") == 1
+    assert answered("C AB CE steps: A E") == 1  # a wrong step, the right answer
+    assert answered("C AB CE now: E") == 1
+    assert answered("C AB CE now: C") == answered("C AB CE now: E …") == answered("C AB CE") == 0
+    assert in_steps("C AB CE steps: C E") and not in_steps("C AB CE now: E")
+
+
+def test_cut_off_texts_are_marked(player):
+    torch.manual_seed(0)
+    start = torch.tensor([cups.prompt(cups.game(0, 3))] * 40)
+    texts = spell(write(GPT2(player.config), start))  # untrained: it hardly ever ends
+    assert any(text.endswith(" …") for text in texts)
+    assert all(text.startswith(cups.game(0, 3).text) for text in texts)
+
+
+def test_a_reward_changes_what_a_player_chooses(monkeypatch):
+    """One that knows one swap and writes at random soon writes what is right."""
+    monkeypatch.setitem(rewarded.__globals__["REWARD"], "steps", 20)
+    monkeypatch.setattr(cups, "MOST", 1)
+    model = taught(Recipe(written=0.5, chosen=True, steps=150), 0)
+    curve = rewarded(model, 0, every=10)
+    assert [row["step"] for row in curve] == [10, 20]
+    assert 0 <= curve[0]["written"] <= 1 and curve[-1]["right"] > 0.5
+
+
+# ---- Drafts
+
+
+def test_counts_of_a_round_add_up():
+    found = drafted("two blocks", 4, 0, n=2)
+    ended_by_draft = found["rounds"] + found["accepted"] - found["tokens"]
+    assert 0 <= ended_by_draft <= 2  # a kept <|endoftext|> is followed by nothing
+    assert found["accepted"] <= found["drafted"] <= 4 * found["rounds"]
+
+
+@pytest.mark.slow
+def test_the_exact_rule_passes_and_the_wrong_one_does_not():
+    right = chi_square("exact", draws=4000, n=2, name="two blocks")
+    wrong = chi_square("from p", draws=4000, n=2, name="bigrams")
+    assert right["p"] > 1e-4 and wrong["p"] < 1e-10
+    assert right["degrees"] > 10
+
+
+def test_chi_square_by_hand():
+    found = compare([10, 20, 30], [20, 20, 20])
+    assert (found["statistic"], found["degrees"]) == (10, 2)
+    assert found["p"] == pytest.approx(math.exp(-5))
+
+
+def test_speed_is_tokens_by_passes():
+    assert speed_up(3.0, 4, {1: 10.0, 5: 11.0}, 1.0) == pytest.approx(2.0)
+    assert speed_up(1.0, 0, {1: 10.0}, 1.0) == 1.0
+
+
+def test_passes_are_timed_for_each_model_and_width(player):
+    found = pass_times({"cups": player}, (1, 3), rounds=3, length=8)
+    assert set(found) == {"cups"} and set(found["cups"]) == {1, 3}
+    assert all(0 < ms < 1000 for ms in found["cups"].values())
