@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from .. import crane
 from ..config import GPT2Config
-from ..generation import generate
+from ..generation import Model, generate
 from ..language_model import LanguageModel
 from ..model import GPT2
 from ..quantize import quantize
@@ -195,20 +195,15 @@ class Recipe:
     lr: float = 3e-3
 
 
+SHIPPED = Recipe(written=0.5, steps=3000)
 PLAYERS = {
-    "both": Recipe(written=0.5),  # one model that is asked either way
+    "both": SHIPPED,  # one model that is asked either way; that of seed 0 is the shipped one
     "dots": Recipe(written=1.0, dots=True),
     "every 2": Recipe(written=1.0, every=2),
     "every 4": Recipe(written=1.0, every=4),
     "4 blocks": Recipe(n_layer=4),
 }
-SHIPPED = Recipe(written=0.5, steps=3000)
-# Rewarded: a model that answers one game in five in steps, as it chooses.
-CHOOSERS = {
-    "seldom": Recipe(written=0.2, chosen=True),
-    "seldom, briefly": Recipe(written=0.2, chosen=True, steps=700),
-    "never": Recipe(chosen=True),
-}
+SELDOM = Recipe(written=0.2, chosen=True)  # one that chooses, and writes steps one time in five
 REWARD = {"steps": 200, "groups": 8, "n": 16, "lr": 5e-4}
 
 
@@ -302,9 +297,10 @@ def answered(text: str) -> float:
     return float(cups.judge(cups.read(text), text))
 
 
-def rewarded(model: GPT2, seed: int, every: int = 20) -> list[dict[str, Any]]:
+def rewarded(model: GPT2, seed: int, ask: str = "", every: int = 20) -> list[dict[str, Any]]:
     """Reward a player for right answers. Returns what it did on the way, by step.
 
+    Given a word that asks, it answers in this way; else it chooses the way as well.
     ``right``, ``written`` and ``tokens`` are those of its own texts since the last row, drawn as
     likely as it says, for games of 1 to 8 swaps.
     """
@@ -315,13 +311,16 @@ def rewarded(model: GPT2, seed: int, every: int = 20) -> list[dict[str, Any]]:
     def games() -> Tensor:
         swaps = chance.randint(1, cups.MOST)
         seeds = [chance.randrange(SEEDS["games"]) for _ in range(int(REWARD["groups"]))]
-        return torch.tensor([cups.prompt(cups.game(one, swaps)) for one in seeds])
+        return torch.tensor([cups.prompt(cups.game(one, swaps), ask) for one in seeds])
 
     def watch(step: Step) -> None:
         seen.append(step)
         if len(seen) % every == 0:
             texts = [text for one in seen[-every:] for text in one.texts]
-            lengths = [len(text.split()) - len(cups.read(text).text.split()) for text in texts]
+            lengths = [
+                len(text.removeprefix(cups.read(text).text).removeprefix(f" {ask}").split())
+                for text in texts
+            ]
             curve.append(
                 {
                     "step": len(seen),
@@ -405,14 +404,16 @@ RULES: dict[str, Rule] = {"exact": accept, "from p": from_p}
 class Remembered:
     """A model as a function from ids (1, T) to its last logits, each text computed once."""
 
-    def __init__(self, model: LanguageModel, last: int) -> None:
+    def __init__(self, model: Model, last: int) -> None:
         self.model, self.last = model, last
         self.known: dict[tuple[int, ...], Tensor] = {}
 
     def __call__(self, idx: Tensor) -> Tensor:
         key = tuple(idx[0].tolist())
         if key not in self.known:
-            self.known[key] = self.model(idx)[0][:, -self.last :]
+            output = self.model(idx)
+            logits = output[0] if isinstance(output, tuple) else output
+            self.known[key] = logits[:, -self.last :]
         return self.known[key]
 
 
@@ -546,10 +547,11 @@ def stored(path: Path = FILE) -> dict[str, Any]:
     """What ``make thought`` found. Rows have a ``seed``; see the function named for their content.
 
     "tries" has the ``rows`` of ``tries``, "votes" those of ``votes``. "cups" has the recipes of all
-    ``players`` and a row of ``play`` for each, with the word that ``ask``s; "reward" the recipes of
-    the ``choosers``, and for each ``play`` before and after ``rewarded``, with its ``curve``.
-    "drafts" has the ``rows`` of ``drafted``, the ``chi_square`` of each rule, and ``nats`` above
-    the floor of each draft; "speed" the ``pass_times`` and ``rates`` of the machine that it names.
+    ``players`` and a row of ``play`` for each, with the word that ``ask``s. "reward" has a row for
+    each player that was ``rewarded``, with the ``curve``, and with ``play`` before and after:
+    "both", asked for the answer at once, and "seldom", which chooses how to answer. "drafts" has
+    the ``rows`` of ``drafted``, the ``chi_square`` of each rule, and ``nats`` above the floor of
+    each draft; "speed" the ``pass_times`` and ``rates`` of the machine that it names.
     """
     content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content

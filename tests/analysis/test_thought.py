@@ -104,10 +104,9 @@ def test_what_it_says_are_its_steps(player):
 
 
 def test_a_new_player_knows_nothing_and_learns_one_swap_soon():
-    recipe = Recipe(steps=120)
-    assert play(new_player(recipe), NOW, (1,), n=100)["right"][0] < 0.6
-    losses_before = play(taught(recipe, 0), NOW, (1,), n=100)["right"][0]
-    assert losses_before > 0.6
+    recipe = Recipe(steps=200)
+    assert play(new_player(recipe), NOW, (1,), n=100)["right"][0] < 0.4
+    assert play(taught(recipe, 0), NOW, (1,), n=100)["right"][0] > 0.6
 
 
 def test_the_reward_sees_the_answer_only():
@@ -130,7 +129,7 @@ def test_a_reward_changes_what_a_player_chooses(monkeypatch):
     """One that knows one swap and writes at random soon writes what is right."""
     monkeypatch.setitem(rewarded.__globals__["REWARD"], "steps", 20)
     monkeypatch.setattr(cups, "MOST", 1)
-    model = taught(Recipe(written=0.5, chosen=True, steps=150), 0)
+    model = taught(Recipe(written=0.5, chosen=True, steps=200), 0)
     curve = rewarded(model, 0, every=10)
     assert [row["step"] for row in curve] == [10, 20]
     assert 0 <= curve[0]["written"] <= 1 and curve[-1]["right"] > 0.5
@@ -148,10 +147,10 @@ def test_counts_of_a_round_add_up():
 
 @pytest.mark.slow
 def test_the_exact_rule_passes_and_the_wrong_one_does_not():
-    right = chi_square("exact", draws=4000, n=2, name="two blocks")
-    wrong = chi_square("from p", draws=4000, n=2, name="bigrams")
-    assert right["p"] > 1e-4 and wrong["p"] < 1e-10
-    assert right["degrees"] > 10
+    right = chi_square("exact", draws=3000, name="bigrams")
+    wrong = chi_square("from p", draws=3000, name="bigrams")
+    assert right["p"] > 1e-4 and wrong["p"] < 1e-5
+    assert right["degrees"] >= 5
 
 
 def test_chi_square_by_hand():
