@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from statistics import fmean
 
 import pytest
@@ -12,7 +13,10 @@ from gpt2_edu import GPT2, load_tokenizer
 from gpt2_edu.analysis.since import STUDENT
 from gpt2_edu.analysis.thought import (
     CUPS,
+    DRAFTS,
     NUMBERS,
+    PLAYERS,
+    SELDOM,
     Recipe,
     answered,
     beginnings,
@@ -28,6 +32,7 @@ from gpt2_edu.analysis.thought import (
     said,
     speed_up,
     spell,
+    stored,
     taught,
     tries,
     votes,
@@ -35,6 +40,7 @@ from gpt2_edu.analysis.thought import (
 from gpt2_edu.thought import cups, pass_at_k
 from gpt2_edu.thought.cups import NOW, STEPS
 from gpt2_edu.tuning.reward import write
+from gpt2_site import make_thought
 
 
 def test_an_interval_by_hand():
@@ -168,3 +174,108 @@ def test_passes_are_timed_for_each_model_and_width(player):
     found = pass_times({"cups": player}, (1, 3), rounds=3, length=8)
     assert set(found) == {"cups"} and set(found["cups"]) == {1, 3}
     assert all(0 < ms < 1000 for ms in found["cups"].values())
+
+
+# ---- What is stored ------------------------------------------------------------------------------
+
+
+def test_a_run_that_was_killed_continues_where_it_was(tmp_path, monkeypatch):
+    made = []
+
+    def tried(seed):
+        made.append(seed)
+        if made.count(1) == 1 and seed == 1:
+            raise KeyboardInterrupt
+        return {"right": [seed]}
+
+    monkeypatch.setattr(make_thought, "FILE", tmp_path / "thought.json")
+    monkeypatch.setattr(make_thought, "tries", tried)
+    monkeypatch.setattr(make_thought, "DRAFTS", {})
+    monkeypatch.setattr(make_thought, "votes", lambda seed: {"right": [0.123456]})
+    counted = lambda rule, draws: {"rule": rule, "draws": draws}  # noqa: E731
+    monkeypatch.setattr(make_thought, "chi_square", counted)
+    for name in ("player", "reward", "speed", "draft_losses"):
+        monkeypatch.setattr(make_thought, name, lambda *_: None)
+    with pytest.raises(KeyboardInterrupt):
+        make_thought.main()
+    assert [row["seed"] for row in stored(tmp_path / "thought.json")["tries"]["rows"]] == [0]
+    stored.cache_clear()
+    make_thought.main()
+    assert made == [0, 1, 1, 2, 3, 4]
+    found = stored(tmp_path / "thought.json")
+    assert [row["right"] for row in found["tries"]["rows"]] == [[0], [1], [2], [3], [4]]
+    assert [row["rule"] for row in found["drafts"]["chi_square"]] == ["exact", "from p"]
+    assert found["votes"]["rows"][4] == {"seed": 4, "right": [0.1235]}
+
+
+def rows(place, **key):
+    """The stored rows with this key, one for each seed."""
+    section, name = place.split(".")
+    found = [row for row in stored()[section][name] if row.items() >= key.items()]
+    assert [row["seed"] for row in found] == list(range(len(found)))
+    return found
+
+
+def test_stored_rows_are_of_the_present_recipes():
+    content = stored()
+    assert content["cups"]["players"] == {name: asdict(one) for name, one in PLAYERS.items()}
+    assert content["reward"]["seldom"] == asdict(SELDOM)
+    assert {row["draft"] for row in content["drafts"]["rows"]} == set(DRAFTS)
+
+
+def test_the_judge_picks_better_than_the_model_itself_and_the_mean_promises_too_much():
+    found = rows("tries.rows")
+    at = NUMBERS.index(8)
+    for way in ("likeliest", "per_token"):
+        gaps = interval([row["judge"][at] - row[way][at] for row in found])
+        assert gaps.mean > gaps.reach
+    promised = interval([row["plugged"][at] - row["formula"][at] for row in found])
+    assert promised.mean > promised.reach
+    for row in found:
+        assert row["formula"][-1] == pytest.approx(row["judge"][-1], abs=1e-3)
+
+
+def test_votes_come_back_to_the_greedy_answer():
+    found = rows("votes.rows")
+    assert interval([row["right"][2] - row["right"][0] for row in found]).mean > 0
+    assert abs(interval([row["greedy"] - row["right"][2] for row in found]).mean) < 0.02
+
+
+def test_steps_do_what_an_answer_at_once_does_not():
+    eight = {
+        ask: interval([row["right"][7] for row in rows("cups.rows", player="both", ask=ask)])
+        for ask in (NOW, STEPS)
+    }
+    assert eight[NOW].mean < 0.3 and eight[STEPS].mean > 0.9
+    longer = [row["right"][8] for row in rows("cups.rows", player="both", ask=STEPS)]
+    assert max(longer) < 0.4  # ten swaps, which no game of training had
+
+
+def test_a_reward_makes_steps_chosen_and_mends_no_answer_at_once():
+    for row in rows("reward.rows", player="seldom"):
+        assert row["before"]["written"][7] < 0.3 and row["after"]["written"][7] > 0.9
+        assert row["after"]["right"][7] > row["before"]["right"][7]
+    for row in rows("reward.rows", player="both"):
+        assert row["after"]["right"][7] < row["before"]["right"][7] + 0.06
+
+
+def test_the_exact_rule_passed_and_the_other_did_not():
+    right, wrong = stored()["drafts"]["chi_square"]
+    assert right["p"] > 0.01 and right["draws"] == 100_000
+    assert wrong["p"] < 1e-50
+
+
+def test_a_better_draft_is_accepted_more_often():
+    def share(draft):
+        found = rows("drafts.rows", draft=draft, ahead=4)
+        return interval([row["accepted"] / row["drafted"] for row in found])
+
+    assert share("8 bits").mean > share("one block").mean > share("bigrams").mean + 0.3
+    nats = stored()["drafts"]["nats"]
+    assert nats["8 bits"] < nats["one block"] < nats["two blocks"]
+
+
+def test_a_pass_over_five_tokens_costs_little_more_than_one_where_weights_come_from_memory():
+    passes = stored()["speed"]["passes"]
+    assert passes["gpt2"]["5"] < 2 * passes["gpt2"]["1"]
+    assert passes["draft"]["1"] > 0.2 * passes["crane"]["1"]  # overhead: no gain on a CPU
