@@ -63,6 +63,26 @@ export class Engine {
   }
 
   /**
+   * Write `n` tokens, some of them drafted by another model (speculative.mjs).
+   * @param {string} model
+   * @param {{draft: string, ids: number[], n: number, key?: string, settings?: object}} request
+   * @returns {Promise<{rounds: import("./speculative.mjs").Round[]}>}
+   */
+  speculate(model, request) {
+    return this.ask({ call: "speculate", model, ...request }).answer;
+  }
+
+  /**
+   * Tokens a second with a draft and without (race.mjs). Returns the answer and a way to stop.
+   * @param {string} model
+   * @param {{draft: string, ids: number[], n: number, settings?: object}} request
+   * @param {(share: number) => void} [onProgress]
+   */
+  race(model, request, onProgress) {
+    return this.ask({ call: "race", model, ...request }, { onProgress });
+  }
+
+  /**
    * A part of a module's weights, by rows and columns: [first, end]; at most `most` of either.
    * @param {string} model
    * @param {{module: string, rows: number[], columns: number[], most?: number}} request

@@ -8,7 +8,7 @@ import { checkKnobs, draw, nextProbabilities, randomNumbers } from "./sampling.m
 /** @import { Knobs } from "./sampling.mjs" */
 /** @import { Tape } from "./tape.mjs" */
 
-const CHUNK = 64; // tokens of a prompt at a time, so that its tables stay small
+export const CHUNK = 64; // tokens of a prompt at a time, so that its tables stay small
 
 /**
  * Yields each new id with the probabilities that it was drawn from, until `eosId` or `n` tokens.

@@ -8,18 +8,20 @@
 import { Adapted, readAdapter, strengthen } from "./adapter.mjs";
 import { pickBackend } from "./backend.mjs";
 import { stream } from "./generation.mjs";
+import { inPlace } from "./edits.mjs";
 import { download, PUBLISHED } from "./hub.mjs";
 import { loadModel } from "./load.mjs";
 import { CANCELLED, isList, shown, SUPERSEDED } from "./messages.mjs";
 import { partOf } from "./parts.mjs";
+import { race } from "./race.mjs";
 import { toFile } from "./rounded.mjs";
+import { speculate } from "./speculative.mjs";
 import { readRounded, storeRounded } from "./storage.mjs";
 import { Tape } from "./tape.mjs";
 import { nextTask } from "./tasks.mjs";
 
 /** @import { Source } from "./load.mjs" */
 /** @import { GPT2 } from "./model.mjs" */
-/** @import { Edit } from "./tape.mjs" */
 /** @typedef {{id: number, call: string, key?: string, [more: string]: any}} Request */
 
 const NO_MEMORY = "this browser has no memory left: use fewer tokens, or a smaller model";
@@ -98,14 +100,22 @@ export class Host {
     if (request.call === "load") return this.load(request);
     if (request.call === "unload") return this.close(request.model);
     if (request.call === "download") return this.download(request);
-    const model = this.models.get(request.model);
-    if (!model) throw new Error(`there is no model ${shown(request.model)}: load it first`);
+    const model = this.named(request.model);
     if (request.call === "run") return this.run(model, request);
     if (request.call === "stream") return this.stream(model, request);
+    if (request.call === "speculate") return this.speculate(model, request);
+    if (request.call === "race") return this.race(model, request);
     if (request.call === "part") return partOf(model, request);
     if (request.call === "adapt") return this.adapt(model, request);
     if (request.call === "strengthen") return strengthen(model, request.strength);
     throw new Error(`unknown call ${shown(request.call)}`);
+  }
+
+  /** @param {string} name */
+  named(name) {
+    const model = this.models.get(name);
+    if (!model) throw new Error(`there is no model ${shown(name)}: load it first`);
+    return model;
   }
 
   /**
@@ -219,39 +229,31 @@ export class Host {
     }
     return { ids: written };
   }
-}
 
-/**
- * Edits that can be sent: numbers, {scale} to multiply by, or {set: [[index, value], …]}.
- * @param {Record<string, ArrayLike<number> | {scale?: number, set?: [number, number][]}>} edits
- * @returns {Record<string, Edit>}
- */
-function inPlace(edits) {
-  return Object.fromEntries(
-    Object.entries(edits).map(([path, edit]) => {
-      if (isList(edit)) return [path, /** @type {ArrayLike<number>} */ (edit)];
-      const { scale, set } = /** @type {{scale?: any, set?: any}} */ (edit ?? {});
-      if (isList(set) && set.every(isList)) {
-        return [path, (/** @type {Float32Array} */ values) => inCells(path, values, set)];
-      }
-      if (!Number.isFinite(scale)) {
-        throw new Error(`the edit of ${shown(path)} must be numbers, {scale} or {set}`);
-      }
-      return [path, (/** @type {Float32Array} */ values) => values.map((value) => value * scale)];
-    }),
-  );
-}
+  /**
+   * @param {GPT2} model
+   * @param {Request} request  {draft, ids, n, settings}
+   */
+  async speculate(model, { draft, ids, n, settings }) {
+    const rounds = [];
+    for await (const round of speculate(model, this.named(draft), ids, n, settings)) {
+      rounds.push(round);
+      await nextTask();
+      this.stop.signal.throwIfAborted();
+    }
+    return { rounds };
+  }
 
-/**
- * @param {string} path
- * @param {Float32Array} values
- * @param {[number, number][]} set
- */
-function inCells(path, values, set) {
-  for (const [index, value] of set) {
-    if (!(Number.isInteger(index) && index in values))
-      throw new Error(`${path} has no number ${shown(index)}`);
-    values[index] = value;
+  /**
+   * @param {GPT2} model
+   * @param {Request} request  {draft, ids, n, settings}
+   */
+  race(model, { id, draft, ids, n, settings }) {
+    return race(model, this.named(draft), ids, n, settings, async (progress) => {
+      this.post({ id, progress });
+      await nextTask();
+      this.stop.signal.throwIfAborted();
+    });
   }
 }
 

@@ -23,6 +23,7 @@ import {
 import { GROUP, roundTo } from "./rounding.mjs";
 import { nextProbabilities } from "./sampling.mjs";
 import { numParameters } from "./shapes.mjs";
+import { lacking } from "./speculative.mjs";
 import { list, open, remove } from "./storage.mjs";
 import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
 
@@ -37,6 +38,7 @@ import { END_OF_TEXT, SPACE } from "./tokenizer.mjs";
   bundledAdapter,
   bundledModel,
   describe,
+  lacking,
   list,
   loadTokenizer,
   nextProbabilities,
