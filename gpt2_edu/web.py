@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from .language_model import LanguageModel
 
 UNITS = 10_000  # of the published runs
+# The tokenizer that comes with each: a draft has its large model's, the shell game a list of words.
+MODELS = {"crane": "crane", "novice": "crane", "gpt2": "gpt2", "draft": None, "cups": None}
 ASSETS = Path(__file__).resolve().parent / "assets"
 
 
@@ -56,10 +58,11 @@ def merges(encoding: tiktoken.Encoding) -> bytes:
 
 
 def files_script(name: str) -> str:
-    """A script with the files of the model "crane" or "novice", of the tokenizer "gpt2", or with
-    stored passes: "gpt2_runs", "crane_learned", attention of the snapshots of its training,
-    "crane_units", where the units of its MLPs fire most, "crane_grammar", all that a page needs to
-    train on Crane World, and "crane_ask", the adapter with which the model answers questions.
+    """A script with the files of the model "crane", "novice", "draft" or "cups", of the tokenizer
+    "gpt2", or with stored passes: "gpt2_runs", "crane_learned", attention of the snapshots of
+    its training, "crane_units", where the units of its MLPs fire most, "crane_grammar", all that a
+    page needs to train on Crane World, and "crane_ask", the adapter with which the model answers
+    questions.
 
     The config is text, the weights are in base64, the merges in base64 after gzip. "crane" also
     has all words of Crane World, so that a page can report words that the model has not seen, and
@@ -76,10 +79,11 @@ def files_script(name: str) -> str:
     if name in stored:
         content = json.dumps(stored[name](), separators=(",", ":"))
         return f"(globalThis.gpt2Files ??= {{}}).{name} = {content};\n"
-    if name not in ("crane", "gpt2", "novice"):
-        raise ValueError(f'there are files for "crane", "novice" and "gpt2", not for {name!r}')
-    tokenizer = load_tokenizer("gpt2" if name == "gpt2" else "crane")
-    files: dict[str, Any] = {"merges": _compressed_merges(tokenizer)}
+    if name not in MODELS:
+        raise ValueError(f"there are files for {', '.join(map(repr, MODELS))}, not for {name!r}")
+    files: dict[str, Any] = {}
+    if tokenizer := MODELS[name]:
+        files["merges"] = _compressed_merges(load_tokenizer(tokenizer))
     if name != "gpt2":
         folder = ASSETS / name
         files["config.json"] = (folder / "config.json").read_text(encoding="utf-8")

@@ -8,6 +8,8 @@ from ..tape import Ledger
 from .ask import Asked, exchanges
 from .attention import Attention
 from .bars import Bars
+from .cups import Shuffled
+from .draft import Speculated
 from .live import Live
 from .matrix import Matrix
 from .plot import Plot, heat
@@ -26,6 +28,8 @@ __all__ = [
     "Matrix",
     "Plot",
     "Rewarded",
+    "Shuffled",
+    "Speculated",
     "Stairs",
     "Tokens",
     "exchanges",

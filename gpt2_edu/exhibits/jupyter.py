@@ -51,7 +51,7 @@ def script() -> str:
     style = f'document.createElement("style"), {{ textContent: {json.dumps(css)} }}'
     parts = [
         f"document.head.append(Object.assign({style}));",
-        *(files_script(name) for name in ("crane", "crane_ask", "crane_grammar", "gpt2")),
+        *map(files_script, ("crane", "crane_ask", "crane_grammar", "cups", "draft", "gpt2")),
         *(static(name) for name in ("gpt2.js", "base.js", "flow.js", "deep.js", "live.js")),
     ]
     return "\n".join(["if (!globalThis.gpt2) {", *parts, "}"])

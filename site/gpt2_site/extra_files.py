@@ -26,6 +26,8 @@ FILES = (
     "crane_grammar",
     "crane_learned",
     "crane_units",
+    "cups",
+    "draft",
     "gpt2",
     "gpt2_runs",
     "novice",

@@ -19,6 +19,7 @@ from gpt2_edu.exercises.record import Progress
 from gpt2_edu.labs import Lab
 from gpt2_edu.labs.lab import InJupyter
 from gpt2_edu.machine.display import Exhibit
+from gpt2_edu.thought import cups
 from gpt2_edu.tuning import with_roles
 from gpt2_site.theme import STYLES
 from tests.exhibits.test_reward import found
@@ -48,6 +49,8 @@ EXAMPLES = (
     exhibits.Live("example", MATRIX, first="Point at a number."),
     exhibits.Plot(FIGURE, "The loss falls.", alt="A line that falls from 4 to 1."),
     exhibits.Rewarded(found=found()),
+    exhibits.Shuffled(GPT2(cups.config()).eval(), cups.game(0, 3), caption="A shell game."),
+    exhibits.Speculated(PLAIN, PLAIN, load_tokenizer("crane"), ["A crane"], caption="Drafts."),
     exhibits.Stairs(),
     exhibits.Tokens("A crane ate fish."),
     ParityTable(

@@ -26,7 +26,7 @@ LIMITS = {  # kB
     "deep": 43,
     "scale": 9,
     "card": 12,  # most of it sentences
-    "live": 56,
+    "live": 63,
     "learn": 16,  # the choices, the curve, stories, heads, gradients, and every refusal
     "reward": 12,
 }
@@ -47,14 +47,14 @@ def test_every_file_can_be_read_in_one_sitting():
     assert {name: length for name, length in lengths.items() if length > 300} == {}
 
 
-@pytest.mark.parametrize("name", ["crane", "gpt2", "novice"])
+@pytest.mark.parametrize("name", list(web.MODELS))
 def test_files_travel_in_scripts_unchanged(name):
     before, _, after = web.files_script(name).partition(f".{name} = ")
     assert before == "(globalThis.gpt2Files ??= {})"
     files = json.loads(after.rstrip(";\n"))
-    assert gzip.decompress(base64.b64decode(files.pop("merges"))) == web.merges(
-        load_tokenizer("gpt2" if name == "gpt2" else "crane")
-    )
+    if tokenizer := web.MODELS[name]:
+        merges = gzip.decompress(base64.b64decode(files.pop("merges")))
+        assert merges == web.merges(load_tokenizer(tokenizer))
     if name != "gpt2":
         folder = web.ASSETS / name
         assert files.pop("config.json") == (folder / "config.json").read_text()

@@ -73,10 +73,12 @@ const STORED = {
 
 export function bundleScript(name) {
   if (STORED[name]) return `(globalThis.gpt2Files ??= {}).${name} = ${STORED[name]()};\n`;
-  const files = { merges: gzipSync(merges(name)).toString("base64") };
+  const files = RANKS[name] ? { merges: gzipSync(merges(name)).toString("base64") } : {};
+  if (name !== "gpt2") {
+    files["config.json"] = read(`${name}/config.json`, "utf8");
+    files["model.safetensors"] = read(`${name}/model.safetensors`, "base64");
+  }
   if (name === "crane") {
-    files["config.json"] = read("crane/config.json", "utf8");
-    files["model.safetensors"] = read("crane/model.safetensors", "base64");
     const { tokens } = fromRanks(read(RANKS.crane, "latin1"));
     files.words = tokens.filter((token) => /^ ?[a-z]+$/i.test(token)).join(" "); // nearly all words
     files.deeds = ofTests("flow").deeds;

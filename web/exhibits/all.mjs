@@ -7,7 +7,9 @@ import { blocks } from "./blocks.mjs";
 import { cache } from "./cache.mjs";
 import { crane } from "./crane.mjs";
 import { cost } from "./cost.mjs";
+import { cups } from "./cups.mjs";
 import { downhill } from "./downhill.mjs";
+import { draft } from "./draft.mjs";
 import { define } from "./exhibit.mjs";
 import { heads } from "./heads.mjs";
 import { layernorm } from "./layernorm.mjs";
@@ -32,7 +34,9 @@ define("blocks", blocks, { takesLlama: true });
 define("cache", cache);
 define("crane", crane, { needsModel: false });
 define("cost", cost, { needsModel: false });
+define("cups", cups, { needsModel: false }); // it loads its own, when asked
 define("downhill", downhill, { needsModel: false });
+define("draft", draft, { needsModel: false }); // so does this one
 define("heads", heads, { takesLlama: true });
 define("layernorm", layernorm);
 define("mask", mask, { takesLlama: true });

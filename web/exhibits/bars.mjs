@@ -12,11 +12,19 @@ const WIDEST = 24; // characters of a name
 export class Bars {
   /**
    * @param {{label?: string, rows?: number, onPick?: (id: number) => void, hint?: string,
-   *   write?: (p: number) => string}} [options]  what a click on a bar does, and says; how a number
-   *   is written
+   *   write?: (p: number) => string, was?: string}} [options]  what a click on a bar does, and says;
+   *   how a number is written; what stands before the number of the ghost
    */
-  constructor({ label = "what comes next", rows = 6, onPick, hint = "", write = share } = {}) {
+  constructor({
+    label = "what comes next",
+    rows = 6,
+    onPick,
+    hint = "",
+    write = share,
+    was = "was",
+  } = {}) {
     this.write = write;
+    this.was = was;
     this.names = 4; // characters of the longest yet
     this.rows = Array.from({ length: rows }, () => {
       const parts = { name: make("b"), share: make("i"), change: make("s") };
@@ -63,7 +71,7 @@ export class Bars {
       row.bar.style.setProperty("--before", String((before ?? p) / full));
       const moved = before !== undefined && Math.abs(p - before) >= 5e-4 * full;
       row.bar.classList.toggle("moved", moved);
-      row.change.textContent = moved ? `was ${this.write(before)}` : note;
+      row.change.textContent = moved ? `${this.was} ${this.write(before)}` : note;
     });
   }
 

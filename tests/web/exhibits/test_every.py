@@ -13,7 +13,9 @@ from gpt2_edu.web import save_for_page
 from tests.web.exhibits.test_ask import SETTINGS as ASK
 from tests.web.exhibits.test_cost import SETTINGS as COST
 from tests.web.exhibits.test_crane import SETTINGS as CRANE
+from tests.web.exhibits.test_cups import SETTINGS as CUPS
 from tests.web.exhibits.test_downhill import SETTINGS as DOWNHILL
+from tests.web.exhibits.test_draft import SETTINGS as DRAFT
 from tests.web.exhibits.test_museum import cases
 from tests.web.exhibits.test_own_model import TOKENIZER, choose
 from tests.web.exhibits.test_rotation import SETTINGS as ROTATION
@@ -29,7 +31,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cache": {},
     "cost": COST,
     "crane": CRANE,
+    "cups": CUPS,
     "downhill": DOWNHILL,
+    "draft": DRAFT,
     "heads": {"head": "1.0"},
     "layernorm": {},
     "mask": {"word": "city", "at": 3, "watch": 6, "words": []},
@@ -73,7 +77,9 @@ KEYS = [
     ("cache", "p > button", "Enter", "?steps=2"),
     ("cost", ".choice button", "ArrowRight Enter", "?job=train"),
     ("crane", "[aria-label^='query of crane']", "ArrowRight ArrowUp", "?q.x=0.8&q.y=0.8"),
+    ("cups", ".cups button", "Enter ArrowRight Enter", "?swaps=AC+BD+AB&now=false&steps=false"),
     ("downhill", "input[type=range]", "ArrowRight ArrowRight", "?steps=2"),
+    ("draft", "input[type=range]", "ArrowRight", "?ahead=4"),
     ("heads", ".thumbs button", "ArrowRight Enter", "?head=1.1&off=1.1"),
     ("layernorm", ".strip button", "ArrowLeft Enter", "?at=5"),
     ("mask", "input[type=checkbox]", "Space", "?mask=false"),

@@ -1,0 +1,171 @@
+"""A small model drafts for a large one: which tokens stay, pass by pass of the large model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..language_model import LanguageModel
+from ..machine.display import Exhibit, figure
+from ..sampling import next_probabilities
+from ..tokenizer import Encoding
+from .matrix import number
+from .tokens import token_label
+
+WRITTEN = 32  # tokens at most
+BARS = 5
+MARKS = {"stays": "✓", "goes": "✗", "unread": "–"}
+
+
+class Speculated(Exhibit):
+    """A text of a model, of which another has drafted some tokens, with p, q and darts of each.
+
+    model and draft share a vocabulary. ``settings`` goes to the exhibit of the page, with all
+    beginnings; the first one is continued here, with the darts that the page throws.
+    """
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        draft: LanguageModel,
+        encoding: Encoding,
+        texts: Sequence[str],
+        *,
+        ahead: int = 4,
+        caption: str = "",
+    ) -> None:
+        self.texts, self.ahead, self.caption = texts, ahead, caption
+        ids = [encoding.eot_token, *encoding.encode_ordinary(texts[0])]
+        self.rounds = list(_rounds(model, draft, encoding, ids, ahead))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """For ``Live("draft", speculated, first=…, **speculated.settings)``."""
+        return {"texts": list(self.texts), "ahead": self.ahead, "found": self.rounds}
+
+    def __repr__(self) -> str:
+        return f"Speculated({self.texts[0]!r}, {len(self.rounds)} passes)"
+
+    def html(self) -> str:
+        columns = ["pass", *(f"drafted {i + 1}" for i in range(self.ahead)), "and one more"]
+        head = "".join(f'<th scope="col">{name}</th>' for name in columns)
+        rows = "".join(self._row(n, one) for n, one in enumerate(self.rounds, start=1))
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        legend = "Under each token q of the draft and p of the model; ✓ it stays, ✗ it goes."
+        body = f'<div class="g2-scroll">{table}</div>'
+        return figure("speculated", self.caption, body, legend)
+
+    def _row(self, n: int, one: dict[str, Any]) -> str:
+        cells = [
+            f"<code>{escape(token['name'])}</code> {MARKS[token['fate']]}<br><small>"
+            f"{number(token['q'], 2)}, {number(token['p'], 2)}</small>"
+            for token in one["drafted"]
+        ]
+        cells += [""] * (self.ahead - len(cells))
+        if one["next"]:
+            p = number(one["next"]["p"], 2)
+            cells.append(f"<code>{escape(one['next']['name'])}</code><br><small>{p}</small>")
+        else:
+            cells.append("")
+        return f'<tr><th scope="row">{n}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+
+
+def _rounds(
+    model: LanguageModel, draft: LanguageModel, encoding: Encoding, ids: list[int], ahead: int
+) -> Iterator[dict[str, Any]]:
+    """What web/exhibits/drafting.mjs shows of each pass, under the same names.
+
+    The plain form of ``thought.speculate``: without caches, with the darts of the page's seed 0.
+    """
+    throw = _darts(0)
+    show = {encoding.eot_token: "⟨end⟩"}
+
+    def name(i: int) -> str:
+        return show.get(i) or token_label(encoding.decode_single_token_bytes(i))
+
+    def bars(p: Tensor, q: Tensor | None) -> list[Any]:
+        first = [] if q is None else _likeliest(q)[:2]
+        rest = [i for i in _likeliest(p) if i not in first]
+        shown = sorted(first + rest[: BARS - len(first)], key=lambda i: -p[i].item())
+        return [
+            [i, name(i), _rounded(p[i].item()), None if q is None else _rounded(q[i].item())]
+            for i in shown
+        ]
+
+    end = len(ids) + WRITTEN
+    begun = len(ids)
+    while len(ids) < end and (len(ids) == begun or ids[-1] != encoding.eot_token):
+        drafted: list[int] = []
+        q: list[Tensor] = []
+        while len(drafted) < min(ahead, end - len(ids) - 1) and encoding.eot_token not in drafted:
+            q += _next(draft, ids + drafted, 1)
+            drafted.append(_drawn(q[-1], throw))
+        p = _next(model, ids + drafted, len(drafted) + 1)
+        tokens: list[dict[str, Any]] = []
+        rest = p[-1]
+        fate = "stays"
+        for i, token in enumerate(drafted):
+            dart = throw() if fate == "stays" else None
+            if dart is not None and dart * q[i][token] >= p[i][token]:
+                fate, rest = "goes", (p[i] - q[i]).clamp(min=0)
+            own = {"name": name(token), "fate": fate, "bars": bars(p[i], q[i])}
+            own |= {"q": _rounded(q[i][token].item()), "p": _rounded(p[i][token].item())}
+            tokens.append(own | {"dart": None if dart is None else round(dart, 3)})
+            fate = "unread" if fate == "goes" else fate
+        stay = [i for i, one in zip(drafted, tokens, strict=True) if one["fate"] == "stays"]
+        ids += stay
+        one: dict[str, Any] = {"drafted": tokens, "next": None}
+        rest = rest / rest.sum()
+        chosen = _drawn(rest, throw)
+        if not (stay and ids[-1] == encoding.eot_token):
+            ids.append(chosen)
+            one["next"] = {"name": name(chosen), "p": _rounded(rest[chosen].item())}
+            one["next"]["bars"] = bars(rest, None)
+        yield one
+
+
+@torch.no_grad()
+def _next(model: LanguageModel, ids: list[int], last: int) -> list[Tensor]:
+    """Probabilities (V,) of the token after each of the last ones."""
+    logits, _ = model(torch.tensor([ids]))
+    return list(next_probabilities(logits[0, -last:]).double())
+
+
+def _likeliest(p: Tensor) -> list[int]:
+    return p.argsort(descending=True, stable=True).tolist()
+
+
+def _rounded(p: float) -> float:
+    """To what is shown, so that it is the same on every machine; small ones stay above 0."""
+    return max(round(p, 3), 1e-4)
+
+
+def _drawn(p: Tensor, throw: Any) -> int:
+    """The token that a dart hits on the line of all tokens."""
+    left = throw()
+    ids = p.nonzero().flatten().tolist()
+    for i in ids:
+        left -= p[i].item()
+        if left < 0:
+            return i
+    return ids[-1]  # the sum was a little below 1
+
+
+def _darts(seed: int) -> Any:
+    """Random numbers as the page has them: "sfc32" of PractRand, web/sampling.mjs."""
+    state = [seed % 2**32, seed // 2**32 % 2**32, 0, 1]
+
+    def throw() -> float:
+        a, b, c, counter = state
+        total = (a + b + counter) % 2**32
+        turned = (c << 21 | c >> 11) % 2**32
+        state[:] = [b ^ b >> 9, (c + (c << 3)) % 2**32, (turned + total) % 2**32, counter + 1]
+        return total / 2**32
+
+    for _ in range(12):
+        throw()
+    return throw
