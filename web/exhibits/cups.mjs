@@ -66,7 +66,7 @@ export function cups({ settings, state, model, say, element, update, complain })
   const stripTitle = make(
     "p",
     { class: "soft" },
-    "what the model reads, and then one of two questions:",
+    "what the model reads; after it comes the word that asks, now: or steps:",
   );
   const answer = (/** @type {Way} */ way) => {
     state.set({ [way]: true });

@@ -6,6 +6,7 @@ import { fixed, make, quoted } from "./dom.mjs";
 import { asRows, is, raced, reason, summed } from "./draft_words.mjs";
 import { Drafting } from "./drafting.mjs";
 import { Passes, bar, dart, tokensOf } from "./passes.mjs";
+import { move } from "./motion.mjs";
 import { Switchboard, slider } from "./switchboard.mjs";
 
 /** @import { Pass, Wanted } from "./drafting.mjs" */
@@ -14,9 +15,9 @@ import { Switchboard, slider } from "./switchboard.mjs";
 const MOST = 8; // tokens ahead
 const ALL = 99; // passes: more than any text has
 const KEY = /** @type {const} */ ([
-  ["q", "q, with which the draft drew the token"],
-  ["p", "p, which the large model gives it"],
-  ["dart", "a dart somewhere on q: the token stays where it meets p as well"],
+  ["q", "q, the draft's probability of its token"],
+  ["p", "p, the large model's"],
+  ["dart", "a dart somewhere on q: the token stays if p reaches that far"],
 ]);
 
 /** @type {import("./exhibit.mjs").Kind} */
@@ -75,10 +76,24 @@ export function draft({ settings, state, model, say, sentence, element, update, 
   const tracks = make("div", { class: "tracks", "aria-hidden": "true" });
   const bars = new Bars({ rows: 5, was: "q" });
   const written = make("p", { class: "drafted" });
-  const counts = make("table", { class: "counts" });
+  const counts = make("div");
   const race = button("measure in this browser", () => measure());
   const progress = make("progress", { "aria-label": "measured", hidden: true });
-  const measured = make("p", { class: "soft", role: "status" });
+  const measured = make("div", { class: "measured", role: "status" });
+
+  const sides = make(
+    "div",
+    { class: "sides" },
+    make("div", {}, title, tracks, bars.element),
+    make(
+      "div",
+      {},
+      written,
+      counts,
+      make("div", { class: "side-by-side" }, race, progress),
+      measured,
+    ),
+  );
 
   /** @type {Pass[]} */
   let passes = [];
@@ -101,7 +116,9 @@ export function draft({ settings, state, model, say, sentence, element, update, 
     try {
       const { answer, cancel } = await drafting.race(asked, (done) => (progress.value = done));
       stop = cancel;
-      measured.textContent = raced(await answer, asked.ahead);
+      if (JSON.stringify(wanted()) !== JSON.stringify(asked)) stop(); // another choice since then
+      const { rows, sentence } = raced(await answer, asked.ahead);
+      measured.replaceChildren(asCounts(rows), make("p", { class: "soft" }, sentence));
       complain("");
     } catch (error) {
       if (!/cancelled/.test(String(error))) complain(error);
@@ -140,19 +157,7 @@ export function draft({ settings, state, model, say, sentence, element, update, 
       sentence,
       key,
       list.list,
-      make(
-        "div",
-        { class: "sides" },
-        make("div", {}, title, tracks, bars.element),
-        make(
-          "div",
-          {},
-          written,
-          counts,
-          make("div", { class: "side-by-side" }, race, progress),
-          measured,
-        ),
-      ),
+      sides,
     ],
     show: async (latest) => {
       const asked = wanted();
@@ -163,10 +168,13 @@ export function draft({ settings, state, model, say, sentence, element, update, 
       const found =
         now === stored ? { passes: settings.found, cut: 0 } : await drafting.find(asked);
       if (!latest()) return;
-      if (now !== shown) measured.textContent = "";
+      if (now !== shown) measured.replaceChildren();
       [passes, shown] = [found.passes, now];
       const many = Math.min(state.get("passes"), passes.length);
-      list.set(passes, many);
+      const took = list.set(passes, many);
+      for (const one of [sentence, sides]) {
+        if (took) move(one, [{ opacity: 0 }, { opacity: 0, offset: 0.99 }, {}], { duration: took });
+      }
       const [pass, token] = state.get("token").split(".").map(Number);
       const there = pass < many && token < tokensOf(passes[pass]).length;
       const [n, i] = there ? [pass, token] : [many - 1, turned(passes[many - 1])];
@@ -179,11 +187,7 @@ export function draft({ settings, state, model, say, sentence, element, update, 
         ...passes.slice(0, many).flatMap(tokensOf).flatMap(stands),
       );
       const sum = summed(passes.slice(0, many));
-      counts.replaceChildren(
-        ...asRows(sum).map(([name, value]) =>
-          make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)),
-        ),
-      );
+      counts.replaceChildren(asCounts(asRows(sum)));
       say(
         `${many} ${many === 1 ? "pass" : "passes"} of the large model gave ${sum.written} tokens, ` +
           `${fixed(sum.written / many, 2)} per pass; of ${sum.drafted} drafted tokens ${sum.stays} stay.` +
@@ -217,6 +221,14 @@ export function draft({ settings, state, model, say, sentence, element, update, 
   };
 }
 
+/** @param {[string, string][]} rows */
+function asCounts(rows) {
+  const cells = rows.map(([name, value]) =>
+    make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)),
+  );
+  return make("table", { class: "counts" }, ...cells);
+}
+
 /**
  * A token that is in the text, in the colour of the model that it is from.
  * @param {Token} token
@@ -231,7 +243,7 @@ function stands(token) {
  * The token on which a pass turned: the one that goes, or the last.
  * @param {Pass} pass
  */
-function turned({ drafted, next }) {
+function turned({ drafted }) {
   const goes = drafted.findIndex(({ fate }) => fate === "goes");
-  return goes < 0 ? drafted.length - (next ? 0 : 1) : goes;
+  return goes < 0 ? Math.max(0, drafted.length - 1) : goes;
 }

@@ -49,21 +49,30 @@ export function asRows({ passes, drafted, judged, stays, written }) {
 }
 
 /**
+ * What was measured, and what the passes let one expect.
  * @param {Race} race
  * @param {number} ahead
  */
 export function raced({ plain, drafted, perPass, passes: { one, many, draft } }, ahead) {
-  const round = ahead * draft + many;
-  return (
-    `${speed(plain)} tokens a second alone, ${speed(drafted)} with the draft, ` +
-    `${fixed(median(drafted) / median(plain), 2)} times as many (median of ${plain.length} turns, ` +
-    `least to most in brackets). A pass of the large model takes ${fixed(one, 2)} ms over one token and ` +
-    `${fixed(many, 2)} ms over ${ahead + 1}, a pass of the draft ${fixed(draft, 2)} ms. With ` +
-    `${fixed(perPass, 2)} tokens per pass, that makes ${fixed(perPass, 2)} × ${fixed(one, 2)} ÷ ` +
-    `(${ahead} × ${fixed(draft, 2)} + ${fixed(many, 2)}) = ${fixed((perPass * one) / round, 2)}. A draft ` +
-    `pays where a pass over ${ahead + 1} tokens takes little longer than one over a single token; here it ` +
-    `takes ${fixed(many / one, 1)} times as long.`
-  );
+  const ms = (/** @type {number} */ time) => `${fixed(time, 2)} ms`;
+  const times = fixed(median(drafted) / median(plain), 2);
+  /** @type {[string, string][]} */
+  const rows = [
+    ["tokens a second, alone", speed(plain)],
+    ["with the draft", speed(drafted)],
+    ["so many times as many", times],
+    ["a pass over one token", ms(one)],
+    [`a pass over ${ahead + 1}`, ms(many)],
+    ["a pass of the draft", ms(draft)],
+    ["tokens per pass", fixed(perPass, 2)],
+  ];
+  const expected = (perPass * one) / (ahead * draft + many);
+  const sentence =
+    `Medians of ${plain.length} turns (least to most). The passes let one expect ` +
+    `${fixed(perPass, 2)} × ${fixed(one, 2)} ÷ (${ahead} × ${fixed(draft, 2)} + ${fixed(many, 2)}) = ` +
+    `${fixed(expected, 2)}. A draft pays where a pass over ${ahead + 1} tokens takes little longer than ` +
+    `a pass over one; here it takes ${fixed(many / one, 1)} times as long.`;
+  return { rows, sentence };
 }
 
 /** @param {number[]} all */

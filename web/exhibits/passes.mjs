@@ -26,7 +26,8 @@ export class Passes {
   }
 
   /**
-   * The first passes of a text. One that joins those that are there is seen to happen.
+   * The first passes of a text. One that joins those that are there is seen to happen; returned are
+   * the milliseconds that it takes.
    * @param {Pass[]} passes  of the whole text
    * @param {number} many
    */
@@ -36,8 +37,8 @@ export class Passes {
     const before = list.children.length;
     while (list.children.length > many) list.lastElementChild?.remove();
     for (let n = before; n < many; n++) list.append(this.row(passes[n], n));
-    if (before && many > before) arrive(list.children[before]);
     this.passes = passes;
+    return before && many > before ? arrive(list.children[before]) : 0;
   }
 
   /**
@@ -129,6 +130,7 @@ function arrive(/** @type {Element} */ row) {
     if (dart) move(dart, FALL, { delay: judged });
     if (mark) move(mark, [{ opacity: 0 }, { opacity: 1 }], { delay: judged + COPY });
   });
+  return read + GATHER + cells.length * COPY;
 }
 
 /** @param {Token} token */
