@@ -1,6 +1,6 @@
 """Interactive exhibits in JupyterLab and Notebook 7.
 
-The first cell outputs the bundled scripts and their data (3 MB), then immediately replaces that
+The first cell outputs the bundled scripts and their data (4 MB), then immediately replaces that
 output by the stylesheet. Jupyter executes the script when it arrives and saves only the last
 output, so the notebook does not grow. After a reload exhibits are static until the first cell runs.
 """

@@ -1,6 +1,8 @@
 // Drafted texts come with the large model's own probabilities, whatever the draft is.
 
 import { beforeAll, describe, expect, test } from "vitest";
+import { Engine } from "../client.mjs";
+import { Host } from "../host.mjs";
 import { inMemory, loadModel } from "../load.mjs";
 import { PlainBackend } from "../plain.mjs";
 import { race } from "../race.mjs";
@@ -174,6 +176,28 @@ test("what cannot be drafted is refused", async () => {
   await refused("at least one id", model, draft, [], 3);
   await refused("temperature", model, draft, PROMPT, 3, { temperature: -1 });
   expect(await all(speculate(model, draft, PROMPT, 0))).toEqual([]);
+});
+
+test("behind messages it is the same, and a draft that is not there is named", async () => {
+  const port = { postMessage: (message) => host.receive(message) };
+  const host = new Host((data) => port.onmessage({ data }));
+  const engine = new Engine(port);
+  const files = randomModel(SMALL);
+  const weights = inMemory(files.weights);
+  await engine.load("large", { config: files.config, weights, backend: "plain" });
+  const request = { draft: "small", ids: PROMPT, n: 6, settings: { ahead: 2, seed: 3 } };
+  await expect(engine.speculate("large", request)).rejects.toThrow('no model "small"');
+  const { config, weights: own } = randomModel({
+    ...SMALL,
+    n_layer: 2,
+    n_embd: 4,
+    n_positions: 11,
+  });
+  await engine.load("small", { config, weights: inMemory(own), backend: "plain" });
+  const { rounds } = await engine.speculate("large", request);
+  expect(rounds).toEqual(await all(speculate(model, draft, PROMPT, 6, request.settings)));
+  const race = engine.race("large", request, () => race.cancel());
+  await expect(race.answer).rejects.toThrow("cancelled");
 });
 
 test("a race measures both ways, in turns", async () => {
