@@ -22,15 +22,15 @@ const TURNS = 5;
  * @param {GPT2} draft
  * @param {number[]} ids
  * @param {number} n  tokens of each text, which does not end before
- * @param {{ahead?: number, temperature?: number, turns?: number, least?: number}} [settings]
+ * @param {{ahead?: number, draftTemperature?: number, turns?: number, least?: number}} [settings]
  * @param {(share: number) => Promise<void> | void} [told]  how much is done; it may throw, to stop
  * @returns {Promise<Race>}
  */
 export async function race(model, draft, ids, n, settings = {}, told = () => {}) {
-  const { ahead = 4, temperature = 1, turns = TURNS, least = LEAST } = settings;
-  const alone = (/** @type {number} */ seed) => stream(model, ids, n, { temperature, seed });
+  const { ahead = 4, draftTemperature, turns = TURNS, least = LEAST } = settings;
+  const alone = (/** @type {number} */ seed) => stream(model, ids, n, { seed });
   const withDraft = (/** @type {number} */ seed) =>
-    speculate(model, draft, ids, n, { ahead, temperature, seed });
+    speculate(model, draft, ids, n, { ahead, draftTemperature, seed });
   /** @type {Leg[]} */
   const plain = [];
   /** @type {Leg[]} */

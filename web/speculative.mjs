@@ -23,13 +23,16 @@ import { checkKnobs, draw, nextProbabilities, randomNumbers } from "./sampling.m
  * @param {GPT2} draft  with the same vocabulary
  * @param {number[]} prompt
  * @param {number} n
- * @param {Knobs & {ahead?: number, seed?: number, eosId?: number | null}} [settings]  ahead: tokens
- *   that are drafted at most for one pass
+ * @param {Knobs & {ahead?: number, draftTemperature?: number, seed?: number, eosId?: number | null}}
+ *   [settings]  ahead: tokens that are drafted at most for one pass; draftTemperature: if the draft is to
+ *   have another one
  * @returns {AsyncGenerator<Round>}
  */
 export async function* speculate(model, draft, prompt, n, settings = {}) {
   const { ahead = 4, seed = 0, eosId = null } = settings;
+  const own = { ...settings, temperature: settings.draftTemperature ?? settings.temperature };
   checkKnobs(settings);
+  checkKnobs(own);
   check(model, draft, prompt, n, ahead);
   const random = randomNumbers(seed);
   const most = prompt.length + n - 1; // tokens that are read
@@ -42,7 +45,7 @@ export async function* speculate(model, draft, prompt, n, settings = {}) {
       const q = [];
       while (drafted.length < longest && drafted.at(-1) !== eosId) {
         const [logits] = await small.read([...ids, ...drafted]);
-        q.push(nextProbabilities(logits, settings));
+        q.push(nextProbabilities(logits, own));
         drafted.push(draw(q[q.length - 1], random));
       }
       const rows = await large.read([...ids, ...drafted], drafted.length + 1);

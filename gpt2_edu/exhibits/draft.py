@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
 from typing import Any
 
@@ -24,7 +24,8 @@ MARKS = {"stays": "✓", "goes": "✗", "unread": "–"}
 class Speculated(Exhibit):
     """A text of a model, of which another has drafted some tokens, with p, q and darts of each.
 
-    model and draft share a vocabulary. ``settings`` goes to the exhibit of the page, with all
+    model and draft share a vocabulary. ``temperature`` is that of the draft alone: whatever it is,
+    the text is the model's. ``settings`` goes to the exhibit of the page, with all
     beginnings; the first one is continued here, with the darts that the page throws.
     """
 
@@ -36,16 +37,25 @@ class Speculated(Exhibit):
         texts: Sequence[str],
         *,
         ahead: int = 4,
+        temperature: float = 1.0,
+        seed: int = 0,
         caption: str = "",
     ) -> None:
         self.texts, self.ahead, self.caption = texts, ahead, caption
+        self.temperature, self.seed = temperature, seed
         ids = [encoding.eot_token, *encoding.encode_ordinary(texts[0])]
-        self.rounds = list(_rounds(model, draft, encoding, ids, ahead))
+        self.rounds = list(_rounds(model, draft, encoding, ids, ahead, temperature, _darts(seed)))
 
     @property
     def settings(self) -> dict[str, Any]:
         """For ``Live("draft", speculated, first=…, **speculated.settings)``."""
-        return {"texts": list(self.texts), "ahead": self.ahead, "found": self.rounds}
+        return {
+            "texts": list(self.texts),
+            "ahead": self.ahead,
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "found": self.rounds,
+        }
 
     def __repr__(self) -> str:
         return f"Speculated({self.texts[0]!r}, {len(self.rounds)} passes)"
@@ -75,13 +85,18 @@ class Speculated(Exhibit):
 
 
 def _rounds(
-    model: LanguageModel, draft: LanguageModel, encoding: Encoding, ids: list[int], ahead: int
+    model: LanguageModel,
+    draft: LanguageModel,
+    encoding: Encoding,
+    ids: list[int],
+    ahead: int,
+    temperature: float,
+    throw: Callable[[], float],
 ) -> Iterator[dict[str, Any]]:
     """What web/exhibits/drafting.mjs shows of each pass, under the same names.
 
-    The plain form of ``thought.speculate``: without caches, with the darts of the page's seed 0.
+    The plain form of ``thought.speculate``: without caches, with the darts that the page throws.
     """
-    throw = _darts(0)
     show = {encoding.eot_token: "⟨end⟩"}
 
     def name(i: int) -> str:
@@ -102,7 +117,7 @@ def _rounds(
         drafted: list[int] = []
         q: list[Tensor] = []
         while len(drafted) < min(ahead, end - len(ids) - 1) and encoding.eot_token not in drafted:
-            q += _next(draft, ids + drafted, 1)
+            q += _next(draft, ids + drafted, 1, temperature)
             drafted.append(_drawn(q[-1], throw))
         p = _next(model, ids + drafted, len(drafted) + 1)
         tokens: list[dict[str, Any]] = []
@@ -129,10 +144,12 @@ def _rounds(
 
 
 @torch.no_grad()
-def _next(model: LanguageModel, ids: list[int], last: int) -> list[Tensor]:
+def _next(
+    model: LanguageModel, ids: list[int], last: int, temperature: float = 1.0
+) -> list[Tensor]:
     """Probabilities (V,) of the token after each of the last ones."""
     logits, _ = model(torch.tensor([ids]))
-    return list(next_probabilities(logits[0, -last:]).double())
+    return list(next_probabilities(logits[0, -last:], temperature=temperature).double())
 
 
 def _likeliest(p: Tensor) -> list[int]:
@@ -144,7 +161,7 @@ def _rounded(p: float) -> float:
     return max(round(p, 3), 1e-4)
 
 
-def _drawn(p: Tensor, throw: Any) -> int:
+def _drawn(p: Tensor, throw: Callable[[], float]) -> int:
     """The token that a dart hits on the line of all tokens."""
     left = throw()
     ids = p.nonzero().flatten().tolist()
@@ -155,7 +172,7 @@ def _drawn(p: Tensor, throw: Any) -> int:
     return ids[-1]  # the sum was a little below 1
 
 
-def _darts(seed: int) -> Any:
+def _darts(seed: int) -> Callable[[], float]:
     """Random numbers as the page has them: "sfc32" of PractRand, web/sampling.mjs."""
     state = [seed % 2**32, seed // 2**32 % 2**32, 0, 1]
 

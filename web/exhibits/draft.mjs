@@ -26,8 +26,8 @@ export function draft({ settings, state, model, say, sentence, element, update, 
   const texts = settings.texts;
   state.declare("text", texts[0]);
   state.declare("ahead", settings.ahead, { min: 1, max: MOST, whole: true });
-  state.declare("temperature", 1, { min: 0, max: 2 });
-  state.declare("seed", 0, { min: 0, max: 1e9, whole: true });
+  state.declare("tau", settings.temperature, { min: 0, max: 2 });
+  state.declare("seed", settings.seed, { min: 0, max: 1e9, whole: true });
   state.declare("passes", 2, { min: 1, max: ALL, whole: true });
   state.declare("token", "", { typed: false });
   const drafting = new Drafting(() => model.started());
@@ -51,7 +51,7 @@ export function draft({ settings, state, model, say, sentence, element, update, 
   );
   const controls = new Switchboard(state, [
     slider("ahead", "tokens drafted for a pass", { min: 1, max: MOST, step: 1, decimals: 0 }),
-    slider("temperature", "temperature τ", {
+    slider("tau", "temperature of the draft alone", {
       max: 2,
       step: 0.05,
       show: (tau) => (tau === 0 ? "0 (greedy)" : fixed(tau, 2)),
@@ -102,10 +102,15 @@ export function draft({ settings, state, model, say, sentence, element, update, 
 
   /** @returns {Wanted} */
   const wanted = () => {
-    const [text, ahead, temperature, seed] = state.all("text", "ahead", "temperature", "seed");
-    return { text, ahead, temperature, seed };
+    const [text, ahead, draftTemperature, seed] = state.all("text", "ahead", "tau", "seed");
+    return { text, ahead, draftTemperature, seed };
   };
-  const stored = JSON.stringify({ text: texts[0], ahead: settings.ahead, temperature: 1, seed: 0 });
+  const stored = JSON.stringify({
+    text: texts[0],
+    ahead: settings.ahead,
+    draftTemperature: settings.temperature,
+    seed: settings.seed,
+  });
 
   /** On the reader's machine. */
   async function measure() {
@@ -195,7 +200,7 @@ export function draft({ settings, state, model, say, sentence, element, update, 
       );
     },
     concerns: (changed) =>
-      ["text", "ahead", "temperature", "seed", "passes", "token"].some((one) => changed.has(one)),
+      ["text", "ahead", "tau", "seed", "passes", "token"].some((one) => changed.has(one)),
     act: async (hand) => {
       await hand.press(step);
       await hand.pause(2500);

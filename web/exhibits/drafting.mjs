@@ -16,7 +16,7 @@ import { END } from "./page_model.mjs";
 /** @typedef {{name: string, p: number, bars: Likeliest}} Next  p: what it was drawn with */
 /** @typedef {{drafted: Drafted[], next: Next | null}} Pass  of the large model */
 /** @typedef {{passes: Pass[], cut: number}} Found  cut: tokens that are left out, so that all fits */
-/** @typedef {{text: string, ahead: number, temperature: number, seed: number}} Wanted */
+/** @typedef {{text: string, ahead: number, draftTemperature: number, seed: number}} Wanted */
 
 const [LARGE, SMALL] = ["drafted, large", "drafted, small"]; // in the engine
 const WRITTEN = 32; // tokens at most
@@ -80,9 +80,9 @@ export class Drafting {
    * @param {(share: number) => void} told
    * @returns {Promise<{answer: Promise<Race>, cancel: () => void}>}
    */
-  async race({ text, ahead, temperature }, told) {
+  async race({ text, ahead, draftTemperature }, told) {
     const { engine, ids } = await this.prepare(text);
-    const settings = { ahead, temperature };
+    const settings = { ahead, draftTemperature };
     return engine.race(LARGE, { draft: SMALL, ids, n: RACED, settings }, told);
   }
 

@@ -19,6 +19,8 @@ DRAFTED = (("␣ate", "stays", 0.3, 0.6, 0.9), ("␣red", "goes", 0.5, 0.1, 0.4)
 SETTINGS = {  # the numbers are made up
     "texts": ["A crane", "Six pigeons"],
     "ahead": 3,
+    "temperature": 1,
+    "seed": 0,
     "found": [
         {
             "drafted": [
@@ -40,9 +42,9 @@ def models() -> tuple[GPT2, GPT2]:
     return GPT2.from_pretrained("crane").eval(), GPT2.from_pretrained(ASSETS / "draft").eval()
 
 
-def speculated(text: str, ahead: int) -> Speculated:
+def speculated(text: str, ahead: int, **more: Any) -> Speculated:
     """What Python finds."""
-    return Speculated(*models(), load_tokenizer("crane"), [text], ahead=ahead)
+    return Speculated(*models(), load_tokenizer("crane"), [text], ahead=ahead, **more)
 
 
 @pytest.fixture
@@ -144,14 +146,28 @@ def test_a_token_shows_its_bars_its_dart_and_the_reason(exhibit):
     assert widths[0] == pytest.approx(5 * widths[1], rel=0.05)
 
 
-def test_greedy_drafts_stay_where_both_have_the_same_likeliest_token(shown_draft):
-    shown = shown_draft(query={"temperature": "0", "passes": "99"})
-    rows = fates(shown)
-    assert {fate for row in rows for _, fate in row} >= {"stays", "next"}
-    assert {share for row in shown.table().values() for share in row[:2]} <= {"0.000", "1.000", "–"}
-    before = shown.sentence
-    press(shown, "other darts")
-    assert shown.sentence == before  # no dart decides anything
+@pytest.mark.parametrize("temperature", [0, 2])
+def test_the_draft_may_have_another_temperature_and_other_darts(shown_draft, temperature):
+    text = "In the city by the river, the crane"
+    shown = shown_draft(query={"tau": str(temperature), "passes": "99"})
+    found = []
+    for seed in range(3):
+        rounds = speculated(text, 4, temperature=temperature, seed=seed).rounds
+        assert fates(shown) == expected(rounds)
+        found += [fate for row in fates(shown) for _, fate in row]
+        if not temperature:
+            shares = {row[0] for row in shown.table().values()}
+            assert shares <= {"1.000", "–"}  # q of what a greedy draft proposes
+        press(shown, "other darts")
+    assert {"stays", "goes", "next"} <= set(found)
+
+
+def test_what_a_chapter_chooses_is_the_first_frame(exhibit, pages):
+    more = {"ahead": 3, "temperature": 1.5, "seed": 4}
+    found = speculated("Six pigeons sat", **more)
+    shown = exhibit("draft", **found.settings, query={"passes": "99"})
+    assert fates(shown) == expected(found.rounds)
+    assert not [url for url in pages.asked if "/files/" in url]
 
 
 def test_it_is_measured_when_asked_and_another_choice_stops_it(shown_draft):
