@@ -97,50 +97,63 @@ def _rounds(
 
     The plain form of ``thought.speculate``: without caches, with the darts that the page throws.
     """
-    show = {encoding.eot_token: "⟨end⟩"}
-
-    def name(i: int) -> str:
-        return show.get(i) or token_label(encoding.decode_single_token_bytes(i))
-
-    def bars(p: Tensor, q: Tensor | None) -> list[Any]:
-        first = [] if q is None else _likeliest(q)[:2]
-        rest = [i for i in _likeliest(p) if i not in first]
-        shown = sorted(first + rest[: BARS - len(first)], key=lambda i: -p[i].item())
-        return [
-            [i, name(i), _rounded(p[i].item()), None if q is None else _rounded(q[i].item())]
-            for i in shown
-        ]
-
-    end = len(ids) + WRITTEN
-    begun = len(ids)
-    while len(ids) < end and (len(ids) == begun or ids[-1] != encoding.eot_token):
+    start, eot = len(ids), encoding.eot_token
+    while len(ids) < start + WRITTEN and (len(ids) == start or ids[-1] != eot):
         drafted: list[int] = []
         q: list[Tensor] = []
-        while len(drafted) < min(ahead, end - len(ids) - 1) and encoding.eot_token not in drafted:
+        longest = min(ahead, start + WRITTEN - len(ids) - 1)
+        while len(drafted) < longest and eot not in drafted:
             q += _next(draft, ids + drafted, 1, temperature)
             drafted.append(_drawn(q[-1], throw))
         p = _next(model, ids + drafted, len(drafted) + 1)
-        tokens: list[dict[str, Any]] = []
-        rest = p[-1]
-        fate = "stays"
-        for i, token in enumerate(drafted):
-            dart = throw() if fate == "stays" else None
-            if dart is not None and dart * q[i][token] >= p[i][token]:
-                fate, rest = "goes", (p[i] - q[i]).clamp(min=0)
-            own = {"name": name(token), "fate": fate, "bars": bars(p[i], q[i])}
-            own |= {"q": _rounded(q[i][token].item()), "p": _rounded(p[i][token].item())}
-            tokens.append(own | {"dart": None if dart is None else round(dart, 3)})
-            fate = "unread" if fate == "goes" else fate
-        stay = [i for i, one in zip(drafted, tokens, strict=True) if one["fate"] == "stays"]
-        ids += stay
-        one: dict[str, Any] = {"drafted": tokens, "next": None}
-        rest = rest / rest.sum()
-        chosen = _drawn(rest, throw)
-        if not (stay and ids[-1] == encoding.eot_token):
-            ids.append(chosen)
-            one["next"] = {"name": name(chosen), "p": _rounded(rest[chosen].item())}
-            one["next"]["bars"] = bars(rest, None)
-        yield one
+        darts, stay, rest = _judged(p, q, drafted, throw)
+        token = _drawn(rest, throw)
+        ids += drafted[:stay]
+        ends = stay > 0 and ids[-1] == eot
+        ids += [] if ends else [token]
+        fates = ["stays"] * stay + ["goes"] + ["unread"] * len(drafted)
+        yield {
+            "drafted": [
+                {
+                    **_token(encoding, one, p[i], q[i]),
+                    "fate": fates[i],
+                    "q": _rounded(q[i][one].item()),
+                    "dart": round(darts[i], 3) if i < len(darts) else None,
+                }
+                for i, one in enumerate(drafted)
+            ],
+            "next": None if ends else _token(encoding, token, rest),
+        }
+
+
+def _judged(
+    p: list[Tensor], q: list[Tensor], drafted: list[int], throw: Callable[[], float]
+) -> tuple[list[float], int, Tensor]:
+    """The darts, how many tokens stay, and (V,) what the token after them is drawn from."""
+    darts: list[float] = []
+    for i, token in enumerate(drafted):
+        darts.append(throw())
+        if darts[i] * q[i][token] >= p[i][token]:
+            lacking = (p[i] - q[i]).clamp(min=0)
+            return darts, i, lacking / lacking.sum()
+    return darts, len(drafted), p[-1]
+
+
+def _token(encoding: Encoding, token: int, p: Tensor, q: Tensor | None = None) -> dict[str, Any]:
+    """A token's name, its p, and the likeliest in its place, with q of a draft."""
+    first = [] if q is None else _likeliest(q)[:2]
+    rest = [i for i in _likeliest(p) if i not in first]
+    shown = sorted(first + rest[: BARS - len(first)], key=lambda i: -p[i].item())
+
+    def name(i: int) -> str:
+        end = i == encoding.eot_token
+        return "⟨end⟩" if end else token_label(encoding.decode_single_token_bytes(i))
+
+    bars = [
+        [i, name(i), _rounded(p[i].item()), None if q is None else _rounded(q[i].item())]
+        for i in shown
+    ]
+    return {"name": name(token), "p": _rounded(p[token].item()), "bars": bars}
 
 
 @torch.no_grad()
