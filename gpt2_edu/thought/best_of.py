@@ -13,9 +13,9 @@ from ..machine.messages import short_repr
 def pass_at_k(n: int, c: int, k: int) -> float:
     """The probability that one of k tries is right, estimated from n tries of which c are.
 
-    It is 1 - C(n - c, k) / C(n, k), the share of all sets of k tries with a right one: the mean of
-    1 - (1 - p)^k over many draws of n tries is too high by as much as p scatters. Source: Chen et
-    al. 2021, section 2.1. Raises ValueError unless 0 ≤ c ≤ n and 1 ≤ k ≤ n.
+    It is 1 - C(n - c, k) / C(n, k), the share of all sets of k tries with a right one, and right on
+    average. 1 - (1 - c/n)^k is too low on average, because (1 - p)^k is convex in p. Source: Chen
+    et al. 2021, section 2.1. Raises ValueError unless 0 ≤ c ≤ n and 1 ≤ k ≤ n.
     """
     check_int("n", n, 1)
     check_int("c", c, 0)
