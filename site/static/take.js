@@ -20,9 +20,7 @@
    * @param {Element} figure
    */
   function named(figure) {
-    const caption = figure.matches(".g2-live")
-      ? null
-      : figure.querySelector("figcaption, caption");
+    const caption = figure.matches(".g2-live") ? null : figure.querySelector("figcaption, caption");
     const text = caption?.textContent || heading(figure);
     const [first] = /^.{9,}?[.?!](?=\s|$)/s.exec(text.trim()) ?? [text.trim()];
     return first.length > LONGEST ? `${first.slice(0, LONGEST - 1)}…` : first;
