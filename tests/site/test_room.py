@@ -53,3 +53,10 @@ def test_nothing_grows_and_the_text_stays(browser, address, name, width):
     assert [(was, now) for was, now in pairs if now[1] > was[1] + 1] == []
     assert scant == [], "the height it has, and the room that the styles keep for it"
     assert shifts < MOST
+
+
+def test_results_of_a_search_move_nothing(opened):
+    page = opened("search.html?q=mask", before=f"({SHIFTS})()")
+    page.locator("#search-results > li").first.wait_for()
+    page.wait_for_timeout(100)  # for the frame that shows them
+    assert page.evaluate("shifts") < MOST
