@@ -88,6 +88,8 @@ MARKUP = [
     (re.compile(r'<th class="head[^>]*><p></p></th>|<th scope="col"></th>'), "<td></td>"),
     # Most words of code have the colour of the text (code.css): half of a page's elements.
     (re.compile(r'<span class="(?:bp|err|n|ne|nn|o|p|vm|w)">([^<]*)</span>'), r"\1"),
+    # A heading does not break within a name.
+    (re.compile(r'(GPT-\d)(?=[^<]*<a class="headerlink")'), r'<span class="whole">\1</span>'),
     # A heading's own link is for the pointer; by keyboard "On this page" has the same ones.
     (re.compile(r'<a class="headerlink"'), r'\g<0> aria-hidden="true" tabindex="-1"'),
     # A wide table scrolls in a box of its own.
