@@ -34,8 +34,7 @@ export class Takeaway {
       one.textContent = name;
       return one;
     };
-    this.link = make("a", {}, "See it in the picture of the whole");
-    this.there = make("p", { hidden: true }, this.link, ", or in any chapter.");
+    this.there = make("p", { hidden: true });
     this.prompt = make("input", { type: "text", "aria-label": "the beginning of a text" });
     this.written = make("p", { class: "story written" });
     this.judged = make("p", { class: "soft", role: "status" });
@@ -68,7 +67,9 @@ export class Takeaway {
               .marks.at(-1)
               ?.story.match(/\S+\s*/g) ?? []; // its own
           const query = new URLSearchParams({ text: words.slice(0, WORDS).join("").trim() });
-          this.link.href = `${root}book/model.html?${query}`;
+          const href = `${root}book/model.html?${query}`;
+          const link = make("a", { href }, "See it in the picture of the whole");
+          this.there.replaceChildren(link, ", or in any chapter.");
           this.there.hidden = root === undefined;
           return `All exhibits of the book now show ${name}, until you choose another.`;
         }),
