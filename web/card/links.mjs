@@ -42,3 +42,11 @@ export function address(place) {
   const [page, heading] = PLACES[place].split("#");
   return `../${page}.html${heading ? `#${heading}` : ""}`;
 }
+
+/**
+ * The chapter of a place.
+ * @param {string} place
+ */
+export function chapter(place) {
+  return `chapter ${Number.parseInt(PLACES[place].split("/")[1])}`;
+}

@@ -5,7 +5,7 @@ import { make } from "../exhibits/dom.mjs";
 import { DEVICES, FORMS, FULL, cacheBytes, flopsByPart, parameters } from "./count.mjs";
 import { parametersByPart, shapes, share, sum } from "./count.mjs";
 import { lines } from "./lines.mjs";
-import { address } from "./links.mjs";
+import { address, chapter } from "./links.mjs";
 import { many } from "./read.mjs";
 import { bytes, percent, table, work } from "./tables.mjs";
 
@@ -123,9 +123,17 @@ function entry(line, cards, i) {
   if (!line) return make("div", {}, ...of, make("p", { class: "soft" }, "no such line"));
   const { topic, place, says } = line;
   const code = line.line ? [make("code", {}, line.line)] : [];
-  const more = { href: place && address(place), "aria-label": `more on ${topic}` };
-  const link = place ? [" ", make("a", more, "more")] : [];
+  const link = place ? [" ", chapterLink(place, topic)] : [];
   return make("div", {}, ...of, ...code, make("p", {}, says, ...link));
+}
+
+/**
+ * @param {string} place
+ * @param {string} topic
+ */
+function chapterLink(place, topic) {
+  const name = chapter(place);
+  return make("a", { href: address(place), "aria-label": `${name} on ${topic}` }, name);
 }
 
 /**
