@@ -1,17 +1,14 @@
-"""Exhibits of pages opened as files; test_browser.py has looks and barriers of those served."""
+"""Exhibits wake and move nothing: what wakes and what is added has its room before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from gpt2_site.chapters import chapters
 from tests.site.waiting import wake
 
-pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted(
     path.stem
@@ -25,17 +22,23 @@ PAGES = [
     "book/scale",
     "book/train",
 ]
-@pytest.fixture
-def tab(browser: Browser) -> Iterator[Page]:
-    context = browser.new_context(reduced_motion="reduce")
-    page = context.new_page()
-    page.heard, page.asked = [], []
-    page.on("pageerror", lambda error: page.heard.append(str(error)))
-    page.on("console", lambda m: page.heard.append(m.text) if m.type == "error" else None)
-    page.on("request", lambda request: page.asked.append(request.url))
-    yield page
-    assert page.heard == []
-    context.close()
+
+MOST = 0.05  # of layout shift, half of what search engines call good
+SHIFTS = """() => {
+  window.shifts = 0;
+  const add = (list) => list.getEntries().forEach((e) => (window.shifts += e.value));
+  new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+}"""
+HEIGHTS = """async () => {
+  await document.fonts.ready;
+  const all = [...document.querySelectorAll("article :is(.g2-live, .g2[id]:not(.g2-live *))")];
+  return all.map((e) => [e.id, Math.round(e.getBoundingClientRect().height)]);
+}"""
+
+
+SCANT = """() => [...document.querySelectorAll(".g2-live")]
+  .map((e) => [e.id, e.getBoundingClientRect().height, parseFloat(getComputedStyle(e).minHeight)])
+  .filter(([, high, room]) => high > room + 1)"""
 
 
 def test_every_chapter_has_an_exhibit():
@@ -43,19 +46,56 @@ def test_every_chapter_has_an_exhibit():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_an_exhibit_wakes_and_asks_nobody(tab, site, name):
-    tab.goto(f"{site.as_uri()}/{name}.html")
-    assert wake(tab) > 0
-    own = site.as_uri(), "data:", "blob:"
-    assert [url for url in tab.asked if not url.startswith(own)] == []
+def test_without_javascript_the_notebooks_own_output_stands_there(soup, name):
+    exhibits = soup(name).select(".g2-live")
+    assert exhibits
+    for exhibit in exhibits:
+        assert exhibit.select("table, svg, ol")
+        assert not exhibit.select("button, input")
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_without_javascript_the_notebooks_own_output_stands_there(browser, address, name):
-    context = browser.new_context(java_script_enabled=False)
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", [*PAGES, "book/index"])
+def test_it_wakes_asks_nobody_and_moves_nothing(browser, site, name, width):
+    """Of a page opened as a file each exhibit comes into view asleep, before its scripts come."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, reduced_motion="reduce", color_scheme="light"
+    )
     page = context.new_page()
-    page.goto(f"{address}/{name}.html")
-    for exhibit in page.locator(".g2-live").all():
-        assert exhibit.locator("table, svg, ol").count() > 0
-        assert exhibit.locator("button, input").count() == 0
+    page.add_init_script(f"({SHIFTS})()")
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("console", lambda m: heard.append(m.text) if m.type == "error" else None)
+    page.on("request", lambda request: heard.append(request.url) if foreign(request.url) else None)
+    before: list[list] = []
+    heard: list[str] = []
+    own = site.as_uri(), "data:", "blob:"
+
+    def foreign(url: str) -> bool:
+        return not url.startswith(own)
+
+    def scripts(route):  # they are asked for after the first paint
+        before.extend(page.evaluate(HEIGHTS))
+        route.continue_()
+
+    page.route("**/_static/scripts-*", scripts)
+    page.goto(f"{site.as_uri()}/{name}.html")
+    assert wake(page, folds=False) > 0
+    after, shifts = page.evaluate(HEIGHTS), page.evaluate("shifts")
+    page.set_viewport_size({"width": min(width, 820), "height": 900})
+    page.wait_for_timeout(100)
+    scant = page.evaluate(SCANT)
     context.close()
+    pairs = zip(before, after, strict=True)
+    assert [(was, now) for was, now in pairs if now[1] > was[1] + 1] == []
+    assert scant == [], "the height it has, and the room that the styles keep for it"
+    assert shifts < MOST
+    assert heard == []
+
+
+@pytest.mark.browser
+def test_results_of_a_search_move_nothing(opened):
+    page = opened("search.html?q=mask", before=f"({SHIFTS})()")
+    page.locator("#search-results > li").first.wait_for()
+    page.wait_for_timeout(100)  # for the frame that shows them
+    assert page.evaluate("shifts") < MOST
