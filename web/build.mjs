@@ -23,6 +23,7 @@ const SCRIPTS = {
   live: "exhibits/all.mjs",
   learn: "learn/all.mjs", // the exhibit that trains
   reward: "reward/all.mjs", // and the one that learns from marks
+  scaling: "scaling/all.mjs", // losses of many runs, and what is fitted to them
 };
 
 const BUILT = "// Built from web/ by `npm run build`.";
@@ -32,6 +33,7 @@ const LICENCES = {
     "With lit (BSD-3-Clause, (c) 2017 Google LLC), d3-interpolate (ISC, (c) 2010-2021 Mike Bostock).",
   flow: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
   reward: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
+  scaling: "With lit (BSD-3-Clause, (c) 2017 Google LLC).",
 };
 
 // A page and its worker run the same text, that of the function `packed`.
@@ -84,6 +86,7 @@ const HOW = {
   live: onBase,
   learn: onBase,
   reward: onBase,
+  scaling: onBase,
 };
 
 // The shaders are text, whose comments and indentation no minifier removes.

@@ -65,6 +65,8 @@ STYLES = "".join(
 # So are the scripts of pages that load the same ones: the name of their file → their names.
 SCRIPTS: dict[str, list[str]] = {}
 VERSION = digest(*(p.read_text("utf-8") for p in sorted((THEME.parent / "static").glob("*.js"))))
+# Exhibits with a script and a stylesheet of their own.
+OWN = ("card", "flow", "learn", "reward", "scale", "scaling")
 # What Sphinx and extensions put on every page, and the book does without.
 UNUSED = (
     "doctools",
@@ -184,8 +186,7 @@ def frame(app: Sphinx, page: str, template: str, context: dict, doctree: nodes.d
     context["colab"] = colab(page)
     body = context.get("body", "")
     found = set(re.findall(r'<gpt2-([\w-]+)[^>]* class="g2-live"', body))
-    # Those with a script of their own.
-    own = [kind for kind in ("card", "flow", "learn", "reward", "scale") if kind in found]
+    own = [kind for kind in OWN if kind in found]
     drawn = found.difference(own) or "learn" in own  # with plots and maps
     context["live"] = own + ["live"] * bool(drawn)
     copied = dict.fromkeys(

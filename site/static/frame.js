@@ -69,7 +69,7 @@
   const asked = new Set();
   /** @param {Element} exhibit */
   function wake({ localName }) {
-    const own = /gpt2-(card|flow|learn|reward|scale)$/.exec(localName)?.[1] ?? "live";
+    const own = /gpt2-(card|flow|learn|reward|scale|scaling)$/.exec(localName)?.[1] ?? "live";
     const scripts = ["gpt2.js", "base.js", `${own}.js`];
     load(...scripts.filter((name) => !asked.has(name)));
     for (const name of scripts) asked.add(name);

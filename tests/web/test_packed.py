@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpt2_edu import load_tokenizer, web
+from gpt2_site.theme import OWN
 
 ROOT = Path(__file__).resolve().parents[2]
 WEB = ROOT / "web"
@@ -29,6 +30,7 @@ LIMITS = {  # kB
     "live": 63,
     "learn": 16,  # the choices, the curve, stories, heads, gradients, and every refusal
     "reward": 12,
+    "scaling": 12,
 }
 
 
@@ -74,23 +76,20 @@ def test_other_names_are_refused():
 def test_a_module_of_the_base_is_known_by_its_name_alone():
     """The bundler takes ./NAME.mjs for the base's, in whichever folder it is imported."""
     base = re.findall(r"\./(\w+)\.mjs", (WEB / "exhibits" / "base.mjs").read_text("utf-8"))
-    folders = [WEB / name for name in ("card", "flow", "scale", "learn", "reward")]
+    folders = [WEB / name for name in ("card", "flow", "scale", "learn", "reward", "scaling")]
     others = [path.stem for folder in folders for path in folder.glob("*.mjs")]
     assert base and not set(base) & set(others)
 
 
 def test_a_page_loads_the_script_and_the_styles_of_an_exhibit_that_has_its_own():
     """The frame's script asks for the one, the theme for the others."""
-    site = ROOT / "site"
-    frame = (site / "static" / "frame.js").read_text("utf-8")
-    theme = (site / "gpt2_site" / "theme.py").read_text("utf-8")
+    frame = (ROOT / "site" / "static" / "frame.js").read_text("utf-8")
     asked = re.search(r"/gpt2-\(([\w|]+)\)\$/", frame)
-    styled = re.search(r"own = \[kind for kind in \(([^)]+)\)", theme)
-    assert asked and styled
+    assert asked
     defined = {
         path.parent.name
         for path in WEB.glob("*/all.mjs")
         if f'define("{path.parent.name}"' in path.read_text("utf-8")
     }
-    assert defined == set(asked[1].split("|")) == set(re.findall(r"\w+", styled[1]))
+    assert defined == set(asked[1].split("|")) == set(OWN)
     assert all((STATIC / f"{name}.css").exists() for name in defined)

@@ -20,6 +20,7 @@ from benchmarks.chromium import served, starter
 from gpt2_edu import GPT2, load_tokenizer, trace
 from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.web import files_script
+from gpt2_site import theme
 from gpt2_site.extra_files import FILES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,6 +36,7 @@ PAGE = """<!doctype html>
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/learn.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/reward.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/scale.css">
+<link rel="stylesheet" href="/gpt2_edu/exhibits/static/scaling.css">
 <link rel="stylesheet" href="/gpt2_edu/exhibits/static/card.css">
 <script type="importmap">{packages}</script>
 </head>
@@ -239,7 +241,7 @@ class Pages:
         """The address of a page with this exhibit alone."""
         self.made["/live.html"] = PAGE.format(
             kind=kind,
-            folder=kind if kind in ("card", "flow", "learn", "reward", "scale") else "exhibits",
+            folder=kind if kind in theme.OWN else "exhibits",
             settings=escape(json.dumps(settings)),
             packages=packages(),
         )
