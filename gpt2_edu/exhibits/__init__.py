@@ -14,6 +14,7 @@ from .live import Live
 from .matrix import Matrix
 from .plot import Plot, heat
 from .reward import Rewarded
+from .scaling import Scaling
 from .setup import COLOURS, setup
 from .staircase import Stairs
 from .tokens import Tokens
@@ -28,6 +29,7 @@ __all__ = [
     "Matrix",
     "Plot",
     "Rewarded",
+    "Scaling",
     "Shuffled",
     "Speculated",
     "Stairs",

@@ -53,6 +53,7 @@ from gpt2_site.practice_tasks import answered_in_page, leaves, task
 from tests.web.ask_fixtures import ask
 from tests.web.card_fixtures import cards
 from tests.web.language_fixtures import language, own_text
+from tests.web.scaling_fixtures import scaling
 
 FOLDER = Path(__file__).resolve().parents[2] / "web" / "test" / "fixtures"
 ODD = GPT2Config(vocab_size=101, block_size=13, n_layer=2, n_head=3, n_embd=21)
@@ -75,6 +76,7 @@ def all_fixtures() -> dict[str, Any]:
         "card": cards(),
         "rounding": rounding(),
         "ask": ask(ODD, random_model().state_dict()),
+        "scaling": scaling(),
     }
 
 

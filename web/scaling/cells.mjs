@@ -31,26 +31,6 @@ export function runsOf(cells) {
 }
 
 /**
- * What is taken away at once, by name.
- * @param {Cell[]} cells
- * @returns {[string, string[]][]}
- */
-export function subsets(cells) {
-  const least = (/** @type {"n" | "d"} */ side) => Math.min(...cells.map((cell) => cell[side]));
-  const order = [...cells].sort((a, b) => a.n * a.d - b.n * b.d);
-  const half = Math.ceil(order.length / 2);
-  const names = (/** @type {Cell[]} */ some) => some.map(({ name }) => name);
-  return [
-    ["all runs", []],
-    ["without the shortest", names(cells.filter(({ d }) => d === least("d")))],
-    ["without the smallest", names(cells.filter(({ n }) => n === least("n")))],
-    ["without the largest", names([biggest(cells)])],
-    ["only the larger half", names(order.slice(0, half))],
-    ["only the smaller half", names(order.slice(half))],
-  ];
-}
-
-/**
  * The cell next to another one in a direction: of the same size the next length, or the nearest length
  * of the next size.
  * @param {Cell[]} cells

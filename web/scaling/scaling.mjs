@@ -7,7 +7,7 @@ import { make } from "../exhibits/dom.mjs";
 import { glide } from "../exhibits/motion.mjs";
 import { Switchboard, flag } from "../exhibits/switchboard.mjs";
 import { SplitMix64 } from "../language/splitmix.mjs";
-import { biggest, cellsOf, runsOf, subsets } from "./cells.mjs";
+import { biggest, cellsOf, runsOf } from "./cells.mjs";
 import { fit, predicted, problem, resampled } from "./fit.mjs";
 import { limitsOf, picture } from "./picture.mjs";
 import { heed } from "./pointing.mjs";
@@ -41,7 +41,9 @@ export function scaling({ settings, state, say, sentence, element, update }) {
   const { floor } = settings;
   const cells = cellsOf(runs);
   const keyOf = (/** @type {string[]} */ away) => [...away].sort().join(" ");
-  const sets = subsets(cells).map(([name, away]) => ({ key: keyOf(away), name, away }));
+  const sets = /** @type {[string, string[]][]} */ (settings.sets).map(([name, away]) => ({
+    ...{ key: keyOf(away), name, away },
+  }));
   const [largest, limits] = [biggest(cells), limitsOf(cells, floor)];
   state.declare("away", [], { among: cells.map(({ name }) => name) });
   state.declare("known", false);

@@ -2,10 +2,10 @@
 
 import { fixed } from "../exhibits/dom.mjs";
 import { count } from "../learn/words.mjs";
-import { biggest } from "./cells.mjs";
+import { biggest, runsOf } from "./cells.mjs";
 import { predicted } from "./fit.mjs";
 
-/** @import { Fit } from "./fit.mjs" */
+/** @import { Fit, Form, Run } from "./fit.mjs" */
 /** @import { Cell } from "./cells.mjs" */
 /** @typedef {{low: number, high: number}} Interval */
 
@@ -45,14 +45,22 @@ export const signed = (value) =>
   `${value < 0 ? "" : "+"}${fixed(value, Math.abs(value) < 9.95 ? 1 : 0)}`;
 
 /**
+ * How far losses lie from a fit: the mean of the errors of their logarithms, as a share.
+ * @param {Form} fit
+ * @param {Run[]} runs
+ */
+export function typical(fit, runs) {
+  const off = runs.map(({ n, d, loss }) => Math.abs(Math.log(loss / predicted(fit, n, d))));
+  return Math.expm1(off.reduce((sum, one) => sum + one, 0) / off.length);
+}
+
+/**
  * What the fit to the cells that are left says.
  * @param {Fit} fit
  * @param {{kept: Cell[], cells: Cell[], floor: number, known: boolean, interval: Interval | null}} of
  */
 export function told(fit, { kept, cells, floor, known, interval }) {
-  const runs = kept.flatMap(({ n, d, losses }) => losses.map((loss) => ({ n, d, loss })));
-  const off = runs.map(({ n, d, loss }) => Math.abs(Math.log(loss / predicted(fit, n, d))));
-  const error = 100 * (Math.exp(off.reduce((sum, one) => sum + one, 0) / off.length) - 1);
+  const runs = runsOf(kept);
   const away = fit.E - floor;
   const side = away > 0 ? "above" : "below";
   const beside =
@@ -67,7 +75,7 @@ export function told(fit, { kept, cells, floor, known, interval }) {
   const begin = known
     ? `With E held at the true floor of ${nats(floor)}, `
     : `E = ${nats(fit.E)} from ${runs.length} runs, ${beside}.${within} `;
-  const miss = `${known ? "the" : "The"} ${runs.length} runs lie ${fixed(error, 1)} % from the surface on average.`;
+  const miss = `${known ? "the" : "The"} ${runs.length} runs lie ${fixed(100 * typical(fit, runs), 1)} % from the surface on average.`;
   return `${begin}${miss} ${largest(fit, kept, cells)}`;
 }
 

@@ -2,10 +2,11 @@
 
 import { describe, expect, test } from "vitest";
 import { SplitMix64 } from "../language/splitmix.mjs";
-import { biggest, cellsOf, neighbour, runsOf, subsets } from "../scaling/cells.mjs";
+import { biggest, cellsOf, neighbour, runsOf } from "../scaling/cells.mjs";
 import { bestSize, fit, predicted, problem, resampled } from "../scaling/fit.mjs";
 import { Scene, apart } from "../scaling/scene.mjs";
-import { told } from "../scaling/words.mjs";
+import { told, typical } from "../scaling/words.mjs";
+import { fixture } from "./files.mjs";
 
 const TRUTH = { E: 0.441, A: 60, B: 9000, alpha: 0.55, beta: 0.65 };
 const SIZES = [900, 4000, 20_000, 80_000];
@@ -20,6 +21,15 @@ const runs = (share = 0) =>
   );
 
 describe("the fit", () => {
+  test.each(fixture("scaling"))("is Python's: E = $E", (case_) => {
+    const all = case_.runs.map(([n, d, loss]) => ({ n, d, loss }));
+    const found = fit(all, { floor: case_.floor ?? undefined });
+    expect(found.E).toBeCloseTo(case_.E, 3);
+    expect(found.alpha).toBeCloseTo(case_.alpha, 3);
+    expect(found.beta).toBeCloseTo(case_.beta, 3);
+    expect(typical(found, all)).toBeCloseTo(case_.error, 4);
+  });
+
   test("finds a surface that losses lie on", () => {
     const found = fit(runs());
     expect(found.E).toBeCloseTo(TRUTH.E, 4);
@@ -95,16 +105,6 @@ describe("cells", () => {
     expect(cells[0].loss).toBeCloseTo(Math.sqrt(cells[0].losses[0] * cells[0].losses[1]), 12);
     expect(runsOf(cells).length).toBe(32);
     expect(biggest(cells).name).toBe("80000x10000000");
-  });
-
-  test("are taken away by name", () => {
-    const away = Object.fromEntries(subsets(cells));
-    expect(away["all runs"]).toEqual([]);
-    expect(away["without the shortest"]).toEqual(SIZES.map((n) => `${n}x300000`));
-    expect(away["without the smallest"]).toEqual(LENGTHS.map((d) => `900x${d}`));
-    const [larger, smaller] = [away["only the larger half"], away["only the smaller half"]];
-    expect([...larger, ...smaller].sort()).toEqual(cells.map(({ name }) => name).sort());
-    expect(smaller).toContain("80000x10000000");
   });
 
   test("are neighbours in the four directions, and the last ones their own", () => {
