@@ -9,6 +9,7 @@
 const DELTA = 1e-3; // from which on a Huber loss grows linearly
 const UNKNOWNS = 5; // with E
 const STEPS = 400;
+const FEW = 7; // places where the search begins, beside a fit to other runs
 // Where the search begins: shares of the lowest loss that are E, shares of the rest that the
 // parameters explain, and exponents.
 const FLOORS = [0.2, 0.7, 0.97];
@@ -45,8 +46,8 @@ export function problem(runs, floor) {
 
 /**
  * @param {Run[]} runs
- * @param {{floor?: number, from?: Form}} [how]  floor: E, where it is known; from: a form near which the
- *   search begins, in place of the many places
+ * @param {{floor?: number, from?: Form}} [how]  floor: E, where it is known; from: a fit to most of these
+ *   runs, where the search begins, and at a few places more in place of all
  * @returns {Fit}
  */
 export function fit(runs, { floor, from } = {}) {
@@ -56,7 +57,12 @@ export function fit(runs, { floor, from } = {}) {
   const [n, d] = [middle(runs.map((run) => run.n)), middle(runs.map((run) => run.d))];
   const points = runs.map((run) => [Math.log(run.n / n), Math.log(run.d / d), Math.log(run.loss)]);
   const objective = huber(points, floor);
-  const begins = from ? [inverse(from, n, d)] : beginnings(runs, floor);
+  let begins = beginnings(runs, floor);
+  if (from) {
+    const values = new Map(begins.map((x) => [x, objective(x).value]));
+    begins.sort((x, y) => Number(values.get(x)) - Number(values.get(y)));
+    begins = [inverse(from, n, d), ...begins.slice(0, FEW)];
+  }
   let best = { value: Infinity, x: begins[0] };
   for (const x of begins) {
     const found = minimum(objective, floor === undefined ? x : x.slice(0, 4));

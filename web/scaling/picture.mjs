@@ -29,7 +29,7 @@ export function limitsOf(cells, floor) {
   return {
     n: span(cells.map(({ n }) => n)),
     d: span(cells.map(({ d }) => d)),
-    loss: span([0.8 * floor, ...losses], 0.02),
+    loss: span([0.6 * floor, ...losses], 0.02),
   };
 }
 
@@ -57,11 +57,11 @@ export function picture(shown) {
 
   /** @param {number} by  px, from the line to the label */
   function truth(by) {
-    return plane("floor", floor, `true floor ${nats(floor)}`, 0.68, by);
+    return plane("floor", floor, `true floor ${nats(floor)}`, 0.42, by);
   }
   /** @param {number} by */
   function fitted(by) {
-    return plane("fitted", form.E, `E = ${nats(form.E)}`, 0.14, by);
+    return plane("fitted", form.E, `E = ${nats(form.E)}`, 0.1, by);
   }
   /** @param {string} kind @param {number} height @param {string} words @param {number} share  of an edge @param {number} by */
   function plane(kind, height, words, share, by) {

@@ -234,11 +234,11 @@ export function scaling({ settings, state, say, sentence, element, update }) {
     },
     act: async (hand) => {
       state.set({ away: [], known: false, best: false, ...SURFACE });
-      await hand.press(hand.find(".tried button", 1));
-      await hand.pause(900);
       await hand.press(hand.find(".tried button", 4));
       await hand.pause(900);
-      await hand.press(hand.find(".tried button", 5));
+      await hand.press(hand.find(".tried button", 1));
+      await hand.pause(900);
+      await hand.press(hand.find(".tried button", 6));
     },
     table: () => ({
       caption: `${says()} A = ${number(fitted.A)}, α = ${nats(fitted.alpha)}, B = ${number(fitted.B)}, β = ${nats(fitted.beta)}.`,
