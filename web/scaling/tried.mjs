@@ -32,14 +32,10 @@ export function rows(all, { tried, floor, now, E, onPick }) {
       ${all.map(({ key, name, away }) => {
         const one = tried.get(key);
         const here = key === now;
-        const within = one?.interval
-          ? `, ${nats(one.interval.low)} to ${nats(one.interval.high)}`
-          : "";
         return html`<li>
           <button
             type="button"
             aria-pressed=${here ? "true" : "false"}
-            aria-label=${one ? `${name}: E ${nats(one.E)}${within}` : name}
             @click=${() => onPick(away)}
           >
             <span>${name}</span>
