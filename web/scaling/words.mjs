@@ -68,9 +68,7 @@ export function told(fit, { kept, cells, floor, known, interval }) {
       ? `within ${SAME} of the true floor of ${nats(floor)}`
       : `${nats(Math.abs(away))} ${side} the true floor of ${nats(floor)}`;
   const within = interval
-    ? ` In 95 % of resamplings of the runs it is ${nats(interval.low)} to ${nats(interval.high)}${
-        interval.low <= floor && floor <= interval.high ? "" : ", which leaves out the truth"
-      }.`
+    ? ` In 95 % of resamplings of the runs it is ${nats(interval.low)} to ${nats(interval.high)}.`
     : "";
   const begin = known
     ? `With E held at the true floor of ${nats(floor)}, `

@@ -127,7 +127,7 @@ describe("what is told", () => {
     const interval = { low: 0.2, high: 0.4 };
     const off = told({ ...TRUTH, E: 0.3, sum: 0 }, { ...of, kept: cells, interval });
     expect(off).toContain("0.141 below the true floor of 0.441");
-    expect(off).toContain("0.200 to 0.400, which leaves out the truth");
+    expect(off).toContain("In 95 % of resamplings of the runs it is 0.200 to 0.400.");
   });
 
   test("of the largest run, predicted only where it was taken away", () => {
