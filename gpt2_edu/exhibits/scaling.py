@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import NullLocator
 
 from ..analysis import scaling
 from ..analysis.scaling import Fit, Run, cells, fit, load_runs, subsets
@@ -14,10 +15,11 @@ from .setup import COLOURS
 
 FIRST = "Take the shortest runs away. Where does E go?"
 CAPTION = (
-    "Runs on Crane World, and a curve of the fitted surface for each size. Dashed: the true "
-    "floor; dotted: the floor of the fit"
+    "Runs on Crane World, and the fitted curve of each size, with its parameters. Dashed: the "
+    "true floor; dotted: that of the fit"
 )
 POINTS = 50  # of a curve
+TICKS = (0.3, 0.5, 1, 2, 4)  # of the losses
 
 
 class Scaling(Live):
@@ -56,12 +58,20 @@ def drawn(runs: Sequence[Run], found: Fit, floor: float) -> Plot:
     sizes = sorted({run.n for run in runs})
     for n in sizes:
         ax.plot(lengths, [found.loss(n, d) for d in lengths], color=COLOURS["q"], lw=1)
-        ax.text(longest * 1.08, found.loss(n, longest), f"{n:,}", va="center", fontsize="small")
+        ax.text(longest * 1.12, found.loss(n, longest), f"{n:,}", va="center", fontsize="small")
     ax.plot([run.d for run in runs], [run.loss for run in runs], "o", color="black", ms=4)
     ax.axhline(floor, color="black", ls="--", lw=1)
+    ax.text(shortest, floor, f"true floor {floor:.3f}", va="bottom", fontsize="small")
     ax.axhline(found.E, color=COLOURS["q"], ls=":")
-    ax.set(xscale="log", xlabel="tokens seen; a curve for each size", ylabel="loss (nats a token)")
-    ax.set_ylim(bottom=0)
+    ax.set(xscale="log", yscale="log", xlabel="million tokens seen", ylabel="loss (nats a token)")
+    ax.set_xlim(right=2 * longest)
+    ax.set_ylim(bottom=0.6 * floor)
+    for axis, ticks, unit in (
+        (ax.xaxis, sorted({run.d for run in runs}), 1e6),
+        (ax.yaxis, [tick for tick in TICKS if tick <= max(run.loss for run in runs)], 1),
+    ):
+        axis.set_ticks(ticks, [f"{tick / unit:.3g}" for tick in ticks])
+        axis.set_minor_locator(NullLocator())
     alt = (
         f"The losses of {len(runs)} runs of {len(sizes)} sizes against the tokens seen, with the "
         f"curves of the fit. Its floor E is {found.E:.3f}, the true floor {floor:.3f}."
