@@ -8,11 +8,14 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from gpt2_edu import GPT2, GPT2Config, crane, trace
+from gpt2_edu import GPT2, GPT2Config, crane, llama, model, trace
 from gpt2_edu.analysis.interventions import without
 from gpt2_edu.cache import KVCache
+from gpt2_edu.config import LlamaConfig
 from gpt2_edu.exercises import checking, parts
-from gpt2_edu.model import Block
+from gpt2_edu.llama import Llama
+from gpt2_edu.model import Block, positions_and_mask
+from gpt2_edu.tuning import LoraConfig, add_lora
 from gpt2_site.chapters import chapters, find
 from gpt2_site.make_practice import questions
 from gpt2_site.practice_tasks import answered_in_page, task
@@ -42,9 +45,9 @@ def last(model: GPT2, *ids: int) -> torch.Tensor:
 # ---- Form
 
 
-def test_there_is_a_review_after_each_part_that_builds_gpt2_but_the_first():
+def test_there_is_a_review_after_each_part_but_the_first():
     ends = {chapter.part: chapter for chapter in chapters()}  # the last one of each part
-    assert [review.after for review in reviews()] == list(ends.values())[1:-1]
+    assert [review.after for review in reviews()] == list(ends.values())[1:]
 
 
 @pytest.mark.parametrize("review", reviews(), ids=lambda review: review.slug)
@@ -247,3 +250,73 @@ def test_nats_and_ratios():
     assert round(math.exp(10.5 - 9.6), 2) == 2.46
     assert round(math.exp(9.6), -3) == 15_000
     assert 20_000 // 100 == 200
+
+
+def test_a_cache_with_a_quarter_of_the_key_heads():
+    config = LlamaConfig(
+        vocab_size=11, block_size=8, n_layer=24, n_head=16, n_embd=1024, n_kv_head=4, n_inner=8
+    )
+    assert KVCache(config, 1, 1, dtype=torch.bfloat16).nbytes() == 24_576
+
+
+def test_a_llama_does_not_see_where_a_text_begins(monkeypatch):
+    ids = torch.tensor([[3, 5, 7]])
+    sizes = {"vocab_size": 11, "block_size": 16, "n_layer": 2, "n_head": 2, "n_embd": 8}
+    more = {"n_kv_head": 1, "head_size": 4, "n_inner": 8, "initializer_range": 0.4}
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(1)
+        models = Llama(LlamaConfig(**sizes, **more)).eval(), small()
+    found = []
+    for first in (0, 5):
+
+        def later(*given, first=first):
+            positions, visible = positions_and_mask(*given)
+            return positions + first, visible
+
+        with monkeypatch.context() as patch:
+            for module in (model, llama):
+                patch.setattr(module, "positions_and_mask", later)
+            found.append([one(ids)[0] for one in models])
+    (turned, learned), (turned_later, learned_later) = found
+    torch.testing.assert_close(turned, turned_later, atol=1e-4, rtol=1e-4)
+    assert not torch.allclose(learned, learned_later, atol=1e-2)
+
+
+def test_four_bits_and_a_scale_for_each_group():
+    assert round(800e9 / (8e9 * 4.5 / 8)) == 178 and 800e9 / (8e9 * 2) == 50
+
+
+def test_a_mean_over_no_targets_is_no_number():
+    assert F.cross_entropy(torch.randn(3, 11), torch.full((3,), -100)).isnan()
+
+
+def test_what_a_lora_of_rank_8_trains():
+    one = small(n_layer=1, n_head=12, n_embd=768)
+    add_lora(one, LoraConfig(rank=8, targets=("c_attn",)))
+    trained = sum(p.numel() for p in one.parameters() if p.requires_grad)
+    assert trained == 24_576 == 768 * 3 * 768 // 72 and 12 * trained == 294_912
+
+
+def test_a_group_teaches_unless_its_rewards_are_equal():
+    marks = torch.rand(100_000, 8, generator=torch.manual_seed(0)) < 0.1
+    teaches = (marks != marks[:, :1]).any(dim=1).float().mean().item()
+    assert teaches == pytest.approx(0.570, abs=0.006)
+    assert 1 - 0.9**8 - 0.1**8 == pytest.approx(0.570, abs=5e-4)
+
+
+def test_a_budget_for_twenty_tokens_a_parameter():
+    assert 6 * 1e9 * 20e9 == 1.2e20
+
+
+def test_a_cache_drops_rejected_drafts_by_its_length():
+    one = small()
+    text, drafts, new = torch.tensor([[1, 2, 3]]), torch.tensor([[4, 5, 6, 7]]), torch.tensor([[8]])
+    whole = last(one, 1, 2, 3, 4, 5, 8)
+    with torch.no_grad():
+        for dropped, alike in ((2, True), (1, False), (0, False)):
+            cache = KVCache(one.config, 1)
+            one(text, cache=cache)
+            one(drafts, cache=cache)
+            cache.length -= dropped
+            found = one(new, cache=cache)[0][0, -1]
+            assert torch.allclose(found, whole, atol=1e-5) is alike
