@@ -106,12 +106,11 @@ def test_every_work_that_a_chapter_names_is_in_the_bibliography():
 
 
 def test_the_hours_of_the_book_are_those_of_its_chapters():
+    hours = sum(chapter.minutes for chapter in chapters()) / 60
+    assert 11.5 <= hours <= 12.5
     for page in (ROOT / "README.md", ROOT / "book" / "start.md"):
-        assert "some twenty chapters, eleven to twelve hours" in page.read_text(encoding="utf-8"), (
-            page
-        )
-    assert 18 <= len(chapters()) <= 24
-    assert 11 <= sum(chapter.minutes for chapter in chapters()) / 60 <= 12
+        told = f"{len(chapters())} chapters, about twelve hours"
+        assert told in page.read_text(encoding="utf-8"), page
 
 
 def units(plan: str) -> list[tuple[list, int, str]]:
