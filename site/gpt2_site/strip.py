@@ -99,6 +99,7 @@ PLACES = {
     "bits": Place("the weights, in fewer bits", 0, BLOCKS + 1),
     "ask": Place("the whole, which learns to answer", *WHOLE),
     "reward": Place("the next token, from a mark back", *WHOLE),
+    "thought": Place("the next tokens, tried and drafted", *WHOLE),
 }
 
 
