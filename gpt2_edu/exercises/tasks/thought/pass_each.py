@@ -1,0 +1,104 @@
+"""Problem by problem."""
+
+import torch
+
+from ...exercise import Case, Mistake
+
+ORDER = 20
+KIND = "write"
+LEVEL = 2
+RANK = "core"
+MINUTES = 10
+
+TASK = r"""
+A model has tried each of P problems n times. `right` (P, n), booleans, says which of the answers are right. Write `pass_each(right, k)`. It returns pass@k: for each problem 1 − C(n − c, k) / C(n, k), where c of its answers are right, and of these the mean.
+
+For the tries (1, 1) and (0, 0), pass@2 is 0.5.
+"""
+
+HINTS = (
+    "`math.comb(n - c, k)` is 0 where fewer than k answers are wrong. So that case needs no line of its own.",
+    "`right.sum(dim=1).tolist()` has c for every problem.",
+    "Compute a value for each problem first, and take the mean last.",
+)
+
+START = '''
+def pass_each(right, k):
+    """right (P, n) bool, k a number up to n. Returns a number."""
+    ...
+'''
+
+SOLUTION = """
+def pass_each(right, k):
+    n = right.size(1)
+    each = []
+    for c in right.sum(dim=1).tolist():
+        each.append(1 - math.comb(n - c, k) / math.comb(n, k))
+    return sum(each) / len(each)
+"""
+
+MISTAKES = (
+    Mistake(
+        "The problems are put together first. Then the right answers to an easy one help with a hard one. Take the mean last.",
+        code="""
+def pass_each(right, k):
+    share = right.float().mean().item()
+    return 1 - (1 - share) ** k
+""",
+    ),
+    Mistake(
+        "The answers of all problems are treated as one problem. Take the mean last.",
+        code="""
+def pass_each(right, k):
+    n, c = right.numel(), int(right.sum())
+    return 1 - math.comb(n - c, k) / math.comb(n, k)
+""",
+    ),
+    Mistake(
+        "That is 1 − (1 − c/n)^k, with replacement. It is too low in the mean: two tries would often be one and the same answer.",
+        ("math.comb(n - c, k) / math.comb(n, k)", "(1 - c / n) ** k"),
+    ),
+    Mistake(
+        "That is the chance that all k answers are right. One is enough.",
+        ("1 - math.comb(n - c, k) / math.comb(n, k)", "math.comb(c, k) / math.comb(n, k)"),
+    ),
+    Mistake(
+        "That is the chance that no answer is right. Take it from 1.",
+        ("1 - math.comb(n - c, k)", "math.comb(n - c, k)"),
+    ),
+    Mistake(
+        "Only the first k answers are looked at. That is right in the mean, but it throws the other n − k away, so it scatters more.",
+        code="""
+def pass_each(right, k):
+    return right[:, :k].any(dim=1).float().mean().item()
+""",
+    ),
+    Mistake(
+        "The answers are counted along the wrong axis. A row is a problem.",
+        ("right.sum(dim=1)", "right.sum(dim=0)"),
+    ),
+    Mistake(
+        "There is one value for each problem. Their mean was asked for.",
+        ("sum(each) / len(each)", "each"),
+    ),
+)
+
+
+def right(right, k):
+    n = right.size(1)
+    wrong = n - right.sum(dim=1)
+    none = torch.ones(len(right), dtype=torch.double)
+    for i in range(k):  # the next answer is wrong, too
+        none = none * (wrong - i).clamp(min=0) / (n - i)
+    return (1 - none).mean().item()
+
+
+def cases():
+    generator = torch.Generator().manual_seed(26)
+    easy_and_hard = torch.rand(6, 10, generator=generator) < torch.linspace(0, 0.8, 6)[:, None]
+    return [
+        Case("two problems, k = 2", (torch.tensor([[True, True], [False, False]]), 2)),
+        Case("one problem, 3 of 10, k = 5", ((torch.arange(10) < 3).flip(0)[None], 5)),
+        Case("six problems, k = 4", (easy_and_hard, 4)),
+        Case("the same, k = 1", (easy_and_hard, 1)),
+    ]

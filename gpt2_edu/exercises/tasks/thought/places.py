@@ -1,0 +1,103 @@
+"""Where the ball is after each swap."""
+
+from ...exercise import Case, Mistake
+
+ORDER = 40
+KIND = "write"
+LEVEL = 1
+RANK = "core"
+MINUTES = 8
+
+TASK = r"""
+A ball lies under the cup `start`. Then pairs of cups are swapped, and the ball moves with its cup. Write `places(start, swaps)`, which returns the list of the places after each swap. These are the steps that a model writes down.
+
+For a ball under cup 2, and the swaps (0, 2), (1, 4), (0, 3), the places are 0, 0, 3.
+"""
+
+HINTS = (
+    "If the ball is at the one place of a pair, it moves to the other. Else it stays.",
+    "There is a place for every swap, also where the ball has not moved.",
+    "A second `if` after the first would see the new place, and move the ball back. Use `elif`.",
+)
+
+START = '''
+def places(start, swaps):
+    """start a number, swaps a list of pairs. Returns a list, a place for each swap."""
+    ...
+'''
+
+SOLUTION = """
+def places(start, swaps):
+    place, found = start, []
+    for a, b in swaps:
+        if place == a:
+            place = b
+        elif place == b:
+            place = a
+        found.append(place)
+    return found
+"""
+
+MISTAKES = (
+    Mistake(
+        "A ball that has moved from a to b is moved back at once, because the second `if` sees its new place. Use `elif`.",
+        ("elif", "if"),
+    ),
+    Mistake(
+        "A ball at b stays there. A swap works both ways.",
+        ("        elif place == b:\n            place = a\n", ""),
+    ),
+    Mistake(
+        "The ball goes to b in every swap. It moves only if it is under one of the two cups.",
+        (
+            "if place == a:\n            place = b\n        elif place == b:\n            place = a",
+            "place = b",
+        ),
+    ),
+    Mistake(
+        "That is where the ball is at the end. The place after every swap was asked for.",
+        ("return found", "return place"),
+    ),
+    Mistake(
+        "The list begins with the place at the start. There is one place for each swap.",
+        ("start, []", "start, [start]"),
+    ),
+    Mistake(
+        "Each swap is applied to the start. It must be applied to where the ball is now.",
+        ("if place == a:", "place = start\n        if place == a:"),
+    ),
+    Mistake(
+        "A swap in which the ball stays is left out. Its place is written down as well.",
+        code="""
+def places(start, swaps):
+    place, found = start, []
+    for a, b in swaps:
+        if place in (a, b):
+            place = a + b - place
+            found.append(place)
+    return found
+""",
+    ),
+    Mistake(
+        "The swaps are applied from the last to the first. In another order the ball ends somewhere else.",
+        ("in swaps", "in reversed(swaps)"),
+    ),
+)
+
+
+def right(start, swaps):
+    cups = list(range(5))  # which cup stands at each place, by where it stood first
+    found = []
+    for a, b in swaps:
+        cups[a], cups[b] = cups[b], cups[a]
+        found.append(cups.index(start))
+    return found
+
+
+def cases():
+    return [
+        Case("ball under 2, three swaps", (2, [(0, 2), (1, 4), (0, 3)])),
+        Case("ball under 1, two swaps of the same cups", (1, [(1, 3), (1, 3)])),
+        Case("ball under 4, never moved", (4, [(0, 1), (2, 3)])),
+        Case("ball under 0, six swaps", (0, [(3, 0), (3, 4), (1, 4), (0, 2), (2, 1), (2, 4)])),
+    ]
