@@ -99,6 +99,7 @@ PLACES = {
     "bits": Place("the weights, in fewer bits", 0, BLOCKS + 1),
     "ask": Place("the whole, which learns to answer", *WHOLE),
     "reward": Place("the next token, from a mark back", *WHOLE),
+    "how_big": Place("the whole, small and large", *WHOLE),
     "thought": Place("the next tokens, tried and drafted", *WHOLE),
 }
 
