@@ -77,6 +77,12 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
     "fast_cost": {"46": "reported by Chowdhery et al. 2022"},
     "bits": {"6.7": "reported by Dettmers et al. 2022"},
     "ask": {"13,000": "reported by Ouyang et al. 2022"},
+    "how_big": {
+        "5.76": "the budget of Hoffmann et al. 2022, which a cell has in FLOPs",
+        "280": "reported by Hoffmann et al. 2022",
+        "70": "reported by Hoffmann et al. 2022",
+        "0.73": "reported by Kaplan et al. 2020",
+    },
 }
 
 

@@ -22,7 +22,7 @@ HINTS = (
 
 START = '''
 def floor_by_least_squares(n, d, losses, alpha, beta):
-    """Three tensors (runs,) in float64, two numbers. Returns a scalar tensor."""
+    """Three tensors (R,) in float64, two numbers. Returns a scalar tensor."""
     ...
 '''
 
