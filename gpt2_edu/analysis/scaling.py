@@ -11,7 +11,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain, pairwise, product
@@ -25,7 +25,7 @@ from torch import Tensor
 FILE = Path(str(files("gpt2_edu") / "assets" / "scaling.json"))
 FLOOR: float  # the exact loss of the language on the held-out stories
 HUBER = 1e-3  # beyond it an error of a log counts by its size, no longer by its square
-UNKNOWNS = ("E", "A", "B", "alpha", "beta")
+UNKNOWNS = ("E", "A", "B", "alpha", "beta", "gamma")  # the last only where it is asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +72,9 @@ def load_runs(kind: str = "grid", path: Path = FILE) -> list[Run]:
     """The stored runs of a kind.
 
     "grid" are sizes and lengths, of several seeds, with new text throughout. "unfinished" are the
-    longest of these, measured at shorter lengths: their learning rate was still high. "repeated"
-    read fewer different tokens several times. "rates" tried learning rates. Raises ValueError for
-    another kind.
+    longest of these at their end and at shorter lengths, where their learning rate was still high.
+    "repeated" read fewer different tokens several times. "rates" tried learning rates. Raises
+    ValueError for another kind.
     """
     kinds = ("grid", "unfinished", "repeated", "rates")
     if kind not in kinds:
@@ -90,7 +90,7 @@ def load_runs(kind: str = "grid", path: Path = FILE) -> list[Run]:
         Run(**row | {"d": d, "unique": d, "loss": loss, "flops": row["flops"] * d / longest})
         for row, early in finished
         if row["d"] == longest
-        for d, loss in early
+        for d, loss in [*early, (longest, row["loss"])]
     ]
 
 
@@ -99,18 +99,19 @@ def load_runs(kind: str = "grid", path: Path = FILE) -> list[Run]:
 
 @dataclass(frozen=True)
 class Fit:
-    """L(N, D) = E + A / N^alpha + B / D^beta."""
+    """L(N, D) = E + (A / N^alpha + B / D^beta)^gamma; the form of Hoffmann et al. has no gamma."""
 
     E: float
     A: float
     B: float
     alpha: float
     beta: float
+    gamma: float = 1.0
     error: float = 0.0  # of the losses that it was fitted to: the mean of |log|, as a share
 
     def loss(self, n: float, d: float) -> float:
         """Nats per token of n parameters after d tokens."""
-        return self.E + self.A * n**-self.alpha + self.B * d**-self.beta
+        return self.E + (self.A * n**-self.alpha + self.B * d**-self.beta) ** self.gamma
 
 
 # Both of the same runs, whose floor nobody knows: as printed in 2022, and fitted again by Besiroglu
@@ -119,36 +120,47 @@ HOFFMANN = Fit(1.69, 406.4, 410.7, 0.34, 0.28)
 BESIROGLU = Fit(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
 
 
-def fit(runs: Sequence[Run], floor: float | None = None) -> Fit:
-    """The best fit to runs, with E free, or with E = ``floor``.
+def fit(runs: Sequence[Run], floor: float | None = None, joint: bool = False) -> Fit:
+    """The best fit to runs, with E free, or with E = ``floor``; ``joint`` lets gamma be free too.
 
     It has the least sum of Huber losses of the errors of log L (Hoffmann et al. 2022, "Training
     Compute-Optimal Large Language Models", approach 3), of the local minima that are reached from a
-    grid of starts. Raises ValueError for fewer runs than unknowns and one, for runs that all have
-    one size or one length, and for a floor that is not below all losses.
+    grid of starts. A gamma above 1 means that size buys more in longer runs, and length more in
+    larger models; eq. 1.5 of Kaplan et al. 2020 also has a power of the sum. Raises ValueError for
+    fewer runs than unknowns and one, for runs that all have one size or one length, and for a floor
+    that is not below all losses.
     """
-    _check(runs, floor)
+    _check(runs, floor, joint)
     tensor = _columns(runs)
-    found, cost = _minimise(tensor[None], _starts(tensor, floor), floor)
+    found, cost = _minimise(tensor[None], _starts(tensor, floor, joint), floor, joint)
     return _as_fit(found[cost.argmin()], tensor)
 
 
 def intervals(
-    runs: Sequence[Run], floor: float | None = None, draws: int = 300, seed: int = 0
+    runs: Sequence[Run],
+    floor: float | None = None,
+    draws: int = 300,
+    seed: int = 0,
+    joint: bool = False,
 ) -> dict[str, tuple[float, float]]:
-    """95 % of the fits to runs drawn with replacement lie between these, for E, A, B, alpha, beta.
+    """95 % of the fits to runs drawn with replacement are between these, for each unknown by name.
 
     Draws of too few sizes or lengths for a fit are drawn again. Raises what ``fit`` raises.
     """
-    found = bootstrap(runs, floor, draws, seed)
-    return {name: _middle([getattr(one, name) for one in found], 0.95) for name in UNKNOWNS}
+    found = bootstrap(runs, floor, draws, seed, joint)
+    names = UNKNOWNS if joint else UNKNOWNS[:-1]
+    return {name: _middle([getattr(one, name) for one in found], 0.95) for name in names}
 
 
 def bootstrap(
-    runs: Sequence[Run], floor: float | None = None, draws: int = 300, seed: int = 0
+    runs: Sequence[Run],
+    floor: float | None = None,
+    draws: int = 300,
+    seed: int = 0,
+    joint: bool = False,
 ) -> list[Fit]:
     """Fits to as many runs, drawn with replacement. Raises what ``fit`` raises."""
-    _check(runs, floor)
+    _check(runs, floor, joint)
     generator = torch.Generator().manual_seed(seed)
     chosen: list[Tensor] = []
     while len(chosen) < draws:
@@ -157,20 +169,22 @@ def bootstrap(
         if len({run.n for run in drawn}) > 1 and len({run.d for run in drawn}) > 1:
             chosen.append(places)
     tensor = _columns(runs)
-    starts = _starts(tensor, floor)
+    starts = _starts(tensor, floor, joint)
     starts = starts[:: max(len(starts) // 5, 1)]  # a few of them, far apart, find the same minima
     every = tensor[torch.stack(chosen)]  # (draws, R, 3)
-    found, cost = _minimise(every.repeat_interleave(len(starts), 0), starts.repeat(draws, 1), floor)
+    found, cost = _minimise(
+        every.repeat_interleave(len(starts), 0), starts.repeat(draws, 1), floor, joint
+    )
     best = cost.view(draws, -1).argmin(1) + torch.arange(draws) * len(starts)
     return [_as_fit(one, data) for one, data in zip(found[best], every, strict=True)]
 
 
-def profile(runs: Sequence[Run], floors: Sequence[float]) -> list[float]:
+def profile(runs: Sequence[Run], floors: Sequence[float], joint: bool = False) -> list[float]:
     """The typical error of the best fit with each of these floors: flat where no floor is better.
 
     It is the mean of |error of log L|, as a share. Raises what ``fit`` raises.
     """
-    return [fit(runs, floor).error for floor in floors]
+    return [fit(runs, floor, joint).error for floor in floors]
 
 
 def residuals(found: Fit, runs: Iterable[Run]) -> list[float]:
@@ -178,8 +192,8 @@ def residuals(found: Fit, runs: Iterable[Run]) -> list[float]:
     return [run.loss / found.loss(run.n, run.d) - 1 for run in runs]
 
 
-def _check(runs: Sequence[Run], floor: float | None) -> None:
-    unknowns = len(UNKNOWNS) - (floor is not None)
+def _check(runs: Sequence[Run], floor: float | None, joint: bool) -> None:
+    unknowns = len(UNKNOWNS) - (floor is not None) - (not joint)
     if len(runs) <= unknowns:
         raise ValueError(f"{unknowns} unknowns need {unknowns + 1} runs or more, got {len(runs)}")
     for name, kinds in (("sizes", {run.n for run in runs}), ("lengths", {run.d for run in runs})):
@@ -201,19 +215,28 @@ def _centre(columns: Tensor) -> Tensor:
     return columns[:, :2].mean(0)
 
 
-def _starts(columns: Tensor, floor: float | None) -> Tensor:
-    """(starts, 5): log E, log A, log B, alpha, beta, from shares of the lowest loss as E."""
+def _starts(columns: Tensor, floor: float | None, joint: bool) -> Tensor:
+    """(starts, 6): log E, log A, log B, alpha, beta, log gamma; E a share of the lowest loss."""
     lowest, middle = columns[:, 2].min().exp().item(), columns[:, 2].median().exp().item()
     shares = (0.01, 0.3, 0.6, 0.9, 0.99)
     floors = [lowest * share for share in shares] if floor is None else [floor]
     rest = [math.log(max(middle - E, 0.01 * middle)) for E in floors]
     return torch.tensor(
         [
-            (math.log(E), above + math.log(share), above + math.log(1 - share), alpha, beta)
-            for (E, above), share, (alpha, beta) in product(
+            (
+                math.log(E),
+                (above + math.log(share)) / gamma,
+                (above + math.log(1 - share)) / gamma,
+                alpha / gamma,
+                beta / gamma,
+                math.log(gamma),
+            )
+            for (E, above), share, alpha, beta, gamma in product(
                 zip(floors, rest, strict=True),
                 (0.2, 0.8),
-                ((0.2, 0.2), (0.2, 0.8), (0.8, 0.2), (0.8, 0.8)),
+                (0.2, 0.8),
+                (0.2, 0.8),
+                (1.0, 2.0) if joint else (1.0,),
             )
         ],
         dtype=torch.float64,
@@ -221,30 +244,32 @@ def _starts(columns: Tensor, floor: float | None) -> Tensor:
 
 
 def _minimise(
-    columns: Tensor, guess: Tensor, floor: float | None, steps: int = 100
+    columns: Tensor, guess: Tensor, floor: float | None, joint: bool, steps: int = 100
 ) -> tuple[Tensor, Tensor]:
-    """The minima (P, 5) below P guesses, and their costs (P,); columns (P or 1, R, 3).
+    """The minima (P, 6) below P guesses, and their costs (P,); columns (P or 1, R, 3).
 
     Hoffmann et al. use L-BFGS. This is the method of Levenberg and Marquardt with weights for the
     Huber loss: all starts of all draws at once.
     """
     logs = columns[..., :2] - columns[..., :2].mean(1, keepdim=True)  # (P, R, 2)
     aim = columns[..., 2]
+    free = guess.new_tensor([floor is None, 1, 1, 1, 1, joint])
 
     def look(at: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Errors (P, R), costs (P,) and shares of the three terms (P, R, 3)."""
-        powers = at[:, None, 1:3] - at[:, None, 3:] * logs
-        terms = torch.cat([at[:, None, :1].expand_as(powers[..., :1]), powers], dim=-1)
+        """Errors (P, R), costs (P,), and the slopes of the errors (P, R, 6)."""
+        powers = at[:, None, 1:3] - at[:, None, 3:5] * logs
+        total, gamma = powers.logsumexp(-1, keepdim=True), at[:, None, 5:].exp()  # (P, R, 1)
+        terms = torch.cat([at[:, None, :1].expand_as(total), gamma * total], dim=-1)
         errors = terms.logsumexp(-1) - aim
         small = errors.abs().clamp(max=HUBER)
-        return errors, (small * (errors.abs() - small / 2)).sum(-1), terms.softmax(-1)
+        of_floor, of_rest = terms.softmax(-1).split(1, dim=-1)
+        each = of_rest * gamma * powers.softmax(-1)
+        slopes = torch.cat([of_floor, each, -each * logs, of_rest * gamma * total], dim=-1)
+        return errors, (small * (errors.abs() - small / 2)).sum(-1), slopes * free
 
     damping = torch.full_like(guess[:, :1], 1e-2)
-    errors, cost, shares = look(guess)
+    errors, cost, slopes = look(guess)
     for _ in range(steps):
-        slopes = torch.cat([shares, -shares[..., 1:] * logs], dim=-1)  # (P, R, 5)
-        if floor is not None:
-            slopes = slopes * slopes.new_tensor([0, 1, 1, 1, 1])
         weighted = slopes * (HUBER / errors.abs().clamp(min=HUBER))[..., None]
         square = weighted.mT @ slopes
         square = square + torch.diag_embed(damping * square.diagonal(dim1=-2, dim2=-1) + 1e-12)
@@ -253,23 +278,24 @@ def _minimise(
         found = look(after)
         better = found[1] < cost
         guess = torch.where(better[:, None], after, guess)
-        errors, cost, shares = (
+        errors, cost, slopes = (
             torch.where(better.view(-1, *[1] * (new.ndim - 1)), new, old)
-            for new, old in zip(found, (errors, cost, shares), strict=True)
+            for new, old in zip(found, (errors, cost, slopes), strict=True)
         )
         damping = torch.where(better[:, None], damping / 3, damping * 4).clamp(1e-9, 1e9)
     return guess, cost
 
 
 def _as_fit(found: Tensor, columns: Tensor) -> Fit:
-    """A minimum (5,) as a fit to columns (R, 3)."""
-    (e, a, b, *powers), centre = found.tolist(), _centre(columns).tolist()
-    logs = (e, a + powers[0] * centre[0], b + powers[1] * centre[1])
-    here = Fit(*map(math.exp, logs), *powers)
+    """A minimum (6,) as a fit to columns (R, 3)."""
+    (e, a, b, alpha, beta, gamma), centre = found.tolist(), _centre(columns).tolist()
+    logs = (e, a + alpha * centre[0], b + beta * centre[1])
+    E, A, B = map(math.exp, logs)
+    here = Fit(E, A, B, alpha, beta, math.exp(gamma))
     errors = [
         abs(y - math.log(here.loss(math.exp(n), math.exp(d)))) for n, d, y in columns.tolist()
     ]
-    return Fit(here.E, here.A, here.B, here.alpha, here.beta, math.expm1(fmean(errors)))
+    return replace(here, error=math.expm1(fmean(errors)))
 
 
 def _middle(values: Sequence[float], share: float) -> tuple[float, float]:
@@ -313,9 +339,13 @@ def subsets(runs: Sequence[Run]) -> dict[str, list[Run]]:
     }
 
 
-def influence(runs: Sequence[Run], floor: float | None = None) -> dict[tuple[int, int], Fit]:
+def influence(
+    runs: Sequence[Run], floor: float | None = None, joint: bool = False
+) -> dict[tuple[int, int], Fit]:
     """The fit without one size and length, for each of them. Raises what ``fit`` raises."""
-    return {cell: fit([r for r in runs if (r.n, r.d) != cell], floor) for cell in cells(runs)}
+    return {
+        cell: fit([r for r in runs if (r.n, r.d) != cell], floor, joint) for cell in cells(runs)
+    }
 
 
 class Prediction(NamedTuple):
@@ -330,13 +360,17 @@ class Prediction(NamedTuple):
 
 
 def predictions(
-    known: Sequence[Run], others: Iterable[Run], floor: float | None = None, draws: int = 300
+    known: Sequence[Run],
+    others: Iterable[Run],
+    floor: float | None = None,
+    draws: int = 300,
+    joint: bool = False,
 ) -> list[Prediction]:
     """What a fit to the known runs says of others, and how these came out.
 
     Raises what ``fit`` raises.
     """
-    found, drawn = fit(known, floor), bootstrap(known, floor, draws)
+    found, drawn = fit(known, floor, joint), bootstrap(known, floor, draws, joint=joint)
     return [
         Prediction(
             n,
