@@ -56,7 +56,7 @@ LONG = Recipe(steps=6000, batch_size=8, T=112, lr=6e-3, n_head=2, whole=True)
 TUNED = Recipe(steps=200, batch_size=2, T=EDGES[-1], lr=1e-3)
 FEW = ("learned", "rope", "all")
 PER = ("tensor", "row", "group 32")
-SAMPLES = 200  # stories that are judged
+SAMPLES = 1000  # stories that are judged
 
 
 def main() -> None:
