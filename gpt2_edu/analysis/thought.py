@@ -129,7 +129,7 @@ def answers(
     """n answers to each question."""
     encoding, found = chat_encoding(), []
     for one in exchanges:
-        ids = prompt(conversation(one)[:1], encoding)  # type: ignore[arg-type]
+        ids = prompt(conversation(one)[:1], encoding)
         new = generate(
             answering(),
             torch.tensor([ids]).expand(n, -1),
