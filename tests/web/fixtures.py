@@ -623,9 +623,7 @@ def with_comma(v: Any) -> str:
 SPELLINGS: list[Callable[[Any], str]] = [
     repr,
     lambda v: repr(v).replace("-", "−"),
-    lambda v: "".join(
-        chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in f"{v:.12g}" if "e" not in f"{v:.12g}"
-    ),
+    lambda v: "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in f"{v:.15g}"),
     with_comma,  # from here on not in a list in one field, in which blanks separate
     lambda v: f"{v:.6g}" if isinstance(v, float) else f"{v:,}",
     lambda v: f"about {v!r}",
