@@ -71,6 +71,10 @@ MISTAKES = (
         ("math.ceil(8 * n_embd / (3 * multiple))", "math.ceil(n_embd / multiple)"),
         ("times * multiple", "8 * times * multiple // 3"),
     ),
+    Mistake(
+        "The fraction of 8/3 of C is dropped before the width is rounded up. If what is left is a multiple, the width stays too small.",
+        ("8 * n_embd / (3 * multiple)", "8 * n_embd // 3 / multiple"),
+    ),
 )
 
 
@@ -88,5 +92,6 @@ def cases():
         "C = 100": (100, 32),
         "C = 5, multiples of 3": (5, 3),
         "C = 65": (65, 128),
+        "C = 4, multiples of 2: just above one": (4, 2),
     }
     return [Case(label, args) for label, args in sizes.items()]
