@@ -99,6 +99,14 @@ MISTAKES = (
             'C, F, D = c["hidden_size"], 4 * c["hidden_size"]',
         ),
     ),
+    Mistake(
+        "One norm a block is counted. There are two: before attention and before the MLP.",
+        ("F + 2 * C", "F + C"),
+    ),
+    Mistake(
+        "One of k and v is as wide as q here. Both have only `num_key_value_heads` heads.",
+        ("2 * C * heads + 2 * C * kept", "3 * C * heads + C * kept"),
+    ),
 )
 
 

@@ -64,6 +64,14 @@ MISTAKES = (
         "You take pair 1. The slowest pair is the last, i = D/2 − 1.",
         ("D / (D - 2)", "D / 2"),
     ),
+    Mistake(
+        "Parentheses are missing. `/` comes before `-`, so the exponent is D / D, minus 2.",
+        ("(D / (D - 2))", "(D / D - 2)"),
+    ),
+    Mistake(
+        "`//` drops the fraction of the exponent. D/(D − 2) is a whole number only for D = 4.",
+        ("D / (D - 2)", "D // (D - 2)"),
+    ),
 )
 
 

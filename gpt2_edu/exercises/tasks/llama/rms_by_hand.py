@@ -70,4 +70,8 @@ MISTAKES = (
         "You multiply by γ before you take the mean of the squares. γ comes last.",
         code="s = math.sqrt((25 + 25 + 4900 + 1225) / 4)\nrms_by_hand = [5 / s, -5 / s, 70 / s, 35 / s]",
     ),
+    Mistake(
+        "That is γ times x. Divide by the root of the mean of the squares as well.",
+        code="rms_by_hand = [5, -5, 70, 35]",
+    ),
 )
