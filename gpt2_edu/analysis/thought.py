@@ -477,7 +477,8 @@ def pass_times(
 
     All models and widths take turns, so that whatever else the machine does meets all alike.
     """
-    caches = {name: model.make_cache(1, length + 32) for name, model in models.items()}
+    widths = list(widths)
+    caches = {name: model.make_cache(1, length + max(widths)) for name, model in models.items()}
     seen: dict[tuple[str, int], list[float]] = {}
     with torch.inference_mode():
         for name, model in models.items():

@@ -49,6 +49,7 @@ EXAMPLES = (
     exhibits.Live("example", MATRIX, first="Point at a number."),
     exhibits.Plot(FIGURE, "The loss falls.", alt="A line that falls from 4 to 1."),
     exhibits.Rewarded(found=found()),
+    exhibits.Scaling(),
     exhibits.Shuffled(GPT2(cups.config()).eval(), cups.game(0, 3), caption="A shell game."),
     exhibits.Speculated(PLAIN, PLAIN, load_tokenizer("crane"), ["A crane"], caption="Drafts."),
     exhibits.Stairs(),

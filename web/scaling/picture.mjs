@@ -145,7 +145,7 @@ function levels(scene, form) {
     const places = way.map(([n, d]) => scene.place(n, d, level));
     const [x, y] = places[places.length - 1];
     return svg`<path class="level" d=${path(places)} opacity=${above.toFixed(2)} />
-      <text class="level" x=${x} y=${y - 3} text-anchor="middle" opacity=${above > 0.9 ? 1 : 0}>${level}</text>`;
+      ${above > 0.9 ? svg`<text class="level" x=${x} y=${y - 3} text-anchor="middle">${level}</text>` : ""}`;
   });
 }
 
