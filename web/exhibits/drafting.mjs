@@ -1,8 +1,9 @@
 // Crane World's model and the small one that drafts for it, in the engine.
 
-import { bundledModel, loadTokenizer } from "../page.mjs";
+import { loadTokenizer } from "../page.mjs";
 import { lacking } from "../speculative.mjs";
 import { withGhosts } from "./bars.mjs";
+import { Bundled } from "./bundled.mjs";
 import { visible } from "./dom.mjs";
 import { END } from "./page_model.mjs";
 
@@ -26,12 +27,7 @@ const BARS = 5;
 export class Drafting {
   /** @param {() => Engine} started  the present engine */
   constructor(started) {
-    this.started = started;
-    /** @type {Promise<Engine> | null} */
-    this.loaded = null;
-    /** @type {Engine | null} */
-    this.engine = null;
-    this.room = 0; // tokens that both windows have
+    this.models = new Bundled(started, { [LARGE]: "crane", [SMALL]: "draft" });
     /** @type {Map<string, Promise<Found>>} */
     this.known = new Map();
   }
@@ -69,9 +65,9 @@ export class Drafting {
 
   /** @param {string} text */
   async prepare(text) {
-    const [engine, tokenizer] = await Promise.all([this.load(), loadTokenizer("crane")]);
+    const [engine, tokenizer] = await Promise.all([this.models.load(), loadTokenizer("crane")]);
     const all = tokenizer.encode(text);
-    const cut = Math.max(0, all.length - (this.room - RACED));
+    const cut = Math.max(0, all.length - (this.models.room - RACED));
     return { engine, tokenizer, ids: [tokenizer.eot, ...all.slice(cut)], cut };
   }
 
@@ -84,26 +80,6 @@ export class Drafting {
     const { engine, ids } = await this.prepare(text);
     const settings = { ahead, draftTemperature };
     return engine.race(LARGE, { draft: SMALL, ids, n: RACED, settings }, told);
-  }
-
-  /** Both models, where the present engine does not have them. */
-  load() {
-    if (!this.loaded || (this.engine && this.engine !== this.started())) {
-      this.engine = null;
-      const loaded = this.fetch();
-      loaded.catch(() => this.loaded === loaded && (this.loaded = null));
-      this.loaded = loaded;
-    }
-    return this.loaded;
-  }
-
-  async fetch() {
-    const [large, small] = await Promise.all(["crane", "draft"].map(bundledModel));
-    const engine = this.started(); // only now: while one waits for files, it may be replaced
-    this.engine = engine;
-    const both = await Promise.all([engine.load(LARGE, large), engine.load(SMALL, small)]);
-    this.room = Math.min(...both.map(({ config }) => config.blockSize));
-    return engine;
   }
 }
 

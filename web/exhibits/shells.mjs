@@ -1,7 +1,7 @@
 // The shell game of gpt2_edu/thought/cups.py, and the small model that plays it, in the engine.
 
-import { bundledModel } from "../page.mjs";
 import { nextProbabilities } from "../sampling.mjs";
+import { Bundled } from "./bundled.mjs";
 
 /** @import { Engine } from "../client.mjs" */
 /** @typedef {{start: string, swaps: string[]}} Game  start: the cup that the ball begins under, "C"; a
@@ -47,11 +47,7 @@ export class Shells {
    */
   constructor(words, started) {
     this.words = words;
-    this.started = started;
-    /** @type {Engine | null} */
-    this.engine = null;
-    /** @type {Promise<Engine> | null} */
-    this.loaded = null;
+    this.model = new Bundled(started, { [NAME]: "cups" });
   }
 
   /**
@@ -66,7 +62,7 @@ export class Shells {
       some.map((one) => words.indexOf(one)),
     );
     const eosId = words.indexOf(END);
-    const engine = await this.load();
+    const engine = await this.model.load();
     const request = { ids, n: game.swaps.length + 2, settings: { temperature: 0, eosId } };
     /** @type {number[]} */
     const written = (await engine.stream(NAME, request).answer).ids;
@@ -80,24 +76,5 @@ export class Shells {
       return { word: words[id], p: cups.map((one) => p[one]) };
     });
     return { steps, said: steps[steps.length - 1]?.word ?? "", tokens: written.length };
-  }
-
-  /** The model, where the present engine does not have it. */
-  load() {
-    if (!this.loaded || (this.engine && this.engine !== this.started())) {
-      this.engine = null;
-      const loaded = this.fetch();
-      loaded.catch(() => this.loaded === loaded && (this.loaded = null));
-      this.loaded = loaded;
-    }
-    return this.loaded;
-  }
-
-  async fetch() {
-    const files = await bundledModel("cups");
-    const engine = this.started(); // only now: while one waits for files, it may be replaced
-    this.engine = engine;
-    await engine.load(NAME, files);
-    return engine;
   }
 }
