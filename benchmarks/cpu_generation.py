@@ -37,7 +37,7 @@ PARTS = {  # of a token: how the names of their operations begin
     "products": (
         "mkldnn::_linear",
         "aten::addmm",
-        "aten::_weight_int8pack",
+        "quantized::linear",
         "aten::_weight_int4pack",
     ),
     "attention": ("aten::_scaled_dot_product",),

@@ -13,6 +13,7 @@ compiled is the pass as it is written. Nothing here is ever used without being a
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any, NoReturn, TypeVar
 
 import torch
@@ -37,7 +38,6 @@ M = TypeVar("M", bound=nn.Module)
 
 
 FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
-FEW_ROWS = 16
 
 
 def pack(model: M, dtype: torch.dtype | None = None) -> M:
@@ -45,9 +45,9 @@ def pack(model: M, dtype: torch.dtype | None = None) -> M:
 
     Every ``nn.Linear`` becomes a ``PackedLinear``, except one that is a subclass or has hooks: it
     is cast only, and so is everything where torch has no oneDNN kernel for the type. The maps of a
-    quantised model become ``PackedInt8``, if a row has one scale, or ``PackedInt4``, if 32 columns
-    or more share one, and 32 divides the columns; the others stay, and are slow, because each pass
-    makes floats of them.
+    quantised model become ``PackedInt8``, if a row has one scale and the processor is an x86-64, or
+    ``PackedInt4``, if 32 columns or more share one, and 32 divides the columns; the others stay,
+    and are slow, because each pass makes floats of them.
     Packed weights are no parameters: count, save and train the model itself. In half precision a
     text may differ with and without a cache, because sums of one row and of many are rounded in
     another order.
@@ -85,7 +85,7 @@ def packed_layer(layer: nn.Module, dtype: torch.dtype) -> nn.Module:
         return PackedLinear(layer) if onednn_knows(dtype) else layer
     assert isinstance(layer, QuantizedLinear)
     groups = layer.scales.size(1)
-    if layer.bits == 8 and groups == 1 and layer.in_features % 32 == 0:
+    if layer.bits == 8 and groups == 1 and fbgemm_is_here():
         return PackedInt8(layer)
     if layer.bits == 4 and layer.in_features // groups % 32 == 0:
         return PackedInt4(layer)
@@ -142,31 +142,63 @@ class PackedLinear(Packed):
 
 
 class PackedInt8(Packed):
-    """``QuantizedLinear`` of 8 bits, with a scale for each row, for torch's kernel for bytes.
+    """``QuantizedLinear`` of 8 bits, with a scale for each row, for FBGEMM, which sums integers.
 
-    The kernel reads bytes, for up to 16 rows of inputs; these, and what it sums up, are rounded to
-    bfloat16, for which it is made. With more rows the time goes into multiplying, not into reading:
-    then floats are made of the bytes. Where 32 does not divide the columns, it reads beyond them.
+    It multiplies bytes with bytes, so the inputs are rounded, too. To keep what that loses, a row
+    goes through it as two: its numbers in 7 bits, and what is left of them in 7 finer bits. The
+    matrix is read once for both. Sums of integers are exact: they are the same on every processor,
+    and a row does not depend on its neighbours.
     """
 
     def __init__(self, linear: QuantizedLinear) -> None:
         super().__init__(linear)
         with torch.no_grad():
-            self.packed, self.scales = linear.integers.clone(), linear.scales[:, 0].clone()
-        self.ones = torch.ones(self.out_features, dtype=torch.bfloat16)  # it would round scales
+            self.scales = linear.scales[:, 0].clone()
+            self.packed = for_fbgemm(linear.integers)
 
     def forward(self, x: Tensor) -> Tensor:
-        rows = x.reshape(-1, self.in_features)  # (M, in)
-        if len(rows) > FEW_ROWS:
-            return F.linear(x, self.weight.to(x.dtype), self.bias)
-        sums = torch.ops.aten._weight_int8pack_mm(rows.bfloat16(), self.packed, self.ones)
-        y = sums * self.scales if self.bias is None else self.bias.addcmul(sums, self.scales)
+        rows = x.reshape(-1, self.in_features).float()  # (M, in)
+        most = torch.linalg.vector_norm(rows, torch.inf, dim=-1, keepdim=True)
+        unit = most.clamp_min(TINY) / SEVEN_BITS  # (M, 1)
+        exact = rows / unit
+        coarse = exact.round()
+        both = torch.cat((coarse, (exact - coarse) * FINER))  # (2M, in), within ±63
+        sums = integer_product(both, 1.0, 64, self.packed)  # (2M, out): 64 stands for 0
+        y = torch.add(*sums.chunk(2), alpha=1 / FINER) * unit
+        y = y * self.scales if self.bias is None else torch.addcmul(self.bias, y, self.scales)
         return y.to(x.dtype).view(*x.shape[:-1], self.out_features)
 
     @property
     def weight(self) -> Tensor:
         """What the integers stand for, (out, in): a copy."""
-        return self.packed * self.scales.unsqueeze(1)
+        integers, _ = torch.ops.quantized.linear_unpack(self.packed)
+        return integers.int_repr() * self.scales.unsqueeze(1)
+
+
+# With inputs of 8 bits, two products of bytes could overflow where the processor adds them.
+SEVEN_BITS, FINER, TINY = 63, 126, torch.finfo(torch.float32).tiny * 2**7
+integer_product: Any = getattr(
+    torch.ops.quantized, "linear_with_input_q_dq_qweight_dq_output_fp32", None
+)
+
+
+def fbgemm_is_here() -> bool:
+    """Whether this build of torch has FBGEMM, as on x86-64."""
+    return integer_product is not None and "fbgemm" in torch.backends.quantized.supported_engines
+
+
+def for_fbgemm(integers: Tensor) -> Any:
+    """An int8 matrix (out, in) in FBGEMM's layout."""
+    ones, zeros = torch.ones(len(integers)), torch.zeros(len(integers), dtype=torch.long)
+    engine = torch.backends.quantized.engine
+    try:
+        torch.backends.quantized.engine = "fbgemm"
+        with warnings.catch_warnings():  # that this class of tensors will go some day
+            warnings.filterwarnings("ignore", ".*quantized tensor creation", UserWarning)
+            tensor = torch.quantize_per_channel(integers.float(), ones, zeros, 0, torch.qint8)
+        return torch.ops.quantized.linear_prepack(tensor, None)
+    finally:
+        torch.backends.quantized.engine = engine
 
 
 class PackedInt4(Packed):
