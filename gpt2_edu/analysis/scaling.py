@@ -196,12 +196,17 @@ def _check(runs: Sequence[Run], floor: float | None, joint: bool) -> None:
     unknowns = len(UNKNOWNS) - (floor is not None) - (not joint)
     if len(runs) <= unknowns:
         raise ValueError(f"{unknowns} unknowns need {unknowns + 1} runs or more, got {len(runs)}")
-    for name, kinds in (("sizes", {run.n for run in runs}), ("lengths", {run.d for run in runs})):
-        if len(kinds) < 2:
-            raise ValueError(f"a fit needs runs of two {name} or more, got only {kinds.pop():,}")
+    _check_varied(runs)
     lowest = min(run.loss for run in runs)
     if floor is not None and not 0 < floor < lowest:
         raise ValueError(f"a floor must be between 0 and the lowest loss, {lowest}, got {floor}")
+
+
+def _check_varied(runs: Sequence[Run]) -> None:
+    for name, kinds in (("sizes", {run.n for run in runs}), ("lengths", {run.d for run in runs})):
+        if len(kinds) < 2:
+            got = f"only {kinds.pop():,}" if kinds else "no runs"
+            raise ValueError(f"runs must have two {name} or more, got {got}")
 
 
 def _columns(runs: Iterable[Run]) -> Tensor:
@@ -324,7 +329,11 @@ def halves(runs: Iterable[Run]) -> tuple[list[Run], list[Run]]:
 
 
 def subsets(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Some of the runs, chosen by size, by length or by compute, with the name of the choice."""
+    """Some of the runs, chosen by size, by length or by compute, with the name of the choice.
+
+    Raises ValueError for runs that all have one size or one length.
+    """
+    _check_varied(runs)
     n, d = sorted({run.n for run in runs}), sorted({run.d for run in runs})
     small, large = halves(runs)
     return {

@@ -143,6 +143,19 @@ def test_subsets_leave_out_what_they_say():
     assert without[SIZES[0], LENGTHS[0]].E == pytest.approx(0.44, rel=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("some", "message"),
+    [
+        ([r for r in drawn() if r.n == 1760], "two sizes or more, got only 1,760"),
+        ([r for r in drawn() if r.d == 300_000], "two lengths or more, got only 300,000"),
+        ([], "two sizes or more, got no runs"),
+    ],
+)
+def test_subsets_need_two_sizes_and_two_lengths(some, message):
+    with pytest.raises(ValueError, match=message):
+        scaling.subsets(some)
+
+
 def test_predictions_of_a_true_form_come_out():
     small, large = scaling.halves(drawn(noise=0.01))
     found = scaling.predictions(small, large, draws=40)
