@@ -66,6 +66,11 @@ WANTED = {
     "fine-tuning": "book/glossary.html#fine-tuning",
     "rlhf": "book/chatgpt.html#preferences",
     "assistant": "book/chatgpt.html#instruction-tuning",
+    "DPO": "book/glossary.html#dpo",
+    "reasoning model": "book/chatgpt.html#verifiable-reward-reasoning-models",
+    "Llama": chapter("llama", "from-gpt-2-to-llama"),
+    "quantization": "book/glossary.html#quantisation",  # in the other spelling
+    "scaling laws": "book/glossary.html#scaling-law",
     "atention": "book/glossary.html#attention",  # a slip
     "embeding": "book/glossary.html#embedding",
 }
