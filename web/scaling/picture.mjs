@@ -2,7 +2,7 @@
 
 import { svg } from "lit/html.js";
 import { bestSize, predicted } from "./fit.mjs";
-import { Scene, apart, path, span, steps, ticks } from "./scene.mjs";
+import { Scene, apart, clear, path, span, steps, ticks } from "./scene.mjs";
 import { nats, residual, short, signed } from "./words.mjs";
 
 /** @import { Form } from "./fit.mjs" */
@@ -20,6 +20,7 @@ const FINE = 40; // of a curve
 const FRAME = { left: 46, right: 50, top: 26, bottom: 34 }; // px beside the box
 const HALF_ABOVE = 0.7; // of the way up
 const LINE = 14; // px between two labels
+const WIDE = 40; // of a label
 const HALF = 45; // degrees, from where on the sizes are seen side by side
 const LEVELS = [0.5, 0.6, 0.7, 0.8, 1, 1.2, 1.5, 2, 3, 4, 5, 6]; // of equal loss
 
@@ -51,9 +52,9 @@ export function picture(shown) {
   // The label of the lower one is below it, where they are near each other.
   const under = gap < LINE + 4 ? LINE : -5;
   const low = form.E <= floor ? [fitted(under), truth(-5)] : [truth(under), fitted(-5)];
-  return svg`${low} ${surface(scene, form)} ${curves(scene, shown)}
+  return svg`${low.map(({ lines }) => lines)} ${surface(scene, form)} ${curves(scene, shown)}
     ${levels(scene, form)} ${shown.best ? best(scene, form) : ""}
-    ${axes(scene, shown)} ${points(scene, shown)}`;
+    ${axes(scene, shown)} ${low.map(({ label }) => label)} ${points(scene, shown)}`;
 
   /** @param {number} by  px, from the line to the label */
   function truth(by) {
@@ -80,9 +81,10 @@ export function picture(shown) {
     ]
       .map((edge) => path(edge))
       .join("");
-    return svg`<path class="plane ${kind}" d=${path([a, b, c, d], true)} />
-      <path class=${kind} d=${edges} />
-      <text class=${kind} x=${x} y=${y + by} opacity=${seen.loss}>${words}${below}</text>`;
+    const lines = svg`<path class="plane ${kind}" d=${path([a, b, c, d], true)} />
+      <path class=${kind} d=${edges} />`;
+    const label = svg`<text class=${kind} x=${x} y=${y + by} opacity=${seen.loss}>${words}${below}</text>`;
+    return { lines, label }; // nothing but the points lies on its label
   }
 }
 
@@ -188,6 +190,11 @@ function axes(scene, { form, cells, limits, view, width, height }) {
   ];
   const [atTokens, atSizes] = [middle(corners[0], corners[1]), middle(corners[1], corners[2])];
   const left = side ? "end" : "middle";
+  const free = clear(
+    ends.map(([x], i) => [x, heights[i]]),
+    WIDE,
+    LINE,
+  );
   return svg`<g class="axis">
     <path d=${path([roof, ...corners])} />
     <g opacity=${seen.loss}>
@@ -204,7 +211,7 @@ function axes(scene, { form, cells, limits, view, width, height }) {
       })}
       <text x=${atTokens[0] - 28 * sin} y=${Math.min(height - 3, atTokens[1] + 29)} text-anchor=${left}>tokens</text>
     </g>
-    ${sizes.map((n, i) => svg`<text x=${ends[i][0] + 6 * cos} y=${heights[i]} text-anchor=${side ? "middle" : "start"}>${short(n)}</text>`)}
+    ${sizes.map((n, i) => (!free[i] ? "" : svg`<text x=${ends[i][0] + 6 * cos} y=${heights[i]} text-anchor=${side ? "middle" : "start"}>${short(n)}</text>`))}
     ${
       side
         ? svg`<text x=${atSizes[0] + 12} y=${Math.min(height - 3, atSizes[1] + 34)} text-anchor="middle">parameters</text>`

@@ -121,3 +121,24 @@ export function apart(heights, least) {
   const over = found[order[order.length - 1]] - heights[order[order.length - 1]];
   return found.map((y) => y - over / 2); // half of it upwards
 }
+
+/**
+ * Which labels of an axis there is room for: the first, the last, and those that lie on none of these.
+ * @param {Pair[]} places  px
+ * @param {number} wide  px of a label
+ * @param {number} high
+ * @returns {boolean[]}
+ */
+export function clear(places, wide, high) {
+  const last = places.length - 1;
+  /** @type {number[]} */
+  const kept = [];
+  for (const i of [...new Set([0, last, ...places.keys()])]) {
+    const [x, y] = places[i];
+    const over = kept.some((j) => {
+      return Math.abs(places[j][0] - x) < wide && Math.abs(places[j][1] - y) < high;
+    });
+    if (!over) kept.push(i);
+  }
+  return places.map((_, i) => kept.includes(i));
+}

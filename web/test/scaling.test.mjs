@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { SplitMix64 } from "../language/splitmix.mjs";
 import { biggest, cellsOf, neighbour, runsOf } from "../scaling/cells.mjs";
 import { bestSize, fit, predicted, problem, resampled } from "../scaling/fit.mjs";
-import { Scene, apart } from "../scaling/scene.mjs";
+import { Scene, apart, clear } from "../scaling/scene.mjs";
 import { told, typical } from "../scaling/words.mjs";
 import { fixture } from "./files.mjs";
 
@@ -176,6 +176,12 @@ describe("the picture", () => {
         }
       }
     }
+  });
+
+  test("leaves out a label that lies on another, but not the first or the last", () => {
+    const row = [0, 20, 45, 50, 90].map((x) => [x, x / 10]);
+    expect(clear(row, 40, 14)).toEqual([true, false, true, false, true]);
+    expect(clear(row, 40, 0.4)).toEqual([true, true, true, true, true]);
   });
 
   test("moves labels apart", () => {
