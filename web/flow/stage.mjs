@@ -25,7 +25,8 @@ export class Stage {
     this.scene = document.createElementNS(NS, "g");
     this.svg.append(this.scene);
     this.ahead = document.createElementNS(NS, "svg");
-    const clip = make("div", { class: "flow-ahead" }, this.ahead);
+    this.anchor = make("div", {}, this.ahead); // moves: else its texts are laid out in each frame
+    const clip = make("div", { class: "flow-ahead" }, this.anchor);
     this.veil = make("div", { class: "flow-veil", "aria-hidden": "true", hidden: true }, clip);
     this.element = make("div", { class: "flow-stage bare" }, this.svg, this.veil);
     this.pulses = new Pulses(this.element);
@@ -120,7 +121,7 @@ export class Stage {
     const covered = Boolean(scene?.along) && Number.isFinite(depth);
     this.veil.hidden = !covered;
     this.pulses.set(covered ? depth : Infinity, leg);
-    const both = [this.veil, this.ahead]; // which stays where it is while the veil goes
+    const both = [this.veil, this.anchor]; // which stays where it is while the veil goes
     for (const one of both) for (const move of one.getAnimations()) move.cancel();
     if (!scene?.along || !covered) return;
     const { along, vertical } = scene;
