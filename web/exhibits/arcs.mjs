@@ -1,4 +1,5 @@
-// Arcs over a sentence: where its tokens are looked at from one of them, the wider the more.
+// Arcs over a sentence: where its tokens are looked at from one of them, the wider the more. Where the
+// sentence is broken, those to an earlier row end below their token, so that they cross no other.
 
 import { draw } from "./dom.mjs";
 
@@ -38,17 +39,21 @@ export class Arcs {
     while (element.children.length < weights.length) {
       element.append(draw("path"));
     }
-    const top = (/** @type {number} */ i) => {
-      const { offsetLeft, offsetTop, offsetWidth } = /** @type {HTMLElement} */ (
+    const edges = (/** @type {number} */ i) => {
+      const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = /** @type {HTMLElement} */ (
         buttons[i].parentElement
       );
-      return [list.offsetLeft + offsetLeft + offsetWidth / 2, list.offsetTop + offsetTop - 2];
+      const y = list.offsetTop + offsetTop;
+      return [list.offsetLeft + offsetLeft + offsetWidth / 2, y - 2, y + offsetHeight + 2];
     };
     [...element.children].forEach((path, key) => {
-      const [[x0, y0], [x1, y1]] = [top(at), top(key)];
-      const high = Math.min(y0, y1) - Math.min(HIGHEST, 14 + Math.abs(x0 - x1) / 5) * 1.33;
+      const [[x0, y0], [x1, top, bottom]] = [edges(at), edges(key)];
+      const above = bottom < y0; // in an earlier row
+      const y1 = above ? bottom : top;
+      const high = y0 - Math.min(HIGHEST, 14 + Math.abs(x0 - x1) / 5) * 1.33;
+      const turns = above ? [y1, y0] : [high, high];
       const [from, to] = key === at ? [x0 - 9, x0 + 9] : [x0, x1];
-      path.setAttribute("d", `M${from} ${y0}C${from} ${high} ${to} ${high} ${to} ${y1}`);
+      path.setAttribute("d", `M${from} ${y0}C${from} ${turns[0]} ${to} ${turns[1]} ${to} ${y1}`);
       const seen = weights[key] >= LEAST;
       /** @type {SVGElement} */ (path).style.strokeWidth = `${seen ? WIDEST * weights[key] : 0}px`;
     });
