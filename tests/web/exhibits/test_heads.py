@@ -82,3 +82,19 @@ def test_arcs_over_the_text_are_as_wide_as_the_weights(exhibit, crane):
     assert arcs == pytest.approx([w if w >= 0.02 else 0 for w in row.tolist()], abs=1e-3)
     shown.element.get_by_role("button", name="1.0", exact=True).click()
     assert not any(shown.ready().element.locator(".arcs path").evaluate_all(widths))
+
+
+def test_an_arc_to_an_earlier_row_ends_below_its_token(exhibit):
+    """On a phone the text is broken; an arc to the upper edge would cross the row."""
+    phone = {"viewport": {"width": 390, "height": 844}}
+    shown = exhibit("heads", text=RIVER, head="1.0", context=phone)
+    shown.page.wait_for_function(
+        """() => {
+          const path = document.querySelectorAll(".arcs path")[4].getAttribute("d");
+          const [river, crane] = [4, 7].map((i) =>
+            document.querySelectorAll(".strip button")[i].getBoundingClientRect());
+          const top = document.querySelector(".arcs").getBoundingClientRect().top;
+          const heights = path.match(/[\\d.]+ [\\d.]+/g).map((pair) => top + Number(pair.split(" ")[1]));
+          return river.bottom < crane.top && Math.min(...heights) >= river.bottom;
+        }"""
+    )
