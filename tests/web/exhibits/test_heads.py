@@ -94,7 +94,8 @@ def test_an_arc_to_an_earlier_row_ends_below_its_token(exhibit):
           const [river, crane] = [4, 7].map((i) =>
             document.querySelectorAll(".strip button")[i].getBoundingClientRect());
           const top = document.querySelector(".arcs").getBoundingClientRect().top;
-          const heights = path.match(/[\\d.]+ [\\d.]+/g).map((pair) => top + Number(pair.split(" ")[1]));
+          const pairs = path.match(/[\\d.]+ [\\d.]+/g);
+          const heights = pairs.map((pair) => top + Number(pair.split(" ")[1]));
           return river.bottom < crane.top && Math.min(...heights) >= river.bottom;
         }"""
     )
