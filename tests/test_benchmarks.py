@@ -128,6 +128,7 @@ def test_gpu_runs_as_a_file_too():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 def test_what_needs_a_gpu_runs_here_at_tiny_sizes(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(contenders, "has_transformers", lambda: False)  # to be quick
     few = dict(list(rungs.rungs(torch.bfloat16).items())[:2])  # each is tried below

@@ -11,6 +11,7 @@ import torch
 from gpt2_edu import GPT2, GPT2Config, crane, load_tokenizer
 from gpt2_edu.quantize import round_to
 from gpt2_edu.web import save_for_page
+from tests.thorough import thorough
 from tests.web.exhibits.conftest import Crane
 from tests.web.exhibits.test_own_model import choose
 
@@ -29,7 +30,9 @@ def in_fewer(model: GPT2, bits: int, per: str) -> Crane:
     return Crane(model)
 
 
-@pytest.mark.parametrize("bits, per", [(8, "row"), (4, "tensor"), (3, "group"), (2, "row")])
+@pytest.mark.parametrize(
+    "bits, per", [thorough(8, "row"), thorough(4, "tensor"), (3, "group"), (2, "row")]
+)
 def test_map_and_bars_are_those_of_the_rounded_model_in_python(exhibit, crane, bits, per):
     query = {"bits": str(bits), "per": per}
     shown = exhibit("bits", text=MARSH, head="1.0", query=query)

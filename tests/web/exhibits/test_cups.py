@@ -10,6 +10,7 @@ from gpt2_edu import GPT2
 from gpt2_edu.exhibits.cups import NAMES, Shuffled
 from gpt2_edu.thought import cups
 from gpt2_edu.web import ASSETS
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 FILE = "**/files/cups.js"
@@ -93,7 +94,9 @@ def test_nothing_is_loaded_before_a_reader_asks(shown_cups, pages):
     assert [url.rpartition("/")[2] for url in pages.asked if "/files/" in url] == ["cups.js"]
 
 
-@pytest.mark.parametrize(("seed", "swaps"), [(1, 1), (2, 5), (3, 8), (4, 10)])
+@pytest.mark.parametrize(
+    ("seed", "swaps"), [thorough(1, 1), (2, 5), thorough(3, 8), thorough(4, 10)]
+)
 def test_answers_are_those_of_python(shown_cups, seed, swaps):
     game = cups.game(seed, swaps)
     start, *made = game.text.split()
@@ -108,6 +111,7 @@ def test_answers_are_those_of_python(shown_cups, seed, swaps):
     assert ("No game in training" in shown.sentence) == (swaps > cups.MOST)
 
 
+@pytest.mark.thorough
 def test_cups_are_swapped_by_clicks_by_keys_and_by_dragging(exhibit):
     for context in (STILL, {**STILL, "has_touch": True, "viewport": {"width": 390, "height": 844}}):
         shown = exhibit("cups", context=context, **SETTINGS)
@@ -176,6 +180,7 @@ def test_shuffling_makes_swaps_until_the_reader_goes_on(shown_cups):
     assert len(shown.tokens()) == 1
 
 
+@pytest.mark.thorough
 def test_many_games_are_tried_in_the_page(shown_cups):
     shown = shown_cups()
     for swaps in (6, 5):

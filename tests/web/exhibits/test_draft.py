@@ -11,6 +11,7 @@ import pytest
 from gpt2_edu import GPT2, load_tokenizer
 from gpt2_edu.exhibits.draft import Speculated
 from gpt2_edu.web import ASSETS
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 FILE = "**/files/draft.js"
@@ -89,7 +90,7 @@ def test_the_stored_text_needs_no_model_and_grows_pass_by_pass(shown_draft, page
     assert not [url for url in pages.asked if "/files/" in url]
 
 
-@pytest.mark.parametrize("ahead", [1, 4, 8])
+@pytest.mark.parametrize("ahead", [thorough(1), 4, thorough(8)])
 def test_the_page_drafts_as_python_does_with_the_same_darts(shown_draft, ahead):
     text = "Six pigeons sat"
     shown = shown_draft(query={"text": text, "ahead": str(ahead), "passes": "99"})
@@ -146,7 +147,7 @@ def test_a_token_shows_its_bars_its_dart_and_the_reason(exhibit):
     assert widths[0] == pytest.approx(5 * widths[1], rel=0.05)
 
 
-@pytest.mark.parametrize("temperature", [0, 2])
+@pytest.mark.parametrize("temperature", [thorough(0), 2])
 def test_the_draft_may_have_another_temperature_and_other_darts(shown_draft, temperature):
     text = "In the city by the river, the crane"
     shown = shown_draft(query={"tau": str(temperature), "passes": "99"})
@@ -170,6 +171,7 @@ def test_what_a_chapter_chooses_is_the_first_frame(exhibit, pages):
     assert not [url for url in pages.asked if "/files/" in url]
 
 
+@pytest.mark.thorough
 def test_it_is_measured_when_asked_and_another_choice_stops_it(shown_draft):
     shown = shown_draft()
     button = shown.element.get_by_role("button", name="measure in this browser")
@@ -201,6 +203,7 @@ def test_a_draft_that_does_not_come_is_reported_and_asked_for_again(shown_draft)
     assert (shown.ready().state, shown.status) == ("ready", "")
 
 
+@pytest.mark.thorough
 def test_of_a_text_that_is_too_long_the_end_is_continued(shown_draft):
     shown = shown_draft()
     box = shown.element.get_by_role("textbox")

@@ -9,6 +9,7 @@ from gpt2_edu import GPT2, GPT2Config, Llama, LlamaConfig, trace
 from gpt2_edu import crane as world
 from gpt2_edu.web import save_for_page
 from gpt2_site import one_pass
+from tests.thorough import thorough
 from tests.web.exhibits.test_own_model import TOKENIZER, choose
 
 pytestmark = pytest.mark.browser
@@ -35,9 +36,10 @@ def lanes(shown) -> list[str]:
     ("text", "count", "width"),
     [
         ("", 1, 1280),
-        ("\u05e9\u05dc\u05d5\u05dd crane", None, 390),
+        thorough("\u05e9\u05dc\u05d5\u05dd crane", None, 390),
         ("a \U0001f600 crane <img src=x onerror=alert(1)> <b><b>", 12, 704),
-        *((LONG, 12, width) for width in (1280, 704, 390)),
+        *(thorough(LONG, 12, width) for width in (1280, 704)),
+        (LONG, 12, 390),
     ],
     ids=["nothing", "right to left", "markup", "wide", "middle", "narrow"],
 )
@@ -59,7 +61,11 @@ def test_any_text_is_drawn(picture, text, count, width):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "\u05e9\u05dc\u05d5\u05dd Zw\u00f6lf \U0001f600 \U0001f469\u200d\U0001f467", LONG],
+    [
+        thorough(""),
+        "\u05e9\u05dc\u05d5\u05dd Zw\u00f6lf \U0001f600 \U0001f469\u200d\U0001f467",
+        thorough(LONG),
+    ],
     ids=["one token", "not in Crane World", "128 tokens"],
 )
 def test_any_text_is_drawn_at_every_level(picture, text):
@@ -77,8 +83,8 @@ def test_any_text_is_drawn_at_every_level(picture, text):
     "sizes",
     [
         {"n_layer": 1, "n_head": 1, "n_embd": 1, "block_size": 1},
-        {"n_layer": 1, "n_head": 25, "n_embd": 1600, "block_size": 40},
-        {"n_layer": 48, "n_head": 5, "n_embd": 20, "block_size": 40},
+        thorough({"n_layer": 1, "n_head": 25, "n_embd": 1600, "block_size": 40}),
+        thorough({"n_layer": 48, "n_head": 5, "n_embd": 20, "block_size": 40}),
     ],
     ids=["least", "many heads", "many blocks"],
 )
@@ -145,7 +151,9 @@ def test_a_llama_is_drawn_with_pythons_numbers(picture, tmp_path):
         assert said in shown.sentence or place == "0", (place, shown.sentence)
 
 
-@pytest.mark.parametrize(("token", "name"), [(" ", "␣"), ("\n", "⏎"), (" the", "the")])
+@pytest.mark.parametrize(
+    ("token", "name"), [(" ", "␣"), thorough("\n", "⏎"), thorough(" the", "the")]
+)
 def test_a_guess_that_is_no_word_is_named_too(picture, tmp_path, token, name):
     torch.manual_seed(3)
     sizes = {"vocab_size": 270, "block_size": 40, "n_layer": 1, "n_head": 1, "n_embd": 24}
@@ -165,6 +173,7 @@ def test_a_guess_that_is_no_word_is_named_too(picture, tmp_path, token, name):
     assert set(shown.element.locator(".flow-picture .word").all_text_contents()) == {name}
 
 
+@pytest.mark.thorough
 def test_rows_of_a_large_matrix_are_fetched_as_they_are_shown(picture, tmp_path):
     torch.manual_seed(3)
     config = GPT2Config(vocab_size=270, n_layer=1, n_head=2, n_embd=520, block_size=40)
@@ -203,6 +212,7 @@ def test_rows_of_a_large_matrix_are_fetched_as_they_are_shown(picture, tmp_path)
     assert shows(int(place.split(".")[4]))
 
 
+@pytest.mark.thorough
 def test_of_two_hundred_quick_changes_the_last_one_stands(picture):
     shown = picture()
     shown.element.locator("input[type=text]").evaluate(
@@ -253,6 +263,7 @@ def test_nothing_moves_for_a_reader_who_wants_no_motion(picture):
     assert shown.element.locator(".flow-pulses *").count() == 0
 
 
+@pytest.mark.thorough
 def test_beads_run_at_rest_but_not_while_the_reader_works(picture):
     shown = picture()
     running = "[...document.querySelectorAll('.flow-pulses i')].filter((one) => "
@@ -263,6 +274,7 @@ def test_beads_run_at_rest_but_not_while_the_reader_works(picture):
     assert shown.element.locator(".flow-pulses").is_hidden()
 
 
+@pytest.mark.thorough
 def test_weights_fly_from_one_level_to_the_next(picture):
     shown = picture()
     shown.element.hover()
@@ -315,6 +327,7 @@ def test_from_a_head_to_a_product_of_its_query_and_out_again(picture, crane):
     assert ends == [f"q, ␣crane, output {at}", "head 1.0", "block 1", "model"]
 
 
+@pytest.mark.thorough
 def test_outputs_fill_one_by_one_when_played(picture):
     shown = picture(query={"place": "1.0.v.6"})
     blank = shown.element.locator(".blank")
@@ -328,6 +341,7 @@ def test_outputs_fill_one_by_one_when_played(picture):
     assert blank.count() == 0
 
 
+@pytest.mark.thorough
 def test_an_output_under_the_pointer_is_shown_until_it_leaves(picture):
     shown = picture(query={"place": "1.0.q.6.17"}, context={"reduced_motion": "reduce"})
     field = shown.element.get_by_role("slider", name="output")
@@ -346,7 +360,7 @@ def test_an_output_under_the_pointer_is_shown_until_it_leaves(picture):
     assert "number" in shown.ready().element.locator(".flow-crumbs").inner_text()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, thorough(390)])
 def test_layernorm_is_spelled_out_for_one_number(picture, crane, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = picture(query={"place": "1"}, context=viewport)
@@ -377,7 +391,7 @@ def test_layernorm_is_spelled_out_for_one_number(picture, crane, width):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("block 1")
 
 
-@pytest.mark.parametrize("width", [1280, 800, 390])
+@pytest.mark.parametrize("width", [thorough(1280), thorough(800), 390])
 def test_a_block_names_its_parts_and_has_rows_of_one_length(picture, width):
     shown = picture(query={"place": "1"}, context={"viewport": {"width": width, "height": 900}})
     dials = shown.ready().element.locator(".dial")
@@ -392,6 +406,7 @@ def test_a_block_names_its_parts_and_has_rows_of_one_length(picture, width):
     assert len(lengths) == 4 and lengths[1].endswith(" in another direction")
 
 
+@pytest.mark.thorough
 def test_the_gaps_between_units_open_the_mlp_too(picture):
     shown = picture(query={"place": "1"})
     field = shown.ready().element.get_by_role("button", name="MLP of block 1").locator(".touch")
@@ -513,6 +528,7 @@ def test_a_bug_of_the_museum_is_met(picture, crane):
     assert shown.element.get_by_label("a bug of chapter 19").input_value() == ""
 
 
+@pytest.mark.thorough
 def test_a_canvas_has_the_colours_of_the_theme(picture):
     shown = picture(query={"place": "1.0.q.6"}, context={"color_scheme": "light"})
     light = shown.element.locator(".flow-picture image").get_attribute("href")
@@ -532,6 +548,7 @@ def test_a_canvas_has_the_colours_of_the_theme(picture):
     repainted("!==")
 
 
+@pytest.mark.thorough
 def test_without_a_mask_ribbons_come_from_later_tokens(picture):
     shown = picture(query={"bug": "no mask", "at": "2"})
     told = shown.element.locator(".ribbon").evaluate_all(
@@ -545,6 +562,7 @@ def test_without_a_mask_ribbons_come_from_later_tokens(picture):
     assert shown.ready().element.locator(".cellbox.hidden").count() == 21
 
 
+@pytest.mark.thorough
 def test_a_head_that_is_played_goes_through_its_steps(picture):
     shown = picture(query={"place": "1.0"})
     flies = "one => document.querySelectorAll(`.${one}`).length"
@@ -570,6 +588,7 @@ def test_a_head_goes_on_step_by_step_without_motion(picture):
     assert shown.element.locator(".adds").first.evaluate("e => getComputedStyle(e).opacity") == "0"
 
 
+@pytest.mark.thorough
 def test_the_first_head_that_is_opened_shows_what_it_does(picture):
     shown = picture(query={"place": "1"})
     shown.element.get_by_role("button", name="head 1.2: open it").click()
@@ -582,7 +601,7 @@ def test_the_first_head_that_is_opened_shows_what_it_does(picture):
     assert shown.ready().element.locator(".flow-play").inner_text() == "play"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, thorough(390)])
 def test_every_matrix_stands_below_the_whole_and_opens(picture, crane, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = picture(context=viewport)
@@ -635,6 +654,7 @@ def test_the_last_layernorm_is_spelled_out_too(picture, crane):
     assert shown.ready().element.locator(".flow-crumbs").is_hidden()
 
 
+@pytest.mark.thorough
 def test_a_head_under_the_pointer_lights_its_ribbons(picture):
     shown = picture()
     shown.element.hover()
@@ -680,6 +700,7 @@ def test_a_stored_run_greys_what_it_cannot_do(picture):
     assert shown.ready().element.locator(".flow-crumbs").inner_text().endswith("head 0.3")
 
 
+@pytest.mark.thorough
 def test_a_deeper_level_begins_at_its_crumbs(picture):
     shown = picture(context={"viewport": {"width": 1280, "height": 600}})
     shown.element.get_by_role("button", name="block 1: open it").press("Enter")

@@ -9,6 +9,7 @@ from importlib.resources import files
 import pytest
 
 from gpt2_site import one_pass
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 FOLDER = files("gpt2_edu") / "assets" / "crane"
@@ -52,7 +53,7 @@ def stored(shot: int, text: int) -> dict[tuple[int, int, str, str], str]:
     }
 
 
-@pytest.mark.parametrize(("shot", "text"), [(0, 0), (7, 1), (14, 0)])
+@pytest.mark.parametrize(("shot", "text"), [thorough(0, 0), (7, 1), thorough(14, 0)])
 def test_ribbons_are_the_stored_weights(picture, shot, text):
     shown = picture(query={"learned": str(text + 1), "shot": str(shot)})
     assert ribbons(shown) == stored(shot, text)
@@ -64,6 +65,7 @@ def test_ribbons_are_the_stored_weights(picture, shot, text):
     shown.stands()
 
 
+@pytest.mark.thorough
 def test_a_step_of_the_slider_changes_ribbons_in_their_place(picture):
     shown = picture(query={"learned": "2", "shot": "13"})
     one = shown.element.locator(".ribbon", has_text="head 0.1: ␣crane takes").first
@@ -94,6 +96,7 @@ def test_the_sentence_counts_the_heads_that_have_formed(picture):
         assert many in shown.sentence
 
 
+@pytest.mark.thorough
 def test_what_is_not_stored_is_said_at_every_place(picture):
     shown = picture(query={"learned": "1", "shot": "7"})
     assert "not stored" in (shown.element.locator(".flow-picture").text_content() or "")

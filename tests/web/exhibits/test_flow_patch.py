@@ -59,6 +59,7 @@ def test_a_click_puts_a_vector_in_and_a_second_one_takes_it_out(exhibit, crane):
     assert shown.query == ""
 
 
+@pytest.mark.thorough
 def test_a_place_that_differs_need_not_matter_and_one_that_is_the_same_cannot(exhibit, crane):
     query = {"stage": "1", "back": "1"}  # the second ␣the
     shown = exhibit("flow", text=MARSH, giver=CITY, query=query)
@@ -70,6 +71,7 @@ def test_a_place_that_differs_need_not_matter_and_one_that_is_the_same_cannot(ex
     assert "the same vector: nothing can change" in shown.sentence
 
 
+@pytest.mark.thorough
 def test_texts_of_other_lengths_are_aligned_at_their_ends(exhibit, crane):
     shown = exhibit("flow", text=RIVER, giver=HARBOUR, query={"stage": "3"})
     longer = len(crane.ids(HARBOUR)) - len(crane.ids(RIVER))
@@ -80,6 +82,7 @@ def test_texts_of_other_lengths_are_aligned_at_their_ends(exhibit, crane):
     are(shown, given(crane, HARBOUR, RIVER, 3))
 
 
+@pytest.mark.thorough
 def test_cut_heads_are_missing_in_both_texts(exhibit, crane):
     shown = exhibit("flow", text=MARSH, giver=CITY, query={"stage": "6", "off": "1.0 1.2"})
 

@@ -7,6 +7,7 @@ import torch
 
 from gpt2_edu import GPT2, GPT2Config, load_tokenizer
 from gpt2_edu.web import save_for_page
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
@@ -106,6 +107,7 @@ def folded(exhibit):
     return shown
 
 
+@pytest.mark.thorough
 def test_folds_stay_open_when_another_model_comes(exhibit, tmp_path):
     shown = folded(exhibit)
     shown.element.locator("summary", has_text="Every tensor of the pass").click()
@@ -123,8 +125,8 @@ def test_folds_stay_open_when_another_model_comes(exhibit, tmp_path):
 @pytest.mark.parametrize(
     ("value", "name", "far"),
     [
-        ("plain", "plain JavaScript", 0.006),
-        ("wasm-half", "WebAssembly, float16 weights", 0.006),
+        thorough("plain", "plain JavaScript", 0.006),
+        thorough("wasm-half", "WebAssembly, float16 weights", 0.006),
         ("wasm-int8", "WebAssembly, int8 weights", 0.05),
         ("wasm-int4", "WebAssembly, int4 weights", 0.1),
     ],
@@ -139,6 +141,7 @@ def test_every_arithmetic_gives_the_same_probabilities(exhibit, value, name, far
     panel.locator("[role=status]", has_text="40 tokens in ").wait_for()
 
 
+@pytest.mark.thorough
 def test_an_arithmetic_that_is_missing_leaves_the_one_before(exhibit):
     shown = folded(exhibit)
     before, panel = rows(shown), shown.element.locator(".engine")
@@ -151,7 +154,7 @@ def test_an_arithmetic_that_is_missing_leaves_the_one_before(exhibit):
     assert rows(shown) == before
 
 
-@pytest.mark.parametrize("width", [1280, 704, 390])
+@pytest.mark.parametrize("width", [thorough(1280), thorough(704), 390])
 def test_nothing_of_it_is_cut_off(exhibit, width):
     viewport = {"viewport": {"width": width, "height": 900}}
     shown = exhibit("flow", text=MARSH, tensors="open", context=viewport)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.thorough import thorough
 from tests.web.exhibits.conftest import MODULES, ROOT
 
 pytestmark = pytest.mark.browser
@@ -133,6 +134,7 @@ def test_a_curve_falls_between_its_lines_and_stories_have_their_marks(learn):
     assert run.element.locator(".thumbs .chosen").inner_text() == "1.1"
 
 
+@pytest.mark.thorough
 def test_its_end_is_told_and_another_may_follow(learn):
     run = learn({"every": 600}).train()
     run.button("train again").wait_for()
@@ -164,6 +166,7 @@ def test_a_run_that_has_ended_writes_and_leaves_its_slot(learn):
     assert run.asked("start")[1][2] > 0
 
 
+@pytest.mark.thorough
 def test_a_finished_run_may_be_opened_and_trained_further(learn):
     settings = {**KEPT["plan"]["settings"], "steps": 2340}
     finished = {**KEPT, "state": {"settings": settings}}
@@ -203,11 +206,11 @@ def test_a_run_that_diverges_goes_back_at_a_click(learn):
 @pytest.mark.parametrize(
     ("key", "differs"),
     [
-        ("warmup", {"settings": {"warmupSteps": 0}}),
+        thorough("warmup", {"settings": {"warmupSteps": 0}}),
         ("rate", {"settings": {"lr": 0.06}}),
-        ("clip", {"settings": {"gradClip": 0}}),
-        ("norm", {"switches": {"layerNorm": False}}),
-        ("positions", {"switches": {"positions": False}}),
+        thorough("clip", {"settings": {"gradClip": 0}}),
+        thorough("norm", {"switches": {"layerNorm": False}}),
+        thorough("positions", {"switches": {"positions": False}}),
         ("mask", {"switches": {"mask": False}}),
         ("wide", {"model": {"nEmbd": 128}}),
     ],
@@ -229,12 +232,14 @@ def test_two_runs_differ_in_one_thing_and_are_not_stored(learn, key, differs):
     run.button("train again").wait_for()
 
 
+@pytest.mark.thorough
 def test_the_second_run_keeps_its_distance_when_the_rate_is_dragged(learn):
     run = learn(query={"learn.beside": "rate"}).train().seen("First run")
     run.shown.slide("learning rate", -3)
     assert [settings["lr"] for _, settings in run.asked("set")[-2:]] == [0.001, 0.01]
 
 
+@pytest.mark.thorough
 def test_one_of_two_runs_may_diverge_alone(learn):
     run = learn(query={"learn.beside": "rate"}).tells(wild=[1]).train()
     run.element.get_by_role("alert").wait_for()
@@ -273,6 +278,7 @@ def test_a_run_of_an_earlier_visit_is_offered(learn):
     assert run.step > 2340
 
 
+@pytest.mark.thorough
 def test_a_kept_run_brings_its_choices(learn):
     data = {"kind": "text", "unit": "merges", "vocabSize": 1024, "text": TEXT}
     text = {**KEPT, "plan": {**KEPT["plan"], "name": "my text", "data": data}}
@@ -297,6 +303,7 @@ def test_a_kept_run_that_is_refused_stays_on_offer(learn):
     assert run.element.locator(".kept").is_visible()
 
 
+@pytest.mark.thorough
 def test_a_kept_run_is_forgotten_only_at_a_click(learn):
     run = learn({"kept": KEPT}).seen("A run is kept here")
     assert run.asked("drop") == []
@@ -322,6 +329,7 @@ def test_what_cannot_be_trained_is_refused_in_words(learn):
     run.seen("The number of steps is a whole number from 10 to 100,000, not 5.")
 
 
+@pytest.mark.thorough
 def test_refusals_are_in_sight_on_a_phone(learn):
     run = learn(context=PHONE)
     run.button("a text of yours").click()
@@ -389,6 +397,7 @@ def test_a_model_in_a_file_is_what_a_run_begins_with(learn):
     assert run.element.get_by_label("Its size").is_enabled()
 
 
+@pytest.mark.thorough
 def test_a_text_of_ones_own_knows_no_stories(learn):
     run = learn({"story": "Der Kran steht über dem Moo", "overfits": True})
     run.button("a text of yours").click()
@@ -402,6 +411,7 @@ def test_a_text_of_ones_own_knows_no_stories(learn):
     assert "stories" not in run.element.inner_text()
 
 
+@pytest.mark.thorough
 def test_what_is_said_of_heads_is_what_is_selected(learn):
     run = learn().train().seen("attends most to")
     run.button("pause").click()
@@ -416,6 +426,7 @@ def test_what_is_said_of_heads_is_what_is_selected(learn):
     assert "head 1.0 attends" in heads.inner_text()
 
 
+@pytest.mark.thorough
 def test_numbers_agree_and_do_not_touch(learn):
     run = learn().train().seen("What it writes after")
     run.button("pause").click()
@@ -455,7 +466,7 @@ def test_it_can_be_read_as_a_table(learn):
     assert all(float(cells[0]) > 0 for cells in table.values())
 
 
-@pytest.mark.parametrize("context", [OWN, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("context", [thorough(OWN), PHONE], ids=["desk", "phone"])
 def test_nothing_overflows_and_everything_has_a_name(learn, context):
     run = learn(context=context).train().seen("A story by all the rules.")
     run.button("pause").click()
@@ -465,6 +476,7 @@ def test_nothing_overflows_and_everything_has_a_name(learn, context):
     assert [f"{one['id']}: {one['nodes'][0]['target']}" for one in found["violations"]] == []
 
 
+@pytest.mark.thorough
 def test_frames_stay_short_while_reports_come(learn):
     """However many reports come, four times a second is enough to paint."""
     run = learn({"every": 4, "pace": 5})

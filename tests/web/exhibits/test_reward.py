@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 
 from gpt2_edu.exhibits import Rewarded
 from tests.exhibits.test_reward import found
+from tests.thorough import thorough
 from tests.web.exhibits.conftest import MODULES, ROOT, Shown
 from tests.web.test_runs import PLAN
 
@@ -95,6 +96,7 @@ def test_a_novice_learns_pauses_and_goes_back(reward):
     assert shown.element.locator("fieldset[disabled]").count() == 0
 
 
+@pytest.mark.thorough
 def test_texts_show_their_reward_and_which_way_they_are_pushed(reward):
     shown = learn(reward(query={"group": "16", "reward": "short"}))
     texts = shown.element.locator(".newest li")
@@ -109,6 +111,7 @@ def test_texts_show_their_reward_and_which_way_they_are_pushed(reward):
     assert shown.element.locator(".rewards i").count() == 16
 
 
+@pytest.mark.thorough
 def test_a_reward_is_learned(reward):
     """Few tokens are soon learned: after some groups the novice writes hardly anything."""
     shown = learn(reward(query={"group": "16", "reward": "short"}))
@@ -137,6 +140,7 @@ KEPT = """async (plan) => {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_model_of_the_readers_own_is_rewarded(reward):
     shown = reward(query={"begin": "kept", "reward": "short", "group": "8"})
     shown.page.evaluate(KEPT, PLAN)  # which has learned nothing yet
@@ -172,7 +176,7 @@ def test_the_keyboard_is_enough(reward):
     button(shown, "go on").wait_for(timeout=LONG)
 
 
-@pytest.mark.parametrize("context", [{}, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("context", [thorough({}), PHONE], ids=["desk", "phone"])
 def test_everybody_can_read_it(reward, context):
     shown = reward(context=context)
     learn(shown)
@@ -184,6 +188,7 @@ def test_everybody_can_read_it(reward, context):
     shown.stands()
 
 
+@pytest.mark.thorough
 def test_the_page_stays_free(reward):
     shown = reward(query={"group": "8"})
     shown.page.evaluate(

@@ -11,6 +11,7 @@ import pytest
 from gpt2_edu.analysis.scaling import fit, subsets
 from gpt2_edu.exhibits import Scaling
 from tests.exhibits.test_scaling import made
+from tests.thorough import thorough
 from tests.web.exhibits.conftest import MODULES, Shown
 
 pytestmark = pytest.mark.browser
@@ -76,6 +77,7 @@ def test_the_largest_run_is_predicted_from_the_others(scaling):
     assert rows["155,200 parameters, 6.77 million tokens"][-1] == "taken away"
 
 
+@pytest.mark.thorough
 def test_with_e_held_the_surface_is_that_of_python(scaling):
     shown = scaling(query={"known": "true"})
     assert shown.sentence.startswith("With E held at the true floor of 0.440, the 32 runs lie")
@@ -122,6 +124,7 @@ def test_the_keyboard_is_enough(scaling):
     assert shown.query == ""
 
 
+@pytest.mark.thorough
 def test_it_turns_by_dragging_and_a_drag_takes_nothing_away(scaling):
     shown = scaling(query={"turn": "0", "tilt": "0"})
     box = run(shown, LARGEST).locator(".dot").bounding_box()
@@ -133,6 +136,7 @@ def test_it_turns_by_dragging_and_a_drag_takes_nothing_away(scaling):
     assert len(residuals) == 16 and all(re.fullmatch(r"[+−]?\d+(\.\d)?", one) for one in residuals)
 
 
+@pytest.mark.thorough
 def test_the_surface_goes_where_it_is_to_be(scaling):
     """With motion too, it ends where it is without."""
     ends = []
@@ -146,7 +150,7 @@ def test_the_surface_goes_where_it_is_to_be(scaling):
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("context", [STILL, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("context", [thorough(STILL), PHONE], ids=["desk", "phone"])
 def test_everybody_can_read_it(scaling, context):
     shown = scaling(context=context)
     shown.page.evaluate(AXE)
@@ -155,6 +159,7 @@ def test_everybody_can_read_it(scaling, context):
     shown.stands()
 
 
+@pytest.mark.thorough
 def test_do_it_for_me(scaling):
     shown = scaling(first="Look.")
     shown.element.get_by_role("button", name="Do it for me").click()
