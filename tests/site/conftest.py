@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from benchmarks.chromium import served
 from gpt2_site.chapters import chapters, pages, parts
 from tests.site.waiting import until
+from tests.thorough import thorough
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / os.environ.get("SITE", "_build/html")
@@ -30,9 +31,15 @@ def pages_of_the_book() -> list[str]:
     return ["book/index", *files]
 
 
+def often(page: str) -> bool:
+    """Whether make test looks at a page: of those with exercises, made in one way, at a few."""
+    return "/practice/" not in page or page.endswith(("tokens", "heads", "cache", "thought"))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "page_name" in metafunc.fixturenames:
-        metafunc.parametrize("page_name", pages_of_the_book(), scope="session")
+        listed = [page if often(page) else thorough(page) for page in pages_of_the_book()]
+        metafunc.parametrize("page_name", listed, scope="session")
     if "chapter" in metafunc.fixturenames:
         metafunc.parametrize("chapter", chapters(), ids=lambda chapter: chapter.name)
     if "told" in metafunc.fixturenames:  # a page of a chapter

@@ -8,6 +8,7 @@ import pytest
 
 from gpt2_site.chapters import chapters
 from tests.site.waiting import wake
+from tests.thorough import thorough
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted(
@@ -55,7 +56,7 @@ def test_without_javascript_the_notebooks_own_output_stands_there(soup, name):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, thorough(1280)])
 @pytest.mark.parametrize("name", [*PAGES, "book/index"])
 def test_it_wakes_asks_nobody_and_moves_nothing(browser, site, name, width):
     """Of a page opened as a file each exhibit comes into view asleep, before its scripts come."""
