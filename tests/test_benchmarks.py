@@ -43,6 +43,11 @@ SCRIPTS = {
 }
 APART = {"in_page", "memory"}  # start processes; here for ours alone, to be quick
 PAGES = {"in_page", "page_training"}
+LONG = {"in_page", "memory", "own_text"}
+
+
+def marks(name: str) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.browser] * (name in PAGES) + [pytest.mark.thorough] * (name in LONG)
 
 
 def as_it_is(model, **settings):
@@ -66,7 +71,7 @@ def as_it_was():
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=pytest.mark.browser if n in PAGES else ()) for n in SCRIPTS],
+    [pytest.param(n, marks=marks(n)) for n in SCRIPTS],
 )
 @OF_THEIRS
 def test_a_quick_run_writes_a_whole_file(name, tmp_path, capsys, monkeypatch, missing):

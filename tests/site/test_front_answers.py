@@ -87,6 +87,7 @@ def test_ribbons_are_cut_and_put_back(opened):
     until(page, f"{share} === '0.53'", timeout=WAIT)
 
 
+@pytest.mark.thorough
 def test_one_can_go_from_the_whole_to_one_product_and_back(opened):
     page = opened(FRONT)
     page.locator(READY).wait_for(timeout=WAIT)
@@ -184,6 +185,7 @@ def test_what_plays_by_itself_is_stopped_by_its_button(opened):
     assert not page.evaluate(PLAYS)
 
 
+@pytest.mark.thorough
 def test_a_step_of_the_tour_is_stopped_by_the_same_button(opened):
     page = opened(f"{FRONT}?tour=4", before=PLAYED, clock=True, **MOVES)
     page.get_by_role("button", name="stop", exact=True).click(timeout=WAIT)
@@ -259,6 +261,7 @@ def test_the_tour_goes_on_by_itself_and_gives_time_to_guess(opened):
     assert page.locator(".flow-veil").is_hidden()
 
 
+@pytest.mark.thorough
 def test_the_tour_answers_where_nobody_guesses(opened):
     page = opened(f"{FRONT}?tour=3", before=PLAYED, clock=True, **MOVES)
     card = page.get_by_role("region", name="tour")
@@ -284,6 +287,7 @@ def test_what_is_said_of_a_text_goes_with_it(opened):
     who.get_by_text("Crane World’s model answers").wait_for(timeout=WAIT)
 
 
+@pytest.mark.thorough
 def test_what_writes_stops_where_a_stored_pass_is_opened(opened):
     page = opened(FRONT)
     page.locator(READY).wait_for(timeout=WAIT)

@@ -70,6 +70,7 @@ def test_a_run_is_continued_after_a_reload(page, address):
     assert step(learn) >= before > 0
 
 
+@pytest.mark.thorough
 def test_a_run_that_was_stopped_is_left_to_another_tab(page, address):
     page.goto(f"{address}/book/train.html")
     learn = train(page, 100_000)
@@ -96,6 +97,7 @@ def test_a_run_that_was_stopped_is_left_to_another_tab(page, address):
     assert there.get_by_role("alert").count() == 0
 
 
+@pytest.mark.thorough
 def test_a_finished_run_is_opened_and_trained_further(page, address):
     page.goto(f"{address}/book/train.html")
     learn = train(page, 200)

@@ -79,6 +79,7 @@ def test_files_and_folders_that_are_dropped_run(page, tmp_path):
     assert drop(page, tmp_path / "runs")["name"] == "runs/first/step-5"
 
 
+@pytest.mark.thorough
 def test_files_and_folders_that_are_chosen_run(page, tmp_path):
     folder = copied(tmp_path / "my-crane")
     page.set_input_files("#multiple", [folder / "config.json", folder / "model.safetensors"])
@@ -98,6 +99,7 @@ def test_a_folder_of_integers_runs(page, tmp_path, bits, group):
     assert (found - model(torch.tensor([ids]))[0].flatten()).abs().max() < 1e-4
 
 
+@pytest.mark.thorough
 def test_a_folder_of_many_files_is_read_in_all_its_batches(page, tmp_path):
     folder = copied(tmp_path / "many")
     for i in range(250):  # more than the browser lists at once

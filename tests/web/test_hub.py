@@ -11,6 +11,7 @@ import torch
 from gpt2_edu import GPT2, GPT2Config
 from gpt2_edu.hub import CONFIG, PUBLISHED, WEIGHTS
 from tests.stand_in_hub import StandInHub
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 
@@ -217,6 +218,7 @@ def test_a_connection_that_breaks_off_is_taken_up_where_it_was(reader, hub, entr
     reader.check_logits(model)
 
 
+@pytest.mark.thorough
 def test_without_patience_the_next_click_goes_on(reader, hub, entry, model):
     begin_and_break(reader, hub, pauses=[])
     reader.refused("broke off in model.safetensors", said=reader.outcome())
@@ -258,6 +260,7 @@ def test_cancelling_keeps_what_has_come(reader, hub, entry, model):
     reader.check_logits(model)
 
 
+@pytest.mark.thorough
 def test_a_pause_between_tries_can_be_cancelled(reader, hub):
     hub.failures = 1
     reader.begin(pauses=[600_000])
@@ -267,6 +270,7 @@ def test_a_pause_between_tries_can_be_cancelled(reader, hub):
     assert reader.outcome() == "cancelled"
 
 
+@pytest.mark.thorough
 def test_errors_of_the_server_are_waited_out(reader, hub, model):
     hub.failures = 2
     assert reader.download() == "done"
@@ -319,13 +323,13 @@ UNREACHED = "could not be reached from this page: check the connection"
     ("how", "said", "asked"),
     [
         ("a wrong byte", "SHA-256 differs", 1),
-        ("another config", "SHA-256 differs", 0),
+        thorough("another config", "SHA-256 differs", 0),
         ("a page to sign in", "sent a web page in place of config.json", 0),
-        ("no weights", "answered HTTP 404 for model.safetensors", 1),
+        thorough("no weights", "answered HTTP 404 for model.safetensors", 1),
         ("too many requests", "answered HTTP 429 for config.json: try again later", 0),
         ("no server", UNREACHED, 0),
-        ("offline", UNREACHED, 0),
-        ("other sites only", UNREACHED, 0),
+        thorough("offline", UNREACHED, 0),
+        thorough("other sites only", UNREACHED, 0),
     ],
 )
 def test_failure_is_told_and_leaves_nothing(reader, hub, how, said, asked):
@@ -363,6 +367,7 @@ def test_a_page_to_sign_in_spoils_no_file(reader, hub, entry):
     assert reader.stored()[0]["bytes"] == half(entry)
 
 
+@pytest.mark.thorough
 def test_a_hub_that_ignores_range_sends_what_is_there_already(reader, hub, entry, model):
     hub.whole = True
     begin_and_break(reader, hub)
@@ -380,6 +385,7 @@ def test_a_file_that_is_too_short_is_never_complete(reader, hub, entry):
     assert reader.stored() == unfinished(short)
 
 
+@pytest.mark.thorough
 def test_of_a_file_that_is_too_long_the_rest_is_left_out(reader, hub, model):
     path = f"/{REPO}/resolve/{COMMIT}/{WEIGHTS}"
     hub.files[path] = (hub.files[path][0] + b"more" * 10, COMMIT)
@@ -415,6 +421,7 @@ def test_deleting_leaves_nothing(reader, hub):
     assert reader.stored() == []
 
 
+@pytest.mark.thorough
 def test_a_model_that_is_deleted_before_it_is_read_says_so(reader, hub):
     assert reader.download() == "done"
     opened = "storage.open('tiny').then(async (files) => { await storage.remove('tiny');"

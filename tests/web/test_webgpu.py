@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from tests.thorough import thorough
 from tests.web.fixtures import FOLDER
 
 pytestmark = pytest.mark.browser
@@ -83,10 +84,11 @@ def page(open_page):
     return open_page(*IMITATED)
 
 
-FROM_PLAIN = ["wide", "mask", "scale", "layerNorm"]
+ALL = [*FIXTURE["exact"], "wide", "mask", "scale", "layerNorm"]
+FEW = ["one pass", "a cache", "edits", "the bundled model", "layerNorm"]
 
 
-@pytest.mark.parametrize("name", [*FIXTURE["exact"], *FROM_PLAIN])
+@pytest.mark.parametrize("name", FEW + [thorough(name) for name in ALL if name not in FEW])
 def test_numbers_are_those_of_pytorch(page, name):
     assert page.evaluate(COMPARE, {"name": name, "backend": "webgpu"}) < 1e-4
 
@@ -176,6 +178,7 @@ def test_without_memory_the_model_that_was_there_is_still_there(page):
     assert found["after"] == found["before"]
 
 
+@pytest.mark.thorough
 def test_a_table_too_large_for_the_device_is_halved_or_refused(page):
     found = page.evaluate(
         ENGINE

@@ -7,6 +7,7 @@ import torch
 
 from gpt2_edu import GPT2, generate, load_tokenizer
 from gpt2_edu import crane as crane_world
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
@@ -53,7 +54,7 @@ def place(shown, name: str) -> tuple[float, float]:
     return box["x"] + 20, box["y"] + 20
 
 
-@pytest.mark.parametrize("order", [(0, 2, 1), (1, 0, 2), (2, 1, 0)])
+@pytest.mark.parametrize("order", [thorough((0, 2, 1)), (1, 0, 2), thorough((2, 1, 0))])
 def test_loss_bars_and_text_of_an_order_are_pythons(blocks, crane, order):
     shown = blocks(query={"order": " ".join(map(str, order))})
     model = in_order(*order)

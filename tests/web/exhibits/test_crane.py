@@ -111,6 +111,7 @@ def test_a_key_or_the_query_that_is_dragged_moves_shares(exhibit):
     assert shown.element.locator(".bar.moved").count()
 
 
+@pytest.mark.thorough
 def test_labels_stay_in_the_plane_and_apart(exhibit):
     shown = exhibit("crane", query={"rejected": "true"}, **SETTINGS)
     boxes = """svg => {

@@ -7,6 +7,8 @@ import math
 import pytest
 import torch
 
+from tests.thorough import thorough
+
 pytestmark = pytest.mark.browser
 PLACE = torch.tensor([1.0] * 4 + [-1.0] * 4, dtype=torch.float64)
 ATE = torch.tensor([1, 1, 1, 0, 1, 0, 0, 0], dtype=torch.float64)
@@ -33,7 +35,7 @@ def descent(start: list[float], steps: int, rate: float, *, both: bool) -> list[
     return found
 
 
-@pytest.mark.parametrize("both", [False, True])
+@pytest.mark.parametrize("both", [thorough(False), True])
 def test_paths_are_those_of_autograd(exhibit, both):
     query = {"numbers": "two" if both else "one", "steps": "30", "rate": "3", "a": "-1.5"}
     expected = descent([-1.5, -1 if both else 0], 30, 3, both=both)

@@ -35,7 +35,7 @@ def lanes(shown) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "count", "width"),
     [
-        ("", 1, 1280),
+        thorough("", 1, 1280),
         thorough("\u05e9\u05dc\u05d5\u05dd crane", None, 390),
         ("a \U0001f600 crane <img src=x onerror=alert(1)> <b><b>", 12, 704),
         *(thorough(LONG, 12, width) for width in (1280, 704)),
@@ -499,6 +499,7 @@ def test_two_texts_are_compared_in_one_picture(picture):
     assert shown.ready().element.locator(".stream").count() == 7 * 7
 
 
+@pytest.mark.thorough
 def test_the_dart_has_knobs(picture, crane):
     shown = picture(query={"temperature": "0.5"})
     shares = crane.next(2 * crane.trace(TEXT)["logits"])
@@ -511,6 +512,7 @@ def test_the_dart_has_knobs(picture, crane):
     assert lanes(shown)[-1] == "␣ate"
 
 
+@pytest.mark.thorough
 def test_a_bug_of_the_museum_is_met(picture, crane):
     expected = crane.next(crane.trace(TEXT, {"pos_emb": torch.zeros_like})["logits"])
     shown = picture()
@@ -637,6 +639,7 @@ def test_every_matrix_stands_below_the_whole_and_opens(picture, crane, width):
     assert figure == f"{logits.max():.2f}"
 
 
+@pytest.mark.thorough
 def test_the_last_layernorm_is_spelled_out_too(picture, crane):
     shown = picture()
     shown.element.hover()

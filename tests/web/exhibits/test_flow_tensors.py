@@ -127,7 +127,7 @@ def test_folds_stay_open_when_another_model_comes(exhibit, tmp_path):
     [
         thorough("plain", "plain JavaScript", 0.006),
         thorough("wasm-half", "WebAssembly, float16 weights", 0.006),
-        ("wasm-int8", "WebAssembly, int8 weights", 0.05),
+        thorough("wasm-int8", "WebAssembly, int8 weights", 0.05),
         ("wasm-int4", "WebAssembly, int4 weights", 0.1),
     ],
 )

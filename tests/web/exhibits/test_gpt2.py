@@ -145,6 +145,7 @@ def on_its_page(exhibit, kind: str):
     return shown
 
 
+@pytest.mark.thorough
 def test_rounded_weights_are_stored_so_and_a_later_visit_reads_these(exhibit):
     fetch(exhibit("heads", text=TEXT))
     shown = on_its_page(exhibit, "")
@@ -173,6 +174,7 @@ def test_rounded_weights_are_stored_so_and_a_later_visit_reads_these(exhibit):
     shown.element.locator(".stored li").wait_for(state="detached")
 
 
+@pytest.mark.thorough
 def test_what_earlier_versions_stored_still_answers(exhibit):
     shown = exhibit("heads", text=TEXT)
     fetch(shown)

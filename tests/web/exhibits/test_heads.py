@@ -32,6 +32,7 @@ def test_maps_and_bars_are_pythons(exhibit, crane):
     assert shown.bars() == pytest.approx(crane.next(crane.trace(RIVER)["logits"]), abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_a_head_that_is_cut_leaves_a_ghost(exhibit, crane):
     shown = exhibit("heads", text=RIVER, head="1.0", rivals=[" ate", " lifted"])
     before = shown.bars()
@@ -74,6 +75,7 @@ def test_the_token_that_is_chosen_looks_and_is_continued(exhibit, crane):
     assert shown.query == f"?at={at}"
 
 
+@pytest.mark.thorough
 def test_arcs_over_the_text_are_as_wide_as_the_weights(exhibit, crane):
     shown = exhibit("heads", text=RIVER, head="1.0")
     row = crane.trace(RIVER)["transformer.h.1.attn.weights"][0, 0, -1]

@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from tests.thorough import thorough
+
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 STAGES = {"embedding": "embd"} | {f"block {n}": f"transformer.h.{n}.resid_post" for n in range(3)}
@@ -60,7 +62,7 @@ def deviations(shown):
     return [float(number) for number in two.groups()]
 
 
-@pytest.mark.parametrize("volume", [0.01, 1, 100])
+@pytest.mark.parametrize("volume", [thorough(0.01), thorough(1), 100])
 def test_dots_and_bars_are_pythons(exhibit, crane, volume):
     shown = exhibit("layernorm", text=MARSH)
     turn(shown, volume)
@@ -96,6 +98,7 @@ def test_with_the_norm_nothing_changes_without_it_all_does(exhibit, crane, bare)
     assert shown.bars().keys() >= {"15"}  # the token of byte 0x15, which has no look
 
 
+@pytest.mark.thorough
 def test_epsilon_outside_the_root_leaves_a_quiet_token_loud(exhibit, crane):
     shown = exhibit("layernorm", text=MARSH)
     turn(shown, 0.01)

@@ -457,6 +457,7 @@ def test_the_model_can_be_taken_along(learn):
     run.element.locator(".written mark").wait_for()
 
 
+@pytest.mark.thorough
 def test_it_can_be_read_as_a_table(learn):
     run = learn().train().seen("What it writes after")
     run.button("pause").click()

@@ -72,6 +72,7 @@ def test_the_word_is_typed_or_picked_and_may_be_several_tokens(exhibit, crane):
     assert shown.sentence == "It is the same word, so nothing changes."
 
 
+@pytest.mark.thorough
 def test_without_words_nothing_is_exchanged(exhibit):
     shown = exhibit("mask", **SETTINGS)
     shown.element.get_by_role("textbox", name="text", exact=True).fill("")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.thorough import thorough
+
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 
@@ -39,7 +41,9 @@ def numbers(shown) -> list[list[float]]:
     return [[float(cell) for cell in row] for row in shown.cells()]
 
 
-@pytest.mark.parametrize(("at", "by", "block"), [(3, 1, 1), (1, -2, 0), (6, 0.5, 2)])
+@pytest.mark.parametrize(
+    ("at", "by", "block"), [(3, 1, 1), thorough(1, -2, 0), thorough(6, 0.5, 2)]
+)
 def test_results_move_as_far_as_in_python(mlp, crane, at, by, block):
     shown = mlp(query={"at": str(at), "by": str(by), "block": str(block)})
     rows = moved(crane, MARSH, at, by, block)

@@ -8,6 +8,7 @@ import torch
 from gpt2_edu import KVCache
 from gpt2_edu.analysis import bugs
 from gpt2_edu.sampling import next_probabilities
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 MARSH = "In the marsh, the crane"
@@ -97,6 +98,7 @@ def test_maps_and_bars_are_those_of_the_same_bug_in_python(museum, crane):
         assert "no error is raised" in shown.sentence
 
 
+@pytest.mark.thorough
 def test_bugs_around_the_forward_pass_show_where_they_are(museum):
     shown = museum()
     assert shown.sentence == "No bug is on, and no sign is lit."
@@ -139,7 +141,9 @@ def drawn(model, ids: list[int], n: int) -> list[int]:
     return text[len(ids) :]
 
 
-@pytest.mark.parametrize("name", ["no bug", "cache with the wrong mask", "transposed Conv1D"])
+@pytest.mark.parametrize(
+    "name", [thorough("no bug"), "cache with the wrong mask", "transposed Conv1D"]
+)
 def test_the_text_is_what_the_bug_writes_in_python(museum, crane, name):
     shown = museum(text=RIVER)
     choose(shown, name)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from gpt2_edu import trace
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 CITY = "In the city by the river, the crane"
@@ -67,7 +68,7 @@ def test_with_both_off_no_bar_moves_whatever_the_order(exhibit, crane):
     assert shown.query == "?positions=false"
 
 
-@pytest.mark.parametrize("touch", [False, True])
+@pytest.mark.parametrize("touch", [thorough(False), True])
 def test_words_are_dragged_and_the_last_stays(exhibit, touch):
     shown = exhibit("order", text=CITY, context={"has_touch": touch})
     buttons = shown.element.locator(".strip button")

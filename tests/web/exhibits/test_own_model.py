@@ -13,6 +13,7 @@ from gpt2_edu.sampling import next_probabilities
 from gpt2_edu.tokenizer import make_encoding
 from gpt2_edu.web import save_for_page
 from gpt2_site import one_pass
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 TEXT = "In the marsh, the crane"
@@ -69,7 +70,7 @@ def test_it_answers_on_the_next_page_until_the_reader_goes_back(exhibit, mine, c
     assert shown.element.locator(".thumbs button").count() == 12
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+@pytest.mark.parametrize("motion", [thorough("no-preference"), "reduce"])
 def test_the_first_page_shows_it_at_once_on_every_visit(exhibit, mine, motion):
     """The page holds passes of the book's model, and plays one; neither is for this reader."""
     model, path = mine

@@ -9,6 +9,7 @@ import torch
 
 from gpt2_edu.config import LlamaConfig
 from gpt2_edu.llama import frequencies, rotate, rotation
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 SETTINGS = {"q": [0.9, 0.1], "k": [0.7, 0.7], "at": [3, 1], "size": 8, "base": 16, "pair": 1}
@@ -48,6 +49,7 @@ def test_scores_are_those_of_the_package(exhibit, query, key, base):
     assert ("mask hides it" in shown.sentence) == (key > query)
 
 
+@pytest.mark.thorough
 def test_the_score_stays_when_both_move_and_changes_when_one_does(exhibit):
     shown = exhibit("rotation", **SETTINGS)
     shown.element.get_by_label("move both together").check()
@@ -63,7 +65,7 @@ def test_the_score_stays_when_both_move_and_changes_when_one_does(exhibit):
     assert shown.sentence.endswith("to 0.2179.")
 
 
-@pytest.mark.parametrize("touch", [False, True])
+@pytest.mark.parametrize("touch", [thorough(False), True])
 def test_a_tip_goes_to_the_position_at_which_its_arrow_points_there(exhibit, touch):
     context = {"viewport": {"width": 390, "height": 844}, "has_touch": True} if touch else {}
     shown = exhibit("rotation", context=context, **SETTINGS)

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from gpt2_edu.sampling import next_probabilities
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 RIVER = "By the river, the crane"
@@ -30,10 +31,10 @@ def first_eight(shares: dict[str, float]) -> dict[str, float]:
     ("query", "knobs"),
     [
         ({}, {}),
-        ({"temperature": "2"}, {"temperature": 2}),
+        thorough({"temperature": "2"}, {"temperature": 2}),
         ({"temperature": "0"}, {"temperature": 0}),
-        (HOT, {"temperature": 1.75, "top_k": 12, "top_p": 0.8}),
-        ({"m": "0.2"}, {"min_p": 0.2}),
+        thorough(HOT, {"temperature": 1.75, "top_k": 12, "top_p": 0.8}),
+        thorough({"m": "0.2"}, {"min_p": 0.2}),
         ({**HOT, "m": "0.3"}, {"temperature": 1.75, "top_k": 12, "top_p": 0.8, "min_p": 0.3}),
     ],
 )
@@ -44,6 +45,7 @@ def test_the_knobs_are_next_probabilities(exhibit, crane, query, knobs):
     assert shown.bars() == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_the_order_of_the_knobs_counts(exhibit, crane):
     shown = exhibit("sampling", text=MORNING, query=HOT)
     logits = crane.trace(MORNING)["logits"][:, -1]
@@ -58,7 +60,7 @@ def test_the_order_of_the_knobs_counts(exhibit, crane):
     assert "order=tpkm" in shown.query
 
 
-@pytest.mark.parametrize("touch", [False, True])
+@pytest.mark.parametrize("touch", [thorough(False), True])
 def test_where_the_dart_lands_decides(exhibit, crane, touch):
     shown = exhibit("sampling", text=RIVER, context={"has_touch": touch})
     shares = predicted(crane, RIVER)
@@ -91,6 +93,7 @@ def test_a_hundred_darts_beside_the_bars(exhibit):
     assert "draws=101" in shown.query
 
 
+@pytest.mark.thorough
 def test_several_texts_and_with_new_darts_others(exhibit):
     shown = exhibit("sampling", text=RIVER)
 

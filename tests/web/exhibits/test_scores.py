@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+from tests.thorough import thorough
+
 pytestmark = pytest.mark.browser
 Q = [[0.7, 0.7], [0.9, 0.1], [0.3, 0.9]]
 K = [[0.7, 0.7], [0.9, 0.1], [0.9, 0.1]]
@@ -57,7 +59,9 @@ def test_a_score_is_spelled_out(exhibit):
     assert shown.query == "?cell=2+1"
 
 
-@pytest.mark.parametrize(("d", "root"), [(1, False), (64, False), (1024, False), (1024, True)])
+@pytest.mark.parametrize(
+    ("d", "root"), [thorough(1, False), (64, False), thorough(1024, False), (1024, True)]
+)
 def test_weights_are_pythons(exhibit, d, root):
     shown = exhibit("scores", seed=1, query={"d": str(d), "root": str(root).lower(), "query": "3"})
     expected = weights(d, root, 1)

@@ -6,6 +6,7 @@ import pytest
 
 from gpt2_edu import load_tokenizer
 from gpt2_edu.tokenizer import make_encoding
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 SENTENCE = "The cranes tokenized unbelievably"
@@ -28,7 +29,7 @@ def cut(name: str, text: str, merges: int) -> list[int]:
     return make_encoding("few", {token: i for i, token in enumerate(tokens)}).encode_ordinary(text)
 
 
-@pytest.mark.parametrize("text", [SENTENCE, ODD])
+@pytest.mark.parametrize("text", [thorough(SENTENCE), ODD])
 def test_ids_are_tiktokens_whatever_the_merges(exhibit, text):
     shown = exhibit("tokens", text=SENTENCE, query={"text": text, "merges": "0"})
     for merges in (0, 1, 300, 767, 5000, 50_000):
@@ -38,6 +39,7 @@ def test_ids_are_tiktokens_whatever_the_merges(exhibit, text):
             assert ids_on(shown, which) == cut(name, text, merges)
 
 
+@pytest.mark.thorough
 def test_pieces_fuse_while_the_slider_moves(exhibit):
     shown = exhibit("tokens", text=SENTENCE)
     assert "".join(shown.tokens()) == 2 * SENTENCE.replace(" ", "␣")

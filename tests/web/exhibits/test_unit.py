@@ -10,6 +10,7 @@ import torch
 
 from gpt2_edu import load_tokenizer
 from gpt2_edu.web import ASSETS
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 EXAMPLES = [
@@ -42,7 +43,7 @@ def words(shown) -> tuple[list[str], list[str]]:
     )
 
 
-@pytest.mark.parametrize(("block", "number"), [(1, 356), (0, 17), (2, 511)])
+@pytest.mark.parametrize(("block", "number"), [(1, 356), thorough(0, 17), thorough(2, 511)])
 def test_a_column_raises_and_lowers_the_words_that_python_says(unit, crane, block, number):
     shown = unit(query={"within": str(block), "which": str(number)})
     model = crane.model
@@ -54,7 +55,7 @@ def test_a_column_raises_and_lowers_the_words_that_python_says(unit, crane, bloc
     assert words(shown) == (crane.show(up), crane.show(down))
 
 
-@pytest.mark.parametrize("times", [0, 5])
+@pytest.mark.parametrize("times", [thorough(0), 5])
 def test_next_word_and_story_are_those_of_python(unit, crane, times):
     shown = unit(query={"times": str(times)})
     edits = louder("transformer.h.1.mlp.act", 356, times)
@@ -68,6 +69,7 @@ def test_next_word_and_story_are_those_of_python(unit, crane, times):
     assert text in shown.element.locator(".written").inner_text()
 
 
+@pytest.mark.thorough
 def test_a_louder_bird_turns_a_machine_into_one(unit):
     shown = unit()
     assert "At ␣crane unit 1.356 answers 2.89." in shown.sentence
@@ -93,6 +95,7 @@ def test_it_shows_the_stored_places_and_reads_one_of_them(unit):
     assert answers > 5  # less than in its story, of which only the end is read
 
 
+@pytest.mark.thorough
 def test_a_silent_unit_and_an_example_are_said_to_be_so(unit):
     shown = unit(query={"within": "1", "which": "247"})
     assert "It fires nowhere in 2,000 stories." in shown.element.inner_text()

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from tests.thorough import thorough
+
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 
@@ -37,7 +39,9 @@ def pushed(crane, number: int, by: float, text: str = MARSH, block: int = 1, at:
     return crane.trace(text, {f"transformer.h.{block}.mlp.pre": push})
 
 
-@pytest.mark.parametrize(("number", "by", "block"), [(304, 10.8, 1), (17, -3, 0), (500, 2.5, 2)])
+@pytest.mark.parametrize(
+    ("number", "by", "block"), [(304, 10.8, 1), thorough(17, -3, 0), thorough(500, 2.5, 2)]
+)
 def test_the_pass_goes_on_as_in_python(units, crane, number, by, block):
     shown = units(query={"unit": str(number), "push": str(by), "block": str(block)})
     tape = pushed(crane, number, by, block=block)
@@ -80,6 +84,7 @@ def test_a_click_on_the_field_chooses_a_unit(units, crane):
     assert canvas.evaluate(painted) != before
 
 
+@pytest.mark.thorough
 def test_the_field_is_painted_again_in_another_theme(units):
     shown = units()
     colour = "(c) => [...c.getContext('2d').getImageData(4, 4, 1, 1).data].slice(0, 3)"

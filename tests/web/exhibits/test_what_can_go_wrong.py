@@ -8,6 +8,7 @@ import pytest
 
 from gpt2_edu.crane import story
 from gpt2_edu.web import files_script
+from tests.thorough import thorough
 
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 
@@ -15,12 +16,12 @@ MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (CITY, None),
+        thorough(CITY, None),
         ("In the city, the cra", None),  # it is still being typed
         ("In the city, the cra ate", "“cra”"),
         ("Pizza with <b>cheese</b>, the crane", "“Pizza”, “b”"),
-        ("one two three vier fünf sechs sieben", "“vier”, “fünf”, “sechs” …"),
-        ("😀", "“😀”"),
+        thorough("one two three vier fünf sechs sieben", "“vier”, “fünf”, “sechs” …"),
+        thorough("😀", "“😀”"),
         ("", None),
     ],
 )

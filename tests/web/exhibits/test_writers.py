@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from gpt2_edu.web import files_script
+from tests.thorough import thorough
 
 pytestmark = pytest.mark.browser
 MARSH, CITY = "In the marsh, the crane", "In the city, the crane"
@@ -43,7 +44,9 @@ def expected(tape, at: int = -1) -> dict[str, float]:
     return dict(zip([*WRITERS, "their sum"], long, strict=True))
 
 
-@pytest.mark.parametrize("off", [[], ["h.2.mlp.out"], ["embd"], ["h.0.mlp.out", "h.1.attn.out"]])
+@pytest.mark.parametrize(
+    "off", [thorough([]), thorough(["h.2.mlp.out"]), ["embd"], ["h.0.mlp.out", "h.1.attn.out"]]
+)
 def test_a_silent_writer_is_missed_as_in_python(exhibit, crane, off):
     shown = exhibit("writers", text=MARSH)
     for name in off:
@@ -55,6 +58,7 @@ def test_a_silent_writer_is_missed_as_in_python(exhibit, crane, off):
     assert shown.query == ("?off=" + "+".join(off) if off else "")
 
 
+@pytest.mark.thorough
 def test_the_last_writer_is_no_replacement_for_the_first(exhibit):
     shown = exhibit("writers", text=MARSH)
     toggle(shown, "h.2.mlp.out")
@@ -78,7 +82,7 @@ def way(shown) -> list[tuple[float, float]]:
     return [(float(x) - x0, y0 - float(y)) for *_, x, y in places]
 
 
-@pytest.mark.parametrize("off", ["", "h.1.mlp.out"])
+@pytest.mark.parametrize("off", [thorough(""), "h.1.mlp.out"])
 def test_the_vectors_lead_head_to_tail_to_the_sum(exhibit, crane, off):
     query = {"off": off, "kept": "true"} if off else {}
     shown = exhibit("writers", text=MARSH, query=query, context={"reduced_motion": "reduce"})
@@ -102,6 +106,7 @@ def test_the_vectors_lead_head_to_tail_to_the_sum(exhibit, crane, off):
         assert (ends[-1].norm() / unit).item() == pytest.approx(total.norm().item(), rel=1e-4)
 
 
+@pytest.mark.thorough
 def test_others_may_write_what_they_wrote_before(exhibit, crane):
     shown = exhibit("writers", text=CITY, query={"off": "h.0.mlp.out", "kept": "true"})
     tape = crane.trace(CITY)
