@@ -263,6 +263,7 @@ def test_one_compiled_step_serves_every_length_and_any_number_of_texts(model, id
             model.wte.weight.mul_(-1.1)  # a changed weight is seen
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("compiler")
 def test_prompts_of_different_lengths_continue_as_if_alone_when_compiled(model, idx):
     batch, padding = pad_left([idx[0, :6].tolist(), idx[1, :2].tolist()], pad_id=0)

@@ -229,6 +229,7 @@ def test_without_patience_the_next_click_goes_on(reader, hub, entry, model):
     reader.check_logits(model)
 
 
+@pytest.mark.thorough
 def test_a_page_that_is_closed_half_way_leaves_what_it_has_written(reader, hub, entry, model):
     closed = reader.another_page()
     hub.pause = 60
@@ -277,6 +278,7 @@ def test_errors_of_the_server_are_waited_out(reader, hub, model):
     reader.check_logits(model)
 
 
+@pytest.mark.thorough
 def test_only_one_page_downloads_a_model(reader, hub, entry, model):
     hub.pause = 60
     reader.begin()
@@ -340,6 +342,7 @@ def test_failure_is_told_and_leaves_nothing(reader, hub, how, said, asked):
     assert len(hub.asked("GET")) in (asked, 2 * asked), "weights, by the hub and its other host"
 
 
+@pytest.mark.thorough
 def test_what_is_stored_is_hashed_again(reader, hub, entry):
     begin_and_break(reader, hub, pauses=[])
     reader.outcome()
@@ -359,6 +362,7 @@ def test_what_is_stored_is_hashed_again(reader, hub, entry):
     assert reader.stored() == []
 
 
+@pytest.mark.thorough
 def test_a_page_to_sign_in_spoils_no_file(reader, hub, entry):
     begin_and_break(reader, hub, pauses=[])
     reader.outcome()
@@ -376,6 +380,7 @@ def test_a_hub_that_ignores_range_sends_what_is_there_already(reader, hub, entry
     reader.check_logits(model)
 
 
+@pytest.mark.thorough
 def test_a_file_that_is_too_short_is_never_complete(reader, hub, entry):
     hub.missing_bytes = 7
     short = entry["bytes"] - 7
@@ -429,6 +434,7 @@ def test_a_model_that_is_deleted_before_it_is_read_says_so(reader, hub):
     reader.refused("is not there any more", said=reader.page.evaluate(opened + load))
 
 
+@pytest.mark.thorough
 def test_a_page_from_the_disk_says_that_it_has_no_storage(browser, tmp_path):
     source = (ROOT / "web" / "storage.mjs").read_text()
     say = "list().catch(({ message }) => (document.title = message));"

@@ -263,6 +263,7 @@ def test_a_worker_that_does_not_answer_is_replaced(show, context):
     until(page, "heard.report.length")
 
 
+@pytest.mark.thorough
 def test_a_worker_that_does_not_answer_can_be_stopped(show):
     page = show()
     begin(page)
@@ -273,6 +274,7 @@ def test_a_worker_that_does_not_answer_can_be_stopped(show):
     begin(page)  # the slot is free
 
 
+@pytest.mark.thorough
 def test_without_storage_it_trains_and_says_so(show):
     page = show()
     assert page.evaluate("gpt2Runs.available()") == ""

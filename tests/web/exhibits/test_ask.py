@@ -156,6 +156,7 @@ def test_most_questions_are_answered_right(shown_ask):
     assert len(shown.table()) == len(verdicts)
 
 
+@pytest.mark.thorough
 def test_tokens_that_bear_the_loss_are_those_of_the_package(shown_ask):
     _, _, encoding = tuned()
     [exchange, *_] = exhibits.exchanges()
@@ -169,6 +170,7 @@ def test_tokens_that_bear_the_loss_are_those_of_the_package(shown_ask):
     assert marked.count() == len(rendered.ids) - 1
 
 
+@pytest.mark.thorough
 def test_what_is_typed_is_answered_and_not_marked(shown_ask):
     shown = shown_ask()
     box = shown.element.get_by_role("textbox", name="question")
@@ -184,6 +186,7 @@ def test_what_is_typed_is_answered_and_not_marked(shown_ask):
     assert shown.element.get_by_role("group", name="questions").count() == 0  # there are none
 
 
+@pytest.mark.thorough
 def test_an_alternative_can_be_looked_at_for_each_token(shown_ask):
     shown = shown_ask()
     found = shown.element.evaluate("(e) => e.settings.found.next")
@@ -192,6 +195,7 @@ def test_an_alternative_can_be_looked_at_for_each_token(shown_ask):
     assert shown.bars() == pytest.approx({name: p for _, name, p, _ in found[1]}, abs=1e-3)
 
 
+@pytest.mark.thorough
 def test_a_reset_while_files_come_leaves_nothing_waiting(shown_ask):
     """The engine is replaced then; what was asked of the one before is never answered."""
     shown = shown_ask()

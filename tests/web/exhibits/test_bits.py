@@ -69,6 +69,7 @@ def test_a_story_is_judged_as_in_python_and_marked_where_it_goes_wrong(exhibit):
     assert {(16, "Right."), (2, "Wrong.")} <= seen
 
 
+@pytest.mark.thorough
 def test_what_was_tried_stays_on_the_ladder_until_the_text_changes(exhibit):
     shown = exhibit("bits", text=MARSH, head="1.0", chips=["By the river, the crane"])
     shown.slide("bits of a weight", 2)
@@ -77,6 +78,7 @@ def test_what_was_tried_stays_on_the_ladder_until_the_text_changes(exhibit):
     assert list(shown.table()) == ["4"]
 
 
+@pytest.mark.thorough
 def test_another_models_texts_are_not_judged(exhibit, tmp_path):
     small = GPT2Config(vocab_size=1024, block_size=32, n_layer=1, n_head=2, n_embd=6)
     path = tmp_path / "mine.safetensors"

@@ -60,6 +60,7 @@ def test_the_numbers_of_an_example_are_those_of_the_package(cards):
     assert table["FLOPs a token"] == [f"{flops.flops_per_token(GPT2_XL, 1024, training=False):,}"]
 
 
+@pytest.mark.thorough
 def test_the_first_frame_is_what_the_page_shows_when_it_is_awake(cards):
     views = cards().element.locator(".card-view")
     live = "".join(views.evaluate_all("all => all.map((e) => e.innerHTML)"))
@@ -70,6 +71,7 @@ def test_the_first_frame_is_what_the_page_shows_when_it_is_awake(cards):
     assert live == printed
 
 
+@pytest.mark.thorough
 def test_a_line_that_is_typed_counts(cards):
     shown = cards()
     write(shown, card.text("gpt2").replace('"n_layer": 12', '"n_layer": 24'))
@@ -80,6 +82,7 @@ def test_a_line_that_is_typed_counts(cards):
     assert shown.sentence.startswith("GPT-2 124M has 124,439,808 parameters in 12 blocks")
 
 
+@pytest.mark.thorough
 def test_a_link_to_a_card_that_was_typed_shows_the_first_example(cards):
     shown = cards(card="own", beside="own")
     assert shown.sentence.startswith("GPT-2 124M has") and shown.query == ""
@@ -124,6 +127,7 @@ def test_two_cards_stand_side_by_side_line_for_line(cards):
     assert "is a list" in shown.sentence and heads(shown) == ["GPT-2 124M"]
 
 
+@pytest.mark.thorough
 def test_cards_are_dropped_one_or_two_at_once(cards):
     shown = cards()
     shown.page.evaluate(DROP, ["gpt2-card", [card.text("qwen3-0.6b")]])
@@ -135,6 +139,7 @@ def test_cards_are_dropped_one_or_two_at_once(cards):
     assert heads(shown) == ["your card"]
 
 
+@pytest.mark.thorough
 def test_a_file_is_opened_by_the_button(cards):
     shown = cards()
     with shown.page.expect_file_chooser() as chooser:
@@ -144,6 +149,7 @@ def test_a_file_is_opened_by_the_button(cards):
     shown.page.get_by_text("Your card has 134,515,008 parameters").first.wait_for()
 
 
+@pytest.mark.thorough
 def test_the_length_of_the_text_ends_at_the_window(cards):
     shown = cards(card="llama-3-8b", beside="gpt2")
     slider = shown.element.get_by_role("slider")

@@ -87,6 +87,7 @@ def test_what_must_fit_into_the_memory(cost):
     assert last == f"{held / 1e9:.3g} GB must fit into the device's memory at once"
 
 
+@pytest.mark.thorough
 def test_more_flops_write_no_faster_and_more_bandwidth_does(cost):
     shown = cost()
     assert shown.sentence.startswith("Bound by memory traffic: a step takes")
@@ -107,6 +108,7 @@ def dots(shown) -> list[tuple[float, float]]:
     return [(10 ** (5 * x / 286 - 1), 10 ** (17 - 8 * y / 172)) for x, y in places]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("size", "batch", "wait"), [("gpt2-xl", 4, 0.1), ("crane", 64, 5)])
 def test_the_dots_stand_where_python_puts_them(cost, size, batch, wait):
     config, gpu = MODELS[size], find_device("A100-SXM4-80GB")

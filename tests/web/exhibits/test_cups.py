@@ -134,6 +134,7 @@ def test_cups_are_swapped_by_clicks_by_keys_and_by_dragging(exhibit):
         assert len(shown.tokens()) == 5
 
 
+@pytest.mark.thorough
 def test_the_ball_is_seen_when_asked(exhibit):
     shown = exhibit("cups", context=STILL, **SETTINGS)
     seen = shown.element.locator(".cups .ball")
@@ -164,6 +165,7 @@ def test_a_wrong_place_is_marked(exhibit):
     )
 
 
+@pytest.mark.thorough
 def test_shuffling_makes_swaps_until_the_reader_goes_on(shown_cups):
     shown = shown_cups(context=STILL)
     press(shown, "shuffle")
@@ -193,6 +195,7 @@ def test_many_games_are_tried_in_the_page(shown_cups):
         assert int(in_steps) > int(now) and int(tokens) == int(swaps) + 1
 
 
+@pytest.mark.thorough
 def test_a_model_that_does_not_come_is_reported_and_asked_for_again(shown_cups):
     shown = shown_cups()
     shown.page.route(FILE, lambda route: route.abort())

@@ -120,6 +120,7 @@ def test_the_text_is_what_stays(shown_draft):
     assert shown.element.locator(".drafted").inner_text() == text
 
 
+@pytest.mark.thorough
 def test_a_token_shows_its_bars_its_dart_and_the_reason(exhibit):
     shown = exhibit("draft", **SETTINGS)
     told = shown.element.locator(".told")
@@ -147,6 +148,7 @@ def test_a_token_shows_its_bars_its_dart_and_the_reason(exhibit):
     assert widths[0] == pytest.approx(5 * widths[1], rel=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("temperature", [thorough(0), 2])
 def test_the_draft_may_have_another_temperature_and_other_darts(shown_draft, temperature):
     text = "In the city by the river, the crane"
@@ -163,6 +165,7 @@ def test_the_draft_may_have_another_temperature_and_other_darts(shown_draft, tem
     assert {"stays", "goes", "next"} <= set(found)
 
 
+@pytest.mark.thorough
 def test_what_a_chapter_chooses_is_the_first_frame(exhibit, pages):
     more = {"ahead": 3, "temperature": 1.5, "seed": 4}
     found = speculated("Six pigeons sat", **more)
@@ -192,6 +195,7 @@ def test_it_is_measured_when_asked_and_another_choice_stops_it(shown_draft):
     assert shown.status == ""
 
 
+@pytest.mark.thorough
 def test_a_draft_that_does_not_come_is_reported_and_asked_for_again(shown_draft):
     shown = shown_draft()
     shown.page.route(FILE, lambda route: route.abort())

@@ -581,6 +581,7 @@ def test_a_head_that_is_played_goes_through_its_steps(picture):
     assert "mix: the values, each times its share" in shown.sentence
 
 
+@pytest.mark.thorough
 def test_a_head_goes_on_step_by_step_without_motion(picture):
     shown = picture(query={"place": "1.0"}, context={"reduced_motion": "reduce"})
     for step in ("score", "scale", "mask", "share", "mix"):
@@ -684,6 +685,7 @@ def test_a_cut_is_told_as_before_and_after(picture, crane):
     assert "Without" not in shown.sentence
 
 
+@pytest.mark.thorough
 def test_a_stored_run_greys_what_it_cannot_do(picture):
     shown = picture(query={"run": "3"})
     for name in ("one token", "write on"):

@@ -78,6 +78,7 @@ def test_a_step_of_the_slider_changes_ribbons_in_their_place(picture):
     assert "where its heads look in the end" in shown.sentence
 
 
+@pytest.mark.thorough
 def test_the_sentence_counts_the_heads_that_have_formed(picture):
     shown = picture(query={"learned": "3", "shot": "0"})
     shown.element.get_by_role("button", name="watch it learn").click()

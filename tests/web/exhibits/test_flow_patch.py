@@ -93,6 +93,7 @@ def test_cut_heads_are_missing_in_both_texts(exhibit, crane):
     are(shown, crane.next(crane.trace(CITY, edits)["logits"], 1024))
 
 
+@pytest.mark.thorough
 def test_keys_and_a_finger_are_enough(exhibit):
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
     shown = exhibit("flow", text=MARSH, giver=CITY, context=phone)
@@ -105,6 +106,7 @@ def test_keys_and_a_finger_are_enough(exhibit):
     assert shown.query.startswith("?stage=")
 
 
+@pytest.mark.thorough
 def test_without_another_text_nothing_can_be_put_in(exhibit):
     shown = exhibit("flow", text=MARSH)
     assert shown.element.locator(".plus").count() == 42

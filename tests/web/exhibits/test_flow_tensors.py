@@ -82,6 +82,7 @@ def test_a_tensor_is_copied_for_python(station, crane):
     torch.testing.assert_close(found["h_0_attn_masked_scores"], expected, atol=1e-4, rtol=1e-4)
 
 
+@pytest.mark.thorough
 def test_other_columns_are_shown_by_click_and_key(station, crane):
     station.element.locator(".flow-tensor select").select_option("transformer.h.1.mlp.act")
     field = station.ready().element.locator(".flow-tensor svg")
@@ -94,6 +95,7 @@ def test_other_columns_are_shown_by_click_and_key(station, crane):
     assert rows(station)[0] == pytest.approx(act[504:].tolist(), abs=6e-3)
 
 
+@pytest.mark.thorough
 def test_without_stored_passes_it_waits_for_the_model_and_knows_the_senses(station):
     assert station.element.locator(".next.bird").count() == 5
     assert station.element.get_by_role("button", name="Show me").count() == 0

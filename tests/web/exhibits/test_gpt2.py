@@ -102,6 +102,7 @@ def test_it_is_stored_once_and_answers_until_the_reader_deletes_it(exhibit):
     assert shown.bars() == before
 
 
+@pytest.mark.thorough
 def test_fetching_can_be_stopped_and_says_what_went_wrong(exhibit):
     shown = exhibit("heads", text=TEXT)
     before = shown.bars()

@@ -181,6 +181,7 @@ def test_a_finished_run_may_be_opened_and_trained_further(learn):
     assert (slot, plan["settings"]["steps"], step) == (0, 3510, 2340)
 
 
+@pytest.mark.thorough
 def test_the_rate_acts_while_it_runs(learn):
     run = learn().train()
     run.shown.slide("learning rate", -1)
@@ -295,6 +296,7 @@ def test_a_kept_run_brings_its_choices(learn):
     assert run.element.get_by_label("seed").input_value() == "7"
 
 
+@pytest.mark.thorough
 def test_a_kept_run_that_is_refused_stays_on_offer(learn):
     busy = "This run is going on in another tab: look there, or stop it there first."
     run = learn({"kept": KEPT, "refuse": busy}).seen("A run is kept here")
@@ -312,6 +314,7 @@ def test_a_kept_run_is_forgotten_only_at_a_click(learn):
     assert run.asked("drop") == [[0]]
 
 
+@pytest.mark.thorough
 def test_a_page_without_storage_says_so(learn):
     denied = "This browser does not store the run: save it as a file in time."
     run = learn({"denied": denied}).train().seen(denied)
@@ -374,6 +377,7 @@ def test_a_text_of_ones_own(learn):
     assert "Moor" not in run.shown.query
 
 
+@pytest.mark.thorough
 def test_a_model_in_a_file_is_what_a_run_begins_with(learn):
     run = learn({"wrong": "this file has no tokenizer"})
     run.button("a text of yours").click()

@@ -150,6 +150,7 @@ def test_a_model_of_the_readers_own_is_rewarded(reward):
     assert value(shown, "KL from the truth") > 3
 
 
+@pytest.mark.thorough
 def test_a_reader_who_goes_back_while_it_prepares_gets_no_run(reward):
     shown = reward()
     button(shown, "learn").click()
@@ -161,6 +162,7 @@ def test_a_reader_who_goes_back_while_it_prepares_gets_no_run(reward):
     assert not shown.page.workers
 
 
+@pytest.mark.thorough
 def test_the_keyboard_is_enough(reward):
     shown = reward()
     shown.tab_to(".choice button")

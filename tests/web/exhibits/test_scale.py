@@ -49,6 +49,7 @@ def test_the_shapes_are_those_of_the_crane_itself(shown):
     assert {shape for shape in drawn if "×" in shape} == told
 
 
+@pytest.mark.thorough
 def test_a_square_pixel_is_what_the_line_says(shown):
     """On the screen, at both ends."""
     for zoom in (0, LAST):
@@ -80,6 +81,7 @@ def test_slider_buttons_and_keys_go_from_model_to_model(shown):
     assert table["GPT-3"][2] == "174,604,259,328" and len(table) == len(scale.MODELS)
 
 
+@pytest.mark.thorough
 def test_play_moves_without_a_jump_and_ends_at_the_largest(exhibit):
     one = exhibit("scale", context={"clock": True}, **scale.settings())
     one.element.get_by_role("button", name="play").click()

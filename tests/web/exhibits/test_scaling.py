@@ -67,6 +67,7 @@ def test_a_run_is_taken_away_and_brought_back(scaling):
     shown.element.get_by_role("button", name="15 of 16 points").wait_for()  # it can be had again
 
 
+@pytest.mark.thorough
 def test_the_largest_run_is_predicted_from_the_others(scaling):
     shown = scaling(query={"away": LARGEST})
     rest = [one for one in made() if f"{one.n}x{one.d}" != LARGEST]
@@ -93,6 +94,7 @@ def _reads(name: str, n: int, d: int) -> bool:
     return name == f"{n:,} parameters, {tokens} tokens"
 
 
+@pytest.mark.thorough
 def test_resamplings_say_how_sure_it_is(scaling):
     shown = scaling()
     shown.element.locator(".within").wait_for(timeout=60_000)
@@ -100,6 +102,7 @@ def test_resamplings_say_how_sure_it_is(scaling):
     assert low < floor_of(shown) < high and high - low < 0.2
 
 
+@pytest.mark.thorough
 def test_too_few_runs_have_no_surface(scaling):
     shown = scaling()
     names = [f"{one.n}x{one.d}" for one in made() if one.n > 1760]

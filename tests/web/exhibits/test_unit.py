@@ -80,6 +80,7 @@ def test_a_louder_bird_turns_a_machine_into_one(unit):
     assert shown.element.locator(".bar.moved").count() > 0
 
 
+@pytest.mark.thorough
 def test_it_shows_the_stored_places_and_reads_one_of_them(unit):
     shown = unit()
     blocks = json.loads((ASSETS / "crane" / "units.json").read_text(encoding="utf-8"))["blocks"]

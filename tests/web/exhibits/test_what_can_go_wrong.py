@@ -33,6 +33,7 @@ def test_a_word_that_the_model_never_met_is_named(exhibit, text, named):
         assert shown.status.endswith("such as pitcher, plans, plates.")
 
 
+@pytest.mark.thorough
 def test_the_page_knows_every_word_of_crane_world():
     known = set(re.search('"words": "([^"]*)"', files_script("crane"))[1].split())
     for seed in range(10_000, 12_000):
@@ -51,6 +52,7 @@ def test_an_engine_that_breaks_is_replaced(exhibit, crane):
     assert worker not in shown.page.workers
 
 
+@pytest.mark.thorough
 def test_an_engine_that_does_not_answer_is_replaced_by_reset(exhibit, crane):
     shown = exhibit("heads", text=MARSH)
     before = shown.bars()
@@ -76,6 +78,7 @@ def test_what_failed_to_load_can_be_tried_again(exhibit):
     assert shown.bars()
 
 
+@pytest.mark.thorough
 def test_a_link_leads_to_the_exhibit_as_it_is_shown(exhibit):
     shown = exhibit("heads", text=MARSH)
     shown.element.locator("input[type=text]").fill(CITY)
