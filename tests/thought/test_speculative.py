@@ -11,6 +11,7 @@ from gpt2_edu import GPT2, GPT2Config, generate, load_tokenizer
 from gpt2_edu.analysis.reward_runs import novice
 from gpt2_edu.thought import speculate
 from gpt2_edu.thought.speculative import Reader, accept, beyond, expected_tokens
+from tests.thorough import thorough
 
 START = torch.tensor([[load_tokenizer("crane").eot_token]])
 V = 5
@@ -65,7 +66,7 @@ def drawn(rule, n: int = 3000, ahead: int = 2) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ahead", [1, 2, 4])
+@pytest.mark.parametrize("ahead", [thorough(1), 2, thorough(4)])
 def test_texts_have_the_distribution_of_the_large_model(ahead):
     assert abs(drawn(accept, ahead=ahead)) < 4
 
