@@ -176,7 +176,7 @@ def _explained(
     if diagnosis is None and wrong.value is not None and right.value is not None:
         table, said = _shown(exercise, cases[first - 1], wrong.value, right.value)
     if diagnosis is None and not wrong.timed_out:
-        diagnosis = _is_drawn(exercise, answer, outcomes, first)
+        diagnosis = _is_fixed(outcomes, wanted) or _is_drawn(exercise, answer, outcomes, first)
     return Report(
         exercise.name,
         (*lines, *_unwritten(outcomes)),
@@ -360,6 +360,17 @@ def _of_parts(exercise: Exercise, answer: Callable[..., Any]) -> str | None:
         f"In `{part}`: {said}" if said else f"`{part}` has a mistake, too."
         for part, said in wrong.items()
     )
+
+
+def _is_fixed(outcomes: Sequence[Outcome], wanted: Sequence[Outcome]) -> str | None:
+    """What to say where the answer has one result in all cases, and the right ones differ."""
+
+    def fixed(found: Sequence[Outcome]) -> bool:
+        return all(o.value is not None and _same(found[0], o, 0.0) for o in found)
+
+    if len(outcomes) < 2 or not fixed(outcomes) or fixed(wanted):
+        return None
+    return "Your result is the same in every case. Compute it from what is given."
 
 
 def _is_drawn(

@@ -204,7 +204,8 @@ def is_telling(value: Any) -> bool:
     finite = whole.double().flatten()
     finite = finite[finite.isfinite()]
     odd = (20 * finite - (20 * finite).round()).abs() > 1e-3
-    return bool(odd.any()) or len(finite.unique()) >= 5
+    long = [len(f"{n:.0f}".strip("-0")) >= 5 for n in finite.tolist()]  # a count of parameters
+    return bool(odd.any()) or any(long) or len(finite.unique()) >= 5
 
 
 def side_by_side(got: Any, wanted: Any, tolerance: float) -> list[str]:
@@ -268,14 +269,22 @@ def in_words(got: Any, wanted: Any, tolerance: float) -> str | None:
             return "It is the right table with its last two axes swapped."
         if same(a.flatten(), b.flatten()):
             return "The numbers and their order are right, only the shape is not."
-        return None
+        return _swapped(a, b, same)
     if same(a, b):  # they differ in their type
         return None
     if b.ndim >= 2 and b.shape[-1] == b.shape[-2] and same(a, b.mT):
         return "It is the right table with its last two axes swapped, rows and columns."
     if same(a, -b):
         return "All of it is right except for the sign."
-    return _sums(a, b, same) or _scaled(a, b, same) or _order(a, b, same)
+    return _sums(a, b, same) or _scaled(a, b, same) or _swapped(a, b, same) or _order(a, b, same)
+
+
+def _swapped(a: Tensor, b: Tensor, same: Callable[[Tensor, Tensor], bool]) -> str | None:
+    """Two axes, other than the last two, that have changed places."""
+    for i, j in itertools.combinations(range(b.ndim), 2):
+        if same(a, b.transpose(i, j)):
+            return f"It is the right tensor with axes {i} and {j} swapped."
+    return None
 
 
 def _sums(a: Tensor, b: Tensor, same: Callable[[Tensor, Tensor], bool]) -> str | None:
@@ -284,7 +293,9 @@ def _sums(a: Tensor, b: Tensor, same: Callable[[Tensor, Tensor], bool]) -> str |
     one = torch.ones_like(wanted)
     if b.shape[-1] < 2 or (b < 0).any() or not same(wanted, one) or same(sums, one):
         return None
-    where = _apart(sums, one, 1e-4).nonzero()[0].tolist()
+    if not (apart := _apart(sums, one, 1e-4)).any():
+        return None
+    where = apart.nonzero()[0].tolist()
     row = f"Row {where if len(where) > 1 else where[0]}" if where else "It"
     return f"{row} sums to {sums[tuple(where)].item():.4g}, and should sum to 1."
 
@@ -293,7 +304,7 @@ def _scaled(a: Tensor, b: Tensor, same: Callable[[Tensor, Tensor], bool]) -> str
     """A factor or a summand that is common to all numbers."""
     largest = b.abs().argmax()
     factor = (a.flatten()[largest] / b.flatten()[largest]).item()
-    if factor and b.count_nonzero() > 1 and same(a, factor * b):
+    if abs(factor - 1) > 1e-3 and factor and b.count_nonzero() > 1 and same(a, factor * b):
         return f"Every number is {factor:.4g} times the right one."
     more = (a - b).mean().item()
     if b.numel() > 2 and same(a, b + more):

@@ -189,6 +189,9 @@ B = torch.tensor([[0.25, 0.75, 0.0], [0.5, 0.125, 0.375], [0.2, 0.3, 0.5]])
         (B * 6, B * 3, "Every number is 2 times the right one"),
         (B * 2, B, "Row 0 sums to 2, and should sum to 1"),
         (B[[1, 0, 2]], B, "in another order"),
+        (B.view(3, 1, 3), B.view(1, 3, 3), "only the shape is not"),
+        (torch.stack([B, -B], 1), torch.stack([B, -B]), "with axes 0 and 1 swapped"),
+        (B * 1.0001, B, None),
         ([3, 1, 2], [1, 2, 3], "in another order"),
         (B + B.mT, B * 3, None),
         (B.double(), B, None),
@@ -218,7 +221,16 @@ def test_a_right_value_is_not_shown():
 
 @pytest.mark.parametrize(
     ("value", "telling"),
-    [(0.3180, True), (0.5, False), (3, False), (True, False), ([1, 2, 3, 4, 5], True), ({}, False)],
+    [
+        (0.3180, True),
+        (0.5, False),
+        (3, False),
+        (True, False),
+        ([1, 2, 3, 4, 5], True),
+        ({}, False),
+        (134_515_008, True),
+        (40_000, False),
+    ],
 )
 def test_a_value_that_many_mistakes_share_names_none(value, telling):
     assert is_telling(value) is telling
@@ -410,3 +422,14 @@ def test_no_call_depends_on_earlier_draws():
     before = outcome(draws)
     draws()
     assert outcome(draws) == before
+
+
+def test_a_result_that_is_the_same_in_every_case_is_said_to_be():
+    def double(n):
+        return 2 * n
+
+    made = Exercise("double", "Double", 1, start="def double(n):\n    ...", right=double,
+                    solution="def double(n):\n    return 2 * n",
+                    cases=lambda: [Case("3", (3,)), Case("5", (5,))])  # fmt: skip
+    assert "the same in every case" in examine(made, lambda n: 6).diagnosis
+    assert examine(made, lambda n: n + 3).diagnosis is None
