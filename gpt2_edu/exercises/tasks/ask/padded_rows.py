@@ -125,4 +125,5 @@ def cases():
         Case("two rows of the same length", ([short, row([99, 97, 4, 98], [0, 99])], 99)),
         Case("a short and a long row", ([short, long], 99)),
         Case("with a plain story, all of which is learned", ([long, plain, short], 99)),
+        Case("another end", ([([7, 1, 2, 7], [False, False, True, True]), long], 7)),
     ]

@@ -138,5 +138,6 @@ def cases() -> list[Case]:
     return [
         Case("three stories, one of them right", (logits, ids, marks, 0)),
         Case("the same with other rewards", (logits, ids, torch.tensor([0.5, 2.0, -1.0]), 0)),
+        Case("the same, where 6 is the end", (logits, (ids - 1) % 7, marks, 6)),
         Case("two stories that are equally good", (logits[:2], ids[:2], torch.ones(2), 0)),
     ]

@@ -113,4 +113,8 @@ def cases():
             "three stories, one of them without an end",
             (torch.randn(3, 6, 7, generator=generator), ids, 0),
         ),
+        Case(
+            "the same, where 6 is the end",
+            (torch.randn(3, 6, 7, generator=generator), (ids - 1) % 7, 6),
+        ),
     ]

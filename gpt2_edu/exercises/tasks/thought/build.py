@@ -131,11 +131,14 @@ def cases() -> list[Case]:
     likely = (large[:4] / small).argmax(dim=-1)  # accepted whatever the dart
     unlikely = (large[:4] / small).argmin(dim=-1)
     mixed = torch.stack([likely[0], likely[1], unlikely[2], likely[3]])
+    last = torch.stack([likely[0], likely[1], likely[2], unlikely[3]])
+    rising = torch.tensor([0.0, 0.1, 0.2, 0.99])  # each draft has a dart of its own
     one = torch.tensor([1])
     return [
         Case("the chapter's two tokens, token 1, dart 0.4", (p, q, one, torch.tensor([0.4]))),
         Case("the same, dart 0.6", (p, q, one, torch.tensor([0.6]))),
         Case("four drafts that stay", (large, small, likely, torch.full((4,), 0.9))),
         Case("the third of four is rejected", (large, small, mixed, torch.full((4,), 0.95))),
+        Case("three drafts that stay, then one that does not", (large, small, last, rising)),
         Case("unlikely drafts, low darts", (large, small, unlikely, torch.full((4,), 0.01))),
     ]
