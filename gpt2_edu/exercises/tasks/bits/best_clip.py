@@ -81,6 +81,50 @@ MISTAKES = (
         "The largest share is returned, whatever its error.",
         ("min(shares, key=error)", "max(shares)"),
     ),
+    Mistake(
+        "The largest is taken with its sign. Use `row.abs().max()`.",
+        ("row.abs().max()", "row.max()"),
+    ),
+    Mistake(
+        "This is always the first share. Use each share in the scale, and return the one with the least error.",
+        ("share * row", "row"),
+    ),
+    Mistake(
+        "The range is one too wide: the largest whole number is 2^(bits − 1) − 1.",
+        ("2 ** (bits - 1) - 1", "2 ** (bits - 1)"),
+    ),
+    Mistake(
+        "The largest whole number is 2^(bits − 1) − 1, not the number of bits.",
+        ("2 ** (bits - 1) - 1", "bits"),
+    ),
+    Mistake(
+        "`floor` rounds down. Round to the nearest.",
+        (".round().clamp", ".floor().clamp"),
+    ),
+    Mistake(
+        "The fractions are cut off. Round to the nearest.",
+        (".round().clamp", ".trunc().clamp"),
+    ),
+    Mistake(
+        "The negative end is one too far. The range is symmetric: `clamp(-most, most)`.",
+        ("clamp(-most, most)", "clamp(-most - 1, most)"),
+    ),
+    Mistake(
+        "Only the positive end is cut off: `clamp(-most, most)`.",
+        ("clamp(-most, most)", "clamp(max=most)"),
+    ),
+    Mistake(
+        "The absolute errors are added. Add their squares.",
+        ("square().sum()", "abs().sum()"),
+    ),
+    Mistake(
+        "This is always the last share. Keep the least error so far, and compare with it.",
+        ("min(shares, key=error)", "shares[-1]"),
+    ),
+    Mistake(
+        "The largest of the row is missing in the scale.",
+        ("share * row.abs().max() / most", "row.new_tensor(share / most)"),
+    ),
 )
 
 
@@ -93,7 +137,7 @@ def right(row, bits, shares):
 
 def cases():
     generator = torch.Generator().manual_seed(74)
-    shares = [1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+    shares = [round(1 - 0.02 * i, 2) for i in range(36)]  # many, to tell mistakes apart
     random = torch.randn(64, generator=generator)
     outlier = torch.cat([random[:40], torch.tensor([-9.0])])
     return [
@@ -105,5 +149,6 @@ def cases():
         Case("the same in 8 bits", (random, 8, shares)),
         Case("a row with an outlier in 4 bits", (outlier, 4, shares)),
         Case("negative weights in 3 bits", (-random.abs(), 3, shares)),
+        Case("small weights in 3 bits", (random / 20, 3, shares)),
         Case("the shares in another order", (random, 3, shares[::-1])),
     ]

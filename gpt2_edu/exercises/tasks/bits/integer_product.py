@@ -79,6 +79,42 @@ MISTAKES = (
         "One scale, the largest, is used for all outputs. Each output has its own.",
         ("scale.T", "scale.max()"),
     ),
+    Mistake(
+        "The bias is subtracted.",
+        ("+ bias", "- bias"),
+    ),
+    Mistake(
+        "The sums are multiplied by the bias. Add it.",
+        ("+ bias", "* bias"),
+    ),
+    Mistake(
+        "One scale, the first, is used for all outputs. Each output has its own.",
+        ("scale.T", "scale[0]"),
+    ),
+    Mistake(
+        "The scale is applied twice.",
+        ("sums * scale.T", "sums * scale.T**2"),
+    ),
+    Mistake(
+        "The result is rounded. Only the weights are whole numbers.",
+        ("return sums * scale.T + bias", "return (sums * scale.T + bias).round()"),
+    ),
+    Mistake(
+        "x is rounded. Only the weights are whole numbers.",
+        ("x @ q", "x.round() @ q"),
+    ),
+    Mistake(
+        "The scale is added. Multiply by it.",
+        ("sums * scale.T", "sums + scale.T"),
+    ),
+    Mistake(
+        "The scales are added up. Each output has its own.",
+        ("scale.T", "scale.sum()"),
+    ),
+    Mistake(
+        "`sums @ scale` adds the outputs up. Multiply entry by entry: `sums * scale.T`.",
+        ("sums * scale.T", "sums @ scale"),
+    ),
 )
 
 

@@ -89,6 +89,52 @@ MISTAKES = (
         "The order of the three is γ, β, weight.",
         ("return gamma, beta, weight", "return weight, gamma, beta"),
     ),
+    Mistake(
+        "γ is multiplied. Divide it, as β.",
+        ("gamma[column] /=", "gamma[column] *="),
+    ),
+    Mistake(
+        "β is multiplied. Divide it, as γ.",
+        ("beta[column] /=", "beta[column] *="),
+    ),
+    Mistake(
+        "All of γ is divided. Only one column is too large.",
+        ("gamma[column] /= factor", "gamma /= factor"),
+    ),
+    Mistake(
+        "All of β is divided. Only one column is too large.",
+        ("beta[column] /= factor", "beta /= factor"),
+    ),
+    Mistake(
+        "The whole weight is multiplied. Only one column makes up for what was divided.",
+        ("weight[:, column] *= factor", "weight *= factor"),
+    ),
+    Mistake(
+        "γ and β have changed places.",
+        ("return gamma, beta", "return beta, gamma"),
+    ),
+    Mistake(
+        "The weight's column is multiplied by the square of the factor.",
+        ("*= factor", "*= factor**2"),
+    ),
+    Mistake(
+        "The entry of γ is replaced by the factor. Divide it.",
+        ("gamma[column] /= factor", "gamma[column] = factor"),
+    ),
+    Mistake(
+        "The column of the weight is replaced by the factor. Multiply it.",
+        ("*= factor", "= factor"),
+    ),
+    Mistake(
+        "Only the first output is changed. All rows of the weight read this column.",
+        ("weight[:, column]", "weight[0, column]"),
+    ),
+    Mistake(
+        "The factor is added and subtracted. Multiply and divide.",
+        ("gamma[column] /=", "gamma[column] -="),
+        ("beta[column] /=", "beta[column] -="),
+        ("*= factor", "+= factor"),
+    ),
 )
 
 

@@ -85,6 +85,45 @@ MISTAKES = (
         "These are 127 divided by the largest, the reciprocals of the scales. Whole number times scale must give the weight.",
         ("to(torch.int8), scale", "to(torch.int8), 1 / scale"),
     ),
+    Mistake(
+        "`floor` rounds down. Round to the nearest.",
+        (".round()", ".floor()"),
+    ),
+    Mistake(
+        "`ceil` rounds up. Round to the nearest.",
+        (".round()", ".ceil()"),
+    ),
+    Mistake(
+        "The largest whole number of int8 is 127, not 256.",
+        ("/ 127", "/ 256"),
+    ),
+    Mistake(
+        "That is the range of 4 bits. With 8 the largest whole number is 127.",
+        ("/ 127", "/ 7"),
+    ),
+    Mistake(
+        "The scale is not divided by 127, so that only −1, 0 and 1 are left.",
+        (" / 127", ""),
+    ),
+    Mistake(
+        "The scale comes from the mean of a row. Its largest entry must become 127.",
+        (".abs().amax(dim=1", ".abs().mean(dim=1"),
+    ),
+    Mistake(
+        "The scale comes from the distance of the largest and the least. A symmetric range needs the largest size.",
+        (
+            "weight.abs().amax(dim=1, keepdim=True) / 127",
+            "(weight.amax(dim=1, keepdim=True) - weight.amin(dim=1, keepdim=True)) / 255",
+        ),
+    ),
+    Mistake(
+        "Negative weights are lost. int8 goes from −127 to 127.",
+        (".round()", ".round().clamp(0, 127)"),
+    ),
+    Mistake(
+        "The signs are lost.",
+        (".round()", ".round().abs()"),
+    ),
 )
 
 

@@ -86,6 +86,47 @@ MISTAKES = (
         "128 is added, as for 8 bits, and only the last four bits of it survive. Add 8.",
         ("q + 8", "q + 128"),
     ),
+    Mistake(
+        "8 is added to one of the two numbers only. Add it to both.",
+        ("(q + 8).to(torch.uint8)", "q.to(torch.uint8)"),
+        ("return lower +", "return lower + 8 +"),
+    ),
+    Mistake(
+        "The signs are lost. Add 8 to each, so that none is negative.",
+        ("(q + 8)", "q.abs()"),
+    ),
+    Mistake(
+        "16 is added. Add 8, so that −7 becomes 1 and 7 becomes 15.",
+        ("q + 8", "q + 16"),
+    ),
+    Mistake(
+        "The upper number is multiplied by 4. Four bits have 16 values, so move it up by 2⁴.",
+        ("16 * upper", "4 * upper"),
+    ),
+    Mistake(
+        "Only the lower number is left, because the upper one was moved out of the byte. It moves up by four bits: `16 * upper`.",
+        ("16 * upper", "2**8 * upper"),
+    ),
+    Mistake(
+        "The two are multiplied with each other. Only the upper is multiplied, by 16, and then they are added.",
+        ("lower + 16 * upper", "lower * upper"),
+    ),
+    Mistake(
+        "`+` comes before `<<`, so both are moved up. Put `upper << 4` into parentheses.",
+        ("lower + 16 * upper", "lower + upper << 4"),
+    ),
+    Mistake(
+        "The numbers are below each other, not in one byte.",
+        ("lower + 16 * upper", "torch.cat([lower, upper], dim=1)"),
+    ),
+    Mistake(
+        "8 is subtracted. Add it.",
+        ("q + 8", "q - 8"),
+    ),
+    Mistake(
+        "This keeps the lower four bits of each number. Add 8 instead, as the task says.",
+        ("(q + 8)", "(q & 15)"),
+    ),
 )
 
 

@@ -107,6 +107,69 @@ MISTAKES = (
         "One of k and v is as wide as q here. Both have only `num_key_value_heads` heads.",
         ("2 * C * heads + 2 * C * kept", "3 * C * heads + C * kept"),
     ),
+    Mistake(
+        "Attention's maps are taken for square, C × C. q and the map back are C × heads, where heads is `num_attention_heads` · `head_dim`.",
+        ("2 * C * heads + 2 * C * kept", "2 * C * C + 2 * C * kept"),
+    ),
+    Mistake(
+        "All four maps of attention are taken for square. q and the map back are C × heads, k and v C × kept.",
+        ("2 * C * heads + 2 * C * kept", "4 * C * C"),
+    ),
+    Mistake(
+        "k or v is missing. Both have C · kept weights.",
+        ("2 * C * kept", "C * kept"),
+    ),
+    Mistake(
+        "All norms are missing. Each block has two, and one follows the last block.",
+        ("F + 2 * C", "F"),
+        (" * block + C", " * block"),
+    ),
+    Mistake(
+        "k and v have `num_key_value_heads` heads, not H / K.",
+        (
+            'c["num_key_value_heads"] * D',
+            '(c["num_attention_heads"] // c["num_key_value_heads"]) * D',
+        ),
+    ),
+    Mistake(
+        "`head_dim` is missing in the width of k and v. They have K heads of D columns.",
+        ('c["num_key_value_heads"] * D', 'c["num_key_value_heads"]'),
+    ),
+    Mistake(
+        "The blocks are counted once. There are `num_hidden_layers` of them.",
+        ('c["num_hidden_layers"] * block', "block"),
+    ),
+    Mistake(
+        "The table is inside the sum that is multiplied by the number of blocks. It is there once.",
+        (
+            'tables * table + c["num_hidden_layers"] * block',
+            'c["num_hidden_layers"] * (tables * table + block)',
+        ),
+    ),
+    Mistake(
+        "The last norm is counted in every block. It comes once, after all of them.",
+        (" * block + C", " * (block + C)"),
+    ),
+    Mistake(
+        "The table of tokens is missing.",
+        ("tables * table + ", ""),
+    ),
+    Mistake(
+        "A table has C entries for each token.",
+        ('c["vocab_size"] * C', 'c["vocab_size"]'),
+    ),
+    Mistake(
+        "The norms of a block have C weights each, because an RMSNorm has no bias.",
+        ("F + 2 * C", "F + 4 * C"),
+    ),
+    Mistake(
+        "The last norm is counted twice. It has C weights.",
+        (" * block + C", " * block + 2 * C"),
+    ),
+    Mistake(
+        "Biases are counted. A Llama has none.",
+        ("3 * C * F", "3 * C * F + 2 * F + C"),
+    ),
 )
 
 

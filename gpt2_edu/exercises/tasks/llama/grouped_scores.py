@@ -78,6 +78,80 @@ MISTAKES = (
         "The keys are the rows here and the queries the columns. Transpose k, and put q first.",
         ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)"),
     ),
+    Mistake(
+        "You multiply by √D. Divide by it.",
+        ("/ math.sqrt", "* math.sqrt"),
+    ),
+    Mistake(
+        "The root is that of another number. D is the last axis of q, the length of a query: `q.size(-1)`.",
+        ("math.sqrt(q.size(-1))", "math.sqrt(q.size(1))"),
+    ),
+    Mistake(
+        "The root is that of another number. D is the last axis of q, the length of a query: `q.size(-1)`.",
+        ("math.sqrt(q.size(-1))", "math.sqrt(q.size(2))"),
+    ),
+    Mistake(
+        "The root is that of another number. D is the last axis of q, the length of a query: `q.size(-1)`.",
+        ("math.sqrt(q.size(-1))", "math.sqrt(k.size(-2))"),
+    ),
+    Mistake(
+        "The root is that of another number. D is the last axis of q, the length of a query: `q.size(-1)`.",
+        ("math.sqrt(q.size(-1))", "math.sqrt(readers)"),
+    ),
+    Mistake(
+        "The root is that of another number. D is the last axis of q, the length of a query: `q.size(-1)`.",
+        ("math.sqrt(q.size(-1))", "math.sqrt(q.size(1) * q.size(-1))"),
+    ),
+    Mistake(
+        "The root is that of another number. D is the last axis of q, the length of a query: `q.size(-1)`.",
+        ("math.sqrt(q.size(-1))", "math.sqrt(q.size(-1) // readers)"),
+    ),
+    Mistake(
+        "The key heads are not repeated, so K heads meet H. Give each group of H / K query heads its key head.",
+        ("    k = k.repeat_interleave(readers, dim=1)  # (B, H, S, D)\n", ""),
+    ),
+    Mistake(
+        "The keys must be transposed for the product: `k.transpose(-2, -1)`.",
+        ("k.transpose(-2, -1)", "k"),
+    ),
+    Mistake(
+        "Without `dim` all entries of k are repeated in one long row. Heads are `dim=1`.",
+        ("readers, dim=1", "readers"),
+    ),
+    Mistake(
+        "You repeat along the batch. Heads are axis 1.",
+        ("readers, dim=1", "readers, dim=0"),
+    ),
+    Mistake(
+        "You repeat the columns of a key. Heads are axis 1.",
+        ("readers, dim=1", "readers, dim=-1"),
+    ),
+    Mistake(
+        "The future is masked. Nothing is masked here.",
+        (
+            "return q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))",
+            "scores = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))\n    return scores.masked_fill(torch.ones(scores.shape[-2:]).triu(1).bool(), -torch.inf)",
+        ),
+    ),
+    Mistake(
+        "Each key head is repeated twice, whatever the sizes. It is needed H / K times.",
+        ("q.size(1) // k.size(1)", "2"),
+    ),
+    Mistake(
+        "One query head of each group asks. All H heads do.",
+        (
+            "    k = k.repeat_interleave(readers, dim=1)  # (B, H, S, D)\n",
+            "    q = q[:, ::readers]\n",
+        ),
+    ),
+    Mistake(
+        "`expand` repeats an axis of size 1 only. Use `repeat_interleave`.",
+        ("k.repeat_interleave(readers, dim=1)", "k.expand(-1, q.size(1), -1, -1)"),
+    ),
+    Mistake(
+        "Each key head is repeated H times. It is needed H / K times.",
+        ("q.size(1) // k.size(1)", "q.size(1)"),
+    ),
 )
 
 

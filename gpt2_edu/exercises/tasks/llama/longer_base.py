@@ -72,6 +72,34 @@ MISTAKES = (
         "`//` drops the fraction of the exponent. D/(D − 2) is a whole number only for D = 4.",
         ("D / (D - 2)", "D // (D - 2)"),
     ),
+    Mistake(
+        "The base is raised to a power and the factor is not. Raise the factor.",
+        ("base * factor ** (D / (D - 2))", "base ** (D / (D - 2)) * factor"),
+    ),
+    Mistake(
+        "The base is raised to the power of the factor. Multiply it by a power of the factor.",
+        ("base * factor ** (D / (D - 2))", "base**factor"),
+    ),
+    Mistake(
+        "The slowest pair is i = D/2 − 1, so 2i is D − 2, not D − 1.",
+        ("(D - 2)", "(D - 1)"),
+    ),
+    Mistake(
+        "The exponent has to be removed: raise both sides to the power of 1/e, that is −D/(D − 2).",
+        ("base * factor ** (D / (D - 2))", "base ** ((D - 2) / D) * factor"),
+    ),
+    Mistake(
+        "The sign of the last exponent is missing. Take the power of −D/(D − 2), because e is negative.",
+        ("base * factor ** (D / (D - 2))", "(base ** (-(D - 2) / D) / factor) ** (D / (D - 2))"),
+    ),
+    Mistake(
+        "D/(D − 2) is the exponent of the factor here, not a factor of its own.",
+        ("factor ** (D / (D - 2))", "factor * (D / (D - 2))"),
+    ),
+    Mistake(
+        "The square is right for D = 4 only. The exponent is D/(D − 2).",
+        ("(D / (D - 2))", "2"),
+    ),
 )
 
 

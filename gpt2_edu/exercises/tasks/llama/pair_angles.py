@@ -78,6 +78,46 @@ MISTAKES = (
         "That is the number of tokens of one whole turn, 2π/θ. The angle itself is asked for.",
         ("base ** (-", "2 * math.pi / base ** (-"),
     ),
+    Mistake(
+        "`//` drops the fraction of the exponent, so it is a whole number. Divide with `/`.",
+        (" / D", " // D"),
+    ),
+    Mistake(
+        "Parentheses are missing. `**` comes before `*` and `/`, so only −2 is the exponent: `base ** (…)`.",
+        ("base ** (-torch.arange(0, D, 2) / D)", "base ** -2 * torch.arange(D // 2) / D"),
+    ),
+    Mistake(
+        "`base` is not used. `exp` has the base e.",
+        ("base ** (-torch.arange(0, D, 2) / D)", "torch.exp(-torch.arange(0, D, 2) / D)"),
+    ),
+    Mistake(
+        "The base is fixed at 10,000. Use the argument `base`.",
+        ("base **", "10_000.0 **"),
+    ),
+    Mistake(
+        "Base and exponent are swapped. The base is raised to the power of −2i/D.",
+        ("base ** (-torch.arange(0, D, 2) / D)", "(-torch.arange(0, D, 2) / D) ** base"),
+    ),
+    Mistake(
+        "The base is multiplied, not raised to a power: `**`.",
+        ("base **", "base *"),
+    ),
+    Mistake(
+        "These are angles of a token at position i. A step of one token is asked for, without positions.",
+        ("/ D)", "/ D) * torch.arange(D // 2)"),
+    ),
+    Mistake(
+        "The formula gives radians already. Leave out the conversion from degrees.",
+        ("base **", "math.pi / 180 * base **"),
+    ),
+    Mistake(
+        "Each angle is there twice. Two columns make a pair, with one angle.",
+        ("/ D)", "/ D).repeat(2)"),
+    ),
+    Mistake(
+        "You divide by D − 1. The exponent is 2i/D.",
+        (" / D", " / (D - 1)"),
+    ),
 )
 
 

@@ -75,6 +75,34 @@ MISTAKES = (
         "The fraction of 8/3 of C is dropped before the width is rounded up. If what is left is a multiple, the width stays too small.",
         ("8 * n_embd / (3 * multiple)", "8 * n_embd // 3 / multiple"),
     ),
+    Mistake(
+        "The result is not rounded up to a multiple of `multiple`.",
+        ("math.ceil(8 * n_embd / (3 * multiple))", "8 * n_embd // 3"),
+        ("times * multiple", "times"),
+    ),
+    Mistake(
+        "The number is not rounded at all. Round it up to the next multiple.",
+        ("math.ceil(8 * n_embd / (3 * multiple))", "8 * n_embd / 3"),
+        ("times * multiple", "times"),
+    ),
+    Mistake(
+        "Divide by `multiple` before you round: how many times does it fit?",
+        ("8 * n_embd / (3 * multiple)", "8 * n_embd / 3"),
+    ),
+    Mistake(
+        "The fraction is upside down. It is 8/3 of C.",
+        ("8 * n_embd / (3 * multiple)", "3 * n_embd / (8 * multiple)"),
+    ),
+    Mistake(
+        "That is the next power of two. The width is a multiple of `multiple`, not a power.",
+        ("math.ceil(8 * n_embd / (3 * multiple))", "2 ** math.ceil(math.log2(8 * n_embd / 3))"),
+        ("times * multiple", "times"),
+    ),
+    Mistake(
+        "The multiple is fixed at 256. Use the argument.",
+        ("(3 * multiple)", "(3 * 256)"),
+        ("times * multiple", "times * 256"),
+    ),
 )
 
 

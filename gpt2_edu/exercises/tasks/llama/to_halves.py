@@ -80,6 +80,44 @@ MISTAKES = (
         ("D = weight.size(0) // n_head", "D = n_head"),
         ("weight.view(n_head,", "weight.view(-1,"),
     ),
+    Mistake(
+        "`transpose(2, 3)` swaps “which of the two” with the columns C. Swap it with the pairs, axes 1 and 2.",
+        ("transpose(1, 2)", "transpose(2, 3)"),
+    ),
+    Mistake(
+        "The rows are split into D groups of H. They are head after head, so H comes first.",
+        (
+            "weight.view(n_head, D // 2, 2, -1)  # head, pair, which of the two, C\n    return pairs.transpose(1, 2).reshape(weight.shape)",
+            "weight.view(D, n_head, -1)\n    return torch.cat([pairs[::2], pairs[1::2]]).reshape(weight.shape)",
+        ),
+    ),
+    Mistake(
+        "Even and odd *heads* are separated here. Within each head, take the even and the odd rows.",
+        (
+            "weight.view(n_head, D // 2, 2, -1)  # head, pair, which of the two, C\n    return pairs.transpose(1, 2).reshape(weight.shape)",
+            "weight.view(n_head, D, -1)\n    return torch.cat([pairs[::2], pairs[1::2]]).reshape(weight.shape)",
+        ),
+    ),
+    Mistake(
+        "The result keeps an axis for the heads. Bring it back to (H · D, C).",
+        ("reshape(weight.shape)", "reshape(n_head, D, -1)"),
+    ),
+    Mistake(
+        "Only the rows of one head are returned. Every head has its own D rows.",
+        ("pairs.transpose(1, 2).reshape(weight.shape)", "pairs[0].transpose(0, 1).reshape(D, -1)"),
+    ),
+    Mistake(
+        "The rows of the first head are repeated for all heads. Each head has its own.",
+        ("pairs.transpose(1, 2)", "pairs[:1].expand_as(pairs).transpose(1, 2)"),
+    ),
+    Mistake(
+        "D is the number of *rows* divided by the number of heads: `weight.size(0)`.",
+        ("weight.size(0)", "weight.size(1)"),
+    ),
+    Mistake(
+        "There are D/2 pairs in a head, not D.",
+        ("n_head, D // 2, 2", "n_head, D, 2"),
+    ),
 )
 
 

@@ -96,6 +96,63 @@ MISTAKES = (
             "torch.arange(x.size(2)) + (start if x.size(2) == 1 else 0)",
         ),
     ),
+    Mistake(
+        "The positions are multiples of `start`. They are start, start + 1, …: add it.",
+        ("torch.arange(start, start + x.size(2))", "torch.arange(x.size(2)) * start"),
+    ),
+    Mistake(
+        "`start` is subtracted. The new tokens come after those in the cache: add it.",
+        ("torch.arange(start, start + x.size(2))", "torch.arange(x.size(2)) - start"),
+    ),
+    Mistake(
+        "These are the positions of the tokens in the cache. The new ones follow them.",
+        ("torch.arange(start, start + x.size(2))", "torch.arange(start)"),
+    ),
+    Mistake(
+        "These are the positions of all tokens. Only those from `start` on are new.",
+        ("torch.arange(start, start + x.size(2))", "torch.arange(start + x.size(2))"),
+    ),
+    Mistake(
+        "There is one position too many. T new tokens end before start + T.",
+        ("start + x.size(2)", "start + x.size(2) + 1"),
+    ),
+    Mistake(
+        "The positions begin one too early. With `start` tokens in the cache, the first new one is at `start`.",
+        ("start, start + x.size(2)", "start - 1, start + x.size(2) - 1"),
+    ),
+    Mistake(
+        "The number of columns is taken for that of the tokens. T is axis 2.",
+        ("start + x.size(2)", "start + x.size(-1)"),
+    ),
+    Mistake(
+        "The batch is taken for the tokens. T is axis 2.",
+        ("start + x.size(2)", "start + x.size(0)"),
+    ),
+    Mistake(
+        "The halves of the result are swapped. `first` comes first, as before.",
+        ("[first, second]", "[second, first]"),
+    ),
+    Mistake(
+        "The tokens are numbered backwards. The first is at `start`.",
+        ("start + x.size(2))", "start + x.size(2)).flip(0)"),
+    ),
+    Mistake(
+        "sin and cos are swapped in the second column, which was right: `a * sin + b * cos`.",
+        ("a * turns.sin() + b * turns.cos()", "a * turns.cos() + b * turns.sin()"),
+    ),
+    Mistake(
+        "Without an axis of their own, positions meet pairs: `positions.unsqueeze(1)`.",
+        ("positions.unsqueeze(1)", "positions"),
+    ),
+    Mistake(
+        "One sign was changed that was right: the first column is `a * cos - b * sin`.",
+        ("- b * turns.sin()", "+ b * turns.sin()"),
+    ),
+    Mistake(
+        "`start` is added to the frequencies. It belongs to the positions.",
+        ("start, start + x.size(2)", "x.size(2)"),
+        ("* angles  # (T, D/2)", "* (angles + start)"),
+    ),
 )
 
 
